@@ -1,0 +1,49 @@
+"""Print what ``import wengert`` costs over ``import numpy``; fail above the limit.
+
+Several fresh processes time both imports, one after the other; the figures are medians.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+LIMIT_MS = 60.0
+RUNS = 15
+
+SCRIPT = """
+from time import perf_counter as now
+start = now()
+import numpy
+middle = now()
+import wengert
+print(1e3 * (middle - start), 1e3 * (now() - middle))
+"""
+
+
+def import_times(environment: dict[str, str]) -> list[float]:
+    """Return the milliseconds that NumPy, and wengert after it, take to import in a fresh process."""
+    run = [sys.executable, "-c", SCRIPT]
+    printed = subprocess.run(run, check=True, capture_output=True, text=True, env=environment).stdout
+    return [float(time) for time in printed.split()]
+
+
+def main() -> int:
+    """Measure and print; return 1 above the limit."""
+    with tempfile.TemporaryDirectory() as folder:
+        # An installed package is compiled to bytecode: keep ours in a folder, filled by a first run.
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        import_times(environment)
+        runs = [import_times(environment) for _ in range(RUNS)]
+    numpy, wengert = map(statistics.median, zip(*runs, strict=True))
+    print(f"import numpy: {numpy:.1f} ms; import wengert after it: {wengert:.1f} ms (medians of {RUNS})")
+    print(f"the limit for wengert is {LIMIT_MS:.0f} ms")
+    return int(wengert > LIMIT_MS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+"""Minibatches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import ArgumentError, message
+
+
+def batches(
+    n: int,
+    size: int,
+    *,
+    rng: np.random.Generator | None,
+    shuffle: bool = True,
+    drop_last: bool = False,
+) -> Iterator[np.ndarray[Any, Any]]:
+    """Iterate over the indices of one epoch's minibatches, each of the ``n`` samples once.
+
+    Args:
+        n: The number of samples.
+        size: Samples in a batch; the last one has fewer where ``n`` is no multiple.
+        rng: Draws the order; may be None where ``shuffle`` is false.
+        shuffle: Whether the order is random.
+        drop_last: Whether a last batch of fewer samples is left out.
+
+    Returns:
+        An iterator over integer arrays of shape (size,).
+
+    Raises:
+        ArgumentError: ``n`` is negative, ``size`` is not positive, or ``rng`` is missing.
+
+    Example:
+        >>> [batch.tolist() for batch in batches(5, 2, rng=None, shuffle=False)]
+        [[0, 1], [2, 3], [4]]
+    """
+    if n < 0 or size < 1:
+        raise ArgumentError(message("batches", "n >= 0 and size >= 1 are required", f"n={n}, size={size}"))
+    if shuffle and rng is None:
+        raise ArgumentError(message("batches", "shuffling needs rng", "None", "pass np.random.default_rng(seed)"))
+    order = rng.permutation(n) if shuffle and rng is not None else np.arange(n)
+    stop = n - n % size if drop_last else n
+    return (order[start : start + size] for start in range(0, stop, size))

@@ -1,0 +1,133 @@
+"""Download of files with known checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import IO, TypeAlias
+
+from wengert.data.errors import DataError, DataNotFoundError
+from wengert.data.files import replacing
+from wengert.data.idx import unpacked
+
+#: Called with the file's name, the bytes that have arrived and, where the server says it, how many will.
+Progress: TypeAlias = Callable[[str, int, int | None], None]
+
+_CHUNK = 1 << 16
+_LIMIT = 1 << 26  # more than any file that we know; a stray server must not fill the disk
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """Name a file to download and its SHA-256.
+
+    Attributes:
+        name: The last part of its URL.
+        sha256: The digest, in hexadecimal digits.
+        packed: Whether the digest is of the file as it is sent. Otherwise it is of the unpacked content, which
+            is the same at mirrors that compress differently.
+    """
+
+    name: str
+    sha256: str
+    packed: bool = False
+
+    def matches(self, path: Path) -> bool:
+        """Tell whether the file at ``path`` has the digest."""
+        with open(path, "rb") if self.packed else unpacked(path) as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest() == self.sha256
+
+
+def fetch(
+    file: RemoteFile,
+    mirrors: Sequence[str],
+    folder: Path,
+    *,
+    progress: Progress | None = None,
+    timeout: float = 30.0,
+) -> Path:
+    """Download a file from the first mirror that delivers it whole and unchanged.
+
+    Nothing that is incomplete or fails its checksum stays in the folder.
+
+    Args:
+        file: What to download.
+        mirrors: URLs of the folders that hold the file, in the order of preference.
+        folder: Where to put the file; made if need be.
+        progress: Called as data arrives.
+        timeout: Seconds without an answer after which a mirror is given up.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        DataNotFoundError: No mirror delivered the file; the error gives each one's reason.
+    """
+    path = folder / file.name
+    failures: list[str] = []
+    for mirror in mirrors:
+        url = f"{mirror.rstrip('/')}/{file.name}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with replacing(path) as part:
+                _copy(url, part, file.name, progress, timeout)
+                part.flush()
+                if not file.matches(Path(part.name)):
+                    raise DataError("the checksum differs: the file was changed or damaged on the way")
+            return path
+        except (OSError, HTTPException, ValueError) as error:  # ValueError: bad URLs as well as DataError
+            failures.append(f"{url}: {error}")
+    raise DataNotFoundError("; ".join(failures) or f"{file.name}: no mirror was given")
+
+
+def _copy(url: str, part: IO[bytes], name: str, progress: Progress | None, timeout: float) -> None:
+    with urllib.request.urlopen(url, timeout=timeout) as response:
+        length = response.headers.get("Content-Length", "")
+        total = int(length) if length.isdecimal() else None
+        done = 0
+        while chunk := response.read(_CHUNK):
+            part.write(chunk)
+            done += len(chunk)
+            if done > _LIMIT:
+                raise DataError(f"expected at most {_LIMIT} bytes; got more")
+            if progress:
+                progress(name, done, total)
+    if total is not None and done != total:
+        raise DataError(f"expected {total} bytes; got {done} and the end of the connection")
+
+
+@contextmanager
+def terminal_progress() -> Iterator[Progress | None]:
+    """Show progress on stderr where it is a terminal: bars with rich, otherwise a line for each file."""
+    if not sys.stderr or not sys.stderr.isatty():
+        yield None
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bars
+    except ImportError:
+        yield _plain_progress
+        print(file=sys.stderr)
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
+    tasks: dict[str, TaskID] = {}
+    with Bars(*columns, console=Console(stderr=True)) as bars:
+
+        def report(name: str, done: int, total: int | None) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(name)
+            bars.update(tasks[name], completed=done, total=total)
+
+        yield report
+
+
+def _plain_progress(name: str, done: int, total: int | None) -> None:
+    size = f" of {total / 1e6:.1f}" if total else ""
+    print(f"\r{name}: {done / 1e6:.1f}{size} MB", end="\n" if done == total else "", file=sys.stderr, flush=True)

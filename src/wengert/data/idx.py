@@ -1,0 +1,191 @@
+"""IDX files, the format of MNIST: an array of one dtype behind a short big-endian header.
+
+| bytes | meaning |
+|---|---|
+| 0, 1 | zero |
+| 2 | dtype: 08 uint8, 09 int8, 0B int16, 0C int32, 0D float32, 0E float64 |
+| 3 | number of dimensions d |
+| 4 to 4 + 4 d | the dimensions, uint32 each |
+| the rest | the elements, last dimension fastest |
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeAlias, cast
+
+import numpy as np
+
+from wengert.data.errors import DataError, DataNotFoundError
+from wengert.data.files import replacing
+from wengert.errors import ArgumentError, DtypeError, message
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+GZIP_MAGIC = b"\x1f\x8b"
+#: What Python raises for gzip data that is damaged or cut off.
+GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
+
+_DTYPES = {code: np.dtype(name) for code, name in zip(b"\x08\x09\x0b\x0c\x0d\x0e", "u1 i1 i2 i4 f4 f8".split())}
+_CODES = {dtype: code for code, dtype in _DTYPES.items()}
+_MAX_DIMENSIONS = 32  # the format allows 255, the oldest NumPy that we support 32
+_CHUNK = 1 << 20
+
+
+def read_idx(path: str | os.PathLike[str]) -> Array:
+    """Read the array of an IDX file, gzipped or not.
+
+    Content decides whether the file is gzipped, not its name. Memory is taken as data arrives, so a header
+    that promises more than the file holds costs nothing.
+
+    Args:
+        path: The file.
+
+    Returns:
+        A writable array of the shape in the header, in native byte order: uint8, int8, int16, int32, float32
+        or float64.
+
+    Raises:
+        DataNotFoundError: There is no such file.
+        DataError: The file is no IDX file, is damaged, ends early or does not end where it should. The error
+            names the file, the byte (of the unpacked content) and what was expected there.
+
+    The format: Y. LeCun, C. Cortes, C. J. C. Burges, "The MNIST database of handwritten digits", 1998.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = Path(folder.name) / "labels.gz"
+        >>> write_idx(path, np.arange(5, dtype=np.uint8))
+        >>> read_idx(path)
+        array([0, 1, 2, 3, 4], dtype=uint8)
+        >>> folder.cleanup()
+    """
+    with unpacked(path) as stream:
+        reader = _Reader(Path(path), stream)
+        dtype, shape = _read_header(reader)
+        size = math.prod(shape) * dtype.itemsize
+        data = reader.take(size, f"{size} bytes of {dtype}{list(shape)}")
+        reader.expect_end()
+    try:
+        array: Array = np.ndarray(shape, dtype.newbyteorder(">"), buffer=data)
+    except ValueError:  # an empty array whose other dimensions overflow
+        raise DataError(f"{path}: at byte 4: expected dimensions that an array can have; got {shape}") from None
+    return array.astype(dtype, copy=False)
+
+
+def write_idx(path: str | os.PathLike[str], array: Any, compress: bool | None = None) -> None:
+    """Write an array as an IDX file.
+
+    The file appears whole or not at all, and equal arrays give equal bytes (no time is stored).
+
+    Args:
+        path: The file, replaced if it exists.
+        array: Of dtype uint8, int8, int16, int32, float32 or float64, of any shape up to 32 dimensions.
+        compress: Whether to gzip; by default, whether the name ends in ``.gz``.
+
+    Raises:
+        DtypeError: The format has no such dtype.
+        ArgumentError: The format has no such shape.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = Path(folder.name) / "labels"
+        >>> write_idx(path, np.array([3, 1], dtype=np.uint8))
+        >>> path.read_bytes()
+        b'\\x00\\x00\\x08\\x01\\x00\\x00\\x00\\x02\\x03\\x01'
+        >>> folder.cleanup()
+    """
+    path = Path(path)
+    array = np.asarray(array)
+    code = _CODES.get(array.dtype.newbyteorder("="))
+    if code is None:
+        names = ", ".join(str(dtype) for dtype in _CODES)
+        raise DtypeError(message("write_idx", f"a dtype of {names} is required", str(array.dtype), "convert it"))
+    if array.ndim > _MAX_DIMENSIONS or any(size >= 1 << 32 for size in array.shape):
+        limit = f"at most {_MAX_DIMENSIONS} dimensions below 2**32 are required"
+        raise ArgumentError(message("write_idx", limit, f"shape {array.shape}", "reshape or split the array"))
+    with replacing(path) as file:
+        if path.suffix == ".gz" if compress is None else compress:
+            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+                _write(cast(IO[bytes], packed), code, array)
+        else:
+            _write(file, code, array)
+
+
+def _write(stream: IO[bytes], code: int, array: Array) -> None:
+    stream.write(bytes((0, 0, code, array.ndim)))
+    stream.write(np.array(array.shape, dtype=">u4").tobytes())
+    stream.write(array.astype(array.dtype.newbyteorder(">"), copy=False).tobytes())
+
+
+@contextmanager
+def unpacked(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file for reading its content, unpacked where it is gzipped."""
+    try:
+        with open(path, "rb") as file:
+            if file.peek(2)[:2] == GZIP_MAGIC:
+                with gzip.GzipFile(fileobj=file) as stream:
+                    yield cast(IO[bytes], stream)
+            else:
+                yield file
+    except FileNotFoundError:
+        raise DataNotFoundError(f"{path}: there is no such file") from None
+    except GZIP_ERRORS as error:
+        raise DataError(f"{path}: expected a whole gzip file; {error}") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+class _Reader:
+    """A stream that counts its bytes and names them where they are wrong."""
+
+    def __init__(self, path: Path, stream: IO[bytes]) -> None:
+        self.path, self.stream, self.offset = path, stream, 0
+
+    def take(self, size: int, what: str) -> bytearray:
+        """Read exactly ``size`` bytes, which are ``what``."""
+        start, data = self.offset, bytearray()
+        while len(data) < size:
+            chunk = self._read(min(_CHUNK, size - len(data)), what)
+            if not chunk:
+                raise self.error(start, what, f"{len(data)} bytes and the end of the file")
+            data += chunk
+            self.offset += len(chunk)
+        return data
+
+    def expect_end(self) -> None:
+        """Check that nothing follows; of a gzipped file, the checksum as well."""
+        if self._read(1, "the end of the file"):
+            raise self.error(self.offset, "the end of the file", "more bytes")
+
+    def error(self, offset: int, expected: str, got: str) -> DataError:
+        return DataError(f"{self.path}: at byte {offset}: expected {expected}; got {got}")
+
+    def _read(self, size: int, what: str) -> bytes:
+        try:
+            return self.stream.read(size)
+        except GZIP_ERRORS as error:
+            raise self.error(self.offset, what, f"damaged gzip data ({error})") from None
+
+
+def _read_header(reader: _Reader) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    first, second, code, ndim = reader.take(4, "the 4 bytes of an IDX magic number")
+    if first or second:
+        raise reader.error(0, "an IDX magic number, which starts with 00 00", f"{first:02x} {second:02x}")
+    if code not in _DTYPES:
+        codes = ", ".join(f"{known:02x} ({dtype})" for known, dtype in _DTYPES.items())
+        raise reader.error(2, f"a dtype code of {codes}", f"{code:02x}")
+    if ndim > _MAX_DIMENSIONS:
+        raise reader.error(3, f"at most {_MAX_DIMENSIONS} dimensions", str(ndim))
+    return _DTYPES[code], struct.unpack(f">{ndim}I", reader.take(4 * ndim, f"{ndim} dimensions of 4 bytes"))

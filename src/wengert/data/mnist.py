@@ -1,0 +1,200 @@
+"""MNIST and Fashion-MNIST: from a folder, the user's cache, or a download."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from wengert.data.dataset import Array, Dataset
+from wengert.data.download import Progress, RemoteFile, fetch, terminal_progress
+from wengert.data.errors import DataError, DataNotFoundError
+from wengert.data.idx import read_idx
+
+_TRAIN_IMAGES = "train-images-idx3-ubyte.gz"
+_TRAIN_LABELS = "train-labels-idx1-ubyte.gz"
+_TEST_IMAGES = "t10k-images-idx3-ubyte.gz"
+_TEST_LABELS = "t10k-labels-idx1-ubyte.gz"
+
+_WAYS_OUT = (
+    "put the four files into a folder and pass folder= (--data-dir), "
+    "or set WENGERT_DATA to that folder, "
+    "or use the built-in digits (digit_set)"
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Say where a data set comes from.
+
+    Attributes:
+        classes: The name of each class.
+        mirrors: URLs of the folders that hold the files.
+        files: Training images, training labels, test images, test labels.
+    """
+
+    classes: tuple[str, ...]
+    mirrors: tuple[str, ...]
+    files: tuple[RemoteFile, RemoteFile, RemoteFile, RemoteFile]
+
+
+SOURCES = {
+    "mnist": Source(
+        classes=tuple("0123456789"),
+        mirrors=(
+            "https://ossci-datasets.s3.amazonaws.com/mnist",
+            "https://storage.googleapis.com/cvdf-datasets/mnist",
+        ),
+        files=(
+            RemoteFile(_TRAIN_IMAGES, "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"),
+            RemoteFile(_TRAIN_LABELS, "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"),
+            RemoteFile(_TEST_IMAGES, "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"),
+            RemoteFile(_TEST_LABELS, "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"),
+        ),
+    ),
+    "fashion-mnist": Source(
+        classes=(
+            "T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
+            "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot",
+        ),
+        mirrors=(
+            "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion",
+            "https://storage.googleapis.com/tensorflow/tf-keras-datasets",
+            "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",
+        ),
+        files=(
+            RemoteFile(_TRAIN_IMAGES, "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84", packed=True),
+            RemoteFile(_TRAIN_LABELS, "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845", packed=True),
+            RemoteFile(_TEST_IMAGES, "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073", packed=True),
+            RemoteFile(_TEST_LABELS, "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5", packed=True),
+        ),
+    ),
+}  # fmt: skip
+
+
+def load(
+    name: str = "mnist",
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    download: bool = True,
+    mirrors: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Dataset:
+    """Load MNIST or Fashion-MNIST.
+
+    The four files, gzipped or not, are looked for in ``folder``, in the folder that the environment variable
+    ``WENGERT_DATA`` names, and in the user's cache; of the first two, a subfolder with the name of the set comes
+    first. What is found nowhere is downloaded into the cache, and its checksum is compared.
+
+    Args:
+        name: ``"mnist"`` or ``"fashion-mnist"``.
+        folder: Where to look first.
+        download: Whether files may be downloaded.
+        mirrors: URLs of folders to download from, instead of the known ones.
+        progress: Called with a file's name, the bytes that have arrived and the bytes expected (or None). By
+            default a bar is shown where stderr is a terminal.
+
+    Returns:
+        60,000 images to train with and 10,000 to test, 28x28 each, with their labels.
+
+    Raises:
+        DataNotFoundError: A folder or a file is missing and cannot be downloaded.
+        DataError: No such data set is known, or a file is damaged or does not fit the others.
+
+    Sources: http://yann.lecun.com/exdb/mnist and https://github.com/zalandoresearch/fashion-mnist.
+
+    Example:
+        >>> load("minst")
+        Traceback (most recent call last):
+        wengert.data.errors.DataError: unknown data set 'minst'; known are mnist, fashion-mnist
+    """
+    if name not in SOURCES:
+        raise DataError(f"unknown data set {name!r}; known are {', '.join(SOURCES)}")
+    source = SOURCES[name]
+    paths = _find(name, folder)
+    if paths is None:
+        paths = _cached(name, mirrors or source.mirrors if download else (), progress)
+    _check_identity(name, paths[1])
+    train_images, train_labels = _read_pair(paths[0], paths[1], len(source.classes))
+    test_images, test_labels = _read_pair(paths[2], paths[3], len(source.classes))
+    return Dataset(train_images, train_labels, test_images, test_labels, name, source.classes)
+
+
+def cache_folder() -> Path:
+    """Return the folder that downloads go to, by the convention of the platform."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "wengert" / "data"
+
+
+def _find(name: str, folder: str | os.PathLike[str] | None) -> list[Path] | None:
+    """Return the four files where the user has them."""
+    files = SOURCES[name].files
+    for base in (folder, os.environ.get("WENGERT_DATA")):
+        if not base:
+            continue
+        if not Path(base).is_dir():
+            raise DataNotFoundError(f"{base}: there is no such folder to load {name} from")
+        for place in (Path(base) / name, Path(base)):
+            found = {file.name: _locate(place, file.name) for file in files}
+            paths = [path for path in found.values() if path]
+            if len(paths) == len(files):
+                return paths
+            if paths:
+                missing = ", ".join(file for file, path in found.items() if not path)
+                raise DataNotFoundError(f"{place}: some files of {name} are here, but not {missing}")
+    return None
+
+
+def _locate(folder: Path, name: str) -> Path | None:
+    """Return the path of a file, under any of the names by which it goes around."""
+    bare = name.removesuffix(".gz")
+    dotted = bare.replace("-idx", ".idx")
+    candidates = (folder / spelling for spelling in (name, bare, dotted + ".gz", dotted))
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _cached(name: str, mirrors: Sequence[str], progress: Progress | None) -> list[Path]:
+    """Return the four files in the cache; download those that are not there."""
+    cache = cache_folder() / name
+    missing = [file for file in SOURCES[name].files if not (cache / file.name).is_file()]
+    if missing and not mirrors:
+        raise DataNotFoundError(f"{name}: not in {cache}, and downloads are off; {_WAYS_OUT}")
+    try:
+        with terminal_progress() as bars:
+            for file in missing:
+                fetch(file, mirrors, cache, progress=progress or bars)
+    except DataNotFoundError as error:
+        raise DataNotFoundError(f"{name}: could not be downloaded ({error}); {_WAYS_OUT}") from None
+    return [cache / file.name for file in SOURCES[name].files]
+
+
+def _check_identity(name: str, labels: Path) -> None:
+    """Check that the labels are not those of another set, whose files have the same names."""
+    for other, source in SOURCES.items():
+        if other != name and source.files[1].matches(labels):
+            raise DataError(f"{labels}: expected {name}, got {other}; put it into a subfolder named {other}")
+
+
+def _read_pair(images_path: Path, labels_path: Path, classes: int) -> tuple[Array, Array]:
+    images, labels = read_idx(images_path), read_idx(labels_path)
+    if images.dtype != np.uint8 or images.shape[1:] != (28, 28):
+        got = f"{images.dtype}{list(images.shape)}"
+        raise DataError(f"{images_path}: at byte 2: expected images, uint8[n, 28, 28]; got {got}")
+    if labels.dtype != np.uint8 or labels.ndim != 1:
+        raise DataError(f"{labels_path}: at byte 2: expected labels, uint8[n]; got {labels.dtype}{list(labels.shape)}")
+    if len(images) != len(labels):
+        expected = f"{len(images)} labels for the images of {images_path.name}"
+        raise DataError(f"{labels_path}: at byte 4: expected {expected}; got {len(labels)}")
+    if np.any(wrong := labels >= classes):
+        first = int(np.argmax(wrong))
+        raise DataError(f"{labels_path}: at byte {8 + first}: expected a label below {classes}; got {labels[first]}")
+    return images, labels

@@ -1,0 +1,55 @@
+"""Dtypes: the ones Wengert knows, their short names, and NumPy's promotion with weak Python scalars."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from wengert.errors import DtypeError, message
+
+Dtype: TypeAlias = np.dtype[Any]
+
+FLOAT64: Dtype = np.dtype(np.float64)
+FLOAT32: Dtype = np.dtype(np.float32)
+INT64: Dtype = np.dtype(np.int64)
+BOOL: Dtype = np.dtype(np.bool_)
+
+SHORT_NAMES: dict[Dtype, str] = {
+    BOOL: "bool",
+    **{np.dtype(f"float{bits}"): f"f{bits}" for bits in (16, 32, 64)},
+    **{np.dtype(f"int{bits}"): f"i{bits}" for bits in (8, 16, 32, 64)},
+    **{np.dtype(f"uint{bits}"): f"u{bits}" for bits in (8, 16, 32, 64)},
+}
+FROM_SHORT_NAME: dict[str, Dtype] = {name: dtype for dtype, name in SHORT_NAMES.items()}
+
+#: The dtype of each Python scalar where nothing else decides.
+DEFAULT_DTYPE: dict[type, Dtype] = {bool: BOOL, int: INT64, float: FLOAT64}
+#: Python's scalar type of each kind of dtype.
+PYTHON_TYPE: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
+
+
+def dtype_of(value: Any) -> Dtype:
+    """Return the dtype of an array, a NumPy or Python scalar, or a box."""
+    try:
+        return value.dtype
+    except AttributeError:
+        pass
+    try:
+        return DEFAULT_DTYPE[type(value)]
+    except KeyError:
+        return np.asarray(value).dtype
+
+
+def is_float(dtype: Dtype) -> bool:
+    """Tell whether values of this dtype carry derivatives."""
+    return dtype.kind == "f"
+
+
+def check_known(operation: str, dtype: Dtype) -> Dtype:
+    """Return ``dtype`` in native byte order, or raise `DtypeError` where Wengert has no such type."""
+    native = dtype.newbyteorder("=")
+    if native in SHORT_NAMES:
+        return native
+    hint = "differentiate the real and the imaginary part" if dtype.kind == "c" else "convert it first"
+    raise DtypeError(message(operation, "real numbers or booleans are required", str(dtype), hint))

@@ -1,0 +1,83 @@
+"""Errors: one formatter, and classes that subclass the builtin a user would catch.
+
+Every message names the operation, the requirement, what came, what to do, and the user's own line:
+
+    matmul: inner dimensions must agree; got f64[3,4], f64[5,6]. [model.py:12]
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import FrameType
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_NUMPY = os.sep + os.path.join("site-packages", "numpy") + os.sep
+
+
+class WengertError(Exception):
+    """Base of every error that Wengert raises on purpose."""
+
+
+class ShapeError(WengertError, ValueError):
+    """Shapes that an operation cannot combine."""
+
+
+class DtypeError(WengertError, TypeError):
+    """A dtype that an operation does not accept."""
+
+
+class IndexingError(WengertError, IndexError):
+    """An index that is out of range or of the wrong kind."""
+
+
+class ConcreteError(WengertError, TypeError):
+    """A concrete value was needed where only a traced one is known."""
+
+
+class LostDerivativeError(WengertError, TypeError):
+    """The program would have gone on without its derivative."""
+
+
+class LeakError(WengertError, RuntimeError):
+    """A value outlived the transform that made it."""
+
+
+class UnsupportedError(WengertError, TypeError):
+    """Something that Wengert does not do, with what to write instead."""
+
+
+class GraphError(WengertError, ValueError):
+    """A graph, or the text of one, that is not well formed."""
+
+
+class ArgumentError(WengertError, ValueError):
+    """An argument of a transform that does not fit the function."""
+
+
+def user_frame() -> FrameType | None:
+    """Return the innermost frame that belongs neither to Wengert nor to NumPy."""
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not filename.startswith(_PACKAGE) and _NUMPY not in filename:
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def user_location() -> str:
+    """Return the user's own line as ``file.py:12``, or an empty string where there is none."""
+    frame = user_frame()
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}" if frame else ""
+
+
+def message(operation: str, requirement: str, got: str = "", hint: str = "") -> str:
+    """Format one error: operation, requirement, what came, what to do, the user's line."""
+    text = f"{operation}: {requirement}"
+    if got:
+        text += f"; got {got}"
+    if hint:
+        text += f"; {hint}"
+    location = user_location()
+    return f"{text}. [{location}]" if location else f"{text}."

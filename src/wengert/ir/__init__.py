@@ -1,0 +1,1 @@
+"""The Wengert list: types, the graph, its text."""

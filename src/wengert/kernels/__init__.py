@@ -1,0 +1,1 @@
+"""NumPy evaluations of the primitives that NumPy has no single call for."""

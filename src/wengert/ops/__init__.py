@@ -1,0 +1,1 @@
+"""The primitives, one family a file: each states all that Wengert knows about its operations."""

@@ -1,0 +1,194 @@
+"""Arithmetic: sums, products, quotients, powers with a constant exponent, extrema, rounding."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from wengert.dtypes import dtype_of
+from wengert.ops.comparison import equal, greater, signbit, where
+from wengert.ops.conversion import cast
+from wengert.ops.elementwise import elementwise, locally_constant, operator_evaluation, same_type
+from wengert.primitive import Linear
+
+add = elementwise(
+    "add", np.add, 1.0, 1.0, doc="x + y", source="{0} + {1}", evaluate=operator_evaluation(np.add, operator.add)
+)
+subtract = elementwise(
+    "subtract",
+    np.subtract,
+    1.0,
+    -1.0,
+    doc="x - y",
+    source="{0} - {1}",
+    evaluate=operator_evaluation(np.subtract, operator.sub),
+)
+multiply = elementwise(
+    "multiply",
+    np.multiply,
+    lambda out, x, y: y,
+    lambda out, x, y: x,
+    doc="x y",
+    source="{0} * {1}",
+    evaluate=operator_evaluation(np.multiply, operator.mul),
+)
+negative = elementwise("negative", np.negative, -1.0, doc="-x", source="-{0}")
+positive = elementwise("positive", np.positive, 1.0, doc="x", source="+{0}")
+
+
+def _scale(direction: Any, factor: Any) -> Any:
+    if np.isfinite(factor).all():
+        return direction * factor
+    with np.errstate(invalid="ignore"):
+        product = direction * factor
+    return np.where(np.equal(direction, 0), np.zeros_like(product), product)[()]
+
+
+scale = elementwise(
+    "scale",
+    _scale,
+    doc="direction x factor, where a zero direction gives zero however large the factor: 0 inf = 0, 0 nan = 0",
+    derivative=Linear(
+        lambda cotangent, direction, factor: scale(cotangent, factor),
+        lambda cotangent, direction, factor: scale(direction, cotangent),
+        jointly=False,
+    ),
+    source="np.where({0} == 0, 0, {0} * {1})",
+    type_rule=same_type("scale"),
+    operands=2,
+)
+divide = elementwise(
+    "divide",
+    np.divide,
+    lambda out, x, y: 1 / y,
+    lambda out, x, y: -out / y,
+    doc="x / y",
+    domain=((-2.0, 2.0), (0.5, 2.0)),
+    singular=True,
+    source="{0} / {1}",
+    evaluate=operator_evaluation(np.divide, operator.truediv),
+)
+reciprocal = elementwise(
+    "reciprocal", np.reciprocal, lambda out, x: -out * out, doc="1 / x", domain=(0.5, 2.0), singular=True
+)
+square = elementwise("square", np.square, lambda out, x: 2 * x, doc="x^2")
+
+
+def _signed(keep: Any, like: Any) -> Any:
+    return cast(keep, dtype=dtype_of(like))
+
+
+absolute = elementwise(
+    "absolute", np.absolute, lambda out, x: sign(x), doc="|x|; the derivative at 0 is 0 (the subgradient of least norm)"
+)
+fabs = elementwise("fabs", np.fabs, lambda out, x: sign(x), doc="|x| in floating point; the derivative at 0 is 0")
+sign = locally_constant("sign", np.sign, "-1, 0 or 1", "it is constant on either side of zero")
+copysign = elementwise(
+    "copysign",
+    np.copysign,
+    lambda out, x, y: sign(x) * (1 - 2 * _signed(signbit(y), out)),
+    None,
+    doc="|x| with the sign of y; the derivative at x = 0 is 0, as for |x|",
+    domain=((-2.0, 2.0), (0.5, 2.0)),
+)
+
+
+def _winner(out: Any, mine: Any, other: Any) -> Any:
+    """Return 1 where ``mine`` was taken and 1/2 at a tie: the mean of the two one-sided derivatives."""
+    return _signed(equal(mine, out), out) * (1 - 0.5 * _signed(equal(other, out), out))
+
+
+_TIES = "at a tie each operand gets half of the derivative"
+maximum = elementwise(
+    "maximum",
+    np.maximum,
+    lambda out, x, y: _winner(out, x, y),
+    lambda out, x, y: _winner(out, y, x),
+    doc=f"max(x, y), NaN if either is; {_TIES}",
+)
+minimum = elementwise(
+    "minimum",
+    np.minimum,
+    lambda out, x, y: _winner(out, x, y),
+    lambda out, x, y: _winner(out, y, x),
+    doc=f"min(x, y), NaN if either is; {_TIES}",
+)
+fmax = elementwise(
+    "fmax",
+    np.fmax,
+    lambda out, x, y: _winner(out, x, y),
+    lambda out, x, y: _winner(out, y, x),
+    doc=f"max(x, y), the other one where one is NaN; {_TIES}",
+)
+fmin = elementwise(
+    "fmin",
+    np.fmin,
+    lambda out, x, y: _winner(out, x, y),
+    lambda out, x, y: _winner(out, y, x),
+    doc=f"min(x, y), the other one where one is NaN; {_TIES}",
+)
+
+_STEP = "it is constant between its jumps"
+floor = locally_constant("floor", np.floor, "the largest integer <= x", _STEP)
+ceil = locally_constant("ceil", np.ceil, "the smallest integer >= x", _STEP)
+trunc = locally_constant("trunc", np.trunc, "x rounded towards zero", _STEP)
+rint = locally_constant("rint", np.rint, "x rounded to the nearest integer, ties to even", _STEP)
+floor_divide = locally_constant(
+    "floor_divide",
+    np.floor_divide,
+    "floor(x / y)",
+    _STEP,
+    source="{0} // {1}",
+    domain=((-2.0, 2.0), (0.5, 2.0)),
+)
+remainder = elementwise(
+    "remainder",
+    np.remainder,
+    1.0,
+    lambda out, x, y: -floor_divide(x, y),
+    doc="x - y floor(x / y), with the sign of y; the derivative at a jump is the one beside it",
+    domain=((-2.0, 2.0), (0.5, 2.0)),
+    source="{0} % {1}",
+)
+fmod = elementwise(
+    "fmod",
+    np.fmod,
+    1.0,
+    lambda out, x, y: -trunc(x / y),
+    doc="x - y trunc(x / y), with the sign of x; the derivative at a jump is the one beside it",
+    domain=((-2.0, 2.0), (0.5, 2.0)),
+)
+heaviside = elementwise(
+    "heaviside",
+    np.heaviside,
+    None,
+    lambda out, x, y: _signed(equal(x, 0), out),
+    doc="0 below zero, y at zero, 1 above; the derivative in x is 0 everywhere",
+)
+
+
+def _integer_power(x: Any, exponent: int) -> Any:
+    if exponent == 2:
+        return x * x
+    return np.power(x, exponent).item() if isinstance(x, float) and not isinstance(x, np.floating) else x**exponent
+
+
+def _integer_power_partial(out: Any, x: Any, exponent: int) -> Any:
+    if exponent in (0, 1):
+        return float(exponent)
+    return exponent * integer_power(x, exponent=exponent - 1)
+
+
+integer_power = elementwise(
+    "integer_power",
+    _integer_power,
+    _integer_power_partial,
+    doc="x^n for a constant integer n; the derivative is n x^(n-1), finite at 0 for n >= 1, and 0 for n = 0",
+    domain=(0.5, 2.0),
+    singular=True,
+    params={"exponent": 3},
+    source="{0} ** {exponent}",
+    type_rule=same_type("integer_power"),
+)

@@ -1,0 +1,80 @@
+"""Comparison, logic, tests of floating-point numbers, and the choice between two values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.ir.types import TensorType, promote
+from wengert.ops.elementwise import batch_elementwise, elementwise, evaluation, locally_constant
+from wengert.primitive import Draw, Linear, primitive
+from wengert.shapes import broadcast
+
+_BOOLEAN = "its result is a truth value"
+_INTEGER = "it works on bits"
+
+equal = locally_constant("equal", np.equal, "x == y", _BOOLEAN, source="{0} == {1}")
+not_equal = locally_constant("not_equal", np.not_equal, "x != y", _BOOLEAN, source="{0} != {1}")
+less = locally_constant("less", np.less, "x < y", _BOOLEAN, source="{0} < {1}")
+less_equal = locally_constant("less_equal", np.less_equal, "x <= y", _BOOLEAN, source="{0} <= {1}")
+greater = locally_constant("greater", np.greater, "x > y", _BOOLEAN, source="{0} > {1}")
+greater_equal = locally_constant("greater_equal", np.greater_equal, "x >= y", _BOOLEAN, source="{0} >= {1}")
+
+logical_and = locally_constant("logical_and", np.logical_and, "x and y", _BOOLEAN)
+logical_or = locally_constant("logical_or", np.logical_or, "x or y", _BOOLEAN)
+logical_xor = locally_constant("logical_xor", np.logical_xor, "either x or y", _BOOLEAN)
+logical_not = locally_constant("logical_not", np.logical_not, "not x", _BOOLEAN)
+
+isnan = locally_constant("isnan", np.isnan, "whether x is not a number", _BOOLEAN)
+isinf = locally_constant("isinf", np.isinf, "whether x is infinite", _BOOLEAN)
+isfinite = locally_constant("isfinite", np.isfinite, "whether x is neither infinite nor NaN", _BOOLEAN)
+signbit = locally_constant("signbit", np.signbit, "whether the sign bit of x is set", _BOOLEAN)
+
+
+def _bits(name: str, ufunc: np.ufunc, doc: str, operator: str) -> Any:
+    source = f"{{0}} {operator} {{1}}" if ufunc.nin == 2 else f"{operator}{{0}}"
+
+    def samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return tuple(draw.integers(shape, 0, 7) for shape in draw.broadcastable(ufunc.nin)), {}
+
+    return locally_constant(name, ufunc, doc, _INTEGER, source=source, samples=samples)
+
+
+bitwise_and = _bits("bitwise_and", np.bitwise_and, "x & y, bit by bit", "&")
+bitwise_or = _bits("bitwise_or", np.bitwise_or, "x | y, bit by bit", "|")
+bitwise_xor = _bits("bitwise_xor", np.bitwise_xor, "x ^ y, bit by bit", "^")
+invert = _bits("invert", np.invert, "~x, bit by bit", "~")
+left_shift = _bits("left_shift", np.left_shift, "x 2^y", "<<")
+right_shift = _bits("right_shift", np.right_shift, "x 2^-y, rounded down", ">>")
+
+
+def _where_type(condition: TensorType, x: TensorType, y: TensorType) -> TensorType:
+    dtype, weak = promote(x, y)
+    return TensorType(dtype, broadcast("where", condition.shape, x.shape, y.shape), weak and condition.weak)
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    return np.where(condition, x, y)[()]
+
+
+def _where_samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    condition, x, y = draw.broadcastable(3)
+    return (draw.integers(condition, 0, 1) > 0, draw.array(x), draw.array(y)), {}
+
+
+where = primitive(
+    name="where",
+    doc="x where the condition holds, y elsewhere; the derivative of the value not taken never counts, even if infinite",
+    type_rule=_where_type,
+    evaluate=evaluation(_where),
+    derivative=Linear(
+        None,
+        lambda cotangent, condition, x, y: where(condition, cotangent, 0.0),
+        lambda cotangent, condition, x, y: where(condition, 0.0, cotangent),
+    ),
+    batch=batch_elementwise,
+    source="np.where({0}, {1}, {2})".format,
+    samples=_where_samples,
+    elementwise=True,
+)

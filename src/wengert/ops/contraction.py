@@ -1,0 +1,160 @@
+"""`contract`: sums of products over an index space, with affine access to operands and result.
+
+Matrix product, ``einsum``, trace and diagonal, correlation and convolution, and the derivatives of all of these are
+this one operation: over every point i of an iteration space,
+
+    Y[out(i)] += X_1[access_1(i)] X_2[access_2(i)] ...
+
+It is linear in each operand, and its transpose in operand k is the same sum with ``out`` and ``access_k`` in each
+other's place. The derivative of convolution is written nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from wengert.errors import ShapeError, message
+from wengert.ir.types import TensorType, promote, show
+from wengert.kernels.contract import check_access
+from wengert.kernels.contract import contract as evaluate_contract
+from wengert.primitive import Draw, Linear, Primitive, primitive
+from wengert.dtypes import dtype_of
+from wengert.shapes import Shape, shape_of
+
+import numpy as np
+
+#: ``offset + sum coefficient * dimension``, as ``(offset, ((dimension, coefficient), ...))``.
+Affine: TypeAlias = tuple[int, tuple[tuple[int, int], ...]]
+#: One affine expression for each axis.
+Access: TypeAlias = tuple[Affine, ...]
+
+
+def along(dimension: int, coefficient: int = 1) -> Affine:
+    """Return the affine expression that follows one dimension."""
+    return (0, ((dimension, coefficient),))
+
+
+def _type(
+    *operands: TensorType, extents: tuple[int, ...], accesses: tuple[Access, ...], out: Access, shape: Shape
+) -> TensorType:
+    if len(accesses) != len(operands):
+        raise ShapeError(message("contract", "every operand needs an access map", show(*operands)))
+    for one_shape, access in (*zip((one.shape for one in operands), accesses, strict=True), (shape, out)):
+        check_access(one_shape, access, extents)
+    return TensorType(promote(*operands)[0], shape)
+
+
+def _evaluate(
+    *operands: Any, extents: tuple[int, ...], accesses: tuple[Access, ...], out: Access, shape: Shape
+) -> Any:
+    dtype = dtype_of(operands[0]) if len(operands) == 1 else np.result_type(*operands)
+    return evaluate_contract(operands, extents, accesses, out, shape, dtype)
+
+
+def _transpose(position: int, cotangent: Any, *operands: Any, accesses: Any, out: Any, extents: Any, shape: Any) -> Any:
+    exchanged = list(operands)
+    exchanged[position] = cotangent
+    return contract(
+        *exchanged,
+        extents=extents,
+        accesses=(*accesses[:position], out, *accesses[position + 1 :]),
+        out=accesses[position],
+        shape=shape_of(operands[position]),
+    )
+
+
+def _batch(op: Primitive, size: int, xs: Sequence[Any], flags: Sequence[bool], params: Mapping[str, Any]) -> Any:
+    lead = along(len(params["extents"]))
+    return op(
+        *xs,
+        extents=(*params["extents"], size),
+        accesses=tuple((lead, *a) if flag else a for a, flag in zip(params["accesses"], flags, strict=True)),
+        out=(lead, *params["out"]),
+        shape=(size, *params["shape"]),
+    )
+
+
+def _samples(draw: Draw) -> Any:
+    n, m, k, taps = (draw.integer(0, 3), draw.integer(1, 3), draw.integer(1, 3), draw.integer(1, 2))
+    if draw.choice([True, False]):
+        return (draw.array((n, k)), draw.array((k, m))), product_params("ij,jk->ik", (n, k), (k, m))
+    stride = draw.integer(1, 2)
+    x, w = (n, (m - 1) * stride + taps, k), (taps, k)
+    window: Affine = (0, ((1, stride), (2, 1)))
+    params = {
+        "extents": (n, m, taps, k),
+        "accesses": ((along(0), window, along(3)), (along(2), along(3))),
+        "out": (along(0), along(1)),
+        "shape": (n, m),
+    }
+    return (draw.array(x), draw.array(w)), params
+
+
+def _source(*operands: str, extents: Any, accesses: Any, out: Any, shape: Any) -> str:
+    subscripts = as_subscripts(extents, accesses, out)
+    if subscripts is not None:
+        return f"np.einsum({subscripts!r}, {', '.join(operands)})"
+    return f"contract([{', '.join(operands)}], {extents}, {accesses}, {out}, {shape})"
+
+
+contract = primitive(
+    name="contract",
+    doc="sums of products over an index space, with affine access to the operands and to the result",
+    type_rule=_type,
+    evaluate=_evaluate,
+    derivative=Linear(_transpose, jointly=False, variadic=True),
+    batch=_batch,
+    source=_source,
+    samples=_samples,
+)
+
+
+def product_params(subscripts: str, *shapes: Shape) -> dict[str, Any]:
+    """Return the parameters of `contract` for subscripts such as ``ij,jk->ik``; extents of one broadcast."""
+    inputs, output = subscripts.split("->")
+    terms = inputs.split(",")
+    letters = list(dict.fromkeys(inputs.replace(",", "") + output))
+    extents: dict[str, int] = {}
+    for term, shape in zip(terms, shapes, strict=True):
+        for letter, extent in zip(term, shape, strict=True):
+            if extents.setdefault(letter, extent) != extent and extent != 1:
+                if extents[letter] != 1:
+                    got = f"{subscripts} with shapes {', '.join(map(str, shapes))}"
+                    raise ShapeError(message("einsum", f"index {letter} must have one extent", got))
+                extents[letter] = extent
+    where = {letter: position for position, letter in enumerate(letters)}
+
+    def access(term: str, shape: Shape) -> Access:
+        pairs = zip(term, shape, strict=True)
+        return tuple(along(where[one]) if extent == extents[one] else (0, ()) for one, extent in pairs)
+
+    shape = tuple(extents[letter] for letter in output)
+    return {
+        "extents": tuple(extents[letter] for letter in letters),
+        "accesses": tuple(access(term, one) for term, one in zip(terms, shapes, strict=True)),
+        "out": access(output, shape),
+        "shape": shape,
+    }
+
+
+def product(subscripts: str, *operands: Any) -> Any:
+    """Return the sum of products that explicit subscripts describe, as ``np.einsum`` does."""
+    return contract(*operands, **product_params(subscripts, *map(shape_of, operands)))
+
+
+def as_subscripts(extents: Any, accesses: Sequence[Access], out: Access) -> str | None:
+    """Return the subscripts of a contraction whose every access follows one dimension, else None."""
+    letters = "ijklmnopqrstuvwxyzabcdefgh"
+    if len(extents) > len(letters):
+        return None
+    terms: list[str] = []
+    for access in (*accesses, out):
+        plain = all(offset == 0 and len(terms_) == 1 and terms_[0][1] == 1 for offset, terms_ in access)
+        if not plain:
+            return None
+        terms.append("".join(letters[terms_[0][0]] for _, terms_ in access))
+    read = set("".join(terms[:-1]))
+    if len(set(terms[-1])) != len(terms[-1]) or not set(terms[-1]) <= read:
+        return None
+    return f"{','.join(terms[:-1])}->{terms[-1]}"

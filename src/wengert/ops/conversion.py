@@ -1,0 +1,46 @@
+"""Conversion between dtypes, and the end of differentiation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.dtypes import FLOAT64, Dtype
+from wengert.ir.types import TensorType
+from wengert.ops.elementwise import batch_elementwise
+from wengert.primitive import Draw, Linear, NonDifferentiable, primitive
+
+
+def _cast(x: Any, dtype: Dtype) -> Any:
+    return x.astype(dtype) if isinstance(x, (np.ndarray, np.generic)) else dtype.type(x)
+
+
+def _cast_samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return (draw.array(draw.shape()),), {"dtype": FLOAT64}
+
+
+cast = primitive(
+    name="cast",
+    doc="x converted to another dtype; a derivative passes between floating dtypes only",
+    type_rule=lambda x, dtype: TensorType(dtype, x.shape),
+    evaluate=_cast,
+    derivative=Linear(lambda cotangent, x, dtype: cotangent),  # the engine gives a cotangent its operand's dtype
+    batch=batch_elementwise,
+    source=lambda x, dtype: f"np.asarray({x}).astype(np.{dtype.name})",
+    samples=_cast_samples,
+    elementwise=True,
+)
+
+stop_gradient_primitive = primitive(
+    name="stop_gradient",
+    doc="x, through which no derivative passes",
+    type_rule=lambda x: x,
+    evaluate=lambda x: x,
+    derivative=NonDifferentiable("the user said so"),
+    batch=batch_elementwise,
+    source=lambda x: f"+{x}",
+    samples=lambda draw: ((draw.array(draw.shape()),), {}),
+    elementwise=True,
+)
+

@@ -1,0 +1,157 @@
+"""Indexing by integer arrays: gather, its transpose scatter_add, and which write wins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.dtypes import INT64
+from wengert.errors import DtypeError, ShapeError, message
+from wengert.ir.types import TensorType, show
+from wengert.ops.comparison import less, where
+from wengert.ops.shape import move_batch, reshape
+from wengert.primitive import Draw, Linear, NonDifferentiable, Primitive, primitive
+from wengert.shapes import Shape, broadcast, shape_of
+
+
+def _check_indices(operation: str, indices: Sequence[TensorType]) -> Shape:
+    if any(index.dtype.kind not in "iu" for index in indices):
+        raise DtypeError(message(operation, "indices must be integers", show(*indices)))
+    return broadcast(operation, *(index.shape for index in indices))
+
+
+def _gather_type(x: TensorType, *indices: TensorType) -> TensorType:
+    if len(indices) > x.ndim:
+        raise ShapeError(message("gather", "there may be at most one index an axis", show(x, *indices)))
+    return TensorType(x.dtype, _check_indices("gather", indices) + x.shape[len(indices) :])
+
+
+def _scatter_type(y: TensorType, *indices: TensorType, shape: Shape) -> TensorType:
+    expected = _check_indices("scatter_add", indices) + shape[len(indices) :]
+    if y.shape != expected:
+        raise ShapeError(message("scatter_add", f"the operand must have shape {expected}", show(y)))
+    return TensorType(y.dtype, shape)
+
+
+def _scatter_add(y: Any, *indices: Any, shape: Shape) -> Any:
+    result = np.zeros(shape, dtype=np.result_type(y))
+    np.add.at(result, indices, y)
+    return result
+
+
+def _add_at(buffer: Any, cotangent: Any, x: Any, *indices: Any) -> None:
+    np.add.at(buffer, indices, cotangent)
+
+
+def _batched_indices(size: int, indices: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
+    """Return the indices of one rank, behind an index of the batch axis itself."""
+    rank = max(len(shape_of(i)) - flag for i, flag in zip(indices, batched, strict=True))
+    rows = np.arange(size).reshape((size, *(1,) * rank))
+    aligned: list[Any] = [rows]
+    for index, flag in zip(indices, batched, strict=True):
+        shape = shape_of(index)
+        if flag:
+            index = reshape(index, shape=(size, *(1,) * (rank + 1 - len(shape)), *shape[1:]))
+        aligned.append(index)
+    return aligned
+
+
+def _batch_gather(op: Primitive, size: int, xs: Sequence[Any], flags: Sequence[bool], params: Any) -> Any:
+    indices = _batched_indices(size, xs[1:], flags[1:])
+    return op(xs[0], *indices) if flags[0] else op(xs[0], *indices[1:])
+
+
+def _batch_scatter(
+    op: Primitive, size: int, xs: Sequence[Any], flags: Sequence[bool], params: Mapping[str, Any]
+) -> Any:
+    (y,) = move_batch(xs[:1], flags[:1], size)
+    return op(y, *_batched_indices(size, xs[1:], flags[1:]), shape=(size, *params["shape"]))
+
+
+def _indices(draw: Draw, shape: Shape) -> tuple[Any, ...]:
+    count = draw.integer(1, len(shape))
+    result = draw.shape(0, 2) if 0 not in shape else (0,)
+    return tuple(draw.integers(result, -extent, max(extent - 1, 0)) for extent in shape[:count])
+
+
+def _gather_samples(draw: Draw) -> Any:
+    shape = draw.shape(1)
+    return (draw.array(shape), *_indices(draw, shape)), {}
+
+
+def _scatter_samples(draw: Draw) -> Any:
+    shape = draw.shape(1)
+    indices = _indices(draw, shape)
+    y = np.broadcast_shapes(*(index.shape for index in indices)) + shape[len(indices) :]
+    return (draw.array(y), *indices), {"shape": shape}
+
+
+gather = primitive(
+    name="gather",
+    doc="x[i, j, ...] for integer arrays that index the leading axes; they broadcast, and count from the end if negative",
+    type_rule=_gather_type,
+    evaluate=lambda x, *indices: x[indices],
+    derivative=Linear(
+        lambda position, cotangent, x, *indices: scatter_add(cotangent, *indices, shape=shape_of(x)),
+        variadic=True,
+        accumulate=_add_at,
+        first_only=True,
+    ),
+    batch=_batch_gather,
+    source=lambda x, *indices: f"{x}[{', '.join(indices)}]",
+    samples=_gather_samples,
+)
+scatter_add = primitive(
+    name="scatter_add",
+    doc="zeros of a shape, to which y is added where integer arrays point, each time they do: the transpose of gather",
+    type_rule=_scatter_type,
+    evaluate=_scatter_add,
+    derivative=Linear(
+        lambda position, cotangent, y, *indices, shape: gather(cotangent, *indices), variadic=True, first_only=True
+    ),
+    batch=_batch_scatter,
+    source=lambda y, *indices, shape: f"scatter_add({y}, ({', '.join(indices)},), {shape})",
+    samples=_scatter_samples,
+)
+
+
+def _last_writer(*indices: Any, shape: Shape) -> Any:
+    taken = np.broadcast_shapes(*map(np.shape, indices))
+    result = np.full(shape, -1, dtype=np.int64)
+    result[indices] = np.arange(int(np.prod(taken)), dtype=np.int64).reshape(taken)
+    return result
+
+
+def _batch_last_writer(op: Primitive, size: int, xs: Any, flags: Any, params: Mapping[str, Any]) -> Any:
+    # Numbers count through the whole batch; what is wanted counts within one example.
+    (first, *_) = indices = _batched_indices(size, xs, flags)
+    shape = params["shape"]
+    numbers = op(*indices, shape=(size, *shape))
+    count = int(np.prod(broadcast("last_writer", *map(shape_of, indices)))) // max(size, 1)
+    within = numbers - count * first.reshape((size, *(1,) * len(shape)))
+    return where(less(numbers, 0), -1, within)
+
+
+def _last_writer_type(*indices: TensorType, shape: Shape) -> TensorType:
+    _check_indices("last_writer", indices)
+    return TensorType(INT64, shape)
+
+
+def _last_writer_samples(draw: Draw) -> Any:
+    shape = draw.shape(1)
+    indices = _indices(draw, shape)
+    return indices, {"shape": shape[: len(indices)]}
+
+
+last_writer = primitive(
+    name="last_writer",
+    doc="for each element, the number of the last write to it when integer arrays point at what is written; -1 for none",
+    type_rule=_last_writer_type,
+    evaluate=_last_writer,
+    derivative=NonDifferentiable("its result is an integer"),
+    batch=_batch_last_writer,
+    source=lambda *indices, shape: f"last_writer(({', '.join(indices)},), {shape})",
+    samples=_last_writer_samples,
+)

@@ -1,0 +1,288 @@
+"""Reductions over axes: sum, product, extrema, their positions, and truth of any or all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.dtypes import BOOL, INT64, dtype_of
+from wengert.errors import ShapeError, message
+from wengert.ir.types import TensorType, show
+from wengert.ops.arithmetic import multiply
+from wengert.ops.comparison import equal, where
+from wengert.ops.conversion import cast
+from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, transpose, whole
+from wengert.primitive import Draw, Explicit, Linear, NonDifferentiable, Primitive, primitive
+from wengert.shapes import Shape, drop_axes, keep_axes, shape_of
+
+Axes = tuple[int, ...]
+
+
+def _reduced(x: TensorType, axes: Axes) -> TensorType:
+    return TensorType(x.dtype, drop_axes(x.shape, axes))
+
+
+def expand(reduced: Any, shape: Shape, axes: Axes) -> Any:
+    """Return a reduced value repeated along the axes that were reduced."""
+    return broadcast_to(reshape(reduced, shape=keep_axes(shape, axes)), shape=shape)
+
+
+def _batch_axes(op: Primitive, size: int, xs: Sequence[Any], flags: Any, params: Mapping[str, Any]) -> Any:
+    return op(xs[0], axes=tuple(axis + 1 for axis in params["axes"]))
+
+
+def draw_axes(draw: Draw, rank: int) -> Axes:
+    """Draw axes to reduce, for samples."""
+    return draw.choice([tuple(range(rank)), *((axis,) for axis in range(rank)), tuple(range(1, rank))])
+
+
+def _samples(draw: Draw) -> Any:
+    shape = draw.shape()
+    return (draw.array(shape),), {"axes": draw_axes(draw, len(shape))}
+
+
+def _extremum_samples(draw: Draw) -> Any:
+    shape = tuple(max(extent, 1) for extent in draw.shape())
+    return (draw.array(shape),), {"axes": draw_axes(draw, len(shape))}
+
+
+def _source(name: str) -> Callable[..., str]:
+    return lambda x, axes: f"np.{name}({x}, axis={axes})"
+
+
+reduce_sum = primitive(
+    name="reduce_sum",
+    doc="the sum over axes",
+    type_rule=_reduced,
+    evaluate=lambda x, axes: np.add.reduce(x, axis=axes, dtype=np.result_type(x)),
+    derivative=Linear(lambda cotangent, x, axes: expand(cotangent, shape_of(x), axes)),
+    batch=_batch_axes,
+    source=_source("sum"),
+    samples=_samples,
+)
+
+# -- product ---------------------------------------------------------------------------------------------
+
+
+def _product_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, axes: Axes) -> Any:
+    """Multiply in pairs, ``(a, da)(b, db) = (a b, a db + b da)``, so that zeros among the factors do no harm."""
+    (x,), (dx,) = primals, tangents
+    shape = shape_of(x)
+    kept = tuple(axis for axis in range(len(shape)) if axis not in axes)
+    flat = (*(shape[axis] for axis in kept), int(np.prod([shape[axis] for axis in axes], dtype=int)))
+    x, dx = (reshape(transpose(value, permutation=kept + axes), shape=flat) for value in (x, dx))
+    while (extent := shape_of(x)[-1]) > 1:
+        half = extent // 2
+        a, b, rest = (_last(x, 0, half), _last(x, half, half), _last(x, 2 * half, extent % 2))
+        da, db, drest = (_last(dx, 0, half), _last(dx, half, half), _last(dx, 2 * half, extent % 2))
+        x = concatenate(a * b, rest, axis=len(kept))
+        dx = concatenate(a * db + b * da, drest, axis=len(kept))
+    return reduce_sum(dx, axes=(len(kept),))
+
+
+def _last(x: Any, start: int, extent: int) -> Any:
+    index = whole(shape_of(x))
+    index[-1] = (start, extent, 1)
+    return slice_(x, index=tuple(index))
+
+
+reduce_prod = primitive(
+    name="reduce_prod",
+    doc="the product over axes; its derivative is exact where factors are zero",
+    type_rule=_reduced,
+    evaluate=lambda x, axes: np.multiply.reduce(x, axis=axes, dtype=np.result_type(x)),
+    derivative=Explicit(_product_tangent),
+    batch=_batch_axes,
+    source=_source("prod"),
+    samples=_samples,
+)
+
+# -- extrema ---------------------------------------------------------------------------------------------
+
+
+def _extremum_type(name: str) -> Callable[..., TensorType]:
+    def rule(x: TensorType, axes: Axes) -> TensorType:
+        if any(x.shape[axis] == 0 for axis in axes):
+            raise ShapeError(message(name, "the reduced axes must not be empty", show(x)))
+        return _reduced(x, axes)
+
+    return rule
+
+
+def _extremum_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, axes: Axes) -> Any:
+    (x,), (dx,) = primals, tangents
+    taken = equal(x, expand(out, shape_of(x), axes))
+    count = reduce_sum(cast(taken, dtype=dtype_of(x)), axes=axes)
+    return reduce_sum(where(taken, dx, 0.0), axes=axes) / count
+
+
+def _reduce_by(ufunc: np.ufunc) -> Callable[..., Any]:
+    def evaluate(x: Any, axes: Axes) -> Any:
+        # NumPy reduces a short axis element by element; whole slices against one another are quicker.
+        if axes and isinstance(x, np.ndarray) and x.size > 4096 and all(0 < x.shape[axis] <= 8 for axis in axes):
+            moved = np.moveaxis(x, axes, range(len(axes)))
+            parts = [moved[position] for position in np.ndindex(*moved.shape[: len(axes)])]
+            result = parts[0].copy() if len(parts) == 1 else ufunc(parts[0], parts[1])
+            for part in parts[2:]:
+                ufunc(result, part, out=result)
+            return result
+        return ufunc.reduce(x, axis=axes)
+
+    return evaluate
+
+
+_TIES = "elements that tie share the derivative equally"
+reduce_max = primitive(
+    name="reduce_max",
+    doc=f"the largest element over axes; {_TIES}",
+    type_rule=_extremum_type("reduce_max"),
+    evaluate=_reduce_by(np.maximum),
+    derivative=Explicit(_extremum_tangent),
+    batch=_batch_axes,
+    source=_source("max"),
+    samples=_extremum_samples,
+)
+reduce_min = primitive(
+    name="reduce_min",
+    doc=f"the smallest element over axes; {_TIES}",
+    type_rule=_extremum_type("reduce_min"),
+    evaluate=_reduce_by(np.minimum),
+    derivative=Explicit(_extremum_tangent),
+    batch=_batch_axes,
+    source=_source("min"),
+    samples=_extremum_samples,
+)
+
+# -- positions and truth ---------------------------------------------------------------------------------
+
+
+def _position_samples(draw: Draw) -> Any:
+    shape = tuple(max(extent, 1) for extent in draw.shape(1))
+    return (draw.array(shape),), {"axis": draw.integer(0, len(shape) - 1)}
+
+
+def _position(name: str, function: Callable[..., Any], doc: str) -> Primitive:
+    return primitive(
+        name=name,
+        doc=doc,
+        type_rule=lambda x, axis: TensorType(INT64, _extremum_type(name)(x, (axis,)).shape),
+        evaluate=lambda x, axis: function(x, axis=axis),
+        derivative=NonDifferentiable("its result is an integer"),
+        batch=lambda op, size, xs, flags, params: op(xs[0], axis=params["axis"] + 1),
+        source=lambda x, axis: f"np.{name}({x}, axis={axis})",
+        samples=_position_samples,
+    )
+
+
+argmax = _position("argmax", np.argmax, "the position of the first largest element along an axis")
+argmin = _position("argmin", np.argmin, "the position of the first smallest element along an axis")
+
+
+def _truth(name: str, ufunc: np.ufunc, numpy_name: str, doc: str) -> Primitive:
+    return primitive(
+        name=name,
+        doc=doc,
+        type_rule=lambda x, axes: TensorType(BOOL, drop_axes(x.shape, axes)),
+        evaluate=lambda x, axes: ufunc.reduce(x, axis=axes, dtype=bool),
+        derivative=NonDifferentiable("its result is a truth value"),
+        batch=_batch_axes,
+        source=_source(numpy_name),
+        samples=_samples,
+    )
+
+
+reduce_any = _truth("reduce_any", np.logical_or, "any", "whether any element over axes is true")
+reduce_all = _truth("reduce_all", np.logical_and, "all", "whether every element over axes is true")
+
+# -- running sums and products ---------------------------------------------------------------------------
+
+
+def _running_samples(draw: Draw) -> Any:
+    shape = draw.shape(1)
+    return (draw.array(shape),), {"axis": draw.integer(0, len(shape) - 1), "reverse": draw.choice([False, True])}
+
+
+def _running(ufunc: np.ufunc) -> Callable[..., Any]:
+    def evaluate(x: Any, axis: int, reverse: bool) -> Any:
+        dtype = np.result_type(x)
+        if not reverse:
+            return ufunc.accumulate(x, axis=axis, dtype=dtype)
+        return np.flip(ufunc.accumulate(np.flip(x, axis), axis=axis, dtype=dtype), axis)
+
+    return evaluate
+
+
+def _running_source(name: str) -> Callable[..., str]:
+    def source(x: str, axis: int, reverse: bool) -> str:
+        flipped = f"np.flip({x}, {axis})"
+        return f"np.flip(np.{name}({flipped}, axis={axis}), {axis})" if reverse else f"np.{name}({x}, axis={axis})"
+
+    return source
+
+
+def _batch_running(op: Primitive, size: int, xs: Sequence[Any], flags: Any, params: Mapping[str, Any]) -> Any:
+    return op(xs[0], axis=params["axis"] + 1, reverse=params["reverse"])
+
+
+cumulative_sum = primitive(
+    name="cumsum",
+    doc="the running sum along an axis, from its start or (reverse) from its end",
+    type_rule=lambda x, axis, reverse: x._replace(weak=False),
+    evaluate=_running(np.add),
+    derivative=Linear(lambda cotangent, x, axis, reverse: cumulative_sum(cotangent, axis=axis, reverse=not reverse)),
+    batch=_batch_running,
+    source=_running_source("cumsum"),
+    samples=_running_samples,
+)
+
+
+def _running_product_tangent(
+    primals: Sequence[Any], tangents: Sequence[Any], out: Any, axis: int, reverse: bool
+) -> Any:
+    """Combine with ever farther neighbours (Hillis and Steele, 1986): exact at zeros, log2(n) steps."""
+    (x,), (dx,) = primals, tangents
+    extent, distance = shape_of(x)[axis], 1
+    while distance < extent:
+        before, dbefore = _shift(x, axis, distance, reverse, 1.0), _shift(dx, axis, distance, reverse, 0.0)
+        x, dx = multiply(x, before), x * dbefore + before * dx
+        distance *= 2
+    return dx
+
+
+def _shift(x: Any, axis: int, distance: int, reverse: bool, fill: float) -> Any:
+    shape = shape_of(x)
+    index = whole(shape)
+    index[axis] = (distance if reverse else 0, shape[axis] - distance, 1)
+    filler = np.full((*shape[:axis], distance, *shape[axis + 1 :]), fill, dtype=dtype_of(x))
+    kept = slice_(x, index=tuple(index))
+    return concatenate(kept, filler, axis=axis) if reverse else concatenate(filler, kept, axis=axis)
+
+
+cumulative_product = primitive(
+    name="cumprod",
+    doc="the running product along an axis, from its start or (reverse) its end; the derivative is exact at zeros",
+    type_rule=lambda x, axis, reverse: x._replace(weak=False),
+    evaluate=_running(np.multiply),
+    derivative=Explicit(_running_product_tangent),
+    batch=_batch_running,
+    source=_running_source("cumprod"),
+    samples=_running_samples,
+)
+
+
+def _sort_type(x: TensorType, axis: int) -> TensorType:
+    return TensorType(INT64, x.shape)
+
+
+argsort = primitive(
+    name="argsort",
+    doc="the positions along an axis in the order of their elements; equal ones keep their order",
+    type_rule=_sort_type,
+    evaluate=lambda x, axis: np.argsort(x, axis=axis, kind="stable"),
+    derivative=NonDifferentiable("its result is an integer"),
+    batch=lambda op, size, xs, flags, params: op(xs[0], axis=params["axis"] + 1),
+    source=lambda x, axis: f"np.argsort({x}, axis={axis}, kind='stable')",
+    samples=lambda draw: _position_samples(draw),
+)

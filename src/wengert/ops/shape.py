@@ -1,0 +1,309 @@
+"""Shape operations: reshape, transpose, broadcast, concatenate, and the pair slice and embed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from wengert.errors import ShapeError, message
+from wengert.ir.types import TensorType, promote, show
+from wengert.primitive import Draw, Linear, Primitive, primitive
+from wengert.shapes import Shape, drop_axes, shape_of, size
+
+#: A basic index: for each axis an integer, which drops it, or (start, extent, step).
+Index: TypeAlias = tuple[int | tuple[int, int, int], ...]
+
+
+def move_batch(operands: Sequence[Any], batched: Sequence[bool], size_: int) -> list[Any]:
+    """Return the operands all batched: those that are not are broadcast along a new leading axis."""
+    return [
+        x if flag else broadcast_to(x, shape=(size_, *shape_of(x))) for x, flag in zip(operands, batched, strict=True)
+    ]
+
+
+# -- reshape ---------------------------------------------------------------------------------------------
+
+
+def _reshape_type(x: TensorType, shape: Shape) -> TensorType:
+    if size(x.shape) != size(shape):
+        raise ShapeError(message("reshape", "the number of elements must stay the same", f"{show(x)} -> {shape}"))
+    return TensorType(x.dtype, shape)
+
+
+def _reshape_samples(draw: Draw) -> Any:
+    shape = draw.shape()
+    return (draw.array(shape),), {"shape": draw.choice([shape[::-1], (1, *shape), (size(shape),)])}
+
+
+reshape = primitive(
+    name="reshape",
+    doc="the same elements in row-major order, in another shape",
+    type_rule=_reshape_type,
+    evaluate=np.reshape,
+    derivative=Linear(lambda cotangent, x, shape: reshape(cotangent, shape=shape_of(x))),
+    batch=lambda op, size_, xs, flags, params: op(xs[0], shape=(size_, *params["shape"])),
+    source=lambda x, shape: f"np.reshape({x}, {shape})",
+    samples=_reshape_samples,
+)
+
+# -- transpose -------------------------------------------------------------------------------------------
+
+
+def _transpose_type(x: TensorType, permutation: tuple[int, ...]) -> TensorType:
+    if sorted(permutation) != list(range(x.ndim)):
+        raise ShapeError(message("transpose", "axes must be a permutation", f"{permutation} for {show(x)}"))
+    return TensorType(x.dtype, tuple(x.shape[axis] for axis in permutation))
+
+
+def inverse_permutation(permutation: Sequence[int]) -> tuple[int, ...]:
+    """Return the permutation that undoes another."""
+    return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
+
+
+def _transpose_samples(draw: Draw) -> Any:
+    shape = draw.shape()
+    rank = len(shape)
+    return (draw.array(shape),), {"permutation": draw.choice([tuple(range(rank))[::-1], (*range(1, rank), *range(min(1, rank)))])}
+
+
+transpose = primitive(
+    name="transpose",
+    doc="the axes in another order: axis k of the result is axis permutation[k] of x",
+    type_rule=_transpose_type,
+    evaluate=lambda x, permutation: np.transpose(x, permutation),
+    derivative=Linear(lambda ct, x, permutation: transpose(ct, permutation=inverse_permutation(permutation))),
+    batch=lambda op, size_, xs, flags, params: op(xs[0], permutation=(0, *(axis + 1 for axis in params["permutation"]))),
+    source=lambda x, permutation: f"np.transpose({x}, {permutation})",
+    samples=_transpose_samples,
+)
+
+# -- broadcast -------------------------------------------------------------------------------------------
+
+
+def _broadcast_type(x: TensorType, shape: Shape) -> TensorType:
+    fits = len(x.shape) <= len(shape) and all(
+        mine in (1, other) for mine, other in zip(x.shape[::-1], shape[::-1], strict=False)
+    )
+    if not fits:
+        raise ShapeError(message("broadcast_to", f"the operand must broadcast to {shape}", show(x)))
+    return TensorType(x.dtype, shape)
+
+
+def _batch_broadcast(op: Primitive, size_: int, xs: Sequence[Any], flags: Any, params: Mapping[str, Any]) -> Any:
+    shape, own = params["shape"], shape_of(xs[0])[1:]
+    aligned = reshape(xs[0], shape=(size_, *(1,) * (len(shape) - len(own)), *own))
+    return op(aligned, shape=(size_, *shape))
+
+
+def _broadcast_samples(draw: Draw) -> Any:
+    x, shape = draw.broadcastable(2)
+    return (draw.array(x),), {"shape": np.broadcast_shapes(x, shape)}
+
+
+broadcast_to = primitive(
+    name="broadcast_to",
+    doc="x repeated along new leading axes and axes of extent one",
+    type_rule=_broadcast_type,
+    evaluate=lambda x, shape: np.broadcast_to(x, shape),
+    derivative=Linear(lambda cotangent, x, shape: cotangent),  # the engine undoes broadcasting
+    batch=_batch_broadcast,
+    source=lambda x, shape: f"np.broadcast_to({x}, {shape})",
+    samples=_broadcast_samples,
+)
+
+# -- concatenate -----------------------------------------------------------------------------------------
+
+
+def _concatenate_type(*types: TensorType, axis: int) -> TensorType:
+    shapes = [one.shape for one in types]
+    if len({(len(shape), drop_axes(shape, (axis,))) for shape in shapes}) != 1 or axis >= len(shapes[0]):
+        raise ShapeError(message("concatenate", f"shapes must agree but in axis {axis}", show(*types)))
+    extent = sum(shape[axis] for shape in shapes)
+    dtype, _ = promote(*types)
+    return TensorType(dtype, (*shapes[0][:axis], extent, *shapes[0][axis + 1 :]))
+
+
+def _split_cotangent(position: int, cotangent: Any, *operands: Any, axis: int) -> Any:
+    start = sum(shape_of(x)[axis] for x in operands[:position])
+    index = whole(shape_of(cotangent))
+    index[axis] = (start, shape_of(operands[position])[axis], 1)
+    return slice_(cotangent, index=tuple(index))
+
+
+def _concatenate_samples(draw: Draw) -> Any:
+    shape = draw.shape(1)
+    return (draw.array(shape), draw.array(shape)), {"axis": draw.integer(0, len(shape) - 1)}
+
+
+concatenate = primitive(
+    name="concatenate",
+    doc="the operands one after the other along an axis",
+    type_rule=_concatenate_type,
+    evaluate=lambda *xs, axis: np.concatenate(xs, axis=axis),
+    derivative=Linear(_split_cotangent, variadic=True),
+    batch=lambda op, size_, xs, flags, params: op(*move_batch(xs, flags, size_), axis=params["axis"] + 1),
+    source=lambda *xs, axis: f"np.concatenate([{', '.join(xs)}], axis={axis})",
+    samples=_concatenate_samples,
+)
+
+# -- slice and embed -------------------------------------------------------------------------------------
+
+
+def whole(shape: Shape) -> list[Any]:
+    """Return the index that takes everything, one entry an axis."""
+    return [(0, extent, 1) for extent in shape]
+
+
+def numpy_index(index: Index) -> tuple[Any, ...]:
+    """Return the index as NumPy takes it."""
+    return tuple(entry if isinstance(entry, int) else _range_slice(*entry) for entry in index)
+
+
+def _range_slice(start: int, extent: int, step: int) -> slice:
+    stop = start + extent * step
+    return slice(start, None if stop < 0 else stop, step) if extent else slice(0, 0)
+
+
+def indexed_shape(index: Index) -> Shape:
+    """Return the shape of what an index takes."""
+    return tuple(entry[1] for entry in index if not isinstance(entry, int))
+
+
+def index_source(index: Index) -> str:
+    """Write an index as in ``x[...]``."""
+    entries = [
+        repr(entry) if isinstance(entry, int) else ":".join("" if part is None else str(part) for part in parts)
+        for entry, parts in ((one, _slice_parts(one)) for one in index)
+    ]
+    return f"[{', '.join(entries)}]" if entries else "[()]"
+
+
+def _slice_parts(entry: Any) -> list[Any]:
+    if isinstance(entry, int):
+        return []
+    taken = _range_slice(*entry)
+    return [taken.start, taken.stop] if taken.step in (None, 1) else [taken.start, taken.stop, taken.step]
+
+
+def _check_index(operation: str, shape: Shape, index: Index) -> None:
+    inside = len(index) == len(shape)
+    for extent, entry in zip(shape, index, strict=False):
+        start, count, step = (entry, 1, 1) if isinstance(entry, int) else entry
+        last = start + (count - 1) * step
+        inside = inside and (count == 0 or (0 <= start < extent and 0 <= last < extent))
+    if not inside:
+        raise ShapeError(message(operation, f"the index must lie inside {shape}", str(index)))
+
+
+def _slice_type(x: TensorType, index: Index) -> TensorType:
+    _check_index("slice", x.shape, index)
+    return TensorType(x.dtype, indexed_shape(index))
+
+
+def _embed_type(x: TensorType, shape: Shape, index: Index) -> TensorType:
+    _check_index("embed", shape, index)
+    if indexed_shape(index) != x.shape:
+        raise ShapeError(message("embed", f"the operand must have shape {indexed_shape(index)}", show(x)))
+    return TensorType(x.dtype, shape)
+
+
+def _embed(x: Any, shape: Shape, index: Index) -> Any:
+    result = np.zeros(shape, dtype=np.result_type(x))
+    result[numpy_index(index)] = x
+    return result
+
+
+def _add_to_slice(buffer: Any, cotangent: Any, x: Any, index: Index) -> None:
+    buffer[numpy_index(index)] += cotangent
+
+
+def draw_index(draw: Draw, shape: Shape) -> Index:
+    """Draw a basic index for samples."""
+    entries: list[Any] = []
+    for extent in shape:
+        kind = draw.choice(["int", "part", "reversed", "strided"]) if extent > 1 else "whole"
+        entries.append(
+            {"int": extent - 1, "part": (1, extent - 1, 1), "reversed": (extent - 1, extent, -1)}.get(kind)
+            or ((0, extent, 1) if kind == "whole" else (0, (extent + 1) // 2, 2))
+        )
+    return tuple(entries)
+
+
+def _slice_samples(draw: Draw) -> Any:
+    shape = draw.shape()
+    return (draw.array(shape),), {"index": draw_index(draw, shape)}
+
+
+def _embed_samples(draw: Draw) -> Any:
+    shape = draw.shape()
+    index = draw_index(draw, shape)
+    return (draw.array(indexed_shape(index)),), {"shape": shape, "index": index}
+
+
+def batch_index(size_: int, index: Index) -> Index:
+    """Return the index behind a leading batch axis."""
+    return ((0, size_, 1), *index)
+
+
+slice_ = primitive(
+    name="slice",
+    doc="the part of x that a basic index takes: for each axis an integer, or start, extent and step",
+    type_rule=_slice_type,
+    evaluate=lambda x, index: x[numpy_index(index)],
+    derivative=Linear(
+        lambda cotangent, x, index: embed(cotangent, shape=shape_of(x), index=index), accumulate=_add_to_slice
+    ),
+    batch=lambda op, size_, xs, flags, params: op(xs[0], index=batch_index(size_, params["index"])),
+    source=lambda x, index: f"{x}{index_source(index)}",
+    samples=_slice_samples,
+)
+embed = primitive(
+    name="embed",
+    doc="zeros of a shape, with x where a basic index points: the transpose of slice",
+    type_rule=_embed_type,
+    evaluate=_embed,
+    derivative=Linear(lambda cotangent, x, shape, index: slice_(cotangent, index=index)),
+    batch=lambda op, size_, xs, flags, params: op(
+        xs[0], shape=(size_, *params["shape"]), index=batch_index(size_, params["index"])
+    ),
+    source=lambda x, shape, index: f"embed({x}, {shape}, np.s_{index_source(index)})",
+    samples=_embed_samples,
+)
+
+
+def _place_type(x: TensorType, y: TensorType, index: Index) -> TensorType:
+    _check_index("place", x.shape, index)
+    if indexed_shape(index) != y.shape:
+        raise ShapeError(message("place", f"the value must have shape {indexed_shape(index)}", show(y)))
+    return TensorType(x.dtype, x.shape)
+
+
+def _place(x: Any, y: Any, index: Index) -> Any:
+    result = np.array(x)
+    result[numpy_index(index)] = y
+    return result
+
+
+def _place_samples(draw: Draw) -> Any:
+    shape = draw.shape()
+    index = draw_index(draw, shape)
+    return (draw.array(shape), draw.array(indexed_shape(index))), {"index": index}
+
+
+place = primitive(
+    name="place",
+    doc="x with y written where a basic index points: the value of x after x[index] = y",
+    type_rule=_place_type,
+    evaluate=_place,
+    derivative=Linear(
+        lambda cotangent, x, y, index: place(cotangent, np.zeros(shape_of(y)), index=index),
+        lambda cotangent, x, y, index: slice_(cotangent, index=index),
+    ),
+    batch=lambda op, size_, xs, flags, params: op(
+        *move_batch(xs, flags, size_), index=batch_index(size_, params["index"])
+    ),
+    source=lambda x, y, index: f"place({x}, {y}, np.s_{index_source(index)})",
+    samples=_place_samples,
+)

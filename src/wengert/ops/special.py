@@ -1,0 +1,51 @@
+"""Special functions that NumPy lacks: error functions and gamma functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from wengert.kernels import special as kernels
+from wengert.ops.elementwise import elementwise
+from wengert.ops.exponential import exp
+
+_BELL = 2 / math.sqrt(math.pi)
+
+
+erf = elementwise("erf", kernels.erf, lambda out, x: _BELL * exp(-x * x), doc="the error function")
+erfc = elementwise("erfc", kernels.erfc, lambda out, x: -_BELL * exp(-x * x), doc="1 - erf x, exact for large x")
+erfinv = elementwise(
+    "erfinv",
+    kernels.erfinv,
+    lambda out, x: exp(out * out) / _BELL,
+    doc="the inverse of erf; the derivative at +-1 is infinite",
+    domain=(-0.9, 0.9),
+    singular=True,
+)
+
+
+def _polygamma(x: Any, order: int) -> Any:
+    return kernels.polygamma(order, x)
+
+
+polygamma = elementwise(
+    "polygamma",
+    _polygamma,
+    lambda out, x, order: polygamma(x, order=order + 1),
+    doc="the derivative of digamma of the given order",
+    domain=(0.5, 4.0),
+    params={"order": 1},
+    source="wengert.special.polygamma({order}, {0})",
+    singular=True,
+)
+digamma = elementwise(
+    "digamma",
+    kernels.digamma,
+    lambda out, x: polygamma(x, order=1),
+    doc="the derivative of ln Gamma(x)",
+    domain=(0.5, 4.0),
+    singular=True,
+)
+lgamma = elementwise(
+    "lgamma", kernels.lgamma, lambda out, x: digamma(x), doc="ln |Gamma(x)|", domain=(0.5, 4.0), singular=True
+)

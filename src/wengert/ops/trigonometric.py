@@ -1,0 +1,79 @@
+"""Trigonometric and hyperbolic functions, their inverses, and the polar pair."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.ops.comparison import equal, where
+from wengert.ops.elementwise import elementwise
+from wengert.ops.exponential import sqrt
+
+_INSIDE = (-0.9, 0.9)
+
+sin = elementwise("sin", np.sin, lambda out, x: cos(x), doc="sin x, x in radians")
+cos = elementwise("cos", np.cos, lambda out, x: -sin(x), doc="cos x, x in radians")
+tan = elementwise("tan", np.tan, lambda out, x: 1 + out * out, doc="tan x, x in radians", domain=(-1.2, 1.2))
+arcsin = elementwise(
+    "arcsin",
+    np.arcsin,
+    lambda out, x: 1 / sqrt((1 - x) * (1 + x)),
+    doc="the angle in [-pi/2, pi/2] whose sine is x; the derivative at +-1 is infinite",
+    domain=_INSIDE,
+    singular=True,
+)
+arccos = elementwise(
+    "arccos",
+    np.arccos,
+    lambda out, x: -1 / sqrt((1 - x) * (1 + x)),
+    doc="the angle in [0, pi] whose cosine is x; the derivative at +-1 is infinite",
+    domain=_INSIDE,
+    singular=True,
+)
+arctan = elementwise("arctan", np.arctan, lambda out, x: 1 / (1 + x * x), doc="the angle whose tangent is x")
+
+sinh = elementwise("sinh", np.sinh, lambda out, x: cosh(x), doc="(e^x - e^-x) / 2")
+cosh = elementwise("cosh", np.cosh, lambda out, x: sinh(x), doc="(e^x + e^-x) / 2")
+tanh = elementwise("tanh", np.tanh, lambda out, x: 1 - out * out, doc="sinh x / cosh x")
+arcsinh = elementwise("arcsinh", np.arcsinh, lambda out, x: 1 / hypot(1.0, x), doc="the inverse of sinh")
+arccosh = elementwise(
+    "arccosh",
+    np.arccosh,
+    lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)),
+    doc="the inverse of cosh; the derivative at 1 is infinite",
+    domain=(1.2, 3.0),
+    singular=True,
+)
+arctanh = elementwise(
+    "arctanh",
+    np.arctanh,
+    lambda out, x: 1 / ((1 - x) * (1 + x)),
+    doc="the inverse of tanh; the derivative at +-1 is infinite",
+    domain=_INSIDE,
+    singular=True,
+)
+
+
+def _direction(component: Any, length: Any) -> Any:
+    """Return component / length, and 0 at the origin, where the length has no slope of its own."""
+    at_origin = equal(length, 0)
+    return where(at_origin, 0.0, component) / where(at_origin, 1.0, length)
+
+
+hypot = elementwise(
+    "hypot",
+    np.hypot,
+    lambda out, x, y: _direction(x, out),
+    lambda out, x, y: _direction(y, out),
+    doc="sqrt(x^2 + y^2) without overflow; the derivative at the origin is 0 (the subgradient of least norm)",
+)
+arctan2 = elementwise(
+    "arctan2",
+    np.arctan2,
+    lambda out, y, x: x / hypot(x, y) / hypot(x, y),
+    lambda out, y, x: -y / hypot(x, y) / hypot(x, y),
+    doc="the angle of the point (x, y), in (-pi, pi]; the derivative at the origin is NaN: there is none",
+    domain=((0.2, 2.0), (-2.0, 2.0)),
+    singular=True,
+)

@@ -1,0 +1,203 @@
+"""Subscripts: what ``x[index]`` and ``x[index] = value`` mean, in terms of primitives, as NumPy defines it."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.dtypes import dtype_of
+from wengert.errors import ConcreteError, IndexingError, ShapeError, message
+from wengert.ops.comparison import greater_equal, where
+from wengert.ops.conversion import cast
+from wengert.ops.indexing import gather, last_writer
+from wengert.ops.arithmetic import maximum
+from wengert.ops.shape import (
+    Index,
+    broadcast_to,
+    indexed_shape,
+    inverse_permutation,
+    place,
+    reshape,
+    slice_,
+    transpose,
+    whole,
+)
+from wengert.shapes import Shape, broadcast, shape_of, size
+from wengert.trace import Box, concrete
+
+
+class Subscript(NamedTuple):
+    """A parsed index: first the basic part, then axes of extent one, then the integer arrays."""
+
+    basic: Index
+    """Integers and slices; axes that arrays index are taken whole."""
+    shape: Shape
+    """The shape after the basic part, with new axes."""
+    arrays: tuple[tuple[int, Any], ...]
+    """Which axis of ``shape`` each array indexes."""
+    in_front: bool
+    """Whether the arrays' axes come first because a slice stands between them."""
+
+
+def parse(shape: Shape, index: Any) -> Subscript:
+    """Parse an index for an array of the given shape; raise `IndexingError` where NumPy would."""
+    entries = _expand(shape, list(index) if isinstance(index, tuple) else [index])
+    advanced = any(_is_array(entry) for entry in entries)
+    basic: list[Any] = []
+    result: list[int] = []
+    arrays: list[tuple[int, Any]] = []
+    blocks = 0
+    previous = False
+    for entry in entries:
+        is_array = False
+        if entry is None:
+            result.append(1)
+        elif isinstance(entry, slice):
+            start, stop, step = entry.indices(shape[len(basic)])
+            extent = len(range(start, stop, step))
+            basic.append((start if extent else 0, extent, step))
+            result.append(extent)
+        else:
+            axis, extent = len(basic), shape[len(basic)]
+            is_array = advanced
+            if advanced:
+                arrays.append((len(result), _checked(entry, axis, extent)))
+                basic.append((0, extent, 1))
+                result.append(extent)
+            else:
+                basic.append(_integer(entry, axis, extent))
+        blocks += is_array and not previous
+        previous = is_array
+    return Subscript(tuple(basic), tuple(result), tuple(arrays), blocks > 1)
+
+
+def _is_array(entry: Any) -> bool:
+    return isinstance(entry, (np.ndarray, Box)) and not (isinstance(entry, np.ndarray) and entry.ndim == 0)
+
+
+def _expand(shape: Shape, entries: list[Any]) -> list[Any]:
+    """Return one entry for each axis: the ellipsis and what follows filled in, truth values made positions."""
+    expanded: list[Any] = []
+    for entry in entries:
+        if isinstance(entry, (list, tuple)):
+            entry = np.asarray(entry, dtype=None if entry else np.intp)
+        if dtype_of(entry) == np.bool_ if isinstance(entry, (np.ndarray, Box, bool, np.bool_)) else False:
+            expanded += _positions(entry)
+        else:
+            expanded.append(entry)
+    used = sum(entry is not None and entry is not Ellipsis for entry in expanded)
+    if used > len(shape):
+        raise IndexingError(message("getitem", f"{len(shape)} axes can be indexed", f"{used} indices"))
+    if sum(entry is Ellipsis for entry in expanded) > 1:
+        raise IndexingError(message("getitem", "an index may have one ellipsis only"))
+    fill = [slice(None)] * (len(shape) - used)
+    where_ = next((i for i, entry in enumerate(expanded) if entry is Ellipsis), None)
+    return expanded + fill if where_ is None else expanded[:where_] + fill + expanded[where_ + 1 :]
+
+
+def _positions(mask: Any) -> list[Any]:
+    known = concrete(mask)
+    if known is None:
+        hint = "write np.where(mask, x, 0), whose shape does not depend on the mask"
+        raise ConcreteError(message("getitem", "a mask needs concrete values here", hint=hint))
+    if np.ndim(known) == 0:
+        raise IndexingError(message("getitem", "a single truth value is no index", repr(known)))
+    return list(np.nonzero(known))
+
+
+def _integer(entry: Any, axis: int, extent: int) -> int:
+    try:
+        position = operator.index(entry)
+    except TypeError:
+        requirement = "an index must be an integer, a slice, an integer array or a mask"
+        raise IndexingError(message("getitem", requirement, f"{type(entry).__name__}")) from None
+    if not -extent <= position < extent:
+        raise IndexingError(message("getitem", f"index of axis {axis} must lie in [{-extent}, {extent})", str(position)))
+    return position % extent
+
+
+def _checked(entry: Any, axis: int, extent: int) -> Any:
+    """Return an integer array as an index counted from the front where its values are known."""
+    if not _is_array(entry):
+        return np.asarray(_integer(entry, axis, extent))
+    if dtype_of(entry).kind not in "iu":
+        raise IndexingError(message("getitem", "index arrays must hold integers", str(dtype_of(entry))))
+    known = concrete(entry)
+    if known is not None and known.size and (known.min() < -extent or known.max() >= extent):
+        bad = known[(known < -extent) | (known >= extent)].flat[0]
+        raise IndexingError(message("getitem", f"index of axis {axis} must lie in [{-extent}, {extent})", str(bad)))
+    return entry
+
+
+def take_basic(x: Any, subscript: Subscript) -> Any:
+    """Return the basic part of ``x[index]``."""
+    if subscript.basic != tuple(whole(shape_of(x))):
+        x = slice_(x, index=subscript.basic)
+    return x if shape_of(x) == subscript.shape else reshape(x, shape=subscript.shape)
+
+
+def take(x: Any, subscript: Subscript) -> Any:
+    """Return ``x[index]``."""
+    taken = take_basic(x, subscript)
+    if not subscript.arrays:
+        return taken
+    order, arrays = _arrays_first(subscript)
+    gathered = gather(transpose(taken, permutation=order), *arrays)
+    return transpose(gathered, permutation=_result_order(subscript, arrays))
+
+
+def _arrays_first(subscript: Subscript) -> tuple[tuple[int, ...], list[Any]]:
+    axes = [axis for axis, _ in subscript.arrays]
+    rest = [axis for axis in range(len(subscript.shape)) if axis not in axes]
+    return (*axes, *rest), [array for _, array in subscript.arrays]
+
+
+def _result_order(subscript: Subscript, arrays: list[Any]) -> tuple[int, ...]:
+    """Return the permutation that brings the arrays' axes from the front to where NumPy has them."""
+    rank = len(broadcast("getitem", *map(shape_of, arrays)))
+    rest = len(subscript.shape) - len(arrays)
+    before = 0 if subscript.in_front else subscript.arrays[0][0]
+    return (*range(rank, rank + before), *range(rank), *range(rank + before, rank + rest))
+
+
+def write(x: Any, subscript: Subscript, value: Any) -> Any:
+    """Return ``x`` as it is after ``x[index] = value``."""
+    if dtype_of(value) != dtype_of(x):
+        value = cast(value, dtype=dtype_of(x))
+    if subscript.arrays:
+        value = _write_arrays(take_basic(x, subscript), subscript, value)
+    else:
+        value = _fit(value, subscript.shape)
+    return place(x, reshape(value, shape=indexed_shape(subscript.basic)), index=subscript.basic)
+
+
+def _fit(value: Any, shape: Shape) -> Any:
+    """Broadcast a value to the shape it is assigned to; extra leading axes of one are dropped."""
+    own = shape_of(value)
+    if own == shape:
+        return value
+    while len(own) > len(shape) and own[0] == 1:
+        own = own[1:]
+    if broadcast("setitem", own, shape) != shape:
+        raise ShapeError(message("setitem", f"the value must broadcast to {shape}", str(shape_of(value))))
+    return broadcast_to(reshape(value, shape=own), shape=shape)
+
+
+def _write_arrays(before: Any, subscript: Subscript, value: Any) -> Any:
+    """Write where integer arrays point; of several writes to one element the last stays."""
+    order, arrays = _arrays_first(subscript)
+    target = transpose(before, permutation=order)
+    count, shape = len(arrays), shape_of(target)
+    lead = broadcast("setitem", *map(shape_of, arrays))
+    result_order = _result_order(subscript, arrays)
+    in_front = (*lead, *shape[count:])
+    value = _fit(value, tuple(in_front[axis] for axis in result_order))
+    if not size(in_front):
+        return before
+    rows = reshape(transpose(value, permutation=inverse_permutation(result_order)), shape=(size(lead), *shape[count:]))
+    writer = last_writer(*arrays, shape=shape[:count])
+    taken = gather(rows, maximum(writer, 0))
+    written = reshape(greater_equal(writer, 0), shape=(*shape[:count], *(1,) * (len(shape) - count)))
+    return transpose(where(written, taken, target), permutation=inverse_permutation(order))

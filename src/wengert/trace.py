@@ -1,0 +1,212 @@
+"""Boxes, and the transforms they belong to.
+
+A transform makes a `Trace` and wraps the values it follows into boxes of that trace. An operation on
+boxes is handed to the newest trace among its operands, which does its part and calls the operation
+again on what the boxes hold: values of older traces, and in the end arrays. Traces are numbered as they
+are made, and an inner transform is always made after the outer ones, so that the number alone tells which is
+inside: there is no stack to keep, and two threads cannot disturb one another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from wengert.dtypes import Dtype
+from wengert.errors import LeakError, message
+from wengert.ir.types import TensorType
+from wengert.shapes import Shape, shape_of
+
+if TYPE_CHECKING:
+    from wengert.primitive import Primitive
+
+_levels = itertools.count()
+
+
+class Trace:
+    """One running transform: it says what an operation on its boxes means."""
+
+    name: ClassVar[str] = "transform"
+
+    def __init__(self) -> None:
+        self.level = next(_levels)
+        self.open = True
+
+    def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Carry out ``primitive`` on operands of which at least one is a box of this trace."""
+        raise NotImplementedError
+
+    def box(self, state: Any) -> Any:
+        """Wrap what this trace knows of a value into a box."""
+        return Box.surface(self, state)
+
+    def check_open(self, operation: str) -> None:
+        """Raise `LeakError` where the transform has ended."""
+        if not self.open:
+            what = f"a value of a {self.name} that has ended was used"
+            hint = "return it from the function (has_aux=True), or take wg.stop_gradient(x) inside"
+            raise LeakError(message(operation, what, hint=hint))
+
+    def concrete(self, state: Any) -> Any:
+        """Return the array behind a box's state, or None where only its type is known."""
+        return None
+
+
+class Box:
+    """A cell that holds a value inside a transform.
+
+    ``state`` is immutable and belongs to the trace ``owner``; an in-place write of the user's rebinds the two. A box that NumPy
+    would call a view of another has a ``lens``, and is brought up to date before it is read.
+    """
+
+    __slots__ = ("__weakref__", "lens", "owner", "state")
+    surface: ClassVar[type[Any]]
+    """The class that the user meets: a Box with operators and NumPy's protocols."""
+
+    def __init__(self, trace: Trace, state: Any) -> None:
+        self.owner = trace
+        self.state = state
+        self.lens: Lens | None = None
+
+    def refresh(self) -> None:
+        """Read again from the base of a view if the base was written."""
+        lens = self.lens
+        if lens is not None:
+            base = lens.base
+            base.refresh()
+            if base.state is not lens.origin:
+                current = lens.read(base)
+                self.owner, self.state, lens.origin = current.owner, current.state, base.state
+
+    def write(self, value: Box) -> None:
+        """Make this cell, and the base it is a view of, hold a new value."""
+        self.owner, self.state = value.owner, value.state
+        lens = self.lens
+        if lens is not None:
+            lens.base.write(lens.write(lens.base, value))
+            lens.origin = lens.base.state
+
+    @property
+    def shape(self) -> Shape:
+        """The shape, as NumPy has it."""
+        self.refresh()
+        return shape_of(self.state)
+
+    @property
+    def dtype(self) -> Dtype:
+        """The dtype, as NumPy has it."""
+        self.refresh()
+        return self.state.dtype
+
+    @property
+    def weak(self) -> bool:
+        """Whether a Python scalar stands behind this value."""
+        self.refresh()
+        return getattr(self.state, "weak", False)
+
+    @property
+    def type(self) -> TensorType:
+        """The dtype and shape."""
+        return TensorType(self.dtype, self.shape, self.weak)
+
+
+class Lens:
+    """How a box is a view of its base: read it from there, write it back there."""
+
+    __slots__ = ("base", "origin", "read", "write")
+
+    def __init__(self, base: Box, read: Any, write: Any) -> None:
+        self.base = base
+        self.origin = base.state
+        self.read = read
+        self.write = write
+
+
+class Known:
+    """The state of a box that holds a plain array: a value that no transform follows (yet)."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @property
+    def shape(self) -> Shape:
+        """The array's shape."""
+        return shape_of(self.value)
+
+    @property
+    def dtype(self) -> Dtype:
+        """The array's dtype."""
+        return self.value.dtype
+
+
+class ConstantTrace(Trace):
+    """The oldest trace: its boxes hold plain arrays, into which a program may write boxes."""
+
+    name = "constant"
+
+    def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        values = [x.state.value if isinstance(x, Box) else x for x in operands]
+        result = primitive(*values, **params)
+        if isinstance(result, tuple):
+            return tuple(map(self.constant, result))  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+        return self.constant(result)
+
+    def constant(self, value: Any) -> Any:
+        """Box an array that the program may go on to write to; scalars stay as they are."""
+        return self.box(Known(value)) if isinstance(value, np.ndarray) else value
+
+    def concrete(self, state: Any) -> Any:
+        return state.value
+
+
+CONSTANT = ConstantTrace()
+
+
+class _Running(threading.local):
+    depth = 0
+
+
+_running = _Running()
+
+
+@contextlib.contextmanager
+def running(trace: Trace) -> Iterator[Trace]:
+    """Keep a trace open while a user's function runs in it."""
+    _running.depth += 1
+    try:
+        yield trace
+    finally:
+        _running.depth -= 1
+        trace.open = False
+
+
+def inside_transform() -> bool:
+    """Tell whether this thread is running a user's function inside a transform."""
+    return _running.depth > 0
+
+
+def snapshot(value: Any) -> Any:
+    """Return ``value`` so that no later in-place write of the user's can reach it."""
+    if isinstance(value, np.ndarray):
+        return value.copy(order="K") if value.flags.writeable else value  # pyright: ignore[reportUnknownVariableType,reportUnknownMemberType]
+    if isinstance(value, Box):
+        value.refresh()
+        if value.owner is CONSTANT:
+            return value.state.value
+        return value.owner.box(value.state)
+    return value
+
+
+def concrete(value: Any) -> Any:
+    """Return the array or scalar behind a value, or None where a trace knows only its type."""
+    if isinstance(value, Box):
+        value.refresh()
+        return value.owner.concrete(value.state)
+    return value

@@ -1,0 +1,1 @@
+"""The transforms: forward and reverse mode, linearisation, batching, staging to a graph."""

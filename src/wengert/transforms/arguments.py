@@ -1,0 +1,118 @@
+"""What the transforms share: which arguments are followed, and values on their way in and out."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert import tree
+from wengert.dtypes import check_known, dtype_of, is_float
+from wengert.errors import ArgumentError, DtypeError, message
+from wengert.ir.types import show
+from wengert.shapes import shape_of
+from wengert.trace import CONSTANT, Box, Trace, inside_transform, snapshot
+
+
+class Followed(NamedTuple):
+    """The leaves that a transform follows, and the function of these alone."""
+
+    leaves: list[Any]
+    structure: tree.Structure
+    """Of the followed arguments: a tree for one argnum, a tuple of trees for several."""
+    call: Callable[[Sequence[Any]], Any]
+    """Calls the function with other values for the leaves."""
+
+
+def follow(operation: str, fun: Callable[..., Any], argnums: Any, arguments: tuple[Any, ...], options: Any) -> Followed:
+    """Select the arguments named by ``argnums`` and check that derivatives exist for them."""
+    numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+    positions: list[int] = []
+    for number in numbers:
+        position = operator.index(number)
+        if not -len(arguments) <= position < len(arguments):
+            requirement = f"argnums must name one of the {len(arguments)} positional arguments"
+            raise ArgumentError(message(operation, requirement, str(argnums)))
+        positions.append(position % len(arguments))
+    chosen = [arguments[position] for position in positions]
+    leaves, structure = tree.flatten(chosen[0] if isinstance(argnums, int) else tuple(chosen))
+    leaves = [differentiable(operation, leaf) for leaf in leaves]
+
+    def call(values: Sequence[Any]) -> Any:
+        replaced = tree.unflatten(structure, values)
+        parts = [replaced] if isinstance(argnums, int) else replaced
+        inside = list(arguments)
+        for position, part in zip(positions, parts, strict=True):
+            inside[position] = part
+        return fun(*inside, **options)
+
+    return Followed(leaves, structure, call)
+
+
+def differentiable(operation: str, leaf: Any) -> Any:
+    """Return a leaf that may carry a derivative, or raise `DtypeError`."""
+    if type(leaf) is float:
+        return leaf
+    if not isinstance(leaf, (Box, np.ndarray, np.generic, bool, int)):
+        raise DtypeError(message(operation, "arguments must be arrays, numbers or containers of them", type(leaf).__name__))
+    dtype = check_known(operation, dtype_of(leaf))
+    if not is_float(dtype):
+        hint = "write 2.0 for 2, x.astype(float) for an array, or choose other argnums"
+        raise DtypeError(message(operation, "derivatives need floating-point arguments", show(leaf), hint))
+    if isinstance(leaf, Box):
+        return snapshot(leaf)
+    return leaf if leaf.dtype == dtype else leaf.astype(dtype)
+
+
+def release(trace: Trace, value: Any) -> Any:
+    """Return what a box of a transform that ends holds; other values stay as they are."""
+    if isinstance(value, Box):
+        value.refresh()
+        if value.owner is trace:
+            state = value.state
+            return state.value if hasattr(state, "value") else state.primal
+        if value.owner is CONSTANT and not inside_transform():
+            return np.array(value.state.value)
+    return value
+
+
+def own(values: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
+    """Return derivatives as the user gets them: of the kind of their leaf, and no two sharing memory."""
+    given: list[Any] = []
+    taken: set[int] = set()
+    for value, leaf in zip(values, leaves, strict=True):
+        if value is None:
+            value = np.zeros(shape_of(leaf), dtype_of(leaf))[()]
+        if isinstance(value, Box):
+            given.append(value)
+            continue
+        if type(leaf) is float:
+            given.append(float(value))
+            continue
+        if isinstance(value, np.ndarray) and (value.base is not None or not value.flags.writeable or id(value) in taken):
+            value = value.copy()
+        taken.add(id(value))
+        given.append(np.asarray(value) if isinstance(leaf, np.ndarray) else value)
+    return given
+
+
+def scalar_output(operation: str, output: Any) -> Any:
+    """Return the output of a function whose gradient is wanted, or raise what is wrong with it."""
+    if not isinstance(output, (Box, np.ndarray, np.generic, bool, int, float)):
+        hint = "return the scalar alone, or (scalar, aux) with has_aux=True"
+        raise DtypeError(message(operation, "the function must return one number", type(output).__name__, hint))
+    if shape_of(output) != () or not is_float(dtype_of(output)):
+        hint = "reduce it (np.sum, np.mean), or use wg.jacobian for the derivative of an array"
+        raise ArgumentError(message(operation, "the function must return a floating-point scalar", show(output), hint))
+    return output
+
+
+def split_aux(operation: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
+    """Return the output and what comes along with it."""
+    if not has_aux:
+        return result, None
+    if not (isinstance(result, tuple) and len(result) == 2):  # pyright: ignore[reportUnknownArgumentType]
+        raise ArgumentError(message(operation, "with has_aux=True the function must return (output, aux)", type(result).__name__))
+    return result  # pyright: ignore[reportUnknownVariableType]

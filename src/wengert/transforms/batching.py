@@ -1,0 +1,160 @@
+"""Batching: `vmap` runs a function of one example on a leading axis of many, without a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wengert import tree
+from wengert.dtypes import dtype_of
+from wengert.errors import ArgumentError, message
+from wengert.ir.types import show
+from wengert.ops.shape import broadcast_to, transpose
+from wengert.primitive import Primitive
+from wengert.shapes import Shape, axis_index, shape_of
+from wengert.trace import Box, Trace, running, snapshot
+
+
+class Batched:
+    """The state of a box under `vmap`: a value whose leading axis runs over the examples."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of one example."""
+        return shape_of(self.value)[1:]
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype."""
+        return dtype_of(self.value)
+
+
+class BatchTrace(Trace):
+    """Batching: boxes hold values with a leading axis of ``size`` examples."""
+
+    name = "vmap"
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+
+    def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        self.check_open(primitive.name)
+        values: list[Any] = []
+        batched: list[bool] = []
+        for operand in operands:
+            mine = isinstance(operand, Box) and operand.owner is self
+            batched.append(mine)
+            values.append(operand.state.value if mine else snapshot(operand) if isinstance(operand, Box) else operand)
+        result = primitive.batch(primitive, self.size, values, batched, params)
+        if isinstance(result, tuple):
+            return tuple(self.box(Batched(one)) for one in result)  # pyright: ignore[reportUnknownVariableType]
+        return self.box(Batched(result))
+
+    def value(self, result: Any) -> Any:
+        """Return a value with its leading axis; one that does not depend on the examples is repeated."""
+        if isinstance(result, Box):
+            result.refresh()
+            if result.owner is self:
+                return result.state.value
+        return broadcast_to(result, shape=(self.size, *shape_of(result)))
+
+
+def _axes_for(what: str, axes: Any, value: Any) -> list[Any]:
+    """Return one axis for each leaf: ``axes`` is an integer, None, or a prefix of the value's containers."""
+    if axes is None or isinstance(axes, int):
+        return [axes] * len(tree.leaves(value))
+    if isinstance(axes, (tuple, list)) and isinstance(value, (tuple, list)) and len(axes) == len(value):
+        return [one for part, axis in zip(value, axes, strict=True) for one in _axes_for(what, axis, part)]
+    if isinstance(axes, dict) and isinstance(value, dict) and axes.keys() == value.keys():
+        ordered = tree.flatten(dict.fromkeys(value, 0))[1].keys
+        return [one for key in ordered for one in _axes_for(what, axes[key], value[key])]
+    raise ArgumentError(message("vmap", f"{what} must match the containers of the arguments", repr(axes)))
+
+
+def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None) -> Callable[..., Any]:
+    """Return a function that maps ``fun`` over an axis of its arguments.
+
+    ``vmap(f)(xs)[i] = f(xs[i])`` for every i, computed at once.
+
+    Args:
+        fun: a function of one example.
+        in_axes: which axis of each argument runs over the examples; None for an argument all share. An integer for all,
+            or a tuple with one entry for each positional argument, each an integer, None or a container of these.
+        out_axes: where the axis of examples goes in the results, likewise.
+        axis_size: the number of examples, where no argument tells.
+
+    Raises:
+        ArgumentError: the arguments disagree on the number of examples, or none has an axis of examples.
+
+    Example:
+        >>> import numpy as np
+        >>> vmap(lambda x, w: np.dot(x, w), in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
+        array([3., 4.])
+    """
+
+    def batched(*arguments: Any, **options: Any) -> Any:
+        axes = in_axes if not isinstance(in_axes, list) else tuple(in_axes)
+        leaves, structure = tree.flatten((arguments, options))
+        positional = _axes_for("in_axes", axes, arguments)
+        leaf_axes = positional + [0] * (len(leaves) - len(positional))
+        size = _size(leaves, leaf_axes, axis_size)
+        with running(BatchTrace(size)) as trace:
+            assert isinstance(trace, BatchTrace)
+            boxes = [
+                leaf if axis is None else trace.box(Batched(_to_front(leaf, axis)))
+                for leaf, axis in zip(leaves, leaf_axes, strict=True)
+            ]
+            inside, options_inside = tree.unflatten(structure, boxes)
+            outputs, out_structure = tree.flatten(fun(*inside, **options_inside))
+            values = [trace.value(output) for output in outputs]
+        destinations = _axes_for("out_axes", out_axes, tree.unflatten(out_structure, values))
+        moved = [_from_front(value, axis) for value, axis in zip(values, destinations, strict=True)]
+        return tree.unflatten(out_structure, moved)
+
+    return named(batched, "vmap", fun)
+
+
+def named(wrapper: Callable[..., Any], transform: str, fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Name what a transform returns after the function that it transforms."""
+    name = getattr(fun, "__name__", type(fun).__name__)
+    wrapper.__name__ = f"{transform}({name})"
+    wrapper.__doc__ = getattr(fun, "__doc__", None)
+    wrapper.__wrapped__ = fun  # pyright: ignore[reportFunctionMemberAccess]
+    return wrapper
+
+
+def _size(leaves: list[Any], axes: list[Any], given: int | None) -> int:
+    sizes = {
+        shape_of(leaf)[axis_index("vmap", axis, len(shape_of(leaf)))]
+        for leaf, axis in zip(leaves, axes, strict=True)
+        if axis is not None
+    }
+    if given is not None:
+        sizes.add(given)
+    if len(sizes) != 1:
+        requirement = "all arguments must have the same number of examples" if sizes else "an argument needs in_axes"
+        raise ArgumentError(message("vmap", requirement, f"{sorted(sizes)} in {show(*leaves)}"))
+    return sizes.pop()
+
+
+def _to_front(value: Any, axis: int) -> Any:
+    rank = len(shape_of(value))
+    axis = axis_index("vmap", axis, rank)
+    rest = [one for one in range(rank) if one != axis]
+    return value if axis == 0 else transpose(value, permutation=(axis, *rest))
+
+
+def _from_front(value: Any, axis: int | None) -> Any:
+    if axis is None:
+        return value[0]
+    rank = len(shape_of(value))
+    axis = axis_index("vmap", axis, rank)
+    order = [*range(1, rank)]
+    order.insert(axis, 0)
+    return value if axis == 0 else transpose(value, permutation=tuple(order))

@@ -1,0 +1,134 @@
+"""Staging: a program run once on types alone, and written down as a graph; and graphs carried out again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import user_location
+from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.ir.types import TensorType, type_of
+from wengert.primitive import REGISTRY, Primitive
+from wengert.trace import Box, Trace, running, snapshot
+
+
+class GraphTrace(Trace):
+    """Staging: boxes hold variables of the graph under construction.
+
+    Boxes of older transforms that the program closes over become further inputs of the graph; ``captured`` lists them.
+    """
+
+    name = "trace"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inputs: list[Var] = []
+        self.captured: list[Any] = []
+        self.equations: list[Equation] = []
+        self.constants: list[tuple[Var, Any]] = []
+        self._lifted: dict[int, tuple[Any, Var]] = {}
+
+    def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        self.check_open(primitive.name)
+        atoms = tuple(map(self.atom, operands))
+        inferred = primitive.infer(*(atom.type for atom in atoms), **params)
+        several = not isinstance(inferred, TensorType)
+        outputs = tuple(map(Var, inferred)) if several else (Var(inferred),)
+        self.equations.append(Equation(primitive.name, atoms, outputs, params, user_location()))
+        boxes = tuple(map(self.box, outputs))
+        return boxes if several else boxes[0]
+
+    def new_input(self, type_: TensorType) -> Any:
+        """Add an input to the graph and return its box."""
+        var = Var(type_)
+        self.inputs.append(var)
+        return self.box(var)
+
+    def atom(self, value: Any) -> Atom:
+        """Return what stands for a value in the graph: a variable, a literal, a constant or a captured input."""
+        if isinstance(value, Box):
+            value.refresh()
+            if value.owner is self:
+                return value.state
+            value = snapshot(value)
+        if isinstance(value, Box):
+            return self._capture(value)
+        type_ = type_of(value)
+        if isinstance(value, (bool, int, float, np.generic)):
+            return Literal(value, type_)
+        return self._constant(np.asarray(value), type_)
+
+    def _capture(self, value: Box) -> Var:
+        known = self._lifted.get(id(value.state))
+        if known is None:
+            known = value.state, Var(value.type)
+            self._lifted[id(value.state)] = known
+            self.captured.append(value)
+        return known[1]
+
+    def _constant(self, value: Any, type_: TensorType) -> Var:
+        known = self._lifted.get(id(value))
+        if known is not None and np.array_equal(known[0], value, equal_nan=value.dtype.kind == "f"):
+            return known[1]
+        kept = value.copy()
+        var = Var(type_)
+        self._lifted[id(value)] = kept, var
+        self.constants.append((var, kept))
+        return var
+
+    def finish(self, outputs: Sequence[Any]) -> Graph:
+        """Return the graph: captured values come first among its inputs."""
+        atoms = tuple(map(self.atom, outputs))
+        captured = tuple(self._lifted[id(value.state)][1] for value in self.captured)
+        return Graph((*captured, *self.inputs), tuple(self.constants), tuple(self.equations), atoms)
+
+
+def stage(function: Callable[..., Sequence[Any]], types: Sequence[TensorType]) -> tuple[Graph, list[Any]]:
+    """Write down a function of flat arguments as a graph.
+
+    Args:
+        function: takes one value for each type and returns a flat sequence of values.
+        types: the types of the arguments.
+
+    Returns:
+        The graph, and the values of outer transforms that the function closed over: the graph's first inputs.
+    """
+    with running(GraphTrace()) as trace:
+        assert isinstance(trace, GraphTrace)
+        outputs = function(*map(trace.new_input, types))
+        graph = trace.finish(outputs)
+    return graph, trace.captured
+
+
+def evaluate(graph: Graph, *arguments: Any) -> list[Any]:
+    """Carry out a graph on arrays or boxes."""
+    values: dict[Var, Any] = dict(zip(graph.inputs, arguments, strict=True))
+    values.update(graph.constants)
+    last_use = _last_uses(graph)
+
+    def read(atom: Atom) -> Any:
+        return atom.value if isinstance(atom, Literal) else values[atom]
+
+    for position, equation in enumerate(graph.equations):
+        results = REGISTRY[equation.primitive](*map(read, equation.operands), **equation.params)
+        if len(equation.outputs) == 1 and not isinstance(results, tuple):
+            results = (results,)
+        values.update(zip(equation.outputs, results, strict=True))
+        for var in last_use.get(position, ()):
+            del values[var]
+    return [read(atom) for atom in graph.outputs]
+
+
+def _last_uses(graph: Graph) -> dict[int, list[Var]]:
+    """Return, for each equation, the variables that nothing reads after it."""
+    kept = {atom for atom in graph.outputs if isinstance(atom, Var)}
+    found: dict[int, list[Var]] = {}
+    for position in range(len(graph.equations) - 1, -1, -1):
+        equation = graph.equations[position]
+        for atom in (*equation.operands, *equation.outputs):
+            if isinstance(atom, Var) and atom not in kept:
+                kept.add(atom)
+                found.setdefault(position, []).append(atom)
+    return found

@@ -1,0 +1,180 @@
+"""Forward-mode transforms: `jvp`, `linearize`, `derivative`, `hvp`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert import tree
+from wengert.dtypes import dtype_of
+from wengert.errors import ArgumentError, ShapeError, message
+from wengert.ir.types import TensorType, show
+from wengert.shapes import shape_of
+from wengert.trace import Box, running
+from wengert.transforms.arguments import follow, own, release, split_aux
+from wengert.transforms.batching import named
+from wengert.transforms.forward import DualNumber, DualTrace, zeros_like
+from wengert.transforms.gradients import Argnums, grad
+from wengert.transforms.staging import evaluate, stage
+
+
+class Pushed:
+    """A function run once on dual numbers: its outputs, and their tangents (None: zero)."""
+
+    def __init__(
+        self, call: Callable[[Sequence[Any]], Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+    ) -> None:
+        trace = DualTrace()
+        with running(trace):
+            duals = [trace.box(DualNumber(p, t)) for p, t in zip(primals, tangents, strict=True)]
+            output, aux = split_aux("jvp", call(duals), has_aux)
+            outputs, self.structure = tree.flatten(output)
+            for value in outputs:
+                if isinstance(value, Box):
+                    value.refresh()
+        self.tangents = [v.state.tangent if isinstance(v, Box) and v.owner is trace else None for v in outputs]
+        self.values = [release(trace, value) for value in outputs]
+        self.aux = tree.map_tree(lambda value: release(trace, value), aux)
+
+
+def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+    """Return the value of a function and its derivative in one direction, by dual numbers.
+
+    ``f(x + x' e) = f(x) + J x' e`` with ``e^2 = 0``.
+
+    Args:
+        fun: a function of the primals.
+        primals: a tuple or list with each argument: arrays, numbers or containers of them, floating-point.
+        tangents: the direction, with the same containers and shapes.
+        has_aux: the function returns ``(output, aux)``.
+
+    Returns:
+        ``(output, tangent)``, or ``(output, tangent, aux)``.
+
+    Raises:
+        ShapeError: a tangent does not have the shape of its primal.
+
+    Example:
+        >>> jvp(lambda x, y: x * y, (2.0, 5.0), (1.0, 0.0))
+        (10.0, 5.0)
+    """
+    if not (isinstance(primals, (tuple, list)) and isinstance(tangents, (tuple, list))):  # pyright: ignore[reportUnnecessaryIsInstance]
+        got = f"{type(primals).__name__}, {type(tangents).__name__}"
+        raise ArgumentError(message("jvp", "primals and tangents must be tuples or lists, an entry an argument", got))
+    followed = follow("jvp", fun, tuple(range(len(primals))), tuple(primals), {})
+    directions, structure = tree.flatten(tuple(tangents))
+    tree.check_same("jvp", followed.structure, structure)
+    checked = [check_tangent("jvp", t, p) for t, p in zip(directions, followed.leaves, strict=True)]
+    pushed = Pushed(followed.call, followed.leaves, checked, has_aux)
+    output = tree.unflatten(pushed.structure, pushed.values)
+    tangent = tree.unflatten(pushed.structure, own(pushed.tangents, pushed.values))
+    return (output, tangent, pushed.aux) if has_aux else (output, tangent)
+
+
+def check_tangent(operation: str, tangent: Any, primal: Any) -> Any:
+    """Return a tangent with the dtype of its primal, or raise `ShapeError`."""
+    if not isinstance(tangent, (Box, np.ndarray, np.generic)):
+        tangent = np.asarray(tangent)[()]
+    if shape_of(tangent) != shape_of(primal):
+        raise ShapeError(message(operation, "a tangent must have the shape of its primal", show(tangent, primal)))
+    dtype = dtype_of(primal)
+    return tangent if dtype_of(tangent) == dtype else tangent.astype(dtype)
+
+
+def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """Return the value of a function and its derivative at that point as a linear function.
+
+    The function runs once, on dual numbers whose tangents are unknowns: what happens to them is written down as a
+    graph, which the linear function carries out for each direction.
+
+    Args:
+        fun: a function of the primals.
+        primals: the point.
+
+    Returns:
+        ``(output, linear)`` with ``linear(*tangents) = J tangents``.
+
+    Example:
+        >>> y, linear = linearize(lambda x: x**2, 3.0)
+        >>> linear(1.0), linear(10.0)
+        (6.0, 60.0)
+    """
+    followed = follow("linearize", fun, tuple(range(len(primals))), primals, {})
+    outputs: list[Pushed] = []
+
+    def tangents_out(*tangents: Any) -> list[Any]:
+        pushed = Pushed(followed.call, followed.leaves, tangents)
+        outputs.append(pushed)
+        return [zeros_like(v) if t is None else t for t, v in zip(pushed.tangents, pushed.values, strict=True)]
+
+    types = [TensorType(dtype_of(leaf), shape_of(leaf)) for leaf in followed.leaves]
+    graph, captured = stage(tangents_out, types)
+    pushed = outputs[0]
+
+    def linear(*tangents: Any) -> Any:
+        directions, structure = tree.flatten(tangents)
+        tree.check_same("linearize", followed.structure, structure)
+        checked = [check_tangent("linearize", t, p) for t, p in zip(directions, followed.leaves, strict=True)]
+        return tree.unflatten(pushed.structure, own(evaluate(graph, *captured, *checked), pushed.values))
+
+    return tree.unflatten(pushed.structure, pushed.values), linear
+
+
+def derivative(fun: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
+    """Return the derivative of a function of a scalar: to a number, an array or a container of them.
+
+    Args:
+        fun: a function of a scalar.
+        argnums: which argument is the scalar.
+
+    Raises:
+        ShapeError: the argument is not a scalar.
+
+    Example:
+        >>> import numpy as np
+        >>> derivative(lambda t: np.array([1.0, 2.0]) * t**2)(3.0)
+        array([ 6., 12.])
+    """
+
+    def differentiated(*arguments: Any, **options: Any) -> Any:
+        followed = follow("derivative", fun, argnums, arguments, options)
+        if len(followed.leaves) != 1 or shape_of(followed.leaves[0]) != ():
+            raise ShapeError(message("derivative", "the argument must be a scalar", show(*followed.leaves), "use wg.jacobian"))
+        one = dtype_of(followed.leaves[0]).type(1)
+        pushed = Pushed(followed.call, followed.leaves, [one])
+        return tree.unflatten(pushed.structure, own(pushed.tangents, pushed.values))
+
+    return named(differentiated, "derivative", fun)
+
+
+def hvp(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """Return the product of a scalar function's Hessian with a direction, by forward over reverse mode.
+
+    ``hvp(f)(x, v) = H(x) v``, at the cost of a few gradients (Pearlmutter, 1994).
+
+    Args:
+        fun: a function that returns a scalar.
+        argnums: the argument to differentiate, or several; then the direction is a tuple.
+
+    Returns:
+        A function of the arguments of ``fun`` and, last, the direction.
+
+    Example:
+        >>> import numpy as np
+        >>> hvp(lambda x: np.sum(x**3))(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
+        array([ 6., 12.])
+    """
+    gradient = grad(fun, argnums)
+
+    def product(*arguments: Any, **options: Any) -> Any:
+        *point, direction = arguments
+        followed = follow("hvp", gradient, argnums, tuple(point), options)
+        directions, structure = tree.flatten(direction)
+        tree.check_same("hvp", followed.structure, structure)
+        checked = [check_tangent("hvp", v, x) for v, x in zip(directions, followed.leaves, strict=True)]
+        pushed = Pushed(followed.call, followed.leaves, checked)
+        return tree.unflatten(pushed.structure, own(pushed.tangents, followed.leaves))
+
+    return named(product, "hvp", fun)

@@ -1,0 +1,189 @@
+"""Trees: nested containers of arrays, taken apart into leaves and put together again.
+
+Containers are dict, list, tuple, namedtuple, dataclass and None (an empty one). Everything else is a leaf.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, cast
+
+from wengert.errors import ArgumentError, message
+
+
+class Structure(NamedTuple):
+    """The containers of a tree, without its leaves; hashable and comparable."""
+
+    kind: type | None
+    """The container's type; None for a leaf."""
+    keys: tuple[Any, ...] = ()
+    children: tuple[Structure, ...] = ()
+    fixed: tuple[tuple[str, Any], ...] = ()
+    """Dataclass fields that are settings, not arrays."""
+
+    def count(self) -> int:
+        """Return the number of leaves."""
+        return 1 if self.kind is None else sum(child.count() for child in self.children)
+
+
+LEAF = Structure(None)
+_NONE = Structure(type(None))
+
+
+def is_namedtuple(kind: type) -> bool:
+    """Tell whether ``kind`` was made by ``namedtuple`` or ``NamedTuple``."""
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def static(default: Any = dataclasses.MISSING) -> Any:
+    """Declare a dataclass field as a setting: part of the structure, never a leaf.
+
+    Example:
+        >>> import dataclasses
+        >>> @dataclasses.dataclass
+        ... class Scaled:
+        ...     weight: float
+        ...     power: int = static(2)
+        >>> leaves(Scaled(3.0))
+        [3.0]
+    """
+    return dataclasses.field(default=default, metadata={"static": True})
+
+
+def _fields(value: Any) -> tuple[tuple[str, ...], tuple[tuple[str, Any], ...]]:
+    fields = dataclasses.fields(value)
+    dynamic = tuple(field.name for field in fields if not field.metadata.get("static"))
+    fixed = tuple((field.name, getattr(value, field.name)) for field in fields if field.metadata.get("static"))
+    return dynamic, fixed
+
+
+def _sorted_keys(value: dict[Any, Any]) -> list[Any]:
+    try:
+        return sorted(value)
+    except TypeError:  # keys of mixed types have no order of their own
+        return list(value)
+
+
+def flatten(tree: Any) -> tuple[list[Any], Structure]:
+    """Take a tree apart into its leaves and its structure.
+
+    Example:
+        >>> flatten({"w": 1.0, "b": (2.0, 3.0)})[0]
+        [2.0, 3.0, 1.0]
+    """
+    found: list[Any] = []
+    return found, _flatten(tree, found)
+
+
+def _flatten(tree: Any, found: list[Any]) -> Structure:
+    kind = cast("type[Any]", type(tree))
+    if tree is None:
+        return _NONE
+    if kind is dict or isinstance(tree, dict):
+        keys = tuple(_sorted_keys(tree))
+        return Structure(kind, keys, tuple(_flatten(tree[key], found) for key in keys))
+    if kind is list or isinstance(tree, (tuple, list)):
+        return Structure(kind, (), tuple(_flatten(item, found) for item in tree))
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        names, fixed = _fields(tree)
+        return Structure(kind, names, tuple(_flatten(getattr(tree, name), found) for name in names), fixed)
+    found.append(tree)
+    return LEAF
+
+
+def unflatten(structure: Structure, values: Iterable[Any]) -> Any:
+    """Put leaves back into a structure: the inverse of `flatten`.
+
+    Example:
+        >>> values, structure = flatten([1, (2, 3)])
+        >>> unflatten(structure, [10, 20, 30])
+        [10, (20, 30)]
+    """
+    return _unflatten(structure, iter(values))
+
+
+def _unflatten(structure: Structure, values: Iterator[Any]) -> Any:
+    kind = structure.kind
+    if kind is None:
+        return next(values)
+    if kind is type(None):
+        return None
+    children = [_unflatten(child, values) for child in structure.children]
+    if issubclass(kind, dict):
+        pairs = zip(structure.keys, children, strict=True)
+        return kind(pairs)
+    if is_namedtuple(kind):
+        return kind(*children)
+    if issubclass(kind, (tuple, list)):
+        return kind(children)
+    # Not __init__: it may check or convert what a transform puts in.
+    value = object.__new__(kind)
+    for name, child in (*zip(structure.keys, children, strict=True), *structure.fixed):
+        object.__setattr__(value, name, child)
+    return value
+
+
+def leaves(tree: Any) -> list[Any]:
+    """Return the leaves of a tree, in order."""
+    return flatten(tree)[0]
+
+
+def map_tree(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """Apply a function to the leaves of trees of one structure.
+
+    Args:
+        function: called with one leaf of each tree.
+        tree: the tree whose structure the result has.
+        others: trees of the same structure.
+
+    Raises:
+        ArgumentError: the structures differ.
+
+    Example:
+        >>> map_tree(lambda p, g: p - 0.5 * g, {"w": 1.0}, {"w": 2.0})
+        {'w': 0.0}
+    """
+    values, structure = flatten(tree)
+    columns = [values]
+    for other in others:
+        other_values, other_structure = flatten(other)
+        check_same("map_tree", structure, other_structure)
+        columns.append(other_values)
+    return unflatten(structure, [function(*row) for row in zip(*columns, strict=True)])
+
+
+def check_same(operation: str, expected: Structure, found: Structure) -> None:
+    """Raise `ArgumentError` where two structures differ."""
+    if expected != found:
+        raise ArgumentError(
+            message(operation, f"containers must have the structure {show(expected)}", show(found))
+        )
+
+
+def show(structure: Structure) -> str:
+    """Write a structure with ``*`` for each leaf."""
+    kind = structure.kind
+    if kind is None:
+        return "*"
+    if kind is type(None):
+        return "None"
+    children = [show(child) for child in structure.children]
+    if structure.keys:
+        pairs = zip(structure.keys, children, strict=True)
+        inside = ", ".join(f"{key!r}: {child}" for key, child in pairs)
+        return f"{{{inside}}}" if issubclass(kind, dict) else f"{kind.__name__}({inside})"
+    inside = ", ".join(children)
+    return f"[{inside}]" if issubclass(kind, list) else f"({inside})"
+
+
+def paths(structure: Structure, prefix: str = "") -> list[str]:
+    """Name each leaf by the way to it, such as ``['layers'][0].weight``."""
+    if structure.kind is None:
+        return [prefix]
+    found: list[str] = []
+    attributes = structure.kind is not dict and structure.keys
+    for position, child in enumerate(structure.children):
+        key = structure.keys[position] if structure.keys else position
+        found += paths(child, prefix + (f".{key}" if attributes else f"[{key!r}]"))
+    return found

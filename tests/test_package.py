@@ -1,0 +1,29 @@
+"""The package as installed: what importing it loads, its types, its version."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import wengert
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_import_loads_no_optional_dependency() -> None:
+    script = "import sys, wengert; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    loaded = set(run.stdout.split())
+    assert "wengert" in loaded
+    assert loaded.isdisjoint({"click", "rich", "llvmlite", "matplotlib"})
+
+
+def test_types_are_shipped() -> None:
+    assert files("wengert").joinpath("py.typed").is_file()
+
+
+def test_one_version_everywhere() -> None:
+    assert f"\nversion: {wengert.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## [{wengert.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
