@@ -12,8 +12,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Generator
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from wengert.dtypes import Dtype
 from wengert.errors import LeakError, message
 from wengert.ir.types import TensorType
 from wengert.shapes import Shape, shape_of
-
-if TYPE_CHECKING:
-    from wengert.primitive import Primitive
 
 _levels = itertools.count()
 
@@ -37,7 +34,7 @@ class Trace:
         self.level = next(_levels)
         self.open = True
 
-    def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def process(self, primitive: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Carry out ``primitive`` on operands of which at least one is a box of this trace."""
         raise NotImplementedError
 
@@ -151,7 +148,7 @@ class ConstantTrace(Trace):
 
     name = "constant"
 
-    def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def process(self, primitive: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         values = [x.state.value if isinstance(x, Box) else x for x in operands]
         result = primitive(*values, **params)
         if isinstance(result, tuple):
@@ -177,7 +174,7 @@ _running = _Running()
 
 
 @contextlib.contextmanager
-def running(trace: Trace) -> Iterator[Trace]:
+def running(trace: Trace) -> Generator[Trace, None, None]:
     """Keep a trace open while a user's function runs in it."""
     _running.depth += 1
     try:

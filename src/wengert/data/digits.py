@@ -8,6 +8,7 @@ with every version of NumPy.
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -112,8 +113,8 @@ def _bell(words: Array) -> Array:
     would throw a stroke off the paper.
     """
     low = np.uint64(0xFFFF)
-    total = sum((words >> np.uint64(shift)) & low for shift in (16, 32, 48)) + (words & low)
-    return (total - 2.0 * 65535) * (1 / (2.0**16 * (1 / 3) ** 0.5))
+    parts = [words >> np.uint64(shift) & low for shift in (0, 16, 32, 48)]
+    return (parts[0] + parts[1] + parts[2] + parts[3] - 2.0 * 65535) * (math.sqrt(3) / 65536)
 
 
 def _trace(shapes: Glyphs, labels: Array, uniform: Array, bell: Array) -> tuple[Array, Array]:

@@ -94,8 +94,9 @@ def reshape(source: Dims, target: Dims) -> Step | None:
 
 
 def expand(source: Dims, target: Dims) -> Step | None:
-    """Return the step that gives axes ``source`` a unit axis for each dimension missing before the last."""
-    return None if source == target else itemgetter(tuple(slice(None) if dim in source else None for dim in target))
+    """Return the step from axes ``source`` to ``target``, which has further axes; they get extent one."""
+    index = tuple(slice(None) if dim in source else None for dim in target)
+    return None if source == target else itemgetter(index)
 
 
 def leaf(position: int, access: Access, shape: Dims, strides: Dims, space: Space) -> Factor:

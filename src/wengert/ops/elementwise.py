@@ -62,7 +62,7 @@ def evaluation(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def evaluate(*operands: Any, **params: Any) -> Any:
         result = function(*operands, **params)
-        if not isinstance(result, np.ndarray) and all(type(operand) in _PYTHON for operand in operands):
+        if isinstance(result, np.generic) and all(type(operand) in _PYTHON for operand in operands):
             return result.item()
         return result
 
