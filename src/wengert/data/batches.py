@@ -40,7 +40,7 @@ def batches(
     if n < 0 or size < 1:
         raise ArgumentError(message("batches", "n >= 0 and size >= 1 are required", f"n={n}, size={size}"))
     if shuffle and rng is None:
-        raise ArgumentError(message("batches", "shuffling needs rng", "None", "pass np.random.default_rng(seed)"))
+        raise ArgumentError(message("batches", "shuffling needs rng", "None", "pass a np.random.Generator"))
     order = rng.permutation(n) if shuffle and rng is not None else np.arange(n)
     stop = n - n % size if drop_last else n
     return (order[start : start + size] for start in range(0, stop, size))

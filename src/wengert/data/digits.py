@@ -1,9 +1,8 @@
 """A built-in set of handwritten digits: strokes drawn with a random hand.
 
 Every number comes from raw bits of the counter-based generator Philox (J. K. Salmon et al., "Parallel random
-numbers: as easy as 1, 2, 3", 2011), and every step uses only operations that IEEE 754 defines to the last bit
-(+ - * / sqrt), each as an array operation of its own. The pictures are therefore the same on every platform and
-with every version of NumPy.
+numbers: as easy as 1, 2, 3", 2011), and every step is an array operation that IEEE 754 defines to the last
+bit: + - * / sqrt. The pictures are therefore the same on every platform and with every version of NumPy.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ Array: TypeAlias = np.ndarray[Any, Any]
 
 _DOTS = 96  # dots that make up a digit; at 28x28 about 0.6 pixels apart
 _PIXELS_AT_ONCE = 32 * 28 * 28  # so that the working set stays in the second-level cache
-_UNIFORMS = 6
-_BELLS = 9
+_UNIFORMS = 6  # class, style, radius, softness, contrast, grain
+_BELLS = 9  # the pose
 
 
 def digits(n: int, *, seed: int = 0, size: int = 28) -> tuple[Array, Array]:
     """Draw handwritten digits.
 
-    Each picture has a class, a style and a pose (rotation, slant, width, height, position) of its own, control
-    points that tremble, and its own thickness, pressure, softness, contrast and noise. Picture i depends on the
+    Each picture has a class, a style, a pose (size, slant, curvature, rotation, position), control points
+    that tremble, and a thickness, pressure, softness, contrast and noise of its own. Picture i depends on the
     seed and on i only.
 
     Args:
@@ -38,7 +37,8 @@ def digits(n: int, *, seed: int = 0, size: int = 28) -> tuple[Array, Array]:
         size: Height and width in pixels, at least 8.
 
     Returns:
-        images, uint8, shape (n, size, size), 0 for paper to 255 for ink; and labels, uint8, shape (n,), 0 to 9.
+        The images, uint8, shape (n, size, size), 0 for paper to 255 for ink; and the labels, uint8,
+        shape (n,), 0 to 9.
 
     Raises:
         ArgumentError: An argument is out of range.
@@ -75,7 +75,10 @@ def digit_set(*, train: int = 12000, test: int = 2000, seed: int = 0) -> Dataset
         (10, 28, 28)
     """
     return Dataset(
-        *_draw_stream(train, seed, 28, 0), *_draw_stream(test, seed, 28, 1), name="digits", classes=tuple("0123456789")
+        *_draw_stream(train, seed, 28, 0),
+        *_draw_stream(test, seed, 28, 1),
+        name="digits",
+        classes=tuple("0123456789"),
     )
 
 
@@ -94,10 +97,11 @@ def _draw_stream(n: int, seed: int, size: int, stream: int) -> tuple[Array, Arra
         count = part.stop - start
         words = hand.random_raw((count, _UNIFORMS + _BELLS + 3 * points))
         uniform, bell = _uniform(words[:, :_UNIFORMS]), _bell(words[:, _UNIFORMS:])
-        labels[part] = uniform[:, 0] * 10
-        dots, width = _trace(shapes, labels[part], uniform, bell)
         noise = _bell(paper.random_raw((count, size, size)))
-        images[part] = _ink(dots, width, noise, uniform, bell, size)
+        labels[part] = uniform[:, 0] * 10
+        style = shapes.style[labels[part], (uniform[:, 1] * 100).astype(np.intp)]
+        control = _pose(shapes.point[style], bell)
+        images[part] = _ink(_dots(shapes, style, control), noise, uniform[:, 2:])
     return images, labels
 
 
@@ -117,41 +121,42 @@ def _bell(words: Array) -> Array:
     return (parts[0] + parts[1] + parts[2] + parts[3] - 2.0 * 65535) * (math.sqrt(3) / 65536)
 
 
-def _trace(shapes: Glyphs, labels: Array, uniform: Array, bell: Array) -> tuple[Array, Array]:
-    """Return the dots of each digit in units of the picture, (n, dots, 2), and their relative widths, (n, dots)."""
-    style = shapes.style[labels, (uniform[:, 1] * 100).astype(np.intp)]
-    tremble = bell[:, _BELLS:].reshape(len(labels), -1, 3)
-    point = shapes.point[style] + 0.03 * tremble[..., :2]
-    pressure = 1 + 0.12 * tremble[..., 2]
+def _pose(point: Array, bell: Array) -> Array:
+    """Return the control points (x, y, pressure) of each picture, (n, points, 3), in units of the picture."""
+    tremble = bell[:, _BELLS:].reshape(*point.shape[:2], 3)
     wide, high, slant, bend, taper, waist, turn, right, down = (bell[:, k, None] for k in range(_BELLS))
-    x, y = point[..., 0], point[..., 1]
-    x, y = (
-        x * (1 + 0.15 * wide + 0.4 * taper * y) - y * (0.12 + 0.18 * slant) + 0.16 * bend * (y * y - 0.1),
-        y * (1 + 0.09 * high) + 0.2 * waist * (y * y - 0.1),
-    )
-    tangent = 0.075 * turn  # of half the angle: cosine and sine without a call to libm
+    x, y = point[..., 0] + 0.03 * tremble[..., 0], point[..., 1] + 0.03 * tremble[..., 1]
+    curve = y * y - 0.1
+    x = x * (1 + 0.15 * wide + 0.4 * taper * y) - y * (0.12 + 0.18 * slant) + 0.16 * bend * curve
+    y = y * (1 + 0.09 * high) + 0.2 * waist * curve
+    tangent = 0.075 * turn  # of half the angle: cosine and sine as quotients, for no libm rounds them alike
     scale = 1 + tangent * tangent
     cosine, sine = (1 - tangent * tangent) / scale, 2 * tangent / scale
     x, y = cosine * x - sine * y, sine * x + cosine * y
-    control = np.stack((0.7 * x + 0.5 + 0.045 * right, 0.7 * y + 0.5 + 0.045 * down, pressure), axis=-1)
+    pressure = 1 + 0.12 * tremble[..., 2]
+    return np.stack((0.7 * x + 0.5 + 0.045 * right, 0.7 * y + 0.5 + 0.045 * down, pressure), axis=-1)
+
+
+def _dots(shapes: Glyphs, style: Array, control: Array) -> Array:
+    """Return the dots (x, y, pressure) of each picture, (n, dots, 3)."""
     index, weight = shapes.index[style], shapes.weight[style]
-    row = np.arange(len(labels))[:, None]
-    dots = sum(weight[..., k, None] * control[row, index[..., k]] for k in range(4))
-    return dots[..., :2], np.maximum(dots[..., 2], 0.6)
+    row = np.arange(len(style))[:, None]
+    terms = [weight[..., k, None] * control[row, index[..., k]] for k in range(4)]
+    return terms[0] + terms[1] + terms[2] + terms[3]
 
 
-def _ink(dots: Array, width: Array, noise: Array, uniform: Array, bell: Array, size: int) -> Array:
-    """Return the pictures: ink by the distance of each pixel to the nearest dot, measured in widths."""
+def _ink(dots: Array, noise: Array, look: Array) -> Array:
+    """Return the pictures: grey by the distance of each pixel to the nearest dot, over its pressure."""
+    size = noise.shape[-1]
     centre = (np.arange(size) + 0.5) / size
-    square = ((centre - dots[..., None]) / width[..., None, None]) ** 2  # (n, dots, 2, size)
+    offset = (centre - dots[..., :2, None]) / np.maximum(dots[..., 2], 0.6)[..., None, None]
+    square = offset * offset  # (n, dots, 2, size): the two terms of Pythagoras for each column and each row
     nearest = np.full(noise.shape, np.inf)
-    for dot in range(dots.shape[1]):
+    for dot in range(_DOTS):
         across, down = square[:, dot, 0, None, :], square[:, dot, 1, :, None]
         np.minimum(nearest, across + down, out=nearest)
-    radius, softness, contrast, grain = (uniform[:, k, None, None] for k in range(2, 6))
-    radius = 1.0 + 0.9 * radius
-    softness = 0.9 + 0.9 * softness
-    edge = (radius - 28 * np.sqrt(nearest)) / softness + 0.5
+    radius, softness, contrast, grain = (look[:, k, None, None] for k in range(4))
+    edge = (1.0 + 0.9 * radius - 28 * np.sqrt(nearest)) / (0.9 + 0.9 * softness) + 0.5
     edge = np.minimum(np.maximum(edge, 0.0), 1.0)
     grey = (170 + 85 * contrast) * (edge * edge * (3 - 2 * edge)) + 14 * grain * noise
     return np.rint(np.minimum(np.maximum(grey, 0.0), 255.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -30,8 +30,8 @@ class RemoteFile:
     Attributes:
         name: The last part of its URL.
         sha256: The digest, in hexadecimal digits.
-        packed: Whether the digest is of the file as it is sent. Otherwise it is of the unpacked content, which
-            is the same at mirrors that compress differently.
+        packed: Whether the digest is of the file as it is sent. Otherwise it is of the unpacked content,
+            which is the same at mirrors that compress differently.
     """
 
     name: str
@@ -103,7 +103,7 @@ def _copy(url: str, part: IO[bytes], name: str, progress: Progress | None, timeo
 
 
 @contextmanager
-def terminal_progress() -> Iterator[Progress | None]:
+def terminal_progress() -> Generator[Progress | None, None, None]:
     """Show progress on stderr where it is a terminal: bars with rich, otherwise a line for each file."""
     if not sys.stderr or not sys.stderr.isatty():
         yield None
@@ -129,5 +129,5 @@ def terminal_progress() -> Iterator[Progress | None]:
 
 
 def _plain_progress(name: str, done: int, total: int | None) -> None:
-    size = f" of {total / 1e6:.1f}" if total else ""
-    print(f"\r{name}: {done / 1e6:.1f}{size} MB", end="\n" if done == total else "", file=sys.stderr, flush=True)
+    size = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
+    print(f"\r{name}: {size}", end="\n" if done == total else "", file=sys.stderr, flush=True)

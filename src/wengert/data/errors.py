@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from wengert.errors import WengertError
 
 
@@ -11,3 +13,8 @@ class DataError(WengertError, ValueError):
 
 class DataNotFoundError(WengertError, FileNotFoundError):
     """Data that is in none of the places searched."""
+
+
+def damaged(path: str | os.PathLike[str], offset: int, expected: str, got: str) -> DataError:
+    """Return the error of a file that does not hold, from byte ``offset`` on, what is expected there."""
+    return DataError(f"{os.fspath(path)}: at byte {offset}: expected {expected}; got {got}")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
+def replacing(path: Path) -> Generator[IO[bytes], None, None]:
     """Open a temporary file that takes the place of ``path`` when the block ends.
 
     The two lie in one folder, so that the replacement is atomic. Where the block raises, Ctrl-C included,

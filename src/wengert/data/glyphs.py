@@ -2,8 +2,8 @@
 
 A digit is one unit high; x runs to the right and y down. A stroke is a Catmull-Rom spline through its points
 (E. Catmull, R. Rom, "A class of local interpolating splines", 1974), closed where it ends at its first point.
-Equal coordinates within a glyph are one control point, so strokes that meet still meet when points are moved; two
-strokes that share an end make a corner.
+Equal coordinates within a glyph are one control point, so strokes that meet still meet when points are moved;
+two strokes that share an end make a corner.
 """
 
 from __future__ import annotations
@@ -15,52 +15,50 @@ from typing import Any, TypeAlias
 import numpy as np
 
 Array: TypeAlias = np.ndarray[Any, Any]
-Point: TypeAlias = tuple[float, float]
-Stroke: TypeAlias = list[Point]
 
-#: For each digit, its styles: how many of a hundred writers use it, and its strokes.
-STYLES: list[list[tuple[int, list[Stroke]]]] = [
+#: For each digit, its styles: how many of a hundred writers use it, and its strokes in percent of the height.
+STYLES: list[list[tuple[int, str]]] = [
     [  # 0: closed; open at the top
-        (60, [[(0.32, 0.0), (0.06, 0.23), (0.05, 0.75), (0.28, 1.0), (0.54, 0.77), (0.55, 0.25), (0.32, 0.0)]]),
-        (40, [[(0.42, 0.05), (0.15, 0.12), (0.01, 0.55), (0.18, 0.96), (0.46, 0.90), (0.59, 0.45), (0.47, 0.08), (0.26, 0.01)]]),
+        (60, "32,0 6,23 5,75 28,100 54,77 55,25 32,0"),
+        (40, "42,5 15,12 1,55 18,96 46,90 59,45 47,8 26,1"),
     ],
     [  # 1: a bar; with a flag; with a flag and a base
-        (55, [[(0.0, 0.0), (0.0, 0.5), (0.0, 1.0)]]),
-        (30, [[(0.0, 0.28), (0.12, 0.15), (0.19, 0.0)], [(0.19, 0.0), (0.19, 0.5), (0.19, 1.0)]]),
-        (15, [[(0.04, 0.24), (0.24, 0.0)], [(0.24, 0.0), (0.24, 0.5), (0.24, 1.0)], [(0.0, 1.0), (0.24, 1.0), (0.48, 1.0)]]),
+        (55, "0,0 0,50 0,100"),
+        (30, "0,28 12,15 19,0 | 19,0 19,50 19,100"),
+        (15, "4,24 24,0 | 24,0 24,50 24,100 | 0,100 24,100 48,100"),
     ],
     [  # 2: a flat base; a loop at the base
-        (55, [[(0.02, 0.24), (0.12, 0.06), (0.32, 0.0), (0.52, 0.12), (0.51, 0.36), (0.30, 0.66), (0.0, 0.98)], [(0.0, 0.98), (0.30, 0.95), (0.62, 0.97)]]),
-        (45, [[(0.06, 0.20), (0.18, 0.04), (0.38, 0.0), (0.52, 0.14), (0.48, 0.40), (0.30, 0.70), (0.10, 0.94), (0.0, 0.90), (0.06, 0.78), (0.24, 0.84), (0.44, 0.96), (0.66, 0.92)]]),
+        (55, "2,24 12,6 32,0 52,12 51,36 30,66 0,98 | 0,98 30,95 62,97"),
+        (45, "6,20 18,4 38,0 52,14 48,40 30,70 10,94 0,90 6,78 24,84 44,96 66,92"),
     ],
     [  # 3: round; with a flat top
-        (80, [[(0.04, 0.12), (0.26, 0.0), (0.50, 0.10), (0.46, 0.34), (0.20, 0.46)], [(0.20, 0.46), (0.48, 0.54), (0.56, 0.78), (0.34, 0.99), (0.0, 0.92)]]),
-        (20, [[(0.04, 0.02), (0.28, 0.01), (0.52, 0.0)], [(0.52, 0.0), (0.22, 0.38)], [(0.22, 0.38), (0.48, 0.46), (0.56, 0.72), (0.36, 0.97), (0.0, 0.92)]]),
+        (80, "4,12 26,0 50,10 46,34 20,46 | 20,46 48,54 56,78 34,99 0,92"),
+        (20, "4,2 28,1 52,0 | 52,0 22,38 | 22,38 48,46 56,72 36,97 0,92"),
     ],
     [  # 4: open; closed at the top
-        (70, [[(0.10, 0.0), (0.02, 0.28), (0.0, 0.50)], [(0.0, 0.50), (0.28, 0.56), (0.60, 0.48)], [(0.52, 0.02), (0.47, 0.50), (0.44, 1.0)]]),
-        (30, [[(0.44, 0.0), (0.24, 0.32), (0.0, 0.64)], [(0.0, 0.64), (0.30, 0.65), (0.64, 0.62)], [(0.44, 0.0), (0.43, 0.50), (0.40, 1.0)]]),
+        (70, "10,0 2,28 0,50 | 0,50 28,56 60,48 | 52,2 47,50 44,100"),
+        (30, "44,0 24,32 0,64 | 0,64 30,65 64,62 | 44,0 43,50 40,100"),
     ],
     [  # 5: a bar on top; in one stroke
-        (70, [[(0.12, 0.02), (0.10, 0.22), (0.06, 0.42)], [(0.06, 0.42), (0.26, 0.36), (0.50, 0.52), (0.50, 0.82), (0.26, 1.0), (0.0, 0.92)], [(0.12, 0.02), (0.32, 0.02), (0.56, 0.0)]]),
-        (30, [[(0.56, 0.0), (0.34, 0.02), (0.14, 0.06), (0.08, 0.28), (0.20, 0.44), (0.42, 0.56), (0.48, 0.80), (0.28, 1.0), (0.0, 0.94)]]),
+        (70, "12,2 10,22 6,42 | 6,42 26,36 50,52 50,82 26,100 0,92 | 12,2 32,2 56,0"),
+        (30, "56,0 34,2 14,6 8,28 20,44 42,56 48,80 28,100 0,94"),
     ],
     [  # 6: a curved stem; a straight one
-        (65, [[(0.46, 0.0), (0.20, 0.20), (0.03, 0.56), (0.08, 0.90), (0.30, 1.0), (0.51, 0.84), (0.48, 0.60), (0.28, 0.52), (0.08, 0.68)]]),
-        (35, [[(0.26, 0.0), (0.10, 0.34), (0.0, 0.70), (0.12, 0.97), (0.38, 0.96), (0.50, 0.76), (0.38, 0.58), (0.16, 0.62), (0.04, 0.80)]]),
+        (65, "46,0 20,20 3,56 8,90 30,100 51,84 48,60 28,52 8,68"),
+        (35, "26,0 10,34 0,70 12,97 38,96 50,76 38,58 16,62 4,80"),
     ],
     [  # 7: plain; with a bar; with a hook
-        (60, [[(0.0, 0.05), (0.28, 0.04), (0.56, 0.0)], [(0.56, 0.0), (0.38, 0.36), (0.25, 0.68), (0.18, 1.0)]]),
-        (20, [[(0.0, 0.04), (0.28, 0.03), (0.58, 0.0)], [(0.58, 0.0), (0.40, 0.36), (0.27, 0.68), (0.18, 1.0)], [(0.12, 0.52), (0.32, 0.50), (0.54, 0.46)]]),
-        (20, [[(0.0, 0.22), (0.04, 0.06)], [(0.04, 0.06), (0.24, 0.08), (0.56, 0.02)], [(0.56, 0.02), (0.42, 0.34), (0.34, 0.66), (0.32, 1.0)]]),
+        (60, "0,5 28,4 56,0 | 56,0 38,36 25,68 18,100"),
+        (20, "0,4 28,3 58,0 | 58,0 40,36 27,68 18,100 | 12,52 32,50 54,46"),
+        (20, "0,22 4,6 | 4,6 24,8 56,2 | 56,2 42,34 34,66 32,100"),
     ],
     [  # 8: in one stroke; of two circles
-        (75, [[(0.48, 0.10), (0.28, 0.0), (0.08, 0.12), (0.12, 0.34), (0.30, 0.48), (0.48, 0.66), (0.46, 0.90), (0.26, 1.0), (0.06, 0.88), (0.08, 0.66), (0.28, 0.46), (0.46, 0.28), (0.48, 0.10)]]),
-        (25, [[(0.28, 0.46), (0.08, 0.36), (0.09, 0.10), (0.28, 0.0), (0.47, 0.10), (0.48, 0.36), (0.28, 0.46)], [(0.28, 0.46), (0.04, 0.60), (0.04, 0.88), (0.28, 1.0), (0.52, 0.88), (0.52, 0.60), (0.28, 0.46)]]),
+        (75, "48,10 28,0 8,12 12,34 30,48 48,66 46,90 26,100 6,88 8,66 28,46 46,28 48,10"),
+        (25, "28,46 8,36 9,10 28,0 47,10 48,36 28,46 | 28,46 4,60 4,88 28,100 52,88 52,60 28,46"),
     ],
     [  # 9: a straight stem; a curved tail
-        (65, [[(0.50, 0.12), (0.28, 0.0), (0.05, 0.16), (0.06, 0.40), (0.26, 0.48), (0.45, 0.34), (0.50, 0.12)], [(0.50, 0.12), (0.48, 0.40), (0.44, 0.70), (0.40, 1.0)]]),
-        (35, [[(0.50, 0.10), (0.26, 0.0), (0.04, 0.18), (0.10, 0.44), (0.32, 0.44), (0.50, 0.10)], [(0.50, 0.10), (0.52, 0.44), (0.46, 0.80), (0.26, 0.99), (0.04, 0.92)]]),
+        (65, "50,12 28,0 5,16 6,40 26,48 45,34 50,12 | 50,12 48,40 44,70 40,100"),
+        (35, "50,10 26,0 4,18 10,44 32,44 50,10 | 50,10 52,44 46,80 26,99 4,92"),
     ],
 ]  # fmt: skip
 
@@ -87,24 +85,23 @@ class Glyphs:
 @cache
 def glyphs(dots: int) -> Glyphs:
     """Return all glyphs, each drawn with the given number of dots."""
-    writers = [[share for share, _ in styles] for styles in STYLES]
-    first = np.cumsum([0] + [len(shares) for shares in writers])
-    style = np.array([np.repeat(np.arange(len(shares)) + start, shares) for shares, start in zip(writers, first)])
+    shares = [share for styles in STYLES for share, _ in styles]
     built = [_build(strokes, dots) for styles in STYLES for _, strokes in styles]
     most = max(len(point) for point, _, _ in built)
     return Glyphs(
-        style=style,
+        style=np.repeat(np.arange(len(shares)), shares).reshape(len(STYLES), 100),
         point=np.stack([np.pad(point, ((0, most - len(point)), (0, 0))) for point, _, _ in built]),
         index=np.stack([index for _, index, _ in built]),
         weight=np.stack([weight for _, _, weight in built]),
     )
 
 
-def _build(strokes: list[Stroke], dots: int) -> tuple[Array, Array, Array]:
+def _build(strokes: str, dots: int) -> tuple[Array, Array, Array]:
     """Return the control points of one glyph, and the indices and weights of its dots."""
-    points = list(dict.fromkeys(point for stroke in strokes for point in stroke))
-    spans = [span for stroke in strokes for span in _spans([points.index(point) for point in stroke])]
-    point = np.array(points)
+    lines = [stroke.split() for stroke in strokes.split("|")]
+    points = list(dict.fromkeys(point for line in lines for point in line))
+    spans = [span for line in lines for span in _spans([points.index(point) for point in line])]
+    point = np.array([point.split(",") for point in points], dtype=np.float64) / 100
     step = point[[span[2] for span in spans]] - point[[span[1] for span in spans]]
     ends = np.cumsum(np.sqrt(step[:, 0] ** 2 + step[:, 1] ** 2))
     ends = np.concatenate(([0.0], ends)) / ends[-1]
@@ -119,7 +116,7 @@ def _spans(stroke: list[int]) -> list[tuple[int, int, int, int]]:
     closed = stroke[0] == stroke[-1]
     before, after = (stroke[-2], stroke[1]) if closed else (stroke[0], stroke[-1])
     line = [before, *stroke, after]
-    return list(zip(line, line[1:], line[2:], line[3:]))
+    return list(zip(line[:-3], line[1:-2], line[2:-1], line[3:], strict=True))
 
 
 def _catmull_rom(t: Array) -> Array:

@@ -12,18 +12,19 @@
 from __future__ import annotations
 
 import gzip
+import io
 import math
 import os
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 
-from wengert.data.errors import DataError, DataNotFoundError
+from wengert.data.errors import DataError, DataNotFoundError, damaged
 from wengert.data.files import replacing
 from wengert.errors import ArgumentError, DtypeError, message
 
@@ -33,8 +34,15 @@ GZIP_MAGIC = b"\x1f\x8b"
 #: What Python raises for gzip data that is damaged or cut off.
 GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 
-_DTYPES = {code: np.dtype(name) for code, name in zip(b"\x08\x09\x0b\x0c\x0d\x0e", "u1 i1 i2 i4 f4 f8".split())}
-_CODES = {dtype: code for code, dtype in _DTYPES.items()}
+_CODES = {
+    np.dtype(np.uint8): 0x08,
+    np.dtype(np.int8): 0x09,
+    np.dtype(np.int16): 0x0B,
+    np.dtype(np.int32): 0x0C,
+    np.dtype(np.float32): 0x0D,
+    np.dtype(np.float64): 0x0E,
+}
+_DTYPES = {code: dtype for dtype, code in _CODES.items()}
 _MAX_DIMENSIONS = 32  # the format allows 255, the oldest NumPy that we support 32
 _CHUNK = 1 << 20
 
@@ -78,12 +86,12 @@ def read_idx(path: str | os.PathLike[str]) -> Array:
     try:
         array: Array = np.ndarray(shape, dtype.newbyteorder(">"), buffer=data)
     except ValueError:  # an empty array whose other dimensions overflow
-        raise DataError(f"{path}: at byte 4: expected dimensions that an array can have; got {shape}") from None
+        raise damaged(path, 4, "dimensions that an array can have", str(shape)) from None
     return array.astype(dtype, copy=False)
 
 
 def write_idx(path: str | os.PathLike[str], array: Any, compress: bool | None = None) -> None:
-    """Write an array as an IDX file.
+    r"""Write an array as an IDX file.
 
     The file appears whole or not at all, and equal arrays give equal bytes (no time is stored).
 
@@ -103,7 +111,7 @@ def write_idx(path: str | os.PathLike[str], array: Any, compress: bool | None = 
         >>> path = Path(folder.name) / "labels"
         >>> write_idx(path, np.array([3, 1], dtype=np.uint8))
         >>> path.read_bytes()
-        b'\\x00\\x00\\x08\\x01\\x00\\x00\\x00\\x02\\x03\\x01'
+        b'\x00\x00\x08\x01\x00\x00\x00\x02\x03\x01'
         >>> folder.cleanup()
     """
     path = Path(path)
@@ -111,32 +119,32 @@ def write_idx(path: str | os.PathLike[str], array: Any, compress: bool | None = 
     code = _CODES.get(array.dtype.newbyteorder("="))
     if code is None:
         names = ", ".join(str(dtype) for dtype in _CODES)
-        raise DtypeError(message("write_idx", f"a dtype of {names} is required", str(array.dtype), "convert it"))
+        raise DtypeError(message("write_idx", f"{names} is required", str(array.dtype), "convert it"))
     if array.ndim > _MAX_DIMENSIONS or any(size >= 1 << 32 for size in array.shape):
         limit = f"at most {_MAX_DIMENSIONS} dimensions below 2**32 are required"
         raise ArgumentError(message("write_idx", limit, f"shape {array.shape}", "reshape or split the array"))
     with replacing(path) as file:
         if path.suffix == ".gz" if compress is None else compress:
             with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
-                _write(cast(IO[bytes], packed), code, array)
+                _write(packed, code, array)
         else:
             _write(file, code, array)
 
 
-def _write(stream: IO[bytes], code: int, array: Array) -> None:
+def _write(stream: IO[bytes] | gzip.GzipFile, code: int, array: Array) -> None:
     stream.write(bytes((0, 0, code, array.ndim)))
     stream.write(np.array(array.shape, dtype=">u4").tobytes())
     stream.write(array.astype(array.dtype.newbyteorder(">"), copy=False).tobytes())
 
 
 @contextmanager
-def unpacked(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def unpacked(path: str | os.PathLike[str]) -> Generator[io.BufferedReader | gzip.GzipFile, None, None]:
     """Open a file for reading its content, unpacked where it is gzipped."""
     try:
         with open(path, "rb") as file:
             if file.peek(2)[:2] == GZIP_MAGIC:
                 with gzip.GzipFile(fileobj=file) as stream:
-                    yield cast(IO[bytes], stream)
+                    yield stream
             else:
                 yield file
     except FileNotFoundError:
@@ -150,7 +158,7 @@ def unpacked(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 class _Reader:
     """A stream that counts its bytes and names them where they are wrong."""
 
-    def __init__(self, path: Path, stream: IO[bytes]) -> None:
+    def __init__(self, path: Path, stream: io.BufferedReader | gzip.GzipFile) -> None:
         self.path, self.stream, self.offset = path, stream, 0
 
     def take(self, size: int, what: str) -> bytearray:
@@ -170,7 +178,7 @@ class _Reader:
             raise self.error(self.offset, "the end of the file", "more bytes")
 
     def error(self, offset: int, expected: str, got: str) -> DataError:
-        return DataError(f"{self.path}: at byte {offset}: expected {expected}; got {got}")
+        return damaged(self.path, offset, expected, got)
 
     def _read(self, size: int, what: str) -> bytes:
         try:

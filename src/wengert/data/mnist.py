@@ -12,13 +12,8 @@ import numpy as np
 
 from wengert.data.dataset import Array, Dataset
 from wengert.data.download import Progress, RemoteFile, fetch, terminal_progress
-from wengert.data.errors import DataError, DataNotFoundError
+from wengert.data.errors import DataError, DataNotFoundError, damaged
 from wengert.data.idx import read_idx
-
-_TRAIN_IMAGES = "train-images-idx3-ubyte.gz"
-_TRAIN_LABELS = "train-labels-idx1-ubyte.gz"
-_TEST_IMAGES = "t10k-images-idx3-ubyte.gz"
-_TEST_LABELS = "t10k-labels-idx1-ubyte.gz"
 
 _WAYS_OUT = (
     "put the four files into a folder and pass folder= (--data-dir), "
@@ -39,7 +34,13 @@ class Source:
 
     classes: tuple[str, ...]
     mirrors: tuple[str, ...]
-    files: tuple[RemoteFile, RemoteFile, RemoteFile, RemoteFile]
+    files: tuple[RemoteFile, ...]
+
+
+def _files(*sha256: str, packed: bool = False) -> tuple[RemoteFile, ...]:
+    parts = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
+    names = (f"{part}-ubyte.gz" for part in parts)
+    return tuple(RemoteFile(name, digest, packed) for name, digest in zip(names, sha256, strict=True))
 
 
 SOURCES = {
@@ -49,11 +50,11 @@ SOURCES = {
             "https://ossci-datasets.s3.amazonaws.com/mnist",
             "https://storage.googleapis.com/cvdf-datasets/mnist",
         ),
-        files=(
-            RemoteFile(_TRAIN_IMAGES, "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"),
-            RemoteFile(_TRAIN_LABELS, "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"),
-            RemoteFile(_TEST_IMAGES, "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"),
-            RemoteFile(_TEST_LABELS, "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"),
+        files=_files(
+            "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+            "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+            "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+            "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
         ),
     ),
     "fashion-mnist": Source(
@@ -66,11 +67,12 @@ SOURCES = {
             "https://storage.googleapis.com/tensorflow/tf-keras-datasets",
             "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",
         ),
-        files=(
-            RemoteFile(_TRAIN_IMAGES, "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84", packed=True),
-            RemoteFile(_TRAIN_LABELS, "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845", packed=True),
-            RemoteFile(_TEST_IMAGES, "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073", packed=True),
-            RemoteFile(_TEST_LABELS, "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5", packed=True),
+        files=_files(
+            "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+            "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+            "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+            "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
+            packed=True,
         ),
     ),
 }  # fmt: skip
@@ -86,9 +88,9 @@ def load(
 ) -> Dataset:
     """Load MNIST or Fashion-MNIST.
 
-    The four files, gzipped or not, are looked for in ``folder``, in the folder that the environment variable
-    ``WENGERT_DATA`` names, and in the user's cache; of the first two, a subfolder with the name of the set comes
-    first. What is found nowhere is downloaded into the cache, and its checksum is compared.
+    The four files, gzipped or not, are looked for in ``folder``, then in the folder that the environment
+    variable ``WENGERT_DATA`` names (in either, first in its subfolder ``name``), then in the user's cache.
+    What is in none of them is downloaded into the cache, and its checksum is compared.
 
     Args:
         name: ``"mnist"`` or ``"fashion-mnist"``.
@@ -187,14 +189,13 @@ def _check_identity(name: str, labels: Path) -> None:
 def _read_pair(images_path: Path, labels_path: Path, classes: int) -> tuple[Array, Array]:
     images, labels = read_idx(images_path), read_idx(labels_path)
     if images.dtype != np.uint8 or images.shape[1:] != (28, 28):
-        got = f"{images.dtype}{list(images.shape)}"
-        raise DataError(f"{images_path}: at byte 2: expected images, uint8[n, 28, 28]; got {got}")
+        raise damaged(images_path, 2, "images, uint8[n, 28, 28]", f"{images.dtype}{list(images.shape)}")
     if labels.dtype != np.uint8 or labels.ndim != 1:
-        raise DataError(f"{labels_path}: at byte 2: expected labels, uint8[n]; got {labels.dtype}{list(labels.shape)}")
+        raise damaged(labels_path, 2, "labels, uint8[n]", f"{labels.dtype}{list(labels.shape)}")
     if len(images) != len(labels):
         expected = f"{len(images)} labels for the images of {images_path.name}"
-        raise DataError(f"{labels_path}: at byte 4: expected {expected}; got {len(labels)}")
+        raise damaged(labels_path, 4, expected, str(len(labels)))
     if np.any(wrong := labels >= classes):
         first = int(np.argmax(wrong))
-        raise DataError(f"{labels_path}: at byte {8 + first}: expected a label below {classes}; got {labels[first]}")
+        raise damaged(labels_path, 8 + first, f"a label below {classes}", str(labels[first]))
     return images, labels

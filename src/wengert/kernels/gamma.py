@@ -1,0 +1,144 @@
+"""The logarithm of the gamma function and its derivatives.
+
+Where a function has a zero, its polynomial approximates the quotient by the zero's own factor, so that the
+result keeps its relative accuracy there. The remainder of x after the nearest integer is exact, and so is
+what reflection makes of a pole.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import ArgumentError, message
+from wengert.kernels import tables
+from wengert.kernels.pointwise import Array, by_range, pointwise, polynomial, ratio
+
+_NEAR, _MID = math.sqrt(1.25), math.sqrt(31.25)  # centres of the ranges [0.5, 2.5] and [2.5, 12.5]
+
+
+@pointwise
+def lgamma(x: Array) -> Array:
+    """Return ln |Gamma(x)|, infinite at 0, -1, -2, ...
+
+    A polynomial times (x - 1) (x - 2) up to 12.5, then Stirling's series; left of 0.5 the recurrence, and
+    far left the reflection formula.
+
+    Example:
+        >>> lgamma([0.5, 1.0, 101.0, -2.0])
+        array([  0.57236494,   0.        , 363.73937556,          inf])
+    """
+    return by_range(x, (-24.5, 0.5, 2.5, 12.5), (_lgamma_left, _lgamma_by_product, _lgamma_near, _lgamma_mid, _lgamma_tail))
+
+
+@pointwise
+def digamma(x: Array) -> Array:
+    """Return the derivative of ln Gamma(x), NaN at -1, -2, ... and -+inf at +-0.
+
+    A polynomial times (x - 1.4616...) up to 12.5, then Stirling's series; the reflection formula left of 0.5.
+
+    Example:
+        >>> digamma([1.0, 0.0, -3.0])
+        array([-0.57721566,        -inf,         nan])
+    """
+    return _digamma(x)
+
+
+def polygamma(n: int, x: Any) -> Any:
+    """Return the derivative of digamma of order ``n``.
+
+        psi_n(x) = (-1)^(n+1) n! zeta(n + 1, x) = (-1)^(n+1) n! sum_k 1 / (x + k)^(n+1)
+
+    The first terms are summed, the rest follows by the Euler-Maclaurin formula; left of 0 the sum over all
+    integers k less the terms that are not in the series. As in SciPy, a pole has the sign of its right side.
+
+    Args:
+        n: The order, from 0 (digamma) to 1000.
+        x: A scalar or array.
+
+    Raises:
+        ArgumentError: ``n`` is no such integer.
+
+    Example:
+        >>> polygamma(1, [1.0, -0.5])
+        array([1.64493407, 8.9348022 ])
+    """
+    try:
+        order = operator.index(n)
+    except TypeError:
+        order = -1
+    if not 0 <= order <= 1000:
+        raise ArgumentError(message("polygamma", "the order must be an integer from 0 to 1000", repr(n)))
+    return _polygamma(x, order) if order else digamma(x)
+
+
+def _lgamma_near(x: Array) -> Array:
+    return (x - 1) * (x - 2) * polynomial(tables.LGAMMA, ratio(x, _NEAR))
+
+
+def _lgamma_mid(x: Array) -> Array:
+    return (x - 1) * (x - 2) * polynomial(tables.LGAMMA_MID, ratio(x, _MID))
+
+
+def _lgamma_tail(x: Array) -> Array:
+    inverse = 1 / x
+    correction = inverse * polynomial(tables.LGAMMA_TAIL, inverse * inverse)
+    return (x - 0.5) * (np.log(x) - 1) + (correction + _STIRLING)
+
+
+_STIRLING = 0.5 * math.log(2 * math.pi) - 0.5
+
+
+def _lgamma_by_product(x: Array) -> Array:
+    """Return ln Gamma(x + n) - ln |x (x + 1) ... (x + n - 1)| with x + n in [0.5, 1.5).
+
+    Summing logarithms would lose the zeros that lie close to the poles.
+    """
+    count = np.ceil(0.5 - x)
+    product = x.copy()
+    for k in range(1, int(count.max())):
+        product *= np.where(k < count, x + k, 1.0)
+    return _lgamma_near(x + count) - np.log(np.abs(product))
+
+
+def _lgamma_left(x: Array) -> Array:
+    """Return ln |pi / (x sin(pi x))| - ln Gamma(-x)."""
+    rest = x - np.rint(x)
+    reflected = np.log(np.pi / np.abs(x * np.sin(np.pi * rest))) - _lgamma_tail(-x)
+    return np.where(x == np.rint(x), np.inf, reflected)
+
+
+def _digamma(x: Array) -> Array:
+    return by_range(x, (0.5, 2.5, 12.5), (_digamma_left, _digamma_near, _digamma_mid, _digamma_tail))
+
+
+def _digamma_left(x: Array) -> Array:
+    """Return psi(1 - x) - pi cot(pi x)."""
+    rest = x - np.rint(x)
+    size = np.abs(rest)
+    # Towards the zero of the cotangent, its argument is counted from there.
+    cotangent = np.where(size < 0.25, 1 / np.tan(np.pi * size), np.tan(np.pi * (0.5 - size)))
+    reflected = _digamma(1 - x) - np.pi * np.copysign(cotangent, rest)
+    return np.where((rest == 0) & (x < 0), np.nan, reflected)
+
+
+def _from_root(x: Array) -> Array:
+    high, low = tables.DIGAMMA_ROOT
+    return (x - high) - low
+
+
+def _digamma_near(x: Array) -> Array:
+    return _from_root(x) * polynomial(tables.DIGAMMA, ratio(x, _NEAR))
+
+
+def _digamma_mid(x: Array) -> Array:
+    return _from_root(x) * polynomial(tables.DIGAMMA_MID, ratio(x, _MID))
+
+
+def _digamma_tail(x: Array) -> Array:
+    inverse = 1 / x
+    square = inverse * inverse
+    return np.log(x) - (0.5 * inverse + square * polynomial(tables.DIGAMMA_TAIL, square))

@@ -1,0 +1,56 @@
+"""Neural networks: layers, activations, losses and initialisers.
+
+A layer is a dataclass whose fields are arrays, and a model a container of layers: every transform takes it as an argument, and
+a gradient is a model of derivatives. Images are (examples, channels, height, width).
+
+Example:
+    >>> import numpy as np
+    >>> import wengert as wg
+    >>> rng = np.random.default_rng(0)
+    >>> model = Chain(Dense(4, 8, seed=rng), relu, Dense(8, 3, seed=rng))
+    >>> x, labels = rng.standard_normal((5, 4), dtype="f4"), np.array([0, 1, 2, 1, 0])
+    >>> loss, gradient = wg.value_and_grad(lambda m: softmax_cross_entropy(m(x), labels))(model)
+    >>> gradient.layers[0].weight.shape
+    (4, 8)
+"""
+
+from wengert.nn.activations import elu, gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
+from wengert.nn.convolution import average_pool, convolve, max_pool
+from wengert.nn.initialisers import glorot_normal, glorot_uniform, he_normal, he_uniform, normal, zeros
+from wengert.nn.layers import RNN, AvgPool2D, Chain, Conv2D, Dense, Flatten, Lambda, MaxPool2D
+from wengert.nn.losses import accuracy, mean_squared_error, softmax_cross_entropy, sum_squared_error
+from wengert.special import log_softmax, softmax
+
+__all__ = [
+    "RNN",
+    "AvgPool2D",
+    "Chain",
+    "Conv2D",
+    "Dense",
+    "Flatten",
+    "Lambda",
+    "MaxPool2D",
+    "accuracy",
+    "average_pool",
+    "convolve",
+    "elu",
+    "gelu",
+    "glorot_normal",
+    "glorot_uniform",
+    "he_normal",
+    "he_uniform",
+    "leaky_relu",
+    "log_softmax",
+    "max_pool",
+    "mean_squared_error",
+    "normal",
+    "relu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softmax_cross_entropy",
+    "softplus",
+    "sum_squared_error",
+    "tanh",
+    "zeros",
+]

@@ -1,0 +1,172 @@
+"""Convolution and pooling in any number of dimensions, on `contract`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import ShapeError, message
+from wengert.ir.types import show
+from wengert.ops.contraction import Affine, along, contract
+from wengert.ops.reduction import reduce_max
+from wengert.ops.shape import concatenate, reshape, slice_, whole
+from wengert.shapes import shape_of
+
+
+def _each(what: str, value: int | Sequence[int], rank: int, least: int) -> tuple[int, ...]:
+    """Return one number for each spatial axis."""
+    numbers = (value,) * rank if isinstance(value, int) else tuple(value)
+    if len(numbers) != rank or min(numbers, default=least) < least:
+        raise ShapeError(message("convolution", f"{what} must be {rank} integers >= {least}", str(value)))
+    return numbers
+
+
+def _pad(x: Any, padding: Sequence[int], fill: float) -> Any:
+    if not any(padding):
+        return x
+    widths = [(0, 0), (0, 0), *((width, width) for width in padding)]
+    return np.pad(x, widths, constant_values=fill)
+
+
+def convolve(
+    x: Any,
+    weight: Any,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Any:
+    """Correlate images with filters, as networks' "convolution" does.
+
+    ``y[n, o, h, w] = sum_{i, k, l} x[n, i, h s + k d - p, w s + l d - p] weight[o, i, k, l]``, in any number of spatial
+    dimensions, with zeros outside the image.
+
+    Args:
+        x: (examples, channels, height, width, ...).
+        weight: (filters, channels / groups, filter height, filter width, ...).
+        stride: the step ``s`` between positions, one or one for each spatial axis.
+        padding: the width ``p`` of the border of zeros.
+        dilation: the step ``d`` between the taps of the filter.
+        groups: the channels and filters are split into so many independent groups.
+
+    Returns:
+        (examples, filters, ...), with ``(extent + 2 p - d (taps - 1) - 1) // s + 1`` along each spatial axis.
+
+    Raises:
+        ShapeError: channels and groups do not fit, or the filter is larger than the padded image.
+
+    Example:
+        >>> import numpy as np
+        >>> convolve(np.ones((1, 1, 4, 4)), np.ones((1, 1, 3, 3)))[0, 0]
+        array([[9., 9.],
+               [9., 9.]])
+    """
+    rank = len(shape_of(x)) - 2
+    if rank < 1 or len(shape_of(weight)) != rank + 2:
+        raise ShapeError(message("convolve", "x and weight must have one rank, at least 3", show(x, weight)))
+    steps, gaps = _each("stride", stride, rank, 1), _each("dilation", dilation, rank, 1)
+    padded = _pad(x, _each("padding", padding, rank, 0), 0.0)
+    examples, channels, *extents = shape_of(padded)
+    filters, per_group, *taps = shape_of(weight)
+    if groups < 1 or channels != per_group * groups or filters % groups:
+        got = f"{show(x, weight)}, groups={groups}"
+        raise ShapeError(message("convolve", "channels must be groups x weight.shape[1], and groups divide filters", got))
+    positions = [
+        (extent - gap * (tap - 1) - 1) // step + 1 for extent, tap, step, gap in zip(extents, taps, steps, gaps, strict=True)
+    ]
+    if min(positions) < 1:
+        raise ShapeError(message("convolve", "the filter must fit into the padded image", show(padded, weight)))
+    # Dimensions: example, group, filter of the group, channel of the group, positions..., taps...
+    space, tap_space = range(4, 4 + rank), range(4 + rank, 4 + 2 * rank)
+    channel: Affine = (0, ((1, per_group), (3, 1))) if groups > 1 else along(3)
+    output: Affine = (0, ((1, filters // groups), (2, 1))) if groups > 1 else along(2)
+    windows: list[Affine] = [
+        (0, ((p, step), (t, gap))) for p, t, step, gap in zip(space, tap_space, steps, gaps, strict=True)
+    ]
+    return contract(
+        padded,
+        weight,
+        extents=(examples, groups, filters // groups, per_group, *positions, *taps),
+        accesses=((along(0), channel, *windows), (output, along(3), *map(along, tap_space))),
+        out=(along(0), output, *map(along, space)),
+        shape=(examples, filters, *positions),
+    )
+
+
+def _pool_plan(x: Any, size: Any, stride: Any) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    rank = len(shape_of(x)) - 2
+    sizes = _each("size", size, rank, 1)
+    steps = sizes if stride is None else _each("stride", stride, rank, 1)
+    positions = tuple(
+        (extent - one) // step + 1 for extent, one, step in zip(shape_of(x)[2:], sizes, steps, strict=True)
+    )
+    if min(positions) < 1:
+        raise ShapeError(message("pooling", f"the window {sizes} must fit into the image", show(x)))
+    return sizes, steps, positions
+
+
+def max_pool(x: Any, size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0) -> Any:
+    """Return the largest element of each window; elements that tie share the derivative equally.
+
+    Args:
+        x: (examples, channels, height, width, ...).
+        size: of the window, one number or one for each spatial axis.
+        stride: the step between windows; by default their size. What does not fill a window is left out.
+        padding: the width of the border of minus infinity.
+
+    Example:
+        >>> import numpy as np
+        >>> max_pool(np.arange(16.0).reshape(1, 1, 4, 4), 2)[0, 0]
+        array([[ 5.,  7.],
+               [13., 15.]])
+    """
+    x = _pad(x, _each("padding", padding, len(shape_of(x)) - 2, 0), -np.inf)
+    sizes, steps, positions = _pool_plan(x, size, stride)
+    if sizes == steps:
+        lead = shape_of(x)[:2]
+        index = whole(shape_of(x))[:2] + [(0, n * one, 1) for n, one in zip(positions, sizes, strict=True)]
+        blocks = [extent for pair in zip(positions, sizes, strict=True) for extent in pair]
+        tiles = reshape(slice_(x, index=tuple(index)), shape=(*lead, *blocks))
+        return reduce_max(tiles, axes=tuple(range(3, 3 + 2 * len(sizes), 2)))
+    return reduce_max(_windows(x, sizes, steps, positions), axes=(0,))
+
+
+def _windows(x: Any, sizes: Sequence[int], steps: Sequence[int], positions: Sequence[int]) -> Any:
+    """Return the elements at each place of a window, along a new leading axis."""
+    shape = shape_of(x)
+    parts: list[Any] = []
+    for offset in product(*map(range, sizes)):
+        window = [(start, n, step) for start, n, step in zip(offset, positions, steps, strict=True)]
+        part = slice_(x, index=(*whole(shape)[:2], *window))
+        parts.append(reshape(part, shape=(1, *shape[:2], *positions)))
+    return concatenate(*parts, axis=0)
+
+
+def average_pool(x: Any, size: int | Sequence[int], stride: int | Sequence[int] | None = None) -> Any:
+    """Return the mean of each window.
+
+    Args:
+        x: (examples, channels, height, width, ...).
+        size: of the window, one number or one for each spatial axis.
+        stride: the step between windows; by default their size.
+
+    Example:
+        >>> import numpy as np
+        >>> average_pool(np.arange(16.0).reshape(1, 1, 4, 4), 2)[0, 0]
+        array([[ 2.5,  4.5],
+               [10.5, 12.5]])
+    """
+    sizes, steps, positions = _pool_plan(x, size, stride)
+    rank, lead = len(sizes), shape_of(x)[:2]
+    windows: list[Affine] = [(0, ((2 + axis, steps[axis]), (2 + rank + axis, 1))) for axis in range(rank)]
+    total = contract(
+        x,
+        extents=(*lead, *positions, *sizes),
+        accesses=((along(0), along(1), *windows),),
+        out=tuple(map(along, range(2 + rank))),
+        shape=(*lead, *positions),
+    )
+    return total * (1 / int(np.prod(sizes)))

@@ -1,0 +1,91 @@
+"""Initialisers: the first values of weights, from an explicit seed.
+
+Each takes a generator (or a seed), a shape, and the numbers of values that flow into and out of one unit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from wengert.shapes import Shape
+
+Seed: TypeAlias = int | np.random.Generator
+Initialiser: TypeAlias = Callable[[Seed, Shape, int, int], Any]
+
+
+def generator(seed: Seed) -> np.random.Generator:
+    """Return the generator that a seed stands for; a generator stands for itself."""
+    return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
+
+
+def _uniform(seed: Seed, shape: Shape, variance: float) -> Any:
+    bound = math.sqrt(3 * variance)
+    return generator(seed).uniform(-bound, bound, shape).astype(np.float32)
+
+
+def _normal(seed: Seed, shape: Shape, variance: float) -> Any:
+    return (math.sqrt(variance) * generator(seed).standard_normal(shape)).astype(np.float32)
+
+
+def glorot_uniform(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
+    """Draw uniformly with variance ``2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010), in float32.
+
+    Example:
+        >>> glorot_uniform(0, (784, 300), 784, 300).shape
+        (784, 300)
+    """
+    return _uniform(seed, shape, 2 / (fan_in + fan_out))
+
+
+def glorot_normal(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
+    """Draw from a normal distribution with variance ``2 / (fan_in + fan_out)``, in float32.
+
+    Example:
+        >>> glorot_normal(0, (2, 3), 2, 3).dtype
+        dtype('float32')
+    """
+    return _normal(seed, shape, 2 / (fan_in + fan_out))
+
+
+def he_uniform(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
+    """Draw uniformly with variance ``2 / fan_in`` (He et al., 2015), for layers before a relu; in float32.
+
+    Example:
+        >>> he_uniform(0, (2, 3), 2, 3).dtype
+        dtype('float32')
+    """
+    return _uniform(seed, shape, 2 / fan_in)
+
+
+def he_normal(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
+    """Draw from a normal distribution with variance ``2 / fan_in``, in float32.
+
+    Example:
+        >>> he_normal(0, (2, 3), 2, 3).dtype
+        dtype('float32')
+    """
+    return _normal(seed, shape, 2 / fan_in)
+
+
+def normal(deviation: float) -> Initialiser:
+    """Return an initialiser that draws from a normal distribution with the given standard deviation.
+
+    Example:
+        >>> normal(0.1)(0, (2, 3), 2, 3).shape
+        (2, 3)
+    """
+    return lambda seed, shape, fan_in, fan_out: _normal(seed, shape, deviation**2)
+
+
+def zeros(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
+    """Return zeros, in float32.
+
+    Example:
+        >>> zeros(0, (2,), 1, 1)
+        array([0., 0.], dtype=float32)
+    """
+    return np.zeros(shape, np.float32)

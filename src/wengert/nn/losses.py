@@ -1,0 +1,83 @@
+"""Losses, and the accuracy of a classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.dtypes import dtype_of
+from wengert.errors import ShapeError, message
+from wengert.ir.types import show
+from wengert.shapes import shape_of
+from wengert.special import log_softmax
+from wengert.trace import concrete
+
+
+def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
+    """Return the mean of ``-ln softmax(logits)[label]`` over the examples, stable for logits of any size.
+
+    Args:
+        logits: (examples, classes), floating-point.
+        labels: (examples,) integers below ``classes``, or (examples, classes) probabilities.
+
+    Raises:
+        ShapeError: the labels do not fit the logits.
+        ValueError: a label is no class.
+
+    Example:
+        >>> import numpy as np
+        >>> softmax_cross_entropy(np.array([[1e4, 0.0], [0.0, 0.0]]), np.array([0, 1]))
+        np.float64(0.34657359027997264)
+    """
+    shape, form = shape_of(logits), shape_of(labels)
+    if len(shape) != 2 or form not in (shape, shape[:1]):
+        requirement = "labels must be (examples,) or (examples, classes) for logits (examples, classes)"
+        raise ShapeError(message("softmax_cross_entropy", requirement, show(logits, labels)))
+    probabilities = log_softmax(logits, axis=1)
+    if form == shape:
+        return -np.sum(labels * probabilities) / shape[0]
+    return -np.sum(probabilities[np.arange(shape[0]), _checked(labels, shape[1])]) / shape[0]
+
+
+def _checked(labels: Any, classes: int) -> Any:
+    if dtype_of(labels).kind not in "iu":
+        raise ShapeError(message("softmax_cross_entropy", "labels (examples,) must be integers", show(labels)))
+    known = concrete(labels)
+    if known is not None and known.size and not 0 <= known.min() <= known.max() < classes:
+        requirement = f"labels must lie in [0, {classes})"
+        raise ShapeError(message("softmax_cross_entropy", requirement, f"{known.min()} to {known.max()}"))
+    return labels
+
+
+def sum_squared_error(predictions: Any, targets: Any) -> Any:
+    """Return ``sum (prediction - target)^2``.
+
+    Example:
+        >>> import numpy as np
+        >>> float(sum_squared_error(np.array([1.0, 2.0]), np.array([0.0, 0.0])))
+        5.0
+    """
+    return np.sum(np.square(predictions - targets))
+
+
+def mean_squared_error(predictions: Any, targets: Any) -> Any:
+    """Return the mean of ``(prediction - target)^2`` over all elements.
+
+    Example:
+        >>> import numpy as np
+        >>> float(mean_squared_error(np.array([1.0, 2.0]), np.array([0.0, 0.0])))
+        2.5
+    """
+    return np.mean(np.square(predictions - targets))
+
+
+def accuracy(logits: Any, labels: Any) -> Any:
+    """Return the fraction of examples whose largest logit is that of the label.
+
+    Example:
+        >>> import numpy as np
+        >>> float(accuracy(np.array([[2.0, 1.0], [0.0, 1.0]]), np.array([0, 0])))
+        0.5
+    """
+    return np.mean(np.argmax(logits, axis=1) == labels)
