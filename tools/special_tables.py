@@ -117,6 +117,12 @@ def digamma_ratio(x: Any) -> Any:
     return mp.digamma(x) / (x - digamma_root())
 
 
+def cotangent_rest(square: Any) -> Any:
+    """Return (1 / r - pi cot(pi r)) / r for r**2."""
+    r = mp.sqrt(square)
+    return (1 / r - mp.pi * mp.cot(mp.pi * r)) / r
+
+
 def stirling(power: int) -> list[float]:
     """Return the asymptotic series of ln Gamma (power 1) or of -digamma (power 0) in 1 / x**2."""
     return [float(mp.bernoulli(2 * k) / (2 * k * (2 * k - 1) ** power)) for k in range(1, 8)]
@@ -143,6 +149,7 @@ def tables() -> Iterator[tuple[str, str, list[float]]]:
             f"{meaning} on [2.5, 12.5], in (x - c) / (x + c) with c^2 = 31.25",
             fit_ratio(ratio, high, 2.5, 12.5),
         )
+    yield "COTANGENT", "(1 / r - pi cot(pi r)) / r for |r| <= 1/2, in r^2", fit(cotangent_rest, 0, 0.25)
     yield "LGAMMA_TAIL", "Stirling's series of ln Gamma: B[2k] / (2k (2k - 1)), in 1 / x^2", stirling(1)
     yield "DIGAMMA_TAIL", "Stirling's series of -digamma: B[2k] / 2k, in 1 / x^2", stirling(0)
 

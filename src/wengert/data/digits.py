@@ -148,7 +148,7 @@ def _dots(shapes: Glyphs, style: Array, control: Array) -> Array:
 def _ink(dots: Array, noise: Array, look: Array) -> Array:
     """Return the pictures: grey by the distance of each pixel to the nearest dot, over its pressure."""
     size = noise.shape[-1]
-    centre = (np.arange(size) + 0.5) / size
+    centre: Array = (np.arange(size) + 0.5) / size
     offset = (centre - dots[..., :2, None]) / np.maximum(dots[..., 2], 0.6)[..., None, None]
     square = offset * offset  # (n, dots, 2, size): the two terms of Pythagoras for each column and each row
     nearest = np.full(noise.shape, np.inf)

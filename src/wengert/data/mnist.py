@@ -120,9 +120,9 @@ def load(
     paths = _find(name, folder)
     if paths is None:
         paths = _cached(name, mirrors or source.mirrors if download else (), progress)
-    _check_identity(name, paths[1])
     train_images, train_labels = _read_pair(paths[0], paths[1], len(source.classes))
     test_images, test_labels = _read_pair(paths[2], paths[3], len(source.classes))
+    _check_identity(name, paths[1])
     return Dataset(train_images, train_labels, test_images, test_labels, name, source.classes)
 
 

@@ -29,17 +29,19 @@ def show(index: Affine) -> str:
 
     Example:
         >>> show((-1, ((0, 2), (3, 1))))
-        '2*d0 + d3 - 1'
+        '2*d0+d3-1'
     """
     offset, terms = index
-    parts = [(coefficient, f"d{dim}" if abs(coefficient) == 1 else f"{abs(coefficient)}*d{dim}") for dim, coefficient in terms]
+    weights = {1: "+", -1: "-"}
+    parts = [f"{weights.get(step, f'{step:+d}*')}d{dim}" for dim, step in terms]
     if offset or not terms:
-        parts.append((offset, str(abs(offset))))
-    text = " ".join(f"{'-' if sign < 0 else '+'} {term}" for sign, term in parts)
-    return text.removeprefix("+ ") if text[0] == "+" else "-" + text[2:]
+        parts.append(f"{offset:+d}")
+    return "".join(parts).removeprefix("+")
 
 
-def check_access(shape: Sequence[int], access: Access, extents: Sequence[int], operation: str = "contract") -> None:
+def check_access(
+    shape: Sequence[int], access: Access, extents: Sequence[int], operation: str = "contract"
+) -> None:
     """Raise unless ``access`` stays inside an array of this ``shape`` everywhere in the iteration space.
 
     An empty iteration space touches nothing, so every map of the right rank fits it.
@@ -63,7 +65,9 @@ def check_access(shape: Sequence[int], access: Access, extents: Sequence[int], o
         low, high = span(index, extents)
         if low < 0 or high >= size:
             got = f"{show(index)} from {low} to {high} over extents {tuple(extents)}"
-            raise ShapeError(message(operation, f"axis {axis} of shape {tuple(shape)} must not be left", got))
+            raise ShapeError(
+                message(operation, f"indices must stay inside axis {axis} of {tuple(shape)}", got)
+            )
 
 
 def dims_of(access: Access) -> set[int]:
@@ -92,6 +96,12 @@ def is_injective(access: Access, dims: Iterable[int], extents: Sequence[int]) ->
     An axis determines its dimensions where they are the digits of a mixed-radix number: each coefficient
     exceeds what all smaller digits can add up to. What one axis determines is known to the other axes. The
     test may miss an injective map, and never accepts another; with ``dims`` it accepts any part of them.
+
+    Example:
+        >>> is_injective(((0, ((0, 3), (1, 1))),), dims=(0, 1), extents=(4, 3))
+        True
+        >>> is_injective(((0, ((0, 2), (1, 1))),), dims=(0, 1), extents=(4, 3))
+        False
     """
     unknown = set(dims)
     found = True
@@ -118,6 +128,10 @@ def colliding_dims(access: Access, dims: Iterable[int], extents: Sequence[int]) 
     """Return a cheap set of ``dims`` to loop over, so that ``access`` is injective in the rest.
 
     The largest dimensions are kept first: of ``h + kh`` the image rows stay and the taps are looped over.
+
+    Example:
+        >>> colliding_dims(((0, ((0, 1), (1, 1))),), dims=(0, 1), extents=(13, 3))
+        (1,)
     """
     kept: list[int] = []
     for dim in sorted(dims, key=lambda dim: -extents[dim]):

@@ -116,8 +116,8 @@ def _plan(
     if cut:
         return _in_pieces(*cut, extents, accesses, out, out_shape, dtype, layouts)
     space = Space(extents, dtype)
-    reads = enumerate(zip(accesses, layouts, strict=True))
-    factors = [leaf(place, access, *layout, space) for place, (access, layout) in reads]
+    operands = enumerate(zip(accesses, layouts, strict=True))
+    factors = [leaf(position, access, *layout, space) for position, (access, layout) in operands]
     read = set[int]().union(*map(dims_of, accesses))
     target = _target(out, out_shape, read, space)
     idle = set(range(len(extents))) - dims_of(out) - read
@@ -147,12 +147,17 @@ def _scale(factor: Factor, times: int, space: Space) -> Factor:
     if times == 1:
         return factor
     weight = np.asarray(times).astype(space.dtype)
-    return Factor(factor.dims, factor.strides, then(factor.evaluate, lambda array: np.multiply(array, weight)))
+    evaluate = then(factor.evaluate, lambda array: np.multiply(array, weight))
+    return Factor(factor.dims, factor.strides, evaluate)
 
 
 @dataclass(frozen=True)
 class _Target:
-    """The output: its dimensions, outermost first, and how it is stored unless each point has its own element."""
+    """The output.
+
+    Its ``order`` has its dimensions, outermost first. It has an ``unfolding`` to write through unless the
+    product needs only be reshaped, because each element belongs to one point.
+    """
 
     access: Access
     shape: Dims
@@ -212,23 +217,26 @@ def _target(out: Access, shape: Dims, read: set[int], space: Space) -> _Target:
 def _cut(extents: Dims, accesses: Sequence[Access], out: Access, out_shape: Dims) -> tuple[int, int] | None:
     """Return a dimension and the length of the pieces to cut it into, if overlapping windows take too much.
 
-    The dimension is one that is summed, or that has an axis of the output to itself: pieces then are added or
-    put side by side.
+    The dimension is one that is summed, or one that is all of an axis of the output: then the pieces are
+    added, or put side by side.
     """
-    read = set[int]().union(*map(dims_of, accesses))
-    uses = [dim for _, terms in out for dim, _ in terms]
-    pieces = {dim for dim in read if dim not in uses} | {
-        terms[0][0]
-        for size, (_, terms) in zip(out_shape, out, strict=True)
-        if len(terms) == 1 and uses.count(terms[0][0]) == 1 and extents[terms[0][0]] == size and terms[0][1] == 1
-    }
+    read, written = set[int]().union(*map(dims_of, accesses)), dims_of(out)
+    whole = {dim for dim in written if _axis_of(dim, extents[dim], out, out_shape) is not None}
     for access in (*accesses, out):
         dims = dims_of(access) & read
         size = math.prod(extents[dim] for dim in dims)
-        if size > _PIECE and dims & pieces and not is_injective(access, dims, extents):
-            dim = max(dims & pieces, key=lambda dim: extents[dim])
+        choices = dims & (whole | (read - written))
+        if size > _PIECE and choices and not is_injective(access, dims, extents):
+            dim = max(choices, key=lambda dim: extents[dim])
             return dim, max(1, extents[dim] * _PIECE // size)
     return None
+
+
+def _axis_of(dim: int, extent: int, out: Access, out_shape: Dims) -> int | None:
+    """Return the axis of the output that ``dim`` runs along, if it does nothing else."""
+    axes = [axis for axis, (_, terms) in enumerate(out) if dim in dict(terms)]
+    alone = len(axes) == 1 and out[axes[0]] == (0, ((dim, 1),)) and out_shape[axes[0]] == extent
+    return axes[0] if alone else None
 
 
 def _in_pieces(
@@ -241,7 +249,7 @@ def _in_pieces(
     dtype: np.dtype[Any],
     layouts: tuple[Layout, ...],
 ) -> Evaluate:
-    axis = next((axis for axis, (_, terms) in enumerate(out) if terms == ((dim, 1),)), None)
+    axis = _axis_of(dim, extents[dim], out, out_shape)
     parts: list[Evaluate] = []
     for start in range(0, extents[dim], length):
         size = min(length, extents[dim] - start)

@@ -66,7 +66,7 @@ class Factor:
         return tuple(sorted(self.dims, key=lambda dim: -abs(strides[dim])))
 
 
-def fresh(dims: Dims, evaluate: Evaluate, space: Space) -> Factor:
+def computed(dims: Dims, evaluate: Evaluate, space: Space) -> Factor:
     """Return the factor of a new C-contiguous array."""
     return Factor(dims, row_major(space.shape(dims), space.dtype.itemsize), evaluate)
 
@@ -143,7 +143,8 @@ def _axes(access: Access, strides: Dims, evaluate: Evaluate, space: Space) -> Fa
     if len(dims) < len(along):
         labels = list(map(dims.index, along)), list(range(len(dims)))
         evaluate = then(evaluate, lambda array: np.einsum(array, *labels))
-        strides = tuple(sum(step for step, of in zip(strides, along, strict=True) if of == dim) for dim in dims)
+        steps = list(zip(along, strides, strict=True))
+        strides = tuple(sum(step for of, step in steps if of == dim) for dim in dims)
     return Factor(dims, strides, evaluate, fresh=False)
 
 
@@ -157,20 +158,26 @@ def total(factor: Factor, dims: Collection[int], space: Space) -> Factor:
     rest = tuple(dim for dim in factor.order if dim not in dims)
     summed = tuple(dim for dim in factor.order if dim in dims)
     turn = transpose(factor.dims, summed + rest)
-    axes = tuple(range(len(summed)))
-    taps = list(itertools.product(*map(range, space.shape(summed))))
+    one_by_one = factor.order[-1] in dims and space.size(dims) <= _SLICES < space.size(rest)
+    add = _add_slices(space.shape(summed)) if one_by_one else _add_reduce(len(summed), space.dtype)
+    return computed(rest, then(factor.evaluate, turn, add), space)
 
-    def add_reduce(array: Array) -> Array:
-        return np.add.reduce(array, axis=axes, dtype=space.dtype)
 
-    def add_slices(array: Array) -> Array:
-        result = array[taps[0]].copy()
-        for tap in taps[1:]:
-            result += array[tap]
+def _add_slices(shape: Dims) -> Step:
+    first, *others = itertools.product(*map(range, shape))
+
+    def add(array: Array) -> Array:
+        result = array[first].copy()
+        for index in others:
+            result += array[index]
         return result
 
-    one_by_one = factor.order[-1] in dims and len(taps) <= _SLICES < space.size(rest)
-    return fresh(rest, then(factor.evaluate, turn, add_slices if one_by_one else add_reduce), space)
+    return add
+
+
+def _add_reduce(rank: int, dtype: np.dtype[Any]) -> Step:
+    axes = tuple(range(rank))
+    return lambda array: np.add.reduce(array, axis=axes, dtype=dtype)
 
 
 def product(
@@ -205,7 +212,7 @@ def product(
     dims = batch + rows + columns
     flat = _flat(batch, rows, columns, space)
     evaluate = then(lambda arrays: np.matmul(first(arrays), second(arrays)), reshape(flat, space.shape(dims)))
-    return fresh(dims, evaluate, space)
+    return computed(dims, evaluate, space)
 
 
 def _sorted(dims: Collection[int], order: Dims) -> Dims:
@@ -214,7 +221,7 @@ def _sorted(dims: Collection[int], order: Dims) -> Dims:
 
 def _multiply(left: Factor, right: Factor, dims: Dims, space: Space) -> Factor:
     first, second = _broadcast(left, dims), _broadcast(right, dims)
-    return fresh(dims, lambda arrays: np.multiply(first(arrays), second(arrays), order="C"), space)
+    return computed(dims, lambda arrays: np.multiply(first(arrays), second(arrays), order="C"), space)
 
 
 def _broadcast(factor: Factor, dims: Dims) -> Evaluate:
@@ -228,8 +235,11 @@ def _dots(left: Factor, right: Factor, batch: Dims, space: Space) -> Factor:
     labels = list(range(len(left.dims)))
     others = [left.dims.index(dim) for dim in right.dims]
     results = [left.dims.index(dim) for dim in batch]
-    first, second = left.evaluate, right.evaluate
-    return fresh(batch, lambda arrays: np.einsum(first(arrays), labels, second(arrays), others, results), space)
+
+    def dots(arrays: Sequence[Array]) -> Array:
+        return np.einsum(left.evaluate(arrays), labels, right.evaluate(arrays), others, results)
+
+    return computed(batch, dots, space)
 
 
 def _matrix(factor: Factor, batch: Dims, rows: Dims, columns: Dims, space: Space) -> Evaluate:

@@ -48,15 +48,15 @@ def digamma(x: Array) -> Array:
 
 
 def polygamma(n: int, x: Any) -> Any:
-    """Return the derivative of digamma of order ``n``.
+    """Return the derivative of digamma of order ``n``, infinite at 0, -1, -2, ...
 
-        psi_n(x) = (-1)^(n+1) n! zeta(n + 1, x) = (-1)^(n+1) n! sum_k 1 / (x + k)^(n+1)
+        psi_n(x) = (-1)^(n+1) n! sum_k 1 / (x + k)^(n+1),   k = 0, 1, 2, ...
 
-    The first terms are summed, the rest follows by the Euler-Maclaurin formula; left of 0 the sum over all
-    integers k less the terms that are not in the series. As in SciPy, a pole has the sign of its right side.
+    Some terms are summed, the Euler-Maclaurin formula gives the rest. As in SciPy, a pole has the sign that
+    the function has to its right.
 
     Args:
-        n: The order, from 0 (digamma) to 1000.
+        n: The order, from 0 (digamma itself) to 170, the last whose factorial is a float64.
         x: A scalar or array.
 
     Raises:
@@ -70,8 +70,8 @@ def polygamma(n: int, x: Any) -> Any:
         order = operator.index(n)
     except TypeError:
         order = -1
-    if not 0 <= order <= 1000:
-        raise ArgumentError(message("polygamma", "the order must be an integer from 0 to 1000", repr(n)))
+    if not 0 <= order <= 170:
+        raise ArgumentError(message("polygamma", "the order must be an integer from 0 to 170", repr(n)))
     return _polygamma(x, order) if order else digamma(x)
 
 
@@ -118,11 +118,9 @@ def _digamma(x: Array) -> Array:
 def _digamma_left(x: Array) -> Array:
     """Return psi(1 - x) - pi cot(pi x)."""
     rest = x - np.rint(x)
-    size = np.abs(rest)
-    # Towards the zero of the cotangent, its argument is counted from there.
-    cotangent = np.where(size < 0.25, 1 / np.tan(np.pi * size), np.tan(np.pi * (0.5 - size)))
-    reflected = _digamma(1 - x) - np.pi * np.copysign(cotangent, rest)
-    return np.where((rest == 0) & (x < 0), np.nan, reflected)
+    reflected = _digamma(1 - x) + rest * polynomial(tables.COTANGENT, rest * rest) - 1 / rest
+    poles = np.where(x < 0, np.nan, np.copysign(np.inf, -x))
+    return np.where(rest == 0, poles, reflected)
 
 
 def _from_root(x: Array) -> Array:
@@ -142,3 +140,37 @@ def _digamma_tail(x: Array) -> Array:
     inverse = 1 / x
     square = inverse * inverse
     return np.log(x) - (0.5 * inverse + square * polynomial(tables.DIGAMMA_TAIL, square))
+
+
+@pointwise
+def _polygamma(x: Array, order: int) -> Array:
+    series = by_range(x, (0.0,), (lambda x: _series_left(x, order), lambda x: _series(x, order)))
+    return series if order % 2 else -series
+
+
+def _term(x: Array, order: int, exponent: int) -> Array:
+    """Return order! / x**exponent for x > 0, by halves: the power alone might underflow."""
+    half = x ** (-exponent / 2)
+    return math.factorial(order) * half * half
+
+
+def _series(x: Array, order: int) -> Array:
+    """Return order! times the sum of 1 / (x + k)**(order + 1) for x >= 0."""
+    total = sum(_term(x + k, order, order + 1) for k in range(_DIRECT))
+    rest = x + _DIRECT
+    inverse = 1 / rest
+    bernoulli = [each * math.comb(order + 1 + 2 * j, 2 * j + 1) for j, each in enumerate(tables.DIGAMMA_TAIL)]
+    correction = inverse * (0.5 + inverse * polynomial(bernoulli, inverse * inverse))
+    return total + _term(rest, order, order) * (1 / order + correction)
+
+
+_DIRECT = 12  # terms; then seven of the Euler-Maclaurin formula are enough
+
+
+def _series_left(x: Array, order: int) -> Array:
+    """Return the sum over all integers k, which is periodic in x, less that over k < 0."""
+    rest = x - np.rint(x)
+    sign = -1 if order % 2 == 0 else 1
+    nearest = np.where(rest < 0, sign, 1) * _term(np.abs(rest), order, order + 1)
+    others = _series(1 + rest, order) + sign * (_series(1 - rest, order) - _series(1 - x, order))
+    return np.where(x == np.rint(x), np.inf, nearest + others)

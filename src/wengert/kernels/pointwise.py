@@ -34,7 +34,7 @@ def pointwise(function: Callable[..., Array]) -> Callable[..., Any]:
     @wraps(function)
     def evaluate(x: Any, *parameters: Any) -> Any:
         operand = np.asarray(x)
-        known = check_known(function.__name__, operand.dtype)
+        known = check_known(function.__name__.strip("_"), operand.dtype)
         flat = operand.reshape(-1)
         result = np.empty(flat.size, known if is_float(known) else FLOAT64)
         with np.errstate(all="ignore"):

@@ -1,0 +1,5 @@
+"""``python -m wengert``."""
+
+from wengert.cli import main
+
+main()

@@ -1,0 +1,199 @@
+"""The training loop."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from wengert.data import Dataset, batches
+from wengert.errors import WengertError
+from wengert.train.tasks import Settings, Task
+from wengert.transforms.gradients import value_and_grad
+from wengert.tree import leaves
+
+_EVALUATION_BATCH = 1000
+
+
+class DivergedError(WengertError, ArithmeticError):
+    """The loss became NaN or infinite."""
+
+
+class Progress(NamedTuple):
+    """Where a run is, after a step."""
+
+    epoch: int
+    epochs: int
+    step: int
+    steps: int
+    """In an epoch."""
+    loss: float
+    """Mean over the epoch so far."""
+    score: float
+    """Mean over the examples of the epoch so far."""
+    rate: float
+    """Examples a second in this epoch."""
+    remaining: float
+    """Seconds to the end of the run, at this speed."""
+
+
+class EpochResult(NamedTuple):
+    """What an epoch came to: a line of ``metrics.jsonl``."""
+
+    epoch: int
+    train_loss: float
+    train_score: float
+    test_loss: float
+    test_score: float
+    seconds: float
+    """Of training, evaluation not counted."""
+    examples_per_second: float
+
+
+class Reporter(Protocol):
+    """Who is told how a run goes."""
+
+    def on_step(self, progress: Progress) -> None:
+        """Take note of a step."""
+        ...
+
+    def on_epoch(self, result: EpochResult) -> None:
+        """Take note of an epoch."""
+        ...
+
+
+class Outcome(NamedTuple):
+    """How a run ended."""
+
+    model: Any
+    history: list[EpochResult]
+    interrupted: bool
+
+
+class _Mean:
+    """A running mean."""
+
+    def __init__(self) -> None:
+        self.total = 0.0
+        self.count = 0
+
+    def add(self, total: float, count: int) -> None:
+        self.total += total
+        self.count += count
+
+    @property
+    def value(self) -> float:
+        return self.total / self.count if self.count else float("nan")
+
+
+def train(task: Task, settings: Settings, dataset: Dataset, reporter: Reporter) -> Outcome:
+    """Train a task's network.
+
+    Args:
+        task: the network and its loss.
+        settings: epochs, batch size, learning rate and seed; the same settings give the same numbers.
+        dataset: images and labels.
+        reporter: told of every step and epoch.
+
+    Returns:
+        The trained model and the results of the epochs; after Ctrl-C, what was learned until then.
+
+    Raises:
+        DivergedError: the loss became NaN or infinite.
+
+    Example:
+        >>> from wengert.data import digit_set
+        >>> from wengert.train import TASKS, train
+        >>> class Quiet:
+        ...     def on_step(self, progress): ...
+        ...     def on_epoch(self, result): ...
+        >>> settings = TASKS["mlp"].settings("digits", epochs=1, batch_size=10)
+        >>> outcome = train(TASKS["mlp"], settings, digit_set(train=40, test=20), Quiet())
+        >>> outcome.history[0].epoch
+        1
+    """
+    rng = np.random.default_rng(settings.seed)
+    model = task.build(rng)
+    optimiser = task.optimiser(settings.rate)
+    state = optimiser.init(model)
+    history: list[EpochResult] = []
+    differentiate = value_and_grad(task.loss, has_aux=True)
+    try:
+        for epoch in range(1, settings.epochs + 1):
+            clock = _Clock(epoch, settings, len(dataset.train_images))
+            for index in batches(len(dataset.train_images), settings.batch_size, rng=rng):
+                inputs = task.prepare(dataset.train_images[index])
+                (loss, score), gradients = differentiate(model, inputs, dataset.train_labels[index])
+                _check_finite(loss, epoch, clock.step + 1, settings)
+                model, state = optimiser.update(gradients, state, model)
+                reporter.on_step(clock.tick(float(loss), float(score), len(index)))
+            result = clock.finish(*evaluate(task, model, dataset.test_images, dataset.test_labels))
+            history.append(result)
+            reporter.on_epoch(result)
+    except KeyboardInterrupt:
+        return Outcome(model, history, interrupted=True)
+    return Outcome(model, history, interrupted=False)
+
+
+def evaluate(task: Task, model: Any, images: Any, labels: Any) -> tuple[float, float]:
+    """Return the mean loss and the mean score of a model over a set of images."""
+    loss, score = _Mean(), _Mean()
+    for index in batches(len(images), _EVALUATION_BATCH, rng=None, shuffle=False):
+        mean, total = task.loss(model, task.prepare(images[index]), labels[index])
+        loss.add(float(mean) * len(index), len(index))
+        score.add(float(total), len(index))
+    return loss.value, score.value
+
+
+def parameter_count(model: Any) -> int:
+    """Return the number of parameters of a model."""
+    return sum(leaf.size for leaf in leaves(model))
+
+
+class _Clock:
+    """The means and the speed of one epoch."""
+
+    def __init__(self, epoch: int, settings: Settings, examples: int) -> None:
+        self.epoch, self.settings, self.examples = epoch, settings, examples
+        self.steps = -(-examples // settings.batch_size)
+        self.step = 0
+        self.loss, self.score = _Mean(), _Mean()
+        self.start = time.perf_counter()
+        self.seconds = 0.0
+
+    def tick(self, loss: float, score: float, count: int) -> Progress:
+        self.step += 1
+        self.loss.add(loss * count, count)
+        self.score.add(score, count)
+        self.seconds = max(time.perf_counter() - self.start, 1e-9)
+        rate = self.loss.count / self.seconds
+        left = self.examples * (self.settings.epochs - self.epoch + 1) - self.loss.count
+        return Progress(
+            self.epoch,
+            self.settings.epochs,
+            self.step,
+            self.steps,
+            self.loss.value,
+            self.score.value,
+            rate,
+            left / rate,
+        )
+
+    def finish(self, test_loss: float, test_score: float) -> EpochResult:
+        return EpochResult(
+            self.epoch,
+            self.loss.value,
+            self.score.value,
+            test_loss,
+            test_score,
+            self.seconds,
+            self.loss.count / max(self.seconds, 1e-9),
+        )
+
+
+def _check_finite(loss: Any, epoch: int, step: int, settings: Settings) -> None:
+    if not np.isfinite(loss):
+        raise DivergedError(
+            f"the loss became {float(loss)} in epoch {epoch}, step {step}: try a smaller learning rate than {settings.rate:g}"
+        )

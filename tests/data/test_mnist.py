@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import gzip
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wengert.data import DataError, DataNotFoundError, load, read_idx, write_idx
+from wengert.data.mnist import SOURCES, cache_folder
+
+MARKS = {"folder/mnist": 1, "folder": 2, "env/mnist": 3, "env": 4, "cache/mnist": 5}
+
+
+def test_a_folder_in_every_spelling(places: Path, small_set: Any) -> None:
+    paths = small_set(places / "here")
+    for spelling in (
+        lambda path: path.with_suffix(""),
+        lambda path: path.with_name(path.name.replace("-idx", ".idx")),
+    ):
+        data = load("mnist", places / "here")
+        assert data.train_images.shape == (30, 28, 28)
+        assert data.test_images.shape == (20, 28, 28)
+        assert data.train_images.dtype == data.test_labels.dtype == np.uint8
+        assert data.train_labels.tolist() == [i % 10 for i in range(30)]
+        assert repr(data) == "<Dataset mnist: 30 to train, 20 to test, 28x28, 10 classes>"
+        for path in paths:
+            write_idx(spelling(path), read_idx(path))
+            path.unlink()
+        paths = [spelling(path) for path in paths]
+
+
+@pytest.mark.parametrize("present", range(1, len(MARKS) + 1))
+def test_the_first_place_wins(
+    places: Path, small_set: Any, monkeypatch: pytest.MonkeyPatch, present: int
+) -> None:
+    for place in ("folder", "env"):
+        (places / place).mkdir()
+    for place, mark in list(MARKS.items())[-present:]:
+        small_set(places / place, first=mark)
+    monkeypatch.setenv("WENGERT_DATA", str(places / "env"))
+    data = load("mnist", places / "folder", download=False)
+    assert data.train_images[0, 0, 0] == list(MARKS.values())[-present]
+
+
+def test_a_folder_that_is_not_there(places: Path, small_set: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_set(places / "cache" / "mnist")
+    with pytest.raises(DataNotFoundError, match="nowhere: there is no such folder to load mnist from"):
+        load("mnist", places / "nowhere")
+    monkeypatch.setenv("WENGERT_DATA", str(places / "gone"))
+    with pytest.raises(DataNotFoundError, match="gone: there is no such folder"):
+        load("mnist")
+
+
+def test_a_part_of_the_files_is_not_mixed_with_others(places: Path, small_set: Any) -> None:
+    small_set(places / "cache" / "mnist")
+    small_set(places / "here")[2].unlink()
+    with pytest.raises(
+        DataNotFoundError, match=r"here: some files of mnist .* not t10k-images-idx3-ubyte\.gz$"
+    ):
+        load("mnist", places / "here")
+
+
+def test_an_unknown_name() -> None:
+    with pytest.raises(DataError, match="unknown data set 'minst'; known are mnist, fashion-mnist"):
+        load("minst")
+
+
+@pytest.mark.parametrize(
+    ("which", "array", "complaint"),
+    [
+        (0, np.zeros((30, 28, 27), np.uint8), r"train-images\S+: at byte 2: .*uint8\[n, 28, 28\]; got uint8"),
+        (0, np.zeros((30, 28, 28), np.float32), r"train-images\S+: at byte 2: .* got float32\[30, 28, 28\]"),
+        (1, np.zeros((30, 1), np.uint8), r"train-labels\S+: at byte 2: .*uint8\[n\]; got uint8\[30, 1\]"),
+        (
+            1,
+            np.zeros(29, np.uint8),
+            r"train-labels\S+: at byte 4: expected 30 labels for the images of .*; got 29",
+        ),
+        (3, np.arange(20, dtype=np.uint8), r"t10k-labels\S+: at byte 18: expected a label below 10; got 10"),
+    ],
+)
+def test_files_that_do_not_fit(places: Path, small_set: Any, which: int, array: Any, complaint: str) -> None:
+    write_idx(small_set(places / "here")[which], array)
+    with pytest.raises(DataError, match=complaint):
+        load("mnist", places / "here")
+
+
+def test_a_damaged_file(places: Path, small_set: Any) -> None:
+    path = small_set(places / "here")[2]
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DataError, match=r"t10k-images-idx3-ubyte\.gz: at byte .* damaged gzip data"):
+        load("mnist", places / "here")
+
+
+def test_one_set_is_not_taken_for_the_other(
+    places: Path, small_set: Any, server: Any, offer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(small_set(places / "here"), server, monkeypatch)
+    with pytest.raises(
+        DataError, match=r"expected fashion-mnist, got mnist; put it into a subfolder named mnist"
+    ):
+        load("fashion-mnist", places / "here")
+    small_set(places / "here" / "fashion-mnist", train=31)
+    assert load("fashion-mnist", places / "here").classes[8] == "Bag"
+
+
+def test_a_download(
+    places: Path, small_set: Any, server: Any, offer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = small_set(places / "origin")
+    offer(paths, server, monkeypatch)
+    names = [path.name for path in paths]
+    cache = places / "cache" / "mnist"
+    with pytest.raises(DataNotFoundError, match="downloads are off"):
+        load("mnist", download=False)
+    assert server.requests == []
+
+    reports: list[str] = []
+    assert len(load("mnist", progress=lambda name, *_: reports.append(name)).train_labels) == 30
+    assert server.requests == reports == names
+    assert sorted(path.name for path in cache.iterdir()) == sorted(names)
+
+    load("mnist", download=False)
+    assert server.requests == names
+
+    (cache / names[2]).unlink()
+    load("mnist")
+    assert server.requests == [*names, names[2]]
+
+
+def test_other_mirrors(
+    places: Path, small_set: Any, server: Any, offer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(small_set(places / "origin"), server, monkeypatch)
+    with pytest.raises(DataNotFoundError, match="could not be downloaded"):
+        load("mnist", mirrors=["no URL"])
+    assert server.requests == []
+    load("mnist", mirrors=["no URL", server.url])
+    assert len(server.requests) == 4
+
+
+def test_a_download_that_breaks_off_leaves_whole_files_only(
+    places: Path, small_set: Any, server: Any, offer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = small_set(places / "origin")
+    offer(paths, server, monkeypatch)
+    server.bodies[paths[2].name] = gzip.compress(b"something else")
+    with pytest.raises(DataNotFoundError, match="the checksum differs"):
+        load("mnist")
+    assert {path.name for path in (places / "cache" / "mnist").iterdir()} == {path.name for path in paths[:2]}
+
+
+@pytest.mark.parametrize("download", [True, False])
+def test_the_three_ways_out_when_offline(places: Path, download: bool) -> None:
+    with pytest.raises(DataNotFoundError) as info:
+        load("mnist", download=download, mirrors=["http://127.0.0.1:9"])
+    text = str(info.value)
+    assert all(way in text for way in ("folder= (--data-dir)", "set WENGERT_DATA", "built-in digits"))
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("platform", "variable", "value", "expected"),
+    [
+        ("linux", "XDG_CACHE_HOME", "/somewhere", Path("/somewhere/wengert/data")),
+        ("linux", "XDG_CACHE_HOME", "", Path.home() / ".cache/wengert/data"),
+        ("darwin", "XDG_CACHE_HOME", "", Path.home() / "Library/Caches/wengert/data"),
+        ("win32", "LOCALAPPDATA", "/local", Path("/local/wengert/data")),
+        ("win32", "LOCALAPPDATA", "", Path.home() / "AppData/Local/wengert/data"),
+    ],
+)
+def test_the_cache_folder(
+    monkeypatch: pytest.MonkeyPatch, platform: str, variable: str, value: str, expected: Path
+) -> None:
+    monkeypatch.setenv(variable, value)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert cache_folder() == expected
+
+
+def test_the_known_files_have_distinct_checksums() -> None:
+    digests = [file.sha256 for source in SOURCES.values() for file in source.files]
+    assert len(set(digests)) == 8
+    assert all(len(bytes.fromhex(digest)) == 32 for digest in digests)
+
+
+def test_mnist(mnist_folder: Path) -> None:
+    data = load("mnist", mnist_folder)
+    assert data.train_images.shape == (60000, 28, 28)
+    assert data.test_images.shape == (10000, 28, 28)
+    assert np.bincount(data.test_labels).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
+    assert all(file.matches(mnist_folder / file.name) for file in SOURCES["mnist"].files)
+    with pytest.raises(DataError, match="expected fashion-mnist, got mnist"):
+        load("fashion-mnist", mnist_folder)
