@@ -9,3 +9,95 @@ Example:
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from wengert import numpy as numpy  # registers NumPy's functions
+from wengert import special as special
+from wengert._version import __version__ as __version__
+from wengert.array import Array
+from wengert.control import (
+    checkpoint,
+    cond,
+    custom_jvp,
+    custom_vjp,
+    fori_loop,
+    scan,
+    stop_gradient,
+    while_loop,
+)
+from wengert.errors import WengertError
+from wengert.transforms.batching import vmap
+from wengert.transforms.gradients import grad, value_and_grad, vjp
+from wengert.transforms.jacobians import hessian, jacfwd, jacobian, jacrev
+from wengert.transforms.objects import Dual, Variable, no_grad
+from wengert.transforms.objects import constant as Constant  # noqa: N812 (the papers' name)
+from wengert.transforms.tangents import derivative, hvp, jvp, linearize
+
+if TYPE_CHECKING:
+    from wengert import data as data
+    from wengert import inspect as inspect
+    from wengert import nn as nn
+    from wengert import optim as optim
+    from wengert import testing as testing
+    from wengert.inspect import source as source
+    from wengert.inspect import trace as trace
+    from wengert.testing import check_grads as check_grads
+
+#: What loads when it is first used: the module, and the name in it (None: the module itself).
+_LATER: dict[str, tuple[str, str | None]] = {
+    **{name: (f"wengert.{name}", None) for name in ("data", "inspect", "nn", "optim", "testing", "train")},
+    "check_grads": ("wengert.testing", "check_grads"),
+    "source": ("wengert.inspect", "source"),
+    "trace": ("wengert.inspect", "trace"),
+}
+
+__all__ = [
+    "Array",
+    "Constant",
+    "Dual",
+    "Variable",
+    "WengertError",
+    "check_grads",
+    "checkpoint",
+    "cond",
+    "custom_jvp",
+    "custom_vjp",
+    "data",
+    "derivative",
+    "fori_loop",
+    "grad",
+    "hessian",
+    "hvp",
+    "inspect",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "nn",
+    "no_grad",
+    "numpy",
+    "optim",
+    "scan",
+    "source",
+    "special",
+    "stop_gradient",
+    "testing",
+    "trace",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+    "while_loop",
+]
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        module, attribute = _LATER[name]
+    except KeyError:
+        raise AttributeError(f"module 'wengert' has no attribute {name!r}") from None
+    loaded = importlib.import_module(module)
+    value = loaded if attribute is None else getattr(loaded, attribute)
+    globals()[name] = value  # `wengert.trace`, the file, must not take the place of the function
+    return value

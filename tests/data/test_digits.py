@@ -43,7 +43,7 @@ def test_ink_on_paper() -> None:
     pictures = digits(2000)[0].astype(float)
     assert 0.08 < pictures.mean() / 255 < 0.20  # MNIST: 0.13
     assert pictures.max((1, 2)).min() > 120  # none is empty
-    assert np.median(pictures) == 0
+    assert np.median(pictures) < 5  # the paper shows a slight grain
     frame = np.ones((28, 28), bool)
     frame[2:-2, 2:-2] = False
     assert pictures[:, frame].mean() < 0.05 * 255  # few strokes run off the paper

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import gzip
 import tracemalloc
 from pathlib import Path
@@ -66,13 +67,13 @@ def test_the_name_decides_only_how_to_write(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("length", range(len(EXAMPLE_BYTES)))
 def test_every_truncation_is_found(tmp_path: Path, length: int) -> None:
+    parts = {0: "the 4 bytes of an IDX magic number", 4: "3 dimensions", 16: "24 bytes of int16[2, 3, 2]"}
+    start = max(offset for offset in parts if offset <= length)
     path = file_with(EXAMPLE_BYTES[:length], tmp_path)
-    start, part = max((p for p in [(0, 4), (4, 12), (16, 24)] if p[0] <= length), key=lambda p: p[0])
     with pytest.raises(DataError) as info:
         read_idx(path)
-    assert f"{path}: at byte {start}: expected " in str(info.value)
+    assert f"{path}: at byte {start}: expected {parts[start]}" in str(info.value)
     assert f"got {length - start} bytes and the end of the file" in str(info.value)
-    assert str(part) in str(info.value)
 
 
 def test_trailing_bytes_are_found(tmp_path: Path) -> None:
@@ -98,12 +99,9 @@ def test_a_damaged_gzipped_file_is_never_read_as_something_else(
     content = bytearray(gzip.compress(EXAMPLE_BYTES, mtime=0))
     content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
     path = file_with(content, tmp_path_factory.mktemp("idx"))
-    try:
-        read = read_idx(path)
-    except DataError as error:
-        assert str(path) in str(error)
-    else:  # some bytes of the gzip header, such as the time, mean nothing here
-        np.testing.assert_array_equal(read, EXAMPLE)
+    with contextlib.suppress(DataError):
+        # Some bytes of the gzip header, such as the time, mean nothing here.
+        np.testing.assert_array_equal(read_idx(path), EXAMPLE)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +126,7 @@ def test_a_header_that_promises_terabytes_costs_no_memory(tmp_path: Path, pack: 
     path = file_with(pack(bytes.fromhex("00000e03 00010000 00010000 00010000") + bytes(1000)), tmp_path)
     tracemalloc.start()
     with pytest.raises(
-        DataError, match="at byte 16: expected 2251799813685248 bytes of float64.*got 1000 bytes"
+        DataError, match=r"at byte 16: expected 2251799813685248 bytes of float64.*got 1000 bytes"
     ):
         read_idx(path)
     assert tracemalloc.get_traced_memory()[1] < 4 << 20

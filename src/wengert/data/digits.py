@@ -147,10 +147,11 @@ def _dots(shapes: Glyphs, style: Array, control: Array) -> Array:
 
 def _ink(dots: Array, noise: Array, look: Array) -> Array:
     """Return the pictures: grey by the distance of each pixel to the nearest dot, over its pressure."""
-    size = noise.shape[-1]
-    centre: Array = (np.arange(size) + 0.5) / size
-    offset = (centre - dots[..., :2, None]) / np.maximum(dots[..., 2], 0.6)[..., None, None]
-    square = offset * offset  # (n, dots, 2, size): the two terms of Pythagoras for each column and each row
+    size: int = noise.shape[-1]
+    centre = (np.arange(size) + 0.5) / size
+    pressure = np.maximum(dots[..., 2], 0.6)
+    offset = (centre - dots[..., :2, None]) / pressure[..., None, None]
+    square = offset * offset  # (n, dots, 2, size): Pythagoras' terms for each column and each row
     nearest = np.full(noise.shape, np.inf)
     for dot in range(_DOTS):
         across, down = square[:, dot, 0, None, :], square[:, dot, 1, :, None]

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias, cast
 
 from wengert.ir.types import TensorType
 from wengert.shapes import Shape
 
 
 class Var:
-    """A value of a graph: defined once, by an input, a constant or an equation."""
+    """A value of a graph: defined once, by an input, a constant or an equation.
 
-    __slots__ = ("type",)
+    ``name`` is what the user calls it, if anything; the printer numbers the values that have none.
+    """
 
-    def __init__(self, type_: TensorType) -> None:
+    __slots__ = ("name", "type")
+
+    def __init__(self, type_: TensorType, name: str = "") -> None:
         self.type = type_
+        self.name = name
 
     @property
     def shape(self) -> Shape:
@@ -59,17 +63,46 @@ class Equation:
     location: str = ""
     """The user's own line, as ``file.py:12``."""
 
+    def graphs(self) -> Iterator[Graph]:
+        """Yield the graphs among the parameters: the programs that this line holds."""
+        for param in self.params.values():
+            yield from _graphs(param)
 
-@dataclass(frozen=True, eq=False)
+
+def _graphs(param: Any) -> Iterator[Graph]:
+    if isinstance(param, Graph):
+        yield param
+    elif isinstance(param, tuple):
+        for part in cast("tuple[Any, ...]", param):
+            yield from _graphs(part)
+
+
+def map_graphs(change: Callable[[Graph], Graph], param: Any) -> Any:
+    """Return a parameter with every graph in it changed."""
+    if isinstance(param, Graph):
+        return change(param)
+    if type(param) is tuple:
+        return tuple(map_graphs(change, part) for part in cast("tuple[Any, ...]", param))
+    return param
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Graph:
     """A program as a list of equations, with its inputs, constants and outputs.
 
     Example:
         >>> import numpy as np, wengert as wg
-        >>> graph = wg.trace(lambda x: np.sin(x) * x)(2.0)
-        >>> [equation.primitive for equation in graph.equations]
-        ['sin', 'multiply']
+        >>> graph = wg.trace(lambda x: np.sin(x) * x)(np.float64(2.0))
+        >>> print(graph)
+        graph(x: f64[]) {
+          v1: f64[] = sin(x)          # ...
+          v2: f64[] = multiply(v1, x) # ...
+          return v2
+        }
     """
+
+    writer: ClassVar[Callable[[Graph, bool], str]]
+    """Writes a graph down; set by `wengert.ir.printer`."""
 
     inputs: tuple[Var, ...]
     constants: tuple[tuple[Var, Any], ...]
@@ -93,3 +126,17 @@ class Graph:
     def output_types(self) -> tuple[TensorType, ...]:
         """The types of the outputs."""
         return tuple(atom.type for atom in self.outputs)
+
+    def text(self, *, full: bool = False) -> str:
+        """Return the graph as text that `wengert.ir.parser.parse` reads back.
+
+        Args:
+            full: write down constants of any size; by default those of more than 4096 elements are summed up, and the
+                text cannot be read back.
+        """
+        return type(self).writer(self, full)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__

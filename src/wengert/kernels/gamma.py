@@ -151,17 +151,17 @@ def _polygamma(x: Array, order: int) -> Array:
 def _term(x: Array, order: int, exponent: int) -> Array:
     """Return order! / x**exponent for x > 0, by halves: the power alone might underflow."""
     half = x ** (-exponent / 2)
-    return math.factorial(order) * half * half
+    return float(math.factorial(order)) * half * half
 
 
 def _series(x: Array, order: int) -> Array:
     """Return order! times the sum of 1 / (x + k)**(order + 1) for x >= 0."""
-    total = sum(_term(x + k, order, order + 1) for k in range(_DIRECT))
+    direct = _term(x + np.arange(_DIRECT)[:, np.newaxis], order, order + 1).sum(axis=0)
     rest = x + _DIRECT
     inverse = 1 / rest
     bernoulli = [each * math.comb(order + 1 + 2 * j, 2 * j + 1) for j, each in enumerate(tables.DIGAMMA_TAIL)]
     correction = inverse * (0.5 + inverse * polynomial(bernoulli, inverse * inverse))
-    return total + _term(rest, order, order) * (1 / order + correction)
+    return direct + _term(rest, order, order) * (1 / order + correction)
 
 
 _DIRECT = 12  # terms; then seven of the Euler-Maclaurin formula are enough

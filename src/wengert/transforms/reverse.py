@@ -24,6 +24,7 @@ from wengert.shapes import Shape, shape_of
 from wengert.trace import Box, Trace, snapshot
 from wengert.trace import concrete as concrete_value
 from wengert.transforms.forward import numeric
+from wengert.transforms.staging import Walk
 
 _numbers = itertools.count()
 
@@ -195,14 +196,20 @@ def walk_back(seeds: Iterable[tuple[Node, Any]], inputs: Sequence[Node]) -> list
         cotangents.add(node, cotangent)
         roots.append(node)
     wanted = set(inputs)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), Walk() as walk:
         for node in reachable(roots):
             if node in wanted:
                 continue
             cotangent = cotangents.take(node)
             if cotangent is not None:
+                if isinstance(node.value, Box):
+                    walk.at(node.value, cotangent)
                 _pull(node, cotangent, cotangents)
-    return [cotangents.take(node) for node in inputs]
+        found = [cotangents.take(node) for node in inputs]
+        for node, cotangent in zip(inputs, found, strict=True):
+            if isinstance(node.value, Box):
+                walk.at(node.value, cotangent)
+    return found
 
 
 def reachable(roots: Iterable[Node]) -> list[Node]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,10 +15,18 @@ from wengert.primitive import REGISTRY, Primitive
 from wengert.trace import Box, Trace, running, snapshot
 
 
+class _Walk(threading.local):
+    origin = ""
+
+
+_walk = _Walk()
+
+
 class GraphTrace(Trace):
     """Staging: boxes hold variables of the graph under construction.
 
     Boxes of older transforms that the program closes over become further inputs of the graph; ``captured`` lists them.
+    ``adjoints`` tells of what value a variable is the complete cotangent, where reverse mode came by.
     """
 
     name = "trace"
@@ -28,6 +37,8 @@ class GraphTrace(Trace):
         self.captured: list[Any] = []
         self.equations: list[Equation] = []
         self.constants: list[tuple[Var, Any]] = []
+        self.adjoints: dict[Var, Var] = {}
+        self.locations: dict[Var, str] = {}
         self._lifted: dict[int, tuple[Any, Var]] = {}
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -36,7 +47,9 @@ class GraphTrace(Trace):
         inferred = primitive.infer(*(atom.type for atom in atoms), **params)
         several = not isinstance(inferred, TensorType)
         outputs = tuple(map(Var, inferred)) if several else (Var(inferred),)
-        self.equations.append(Equation(primitive.name, atoms, outputs, params, user_location()))
+        location = f"adjoint of {_walk.origin}" if _walk.origin else user_location()
+        self.equations.append(Equation(primitive.name, atoms, outputs, params, location))
+        self.locations.update(dict.fromkeys(outputs, location))
         boxes = tuple(map(self.box, outputs))
         return boxes if several else boxes[0]
 
@@ -83,6 +96,39 @@ class GraphTrace(Trace):
         atoms = tuple(map(self.atom, outputs))
         captured = tuple(self._lifted[id(value.state)][1] for value in self.captured)
         return Graph((*captured, *self.inputs), tuple(self.constants), tuple(self.equations), atoms)
+
+
+class Walk:
+    """Reverse mode on its way back: what a graph under construction notes of it.
+
+    Lines written down meanwhile are ``adjoint of`` the line that the way has come to.
+    """
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> Walk:
+        self._before = _walk.origin
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        _walk.origin = self._before
+
+    def at(self, value: Any, cotangent: Any) -> None:
+        """Note that the way has come to a value, whose cotangent is complete."""
+        trace, var = _staged(value)
+        _walk.origin = trace.locations.get(var, "") if trace else ""
+        other, adjoint = _staged(cotangent)
+        if trace is not None and other is trace:
+            trace.adjoints.setdefault(adjoint, var)
+
+
+def _staged(value: Any) -> tuple[GraphTrace | None, Any]:
+    """Return the trace and the variable behind a value, through the boxes of other transforms."""
+    while isinstance(value, Box):
+        if isinstance(value.owner, GraphTrace):
+            return value.owner, value.state
+        value = value.state.primal if hasattr(value.state, "primal") else getattr(value.state, "value", None)
+    return None, None
 
 
 def stage(function: Callable[..., Sequence[Any]], types: Sequence[TensorType]) -> tuple[Graph, list[Any]]:

@@ -1,0 +1,187 @@
+"""The printer: a graph as text that says everything and reads like a program.
+
+    graph(x1: f64[], x2: f64[]) {
+      v1: f64[] = log(x1)          # user.py:12
+      v2: f64[] = multiply(x1, x2) # user.py:12
+      return v2
+    }
+
+Parameters stand in brackets, programs inside an equation are graphs among its parameters. A Python scalar is written as
+in Python (``2.0``), a NumPy scalar with its dtype (``f32(2.0)``). Constants are written as nested lists, larger ones as
+the base64 of their bytes in a section of data at the end.
+"""
+
+from __future__ import annotations
+
+import base64
+import keyword
+from collections.abc import Iterable
+from typing import Any, cast
+
+import numpy as np
+
+from wengert.dtypes import SHORT_NAMES
+from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.ir.opaque import register
+from wengert.ir.types import TensorType
+from wengert.shapes import size
+
+#: Constants up to this many elements are written as lists.
+LISTED = 16
+#: Constants of more elements are summed up where a graph is shown.
+SHOWN = 4096
+_COMMENT_COLUMN = 64
+#: Words of the language, which no value is called.
+RESERVED = {*keyword.kwlist, *SHORT_NAMES.values(), "graph", "data", "summary", "inf", "nan"}
+
+
+def text(graph: Graph, full: bool = False) -> str:
+    """Write a graph down.
+
+    Args:
+        graph: the graph.
+        full: write down constants of any size; by default those of more than 4096 elements are summed up.
+
+    Example:
+        >>> from wengert.ir.types import type_of
+        >>> x = Var(type_of(1.0), "angle")
+        >>> print(text(Graph((x,), (), (Equation("sin", (x,), (y := Var(x.type),)),), (y,))))
+        graph(angle: f64*[]) {
+          v1: f64*[] = sin(angle)
+          return v1
+        }
+    """
+    data: list[str] = []
+    lines = _Writer(graph, data, full).block("")
+    if data:
+        lines += ["data {", *(f'  {number}: "{one}"' for number, one in enumerate(data, 1)), "}"]
+    return "\n".join(lines)
+
+
+Graph.writer = staticmethod(text)
+
+
+def names(graph: Graph) -> dict[Var, str]:
+    """Return the name of each value of a graph: the user's own, else x1, c1, v1 for inputs, constants and the rest.
+
+    Example:
+        >>> from wengert.ir.types import type_of
+        >>> x = Var(type_of(1.0))
+        >>> list(names(Graph((x,), (), (), (x,))).values())
+        ['x1']
+    """
+    found: dict[Var, str] = {}
+    taken = set(RESERVED)
+    for number, var in enumerate(graph.inputs, 1):
+        found[var] = _unused(var.name if var.name.isidentifier() else f"x{number}", taken)
+    _number("c", (var for var, _ in graph.constants), found, taken)
+    _number("v", (var for equation in graph.equations for var in equation.outputs), found, taken)
+    return found
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _number(letter: str, variables: Iterable[Var], found: dict[Var, str], taken: set[str]) -> None:
+    number = 0
+    for var in variables:
+        number += 1
+        while f"{letter}{number}" in taken:
+            number += 1
+        found[var] = f"{letter}{number}"
+
+
+def scalar(value: Any) -> str:
+    """Write the number behind a NumPy scalar with as few digits as give it back."""
+    if not isinstance(value, np.floating):
+        return repr(value.item())
+    short = str(value)
+    with np.errstate(over="ignore"):
+        exact = value.dtype.type(float(short)) == value or np.isnan(value)
+    return short if exact else repr(value.item())
+
+
+def literal(value: Any) -> str:
+    """Write a scalar: a Python number as in Python, a NumPy scalar with its dtype."""
+    return f"{SHORT_NAMES[value.dtype]}({scalar(value)})" if isinstance(value, np.generic) else repr(value)
+
+
+def listed(value: Any) -> str:
+    """Write an array as nested lists."""
+    if value.ndim == 0:
+        return scalar(value[()])
+    return f"[{', '.join(map(listed, value))}]"
+
+
+class _Writer:
+    """Writes one graph; graphs inside it have names of their own, and share its section of data."""
+
+    def __init__(self, graph: Graph, data: list[str], full: bool) -> None:
+        self.graph = graph
+        self.data = data
+        self.full = full
+        self.names = names(graph)
+
+    def block(self, indent: str) -> list[str]:
+        """Return the lines of the graph, the first of which is not indented."""
+        inside = indent + "  "
+        lines = [f"graph({', '.join(map(self.declared, self.graph.inputs))}) {{"]
+        lines += [f"{inside}{self.declared(var)} = {self.constant(value)}" for var, value in self.graph.constants]
+        written = [inside + self.equation(equation, inside) for equation in self.graph.equations]
+        column = min(_COMMENT_COLUMN, max((len(one) for one in written if "\n" not in one), default=0))
+        for one, equation in zip(written, self.graph.equations, strict=True):
+            width = len(indent) if "\n" in one else column
+            lines.append(f"{one:{width}} # {_location(equation.location)}" if equation.location else one)
+        lines.append(f"{inside}return {', '.join(map(self.atom, self.graph.outputs))}".rstrip())
+        lines.append(indent + "}")
+        return lines
+
+    def declared(self, var: Var) -> str:
+        return f"{self.names[var]}: {var.type}"
+
+    def atom(self, atom: Atom) -> str:
+        return literal(atom.value) if isinstance(atom, Literal) else self.names[atom]
+
+    def equation(self, equation: Equation, indent: str) -> str:
+        params = ", ".join(f"{name}={self.param(value, indent)}" for name, value in equation.params.items())
+        call = f"{equation.primitive}[{params}]" if params else equation.primitive
+        results = ", ".join(map(self.declared, equation.outputs))
+        return f"{results} = {call}({', '.join(map(self.atom, equation.operands))})"
+
+    def param(self, value: Any, indent: str) -> str:
+        if value is None or isinstance(value, (bool, int, float, str, np.generic)):
+            return literal(value)
+        if isinstance(value, np.dtype):
+            return SHORT_NAMES[cast("np.dtype[Any]", value)]
+        if isinstance(value, TensorType):
+            return str(value)
+        if isinstance(value, Graph):
+            return "\n".join(_Writer(value, self.data, self.full).block(indent))
+        if type(value) is tuple:
+            parts = [self.param(part, indent) for part in cast("tuple[Any, ...]", value)]
+            return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+        return f"@{register(value)}"
+
+    def constant(self, value: Any) -> str:
+        count = size(value.shape)
+        if count > SHOWN and not self.full:
+            return f"summary({_summary(value)})"
+        signs = value.dtype.kind == "f" and np.signbit(value[np.isnan(value)]).any()
+        if count <= LISTED and not signs:
+            return listed(value)
+        self.data.append(base64.b64encode(value.tobytes()).decode())
+        return f"data {len(self.data)}"
+
+
+def _summary(value: Any) -> str:
+    low, high = scalar(value.min()), scalar(value.max())
+    return f"all {low}" if low == high else f"{low} to {high}"
+
+
+def _location(location: str) -> str:
+    plain = location.isprintable() and location == location.strip() and location[0] not in "'\""
+    return location if plain else repr(location)

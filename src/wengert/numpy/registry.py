@@ -1,0 +1,96 @@
+"""How NumPy's functions get their implementation for boxes, and what the implementations share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+
+from wengert.array import FUNCTIONS
+from wengert.dtypes import FLOAT64, dtype_of, is_float
+from wengert.errors import ConcreteError, LostDerivativeError, UnsupportedError, message
+from wengert.ir.types import show
+from wengert.ops.conversion import cast
+from wengert.shapes import axes_tuple, shape_of
+from wengert.trace import Box, concrete
+
+Implementation = TypeVar("Implementation", bound=Callable[..., Any])
+_ALL_AXES = tuple(tuple(range(rank)) for rank in range(65))
+
+
+def implements(*functions: Any) -> Callable[[Implementation], Implementation]:
+    """Make a function stand for NumPy's when an argument is a box.
+
+    The implementation has the parameters of NumPy's function, is composed of primitives and has no derivative of its
+    own; it works on plain arrays as well.
+
+    Example:
+        >>> @implements(np.trapezoid)
+        ... def unit_steps(y, x=None, dx=1.0, axis=-1): ...
+    """
+
+    def register(implementation: Implementation) -> Implementation:
+        for function in functions:
+            FUNCTIONS[function] = implementation
+        return implementation
+
+    return register
+
+
+def since(*names: str) -> list[Any]:
+    """Return those of NumPy's functions that the installed version has."""
+    return [getattr(np, name) for name in names if hasattr(np, name)]
+
+
+def refuse(operation: str, out: Any = None, where: Any = True, **options: Any) -> None:
+    """Raise where an option was given that cannot be carried out."""
+    if out is not None:
+        hint = f"write y = {operation}(x), or y[...] = {operation}(x)"
+        raise LostDerivativeError(message(operation, "out= would lose the derivative", hint=hint))
+    if where is not True:
+        hint = f"select first: {operation}(np.where(condition, x, neutral element))"
+        raise UnsupportedError(message(operation, "where= is not supported", hint=hint))
+    for name, value in options.items():
+        raise UnsupportedError(message(operation, f"{name}={value!r} is not supported"))
+
+
+def axes_of(operation: str, axis: Any, rank: int) -> tuple[int, ...]:
+    """Return the axes that an ``axis`` argument names, in rising order; None names all."""
+    if axis is None:
+        return _ALL_AXES[rank]
+    if type(axis) is int and -rank <= axis < rank:
+        return (axis % rank,)
+    return axes_tuple(operation, axis, rank)
+
+
+def known(operation: str, value: Any, hint: str = "") -> Any:
+    """Return the array behind a value on which a shape depends, or raise `ConcreteError`."""
+    array = concrete(value)
+    if array is None:
+        requirement = "the result's shape depends on the values, and only their type is known here"
+        raise ConcreteError(message(operation, requirement, show(value), hint))
+    return np.asarray(array)
+
+
+def lost(operation: str, hint: str) -> NoReturn:
+    """Raise because a box was to be written into a plain array."""
+    raise LostDerivativeError(message(operation, "a box cannot be written into a plain array", hint=hint))
+
+
+def floating(x: Any) -> Any:
+    """Return a value in floating point: integers and truth values become float64."""
+    return x if is_float(dtype_of(x)) else cast(x, dtype=FLOAT64)
+
+
+def strong(x: Any, dtype: Any = None) -> Any:
+    """Return a value of a dtype of its own, as NumPy's functions give: Python scalars become arrays' elements."""
+    wanted = dtype_of(x) if dtype is None else np.dtype(dtype)
+    if dtype_of(x) != wanted or not isinstance(x, (Box, np.ndarray, np.generic)) or getattr(x, "weak", False):
+        return cast(x, dtype=wanted)
+    return x
+
+
+def rank_of(x: Any) -> int:
+    """Return the number of axes."""
+    return len(shape_of(x))

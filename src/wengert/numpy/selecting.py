@@ -1,0 +1,238 @@
+"""Choice of elements: `where`, `select`, `clip`, `take` and their kind, triangles and diagonals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert import subscripts
+from wengert.array import operand
+from wengert.dtypes import BOOL, INT64, dtype_of
+from wengert.errors import ArgumentError, DtypeError, IndexingError, ShapeError, message
+from wengert.ir.types import promote, show, type_of
+from wengert.numpy.joining import stack
+from wengert.numpy.registry import implements, known, rank_of, refuse, strong
+from wengert.numpy.shaping import diagonal, ravel
+from wengert.ops.arithmetic import maximum, minimum, remainder
+from wengert.ops.comparison import not_equal, where
+from wengert.ops.indexing import gather
+from wengert.ops.shape import broadcast_to, embed, reshape
+from wengert.shapes import axis_index, broadcast, shape_of, size
+from wengert.trace import Box
+
+_MASK_HINT = "write np.where(mask, x, 0), whose shape does not depend on the mask"
+
+
+def _condition(value: Any) -> Any:
+    value = operand(value)
+    return value if dtype_of(value) == BOOL else not_equal(value, 0)
+
+
+@implements(np.where)
+def where_(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """Choose between two values, as `np.where`; the derivative of the value not taken never counts.
+
+    With the condition alone: the positions where it holds, which need concrete values.
+    """
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ArgumentError(message("where", "either both or neither of x and y must be given"))
+    return where(_condition(condition), operand(x), operand(y))
+
+
+@implements(np.select)
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """Choose the first value whose condition holds, as `np.select`."""
+    if len(condlist) != len(choicelist) or not len(condlist):
+        got = f"{len(condlist)} and {len(choicelist)}"
+        raise ArgumentError(message("select", "there must be as many conditions as choices, at least one", got))
+    conditions, choices = [operand(one) for one in condlist], [operand(one) for one in choicelist]
+    if any(dtype_of(one) != BOOL for one in conditions):
+        raise DtypeError(message("select", "conditions must be booleans", show(*conditions)))
+    result = operand(default)
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        result = where(condition, choice, result)
+    return result
+
+
+@implements(np.choose)
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    """Choose among arrays by number, as `np.choose`."""
+    refuse("np.choose", out)
+    a, options = operand(a), [operand(one) for one in choices]
+    shape = broadcast("choose", shape_of(a), *map(shape_of, options))
+    dtype = promote(*map(type_of, options))[0]
+    stacked = stack([broadcast_to(strong(one, dtype), shape=shape) for one in options])
+    numbers = broadcast_to(_wrapped("choose", a, len(options), mode), shape=shape)
+    grids = np.indices(shape, sparse=True)
+    return gather(stacked, numbers, *grids)
+
+
+@implements(np.clip)
+def clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any
+) -> Any:
+    """Keep values between bounds, as `np.clip`.
+
+    At a bound, value and bound each get half of the derivative, as for `np.maximum`.
+    """
+    refuse("np.clip", out, **kwargs)
+    low, high = a_min if min is None else min, a_max if max is None else max
+    result = operand(a)
+    if low is not None:
+        result = maximum(result, operand(low))
+    if high is not None:
+        result = minimum(result, operand(high))
+    return result
+
+
+# -- elements at positions -------------------------------------------------------------------------------
+
+
+def _wrapped(operation: str, indices: Any, extent: int, mode: str) -> Any:
+    """Return indices inside the extent: checked, wrapped around or clipped."""
+    if dtype_of(indices).kind not in "iu":
+        raise IndexingError(message(operation, "indices must be integers", show(indices)))
+    if mode == "wrap":
+        return remainder(indices, extent)
+    if mode == "clip":
+        return minimum(maximum(indices, 0), extent - 1)
+    if mode != "raise":
+        raise ArgumentError(message(operation, 'mode must be "raise", "wrap" or "clip"', repr(mode)))
+    return indices
+
+
+def _integers(indices: Any) -> Any:
+    """Return indices as an array or a box; an empty list holds integers."""
+    if isinstance(indices, (Box, np.ndarray)):
+        return indices
+    array = operand(indices)
+    return strong(array, INT64) if not size(shape_of(array)) else array
+
+
+@implements(np.take)
+def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
+    """Return the elements at positions along an axis, as `np.take`."""
+    refuse("np.take", out)
+    a, indices = operand(a), _integers(indices)
+    if axis is None:
+        a, axis = reshape(a, shape=(size(shape_of(a)),)), 0
+    axis = axis_index("take", axis, rank_of(a))
+    shape = shape_of(a)
+    wrapped = _wrapped("take", indices, shape[axis], mode)
+    if isinstance(wrapped, np.ndarray) and not wrapped.ndim:
+        wrapped = wrapped[()]
+    return subscripts.take(a, subscripts.parse(shape, (slice(None),) * axis + (wrapped,)))
+
+
+def _grids(operation: str, shape: Sequence[int], indices: Any, axis: int) -> tuple[Any, ...]:
+    """Return the index that meets ``indices`` along an axis, and runs along all others."""
+    rank = len(shape)
+    if rank_of(indices) != rank:
+        got = f"{show(indices)} for an array of {rank} axes"
+        raise ShapeError(message(operation, "indices must have as many axes as the array", got))
+    grids: list[Any] = [
+        np.arange(extent).reshape((*(1,) * one, extent, *(1,) * (rank - one - 1))) for one, extent in enumerate(shape)
+    ]
+    grids[axis] = indices
+    return tuple(grids)
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    """Return the elements at positions along an axis, different for each line, as `np.take_along_axis`."""
+    arr, indices = operand(arr), _integers(indices)
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis = axis_index("take_along_axis", axis, rank_of(arr))
+    shape = shape_of(arr)
+    return subscripts.take(arr, subscripts.parse(shape, _grids("take_along_axis", shape, indices, axis)))
+
+
+@implements(np.put_along_axis)
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+    """Write at positions along an axis, different for each line, as `np.put_along_axis`."""
+    if not isinstance(arr, Box):
+        arr[_grids("put_along_axis", arr.shape, indices, axis or 0)] = values
+        return
+    target = ravel(arr) if axis is None else arr
+    axis = axis_index("put_along_axis", 0 if axis is None else axis, rank_of(target))
+    target[_grids("put_along_axis", shape_of(target), _integers(indices), axis)] = values  # pyright: ignore[reportIndexIssue]
+
+
+@implements(np.compress)
+def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
+    """Return the parts along an axis where a condition holds, as `np.compress`."""
+    refuse("np.compress", out)
+    return take(a, np.flatnonzero(known("compress", operand(condition), _MASK_HINT)), axis)
+
+
+@implements(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    """Return the elements where a condition holds, as `np.extract`."""
+    return take(arr, np.flatnonzero(known("extract", operand(condition), _MASK_HINT)))
+
+
+@implements(np.nonzero)
+def nonzero(a: Any) -> tuple[Any, ...]:
+    """Return the positions of elements that are not zero, as `np.nonzero`; values must be concrete."""
+    return np.nonzero(known("nonzero", a, _MASK_HINT))
+
+
+@implements(np.argwhere)
+def argwhere(a: Any) -> Any:
+    """Return the positions of elements that are not zero as rows, as `np.argwhere`; values must be concrete."""
+    return np.argwhere(known("argwhere", a, _MASK_HINT))
+
+
+@implements(np.flatnonzero)
+def flatnonzero(a: Any) -> Any:
+    """Return the flat positions of elements that are not zero, as `np.flatnonzero`; values must be concrete."""
+    return np.flatnonzero(known("flatnonzero", a, _MASK_HINT))
+
+
+# -- triangles and diagonals -----------------------------------------------------------------------------
+
+
+def _triangle(m: Any, mask: Any) -> Any:
+    return where(mask, m, dtype_of(m).type(0))
+
+
+@implements(np.tril)
+def tril(m: Any, k: int = 0) -> Any:
+    """Return the lower triangle, zeros elsewhere, as `np.tril`."""
+    m = operand(m)
+    shape = shape_of(m)
+    return _triangle(m, np.tri(*(shape[-2:] if len(shape) > 1 else 2 * shape), k=k, dtype=bool))
+
+
+@implements(np.triu)
+def triu(m: Any, k: int = 0) -> Any:
+    """Return the upper triangle, zeros elsewhere, as `np.triu`."""
+    m = operand(m)
+    shape = shape_of(m)
+    return _triangle(m, ~np.tri(*(shape[-2:] if len(shape) > 1 else 2 * shape), k=k - 1, dtype=bool))
+
+
+@implements(np.diag)
+def diag(v: Any, k: int = 0) -> Any:
+    """Return the diagonal of a matrix, or the matrix with a diagonal, as `np.diag`."""
+    v = operand(v)
+    if rank_of(v) == 2:
+        return diagonal(v, k)
+    if rank_of(v) != 1:
+        raise ShapeError(message("diag", "one or two axes are required", show(v)))
+    (count,) = shape_of(v)
+    extent = count + abs(k)
+    start = k if k >= 0 else -k * extent
+    flat = embed(v, shape=(extent * extent,), index=((start if count else 0, count, extent + 1),))
+    return reshape(flat, shape=(extent, extent))
+
+
+@implements(np.diagflat)
+def diagflat(v: Any, k: int = 0) -> Any:
+    """Return the matrix with the flattened input as a diagonal, as `np.diagflat`."""
+    return diag(ravel(operand(v)), k)

@@ -1,0 +1,368 @@
+"""Shape operations that are views: reshape, transpose and their kind, broadcasting, splitting, reversal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from wengert.array import operand, view_of
+from wengert.dtypes import dtype_of
+from wengert.errors import ArgumentError, ShapeError, message
+from wengert.numpy.registry import implements, rank_of, refuse, since
+from wengert.ops.shape import broadcast_to, inverse_permutation, reshape, slice_, transpose
+from wengert.shapes import Shape, axes_tuple, axis_index, broadcast, drop_axes, resolve_reshape, shape_of, size
+from wengert.trace import Box
+
+# -- reshape ---------------------------------------------------------------------------------------------
+
+
+def reshaped(x: Any, shape: Shape) -> Any:
+    """Return the elements in another shape, as a view of a box where NumPy's result is one."""
+    result = reshape(x, shape=shape)
+    if not isinstance(x, Box) or _is_copy(x, shape):
+        return result
+    return view_of(
+        x,
+        result,
+        lambda base: reshape(base, shape=shape),
+        lambda base, value: reshape(value, shape=shape_of(base)),
+    )
+
+
+def _layout(x: Box) -> Any:
+    """Return an empty array with the strides that NumPy would give to a box."""
+    return np.empty(x.shape, dtype=np.bool_) if x.lens is None else x.lens.read(_layout(x.lens.base))
+
+
+def _is_copy(x: Box, shape: Shape) -> bool:
+    """Tell whether NumPy would have to copy: the box is a view whose elements are not in a row."""
+    if x.lens is None:
+        return False
+    layout = _layout(x)
+    return not np.may_share_memory(layout, np.reshape(layout, shape))
+
+
+@implements(np.reshape)
+def reshape_(a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: bool | None = None) -> Any:
+    """Return the elements in another shape, as `np.reshape`."""
+    target = resolve_reshape(shape_of(a), newshape if shape is None else shape)
+    if order == "F":
+        backwards = reshaped(transposed(a), target[::-1])
+        result = transposed(backwards)
+    elif order in ("C", "A"):
+        result = reshaped(a, target)
+    else:
+        raise ArgumentError(message("reshape", 'order must be "C", "F" or "A"', repr(order)))
+    return result.copy() if copy else result
+
+
+@implements(np.ravel)
+def ravel(a: Any, order: str = "C") -> Any:
+    """Return the elements in one axis, as `np.ravel`."""
+    a = operand(a)
+    return reshape_(a, -1 if size(shape_of(a)) else 0, order="C" if order == "K" else order)
+
+
+# -- order of axes ---------------------------------------------------------------------------------------
+
+
+def permuted(x: Any, permutation: tuple[int, ...]) -> Any:
+    """Return the axes in another order, as a view."""
+    result = transpose(x, permutation=permutation)
+    if not isinstance(x, Box):
+        return result
+    return view_of(
+        x,
+        result,
+        lambda base: transpose(base, permutation=permutation),
+        lambda base, value: transpose(value, permutation=inverse_permutation(permutation)),
+    )
+
+
+def transposed(x: Any) -> Any:
+    """Return the axes in reverse order, as a view."""
+    return permuted(x, tuple(range(rank_of(x) - 1, -1, -1)))
+
+
+@implements(np.transpose)
+def transpose_(a: Any, axes: Any = None) -> Any:
+    """Return the axes in another order, as `np.transpose`."""
+    a = operand(a)
+    if axes is None:
+        return transposed(a)
+    rank = rank_of(a)
+    permutation = tuple(axis_index("transpose", axis, rank) for axis in axes)
+    if sorted(permutation) != list(range(rank)):
+        raise ShapeError(message("transpose", f"axes must be a permutation of {rank} axes", str(axes)))
+    return permuted(a, permutation)
+
+
+@implements(np.matrix_transpose, np.linalg.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Any:
+    """Exchange the last two axes, as `np.matrix_transpose`."""
+    if rank_of(x) < 2:
+        raise ShapeError(message("matrix_transpose", "an array of at least two axes is required", str(shape_of(x))))
+    return swapaxes(x, -1, -2)
+
+
+@implements(np.swapaxes)
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """Exchange two axes, as `np.swapaxes`."""
+    rank = rank_of(a)
+    one, other = axis_index("swapaxes", axis1, rank), axis_index("swapaxes", axis2, rank)
+    order = list(range(rank))
+    order[one], order[other] = other, one
+    return permuted(a, tuple(order))
+
+
+def _listed(operation: str, axis: Any, rank: int) -> list[int]:
+    axes = [axis_index(operation, one, rank) for one in (axis if isinstance(axis, (tuple, list)) else [axis])]
+    if len(set(axes)) != len(axes):
+        raise ShapeError(message(operation, "an axis may be named once only", repr(axis)))
+    return axes
+
+
+@implements(np.moveaxis)
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """Move axes to other positions, as `np.moveaxis`."""
+    rank = rank_of(a)
+    sources, destinations = _listed("moveaxis", source, rank), _listed("moveaxis", destination, rank)
+    if len(sources) != len(destinations):
+        got = f"{source}, {destination}"
+        raise ShapeError(message("moveaxis", "source and destination must have the same number of axes", got))
+    order = [axis for axis in range(rank) if axis not in sources]
+    for place, axis in sorted(zip(destinations, sources, strict=True)):
+        order.insert(place, axis)
+    return permuted(a, tuple(order))
+
+
+@implements(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """Move one axis before another, as `np.rollaxis`."""
+    rank = rank_of(a)
+    axis, start = axis_index("rollaxis", axis, rank), axis_index("rollaxis", start, rank + 1) if start != rank else rank
+    order = [one for one in range(rank) if one != axis]
+    order.insert(start - (axis < start), axis)
+    return permuted(a, tuple(order))
+
+
+# -- axes of extent one ----------------------------------------------------------------------------------
+
+
+@implements(np.squeeze)
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """Drop axes of extent one, as `np.squeeze`."""
+    shape = shape_of(a)
+    if axis is None:
+        axes = tuple(one for one, extent in enumerate(shape) if extent == 1)
+    else:
+        axes = axes_tuple("squeeze", axis, len(shape))
+        if any(shape[one] != 1 for one in axes):
+            raise ShapeError(message("squeeze", "only axes of extent one can be dropped", f"axis={axis} of {shape}"))
+    return reshaped(a, drop_axes(shape, axes))
+
+
+@implements(np.expand_dims)
+def expand_dims(a: Any, axis: Any) -> Any:
+    """Insert axes of extent one, as `np.expand_dims`."""
+    a = operand(a)
+    count = len(axis) if isinstance(axis, (tuple, list)) else 1
+    rank = rank_of(a) + count
+    axes = axes_tuple("expand_dims", axis, rank)
+    rest = iter(shape_of(a))
+    return reshaped(a, tuple(1 if one in axes else next(rest) for one in range(rank)))
+
+
+def _at_least(arrays: tuple[Any, ...], pad: Any) -> Any:
+    """Return arrays with axes added; a single one alone, several as a tuple."""
+    padded: list[Any] = []
+    for array in map(operand, arrays):
+        shape = pad(shape_of(array))
+        same = shape == shape_of(array) and isinstance(array, (Box, np.ndarray))
+        padded.append(array if same else reshaped(array, shape))
+    return padded[0] if len(padded) == 1 else tuple(padded)
+
+
+@implements(np.atleast_1d)
+def atleast_1d(*arys: Any) -> Any:
+    """Return arrays of at least one axis, as `np.atleast_1d`."""
+    return _at_least(arys, lambda shape: shape or (1,))
+
+
+@implements(np.atleast_2d)
+def atleast_2d(*arys: Any) -> Any:
+    """Return arrays of at least two axes, as `np.atleast_2d`."""
+    return _at_least(arys, lambda shape: (1,) * (2 - len(shape)) + shape)
+
+
+@implements(np.atleast_3d)
+def atleast_3d(*arys: Any) -> Any:
+    """Return arrays of at least three axes, as `np.atleast_3d`."""
+    return _at_least(arys, lambda shape: {0: (1, 1, 1), 1: (1, *shape, 1), 2: (*shape, 1)}.get(len(shape), shape))
+
+
+# -- broadcasting ----------------------------------------------------------------------------------------
+
+
+def _read_only(base: Any, value: Any) -> NoReturn:
+    hint = "write to a copy: x = x.copy()"
+    raise ArgumentError(message("assignment", "this view is read-only, as NumPy's is", hint=hint))
+
+
+def read_only_view(base: Any, result: Any, read: Any) -> Any:
+    """Make a result follow writes to its base, and refuse to be written itself."""
+    return view_of(base, result, read, _read_only)
+
+
+@implements(np.broadcast_to)
+def broadcast_to_(array: Any, shape: Any, subok: bool = False) -> Any:
+    """Repeat an array along new and unit axes, as `np.broadcast_to`; the result is read-only."""
+    target = tuple(shape) if isinstance(shape, (tuple, list)) else (int(shape),)
+    result = broadcast_to(array, shape=target)
+    return read_only_view(array, result, lambda base: broadcast_to(base, shape=target))
+
+
+@implements(np.broadcast_arrays)
+def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    """Repeat arrays to a common shape, as `np.broadcast_arrays`."""
+    arrays = [operand(one) for one in args]
+    shape = broadcast("broadcast_arrays", *map(shape_of, arrays))
+    return tuple(
+        one if shape_of(one) == shape and isinstance(one, (Box, np.ndarray)) else broadcast_to_(one, shape)
+        for one in arrays
+    )
+
+
+# -- parts -----------------------------------------------------------------------------------------------
+
+
+def part(x: Any, axis: int, index: Any) -> Any:
+    """Return ``x[:, ..., index]`` with the index at an axis, as a view."""
+    return x[(slice(None),) * axis + (index,)]
+
+
+@implements(np.array_split)
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Split along an axis into parts of nearly the same extent, as `np.array_split`."""
+    axis = axis_index("array_split", axis, rank_of(ary))
+    extent = shape_of(ary)[axis]
+    if np.ndim(indices_or_sections) == 0:
+        count = int(indices_or_sections)
+        if count <= 0:
+            raise ArgumentError(message("array_split", "the number of parts must be positive", str(count)))
+        bounds = [number * (extent // count) + min(number, extent % count) for number in range(count + 1)]
+    else:
+        bounds = [0, *map(int, indices_or_sections), extent]
+    return [part(ary, axis, slice(start, stop)) for start, stop in zip(bounds, bounds[1:], strict=False)]
+
+
+@implements(np.split)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Split along an axis into equal parts or at positions, as `np.split`."""
+    axis = axis_index("split", axis, rank_of(ary))
+    if np.ndim(indices_or_sections) == 0 and shape_of(ary)[axis] % int(indices_or_sections):
+        got = f"{shape_of(ary)} along axis {axis} in {indices_or_sections} parts"
+        raise ShapeError(message("split", "the parts must be equal", got, "use np.array_split"))
+    return array_split(ary, indices_or_sections, axis)
+
+
+@implements(np.hsplit)
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Split along the second axis, or the only one, as `np.hsplit`."""
+    return split(ary, indices_or_sections, 1 if rank_of(ary) > 1 else 0)
+
+
+@implements(np.vsplit)
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Split along the first axis, as `np.vsplit`."""
+    if rank_of(ary) < 2:
+        raise ShapeError(message("vsplit", "an array of at least two axes is required", str(shape_of(ary))))
+    return split(ary, indices_or_sections, 0)
+
+
+@implements(np.dsplit)
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Split along the third axis, as `np.dsplit`."""
+    if rank_of(ary) < 3:
+        raise ShapeError(message("dsplit", "an array of at least three axes is required", str(shape_of(ary))))
+    return split(ary, indices_or_sections, 2)
+
+
+@implements(*since("unstack"))
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """Return the parts along an axis without it, as `np.unstack`."""
+    axis = axis_index("unstack", axis, rank_of(x))
+    return tuple(part(x, axis, position) for position in range(shape_of(x)[axis]))
+
+
+# -- reversal --------------------------------------------------------------------------------------------
+
+
+@implements(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    """Reverse the elements along axes, as `np.flip`."""
+    axes = axes_tuple("flip", axis, rank_of(m))
+    return m[tuple(slice(None, None, -1 if one in axes else None) for one in range(rank_of(m)))]
+
+
+@implements(np.fliplr)
+def fliplr(m: Any) -> Any:
+    """Reverse the elements along the second axis, as `np.fliplr`."""
+    return flip(m, 1)
+
+
+@implements(np.flipud)
+def flipud(m: Any) -> Any:
+    """Reverse the elements along the first axis, as `np.flipud`."""
+    return flip(m, 0)
+
+
+@implements(np.rot90)
+def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
+    """Turn by quarter turns in the plane of two axes, as `np.rot90`."""
+    one, other = _listed("rot90", tuple(axes), rank_of(m))
+    if k % 4 == 0:
+        return m[...]
+    if k % 4 == 2:
+        return flip(m, (one, other))
+    return swapaxes(flip(m, other), one, other) if k % 4 == 1 else flip(swapaxes(m, one, other), other)
+
+
+# -- diagonals -------------------------------------------------------------------------------------------
+
+
+def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
+    """Take a diagonal: in row-major order its elements are ``columns + 1`` apart."""
+    rank = rank_of(a)
+    lead = tuple(axis for axis in range(rank) if axis not in (axis1, axis2))
+    moved = transpose(a, permutation=(*lead, axis1, axis2))
+    *outer, rows, columns = shape_of(moved)
+    start = offset if offset >= 0 else -offset * columns
+    count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    flat = reshape(moved, shape=(*outer, rows * columns))
+    index = (*((0, extent, 1) for extent in outer), (start if count else 0, count, columns + 1))
+    return slice_(flat, index=index)
+
+
+@implements(np.diagonal)
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Return a diagonal of two axes, as `np.diagonal`; the result is read-only."""
+    axis1, axis2 = _listed("diagonal", (axis1, axis2), rank_of(a))
+    result = _diagonal(a, offset, axis1, axis2)
+    return read_only_view(a, result, lambda base: _diagonal(base, offset, axis1, axis2))
+
+
+@implements(np.linalg.diagonal)
+def diagonal_of_matrices(x: Any, /, *, offset: int = 0) -> Any:
+    """Return a diagonal of the last two axes, as `np.linalg.diagonal`."""
+    return diagonal(x, offset, -2, -1)
+
+
+@implements(np.astype)
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: str | None = None) -> Any:
+    """Return an array converted to another dtype, as `np.astype`."""
+    refuse("np.astype", **({} if device in (None, "cpu") else {"device": device}))
+    same = not copy and dtype_of(x) == np.dtype(dtype)
+    return x if same else x.astype(np.dtype(dtype))
