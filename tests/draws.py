@@ -22,23 +22,23 @@ EXTENTS = (1, 2, 3, 4, 2, 3, 1, 0)
 
 
 def fortran(values: Array) -> Array:
-    return np.asfortranarray(values)
+    return np.array(values, order="F")
 
 
 def reversed_(values: Array) -> Array:
-    every = (slice(None, None, -1),) * values.ndim
+    every = (..., *(slice(None, None, -1),) * values.ndim)
     return values[every].copy()[every]
 
 
 def every_second(values: Array) -> Array:
     wide = np.full([2 * extent for extent in values.shape], -7, values.dtype)
-    view = wide[(slice(None, None, 2),) * values.ndim]
+    view = wide[(..., *(slice(None, None, 2),) * values.ndim)]
     view[...] = values
     return view
 
 
 def transposed(values: Array) -> Array:
-    return np.ascontiguousarray(values.T).T
+    return values.T.copy().T
 
 
 def read_only(values: Array) -> Array:

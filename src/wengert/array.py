@@ -20,7 +20,7 @@ from wengert.ops.conversion import cast
 from wengert.ops.elementwise import UFUNCS
 from wengert.primitive import Primitive
 from wengert.shapes import shape_of, size
-from wengert.trace import CONSTANT, Box, Lens, concrete
+from wengert.trace import CONSTANT, Box, Lens, concrete, snapshot
 
 #: What stands for each NumPy function when an argument is a box; filled by `wengert.numpy`.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -33,7 +33,7 @@ def operand(value: Any) -> Any:
     """Return a value that a primitive takes: a box, an array or a scalar; sequences become arrays."""
     if isinstance(value, (Box, *_SCALARS)):
         return value
-    return FUNCTIONS[np.array](value)
+    return snapshot(FUNCTIONS[np.array](value))
 
 
 def _binary(primitive: Primitive) -> tuple[Any, Any]:
@@ -216,7 +216,11 @@ class Array(Box):
     def __int__(self) -> int:
         return self.__index__()
 
-    __float__ = _lost("float(x)", "leave the value as it is, or write float(wg.stop_gradient(x))")
+    __float__ = _lost(
+        "float(x)",
+        "leave the value as it is, make an array to write into with wengert.numpy.zeros or np.zeros_like(x), "
+        "or write float(wg.stop_gradient(x))",
+    )
     __complex__ = _lost("complex(x)", "Wengert differentiates real programs")
     __array__ = _lost(
         "conversion to a plain array",

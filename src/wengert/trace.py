@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wengert.dtypes import Dtype
-from wengert.errors import LeakError, message
+from wengert.errors import LeakError, LostDerivativeError, message
 from wengert.ir.types import TensorType
 from wengert.shapes import Shape, shape_of
 
@@ -179,6 +179,11 @@ def running(trace: Trace) -> Generator[Trace, None, None]:
     _running.depth += 1
     try:
         yield trace
+    except ValueError as problem:
+        # NumPy hides what a box says when it is written into a plain array behind an error of its own.
+        if isinstance(problem.__cause__, LostDerivativeError):
+            raise problem.__cause__ from None
+        raise
     finally:
         _running.depth -= 1
         trace.open = False

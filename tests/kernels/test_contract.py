@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -275,24 +276,38 @@ def test_sum_pooling_and_its_transpose(size, stride):
     assert math.isclose(float(np.vdot(pulled, X)), float(np.vdot(Y, Y)), rel_tol=1e-4)
 
 
-def test_large_problem_is_cut_and_stays_small_in_memory(monkeypatch):
-    import tracemalloc
+@pytest.fixture
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(module, "_PIECE", 1 << 12)
+    module._plan.cache_clear()
+    yield
+    module._plan.cache_clear()
 
-    rng = np.random.default_rng(7)
+
+def test_large_problem_stays_small_in_memory(rng, small_pieces):
     extents, image, weight, output, shape = convolution(64, 8, 18, 18, 4, (3, 3))
     X, W = rng.normal(size=(64, 8, 18, 18)), rng.normal(size=(4, 8, 3, 3))
-    whole = contract((X, W), extents, (image, weight), output, shape, np.float64)
-    monkeypatch.setattr(module, "_PIECE", 1 << 16)
-    module._plan.cache_clear()
+    contract((X, W), extents, (image, weight), output, shape, np.float64)  # the plan is not counted
     tracemalloc.start()
     try:
-        pieces = contract((X, W), extents, (image, weight), output, shape, np.float64)
+        contract((X, W), extents, (image, weight), output, shape, np.float64)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-        module._plan.cache_clear()
-    np.testing.assert_allclose(pieces, whole, rtol=0, atol=1e-12)
-    assert peak < 3 * (X.nbytes + whole.nbytes) < 8 * math.prod(extents) / 4
+    columns = 64 * 8 * 9 * 16 * 16 * X.itemsize
+    assert peak < columns / 2
+
+
+@pytest.mark.parametrize(("offset", "size"), [(0, 300), (1, 301), (0, 302), (2, 305)])
+def test_pieces_of_a_padded_output(rng, small_pieces, offset, size):
+    X, W = rng.normal(size=(300, 9)), rng.normal(size=4)
+    window: Access = ((0, ((0, 1),)), (0, ((1, 1), (2, 1))))
+    output: Access = ((offset, ((0, 1),)), (0, ((1, 1),)))
+    result = contract((X, W), (300, 6, 4), (window, plain(2)), output, (size, 6), np.float64)
+    expected = np.lib.stride_tricks.sliding_window_view(X, 4, 1) @ W
+    np.testing.assert_allclose(result[offset : offset + 300], expected, rtol=0, atol=1e-12)
+    assert not result[:offset].any()
+    assert not result[offset + 300 :].any()
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -56,7 +56,7 @@ def polygamma(n: int, x: Any) -> Any:
     the function has to its right.
 
     Args:
-        n: The order, from 0 (digamma itself) to 170, the last whose factorial is a float64.
+        n: The order, from 0 (digamma itself) to 150; beyond, terms that cancel may overflow.
         x: A scalar or array.
 
     Raises:
@@ -70,13 +70,13 @@ def polygamma(n: int, x: Any) -> Any:
         order = operator.index(n)
     except TypeError:
         order = -1
-    if not 0 <= order <= 170:
-        raise ArgumentError(message("polygamma", "the order must be an integer from 0 to 170", repr(n)))
+    if not 0 <= order <= 150:
+        raise ArgumentError(message("polygamma", "the order must be an integer from 0 to 150", repr(n)))
     return _polygamma(x, order) if order else digamma(x)
 
 
 def _lgamma_near(x: Array) -> Array:
-    return (x - 1) * (x - 2) * polynomial(tables.LGAMMA, ratio(x, _NEAR))
+    return (x - 1) * (x - 2) * polynomial(tables.LGAMMA, ratio(x, _NEAR)) + 0.0  # 0, not -0, at 1
 
 
 def _lgamma_mid(x: Array) -> Array:
@@ -168,9 +168,10 @@ _DIRECT = 12  # terms; then seven of the Euler-Maclaurin formula are enough
 
 
 def _series_left(x: Array, order: int) -> Array:
-    """Return the sum over all integers k, which is periodic in x, less that over k < 0."""
+    """Return the sum over all integers k, which is periodic in x, less that over k < 0; for x < 0."""
     rest = x - np.rint(x)
-    sign = -1 if order % 2 == 0 else 1
-    nearest = np.where(rest < 0, sign, 1) * _term(np.abs(rest), order, order + 1)
-    others = _series(1 + rest, order) + sign * (_series(1 - rest, order) - _series(1 - x, order))
-    return np.where(x == np.rint(x), np.inf, nearest + others)
+    size = np.abs(rest)
+    parity = 1 if order % 2 else -1
+    everywhere = _series(size, order) + parity * _series(1 - size, order)
+    result = np.where(rest < 0, parity, 1) * everywhere - parity * _series(1 - x, order)
+    return np.where(x == np.rint(x), np.inf, result)

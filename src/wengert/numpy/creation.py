@@ -21,7 +21,7 @@ from wengert.numpy.shaping import broadcast_to_, moveaxis
 from wengert.ops.conversion import cast
 from wengert.ops.exponential import exp, log, power
 from wengert.ops.shape import broadcast_to, concatenate, reshape
-from wengert.shapes import shape_of
+from wengert.shapes import shape_of, size
 from wengert.trace import CONSTANT, Box, inside_transform
 
 
@@ -256,10 +256,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     vectors = [operand(one) for one in xi]
     rank = len(vectors)
     order = [1, 0, *range(2, rank)] if indexing == "xy" and rank > 1 else list(range(rank))
-    spread = [
-        reshape(one, shape=tuple(-1 if axis == place else 1 for axis in range(rank)) if False else _at(one, place, rank))
-        for one, place in zip(vectors, order, strict=True)
-    ]
+    spread = [reshape(one, shape=_at(one, place, rank)) for one, place in zip(vectors, order, strict=True)]
     if sparse:
         return tuple(spread)
     shape = np.broadcast_shapes(*map(shape_of, spread))
@@ -268,7 +265,5 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 
 def _at(vector: Any, place: int, rank: int) -> tuple[int, ...]:
-    count = 1
-    for extent in shape_of(vector):
-        count *= extent
-    return tuple(count if axis == place else 1 for axis in range(rank))
+    """Return the shape of a vector along one axis of a grid."""
+    return tuple(size(shape_of(vector)) if axis == place else 1 for axis in range(rank))

@@ -1,1 +1,29 @@
 """The primitives, one family a file: each states all that Wengert knows about its operations."""
+
+from wengert.ops import (
+    arithmetic,
+    comparison,
+    contraction,
+    conversion,
+    elementwise,
+    exponential,
+    indexing,
+    reduction,
+    shape,
+    special,
+    trigonometric,
+)
+
+__all__ = [
+    "arithmetic",
+    "comparison",
+    "contraction",
+    "conversion",
+    "elementwise",
+    "exponential",
+    "indexing",
+    "reduction",
+    "shape",
+    "special",
+    "trigonometric",
+]

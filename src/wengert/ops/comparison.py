@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.ir.types import TensorType, promote
+from wengert.kernels.select import select
 from wengert.ops.elementwise import batch_elementwise, elementwise, evaluation, locally_constant
 from wengert.primitive import Draw, Linear, primitive
 from wengert.shapes import broadcast
@@ -54,10 +55,6 @@ def _where_type(condition: TensorType, x: TensorType, y: TensorType) -> TensorTy
     return TensorType(dtype, broadcast("where", condition.shape, x.shape, y.shape), weak and condition.weak)
 
 
-def _where(condition: Any, x: Any, y: Any) -> Any:
-    return np.where(condition, x, y)[()]
-
-
 def _where_samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
     condition, x, y = draw.broadcastable(3)
     return (draw.integers(condition, 0, 1) > 0, draw.array(x), draw.array(y)), {}
@@ -67,7 +64,7 @@ where = primitive(
     name="where",
     doc="x where the condition holds, y elsewhere; the derivative of the value not taken never counts, even if infinite",
     type_rule=_where_type,
-    evaluate=evaluation(_where),
+    evaluate=evaluation(select),
     derivative=Linear(
         None,
         lambda cotangent, condition, x, y: where(condition, cotangent, 0.0),

@@ -19,9 +19,9 @@ from wengert.train.tasks import TASKS, Settings, Task
 DATA = ("digits", "mnist", "fashion-mnist")
 
 
-def load_data(name: str, folder: str | None, seed: int) -> Dataset:
+def load_data(name: str, folder: str | None) -> Dataset:
     """Return a data set by name."""
-    return digit_set(seed=seed) if name == "digits" else load(name, folder)
+    return digit_set(train=30_000, test=5_000) if name == "digits" else load(name, folder)
 
 
 def run_training(settings: Settings, data_folder: str | None, out: str | None) -> int:
@@ -36,7 +36,7 @@ def run_training(settings: Settings, data_folder: str | None, out: str | None) -
     task = TASKS[settings.task]
     folder = RunFolder(out, settings)
     with Console(task, folder) as console:
-        dataset = load_data(settings.data, data_folder, seed=0)
+        dataset = load_data(settings.data, data_folder)
         console.say(_introduction(task, settings, dataset))
         outcome = train(task, settings, dataset, console)
     folder.finish(outcome)

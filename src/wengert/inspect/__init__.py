@@ -1,0 +1,10 @@
+"""Looking at programs: the Wengert list, the evaluation trace, pictures, and NumPy source."""
+
+from __future__ import annotations
+
+from wengert.inspect.dot import GraphvizError
+from wengert.inspect.listing import Listing, trace
+from wengert.inspect.picture import draw_tape
+from wengert.inspect.table import Table
+
+__all__ = ["GraphvizError", "Listing", "Table", "draw_tape", "trace"]

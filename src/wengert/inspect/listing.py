@@ -1,0 +1,222 @@
+"""`trace`: a function written down as a Wengert list, with what is known of its call."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from wengert import tree
+from wengert.dtypes import check_known, dtype_of
+from wengert.errors import DtypeError, message
+from wengert.inspect.dot import render
+from wengert.inspect.picture import graph_picture
+from wengert.inspect.table import Table, tabulate
+from wengert.ir.graph import Graph, Literal, Var
+from wengert.ir.types import type_of
+from wengert.primitive import REGISTRY
+from wengert.trace import Box, running, snapshot
+from wengert.transforms.staging import GraphTrace
+
+_NUMBERS = (bool, int, float, np.ndarray, np.generic, Box)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Listing(Graph):
+    """The graph of a function, with the names, containers and values of the call that it was traced with."""
+
+    name: str = "f"
+    """The function's name."""
+    parameters: tuple[inspect.Parameter, ...] = ()
+    """The function's parameters that were given."""
+    places: tuple[str, ...] = ()
+    """Where each input of the graph stands in the arguments, as ``params['w']``."""
+    arguments: tuple[Any, ...] = ()
+    """The value of each input in the call."""
+    structure: tree.Structure = tree.LEAF
+    """The containers of the result."""
+    adjoints: Mapping[Var, Var] = field(default_factory=dict[Var, Var])
+    """Of what value a variable is the adjoint, where reverse mode was traced."""
+
+    def values(self) -> dict[Var, Any]:
+        """Return every value of the list at the arguments of the call.
+
+        Example:
+            >>> import numpy as np, wengert as wg
+            >>> list(wg.trace(lambda x: x * x)(3.0).values().values())
+            [3.0, 9.0]
+        """
+        known: dict[Var, Any] = {**dict(zip(self.inputs, self.arguments, strict=True)), **dict(self.constants)}
+        for equation in self.equations:
+            operands = [one.value if isinstance(one, Literal) else known[one] for one in equation.operands]
+            results = REGISTRY[equation.primitive](*operands, **equation.params)
+            results = results if isinstance(results, tuple) else (results,)
+            known.update(zip(equation.outputs, results, strict=True))  # pyright: ignore[reportUnknownArgumentType]
+        return known
+
+    def table(self, digits: int = 3) -> Table:
+        """Return the evaluation trace of a scalar function: what is computed forwards, and the adjoints backwards.
+
+        This is Table 1 of Harrison, "A Brief Introduction to Automatic Differentiation for Machine Learning" (2019):
+        the inputs are ``v₁₋ₙ`` to ``v₀``, the intermediate values ``v₁``, ``v₂`` and so on, and ``v′`` is the adjoint of
+        ``v``, the derivative of the result with respect to it. The adjoints stand beside the operation that they are
+        handed back through, so that the right column is to be read upwards.
+
+        Args:
+            digits: how many decimals the numbers show.
+
+        Raises:
+            ArgumentError: the function does not return one floating-point scalar.
+
+        Example:
+            >>> import wengert as wg
+            >>> print(wg.trace(lambda x, y: x * y)(2.0, 5.0).table())
+            Forward primal trace ↓         │ Reverse adjoint trace ↑
+            ───────────────────────────────┼────────────────────────────────────
+            v₋₁ = x                   = 2  │ x′   = v₋₁′                     = 5
+            v₀  = y                   = 5  │ y′   = v₀′                      = 2
+            v₁  = v₋₁ × v₀   = 2 × 5  = 10 │ v₀′  = v₁′ ∂v₁/∂v₀   = v₁′ × v₋₁ = 2
+                                           │ v₋₁′ = v₁′ ∂v₁/∂v₋₁  = v₁′ × v₀  = 5
+            y   = v₁                  = 10 │ v₁′  = y′                       = 1
+        """
+        return tabulate(self, self.places, self.values(), digits)
+
+    def draw(self, path: str, *, values: bool = True) -> None:
+        """Draw the graph: constants, variables and operations as nodes, with the types of values along the edges.
+
+        Args:
+            path: where to write: ``.dot`` or ``.gv`` for Graphviz source, ``.svg``, ``.png`` or ``.pdf`` for a picture,
+                which takes Graphviz's program ``dot``.
+            values: write the values at the arguments of the call into the nodes, where they are scalars.
+
+        Raises:
+            ArgumentError: the path ends otherwise.
+            GraphvizError: Graphviz is not installed, or fails.
+
+        Example:
+            >>> import os, tempfile, wengert as wg
+            >>> path = os.path.join(tempfile.mkdtemp(), "square.dot")
+            >>> wg.trace(lambda x: x * x)(3.0).draw(path)
+            >>> print(open(path).read().splitlines()[0])
+            digraph "<lambda>" {
+        """
+        known = self.values() if values else {}
+        results = tree.paths(self.structure, "y")
+        render(graph_picture(self, self.name, self.places, results, known).text(), path)
+
+
+def trace(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> Callable[..., Listing]:
+    """Return a function that writes down what ``fun`` computes, as a Wengert list.
+
+    Args:
+        fun: a function of arrays, numbers and containers of them; anything else among its arguments stays fixed.
+        static_argnums: which positional arguments stay fixed although they are numbers.
+
+    Returns:
+        A function with the arguments of ``fun`` that returns a `Listing`: the graph, which prints as text, and its
+        ``table()`` and ``draw(path)``. A derivative is traced like any function: ``trace(grad(f))(x)``.
+
+    Raises:
+        DtypeError: a result is no array or number.
+        ConcreteError: the function asks for a value that only a call would know, in an ``if`` for example.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> print(trace(lambda x, y: x * y + 1)(np.float64(2.0), np.arange(3.0)))
+        graph(x: f64[], y: f64[3]) {
+          v1: f64[3] = multiply(x, y) # ...
+          v2: f64[3] = add(v1, 1)     # ...
+          return v2
+        }
+    """
+    fixed = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
+
+    def traced(*arguments: Any, **options: Any) -> Listing:
+        bound = _bind(fun, arguments, options)
+        call = _Call(bound, fixed)
+        with running(GraphTrace()) as staged:
+            assert isinstance(staged, GraphTrace)
+            boxes = [staged.new_input(type_of(value)) for value in call.values]
+            for var, place in zip(staged.inputs, call.places, strict=True):
+                var.name = _identifier(place)
+            positional, named = call.rebuilt(boxes)
+            results, structure = tree.flatten(fun(*positional, **named))
+            graph = staged.finish([_checked(result) for result in results])
+        captured = tuple(staged.captured)
+        return Listing(
+            graph.inputs,
+            graph.constants,
+            graph.equations,
+            graph.outputs,
+            name=getattr(fun, "__name__", type(fun).__name__),
+            parameters=tuple(bound.signature.parameters[name] for name in bound.arguments),
+            places=(*(f"captured{i}" for i in range(1, len(captured) + 1)), *call.places),
+            arguments=(*captured, *map(snapshot, call.values)),
+            structure=structure,
+            adjoints=staged.adjoints,
+        )
+
+    return traced
+
+
+class _Call:
+    """The arguments of a call taken apart: which leaves are inputs of the graph, and where they stand."""
+
+    def __init__(self, bound: inspect.BoundArguments, fixed: set[int]) -> None:
+        self.bound = bound
+        self.leaves, self.structure = tree.flatten(tuple(bound.arguments.values()))
+        self.values: list[Any] = []
+        self.places: list[str] = []
+        self._inputs: list[int] = []
+        places: list[str] = []
+        static: list[bool] = []
+        for position, (name, structure) in enumerate(zip(bound.arguments, self.structure.children, strict=True)):
+            found = tree.paths(structure, name)
+            places += found
+            static += [position in fixed] * len(found)
+        for position, (leaf, place) in enumerate(zip(self.leaves, places, strict=True)):
+            if isinstance(leaf, _NUMBERS) and not static[position]:
+                self._inputs.append(position)
+                self.values.append(_native(leaf))
+                self.places.append(place)
+
+    def rebuilt(self, boxes: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments with boxes in the place of the inputs."""
+        leaves = list(self.leaves)
+        for position, box in zip(self._inputs, boxes, strict=True):
+            leaves[position] = box
+        self.bound.arguments.update(zip(self.bound.arguments, tree.unflatten(self.structure, leaves), strict=True))
+        return self.bound.args, self.bound.kwargs
+
+
+def _bind(fun: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> inspect.BoundArguments:
+    """Return the arguments by the names of the function's parameters, or x1, x2, ... where it does not tell."""
+    try:
+        return inspect.signature(fun).bind(*arguments, **options)
+    except (TypeError, ValueError):
+        numbered = [inspect.Parameter(f"x{i}", inspect.Parameter.POSITIONAL_OR_KEYWORD) for i in range(1, len(arguments) + 1)]
+        named = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in options]
+        return inspect.Signature([*numbered, *named]).bind(*arguments, **options)
+
+
+def _native(leaf: Any) -> Any:
+    dtype = check_known("trace", dtype_of(leaf))
+    return leaf.astype(dtype) if isinstance(leaf, np.ndarray) and leaf.dtype != dtype else leaf
+
+
+def _checked(result: Any) -> Any:
+    if not isinstance(result, _NUMBERS):
+        requirement = "the function must return arrays, numbers or containers of them"
+        raise DtypeError(message("trace", requirement, type(result).__name__))
+    return result
+
+
+def _identifier(place: str) -> str:
+    """Return a place as a name: ``params['w'][0]`` as ``params_w_0``."""
+    name = re.sub(r"\W+", "_", place).strip("_")
+    return f"{name}_" if keyword.iskeyword(name) else name

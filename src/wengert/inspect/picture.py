@@ -1,0 +1,141 @@
+"""Pictures of graphs and of recorded lists: constants, variables and operations as nodes, values as edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wengert.inspect.dot import Picture, render
+from wengert.inspect.numbers import show, symbol
+from wengert.ir.graph import Equation, Graph, Literal, Var
+from wengert.ir.printer import names
+from wengert.ir.types import type_of
+from wengert.transforms.reverse import Node, Part, reachable
+
+_LONGEST = 40
+
+
+def graph_picture(
+    graph: Graph, name: str, places: Sequence[str], results: Sequence[str], known: Mapping[Var, Any]
+) -> Picture:
+    """Return the picture of a graph.
+
+    Args:
+        graph: the graph.
+        name: the name of the picture.
+        places: the label of each input.
+        results: the label of each output.
+        known: values of the graph; those that are scalars are written into the nodes.
+    """
+    picture = Picture(name)
+    _draw(picture, graph, places, results, known)
+    return picture
+
+
+def _draw(
+    picture: Picture, graph: Graph, places: Sequence[str], results: Sequence[str], known: Mapping[Var, Any]
+) -> str:
+    """Add a graph to a picture; return its last node."""
+    called = names(graph)
+    nodes: dict[Var, str] = {}
+    for var, place in zip(graph.inputs, places, strict=True):
+        nodes[var] = picture.node("variable", _valued(place, var, known))
+    for var, value in graph.constants:
+        nodes[var] = picture.node("constant", show(value))
+
+    def start(atom: Var | Literal) -> str:
+        return picture.node("constant", show(atom.value)) if isinstance(atom, Literal) else nodes[atom]
+
+    for equation in graph.equations:
+        values = [_valued(called[var], var, known) for var in equation.outputs]
+        node = picture.node("operation", equation.primitive, _settings(equation), *values)
+        nodes.update(dict.fromkeys(equation.outputs, node))
+        for operand in equation.operands:
+            picture.edge(start(operand), node, str(operand.type))
+        for number, inner in enumerate(equation.graphs(), 1):
+            picture.begin(f"{equation.primitive} {called[equation.outputs[0]]}: program {number}")
+            given = names(inner)
+            last = _draw(picture, inner, [given[var] for var in inner.inputs], _numbered(inner), {})
+            picture.end()
+            picture.edge(last, node, dashed=True)
+    node = ""
+    for result, atom in zip(results, graph.outputs, strict=True):
+        node = picture.node("result", result)
+        picture.edge(start(atom), node, str(atom.type))
+    return node
+
+
+def _numbered(graph: Graph) -> list[str]:
+    return [f"y{number}" for number in range(1, len(graph.outputs) + 1)]
+
+
+def _valued(label: str, var: Var, known: Mapping[Var, Any]) -> str:
+    return f"{label} = {show(known[var])}" if var in known and not var.shape else label
+
+
+def _settings(equation: Equation) -> str:
+    """Write the parameters of an operation if they are short."""
+    text = ", ".join(f"{name}={value}" for name, value in equation.params.items()) if not any(equation.graphs()) else ""
+    return text if len(text) <= _LONGEST else ""
+
+
+def draw_tape(result: Any, path: str) -> None:
+    """Draw the list that led to a value recorded by operations on `Variable` objects.
+
+    Variables are ``v₁₋ₙ`` to ``v₀``, the results of operations ``v₁``, ``v₂`` and so on, in the order of their recording.
+
+    Args:
+        result: the result of operations on variables.
+        path: where to write, as in `Listing.draw`.
+
+    Example:
+        >>> import os, tempfile, wengert as wg
+        >>> path = os.path.join(tempfile.mkdtemp(), "square.dot")
+        >>> x = wg.Variable(3.0)
+        >>> draw_tape(x * x, path)
+        >>> "multiply" in open(path).read()
+        True
+    """
+    result.refresh()
+    render(tape_picture(result.state).text(), path)
+
+
+def tape_picture(root: Node) -> Picture:
+    """Return the picture of the recorded list that leads to a node."""
+    picture = Picture("tape")
+    order = reachable([root])[::-1]
+    first = 1 - sum(_is_variable(node) for node in order)
+    nodes: dict[Node, str] = {}
+    inputs = operations = 0
+    for node in order:
+        if _is_variable(node):
+            nodes[node] = picture.node("variable", _shown(symbol(first + inputs), node.value))
+            inputs += 1
+            continue
+        operations += not isinstance(node.value, tuple)
+        label = f"result {node.position + 1}" if isinstance(node, Part) else getattr(node.primitive, "name", "")
+        value = "" if isinstance(node.value, tuple) else _shown(symbol(operations), node.value)
+        nodes[node] = picture.node("operation", label, value)
+        _edges(picture, node, nodes)
+    end = picture.node("result", "y")
+    picture.edge(nodes[root], end, str(type_of(root.value)))
+    return picture
+
+
+def _is_variable(node: Node) -> bool:
+    return node.primitive is None and not isinstance(node, Part)
+
+
+def _shown(label: str, value: Any) -> str:
+    text = show(value)
+    return label if text == str(type_of(value)) else f"{label} = {text}"
+
+
+def _edges(picture: Picture, node: Node, nodes: Mapping[Node, str]) -> None:
+    for position, parent in enumerate(node.parents):
+        if parent is not None:
+            label = "" if isinstance(parent.value, tuple) else str(type_of(parent.value))
+            picture.edge(nodes[parent], nodes[node], label)
+        elif isinstance(node.operands, (list, tuple)):
+            constant = node.operands[position]
+            picture.edge(picture.node("constant", show(constant)), nodes[node], str(type_of(constant)))

@@ -1,0 +1,140 @@
+"""Differences and what is built of them: `diff`, `gradient`, `trapezoid`, `unwrap`; polynomials by their coefficients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.array import operand
+from wengert.dtypes import BOOL, dtype_of
+from wengert.errors import ArgumentError, ShapeError, message
+from wengert.ir.types import show
+from wengert.numpy.creation import zeros_like
+from wengert.numpy.joining import concatenate_, stack
+from wengert.numpy.reducing import cumprod, sum_
+from wengert.numpy.registry import floating, implements, rank_of
+from wengert.numpy.shaping import flip, part, ravel
+from wengert.ops.arithmetic import subtract
+from wengert.ops.comparison import not_equal
+from wengert.ops.shape import broadcast_to, reshape
+from wengert.shapes import axis_index, shape_of
+
+
+def _neighbours(a: Any, axis: int) -> tuple[Any, Any]:
+    return part(a, axis, slice(1, None)), part(a, axis, slice(None, -1))
+
+
+@implements(np.diff)
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Return the differences of neighbours along an axis, ``n`` times, as `np.diff`."""
+    if n < 0:
+        raise ArgumentError(message("diff", "the order must not be negative", str(n)))
+    a = operand(a)
+    if not rank_of(a):
+        raise ShapeError(message("diff", "an array of at least one axis is required", show(a)))
+    axis = axis_index("diff", axis, rank_of(a))
+    if n == 0:
+        return a
+    shape = shape_of(a)
+    ends = [
+        broadcast_to(end, shape=(*shape[:axis], 1, *shape[axis + 1 :])) if not rank_of(end) else end
+        for end in (None if given is None else operand(given) for given in (prepend, append))
+        if end is not None
+    ]
+    if ends:
+        parts = [a, *ends] if prepend is None else [ends[0], a, *ends[1:]]
+        a = concatenate_(parts, axis)
+    difference = not_equal if dtype_of(a) == BOOL else subtract
+    for _ in range(n):
+        a = difference(*_neighbours(a, axis))
+    return a
+
+
+@implements(np.ediff1d)
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Return the differences of neighbours of the flattened array, as `np.ediff1d`."""
+    differences = diff(ravel(operand(ary)))
+    begin, end = ([] if given is None else [ravel(operand(given))] for given in (to_begin, to_end))
+    return concatenate_([*begin, differences, *end]) if begin or end else differences
+
+
+@implements(np.trapezoid)
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """Integrate along an axis by trapezoids, as `np.trapezoid`."""
+    y = operand(y)
+    axis = axis_index("trapezoid", axis, rank_of(y))
+    steps: Any = operand(dx)
+    if x is not None:
+        steps = diff(x, axis=-1 if rank_of(operand(x)) == 1 else axis)
+        if rank_of(steps) == 1:
+            steps = reshape(steps, shape=(shape_of(steps)[0], *(1,) * (rank_of(y) - axis - 1)))
+    after, before = _neighbours(y, axis)
+    return sum_(steps * (after + before) / 2.0, axis)
+
+
+@implements(np.gradient)
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Return second-order central differences, one-sided at the ends, as `np.gradient`."""
+    f = floating(operand(f))
+    rank = rank_of(f)
+    axes = range(rank) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = [axis_index("gradient", one, rank) for one in axes]
+    spacings = [operand(one) for one in varargs] or [1.0]
+    spacings = spacings * len(axes) if len(spacings) == 1 else spacings
+    if len(spacings) != len(axes) or edge_order not in (1, 2):
+        got = f"{len(varargs)} spacings for {len(axes)} axes, edge_order={edge_order}"
+        raise ArgumentError(message("gradient", "one spacing or one an axis is required, and edge_order 1 or 2", got))
+    found = [_gradient(f, spacing, one, edge_order) for spacing, one in zip(spacings, axes, strict=True)]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _gradient(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
+    """Differentiate the parabola through each point and its neighbours, ``h`` before and ``k`` after it."""
+    extent = shape_of(f)[axis]
+    if extent <= edge_order:
+        raise ShapeError(message("gradient", f"axis {axis} must have at least {edge_order + 1} elements", show(f)))
+    steps = diff(spacing) if rank_of(spacing) else broadcast_to(spacing, shape=(extent - 1,))
+    if shape_of(steps) != (extent - 1,):
+        raise ShapeError(message("gradient", f"axis {axis} needs {extent} coordinates", show(spacing)))
+    steps = reshape(steps, shape=(extent - 1, *(1,) * (rank_of(f) - axis - 1)))
+    after, before = _neighbours(f, axis)
+    slopes = (after - before) / steps
+    first, last = part(slopes, axis, slice(0, 1)), part(slopes, axis, slice(-1, None))
+    if extent == 2:
+        return concatenate_([first, last], axis)
+    h, k = steps[:-1], steps[1:]
+    left, right = part(slopes, axis, slice(None, -1)), part(slopes, axis, slice(1, None))
+    inside = (k * left + h * right) / (h + k)
+    if edge_order == 2:
+        bends = (right - left) / (h + k)
+        first = first - part(bends, axis, slice(0, 1)) * steps[:1]
+        last = last + part(bends, axis, slice(-1, None)) * steps[-1:]
+    return concatenate_([first, inside, last], axis)
+
+
+# -- polynomials -----------------------------------------------------------------------------------------
+
+
+@implements(np.polyval)
+def polyval(p: Any, x: Any) -> Any:
+    """Return the value of a polynomial, the highest coefficient first, by Horner's rule; as `np.polyval`."""
+    p, x = operand(p), operand(x)
+    value = zeros_like(x)
+    for coefficient in p:
+        value = value * x + coefficient
+    return value
+
+
+@implements(np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """Return the matrix whose columns are the powers of a vector, as `np.vander`."""
+    x = operand(x)
+    if rank_of(x) != 1:
+        raise ShapeError(message("vander", "a vector is required", show(x)))
+    count = shape_of(x)[0] if N is None else N
+    if not count:
+        return np.empty((shape_of(x)[0], 0), dtype=dtype_of(x))
+    one = x**0
+    powers = cumprod(stack([one, *[x] * (count - 1)], axis=1), 1)
+    return powers if increasing else flip(powers, 1)

@@ -1,0 +1,243 @@
+"""Order: `sort`, `median`, `quantile`, `unique`, `searchsorted`, and interpolation in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.array import operand
+from wengert.dtypes import INT64, dtype_of
+from wengert.errors import ArgumentError, ShapeError, UnsupportedError, message
+from wengert.ir.types import show
+from wengert.numpy.registry import axes_of, floating, implements, known, rank_of, refuse, strong
+from wengert.numpy.selecting import take, take_along_axis
+from wengert.numpy.shaping import ravel
+from wengert.ops.arithmetic import ceil, floor, maximum, minimum, remainder, rint
+from wengert.ops.comparison import equal, greater, isnan, less, less_equal, where
+from wengert.ops.conversion import cast
+from wengert.ops.indexing import gather
+from wengert.ops.reduction import argsort, reduce_any, reduce_sum
+from wengert.ops.shape import reshape, transpose
+from wengert.shapes import axis_index, keep_axes, shape_of, size
+from wengert.trace import Box, concrete
+
+
+def _ordered(operation: str, a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
+    if order is not None:
+        raise UnsupportedError(message(operation, "order= is for structured arrays", repr(order)))
+    a = operand(a)
+    if axis is None:
+        return ravel(a), 0
+    return a, axis_index(operation, axis, rank_of(a))
+
+
+@implements(np.sort)
+def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    """Return the elements in rising order along an axis, as `np.sort`; equal ones keep their order."""
+    a, axis = _ordered("sort", a, axis, order)
+    return take_along_axis(a, argsort(a, axis=axis), axis)
+
+
+@implements(np.argsort)
+def argsort_(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    """Return the positions of the elements in rising order, as `np.argsort`; equal ones keep their order."""
+    a, axis = _ordered("argsort", a, axis, order)
+    return argsort(a, axis=axis)
+
+
+@implements(np.partition)
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Any:
+    """Return the elements with the k-th in its place, as `np.partition`; here all are sorted."""
+    return sort(a, axis, order=order)
+
+
+@implements(np.argpartition)
+def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Any:
+    """Return the positions that put the k-th element in its place, as `np.argpartition`; here they sort."""
+    return argsort_(a, axis, order=order)
+
+
+@implements(np.lexsort)
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """Return the positions that sort by several keys, the last first, as `np.lexsort`; values must be concrete."""
+    rows = keys if isinstance(keys, (tuple, list)) else [keys] if rank_of(keys) < 2 else list(keys)
+    return np.lexsort([known("lexsort", key) for key in rows], axis)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+
+
+# -- order statistics ------------------------------------------------------------------------------------
+
+
+def _sorted_last(operation: str, a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+    """Return the elements over axes sorted along one last axis, and the axes."""
+    shape = shape_of(a)
+    axes = axes_of(operation, axis, len(shape))
+    rest = tuple(one for one in range(len(shape)) if one not in axes)
+    lines = transpose(a, permutation=rest + axes)
+    count = size(tuple(shape[one] for one in axes))
+    return sort(reshape(lines, shape=(*(shape[one] for one in rest), count))), axes
+
+
+def _finish(result: Any, ordered: Any, shape: Any, axes: tuple[int, ...], keepdims: Any, lead: Any = ()) -> Any:
+    """Spread NaN, which sorts last, to the statistic of its line, and keep the axes where wanted."""
+    result = where(isnan(ordered[..., -1]), np.nan, result)
+    return reshape(result, shape=(*lead, *keep_axes(shape, axes))) if keepdims else result
+
+
+@implements(np.median)
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+    """Return the middle element over axes, the mean of two for an even number, as `np.median`."""
+    refuse("np.median", out)
+    a = floating(operand(a))
+    ordered, axes = _sorted_last("median", a, axis)
+    count = shape_of(ordered)[-1]
+    if not count:
+        raise ShapeError(message("median", "the axes must not be empty", show(a)))
+    middle = ordered[..., count // 2]
+    if count % 2 == 0:
+        middle = (ordered[..., count // 2 - 1] + middle) / 2
+    return _finish(middle, ordered, shape_of(a), axes, keepdims)
+
+
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+@implements(np.quantile)
+def quantile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: Any = False, *, weights: Any = None,
+) -> Any:  # fmt: skip
+    """Return quantiles over axes, as `np.quantile`.
+
+    The element at position ``q (n - 1)`` of the sorted ones, between two of them by ``method``: linear, lower, higher,
+    midpoint or nearest. Differentiable in ``a`` and, for the linear method, in ``q``.
+    """
+    refuse("np.quantile", out, **({} if weights is None else {"weights": "given"}))
+    if method not in _METHODS:
+        raise UnsupportedError(message("quantile", f"method must be one of {', '.join(_METHODS)}", repr(method)))
+    a, q = floating(operand(a)), operand(q)
+    values = concrete(q)
+    if values is not None and not np.all((np.asarray(values) >= 0) & (np.asarray(values) <= 1)):
+        raise ArgumentError(message("quantile", "probabilities must lie in [0, 1]", str(values)))
+    ordered, axes = _sorted_last("quantile", a, axis)
+    count, lead = shape_of(ordered)[-1], shape_of(q)
+    if not count:
+        raise ShapeError(message("quantile", "the axes must not be empty", show(a)))
+    position = strong(q, dtype_of(a)) * (count - 1)
+    lines = transpose(ordered, permutation=(rank_of(ordered) - 1, *range(rank_of(ordered) - 1)))
+    result = _between(lines, position, method)
+    return _finish(result, ordered, shape_of(a), axes, keepdims, lead)
+
+
+def _between(lines: Any, position: Any, method: str) -> Any:
+    """Return what stands at fractional positions along the first axis."""
+
+    def at(place: Any) -> Any:
+        return gather(lines, cast(place, dtype=INT64))
+
+    if method == "lower":
+        return at(floor(position))
+    if method == "higher":
+        return at(ceil(position))
+    if method == "nearest":
+        return at(rint(position))
+    low, high = at(floor(position)), at(ceil(position))
+    if method == "midpoint":
+        return (low + high) / 2
+    weight = position - floor(position)
+    weight = reshape(weight, shape=shape_of(weight) + (1,) * (rank_of(lines) - 1))
+    return low + (high - low) * weight
+
+
+@implements(np.percentile)
+def percentile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: Any = False, *, weights: Any = None,
+) -> Any:  # fmt: skip
+    """Return percentiles over axes, as `np.percentile`: `quantile` of ``q / 100``."""
+    return quantile(a, operand(q) / 100, axis, out, overwrite_input, method, keepdims, weights=weights)
+
+
+# -- sets and tables -------------------------------------------------------------------------------------
+
+
+@implements(np.unique)
+def unique(
+    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+    axis: int | None = None, *, equal_nan: bool = True, sorted: bool = True,
+) -> Any:  # fmt: skip
+    """Return the different elements in rising order, as `np.unique`; values must be concrete.
+
+    Of equal elements, the first gets the derivative.
+    """
+    found = np.unique(known("unique", ar), True, return_inverse, return_counts, axis, equal_nan=equal_nan)
+    index = found[1]
+    values = take(ravel(ar) if axis is None else ar, index, axis or 0)
+    rest = [*([index] if return_index else []), *found[2:]]
+    return (values, *rest) if rest else values
+
+
+@implements(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """Return the positions at which values keep a sorted sequence sorted, as `np.searchsorted`."""
+    a, v = operand(a), operand(v)
+    if sorter is not None:
+        a = take(a, sorter)
+    table, values = concrete(a), concrete(v)
+    if table is not None and values is not None:
+        return np.searchsorted(table, values, side)  # pyright: ignore[reportArgumentType,reportCallIssue,reportUnknownVariableType]
+    lower = (less if side == "left" else less_equal)(a, reshape(v, shape=(*shape_of(v), 1)))
+    return reduce_sum(cast(lower, dtype=INT64), axes=(rank_of(v),))
+
+
+@implements(np.digitize)
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """Return the number of the bin in which each value lies, as `np.digitize`, for rising bins."""
+    edges = concrete(operand(bins))
+    if edges is not None and np.any(np.diff(edges) < 0):
+        falling = np.flip(np.asarray(edges))
+        return len(falling) - searchsorted(falling, x, "left" if not right else "right")
+    return searchsorted(bins, x, "left" if right else "right")
+
+
+@implements(np.isin)
+def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Any:
+    """Tell which elements occur among others, as `np.isin`."""
+    element, others = operand(element), ravel(operand(test_elements))
+    found = reduce_any(equal(reshape(element, shape=(*shape_of(element), 1)), others), axes=(rank_of(element),))
+    return np.logical_not(found) if invert else found
+
+
+@implements(np.interp)
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> Any:
+    """Interpolate linearly in a table, as `np.interp`; differentiable in ``x``, ``xp`` and ``fp``.
+
+    At a knot the derivative is that of the segment to its right, at the last knot that of the segment to its left;
+    outside the table the value is constant.
+    """
+    x, xp, fp = floating(operand(x)), floating(operand(xp)), floating(operand(fp))
+    if rank_of(xp) != 1 or shape_of(xp) != shape_of(fp) or not shape_of(xp)[0]:
+        raise ShapeError(message("interp", "xp and fp must be sequences of one length, not empty", show(xp, fp)))
+    if period is not None:
+        x, xp, fp = _periodic(x, xp, fp, abs(period))
+        left = right = None
+    count = shape_of(xp)[0]
+    if count == 1:
+        value = fp[0] + 0 * x
+    else:
+        number = minimum(maximum(searchsorted(xp, x, "right") - 1, 0), count - 2)
+        x0, x1, f0, f1 = gather(xp, number), gather(xp, number + 1), gather(fp, number), gather(fp, number + 1)
+        jump = equal(x0, x1)
+        value = where(jump, f1, f0 + (f1 - f0) / where(jump, 1.0, x1 - x0) * (x - x0))
+    value = where(less(x, xp[0]), fp[0] if left is None else operand(left), value)
+    return where(greater(x, xp[-1]), fp[-1] if right is None else operand(right), value)
+
+
+def _periodic(x: Any, xp: Any, fp: Any, period: float) -> tuple[Any, Any, Any]:
+    """Bring the table into one period, and lengthen it by a knot on either side."""
+    x, xp = remainder(x, period), remainder(xp, period)
+    order = argsort(xp, axis=0)
+    xp, fp = gather(xp, order), gather(fp, order)
+    xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
+    return x, xp, np.concatenate([fp[-1:], fp, fp[:1]])

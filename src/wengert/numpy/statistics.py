@@ -1,0 +1,200 @@
+"""Spread and correlation: `var`, `std`, `average`, `cov`, histograms and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.array import operand
+from wengert.dtypes import INT64, dtype_of
+from wengert.errors import ArgumentError, ShapeError, message
+from wengert.ir.types import show
+from wengert.numpy.joining import concatenate_
+from wengert.numpy.linear import matmul
+from wengert.numpy.norms import root
+from wengert.numpy.reducing import mean, nanmean, present, reduce_over, sum_
+from wengert.numpy.registry import axes_of, floating, implements, known, rank_of, refuse, strong
+from wengert.numpy.selecting import clip
+from wengert.numpy.shaping import diagonal, moveaxis, transposed
+from wengert.ops.arithmetic import maximum
+from wengert.ops.comparison import isnan, where
+from wengert.ops.conversion import cast
+from wengert.ops.indexing import scatter_add
+from wengert.ops.reduction import reduce_sum
+from wengert.ops.shape import reshape
+from wengert.shapes import axis_index, shape_of, size
+from wengert.trace import Box
+
+
+@implements(np.var)
+def var(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
+    *, where: Any = True, mean: Any = None, correction: Any = None,
+) -> Any:  # fmt: skip
+    """Return the mean squared deviation from the mean, ``sum (x - mean)^2 / (n - ddof)``, as `np.var`."""
+    if out is not None or where is not True:
+        refuse("np.var", out, where)
+    a = floating(a) if dtype is None else strong(a, dtype)
+    shape = shape_of(a)
+    axes = axes_of("var", axis, len(shape))
+    count = 1
+    for one in axes:
+        count *= shape[one]
+    centre = reduce_over(reduce_sum, "var", a, axis, True, axes) / count if mean is None else mean
+    deviation = a - centre
+    total = reduce_over(reduce_sum, "var", deviation * deviation, axis, keepdims, axes)
+    return total / max(count - (ddof if correction is None else correction), 0)
+
+
+@implements(np.std)
+def std(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
+    *, where: Any = True, mean: Any = None, correction: Any = None,
+) -> Any:  # fmt: skip
+    """Return the standard deviation, the root of `var`, as `np.std`; where it is 0, so is its derivative."""
+    return root(var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction))
+
+
+@implements(np.nanvar)
+def nanvar(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
+    *, where: Any = True, mean: Any = None, correction: Any = None,
+) -> Any:  # fmt: skip
+    """Return the mean squared deviation of what is not NaN, as `np.nanvar`."""
+    refuse("np.nanvar", out, where)
+    a = floating(a) if dtype is None else strong(a, dtype)
+    centre = nanmean(a, axis, keepdims=True) if mean is None else mean
+    deviation = _without(isnan(a), a - centre)
+    count = present(a, axis, keepdims) - (ddof if correction is None else correction)
+    total = sum_(deviation * deviation, axis, keepdims=keepdims)
+    return total / cast(maximum(count, 0), dtype=dtype_of(a))
+
+
+def _without(missing: Any, x: Any) -> Any:
+    return where(missing, 0.0, x)
+
+
+@implements(np.nanstd)
+def nanstd(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
+    *, where: Any = True, mean: Any = None, correction: Any = None,
+) -> Any:  # fmt: skip
+    """Return the standard deviation of what is not NaN, as `np.nanstd`."""
+    return root(nanvar(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction))
+
+
+@implements(np.average)
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
+    """Return the weighted mean, ``sum w x / sum w``, as `np.average`."""
+    a = operand(a)
+    if weights is None:
+        result = mean(a, axis, keepdims=keepdims)
+        total: Any = size(shape_of(a)) // max(size(shape_of(result)), 1)
+    else:
+        weights = _aligned(operand(weights), a, axis)
+        total = sum_(weights, axis, keepdims=keepdims)
+        result = sum_(floating(a) * weights, axis, keepdims=keepdims) / total
+    if not returned:
+        return result
+    return result, np.broadcast_to(strong(operand(total), dtype_of(result)), shape_of(result))
+
+
+def _aligned(weights: Any, a: Any, axis: Any) -> Any:
+    """Give weights the axes of the array that they weigh."""
+    shape = shape_of(a)
+    if shape_of(weights) == shape:
+        return weights
+    axes = axes_of("average", axis, len(shape))
+    if axis is None or shape_of(weights) != tuple(shape[one] for one in axes):
+        raise ShapeError(message("average", "weights must have the shape of the array or of its axis", show(a, weights)))
+    weights = reshape(weights, shape=tuple(shape[one] if one in axes else 1 for one in range(len(shape))))
+    return np.broadcast_to(weights, shape)
+
+
+# -- covariance ------------------------------------------------------------------------------------------
+
+
+def _observations(m: Any, rowvar: bool) -> Any:
+    """Return a matrix with a row for each variable."""
+    m = floating(operand(m))
+    if rank_of(m) > 2:
+        raise ShapeError(message("cov", "at most two axes are allowed", show(m)))
+    if rank_of(m) < 2:
+        return reshape(m, shape=(1, size(shape_of(m))))
+    return m if rowvar or shape_of(m)[0] == 1 else transposed(m)
+
+
+@implements(np.cov)
+def cov(
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: Any = None,
+    aweights: Any = None, *, dtype: Any = None,
+) -> Any:  # fmt: skip
+    """Return the covariance matrix of variables, one a row, as `np.cov`."""
+    x = _observations(m, rowvar)
+    if y is not None:
+        x = concatenate_([x, _observations(y, rowvar)], 0)
+    x = x if dtype is None else strong(x, dtype)
+    weights: Any = None
+    for given in (fweights, aweights):
+        if given is not None:
+            weights = floating(operand(given)) if weights is None else weights * floating(operand(given))
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    if weights is None:
+        total: Any = shape_of(x)[1]
+        factor = total - ddof
+        centred = x - mean(x, 1, keepdims=True)
+        scaled = centred
+    else:
+        total = sum_(weights)
+        centred = x - sum_(x * weights, 1, keepdims=True) / total
+        scaled = centred * weights
+        factor = total - ddof * (1 if aweights is None else sum_(weights * operand(aweights)) / total)
+    result = matmul(scaled, transposed(centred)) / factor
+    return reshape(result, shape=()) if shape_of(result) == (1, 1) else result
+
+
+@implements(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """Return the matrix of correlation coefficients, as `np.corrcoef`."""
+    covariance = cov(x, y, rowvar, dtype=dtype)
+    if not rank_of(covariance):
+        return covariance / covariance
+    deviations = root(diagonal(covariance))
+    count = shape_of(deviations)[0]
+    scaled = covariance / reshape(deviations, shape=(count, 1)) / deviations
+    return clip(scaled, -1, 1) if not isinstance(scaled, Box) else scaled
+
+
+# -- counts ----------------------------------------------------------------------------------------------
+
+
+@implements(np.bincount)
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    """Count integers, or sum the weights of each, as `np.bincount`; differentiable in the weights."""
+    positions = known("bincount", x)
+    if weights is None:
+        return np.bincount(positions, minlength=minlength)
+    count = max(int(positions.max(initial=-1)) + 1, minlength)
+    if positions.ndim != 1 or shape_of(weights) != positions.shape:
+        raise ShapeError(message("bincount", "integers and weights must be sequences of one length", show(x, weights)))
+    if positions.dtype.kind not in "iu" or positions.min(initial=0) < 0:
+        raise ArgumentError(message("bincount", "non-negative integers are required", show(x)))
+    return scatter_add(floating(weights), positions, shape=(count,))
+
+
+def _counting(function: Callable[..., Any]) -> None:
+    """Register a function that counts: its result is constant almost everywhere, and needs concrete values."""
+    name = function.__name__
+
+    def count(a: Any, bins: Any = 10, range: Any = None, **options: Any) -> Any:
+        if isinstance(options.get("weights"), Box) or isinstance(bins, Box):
+            refuse(f"np.{name}", weights="a box")
+        return function(known(name, a), bins, range, **options)
+
+    implements(function)(count)
+
+
+_counting(np.histogram)
+_counting(np.histogram_bin_edges)

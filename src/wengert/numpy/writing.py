@@ -1,0 +1,97 @@
+"""Functions that write into an array: into a box as NumPy does; a box into a plain array never."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.array import UFUNC_METHODS, Array, operand
+from wengert.errors import LostDerivativeError, ShapeError, message
+from wengert.ir.types import show
+from wengert.numpy.registry import implements, known, lost, rank_of
+from wengert.numpy.shaping import ravel
+from wengert.ops.indexing import scatter_add
+from wengert.ops.shape import broadcast_to, reshape
+from wengert.shapes import shape_of, size
+
+_MAKE = "make the array with wengert.numpy.zeros (or wengert.numpy.array of it), which holds boxes"
+
+
+def _target(operation: str, array: Any) -> Array:
+    """Return the box to be written, or raise that a plain array cannot hold one."""
+    if not isinstance(array, Array):
+        lost(operation, _MAKE)
+    return array
+
+
+@implements(np.copyto)
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """Write values into a box, as `np.copyto`."""
+    target = _target("np.copyto", dst)
+    target[...] = operand(src) if where is True else np.where(where, operand(src), target)
+
+
+def _flat_write(target: Array, positions: Any, values: Any) -> None:
+    flat = ravel(target.copy())
+    flat[positions] = values
+    target[...] = reshape(flat, shape=target.shape)
+
+
+@implements(np.put)
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Write values, repeated as needed, at flat positions of a box; as `np.put`."""
+    target = _target("np.put", a)
+    positions = np.arange(target.size).take(known("np.put", operand(ind)), mode=mode).ravel()  # pyright: ignore[reportArgumentType,reportCallIssue,reportUnknownMemberType,reportUnknownVariableType]
+    _flat_write(target, positions, np.resize(operand(v), positions.shape))
+
+
+@implements(np.place)
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """Write values, one after the other, where a mask holds; as `np.place`."""
+    target = _target("np.place", arr)
+    positions = np.flatnonzero(known("np.place", operand(mask)))
+    if positions.size:
+        _flat_write(target, positions, np.resize(operand(vals), positions.shape))
+
+
+@implements(np.putmask)
+def putmask(a: Any, /, mask: Any, values: Any) -> None:
+    """Write the values that stand where a mask holds; as `np.putmask`."""
+    target = _target("np.putmask", a)
+    repeated = np.resize(operand(values), target.shape)
+    target[...] = np.where(operand(mask), repeated, target)
+
+
+@implements(np.fill_diagonal)
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """Write the main diagonal of a box; as `np.fill_diagonal`."""
+    target = _target("np.fill_diagonal", a)
+    shape = target.shape
+    if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) != 1):
+        requirement = "at least two axes are required, of one extent if more"
+        raise ShapeError(message("np.fill_diagonal", requirement, show(a)))
+    step = shape[1] + 1 if len(shape) == 2 else 1 + sum(size(shape[axis:]) for axis in range(1, len(shape)))
+    stop = shape[1] ** 2 if len(shape) == 2 and not wrap else target.size
+    positions = np.arange(target.size)[:stop:step]
+    values = operand(val)
+    _flat_write(target, positions, values if not rank_of(values) else np.resize(values, positions.shape))
+
+
+def add_at(a: Any, indices: Any, b: Any) -> None:
+    """Add where an index points, each time it does; as `np.add.at`."""
+    target = _target("np.add.at", a)
+    positions = np.arange(target.size).reshape(target.shape)[indices]
+    values = broadcast_to(operand(b), shape=positions.shape)
+    count = positions.size
+    added = scatter_add(reshape(values, shape=(count,)), positions.reshape(count), shape=(target.size,))
+    target[...] = target + reshape(added, shape=target.shape)
+
+
+def subtract_at(a: Any, indices: Any, b: Any) -> None:
+    """Subtract where an index points, each time it does; as `np.subtract.at`."""
+    add_at(_target("np.subtract.at", a), indices, -operand(b))
+
+
+UFUNC_METHODS["add", "at"] = add_at
+UFUNC_METHODS["subtract", "at"] = subtract_at

@@ -1,0 +1,227 @@
+"""Algebra that is exact in floating-point arithmetic: neutral operands, involutions, and moves that cancel or merge.
+
+A rule holds for every value, -0, infinities and NaN among them: ``x + 0`` is no neutral operation, since -0 + 0 = 0, but
+``x + -0.0`` and ``x - 0`` are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from wengert.ir.graph import Atom, Equation, Graph, Literal
+from wengert.ir.types import type_of
+from wengert.passes.rewrite import Rewrite, negative_zero
+from wengert.primitive import REGISTRY
+
+#: What a rule returns: a value that stands for the result, another equation for it, or None.
+Found: TypeAlias = "Atom | Equation | None"
+Rule: TypeAlias = "Callable[[Rewrite, Equation], Found]"
+
+_RULES: dict[str, Rule] = {}
+
+
+def apply_algebra(graph: Graph) -> Graph:
+    """Replace operations that change nothing, or that one operation does as well as two.
+
+    Example:
+        >>> import wengert.ops.arithmetic
+        >>> from wengert.ir.parser import parse
+        >>> source = "graph(x: f64[]) { v1: f64[] = multiply(x, f64(1.0)) v2: f64[] = exp(v1) return v2 }"
+        >>> print(apply_algebra(parse(source)))
+        graph(x: f64[]) {
+          v1: f64[] = exp(x)
+          return v1
+        }
+    """
+    return _Algebra(graph).run()
+
+
+class _Algebra(Rewrite):
+    def visit(self, equation: Equation) -> Equation | Sequence[Atom]:
+        rule = _RULES.get(equation.primitive)
+        found = rule(self, equation) if rule else None
+        if found is None:
+            return _without_broadcasts(self, equation)
+        if isinstance(found, Equation):
+            return found
+        if found.type == equation.outputs[0].type:
+            return [found]
+        return _as_cast(equation, found) or equation
+
+
+def _rule(*primitives: str) -> Callable[[Rule], Rule]:
+    def register(rule: Rule) -> Rule:
+        _RULES.update(dict.fromkeys(primitives, rule))
+        return rule
+
+    return register
+
+
+def _as_cast(equation: Equation, value: Atom) -> Equation | None:
+    """Return the conversion of a Python scalar to the same number of NumPy's, where that is all that is left."""
+    (out,) = equation.outputs
+    if equation.primitive == "cast" or value.type._replace(weak=False) != out.type:
+        return None
+    return replace(equation, primitive="cast", operands=(value,), params={"dtype": out.dtype})
+
+
+# -- neutral operands ------------------------------------------------------------------------------------
+
+
+@_rule("multiply")
+def _product(walk: Rewrite, equation: Equation) -> Found:
+    x, y = equation.operands
+    return x if _is_one(walk, y) else y if _is_one(walk, x) else None
+
+
+@_rule("divide")
+def _quotient(walk: Rewrite, equation: Equation) -> Found:
+    x, y = equation.operands
+    return x if _is_one(walk, y) else None
+
+
+@_rule("scale")
+def _scaled(walk: Rewrite, equation: Equation) -> Found:
+    direction, factor = equation.operands
+    if _is_one(walk, direction):
+        return factor
+    known = walk.known(factor)
+    finite = known is not None and np.isfinite(known).all()
+    return replace(equation, primitive="multiply") if finite else None
+
+
+def _is_one(walk: Rewrite, atom: Atom) -> bool:
+    value = walk.uniform(atom)
+    return value is not None and bool(value == 1)
+
+
+@_rule("add")
+def _sum(walk: Rewrite, equation: Equation) -> Found:
+    x, y = equation.operands
+    return x if _adds_nothing(walk, y, equation) else y if _adds_nothing(walk, x, equation) else None
+
+
+def _adds_nothing(walk: Rewrite, atom: Atom, equation: Equation) -> bool:
+    value = walk.uniform(atom)
+    if value is None:
+        return False
+    return bool(value == 0) if equation.outputs[0].dtype.kind in "biu" else negative_zero(value)
+
+
+@_rule("subtract")
+def _difference(walk: Rewrite, equation: Equation) -> Found:
+    x, y = equation.operands
+    value = walk.uniform(y)
+    return x if value is not None and value == 0 and not negative_zero(value) else None
+
+
+@_rule("integer_power")
+def _power(walk: Rewrite, equation: Equation) -> Found:
+    return equation.operands[0] if equation.params["exponent"] == 1 else None
+
+
+@_rule("positive")
+def _positive(walk: Rewrite, equation: Equation) -> Found:
+    return equation.operands[0]
+
+
+@_rule("where")
+def _choice(walk: Rewrite, equation: Equation) -> Found:
+    condition, x, y = equation.operands
+    if x is y:
+        return x
+    value = walk.uniform(condition)
+    return None if value is None else x if value else y
+
+
+@_rule("negative", "invert")
+def _involution(walk: Rewrite, equation: Equation) -> Found:
+    first = walk.definition(equation.operands[0], equation.primitive)
+    return first.operands[0] if first else None
+
+
+@_rule("cast")
+def _conversion(walk: Rewrite, equation: Equation) -> Found:
+    (x,) = equation.operands
+    first = walk.definition(x, "cast")
+    if first is not None and _loses_nothing(first):
+        return replace(equation, operands=first.operands)
+    return x if x.type == equation.outputs[0].type else None
+
+
+def _loses_nothing(cast: Equation) -> bool:
+    before, after = cast.operands[0].type.dtype, cast.outputs[0].dtype
+    return before == after or (before.kind == after.kind and before.itemsize < after.itemsize)
+
+
+# -- moves -----------------------------------------------------------------------------------------------
+
+
+@_rule("reshape", "broadcast_to")
+def _move(walk: Rewrite, equation: Equation) -> Found:
+    (x,) = equation.operands
+    if x.type == equation.outputs[0].type:
+        return x
+    first = walk.definition(x, equation.primitive)
+    return replace(equation, operands=first.operands) if first else None
+
+
+@_rule("transpose")
+def _transposition(walk: Rewrite, equation: Equation) -> Found:
+    (x,), permutation = equation.operands, equation.params["permutation"]
+    if permutation == tuple(range(len(permutation))):
+        return x
+    first = walk.definition(x, "transpose")
+    if first is None:
+        return None
+    merged = tuple(first.params["permutation"][axis] for axis in permutation)
+    return replace(equation, operands=first.operands, params={"permutation": merged})
+
+
+@_rule("slice")
+def _part(walk: Rewrite, equation: Equation) -> Found:
+    (x,) = equation.operands
+    whole = tuple((0, extent, 1) for extent in x.type.shape)
+    return x if equation.params["index"] == whole else None
+
+
+@_rule("concatenate")
+def _joined(walk: Rewrite, equation: Equation) -> Found:
+    return equation.operands[0] if len(equation.operands) == 1 else None
+
+
+def _without_broadcasts(walk: Rewrite, equation: Equation) -> Equation:
+    """Let an elementwise operation broadcast by itself, where that gives the same type."""
+    if equation.primitive not in REGISTRY or not REGISTRY[equation.primitive].elementwise:
+        return equation
+    for position, operand in enumerate(equation.operands):
+        narrow = _narrow(walk, operand)
+        if narrow is None:
+            continue
+        operands = (*equation.operands[:position], narrow, *equation.operands[position + 1 :])
+        inferred: Any = REGISTRY[equation.primitive].infer(*(atom.type for atom in operands), **equation.params)
+        if inferred == equation.outputs[0].type:
+            equation = replace(equation, operands=operands)
+    return equation
+
+
+def _narrow(walk: Rewrite, operand: Atom) -> Atom | None:
+    """Return the value that broadcasting, or new leading axes of extent one, made into the operand."""
+    if operand.type.shape and (number := walk.uniform(operand)) is not None:
+        return Literal(number, type_of(number))
+    broadcast = walk.definition(operand, "broadcast_to")
+    if broadcast is not None:
+        narrow = broadcast.operands[0]
+    else:
+        reshaped = walk.definition(operand, "reshape")
+        if reshaped is None:
+            return None
+        narrow = reshaped.operands[0]
+        before, after = narrow.type.shape, operand.type.shape
+        if after != (1,) * (len(after) - len(before)) + before:
+            return None
+    return None if narrow.type.weak else narrow

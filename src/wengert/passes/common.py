@@ -1,0 +1,56 @@
+"""Common subexpressions: what is computed twice is computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.passes.rewrite import Rewrite
+
+
+def merge_common(graph: Graph) -> Graph:
+    """Compute equal equations, and keep equal constants, once: no operation has an effect beside its results.
+
+    Example:
+        >>> from wengert.ir.parser import parse
+        >>> source = "graph(x: f64[]) { v1: f64[] = exp(x) v2: f64[] = exp(x) return v1, v2 }"
+        >>> print(merge_common(parse(source)))
+        graph(x: f64[]) {
+          v1: f64[] = exp(x)
+          return v1, v1
+        }
+    """
+    return _Merge(graph).run()
+
+
+class _Merge(Rewrite):
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        self._seen: dict[Any, tuple[Var, ...]] = {}
+        first: dict[Any, Var] = {}
+        for var, value in graph.constants:
+            same = first.setdefault((var.type, value.tobytes()), var)
+            if same is not var:
+                self._replaced[var] = same
+                del self.constants[var]
+
+    def visit(self, equation: Equation) -> Equation | Sequence[Atom]:
+        operands = tuple(map(_key, equation.operands))
+        params = tuple((name, _key(value)) for name, value in sorted(equation.params.items()))
+        key = equation.primitive, operands, params
+        if key in self._seen:
+            return self._seen[key]
+        self._seen[key] = equation.outputs
+        return equation
+
+
+def _key(value: Any) -> Any:
+    """Return what tells apart what Python calls equal: 1, 1.0 and True, 0.0 and -0.0."""
+    if isinstance(value, Literal):
+        return value.type, repr(value.value)
+    if type(value) is tuple:
+        return tuple(map(_key, cast("tuple[Any, ...]", value)))
+    return (type(value), repr(value)) if isinstance(value, (bool, int, float, np.generic)) else value

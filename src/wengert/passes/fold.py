@@ -1,0 +1,71 @@
+"""Constant folding: what depends on no input is computed beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from wengert.dtypes import dtype_of
+from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.ir.types import is_weak
+from wengert.passes.rewrite import Rewrite
+from wengert.primitive import REGISTRY
+from wengert.shapes import shape_of, size
+
+#: A result is kept as a constant if it has at most this many elements, or no more than its operands.
+LIMIT = 1024
+
+
+def fold_constants(graph: Graph) -> Graph:
+    """Compute the equations whose operands are all known, unless the result is much larger than they are.
+
+    An operation that raises an error is left where it is, to raise it when the program runs; one that holds
+    programs may take any time and is left too.
+
+    Example:
+        >>> import wengert.ops.arithmetic
+        >>> from wengert.ir.parser import parse
+        >>> print(fold_constants(parse("graph() { v1: f64[] = add(f64(1.0), 2.0) return v1 }")))
+        graph() {
+          return f64(3.0)
+        }
+    """
+    return _Fold(graph).run()
+
+
+class _Fold(Rewrite):
+    def visit(self, equation: Equation) -> Equation | Sequence[Atom]:
+        values = [self.known(operand) for operand in equation.operands]
+        if any(value is None for value in values) or any(equation.graphs()):
+            return equation
+        allowed = max(LIMIT, *(size(shape_of(value)) for value in values), 0)
+        if sum(size(var.shape) for var in equation.outputs) > allowed:
+            return equation
+        results = _evaluate(equation, values)
+        return equation if results is None else [self._kept(*pair) for pair in zip(results, equation.outputs, strict=True)]
+
+    def _kept(self, value: Any, var: Var) -> Atom:
+        if not var.shape:
+            return Literal(value, var.type)
+        self.constants[var] = value
+        return var
+
+
+def _evaluate(equation: Equation, values: Sequence[Any]) -> list[Any] | None:
+    """Return the results of an equation as its types have them, None where it has none."""
+    try:
+        with np.errstate(all="ignore"):
+            found = REGISTRY[equation.primitive].evaluate(*values, **equation.params)
+    except (ValueError, TypeError, IndexError, ArithmeticError):
+        return None
+    results = list(cast("tuple[Any, ...]", found)) if isinstance(found, tuple) else [found]
+    for position, var in enumerate(equation.outputs):
+        value = results[position]
+        if not var.weak:
+            array = np.asarray(value)
+            value = results[position] = np.array(array, order="C") if var.shape else array[()]
+        if (dtype_of(value), shape_of(value), is_weak(value)) != var.type:
+            return None
+    return results

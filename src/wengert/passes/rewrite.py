@@ -1,0 +1,85 @@
+"""What the passes share: one walk along a graph that keeps, changes or drops its equations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
+
+
+class Rewrite:
+    """A walk along a graph; subclasses say what becomes of each equation.
+
+    Values keep their variables, so that what a pass does not touch is shared by the old graph and the new one.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.constants = dict(graph.constants)
+        self.definitions: dict[Var, Equation] = {}
+        """The equation that defines each value, as far as the walk has come."""
+        self._replaced: dict[Var, Atom] = {}
+        self._uniform: dict[Var, Any] = {}
+
+    def visit(self, equation: Equation) -> Equation | Sequence[Atom]:
+        """Return an equation for the same outputs, or values already there that stand for them."""
+        raise NotImplementedError
+
+    def run(self) -> Graph:
+        """Return the rewritten graph: the same object where nothing changes."""
+        graph, equations = self.graph, list[Equation]()
+        for equation in graph.equations:
+            found = self.visit(self._substituted(equation))
+            if isinstance(found, Equation):
+                equations.append(found)
+                self.definitions.update(dict.fromkeys(found.outputs, found))
+            else:
+                self._replaced.update(zip(equation.outputs, found, strict=True))
+        same = len(equations) == len(graph.equations) and all(map(_is, equations, graph.equations))
+        if same and len(self.constants) == len(graph.constants):
+            return graph
+        outputs = tuple(map(self._atom, graph.outputs))
+        constants = tuple(self.constants.items())
+        return replace(graph, constants=constants, equations=tuple(equations), outputs=outputs)
+
+    def _atom(self, atom: Atom) -> Atom:
+        return atom if isinstance(atom, Literal) else self._replaced.get(atom, atom)
+
+    def _substituted(self, equation: Equation) -> Equation:
+        operands = tuple(map(self._atom, equation.operands))
+        return equation if all(map(_is, operands, equation.operands)) else replace(equation, operands=operands)
+
+    def known(self, atom: Atom) -> Any:
+        """Return the value of a literal or a constant, None of anything else."""
+        return atom.value if isinstance(atom, Literal) else self.constants.get(atom)
+
+    def uniform(self, atom: Atom) -> Any:
+        """Return the number of which a literal or a constant consists throughout, None where there is none."""
+        if isinstance(atom, Literal):
+            return atom.value
+        if atom not in self.constants:
+            return None
+        if atom not in self._uniform:
+            value = self.constants[atom]
+            first = value.ravel()[:1].tobytes()
+            alike = value.size > 0 and value.tobytes() == first * value.size
+            self._uniform[atom] = value.flat[0] if alike else None
+        return self._uniform[atom]
+
+    def definition(self, atom: Atom, primitive: str) -> Equation | None:
+        """Return the equation that defines a value, if it is one of this primitive."""
+        found = None if isinstance(atom, Literal) else self.definitions.get(atom)
+        return found if found is not None and found.primitive == primitive else None
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
+
+
+def negative_zero(value: Any) -> bool:
+    """Tell -0.0 from 0.0."""
+    return value == 0 and bool(np.signbit(value))

@@ -1,0 +1,243 @@
+"""Special functions that NumPy lacks, under SciPy's names: errors and gammas, logistic functions, stable logarithms.
+
+All of them work inside every transform, on boxes and on plain arrays; float32 stays float32, integers become float64.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.array import operand
+from wengert.dtypes import dtype_of
+from wengert.errors import ArgumentError, message
+from wengert.ir.types import promote, type_of
+from wengert.numpy.reducing import reduce_over
+from wengert.numpy.registry import axes_of, floating, rank_of
+from wengert.ops import special as functions
+from wengert.ops.arithmetic import absolute, negative, sign
+from wengert.ops.comparison import equal, greater, isfinite, isnan, less, logical_and, logical_not, logical_or, where
+from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
+from wengert.ops.exponential import exp, expit, log, log1p, logaddexp
+from wengert.ops.reduction import reduce_max, reduce_sum
+from wengert.ops.special import digamma, erf, erfc, erfinv, lgamma
+from wengert.shapes import shape_of, size
+
+__all__ = [
+    "digamma",
+    "entr",
+    "erf",
+    "erfc",
+    "erfinv",
+    "expit",
+    "gammaln",
+    "lgamma",
+    "log_expit",
+    "log_softmax",
+    "logit",
+    "logsumexp",
+    "polygamma",
+    "softmax",
+    "softplus",
+    "xlog1py",
+    "xlogy",
+]
+
+gammaln = lgamma
+
+
+def polygamma(n: int, x: Any) -> Any:
+    """Return the derivative of order ``n`` of digamma.
+
+    Args:
+        n: the order, 0 for digamma itself.
+        x: where, elementwise.
+
+    Raises:
+        ArgumentError: the order is negative.
+
+    Example:
+        >>> print(round(polygamma(1, 1.0), 6))  # pi^2 / 6
+        1.644934
+    """
+    if n < 0:
+        raise ArgumentError(message("polygamma", "the order must not be negative", str(n)))
+    x = operand(x)
+    return functions.polygamma(x, order=int(n)) if n else digamma(x)
+
+
+def logit(p: Any) -> Any:
+    """Return ``ln(p / (1 - p))``, the inverse of `expit`; infinite at 0 and 1.
+
+    Example:
+        >>> float(logit(0.5))
+        0.0
+    """
+    p = floating(operand(p))
+    return log(p) - log1p(negative(p))
+
+
+def softplus(x: Any) -> Any:
+    """Return ``ln(1 + e^x)`` without overflow; its derivative is `expit`.
+
+    Example:
+        >>> float(softplus(1e4))
+        10000.0
+    """
+    return logaddexp(operand(x), 0.0)
+
+
+def log_expit(x: Any) -> Any:
+    """Return ``ln(1 / (1 + e^-x))`` without overflow.
+
+    Example:
+        >>> float(log_expit(-1e4))
+        -10000.0
+    """
+    return negative(softplus(negative(floating(operand(x)))))
+
+
+# -- products with logarithms ----------------------------------------------------------------------------
+
+
+def _log_where_it_counts(x: Any, y: Any, log_: Any, edge: float) -> Any:
+    """Return ``x log(y)``, and 0 where x = 0 unless y is NaN, with the derivative ``log(y)`` in x wherever that is finite."""
+    inside = logical_and(greater(y, edge), less(y, np.inf))
+    idle = logical_and(equal(x, 0), logical_not(logical_or(inside, isnan(y))))
+    return x * log_(where(idle, 1.0 + edge, y))
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    """Return ``x ln y``, and 0 at x = 0 whatever y is, unless NaN.
+
+    The derivatives are ln y and x / y, also at x = 0. At x = y = 0, where that in x is infinite, both are 0.
+
+    Example:
+        >>> float(xlogy(0.0, 0.0))
+        0.0
+    """
+    x, y = floating(operand(x)), floating(operand(y))
+    return _log_where_it_counts(x, y, log, 0.0)
+
+
+def xlog1py(x: Any, y: Any) -> Any:
+    """Return ``x ln(1 + y)``, and 0 at x = 0 whatever y is, unless NaN; derivatives as for `xlogy`.
+
+    Example:
+        >>> float(xlog1py(0.0, -1.0))
+        0.0
+    """
+    x, y = floating(operand(x)), floating(operand(y))
+    return _log_where_it_counts(x, y, log1p, -1.0)
+
+
+def entr(x: Any) -> Any:
+    """Return ``-x ln x``, 0 at x = 0 and -inf below; at 0, where the derivative is infinite, it is taken as 0.
+
+    Example:
+        >>> float(entr(1.0))
+        -0.0
+    """
+    x = floating(operand(x))
+    return where(less(x, 0), -np.inf, negative(xlogy(x, x)))
+
+
+# -- sums of exponentials --------------------------------------------------------------------------------
+
+
+def _shift(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return the largest element over axes as a constant, 0 where it is infinite, with the axes kept."""
+    largest = reduce_over(reduce_max, "logsumexp", stop_gradient(x), None, True, axes)
+    return where(isfinite(largest), largest, dtype_of(largest).type(0))
+
+
+def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+    """Return ``ln sum_i b_i e^(a_i)`` over axes without overflow.
+
+    Exact for any finite input, such as +-1e4, and for -inf (a term that is not there). Its derivative in ``a`` is the
+    softmax; where all terms are -inf it is 0.
+
+    Args:
+        a: the exponents.
+        axis: an axis, several, or None for all.
+        b: factors of the terms, which broadcast with ``a``.
+        keepdims: keep the reduced axes, with extent one.
+        return_sign: return ``(ln |sum|, sign of the sum)``; otherwise a negative sum gives NaN.
+
+    Returns:
+        An array of the shape of ``a`` without the reduced axes.
+
+    Example:
+        >>> import numpy as np
+        >>> print(logsumexp(np.array([1000.0, 1000.0])) - 1000)  # ln 2
+        0.6931471805599...
+    """
+    a = floating(operand(a))
+    if b is not None:
+        a, b = np.broadcast_arrays(a, operand(b))
+        a = where(equal(b, 0), -np.inf, a)
+    shape = shape_of(a)
+    axes = axes_of("logsumexp", axis, len(shape))
+    if not size(shape):
+        return np.log(reduce_over(reduce_sum, "logsumexp", exp(a), axis, keepdims))
+    shift = _shift(a, axes)
+    terms = exp(a - shift)
+    total = reduce_over(reduce_sum, "logsumexp", terms if b is None else b * terms, None, True, axes)
+    empty = equal(total, 0)
+    signs = sign(total)
+    safe = where(empty, 1.0, absolute(total) if return_sign else total)
+    result = where(empty, -np.inf, log(safe) + shift)
+    if not keepdims:
+        result, signs = (np.reshape(one, _without(shape, axes)) for one in (result, signs))
+    return (result, signs) if return_sign else result
+
+
+def _without(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
+
+
+def softmax(x: Any, axis: Any = -1) -> Any:
+    """Return ``e^(x_i) / sum_j e^(x_j)`` along an axis without overflow.
+
+    Args:
+        x: the logits.
+        axis: an axis, several, or None for all.
+
+    Returns:
+        An array of the shape of ``x`` that sums to one along the axis.
+
+    Example:
+        >>> import numpy as np
+        >>> softmax(np.array([1e4, 1e4]))
+        array([0.5, 0.5])
+    """
+    x = floating(operand(x))
+    axes = axes_of("softmax", axis, rank_of(x))
+    if not size(shape_of(x)):
+        return x
+    terms = exp(x - _shift(x, axes))
+    return terms / reduce_over(reduce_sum, "softmax", terms, None, True, axes)
+
+
+def log_softmax(x: Any, axis: Any = -1) -> Any:
+    """Return ``x_i - ln sum_j e^(x_j)`` along an axis: the logarithm of `softmax`, exact for any finite logits.
+
+    Args:
+        x: the logits.
+        axis: an axis, several, or None for all.
+
+    Returns:
+        An array of the shape of ``x``.
+
+    Example:
+        >>> import numpy as np
+        >>> log_softmax(np.array([1e4, -1e4]))
+        array([     0., -20000.])
+    """
+    x = floating(operand(x))
+    axes = axes_of("log_softmax", axis, rank_of(x))
+    if not size(shape_of(x)):
+        return x
+    centred = x - _shift(x, axes)
+    return centred - log(reduce_over(reduce_sum, "log_softmax", exp(centred), None, True, axes))

@@ -1,0 +1,343 @@
+"""Every registered primitive through every property. A new primitive is tested by being registered."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wengert as wg
+from tests.draws import HypothesisDraw
+from wengert.dtypes import SHORT_NAMES, dtype_of
+from wengert.errors import WengertError
+from wengert.ir.types import is_weak, type_of
+from wengert.primitive import REGISTRY, NonDifferentiable, Primitive, Structured
+from wengert.shapes import shape_of
+from wengert.transforms.staging import evaluate, stage
+
+SAMPLED = [primitive for primitive in REGISTRY if primitive.samples is not None]
+CONSTANT = [primitive for primitive in SAMPLED if isinstance(primitive.derivative, NonDifferentiable)]
+SMOOTH = [primitive for primitive in SAMPLED if primitive not in CONSTANT]
+
+STEP = 2.0**-18  # far below `draws.SHIFT`: differences cross no kink; a power of two: x +- STEP is exact
+EXAMPLES = 25
+LONGER = 40
+
+
+def each(primitives: Sequence[Primitive]) -> Any:
+    return pytest.mark.parametrize("primitive", primitives, ids=[primitive.name for primitive in primitives])
+
+
+def sampled(primitives: Sequence[Primitive], share: float = 1.0) -> Callable[[Callable[..., None]], Any]:
+    """Run a property on drawn samples of each primitive; a share of 0.5 halves the number of samples."""
+
+    def decorate(check: Callable[..., None]) -> Any:
+        @each(primitives)
+        @settings(max_examples=max(1, int(share * EXAMPLES)))
+        @given(data=st.data())
+        def test(primitive: Primitive, data: st.DataObject) -> None:
+            check(Sample(primitive, HypothesisDraw(data)))
+
+        CHECKS.append((check, primitives))
+        return test
+
+    return decorate
+
+
+CHECKS: list[tuple[Callable[..., None], Sequence[Primitive]]] = []
+
+
+class Sample:
+    """A drawn application of a primitive, as a function of its floating-point operands."""
+
+    def __init__(self, primitive: Primitive, draw: HypothesisDraw) -> None:
+        assert primitive.samples is not None
+        self.primitive, self.draw = primitive, draw
+        self.operands, self.params = primitive.samples(draw)
+        self.followed = [i for i, x in enumerate(self.operands) if dtype_of(x).kind == "f"]
+        self.point = tuple(self.operands[i] for i in self.followed)
+
+    def __repr__(self) -> str:
+        return f"{self.primitive.name}({', '.join(map(repr, self.operands))}, {self.params})"
+
+    def apply(self, *operands: Any) -> Any:
+        return self.primitive(*operands, **self.params)
+
+    def __call__(self, *point: Any) -> Any:
+        operands = list(self.operands)
+        for position, value in zip(self.followed, point, strict=True):
+            operands[position] = value
+        return self.apply(*operands)
+
+    def direction(self) -> tuple[Any, ...]:
+        return tuple(self.normal(shape_of(x)) for x in self.point)
+
+    def normal(self, shape: tuple[int, ...]) -> Any:
+        return np.asarray(self.draw.rng.standard_normal(shape))
+
+    def cotangent(self) -> Any:
+        return self.normal(shape_of(self(*self.point)))
+
+
+def differences(function: Callable[..., Any], point: Sequence[Any], direction: Sequence[Any]) -> Any:
+    """Return the derivative along a direction by central differences, extrapolated once (Richardson)."""
+
+    def central(step: float) -> Any:
+        after = function(*(x + step * u for x, u in zip(point, direction, strict=True)))
+        before = function(*(x - step * u for x, u in zip(point, direction, strict=True)))
+        return [(a - b) / (2 * step) for a, b in zip(flat(after), flat(before), strict=True)]
+
+    return [(4 * near - far) / 3 for near, far in zip(central(STEP), central(2 * STEP), strict=True)]
+
+
+def flat(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, tuple) else [value]
+
+
+def assert_close(found: Any, expected: Any, rtol: float, scale: float = 1.0) -> None:
+    for one, other in zip(flat(found), flat(expected), strict=True):
+        assert shape_of(one) == shape_of(other)
+        np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol * scale)
+
+
+def inner(left: Any, right: Any) -> tuple[float, float]:
+    """Return the inner product, and that of the absolute values: the scale of its rounding errors."""
+    products = [np.multiply(a, b) for a, b in zip(flat(left), flat(right), strict=True)]
+    return sum(float(np.sum(p)) for p in products), sum(float(np.sum(np.abs(p))) for p in products)
+
+
+def assert_adjoint(pushed: Any, cotangent: Any, pulled: Any, direction: Any) -> None:
+    (left, left_scale), (right, right_scale) = inner(cotangent, pushed), inner(pulled, direction)
+    assert abs(left - right) <= 1e-10 * (left_scale + right_scale)
+
+
+# -- what is said of each primitive ----------------------------------------------------------------------
+
+
+@each(list(REGISTRY))
+def test_statement_is_complete(primitive: Primitive) -> None:
+    assert REGISTRY[primitive.name] is primitive
+    assert primitive.doc.strip() == primitive.doc != ""
+    assert (primitive.samples is None) == isinstance(primitive.derivative, Structured)
+    if isinstance(primitive.derivative, NonDifferentiable):
+        assert primitive.derivative.reason
+
+
+@sampled(SAMPLED, 0.2)
+def test_source_names_the_operands(sample: Sample) -> None:
+    names = [f"operand_{i}" for i in range(len(sample.operands))]
+    source = sample.primitive.source(*names, **sample.params)
+    compile(source, "<source>", "eval")
+    assert all(name in source for name in names)
+
+
+# -- types -----------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def any_values():
+    """Conversions leave the domain of a function: only types matter here."""
+    with np.errstate(all="ignore"):
+        yield
+
+
+def converted(draw: HypothesisDraw, operand: Any) -> Any:
+    """Return an operand converted to a drawn dtype, or a Python scalar."""
+    kinds = [*SHORT_NAMES, float, float, int, bool] if shape_of(operand) == () else [*SHORT_NAMES]
+    kind = draw.choice(kinds)
+    return kind(operand) if isinstance(kind, type) else np.asarray(operand).astype(kind)
+
+
+def same_type(result: Any, expected: Any) -> bool:
+    return type_of(result) == expected and is_weak(result) == expected.weak
+
+
+@sampled(SAMPLED)
+def test_type_rule_describes_the_evaluation(sample: Sample) -> None:
+    expected = sample.primitive.infer(*map(type_of, sample.operands), **sample.params)
+    assert same_type(sample.apply(*sample.operands), expected)
+
+
+@sampled(SAMPLED, 2.0)
+def test_type_rule_follows_numpy_for_every_dtype(sample: Sample) -> None:
+    followed = [converted(sample.draw, x) for x in sample.point]
+    operands = list(sample.operands)
+    for position, value in zip(sample.followed, followed, strict=True):
+        operands[position] = value
+    with any_values():
+        try:
+            result = sample.apply(*operands)
+        except (WengertError, TypeError, ValueError):
+            with pytest.raises(WengertError):
+                sample.primitive.infer(*map(type_of, operands), **sample.params)
+            return
+    assert same_type(result, sample.primitive.infer(*map(type_of, operands), **sample.params))
+
+
+@sampled(SMOOTH, 0.4)
+def test_derivatives_have_the_dtype_of_what_they_belong_to(sample: Sample) -> None:
+    point = [x.astype(sample.draw.choice([np.float32, np.float64])) for x in sample.point]
+    out, tangent = wg.jvp(sample, point, point)
+    assert dtype_of(tangent) == dtype_of(out)
+    pulled = wg.vjp(sample, *point)[1](out)
+    assert [dtype_of(one) for one in pulled] == [x.dtype for x in point]
+
+
+# -- derivatives -----------------------------------------------------------------------------------------
+
+
+@sampled(CONSTANT, 0.2)
+def test_no_derivative_passes_through_constants(sample: Sample) -> None:
+    out, tangent = wg.jvp(sample, sample.point, sample.direction())
+    np.testing.assert_array_equal(out, sample(*sample.point))
+    assert not np.any(tangent)
+    assert not any(np.any(one) for one in wg.vjp(sample, *sample.point)[1](np.ones(shape_of(out))))
+
+
+@sampled(SMOOTH)
+def test_first_derivatives(sample: Sample) -> None:
+    point, direction, cotangent = sample.point, sample.direction(), sample.cotangent()
+    value = sample(*point)
+    out, pushed = wg.jvp(sample, point, direction)
+    np.testing.assert_array_equal(out, value)
+    scale = np.max(np.abs(value), initial=1.0)
+    assert_close(pushed, differences(sample, point, direction)[0], 1e-6, scale)
+
+    out, pullback = wg.vjp(sample, *point)
+    np.testing.assert_array_equal(out, value)
+    assert_adjoint(pushed, cotangent, pullback(cotangent), direction)
+    _, linear = wg.linearize(sample, *point)
+    assert_close(linear(*direction), pushed, 1e-12)
+
+
+@sampled(SMOOTH, 0.6)
+def test_second_derivatives(sample: Sample) -> None:
+    point, direction, other, cotangent = sample.point, sample.direction(), sample.direction(), sample.cotangent()
+
+    def gradient(*point: Any) -> Any:
+        return wg.vjp(sample, *point)[1](cotangent)
+
+    def tangent(*point: Any) -> Any:
+        return wg.jvp(sample, point, direction)[1]
+
+    over_reverse, pushed = wg.jvp(gradient, point, direction)
+    scale = max(np.max(np.abs(one), initial=1.0) for one in over_reverse)
+    assert_close(pushed, tuple(differences(gradient, point, direction)), 1e-6, scale)
+
+    pulled = wg.vjp(gradient, *point)[1](other)
+    assert_adjoint(pushed, other, pulled, direction)
+    assert_close(wg.vjp(tangent, *point)[1](cotangent), pushed, 1e-9, scale)
+    twice = wg.jvp(tangent, point, other)[1]
+    assert_adjoint(twice, cotangent, pushed, other)
+
+
+# -- batching --------------------------------------------------------------------------------------------
+
+
+def examples(draw: HypothesisDraw, operand: Any, size: int) -> Any:
+    """Return several operands along a leading axis: the same values shuffled, and moved a little inside their domain."""
+    stacked = np.empty((size, *shape_of(operand)), dtype_of(operand))
+    for position in range(size):
+        shuffled = draw.rng.permutation(np.ravel(operand)).reshape(shape_of(operand))
+        stacked[position] = shuffled * (1 - position / 64) if shuffled.dtype.kind == "f" else shuffled
+    return stacked
+
+
+def assert_batches(function: Callable[..., Any], size: int, operands: Sequence[Any], flags: Sequence[bool]) -> None:
+    """Compare `vmap` with a loop."""
+    batched = wg.vmap(function, in_axes=tuple(0 if flag else None for flag in flags))(*operands)
+    rows = [
+        flat(function(*(x[i] if flag else x for x, flag in zip(operands, flags, strict=True)))) for i in range(size)
+    ]
+    for position, found in enumerate(flat(batched)):
+        assert shape_of(found)[0] == size
+        for example in range(size):
+            expected = rows[example][position]
+            assert dtype_of(found) == dtype_of(expected)
+            assert_close(found[example], np.asarray(expected)[()], 1e-12)
+
+
+def batched_operands(sample: Sample, operands: Sequence[Any]) -> Any:
+    size = sample.draw.choice([2, 3, 1, 0])
+    for flags in itertools.product([False, True], repeat=len(operands)):
+        if any(flags):
+            stacked = [examples(sample.draw, x, size) if f else x for x, f in zip(operands, flags, strict=True)]
+            yield size, stacked, flags
+
+
+@sampled(SAMPLED)
+def test_batching_is_a_loop(sample: Sample) -> None:
+    for size, operands, flags in batched_operands(sample, sample.operands):
+        assert_batches(sample.apply, size, operands, flags)
+
+
+@sampled(SMOOTH, 0.3)
+def test_batching_of_derivatives_is_a_loop(sample: Sample) -> None:
+    cotangent, direction = sample.cotangent(), sample.direction()
+    for size, point, flags in batched_operands(sample, sample.point):
+        assert_batches(lambda *point: wg.vjp(sample, *point)[1](cotangent), size, point, flags)
+        assert_batches(lambda *point: wg.jvp(sample, point, direction)[1], size, point, flags)
+
+
+@sampled(SMOOTH, 0.3)
+def test_derivatives_of_a_batch_are_those_of_its_examples(sample: Sample) -> None:
+    size = sample.draw.choice([2, 3, 1, 0])
+    point = [examples(sample.draw, x, size) for x in sample.point]
+    direction = [sample.normal(shape_of(x)) for x in point]
+    out, pushed = wg.jvp(wg.vmap(sample), point, direction)
+    cotangent = sample.normal(shape_of(out))
+    pulled = wg.vjp(wg.vmap(sample), *point)[1](cotangent)
+    for example in range(size):
+        one = [x[example] for x in point]
+        assert_close(pushed[example], wg.jvp(sample, one, [u[example] for u in direction])[1], 1e-10)
+        expected = wg.vjp(sample, *one)[1](cotangent[example])
+        assert_close(tuple(p[example] for p in pulled), expected, 1e-10)
+
+
+# -- staging ---------------------------------------------------------------------------------------------
+
+
+def staged(function: Callable[..., Any], *operands: Any) -> Any:
+    """Write a function down as a graph and carry that out."""
+    graph, captured = stage(lambda *boxes: flat(function(*boxes)), [type_of(x) for x in operands])
+    assert not captured
+    results = evaluate(graph, *operands)
+    assert [type_of(one) for one in results] == list(graph.output_types)
+    return tuple(results)
+
+
+@sampled(SAMPLED, 0.6)
+def test_graph_gives_what_eager_evaluation_gives(sample: Sample) -> None:
+    assert_close(staged(sample.apply, *sample.operands), sample.apply(*sample.operands), 0.0)
+
+
+@sampled(SMOOTH, 0.4)
+def test_graph_of_derivatives_gives_what_eager_evaluation_gives(sample: Sample) -> None:
+    point, direction, cotangent = sample.point, sample.direction(), sample.cotangent()
+
+    def both(*values: Any) -> Any:
+        point, direction = values[: len(values) // 2], values[len(values) // 2 :]
+        return (wg.jvp(sample, point, direction)[1], *wg.vjp(sample, *point)[1](cotangent))
+
+    assert_close(staged(both, *point, *direction), both(*point, *direction), 1e-12)
+
+
+# -- all of this, longer ---------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("check", "primitive"),
+    [pytest.param(c, p, id=f"{p.name}-{c.__name__}") for c, primitives in CHECKS for p in primitives],
+)
+@settings(max_examples=LONGER * EXAMPLES)
+@given(data=st.data())
+def test_longer(check: Callable[..., None], primitive: Primitive, data: st.DataObject) -> None:
+    check(Sample(primitive, HypothesisDraw(data)))
