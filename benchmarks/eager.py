@@ -1,13 +1,14 @@
 """Gradients in eager mode against HIPS autograd, both in one run.
 
-The two sides take turns, so that a machine whose speed drifts disturbs both alike; a row's ratio is the median of the ratios
-of neighbouring turns. Run `pip install -e '.[bench]'` first, then `python benchmarks/eager.py`; with `--write` the table in
-docs/performance.md is replaced.
+The two sides take turns, so that a machine whose speed drifts disturbs both alike; a row's ratio is the median of the
+ratios of neighbouring turns. Run `pip install -e '.[bench]'` first, then `python benchmarks/eager.py`; with `--write` the
+table in docs/performance.md is replaced.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import statistics
 import time
@@ -70,7 +71,7 @@ def workloads() -> list[Workload]:
     rng = np.random.default_rng(0)
     draw = rng.standard_normal
     sizes = [784, 256, 256, 10]
-    layers = [(0.05 * draw(pair), np.zeros(pair[1])) for pair in zip(sizes[:-1], sizes[1:], strict=True)]
+    layers = [(0.05 * draw(pair), np.zeros(pair[1])) for pair in itertools.pairwise(sizes)]
     images, targets = draw((128, 784)), np.eye(10)[rng.integers(0, 10, 128)]
     small = [(0.5 * draw(pair), np.zeros(pair[1])) for pair in ((8, 16), (16, 16), (16, 3))]
     cell = (0.1 * draw((28, 64)), 0.1 * draw((64, 64)), np.zeros(64), 0.1 * draw((64, 10)))
@@ -102,7 +103,10 @@ def compare(workload: Workload, turns: int) -> tuple[float, float, float]:
     for mine, other in pairs:  # the same gradient, or the comparison means nothing
         np.testing.assert_allclose(mine, other, rtol=1e-8, atol=1e-10)
     calls = max(1, round(0.02 / seconds(theirs, workload.arguments, 3)))
-    rows = [(seconds(ours, workload.arguments, calls), seconds(theirs, workload.arguments, calls)) for _ in range(turns)]
+    rows = [
+        (seconds(ours, workload.arguments, calls), seconds(theirs, workload.arguments, calls))
+        for _ in range(turns)
+    ]
     mine, other = (statistics.median(column) * 1e6 for column in zip(*rows, strict=True))
     return mine, other, statistics.median(b / a for a, b in rows)
 

@@ -16,7 +16,9 @@ from wengert.data import digits, write_idx
 
 
 def start(*arguments, cwd, **options):
-    environment = {key: value for key, value in os.environ.items() if key not in ("WENGERT_DATA", "FORCE_COLOR")}
+    environment = {
+        key: value for key, value in os.environ.items() if key not in ("WENGERT_DATA", "FORCE_COLOR")
+    }
     environment |= {"COLUMNS": "200", "OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(cwd / "cache")}
     command = [sys.executable, "-m", "wengert", *arguments]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -97,7 +99,9 @@ def test_missing_and_damaged_files_exit_with_1(small_mnist, tmp_path):
 
 
 def test_a_diverging_run_exits_with_1(small_mnist, tmp_path):
-    code, _, err = run("train", *mnist(small_mnist), "--lr", "1e30", "--batch-size", "20", "--out", "r", cwd=tmp_path)
+    code, _, err = run(
+        "train", *mnist(small_mnist), "--lr", "1e30", "--batch-size", "20", "--out", "r", cwd=tmp_path
+    )
     assert code == 1
     assert "the loss became" in err.splitlines()[-1]
 

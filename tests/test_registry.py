@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import HypothesisDraw
 from wengert.dtypes import SHORT_NAMES, dtype_of
-from wengert.errors import WengertError
+from wengert.errors import DtypeError
 from wengert.ir.types import is_weak, type_of
 from wengert.primitive import REGISTRY, NonDifferentiable, Primitive, Structured
 from wengert.shapes import shape_of
@@ -149,9 +149,8 @@ def any_values():
 
 
 def converted(draw: HypothesisDraw, operand: Any) -> Any:
-    """Return an operand converted to a drawn dtype, or a Python scalar."""
-    kinds = [*SHORT_NAMES, float, float, int, bool] if shape_of(operand) == () else [*SHORT_NAMES]
-    kind = draw.choice(kinds)
+    """Return an operand converted to a drawn dtype, or a Python number."""
+    kind = draw.choice([*SHORT_NAMES, float, float, int] if shape_of(operand) == () else [*SHORT_NAMES])
     return kind(operand) if isinstance(kind, type) else np.asarray(operand).astype(kind)
 
 
@@ -174,9 +173,11 @@ def test_type_rule_follows_numpy_for_every_dtype(sample: Sample) -> None:
     with any_values():
         try:
             result = sample.apply(*operands)
-        except (WengertError, TypeError, ValueError):
-            with pytest.raises(WengertError):
+        except DtypeError:
+            with pytest.raises(DtypeError):
                 sample.primitive.infer(*map(type_of, operands), **sample.params)
+            return
+        except (ValueError, ArithmeticError):  # of these values, not of their types: integers to negative powers
             return
     assert same_type(result, sample.primitive.infer(*map(type_of, operands), **sample.params))
 
@@ -245,7 +246,7 @@ def examples(draw: HypothesisDraw, operand: Any, size: int) -> Any:
     """Return several operands along a leading axis: the same values shuffled, and moved a little inside their domain."""
     stacked = np.empty((size, *shape_of(operand)), dtype_of(operand))
     for position in range(size):
-        shuffled = draw.rng.permutation(np.ravel(operand)).reshape(shape_of(operand))
+        shuffled = draw.rng.permutation(np.array(operand).ravel()).reshape(shape_of(operand))
         stacked[position] = shuffled * (1 - position / 64) if shuffled.dtype.kind == "f" else shuffled
     return stacked
 

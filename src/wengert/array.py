@@ -13,7 +13,14 @@ import numpy as np
 
 from wengert import subscripts
 from wengert.dtypes import dtype_of
-from wengert.errors import ConcreteError, DtypeError, LostDerivativeError, ShapeError, UnsupportedError, message
+from wengert.errors import (
+    ConcreteError,
+    DtypeError,
+    LostDerivativeError,
+    ShapeError,
+    UnsupportedError,
+    message,
+)
 from wengert.ir.types import show
 from wengert.ops import arithmetic, comparison, exponential
 from wengert.ops.conversion import cast
@@ -33,7 +40,11 @@ def operand(value: Any) -> Any:
     """Return a value that a primitive takes: a box, an array or a scalar; sequences become arrays."""
     if isinstance(value, (Box, *_SCALARS)):
         return value
-    return snapshot(FUNCTIONS[np.array](value))
+    array = snapshot(FUNCTIONS[np.array](value))
+    if dtype_of(array).kind not in "biuf":
+        got = type(value).__name__
+        raise DtypeError(message("operand", "a real number, an array or a sequence of them is required", got))
+    return array
 
 
 def _binary(primitive: Primitive) -> tuple[Any, Any]:
@@ -164,7 +175,9 @@ class Array(Box):
         value = operand(value)
         if dtype_of(value).kind == "f" and self.dtype.kind != "f" and isinstance(value, Box):
             hint = f"make the array floating: x.astype({dtype_of(value)})"
-            raise DtypeError(message("setitem", "a derivative needs a floating array", show(self, value), hint))
+            raise DtypeError(
+                message("setitem", "a derivative needs a floating array", show(self, value), hint)
+            )
         written = subscripts.write(self, subscripts.parse(self.shape, index), value)
         self.write(written if isinstance(written, Box) else CONSTANT.constant(written))
 
@@ -174,7 +187,9 @@ class Array(Box):
             return value
         if shape_of(value) != self.shape:
             got = show(self, value)
-            raise ShapeError(message("in-place operation", f"the result must keep the shape {self.shape}", got))
+            raise ShapeError(
+                message("in-place operation", f"the result must keep the shape {self.shape}", got)
+            )
         if not np.can_cast(dtype_of(value), self.dtype, "same_kind"):
             got = show(self, value)
             raise DtypeError(message("in-place operation", f"the result must fit {self.dtype}", got))
@@ -206,11 +221,15 @@ class Array(Box):
         return value
 
     def __bool__(self) -> bool:
-        return bool(self._concrete("bool", "write np.where(condition, a, b) or wg.cond(condition, f, g, ...)"))
+        return bool(
+            self._concrete("bool", "write np.where(condition, a, b) or wg.cond(condition, f, g, ...)")
+        )
 
     def __index__(self) -> int:
         if self.dtype.kind == "f":
-            raise LostDerivativeError(message("index", "an integer is needed", str(self.type), "use int(wg.stop_gradient(x))"))
+            raise LostDerivativeError(
+                message("index", "an integer is needed", str(self.type), "use int(wg.stop_gradient(x))")
+            )
         return self._concrete("index", "index with the array itself: x[i] takes traced integers").__index__()
 
     def __int__(self) -> int:
@@ -288,6 +307,11 @@ class Array(Box):
         return self
 
     @property
+    def imag(self) -> Any:
+        """Zeros: the value is real."""
+        return FUNCTIONS[np.zeros_like](self)
+
+    @property
     def flat(self) -> Any:
         """The elements in row-major order, to iterate over."""
         return iter(FUNCTIONS[np.ravel](self))
@@ -317,7 +341,9 @@ class Array(Box):
     ravel, squeeze, swapaxes = _method(np.ravel), _method(np.squeeze), _method(np.swapaxes)
     dot, diagonal = _method(np.dot), _method(np.diagonal)
     take, repeat, clip, round = _method(np.take), _method(np.repeat), _method(np.clip), _method(np.round)
-    ptp, compress = _method(np.ptp), _method(np.compress)
+    ptp, compress, trace = _method(np.ptp), _method(np.compress), _method(np.trace)
+    nonzero, searchsorted = _method(np.nonzero), _method(np.searchsorted)
+    conj = conjugate = _method(np.conjugate)
 
     def flatten(self, order: str = "C") -> Any:
         """Return a copy of the elements in one axis."""
@@ -341,7 +367,9 @@ class Array(Box):
         dtype = options.pop("dtype", None)
         if options.pop("where", True) is not True:
             hint = "write np.where(condition, result, other)"
-            raise UnsupportedError(message(f"np.{ufunc.__name__}", "where= leaves elements undefined", hint=hint))
+            raise UnsupportedError(
+                message(f"np.{ufunc.__name__}", "where= leaves elements undefined", hint=hint)
+            )
         function = FUNCTIONS.get(ufunc) or UFUNCS.get(ufunc)
         if function is None:
             raise _unsupported(f"np.{ufunc.__name__}")
@@ -353,7 +381,7 @@ class Array(Box):
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         handler = FUNCTIONS.get(function)
         if handler is None:
-            raise _unsupported(f"np.{getattr(function, '__qualname__', function)}")
+            raise _unsupported(_qualified(function))
         return handler(*arguments, **options)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
@@ -371,8 +399,16 @@ def _strong(result: Any) -> Any:
     return result
 
 
+def _qualified(function: Any) -> str:
+    """Return the name of a function of NumPy's as users write it, such as ``np.linalg.svd``."""
+    module = getattr(function, "__module__", "numpy").removeprefix("numpy").lstrip(".")
+    return ".".join(filter(None, ("np", module, getattr(function, "__qualname__", repr(function)))))
+
+
 def _unsupported(name: str) -> UnsupportedError:
-    hint = "write it with operators and the functions that wengert.numpy lists, or give it a rule: wg.custom_vjp"
+    hint = (
+        "write it with operators and the functions that wengert.numpy lists, or give it a rule: wg.custom_vjp"
+    )
     return UnsupportedError(message(name, "Wengert has no derivative for this function", hint=hint))
 
 
@@ -383,7 +419,9 @@ def _write_out(ufunc: np.ufunc, method: str, inputs: Any, options: Any, out: Any
     if isinstance(target, Array):
         return target.assign(getattr(ufunc, method)(*inputs, **options))
     hint = "write y = x1 + x2 instead of an in-place update of a plain array, or make it with wengert.numpy.zeros"
-    raise LostDerivativeError(message(name, "a value with a derivative cannot be written into a plain array", hint=hint))
+    raise LostDerivativeError(
+        message(name, "a value with a derivative cannot be written into a plain array", hint=hint)
+    )
 
 
 def view_of(base: Any, result: Any, read: Callable[[Any], Any], write: Callable[[Any, Any], Any]) -> Any:

@@ -20,12 +20,16 @@ def command() -> None:
 
 @command.command()
 @click.argument("network", type=click.Choice(tuple(TASKS)), default="cnn")
-@click.option("--data", type=click.Choice(DATA), default="digits", show_default=True, help="The images to learn.")
+@click.option(
+    "--data", type=click.Choice(DATA), default="digits", show_default=True, help="The images to learn."
+)
 @click.option("--data-dir", type=click.Path(), help="The folder with the IDX files of the data set.")
 @click.option("--epochs", type=click.IntRange(min=1), help="How often to go through the images.")
 @click.option("--batch-size", type=click.IntRange(min=1), help="Examples a step.")
 @click.option("--lr", "rate", type=click.FloatRange(min=0, min_open=True), help="The learning rate.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of the first weights and of the order of the images.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), help="Of the first weights and of the order of the images."
+)
 @click.option("--out", type=click.Path(), help="A new folder for the run.  [default: runs/NETWORK-DATE-TIME]")
 def train(
     network: str,
@@ -42,7 +46,9 @@ def train(
     Without options, the network has its paper's settings and learns a set of digits that Wengert draws itself.
     """
     if data_dir is not None and data == "digits":
-        raise click.UsageError("--data-dir needs --data mnist or --data fashion-mnist: the digits are drawn, not read.")
+        raise click.UsageError(
+            "--data-dir needs --data mnist or --data fashion-mnist: the digits are drawn, not read."
+        )
     settings = TASKS[network].settings(data, epochs=epochs, batch_size=batch_size, rate=rate, seed=seed)
     sys.exit(run_training(settings, data_dir, out))
 

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from wengert.errors import WengertError, message
 from wengert.ir.types import TensorType, show, type_of
-from wengert.trace import Box
+from wengert.trace import RUNNING, Box, charged
 
 #: The partial derivative for one operand: ``(output, *operands, **params) -> value``, or a constant number.
 Partial = Callable[..., Any] | float
@@ -77,7 +77,9 @@ class Linear:
             return position == 0
         return self.variadic or self.transposes[position] is not None
 
-    def transpose(self, position: int, cotangent: Any, operands: Sequence[Any], params: Mapping[str, Any]) -> Any:
+    def transpose(
+        self, position: int, cotangent: Any, operands: Sequence[Any], params: Mapping[str, Any]
+    ) -> Any:
         """Return the cotangent of the operand at ``position``."""
         if self.variadic:
             rule = self.transposes[0]
@@ -195,6 +197,8 @@ class Primitive:
                 if top is None or trace.level > top.level:
                     top = trace
         if top is not None:
+            if RUNNING.recorder is not None:
+                top = charged(top)
             return top.process(self, operands, params)
         try:
             return self.evaluate(*operands, **params)
@@ -207,7 +211,10 @@ class Primitive:
         """Turn NumPy's complaint into one that names the operation, what came and the user's line."""
         self.infer(*map(type_of, operands), **params)  # most often raises what should be said
         kind = type(problem)
-        known = next((k for k in (IndexError, TypeError, ValueError, ArithmeticError) if issubclass(kind, k)), ValueError)
+        known = next(
+            (k for k in (IndexError, TypeError, ValueError, ArithmeticError) if issubclass(kind, k)),
+            ValueError,
+        )
         error = type(f"Wengert{known.__name__}", (WengertError, known), {})
         return error(message(self.name, str(problem), show(*operands)))
 

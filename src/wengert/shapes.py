@@ -79,7 +79,11 @@ def keep_axes(shape: Shape, axes: Sequence[int]) -> Shape:
 
 def resolve_reshape(shape: Shape, target: Any) -> Shape:
     """Return the shape that ``reshape(target)`` gives, with a -1 filled in, or raise `ShapeError`."""
-    extents = [operator.index(one) for one in target] if isinstance(target, (tuple, list)) else [operator.index(target)]
+    extents = (
+        [operator.index(one) for one in target]
+        if isinstance(target, (tuple, list))
+        else [operator.index(target)]
+    )
     count = size(shape)
     known = math.prod(extent for extent in extents if extent != -1)
     if extents.count(-1) == 1 and known and count % known == 0:

@@ -12,12 +12,21 @@ import numpy as np
 from wengert.array import operand
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, message
-from wengert.ir.types import promote, type_of
 from wengert.numpy.reducing import reduce_over
 from wengert.numpy.registry import axes_of, floating, rank_of
 from wengert.ops import special as functions
 from wengert.ops.arithmetic import absolute, negative, sign
-from wengert.ops.comparison import equal, greater, isfinite, isnan, less, logical_and, logical_not, logical_or, where
+from wengert.ops.comparison import (
+    equal,
+    greater,
+    isfinite,
+    isnan,
+    less,
+    logical_and,
+    logical_not,
+    logical_or,
+    where,
+)
 from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.ops.exponential import exp, expit, log, log1p, logaddexp
 from wengert.ops.reduction import reduce_max, reduce_sum
@@ -152,7 +161,9 @@ def _shift(x: Any, axes: tuple[int, ...]) -> Any:
     return where(isfinite(largest), largest, dtype_of(largest).type(0))
 
 
-def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
     """Return ``ln sum_i b_i e^(a_i)`` over axes without overflow.
 
     Exact for any finite input, such as +-1e4, and for -inf (a term that is not there). Its derivative in ``a`` is the

@@ -9,10 +9,10 @@ import numpy as np
 
 from wengert.dtypes import dtype_of
 from wengert.errors import ConcreteError, IndexingError, ShapeError, message
+from wengert.ops.arithmetic import maximum
 from wengert.ops.comparison import greater_equal, where
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import gather, last_writer
-from wengert.ops.arithmetic import maximum
 from wengert.ops.shape import (
     Index,
     broadcast_to,
@@ -114,7 +114,9 @@ def _integer(entry: Any, axis: int, extent: int) -> int:
         requirement = "an index must be an integer, a slice, an integer array or a mask"
         raise IndexingError(message("getitem", requirement, f"{type(entry).__name__}")) from None
     if not -extent <= position < extent:
-        raise IndexingError(message("getitem", f"index of axis {axis} must lie in [{-extent}, {extent})", str(position)))
+        raise IndexingError(
+            message("getitem", f"index of axis {axis} must lie in [{-extent}, {extent})", str(position))
+        )
     return position % extent
 
 
@@ -127,7 +129,9 @@ def _checked(entry: Any, axis: int, extent: int) -> Any:
     known = concrete(entry)
     if known is not None and known.size and (known.min() < -extent or known.max() >= extent):
         bad = known[(known < -extent) | (known >= extent)].flat[0]
-        raise IndexingError(message("getitem", f"index of axis {axis} must lie in [{-extent}, {extent})", str(bad)))
+        raise IndexingError(
+            message("getitem", f"index of axis {axis} must lie in [{-extent}, {extent})", str(bad))
+        )
     return entry
 
 
@@ -196,7 +200,9 @@ def _write_arrays(before: Any, subscript: Subscript, value: Any) -> Any:
     value = _fit(value, tuple(in_front[axis] for axis in result_order))
     if not size(in_front):
         return before
-    rows = reshape(transpose(value, permutation=inverse_permutation(result_order)), shape=(size(lead), *shape[count:]))
+    rows = reshape(
+        transpose(value, permutation=inverse_permutation(result_order)), shape=(size(lead), *shape[count:])
+    )
     writer = last_writer(*arrays, shape=shape[:count])
     taken = gather(rows, maximum(writer, 0))
     written = reshape(greater_equal(writer, 0), shape=(*shape[:count], *(1,) * (len(shape) - count)))

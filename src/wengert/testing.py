@@ -39,8 +39,8 @@ def check_grads(
     """Check the derivatives of a function in random directions.
 
     Forward mode is compared with five-point central differences,
-    ``J u = (8 (f(x + h u) - f(x - h u)) - (f(x + 2 h u) - f(x - 2 h u))) / 12 h + O(h^4)``, reverse mode with forward mode
-    by ``<v, J u> = <J^T v, u>``; for higher orders the derivatives are checked in the same way.
+    ``J u = (8 (f(x + h u) - f(x - h u)) - (f(x + 2 h u) - f(x - 2 h u))) / 12 h + O(h^4)``, reverse mode with
+    forward mode by ``<v, J u> = <J^T v, u>``; for higher orders the derivatives are checked in the same way.
 
     Args:
         fun: a function of arrays, numbers or containers of them.
@@ -60,7 +60,9 @@ def check_grads(
         >>> check_grads(lambda x: np.sum(np.sin(x) * x), (np.array([1.0, 2.0]),), order=2)
     """
     if unknown := set(modes) - {"fwd", "rev"}:
-        raise ArgumentError(message("check_grads", 'modes must be "fwd" or "rev"', ", ".join(map(repr, unknown))))
+        raise ArgumentError(
+            message("check_grads", 'modes must be "fwd" or "rev"', ", ".join(map(repr, unknown)))
+        )
     check = _Check(tuple(modes), atol, rtol, eps, np.random.default_rng(seed))
     check.run(fun, tuple(args), order, "f")
 
@@ -69,7 +71,12 @@ class _Check:
     """The settings of one call of `check_grads`."""
 
     def __init__(
-        self, modes: tuple[str, ...], atol: float | None, rtol: float | None, eps: float | None, rng: np.random.Generator
+        self,
+        modes: tuple[str, ...],
+        atol: float | None,
+        rtol: float | None,
+        eps: float | None,
+        rng: np.random.Generator,
     ) -> None:
         self.modes, self.atol, self.rtol, self.eps, self.rng = modes, atol, rtol, eps, rng
 
@@ -105,14 +112,20 @@ class _Check:
         return tree.map_tree(draw, output)
 
     def _against_differences(
-        self, call: Callable[[Sequence[Any]], Any], leaves: Sequence[Any], direction: Sequence[Any], pushed: Any, what: str
+        self,
+        call: Callable[[Sequence[Any]], Any],
+        leaves: Sequence[Any],
+        direction: Sequence[Any],
+        pushed: Any,
+        what: str,
     ) -> None:
         kind = str(np.result_type(*(dtype_of(leaf) for leaf in leaves)))
         step = self.eps or _STEP[kind]
 
         def at(distance: float) -> list[Any]:
             moved = [
-                x + np.asarray(distance * u, dtype=dtype_of(x)) for x, u in zip(leaves, direction, strict=True)
+                x + np.asarray(distance * u, dtype=dtype_of(x))
+                for x, u in zip(leaves, direction, strict=True)
             ]
             return [np.asarray(_plain(leaf), dtype=FLOAT64) for leaf in tree.leaves(call(moved))]
 
@@ -123,14 +136,22 @@ class _Check:
             self._compare(tangent, (8 * near - far) / (12 * step), kind, f"{what} against differences")
 
     def _adjoint(
-        self, fun: Callable[..., Any], args: tuple[Any, ...], direction: Sequence[Any], output: Any, pushed: Any, what: str
+        self,
+        fun: Callable[..., Any],
+        args: tuple[Any, ...],
+        direction: Sequence[Any],
+        output: Any,
+        pushed: Any,
+        what: str,
     ) -> None:
         cotangent = self._like(output)
         pulled = vjp(fun, *args)[1](cotangent)
         left = _inner(tree.leaves(cotangent), tree.leaves(pushed))
         right = _inner(tree.leaves(pulled), direction)
         kind = str(np.result_type(*(dtype_of(leaf) for leaf in tree.leaves(output))))
-        self._compare(right, left, kind if kind in _RTOL else "float64", f"{what}: <J^T v, u> against <v, J u>")
+        self._compare(
+            right, left, kind if kind in _RTOL else "float64", f"{what}: <J^T v, u> against <v, J u>"
+        )
 
     def _compare(self, found: Any, expected: Any, kind: str, what: str) -> None:
         found, expected = np.asarray(_plain(found), FLOAT64), np.asarray(expected, FLOAT64)
@@ -140,12 +161,16 @@ class _Check:
         if not np.allclose(found, expected, rtol=rtol, atol=atol, equal_nan=True):
             error = np.max(np.abs(found - expected))
             got = f"{found} for {expected}, off by {error:.3g}"
-            raise GradientError(message("check_grads", f"{what} must agree within rtol={rtol:g}, atol={atol:g}", got))
+            raise GradientError(
+                message("check_grads", f"{what} must agree within rtol={rtol:g}, atol={atol:g}", got)
+            )
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Box):
-        raise ArgumentError(message("check_grads", "the function must be called with plain arrays", show(value)))
+        raise ArgumentError(
+            message("check_grads", "the function must be called with plain arrays", show(value))
+        )
     return value
 
 

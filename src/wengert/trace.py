@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -57,8 +57,8 @@ class Trace:
 class Box:
     """A cell that holds a value inside a transform.
 
-    ``state`` is immutable and belongs to the trace ``owner``; an in-place write of the user's rebinds the two. A box that NumPy
-    would call a view of another has a ``lens``, and is brought up to date before it is read.
+    ``state`` is immutable and belongs to the trace ``owner``; an in-place write of the user's rebinds the two. A box
+    that NumPy would call a view of another has a ``lens``, and is brought up to date before it is read.
     """
 
     __slots__ = ("__weakref__", "lens", "owner", "state")
@@ -149,6 +149,7 @@ class ConstantTrace(Trace):
     name = "constant"
 
     def process(self, primitive: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Evaluate, and box what the program may go on to write to."""
         values = [x.state.value if isinstance(x, Box) else x for x in operands]
         result = primitive(*values, **params)
         if isinstance(result, tuple):
@@ -160,6 +161,7 @@ class ConstantTrace(Trace):
         return self.box(Known(value)) if isinstance(value, np.ndarray) else value
 
     def concrete(self, state: Any) -> Any:
+        """Return the array."""
         return state.value
 
 
@@ -168,15 +170,17 @@ CONSTANT = ConstantTrace()
 
 class _Running(threading.local):
     depth = 0
+    recorder: Trace | None = None
 
 
-_running = _Running()
+#: What this thread is running.
+RUNNING = _Running()
 
 
 @contextlib.contextmanager
 def running(trace: Trace) -> Generator[Trace, None, None]:
     """Keep a trace open while a user's function runs in it."""
-    _running.depth += 1
+    RUNNING.depth += 1
     try:
         yield trace
     except ValueError as problem:
@@ -185,13 +189,36 @@ def running(trace: Trace) -> Generator[Trace, None, None]:
             raise problem.__cause__ from None
         raise
     finally:
-        _running.depth -= 1
+        RUNNING.depth -= 1
         trace.open = False
+
+
+@contextlib.contextmanager
+def recording(trace: Trace) -> Generator[None, None, None]:
+    """Give ``trace`` every operation on older boxes, even those that meet none of its own."""
+    before = RUNNING.recorder
+    RUNNING.recorder = trace
+    try:
+        yield
+    finally:
+        RUNNING.recorder = before
+
+
+def charged(trace: Trace) -> Trace:
+    """Return the trace that carries out an operation whose newest operand belongs to ``trace``."""
+    recorder = RUNNING.recorder
+    return trace if recorder is None or trace.level > recorder.level or trace is CONSTANT else recorder
+
+
+def newest(values: Iterable[Any]) -> Trace | None:
+    """Return the trace that would carry out an operation on ``values``; None where no value is a box."""
+    top = max((v.owner for v in values if isinstance(v, Box)), key=lambda trace: trace.level, default=None)
+    return None if top is None else charged(top)
 
 
 def inside_transform() -> bool:
     """Tell whether this thread is running a user's function inside a transform."""
-    return _running.depth > 0
+    return RUNNING.depth > 0
 
 
 def snapshot(value: Any) -> Any:

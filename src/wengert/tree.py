@@ -54,7 +54,9 @@ def static(default: Any = dataclasses.MISSING) -> Any:
 def _fields(value: Any) -> tuple[tuple[str, ...], tuple[tuple[str, Any], ...]]:
     fields = dataclasses.fields(value)
     dynamic = tuple(field.name for field in fields if not field.metadata.get("static"))
-    fixed = tuple((field.name, getattr(value, field.name)) for field in fields if field.metadata.get("static"))
+    fixed = tuple(
+        (field.name, getattr(value, field.name)) for field in fields if field.metadata.get("static")
+    )
     return dynamic, fixed
 
 

@@ -25,7 +25,9 @@ def convolve_by_loops(x, weight, stride, padding, dilation, groups):
     for o, h, w in itertools.product(range(filters), range(rows), range(columns)):
         first = o // (filters // groups) * per_group
         for i, k, j in itertools.product(range(per_group), range(kh), range(kw)):
-            y[:, o, h, w] += x[:, first + i, h * stride + k * dilation, w * stride + j * dilation] * weight[o, i, k, j]
+            y[:, o, h, w] += (
+                x[:, first + i, h * stride + k * dilation, w * stride + j * dilation] * weight[o, i, k, j]
+            )
     return y
 
 
@@ -45,7 +47,8 @@ def test_convolve_is_the_sum_it_says(data):
 
 
 @pytest.mark.parametrize(
-    ("stride", "padding", "dilation", "groups"), [(1, 0, 1, 1), (2, 1, 1, 1), (1, 2, 2, 1), (2, 1, 1, 2), (3, 0, 1, 2)]
+    ("stride", "padding", "dilation", "groups"),
+    [(1, 0, 1, 1), (2, 1, 1, 1), (1, 2, 2, 1), (2, 1, 1, 2), (3, 0, 1, 2)],
 )
 def test_convolve_derivatives(stride, padding, dilation, groups, rng):
     x, weight = rng.standard_normal((2, 4, 6, 5)), rng.standard_normal((4, 4 // groups, 2, 3))
@@ -87,7 +90,9 @@ def pool_by_loops(x, size, stride, reduce):
     rows, columns = ((extent - size) // stride + 1 for extent in x.shape[2:])
     y = np.empty((*x.shape[:2], rows, columns))
     for h, w in itertools.product(range(rows), range(columns)):
-        y[:, :, h, w] = reduce(x[:, :, h * stride : h * stride + size, w * stride : w * stride + size], axis=(2, 3))
+        y[:, :, h, w] = reduce(
+            x[:, :, h * stride : h * stride + size, w * stride : w * stride + size], axis=(2, 3)
+        )
     return y
 
 

@@ -49,7 +49,12 @@ def test_initialisers_have_their_variance(initialise, variance):
 def papers_cnn(seed=0):
     rng = np.random.default_rng(seed)
     return nn.Chain(
-        nn.Conv2D(1, 2, 3, seed=rng), nn.relu, nn.MaxPool2D(2), nn.Flatten(), nn.Dense(18, 4, seed=rng), np.tanh
+        nn.Conv2D(1, 2, 3, seed=rng),
+        nn.relu,
+        nn.MaxPool2D(2),
+        nn.Flatten(),
+        nn.Dense(18, 4, seed=rng),
+        np.tanh,
     )
 
 

@@ -33,8 +33,12 @@ def test_cross_entropy_of_huge_logits(dtype):
 
 @pytest.mark.parametrize(
     ("labels", "says"),
-    [(np.array([0, 3]), "must lie in"), (np.array([-1, 0]), "must lie in"), (np.zeros(3, int), "labels must be"),
-     (np.array([0.0, 1.0]), "integers")],
+    [
+        (np.array([0, 3]), "must lie in"),
+        (np.array([-1, 0]), "must lie in"),
+        (np.zeros(3, int), "labels must be"),
+        (np.array([0.0, 1.0]), "integers"),
+    ],
 )
 def test_labels_that_do_not_fit(labels, says):
     with pytest.raises(ValueError, match=says):

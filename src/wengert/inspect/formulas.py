@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wengert.inspect.numbers import raised, show
+from wengert.inspect.products import as_product
+from wengert.ir.graph import Equation
 from wengert.primitive import REGISTRY, Linear, Partials
 
 _INFIX = {
@@ -70,7 +72,11 @@ def formula(primitive: str, operands: Sequence[str], params: Mapping[str, Any]) 
     if primitive == "integer_power":
         return raised(enclosed[0], params["exponent"])
     if primitive in _INFIX:
-        return _INFIX[primitive].format(*enclosed)
+        first = operands if _INFIX[primitive].startswith("{0} ") else enclosed
+        return _INFIX[primitive].format(first[0], *enclosed[1:])
+    if primitive == "contract":
+        known = as_product(operands, **params)
+        return known or f"contract({', '.join(operands)})"
     try:
         return REGISTRY[primitive].source(*operands, **params).replace("np.", "").replace("wengert.special.", "")
     except (TypeError, ValueError, IndexError):
@@ -99,6 +105,11 @@ def product(
         number = show(partial)
         return f"{bar} × ({number})" if number.startswith("-") else f"{bar} × {number}"
     return ""
+
+
+def renames(equation: Equation) -> bool:
+    """Tell whether an equation only makes a Python scalar one of NumPy's."""
+    return equation.primitive == "cast" and equation.operands[0].type.dtype == equation.outputs[0].dtype
 
 
 def passes(primitive: str, position: int) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wengert.inspect.dot import Picture, render
+from wengert.inspect.formulas import renames
 from wengert.inspect.numbers import show, symbol
 from wengert.ir.graph import Equation, Graph, Literal, Var
 from wengert.ir.printer import names
@@ -47,6 +48,9 @@ def _draw(
         return picture.node("constant", show(atom.value)) if isinstance(atom, Literal) else nodes[atom]
 
     for equation in graph.equations:
+        if renames(equation) and isinstance(equation.operands[0], Var):
+            nodes[equation.outputs[0]] = nodes[equation.operands[0]]
+            continue
         values = [_valued(called[var], var, known) for var in equation.outputs]
         node = picture.node("operation", equation.primitive, _settings(equation), *values)
         nodes.update(dict.fromkeys(equation.outputs, node))

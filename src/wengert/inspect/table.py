@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.dtypes import dtype_of, is_float
 from wengert.errors import ArgumentError, message
-from wengert.inspect.formulas import formula, passes, product
+from wengert.inspect.formulas import formula, passes, product, renames
 from wengert.inspect.numbers import PRIME, show, symbol
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.passes.dead import eliminate_dead
@@ -109,11 +109,9 @@ class _Trace:
 
     def _renames(self, equation: Equation) -> bool:
         """Take a conversion that only makes a Python scalar one of NumPy's for the value itself."""
-        x, out = equation.operands[0] if equation.operands else None, equation.outputs[0]
-        renames = equation.primitive == "cast" and x is not None and x.type.dtype == out.dtype
-        if renames and x is not None:
-            self.same[out] = self.atom(x)
-        return renames
+        if renames(equation):
+            self.same[equation.outputs[0]] = self.atom(equation.operands[0])
+        return renames(equation)
 
     def _name(self) -> None:
         number = 0
@@ -142,11 +140,12 @@ class _Trace:
     def rows(self) -> list[Row]:
         """Return the rows, forward statements downwards and adjoints upwards."""
         output = self.atom(self.graph.outputs[0])
-        last = Statement("y", self.name(output), "", self.value(output))
+        y = next(letter for letter in ("y", "z", "w", "f", "f(…)") if letter not in self.places)
+        last = Statement(y, self.name(output), "", self.value(output))
         seed = None
         if isinstance(output, Var) and output in self.active:
             self.adjoints[output] = dtype_of(self.value(output)).type(1)
-            seed = Statement(self.symbols[output] + PRIME, f"y{PRIME}", "", self.adjoints[output])
+            seed = Statement(self.symbols[output] + PRIME, y + PRIME, "", self.adjoints[output])
         rows = [Row(last, seed)]
         for equation in reversed(self.equations):
             reverse: list[Statement | None] = [*self.back(equation)]

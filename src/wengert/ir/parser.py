@@ -287,7 +287,9 @@ class _Parser:
             elements = self.made(np.array, self.elements(), type_.dtype)
         if elements.size != size(type_.shape):
             raise _problem(f"a constant of {size(type_.shape)} elements is expected", f"{elements.size}", line)
-        return elements.reshape(type_.shape).copy()
+        constant = elements.reshape(type_.shape).copy()
+        constant.flags.writeable = False
+        return constant
 
     def elements(self) -> list[Any]:
         """Return the elements of nested lists in order."""

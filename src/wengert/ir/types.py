@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.dtypes import DEFAULT_DTYPE, PYTHON_TYPE, SHORT_NAMES, Dtype, dtype_of
+from wengert.dtypes import BOOL, DEFAULT_DTYPE, PYTHON_TYPE, SHORT_NAMES, Dtype, dtype_of
 from wengert.shapes import Shape, shape_of
 
 
@@ -35,7 +35,7 @@ class TensorType(NamedTuple):
     @property
     def scalar(self) -> Any:
         """What stands for this type in NumPy's promotion: a dtype, or Python's own scalar type if weak."""
-        return PYTHON_TYPE[self.dtype.kind] if self.weak else self.dtype
+        return PYTHON_TYPE[self.dtype.kind] if self.weak and self.dtype != BOOL else self.dtype
 
 
 def is_weak(value: Any) -> bool:

@@ -26,7 +26,7 @@ def erf(x: Array) -> Array:
 def erfc(x: Array) -> Array:
     """Return 1 - erf x, to full relative accuracy where erf x is nearly 1.
 
-    Within 3 ulp in float64, as far as 26.5, where the result underflows.
+    Within 4 ulp in float64, as far as 26.5, where the result underflows.
 
     Example:
         >>> erfc([0.0, 10.0])

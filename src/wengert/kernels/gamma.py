@@ -18,6 +18,8 @@ from wengert.kernels import tables
 from wengert.kernels.pointwise import Array, by_range, pointwise, polynomial, ratio
 
 _NEAR, _MID = math.sqrt(1.25), math.sqrt(31.25)  # centres of the ranges [0.5, 2.5] and [2.5, 12.5]
+_STIRLING = 0.5 * math.log(2 * math.pi) - 0.5
+_DIRECT = 12  # terms of the series for polygamma, after which seven of the Euler-Maclaurin formula are enough
 
 
 @pointwise
@@ -25,20 +27,26 @@ def lgamma(x: Array) -> Array:
     """Return ln |Gamma(x)|, infinite at 0, -1, -2, ...
 
     A polynomial times (x - 1) (x - 2) up to 12.5, then Stirling's series; left of 0.5 the recurrence, and
-    far left the reflection formula.
+    far left the reflection formula. In float64 within 4 ulp, or 1e-15 near the zeros left of 0.
 
     Example:
         >>> lgamma([0.5, 1.0, 101.0, -2.0])
         array([  0.57236494,   0.        , 363.73937556,          inf])
     """
-    return by_range(x, (-24.5, 0.5, 2.5, 12.5), (_lgamma_left, _lgamma_by_product, _lgamma_near, _lgamma_mid, _lgamma_tail))
+    return by_range(
+        x,
+        (-24.5, 0.5, 2.5, 12.5),
+        (_lgamma_left, _lgamma_by_product, _lgamma_near, _lgamma_mid, _lgamma_tail),
+    )
 
 
 @pointwise
 def digamma(x: Array) -> Array:
     """Return the derivative of ln Gamma(x), NaN at -1, -2, ... and -+inf at +-0.
 
-    A polynomial times (x - 1.4616...) up to 12.5, then Stirling's series; the reflection formula left of 0.5.
+    A polynomial times (x - 1.4616...) up to 2.5, another up to 12.5, then Stirling's series; the reflection
+    formula left of 0.5.
+    In float64 within 6 ulp; near the zeros left of 0 within 1e-15 as far as -30, then 2 ulp of ln |x|.
 
     Example:
         >>> digamma([1.0, 0.0, -3.0])
@@ -53,7 +61,8 @@ def polygamma(n: int, x: Any) -> Any:
         psi_n(x) = (-1)^(n+1) n! sum_k 1 / (x + k)^(n+1),   k = 0, 1, 2, ...
 
     Some terms are summed, the Euler-Maclaurin formula gives the rest. As in SciPy, a pole has the sign that
-    the function has to its right.
+    the function has to its right. In float64 the relative error is below 1e-13, left of 0 that of the
+    largest term.
 
     Args:
         n: The order, from 0 (digamma itself) to 150; beyond, terms that cancel may overflow.
@@ -89,9 +98,6 @@ def _lgamma_tail(x: Array) -> Array:
     return (x - 0.5) * (np.log(x) - 1) + (correction + _STIRLING)
 
 
-_STIRLING = 0.5 * math.log(2 * math.pi) - 0.5
-
-
 def _lgamma_by_product(x: Array) -> Array:
     """Return ln Gamma(x + n) - ln |x (x + 1) ... (x + n - 1)| with x + n in [0.5, 1.5).
 
@@ -123,17 +129,13 @@ def _digamma_left(x: Array) -> Array:
     return np.where(rest == 0, poles, reflected)
 
 
-def _from_root(x: Array) -> Array:
-    high, low = tables.DIGAMMA_ROOT
-    return (x - high) - low
-
-
 def _digamma_near(x: Array) -> Array:
-    return _from_root(x) * polynomial(tables.DIGAMMA, ratio(x, _NEAR))
+    high, low = tables.DIGAMMA_ROOT
+    return ((x - high) - low) * polynomial(tables.DIGAMMA, ratio(x, _NEAR))
 
 
 def _digamma_mid(x: Array) -> Array:
-    return _from_root(x) * polynomial(tables.DIGAMMA_MID, ratio(x, _MID))
+    return polynomial(tables.DIGAMMA_MID, ratio(x, _MID))
 
 
 def _digamma_tail(x: Array) -> Array:
@@ -162,9 +164,6 @@ def _series(x: Array, order: int) -> Array:
     bernoulli = [each * math.comb(order + 1 + 2 * j, 2 * j + 1) for j, each in enumerate(tables.DIGAMMA_TAIL)]
     correction = inverse * (0.5 + inverse * polynomial(bernoulli, inverse * inverse))
     return direct + _term(rest, order, order) * (1 / order + correction)
-
-
-_DIRECT = 12  # terms; then seven of the Euler-Maclaurin formula are enough
 
 
 def _series_left(x: Array, order: int) -> Array:

@@ -51,10 +51,10 @@ def by_range(x: Array, edges: Sequence[float], functions: Sequence[Callable[[Arr
     The last function also gets what is NaN.
     """
     places = np.searchsorted(edges, x, side="right")
-    first = places[0]
-    if (places == first).all():
+    first = int(places[0])
+    if np.all(places == first):
         return functions[first](x)
-    result = np.empty_like(x)
+    result = np.empty(x.size)
     for place, function in enumerate(functions):
         here = places == place
         if here.any():
@@ -63,8 +63,8 @@ def by_range(x: Array, edges: Sequence[float], functions: Sequence[Callable[[Arr
 
 
 def polynomial(coefficients: Sequence[float], x: Array) -> Any:
-    """Sum ``coefficients[k] * x**k`` by Horner's rule, which is quicker on one float than on an array of one."""
-    variable = x if x.size > 1 else x.item()
+    """Sum ``coefficients[k] * x**k`` by Horner's rule."""
+    variable = x if x.size > 1 else x.item()  # Python's own float is far quicker than an array of one
     *rest, total = coefficients
     for coefficient in reversed(rest):
         total = total * variable + coefficient

@@ -23,7 +23,7 @@ def select(condition: Any, x: Any, y: Any) -> Any:
     """
     if not isinstance(condition, np.ndarray) or condition.size < _SMALL or condition.dtype != np.bool_:
         return np.where(condition, x, y)[()]
-    dtype = np.result_type(x, y)
+    dtype: np.dtype[Any] = np.result_type(x, y)
     if dtype.kind != "f" or dtype.itemsize not in _BITS:
         return np.where(condition, x, y)
     bits = _BITS[dtype.itemsize]

@@ -1,7 +1,7 @@
 """Neural networks: layers, activations, losses and initialisers.
 
-A layer is a dataclass whose fields are arrays, and a model a container of layers: every transform takes it as an argument, and
-a gradient is a model of derivatives. Images are (examples, channels, height, width).
+A layer is a dataclass whose fields are arrays, and a model a container of layers: every transform takes it as an
+argument, and a gradient is a model of derivatives. Images are (examples, channels, height, width).
 
 Example:
     >>> import numpy as np

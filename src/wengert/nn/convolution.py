@@ -73,12 +73,17 @@ def convolve(
     filters, per_group, *taps = shape_of(weight)
     if groups < 1 or channels != per_group * groups or filters % groups:
         got = f"{show(x, weight)}, groups={groups}"
-        raise ShapeError(message("convolve", "channels must be groups x weight.shape[1], and groups divide filters", got))
+        raise ShapeError(
+            message("convolve", "channels must be groups x weight.shape[1], and groups divide filters", got)
+        )
     positions = [
-        (extent - gap * (tap - 1) - 1) // step + 1 for extent, tap, step, gap in zip(extents, taps, steps, gaps, strict=True)
+        (extent - gap * (tap - 1) - 1) // step + 1
+        for extent, tap, step, gap in zip(extents, taps, steps, gaps, strict=True)
     ]
     if min(positions) < 1:
-        raise ShapeError(message("convolve", "the filter must fit into the padded image", show(padded, weight)))
+        raise ShapeError(
+            message("convolve", "the filter must fit into the padded image", show(padded, weight))
+        )
     # Dimensions: example, group, filter of the group, channel of the group, positions..., taps...
     space, tap_space = range(4, 4 + rank), range(4 + rank, 4 + 2 * rank)
     channel: Affine = (0, ((1, per_group), (3, 1))) if groups > 1 else along(3)
@@ -108,7 +113,12 @@ def _pool_plan(x: Any, size: Any, stride: Any) -> tuple[tuple[int, ...], tuple[i
     return sizes, steps, positions
 
 
-def max_pool(x: Any, size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0) -> Any:
+def max_pool(
+    x: Any,
+    size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+) -> Any:
     """Return the largest element of each window; elements that tie share the derivative equally.
 
     Args:

@@ -37,7 +37,13 @@ class Dense:
     bias: Any
 
     def __init__(
-        self, inputs: int, outputs: int, *, seed: Seed, bias: bool = True, initialise: Initialiser = glorot_uniform
+        self,
+        inputs: int,
+        outputs: int,
+        *,
+        seed: Seed,
+        bias: bool = True,
+        initialise: Initialiser = glorot_uniform,
     ) -> None:
         self.weight = initialise(seed, (inputs, outputs), inputs, outputs)
         self.bias = np.zeros(outputs, np.float32) if bias else None

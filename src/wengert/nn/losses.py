@@ -42,7 +42,9 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
 
 def _checked(labels: Any, classes: int) -> Any:
     if dtype_of(labels).kind not in "iu":
-        raise ShapeError(message("softmax_cross_entropy", "labels (examples,) must be integers", show(labels)))
+        raise ShapeError(
+            message("softmax_cross_entropy", "labels (examples,) must be integers", show(labels))
+        )
     known = concrete(labels)
     if known is not None and known.size and not 0 <= known.min() <= known.max() < classes:
         requirement = f"labels must lie in [0, {classes})"

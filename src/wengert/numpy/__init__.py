@@ -20,51 +20,57 @@ Example:
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 from typing import Any
 
 import numpy as _np
 
 from wengert.array import FUNCTIONS as _FUNCTIONS
 from wengert.array import Array as _Array
-from wengert.numpy import differences as _differences
-from wengert.numpy import einsum as _einsum
-from wengert.numpy import elementary as _elementary
-from wengert.numpy import joining as _joining
-from wengert.numpy import linear as _linear
-from wengert.numpy import methods as _methods
-from wengert.numpy import norms as _norms
-from wengert.numpy import padding as _padding
-from wengert.numpy import queries as _queries
-from wengert.numpy import reducing as _reducing
-from wengert.numpy import selecting as _selecting
-from wengert.numpy import shaping as _shaping
-from wengert.numpy import sorting as _sorting
-from wengert.numpy import statistics as _statistics
-from wengert.numpy import writing as _writing
-from wengert.numpy.creation import arange as arange
-from wengert.numpy.creation import array as array
-from wengert.numpy.creation import asarray as asarray
-from wengert.numpy.creation import copy as copy
-from wengert.numpy.creation import empty as empty
-from wengert.numpy.creation import empty_like as empty_like
-from wengert.numpy.creation import eye as eye
-from wengert.numpy.creation import full as full
-from wengert.numpy.creation import full_like as full_like
-from wengert.numpy.creation import geomspace as geomspace
-from wengert.numpy.creation import identity as identity
-from wengert.numpy.creation import linspace as linspace
-from wengert.numpy.creation import logspace as logspace
-from wengert.numpy.creation import meshgrid as meshgrid
-from wengert.numpy.creation import ones as ones
-from wengert.numpy.creation import ones_like as ones_like
-from wengert.numpy.creation import tri as tri
-from wengert.numpy.creation import zeros as zeros
-from wengert.numpy.creation import zeros_like as zeros_like
+from wengert.numpy import (  # noqa: F401  (they register what they implement)
+    differences,
+    einstein,
+    elementary,
+    joining,
+    linear,
+    methods,
+    norms,
+    padding,
+    queries,
+    reducing,
+    selecting,
+    shaping,
+    sorting,
+    statistics,
+    writing,
+)
+from wengert.numpy.creation import (  # noqa: F401  (offered under NumPy's names)
+    arange,
+    array,
+    asarray,
+    copy,
+    empty,
+    empty_like,
+    eye,
+    full,
+    full_like,
+    geomspace,
+    identity,
+    linspace,
+    logspace,
+    meshgrid,
+    ones,
+    ones_like,
+    tri,
+    zeros,
+    zeros_like,
+)
 from wengert.ops.elementwise import UFUNCS as _UFUNCS
 
+newaxis = None
 #: What needs no dispatch: constants, types, and functions of plain values alone.
 _PLAIN = frozenset(
-    "pi e inf nan newaxis euler_gamma linalg ndarray dtype finfo iinfo isdtype issubdtype promote_types isscalar errstate "
+    "pi e inf nan euler_gamma linalg ndarray dtype finfo iinfo isdtype issubdtype promote_types isscalar errstate "
     "broadcast_shapes s_ index_exp ix_ indices ndindex ndenumerate tril_indices triu_indices diag_indices unravel_index "
     "ravel_multi_index".split()
 )
@@ -80,13 +86,21 @@ def _offered(name: str, value: Any) -> bool:
 def __getattr__(name: str) -> Any:
     value = None if name.startswith("_") else getattr(_np, name, None)
     if value is None or not _offered(name, value):
-        if name == "newaxis":
-            return None
-        raise AttributeError(f"wengert.numpy has no {name!r}: NumPy's own, if it has one, works on plain arrays only")
+        raise AttributeError(
+            f"wengert.numpy has no {name!r}: NumPy's own, if it has one, works on plain arrays only"
+        )
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    own = [name for name in globals() if not name.startswith("_") and name not in _FILES]
-    return sorted({*own, *(name for name, value in vars(_np).items() if _offered(name, value) and name[0] != "_")})
+    own = {name for name, value in globals().items() if not isinstance(value, ModuleType)} - {
+        "ModuleType",
+        "Any",
+        "annotations",
+    }
+    numpys = {name for name, value in vars(_np).items() if _offered(name, value)}
+    return sorted(name for name in own | numpys if not name.startswith("_"))
+
+
+_Array.namespace = sys.modules[__name__]

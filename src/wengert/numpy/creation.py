@@ -126,7 +126,13 @@ def array(
 
 
 def asarray(
-    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None, like: Any = None
+    a: Any,
+    dtype: Any = None,
+    order: Any = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
 ) -> Any:
     """Return an array of a number or nested sequences; arrays and boxes stay as they are. As `np.asarray`."""
     return array(a, dtype, copy=copy, order=order or "K", like=like)
@@ -163,7 +169,15 @@ FUNCTIONS[np.full] = lambda *arguments, **options: CONSTANT.constant(full(*argum
 def _like(name: str, function: Callable[..., Any]) -> Any:
     """Return the function that makes constants of another array's shape and dtype."""
 
-    def create(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
+    def create(
+        a: Any,
+        dtype: Any = None,
+        order: Any = "K",
+        subok: bool = True,
+        shape: Any = None,
+        *,
+        device: Any = None,
+    ) -> Any:
         a = operand(a)
         array = function(shape_of(a) if shape is None else shape, dtype_of(a) if dtype is None else dtype)
         return CONSTANT.constant(array) if isinstance(a, Box) else fresh(array)
@@ -180,25 +194,41 @@ empty_like: Any = implements(np.empty_like)(_like("empty_like", np.empty))
 
 @implements(np.full_like)
 def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
 ) -> Any:
     """Return an array of the shape and dtype of another, filled with a value; as `np.full_like`."""
     a = operand(a)
     like = a if isinstance(a, Box) else None
-    return full(shape_of(a) if shape is None else shape, fill_value, dtype_of(a) if dtype is None else dtype, like=like)
+    return full(
+        shape_of(a) if shape is None else shape,
+        fill_value,
+        dtype_of(a) if dtype is None else dtype,
+        like=like,
+    )
 
 
 # -- ranges and grids ------------------------------------------------------------------------------------
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None, like: Any = None) -> Any:
+def arange(
+    start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None, like: Any = None
+) -> Any:
     """Return evenly spaced values, as `np.arange`; start and step may be boxes, the number of values is fixed by them."""
     if stop is None:
         start, stop = 0, start
     if not any(isinstance(one, Box) for one in (start, stop, step)):
         values = np.arange(start, stop, step, dtype)
         return CONSTANT.constant(values) if isinstance(like, Box) else fresh(values)
-    count = len(np.arange(*(known("arange", one, "write start + step * np.arange(n)") for one in (start, stop, step))))
+    count = len(
+        np.arange(*(known("arange", one, "write start + step * np.arange(n)") for one in (start, stop, step)))
+    )
     values = start + step * np.arange(count)
     return values if dtype is None else strong(values, dtype)
 
@@ -234,7 +264,13 @@ def linspace(
 
 @implements(np.logspace)
 def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
 ) -> Any:
     """Return powers of a base with evenly spaced exponents, as `np.logspace`."""
     values = power(base, linspace(start, stop, num, endpoint, axis=axis))
@@ -242,9 +278,13 @@ def logspace(
 
 
 @implements(np.geomspace)
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
     """Return values whose ratios are equal between two positive ones, as `np.geomspace`."""
-    values = exp(linspace(log(floating(operand(start))), log(floating(operand(stop))), num, endpoint, axis=axis))
+    values = exp(
+        linspace(log(floating(operand(start))), log(floating(operand(stop))), num, endpoint, axis=axis)
+    )
     return values if dtype is None else strong(values, dtype)
 
 

@@ -84,7 +84,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     spacings = spacings * len(axes) if len(spacings) == 1 else spacings
     if len(spacings) != len(axes) or edge_order not in (1, 2):
         got = f"{len(varargs)} spacings for {len(axes)} axes, edge_order={edge_order}"
-        raise ArgumentError(message("gradient", "one spacing or one an axis is required, and edge_order 1 or 2", got))
+        raise ArgumentError(
+            message("gradient", "one spacing or one an axis is required, and edge_order 1 or 2", got)
+        )
     found = [_gradient(f, spacing, one, edge_order) for spacing, one in zip(spacings, axes, strict=True)]
     return found[0] if len(found) == 1 else tuple(found)
 
@@ -93,7 +95,9 @@ def _gradient(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     """Differentiate the parabola through each point and its neighbours, ``h`` before and ``k`` after it."""
     extent = shape_of(f)[axis]
     if extent <= edge_order:
-        raise ShapeError(message("gradient", f"axis {axis} must have at least {edge_order + 1} elements", show(f)))
+        raise ShapeError(
+            message("gradient", f"axis {axis} must have at least {edge_order + 1} elements", show(f))
+        )
     steps = diff(spacing) if rank_of(spacing) else broadcast_to(spacing, shape=(extent - 1,))
     if shape_of(steps) != (extent - 1,):
         raise ShapeError(message("gradient", f"axis {axis} needs {extent} coordinates", show(spacing)))

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from wengert.array import operand
-from wengert.dtypes import BOOL, FLOAT64, dtype_of, is_float
-from wengert.errors import ArgumentError, ShapeError, message
-from wengert.ir.types import show
+from wengert.dtypes import FLOAT64, dtype_of, is_float
 from wengert.numpy.creation import zeros_like
-from wengert.numpy.joining import concatenate_, stack
-from wengert.numpy.reducing import sum_
-from wengert.numpy.registry import floating, implements, known, rank_of, refuse, strong
-from wengert.numpy.shaping import part, ravel
-from wengert.ops.arithmetic import floor_divide, multiply, positive, remainder, rint, subtract, trunc
-from wengert.ops.comparison import equal, isinf, isnan, less, logical_and, not_equal, signbit, where
+from wengert.numpy.registry import floating, implements, refuse, strong
+from wengert.ops.arithmetic import floor_divide, multiply, positive, remainder, rint, trunc
+from wengert.ops.comparison import equal, isinf, isnan, less, logical_and, signbit, where
 from wengert.ops.exponential import exp2, power
-from wengert.ops.shape import reshape
 from wengert.ops.trigonometric import sin
-from wengert.primitive import Primitive
-from wengert.shapes import axis_index, shape_of, size
+from wengert.shapes import shape_of
 from wengert.trace import Box
 
 
@@ -156,7 +148,9 @@ def sinc(x: Any) -> Any:
     z = floating(operand(x)) * np.pi
     near = less(np.abs(z), 1.0)
     square = where(near, z, 0.0) ** 2
-    series = reduce(lambda total, coefficient: total * square + coefficient, reversed(_SERIES[:-1]), _SERIES[-1])
+    series = reduce(
+        lambda total, coefficient: total * square + coefficient, reversed(_SERIES[:-1]), _SERIES[-1]
+    )
     away = where(near, 1.0, z)
     return strong(where(near, series, sin(away) / away), dtype_of(z))
 

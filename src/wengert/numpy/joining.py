@@ -47,13 +47,18 @@ def concatenate_(
         found, axis = [ravel(one) for one in found], 0
     shapes = [shape_of(one) for one in found]
     axis = axis_index("concatenate", axis, len(shapes[0]))
-    if any(drop_axes(shape, (axis,)) != drop_axes(shapes[0], (axis,)) or len(shape) != len(shapes[0]) for shape in shapes):
+    if any(
+        drop_axes(shape, (axis,)) != drop_axes(shapes[0], (axis,)) or len(shape) != len(shapes[0])
+        for shape in shapes
+    ):
         raise ShapeError(message("concatenate", f"shapes must agree but in axis {axis}", show(*found)))
     return concatenate(*found, axis=axis)
 
 
 @implements(np.stack)
-def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def stack(
+    arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
     """Join arrays of one shape along a new axis, as `np.stack`."""
     refuse("np.stack", out)
     found = _operands("stack", arrays, dtype, casting)
@@ -92,7 +97,9 @@ def dstack(tup: Sequence[Any]) -> Any:
 @implements(np.column_stack)
 def column_stack(tup: Sequence[Any]) -> Any:
     """Join vectors as columns, as `np.column_stack`."""
-    columns = [reshape(one, shape=(size(shape_of(one)), 1)) if rank_of(one) < 2 else one for one in map(operand, tup)]
+    columns = [
+        reshape(one, shape=(size(shape_of(one)), 1)) if rank_of(one) < 2 else one for one in map(operand, tup)
+    ]
     return concatenate_(columns, 1)
 
 
@@ -165,7 +172,9 @@ def tile(A: Any, reps: Any) -> Any:
     counts = (1,) * (rank - len(counts)) + tuple(map(operator.index, counts))
     shape = (1,) * (rank - len(shape)) + shape
     spread = reshape(A, shape=tuple(extent for one in shape for extent in (1, one)))
-    repeated = broadcast_to(spread, shape=tuple(extent for pair in zip(counts, shape, strict=True) for extent in pair))
+    repeated = broadcast_to(
+        spread, shape=tuple(extent for pair in zip(counts, shape, strict=True) for extent in pair)
+    )
     return reshape(repeated, shape=tuple(count * extent for count, extent in zip(counts, shape, strict=True)))
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from wengert.array import FUNCTIONS, operand
-from wengert.dtypes import BOOL, dtype_of
+from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
-from wengert.ir.types import promote, show, type_of
+from wengert.ir.types import show
 from wengert.numpy.reducing import sum_
-from wengert.numpy.registry import implements, rank_of, refuse, since, strong
+from wengert.numpy.registry import implements, rank_of, refuse, since
 from wengert.numpy.shaping import diagonal, moveaxis, part, ravel
-from wengert.ops.arithmetic import integer_power, multiply
+from wengert.ops.arithmetic import multiply
 from wengert.ops.contraction import along, contract, product_params
 from wengert.ops.shape import reshape, slice_
 from wengert.shapes import Shape, axis_index, broadcast, shape_of, size
@@ -226,7 +226,10 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     for one, other in zip(chain, chain[1:], strict=False):
         if shape_of(one)[-1] != shape_of(other)[0]:
             raise _disagree("multi_dot", "inner dimensions must agree", one, other)
-    extents = [1 if rank_of(chain[0]) == 1 else shape_of(chain[0])[0], *(shape_of(one)[0] for one in chain[1:])]
+    extents = [
+        1 if rank_of(chain[0]) == 1 else shape_of(chain[0])[0],
+        *(shape_of(one)[0] for one in chain[1:]),
+    ]
     extents.append(1 if rank_of(chain[-1]) == 1 else shape_of(chain[-1])[1])
     return _chain_product(chain, extents)
 

@@ -30,7 +30,13 @@ def _reduce(name: str, reduction: Callable[..., Any]) -> Callable[..., Any]:
     summing = name in ("add", "multiply")
 
     def reduce(
-        array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+        array: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
     ) -> Any:
         refuse(f"np.{name}.reduce", out, where)
         options = {} if initial is None else {"initial": initial}
@@ -45,7 +51,9 @@ def _accumulate(name: str, running: Callable[..., Any]) -> Callable[..., Any]:
     def accumulate(array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         refuse(f"np.{name}.accumulate", out)
         if not rank_of(array):
-            raise ShapeError(message(f"np.{name}.accumulate", "an array of at least one axis is required", show(array)))
+            raise ShapeError(
+                message(f"np.{name}.accumulate", "an array of at least one axis is required", show(array))
+            )
         return running(array, axis, dtype)
 
     return accumulate

@@ -19,7 +19,7 @@ from wengert.ops.exponential import power, sqrt
 from wengert.ops.reduction import reduce_max, reduce_min, reduce_sum
 from wengert.ops.shape import reshape
 from wengert.primitive import Primitive
-from wengert.shapes import axis_index, shape_of, size
+from wengert.shapes import axis_index, shape_of
 
 
 def root(x: Any) -> Any:
@@ -61,9 +61,17 @@ def _matrix(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
         lines = _over(reduce_sum, absolute(x), (summed,), True)
         lines = _over(reduce_max if ord > 0 else reduce_min, lines, (taken,), True)
         shape = shape_of(x)
-        return lines if keepdims else reshape(lines, shape=tuple(e for a, e in enumerate(shape) if a not in axes))
+        return (
+            lines
+            if keepdims
+            else reshape(lines, shape=tuple(e for a, e in enumerate(shape) if a not in axes))
+        )
     hint = "Wengert has no singular values yet: use the Frobenius norm, or give it a rule: wg.custom_vjp"
-    raise UnsupportedError(message("norm", "matrix norms of order None, 'fro', 1, -1, inf and -inf are supported", repr(ord), hint))
+    raise UnsupportedError(
+        message(
+            "norm", "matrix norms of order None, 'fro', 1, -1, inf and -inf are supported", repr(ord), hint
+        )
+    )
 
 
 @implements(np.linalg.norm)
@@ -81,7 +89,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
             raise ShapeError(message("norm", "an order needs an array of one or two axes, or axis=", show(x)))
         axes = tuple(range(rank))
     else:
-        axes = tuple(axis_index("norm", one, rank) for one in (axis if isinstance(axis, (tuple, list)) else (axis,)))
+        axes = tuple(
+            axis_index("norm", one, rank) for one in (axis if isinstance(axis, (tuple, list)) else (axis,))
+        )
     if len(axes) == 1:
         return _vector(x, ord, axes, keepdims)
     if len(axes) != 2 or axes[0] == axes[1]:

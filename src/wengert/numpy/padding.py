@@ -60,17 +60,26 @@ def _by_axis(pad_width: Any, rank: int) -> Any:
 
 def _pairs(name: str, value: Any, rank: int) -> list[tuple[Any, Any]]:
     """Return what stands before and after each axis, of one value, one pair or one pair an axis."""
-    nested = value if isinstance(value, np.ndarray) else np.array(value, dtype=object)
-    try:
-        return [tuple(pair) for pair in np.broadcast_to(nested, (rank, 2))]
-    except ValueError:
-        raise ShapeError(message("pad", f"{name} must be one value, a pair, or a pair an axis", repr(value))) from None
+
+    def entries(nested: Any) -> list[Any] | None:
+        return list(nested) if isinstance(nested, (tuple, list)) or np.ndim(nested) else None
+
+    rows = entries(value)
+    if rows is None or len(rows) == 0 or entries(rows[0]) is None:
+        rows = [rows or [value]]
+    pairs = [(entries(row) or [row]) for row in rows]
+    if len(pairs) not in (1, rank) or any(len(pair) not in (1, 2) for pair in pairs):
+        requirement = f"{name} must be one value, a pair, or a pair an axis"
+        raise ShapeError(message("pad", requirement, repr(value)))
+    return [(pair[0], pair[-1]) for pair in (pairs if len(pairs) == rank else pairs * rank)]
 
 
 def _with_zeros(x: Any, widths: list[tuple[int, int]]) -> Any:
     shape = shape_of(x)
     longer = tuple(extent + before + after for extent, (before, after) in zip(shape, widths, strict=True))
-    index = tuple((before if extent else 0, extent, 1) for extent, (before, _) in zip(shape, widths, strict=True))
+    index = tuple(
+        (before if extent else 0, extent, 1) for extent, (before, _) in zip(shape, widths, strict=True)
+    )
     return embed(x, shape=longer, index=index)
 
 
@@ -80,7 +89,9 @@ def _from_itself(x: Any, widths: list[tuple[int, int]], mode: Any) -> Any:
         if width != (0, 0):
             extent = shape_of(x)[axis]
             if not extent:
-                raise ShapeError(message("pad", f"an empty axis cannot be extended in mode {mode!r}", str(shape_of(x))))
+                raise ShapeError(
+                    message("pad", f"an empty axis cannot be extended in mode {mode!r}", str(shape_of(x)))
+                )
             x = along_axis(x, np.pad(np.arange(extent), width, mode), axis)
     return x
 
@@ -125,7 +136,9 @@ def _edge(x: Any, axis: int, before: bool, length: int = 1) -> Any:
 def _ramp(x: Any, axis: int, width: int, before: bool, end: Any) -> Any:
     steps = np.arange(width) / width if before else np.arange(width - 1, -1, -1) / width
     steps = reshape(steps, shape=(width, *(1,) * (rank_of(x) - axis - 1)))
-    return end + (_edge(x, axis, before) - end) * strong(steps, dtype_of(x) if dtype_of(x).kind == "f" else None)
+    return end + (_edge(x, axis, before) - end) * strong(
+        steps, dtype_of(x) if dtype_of(x).kind == "f" else None
+    )
 
 
 def _statistic(x: Any, axis: int, width: int, before: bool, length: int | None, mode: str) -> Any:

@@ -41,7 +41,12 @@ def _accumulator(x: Any, dtype: Any) -> Any:
 
 
 def reduce_over(
-    primitive: Primitive, operation: str, x: Any, axis: Any, keepdims: Any, axes: tuple[int, ...] | None = None
+    primitive: Primitive,
+    operation: str,
+    x: Any,
+    axis: Any,
+    keepdims: Any,
+    axes: tuple[int, ...] | None = None,
 ) -> Any:
     """Reduce over the axes that NumPy's ``axis`` names, and keep them with extent one where wanted."""
     shape = shape_of(x)
@@ -52,7 +57,13 @@ def reduce_over(
 
 @implements(np.sum)
 def sum_(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
     """Sum over axes, as `np.sum`."""
     if out is not None or where is not True:
@@ -63,7 +74,13 @@ def sum_(
 
 @implements(np.prod)
 def prod(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
     """Multiply over axes, as `np.prod`."""
     if out is not None or where is not True:
@@ -73,7 +90,9 @@ def prod(
 
 
 @implements(np.mean)
-def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Any:
     """Average over axes, as `np.mean`."""
     if out is not None or where is not True:
         refuse("np.mean", out, where)
@@ -96,7 +115,9 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
 # -- extrema and positions -------------------------------------------------------------------------------
 
 
-def _extremum(primitive: Primitive, pair: Primitive, operation: str, a: Any, axis: Any, keepdims: Any, initial: Any) -> Any:
+def _extremum(
+    primitive: Primitive, pair: Primitive, operation: str, a: Any, axis: Any, keepdims: Any, initial: Any
+) -> Any:
     if initial is None:
         return reduce_over(primitive, operation, a, axis, keepdims)
     shape = shape_of(a)
@@ -108,7 +129,9 @@ def _extremum(primitive: Primitive, pair: Primitive, operation: str, a: Any, axi
 
 
 @implements(np.max, np.amax)
-def max_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+def max_(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+) -> Any:
     """Return the largest element over axes, as `np.max`; elements that tie share the derivative."""
     if out is not None or where is not True:
         refuse("np.max", out, where)
@@ -116,7 +139,9 @@ def max_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initi
 
 
 @implements(np.min, np.amin)
-def min_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+def min_(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+) -> Any:
     """Return the smallest element over axes, as `np.min`; elements that tie share the derivative."""
     if out is not None or where is not True:
         refuse("np.min", out, where)
@@ -202,7 +227,9 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
     return _running(cumulative_product, a, axis, dtype)
 
 
-def _cumulative(primitive: Primitive, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool, first: int) -> Any:
+def _cumulative(
+    primitive: Primitive, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool, first: int
+) -> Any:
     refuse(f"np.{primitive.name}", out)
     if axis is None and rank_of(x) > 1:
         refuse(f"np.{primitive.name}", axis=None)
@@ -240,7 +267,13 @@ def without_nan(x: Any, neutral: float) -> Any:
 
 @implements(np.nansum)
 def nansum(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
     """Sum over axes without NaN, as `np.nansum`."""
     return sum_(without_nan(a, 0.0), axis, dtype, out, keepdims, initial, where)
@@ -248,7 +281,13 @@ def nansum(
 
 @implements(np.nanprod)
 def nanprod(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
     """Multiply over axes without NaN, as `np.nanprod`."""
     return prod(without_nan(a, 1.0), axis, dtype, out, keepdims, initial, where)
@@ -272,7 +311,9 @@ def present(a: Any, axis: Any, keepdims: Any) -> Any:
 
 
 @implements(np.nanmean)
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Any:
     """Average over axes without NaN, as `np.nanmean`."""
     if dtype_of(a).kind != "f":
         return mean(a, axis, dtype, out, keepdims, where=where)
@@ -280,7 +321,9 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdi
     return total / cast(present(a, axis, keepdims), dtype=dtype_of(total))
 
 
-def _nan_extremum(extremum: Any, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, condition: Any) -> Any:
+def _nan_extremum(
+    extremum: Any, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, condition: Any
+) -> Any:
     worst = -np.inf if extremum is max_ else np.inf
     result = extremum(without_nan(a, worst), axis, out, keepdims, initial, condition)
     if dtype_of(a).kind != "f" or initial is not None:
@@ -289,13 +332,17 @@ def _nan_extremum(extremum: Any, a: Any, axis: Any, out: Any, keepdims: Any, ini
 
 
 @implements(np.nanmax)
-def nanmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+def nanmax(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+) -> Any:
     """Return the largest element over axes that is not NaN, as `np.nanmax`."""
     return _nan_extremum(max_, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.nanmin)
-def nanmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+def nanmin(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+) -> Any:
     """Return the smallest element over axes that is not NaN, as `np.nanmin`."""
     return _nan_extremum(min_, a, axis, out, keepdims, initial, where)
 

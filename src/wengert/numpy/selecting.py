@@ -48,7 +48,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     """Choose the first value whose condition holds, as `np.select`."""
     if len(condlist) != len(choicelist) or not len(condlist):
         got = f"{len(condlist)} and {len(choicelist)}"
-        raise ArgumentError(message("select", "there must be as many conditions as choices, at least one", got))
+        raise ArgumentError(
+            message("select", "there must be as many conditions as choices, at least one", got)
+        )
     conditions, choices = [operand(one) for one in condlist], [operand(one) for one in choicelist]
     if any(dtype_of(one) != BOOL for one in conditions):
         raise DtypeError(message("select", "conditions must be booleans", show(*conditions)))
@@ -73,7 +75,14 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 @implements(np.clip)
 def clip(
-    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    out: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+    **kwargs: Any,
 ) -> Any:
     """Keep values between bounds, as `np.clip`.
 
@@ -135,7 +144,8 @@ def _grids(operation: str, shape: Sequence[int], indices: Any, axis: int) -> tup
         got = f"{show(indices)} for an array of {rank} axes"
         raise ShapeError(message(operation, "indices must have as many axes as the array", got))
     grids: list[Any] = [
-        np.arange(extent).reshape((*(1,) * one, extent, *(1,) * (rank - one - 1))) for one, extent in enumerate(shape)
+        np.arange(extent).reshape((*(1,) * one, extent, *(1,) * (rank - one - 1)))
+        for one, extent in enumerate(shape)
     ]
     grids[axis] = indices
     return tuple(grids)

@@ -12,7 +12,16 @@ from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.numpy.registry import implements, rank_of, refuse, since
 from wengert.ops.shape import broadcast_to, inverse_permutation, reshape, slice_, transpose
-from wengert.shapes import Shape, axes_tuple, axis_index, broadcast, drop_axes, resolve_reshape, shape_of, size
+from wengert.shapes import (
+    Shape,
+    axes_tuple,
+    axis_index,
+    broadcast,
+    drop_axes,
+    resolve_reshape,
+    shape_of,
+    size,
+)
 from wengert.trace import Box
 
 # -- reshape ---------------------------------------------------------------------------------------------
@@ -44,17 +53,24 @@ def _is_copy(x: Box, shape: Shape) -> bool:
     return not np.may_share_memory(layout, np.reshape(layout, shape))
 
 
+def _row_major(operation: str, order: str) -> bool:
+    """Tell whether elements are read row by row, not column by column; a box has no order in memory."""
+    if order not in ("C", "F"):
+        hint = 'use "C" or "F", which do not depend on the layout in memory'
+        raise ArgumentError(message(operation, 'order must be "C" or "F"', repr(order), hint))
+    return order == "C"
+
+
 @implements(np.reshape)
-def reshape_(a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: bool | None = None) -> Any:
+def reshape_(
+    a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: bool | None = None
+) -> Any:
     """Return the elements in another shape, as `np.reshape`."""
     target = resolve_reshape(shape_of(a), newshape if shape is None else shape)
-    if order == "F":
-        backwards = reshaped(transposed(a), target[::-1])
-        result = transposed(backwards)
-    elif order in ("C", "A"):
+    if _row_major("reshape", order):
         result = reshaped(a, target)
     else:
-        raise ArgumentError(message("reshape", 'order must be "C", "F" or "A"', repr(order)))
+        result = transposed(reshaped(transposed(a), target[::-1]))
     return result.copy() if copy else result
 
 
@@ -62,7 +78,11 @@ def reshape_(a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = 
 def ravel(a: Any, order: str = "C") -> Any:
     """Return the elements in one axis, as `np.ravel`."""
     a = operand(a)
-    return reshape_(a, -1 if size(shape_of(a)) else 0, order="C" if order == "K" else order)
+    rows = a if _row_major("ravel", order) else transposed(a)
+    flat = (size(shape_of(a)),)
+    if isinstance(rows, Box) and rows.lens is not None and not _layout(rows).flags.c_contiguous:
+        return reshape(rows, shape=flat)  # where `reshape` would still be a view, NumPy's ravel copies
+    return reshaped(rows, flat)
 
 
 # -- order of axes ---------------------------------------------------------------------------------------
@@ -103,7 +123,9 @@ def transpose_(a: Any, axes: Any = None) -> Any:
 def matrix_transpose(x: Any, /) -> Any:
     """Exchange the last two axes, as `np.matrix_transpose`."""
     if rank_of(x) < 2:
-        raise ShapeError(message("matrix_transpose", "an array of at least two axes is required", str(shape_of(x))))
+        raise ShapeError(
+            message("matrix_transpose", "an array of at least two axes is required", str(shape_of(x)))
+        )
     return swapaxes(x, -1, -2)
 
 
@@ -142,7 +164,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     """Move one axis before another, as `np.rollaxis`."""
     rank = rank_of(a)
-    axis, start = axis_index("rollaxis", axis, rank), axis_index("rollaxis", start, rank + 1) if start != rank else rank
+    axis, start = axis_index("rollaxis", axis, rank), axis_index("rollaxis", start + rank * (start < 0), rank + 1)
     order = [one for one in range(rank) if one != axis]
     order.insert(start - (axis < start), axis)
     return permuted(a, tuple(order))
@@ -160,7 +182,9 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     else:
         axes = axes_tuple("squeeze", axis, len(shape))
         if any(shape[one] != 1 for one in axes):
-            raise ShapeError(message("squeeze", "only axes of extent one can be dropped", f"axis={axis} of {shape}"))
+            raise ShapeError(
+                message("squeeze", "only axes of extent one can be dropped", f"axis={axis} of {shape}")
+            )
     return reshaped(a, drop_axes(shape, axes))
 
 
@@ -200,7 +224,9 @@ def atleast_2d(*arys: Any) -> Any:
 @implements(np.atleast_3d)
 def atleast_3d(*arys: Any) -> Any:
     """Return arrays of at least three axes, as `np.atleast_3d`."""
-    return _at_least(arys, lambda shape: {0: (1, 1, 1), 1: (1, *shape, 1), 2: (*shape, 1)}.get(len(shape), shape))
+    return _at_least(
+        arys, lambda shape: {0: (1, 1, 1), 1: (1, *shape, 1), 2: (*shape, 1)}.get(len(shape), shape)
+    )
 
 
 # -- broadcasting ----------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from wengert.ops.indexing import gather
 from wengert.ops.reduction import argsort, reduce_any, reduce_sum
 from wengert.ops.shape import reshape, transpose
 from wengert.shapes import axis_index, keep_axes, shape_of, size
-from wengert.trace import Box, concrete
+from wengert.trace import concrete
 
 
 def _ordered(operation: str, a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
@@ -41,7 +40,9 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, 
 
 
 @implements(np.argsort)
-def argsort_(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+def argsort_(
+    a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Any:
     """Return the positions of the elements in rising order, as `np.argsort`; equal ones keep their order."""
     a, axis = _ordered("argsort", a, axis, order)
     return argsort(a, axis=axis)
@@ -54,7 +55,9 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
 
 
 @implements(np.argpartition)
-def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Any:
+def argpartition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> Any:
     """Return the positions that put the k-th element in its place, as `np.argpartition`; here they sort."""
     return argsort_(a, axis, order=order)
 
@@ -79,14 +82,18 @@ def _sorted_last(operation: str, a: Any, axis: Any) -> tuple[Any, tuple[int, ...
     return sort(reshape(lines, shape=(*(shape[one] for one in rest), count))), axes
 
 
-def _finish(result: Any, ordered: Any, shape: Any, axes: tuple[int, ...], keepdims: Any, lead: Any = ()) -> Any:
+def _finish(
+    result: Any, ordered: Any, shape: Any, axes: tuple[int, ...], keepdims: Any, lead: Any = ()
+) -> Any:
     """Spread NaN, which sorts last, to the statistic of its line, and keep the axes where wanted."""
     result = where(isnan(ordered[..., -1]), np.nan, result)
     return reshape(result, shape=(*lead, *keep_axes(shape, axes))) if keepdims else result
 
 
 @implements(np.median)
-def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+def median(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
+) -> Any:
     """Return the middle element over axes, the mean of two for an even number, as `np.median`."""
     refuse("np.median", out)
     a = floating(operand(a))
@@ -115,7 +122,9 @@ def quantile(
     """
     refuse("np.quantile", out, **({} if weights is None else {"weights": "given"}))
     if method not in _METHODS:
-        raise UnsupportedError(message("quantile", f"method must be one of {', '.join(_METHODS)}", repr(method)))
+        raise UnsupportedError(
+            message("quantile", f"method must be one of {', '.join(_METHODS)}", repr(method))
+        )
     a, q = floating(operand(a)), operand(q)
     values = concrete(q)
     if values is not None and not np.all((np.asarray(values) >= 0) & (np.asarray(values) <= 1)):
@@ -202,10 +211,14 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 
 @implements(np.isin)
-def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Any:
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Any:
     """Tell which elements occur among others, as `np.isin`."""
     element, others = operand(element), ravel(operand(test_elements))
-    found = reduce_any(equal(reshape(element, shape=(*shape_of(element), 1)), others), axes=(rank_of(element),))
+    found = reduce_any(
+        equal(reshape(element, shape=(*shape_of(element), 1)), others), axes=(rank_of(element),)
+    )
     return np.logical_not(found) if invert else found
 
 
@@ -218,7 +231,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     """
     x, xp, fp = floating(operand(x)), floating(operand(xp)), floating(operand(fp))
     if rank_of(xp) != 1 or shape_of(xp) != shape_of(fp) or not shape_of(xp)[0]:
-        raise ShapeError(message("interp", "xp and fp must be sequences of one length, not empty", show(xp, fp)))
+        raise ShapeError(
+            message("interp", "xp and fp must be sequences of one length, not empty", show(xp, fp))
+        )
     if period is not None:
         x, xp, fp = _periodic(x, xp, fp, abs(period))
         left = right = None
@@ -227,7 +242,12 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         value = fp[0] + 0 * x
     else:
         number = minimum(maximum(searchsorted(xp, x, "right") - 1, 0), count - 2)
-        x0, x1, f0, f1 = gather(xp, number), gather(xp, number + 1), gather(fp, number), gather(fp, number + 1)
+        x0, x1, f0, f1 = (
+            gather(xp, number),
+            gather(xp, number + 1),
+            gather(fp, number),
+            gather(fp, number + 1),
+        )
         jump = equal(x0, x1)
         value = where(jump, f1, f0 + (f1 - f0) / where(jump, 1.0, x1 - x0) * (x - x0))
     value = where(less(x, xp[0]), fp[0] if left is None else operand(left), value)

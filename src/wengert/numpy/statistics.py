@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.array import operand
-from wengert.dtypes import INT64, dtype_of
+from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
 from wengert.numpy.joining import concatenate_
@@ -17,14 +17,14 @@ from wengert.numpy.norms import root
 from wengert.numpy.reducing import mean, nanmean, present, reduce_over, sum_
 from wengert.numpy.registry import axes_of, floating, implements, known, rank_of, refuse, strong
 from wengert.numpy.selecting import clip
-from wengert.numpy.shaping import diagonal, moveaxis, transposed
+from wengert.numpy.shaping import diagonal, transposed
 from wengert.ops.arithmetic import maximum
 from wengert.ops.comparison import isnan, where
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import scatter_add
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape
-from wengert.shapes import axis_index, shape_of, size
+from wengert.shapes import shape_of, size
 from wengert.trace import Box
 
 
@@ -86,7 +86,9 @@ def nanstd(
 
 
 @implements(np.average)
-def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+) -> Any:
     """Return the weighted mean, ``sum w x / sum w``, as `np.average`."""
     a = operand(a)
     if weights is None:
@@ -108,7 +110,9 @@ def _aligned(weights: Any, a: Any, axis: Any) -> Any:
         return weights
     axes = axes_of("average", axis, len(shape))
     if axis is None or shape_of(weights) != tuple(shape[one] for one in axes):
-        raise ShapeError(message("average", "weights must have the shape of the array or of its axis", show(a, weights)))
+        raise ShapeError(
+            message("average", "weights must have the shape of the array or of its axis", show(a, weights))
+        )
     weights = reshape(weights, shape=tuple(shape[one] if one in axes else 1 for one in range(len(shape))))
     return np.broadcast_to(weights, shape)
 
@@ -178,7 +182,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         return np.bincount(positions, minlength=minlength)
     count = max(int(positions.max(initial=-1)) + 1, minlength)
     if positions.ndim != 1 or shape_of(weights) != positions.shape:
-        raise ShapeError(message("bincount", "integers and weights must be sequences of one length", show(x, weights)))
+        raise ShapeError(
+            message("bincount", "integers and weights must be sequences of one length", show(x, weights))
+        )
     if positions.dtype.kind not in "iu" or positions.min(initial=0) < 0:
         raise ArgumentError(message("bincount", "non-negative integers are required", show(x)))
     return scatter_add(floating(weights), positions, shape=(count,))

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from wengert.array import UFUNC_METHODS, Array, operand
-from wengert.errors import LostDerivativeError, ShapeError, message
+from wengert.errors import ShapeError, message
 from wengert.ir.types import show
 from wengert.numpy.registry import implements, known, lost, rank_of
 from wengert.numpy.shaping import ravel
 from wengert.ops.indexing import scatter_add
 from wengert.ops.shape import broadcast_to, reshape
-from wengert.shapes import shape_of, size
+from wengert.shapes import size
 
 _MAKE = "make the array with wengert.numpy.zeros (or wengert.numpy.array of it), which holds boxes"
 

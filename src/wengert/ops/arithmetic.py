@@ -7,14 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import dtype_of
-from wengert.ops.comparison import equal, greater, signbit, where
+from wengert.dtypes import INT64, dtype_of
+from wengert.ir.types import TensorType
+from wengert.ops.comparison import equal, signbit
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import elementwise, locally_constant, operator_evaluation, same_type
 from wengert.primitive import Linear
 
 add = elementwise(
-    "add", np.add, 1.0, 1.0, doc="x + y", source="{0} + {1}", evaluate=operator_evaluation(np.add, operator.add)
+    "add",
+    np.add,
+    1.0,
+    1.0,
+    doc="x + y",
+    source="{0} + {1}",
+    evaluate=operator_evaluation(np.add, operator.add),
 )
 subtract = elementwise(
     "subtract",
@@ -81,9 +88,14 @@ def _signed(keep: Any, like: Any) -> Any:
 
 
 absolute = elementwise(
-    "absolute", np.absolute, lambda out, x: sign(x), doc="|x|; the derivative at 0 is 0 (the subgradient of least norm)"
+    "absolute",
+    np.absolute,
+    lambda out, x: sign(x),
+    doc="|x|; the derivative at 0 is 0 (the subgradient of least norm)",
 )
-fabs = elementwise("fabs", np.fabs, lambda out, x: sign(x), doc="|x| in floating point; the derivative at 0 is 0")
+fabs = elementwise(
+    "fabs", np.fabs, lambda out, x: sign(x), doc="|x| in floating point; the derivative at 0 is 0"
+)
 sign = locally_constant("sign", np.sign, "-1, 0 or 1", "it is constant on either side of zero")
 copysign = elementwise(
     "copysign",
@@ -169,10 +181,19 @@ heaviside = elementwise(
 )
 
 
+def _integer_power_type(x: TensorType, exponent: int) -> TensorType:
+    other = x if exponent == 2 and not x.weak else TensorType(INT64, (), True)
+    return same_type("integer_power")(x, other)._replace(weak=x.weak)
+
+
 def _integer_power(x: Any, exponent: int) -> Any:
     if exponent == 2:
         return x * x
-    return np.power(x, exponent).item() if isinstance(x, float) and not isinstance(x, np.floating) else x**exponent
+    return (
+        np.power(x, exponent).item()
+        if isinstance(x, float) and not isinstance(x, np.floating)
+        else x**exponent
+    )
 
 
 def _integer_power_partial(out: Any, x: Any, exponent: int) -> Any:
@@ -190,5 +211,5 @@ integer_power = elementwise(
     singular=True,
     params={"exponent": 3},
     source="{0} ** {exponent}",
-    type_rule=same_type("integer_power"),
+    type_rule=_integer_power_type,
 )

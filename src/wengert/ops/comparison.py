@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.ir.types import TensorType, promote
 from wengert.kernels.select import select
-from wengert.ops.elementwise import batch_elementwise, elementwise, evaluation, locally_constant
+from wengert.ops.elementwise import batch_elementwise, evaluation, locally_constant
 from wengert.primitive import Draw, Linear, primitive
 from wengert.shapes import broadcast
 

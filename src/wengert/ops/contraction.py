@@ -14,15 +14,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from wengert.dtypes import dtype_of
 from wengert.errors import ShapeError, message
 from wengert.ir.types import TensorType, promote, show
 from wengert.kernels.contract import check_access
 from wengert.kernels.contract import contract as evaluate_contract
 from wengert.primitive import Draw, Linear, Primitive, primitive
-from wengert.dtypes import dtype_of
 from wengert.shapes import Shape, shape_of
-
-import numpy as np
 
 #: ``offset + sum coefficient * dimension``, as ``(offset, ((dimension, coefficient), ...))``.
 Affine: TypeAlias = tuple[int, tuple[tuple[int, int], ...]]
@@ -52,7 +52,9 @@ def _evaluate(
     return evaluate_contract(operands, extents, accesses, out, shape, dtype)
 
 
-def _transpose(position: int, cotangent: Any, *operands: Any, accesses: Any, out: Any, extents: Any, shape: Any) -> Any:
+def _transpose(
+    position: int, cotangent: Any, *operands: Any, accesses: Any, out: Any, extents: Any, shape: Any
+) -> Any:
     exchanged = list(operands)
     exchanged[position] = cotangent
     return contract(
@@ -64,7 +66,9 @@ def _transpose(position: int, cotangent: Any, *operands: Any, accesses: Any, out
     )
 
 
-def _batch(op: Primitive, size: int, xs: Sequence[Any], flags: Sequence[bool], params: Mapping[str, Any]) -> Any:
+def _batch(
+    op: Primitive, size: int, xs: Sequence[Any], flags: Sequence[bool], params: Mapping[str, Any]
+) -> Any:
     lead = along(len(params["extents"]))
     return op(
         *xs,

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import FLOAT64, Dtype
+from wengert.dtypes import FLOAT64, Dtype, check_known
 from wengert.ir.types import TensorType
 from wengert.ops.elementwise import batch_elementwise
 from wengert.primitive import Draw, Linear, NonDifferentiable, primitive
 
 
 def _cast(x: Any, dtype: Dtype) -> Any:
+    if getattr(x, "dtype", dtype).kind == "c":  # complex numbers that came in on arrays of the user's
+        check_known("cast", x.dtype)
     return x.astype(dtype) if isinstance(x, (np.ndarray, np.generic)) else dtype.type(x)
 
 
@@ -25,7 +27,9 @@ cast = primitive(
     doc="x converted to another dtype; a derivative passes between floating dtypes only",
     type_rule=lambda x, dtype: TensorType(dtype, x.shape),
     evaluate=_cast,
-    derivative=Linear(lambda cotangent, x, dtype: cotangent),  # the engine gives a cotangent its operand's dtype
+    derivative=Linear(
+        lambda cotangent, x, dtype: cotangent
+    ),  # the engine gives a cotangent its operand's dtype
     batch=batch_elementwise,
     source=lambda x, dtype: f"np.asarray({x}).astype(np.{dtype.name})",
     samples=_cast_samples,
@@ -43,4 +47,3 @@ stop_gradient_primitive = primitive(
     samples=lambda draw: ((draw.array(draw.shape()),), {}),
     elementwise=True,
 )
-

@@ -7,11 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import DEFAULT_DTYPE, FLOAT64, is_float
+from wengert.dtypes import DEFAULT_DTYPE, FLOAT64, PYTHON_TYPE, is_float
 from wengert.errors import DtypeError, message
 from wengert.ir.types import TensorType, promote, show
 from wengert.ops.shape import reshape
-from wengert.primitive import Derivative, Draw, NonDifferentiable, Partial, Partials, Primitive, Samples, primitive
+from wengert.primitive import (
+    Derivative,
+    Draw,
+    NonDifferentiable,
+    Partial,
+    Partials,
+    Primitive,
+    Samples,
+    primitive,
+)
 from wengert.shapes import broadcast, shape_of
 
 #: NumPy's ufunc for each primitive that has one, filled as the primitives are stated.
@@ -30,8 +39,10 @@ def ufunc_type(name: str, ufunc: np.ufunc) -> Callable[..., TensorType]:
         try:
             dtype = ufunc.resolve_dtypes((*given, None))[-1]
         except TypeError:
-            raise DtypeError(message(name, "NumPy defines no such operation for these types", show(*types))) from None
-        return TensorType(dtype, shape, weak)
+            raise DtypeError(
+                message(name, "NumPy defines no such operation for these types", show(*types))
+            ) from None
+        return TensorType(DEFAULT_DTYPE[PYTHON_TYPE[dtype.kind]] if weak else dtype, shape, weak)
 
     return rule
 
@@ -94,7 +105,11 @@ def align(size: int, operands: Sequence[Any], batched: Sequence[bool]) -> list[A
 
 
 def batch_elementwise(
-    operation: Primitive, size: int, operands: Sequence[Any], batched: Sequence[bool], params: Mapping[str, Any]
+    operation: Primitive,
+    size: int,
+    operands: Sequence[Any],
+    batched: Sequence[bool],
+    params: Mapping[str, Any],
 ) -> Any:
     """Batch an elementwise operation: broadcasting does the rest."""
     return operation(*align(size, operands, batched), **params)

@@ -19,13 +19,28 @@ exp2 = elementwise("exp2", np.exp2, lambda out, x: math.log(2) * out, doc="2^x")
 expm1 = elementwise("expm1", np.expm1, lambda out, x: out + 1, doc="e^x - 1, exact near 0")
 log = elementwise("log", np.log, lambda out, x: 1 / x, doc="ln x", domain=_POSITIVE, singular=True)
 log2 = elementwise(
-    "log2", np.log2, lambda out, x: 1 / (math.log(2) * x), doc="log to base 2", domain=_POSITIVE, singular=True
+    "log2",
+    np.log2,
+    lambda out, x: 1 / (math.log(2) * x),
+    doc="log to base 2",
+    domain=_POSITIVE,
+    singular=True,
 )
 log10 = elementwise(
-    "log10", np.log10, lambda out, x: 1 / (math.log(10) * x), doc="log to base 10", domain=_POSITIVE, singular=True
+    "log10",
+    np.log10,
+    lambda out, x: 1 / (math.log(10) * x),
+    doc="log to base 10",
+    domain=_POSITIVE,
+    singular=True,
 )
 log1p = elementwise(
-    "log1p", np.log1p, lambda out, x: 1 / (1 + x), doc="ln(1 + x), exact near 0", domain=(-0.7, 2.0), singular=True
+    "log1p",
+    np.log1p,
+    lambda out, x: 1 / (1 + x),
+    doc="ln(1 + x), exact near 0",
+    domain=(-0.7, 2.0),
+    singular=True,
 )
 sqrt = elementwise(
     "sqrt",

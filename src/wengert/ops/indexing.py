@@ -109,7 +109,9 @@ scatter_add = primitive(
     type_rule=_scatter_type,
     evaluate=_scatter_add,
     derivative=Linear(
-        lambda position, cotangent, y, *indices, shape: gather(cotangent, *indices), variadic=True, first_only=True
+        lambda position, cotangent, y, *indices, shape: gather(cotangent, *indices),
+        variadic=True,
+        first_only=True,
     ),
     batch=_batch_scatter,
     source=lambda y, *indices, shape: f"scatter_add({y}, ({', '.join(indices)},), {shape})",

@@ -121,7 +121,12 @@ def _extremum_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any,
 def _reduce_by(ufunc: np.ufunc) -> Callable[..., Any]:
     def evaluate(x: Any, axes: Axes) -> Any:
         # NumPy reduces a short axis element by element; whole slices against one another are quicker.
-        if axes and isinstance(x, np.ndarray) and x.size > 4096 and all(0 < x.shape[axis] <= 8 for axis in axes):
+        if (
+            axes
+            and isinstance(x, np.ndarray)
+            and x.size > 4096
+            and all(0 < x.shape[axis] <= 8 for axis in axes)
+        ):
             moved = np.moveaxis(x, axes, range(len(axes)))
             parts = [moved[position] for position in np.ndindex(*moved.shape[: len(axes)])]
             result = parts[0].copy() if len(parts) == 1 else ufunc(parts[0], parts[1])
@@ -201,7 +206,10 @@ reduce_all = _truth("reduce_all", np.logical_and, "all", "whether every element 
 
 def _running_samples(draw: Draw) -> Any:
     shape = draw.shape(1)
-    return (draw.array(shape),), {"axis": draw.integer(0, len(shape) - 1), "reverse": draw.choice([False, True])}
+    return (draw.array(shape),), {
+        "axis": draw.integer(0, len(shape) - 1),
+        "reverse": draw.choice([False, True]),
+    }
 
 
 def _running(ufunc: np.ufunc) -> Callable[..., Any]:
@@ -217,7 +225,11 @@ def _running(ufunc: np.ufunc) -> Callable[..., Any]:
 def _running_source(name: str) -> Callable[..., str]:
     def source(x: str, axis: int, reverse: bool) -> str:
         flipped = f"np.flip({x}, {axis})"
-        return f"np.flip(np.{name}({flipped}, axis={axis}), {axis})" if reverse else f"np.{name}({x}, axis={axis})"
+        return (
+            f"np.flip(np.{name}({flipped}, axis={axis}), {axis})"
+            if reverse
+            else f"np.{name}({x}, axis={axis})"
+        )
 
     return source
 
@@ -231,7 +243,9 @@ cumulative_sum = primitive(
     doc="the running sum along an axis, from its start or (reverse) from its end",
     type_rule=lambda x, axis, reverse: x._replace(weak=False),
     evaluate=_running(np.add),
-    derivative=Linear(lambda cotangent, x, axis, reverse: cumulative_sum(cotangent, axis=axis, reverse=not reverse)),
+    derivative=Linear(
+        lambda cotangent, x, axis, reverse: cumulative_sum(cotangent, axis=axis, reverse=not reverse)
+    ),
     batch=_batch_running,
     source=_running_source("cumsum"),
     samples=_running_samples,

@@ -19,7 +19,8 @@ Index: TypeAlias = tuple[int | tuple[int, int, int], ...]
 def move_batch(operands: Sequence[Any], batched: Sequence[bool], size_: int) -> list[Any]:
     """Return the operands all batched: those that are not are broadcast along a new leading axis."""
     return [
-        x if flag else broadcast_to(x, shape=(size_, *shape_of(x))) for x, flag in zip(operands, batched, strict=True)
+        x if flag else broadcast_to(x, shape=(size_, *shape_of(x)))
+        for x, flag in zip(operands, batched, strict=True)
     ]
 
 
@@ -28,7 +29,9 @@ def move_batch(operands: Sequence[Any], batched: Sequence[bool], size_: int) -> 
 
 def _reshape_type(x: TensorType, shape: Shape) -> TensorType:
     if size(x.shape) != size(shape):
-        raise ShapeError(message("reshape", "the number of elements must stay the same", f"{show(x)} -> {shape}"))
+        raise ShapeError(
+            message("reshape", "the number of elements must stay the same", f"{show(x)} -> {shape}")
+        )
     return TensorType(x.dtype, shape)
 
 
@@ -65,7 +68,9 @@ def inverse_permutation(permutation: Sequence[int]) -> tuple[int, ...]:
 def _transpose_samples(draw: Draw) -> Any:
     shape = draw.shape()
     rank = len(shape)
-    return (draw.array(shape),), {"permutation": draw.choice([tuple(range(rank))[::-1], (*range(1, rank), *range(min(1, rank)))])}
+    return (draw.array(shape),), {
+        "permutation": draw.choice([tuple(range(rank))[::-1], (*range(1, rank), *range(min(1, rank)))])
+    }
 
 
 transpose = primitive(
@@ -74,7 +79,9 @@ transpose = primitive(
     type_rule=_transpose_type,
     evaluate=lambda x, permutation: np.transpose(x, permutation),
     derivative=Linear(lambda ct, x, permutation: transpose(ct, permutation=inverse_permutation(permutation))),
-    batch=lambda op, size_, xs, flags, params: op(xs[0], permutation=(0, *(axis + 1 for axis in params["permutation"]))),
+    batch=lambda op, size_, xs, flags, params: op(
+        xs[0], permutation=(0, *(axis + 1 for axis in params["permutation"]))
+    ),
     source=lambda x, permutation: f"np.transpose({x}, {permutation})",
     samples=_transpose_samples,
 )
@@ -91,7 +98,9 @@ def _broadcast_type(x: TensorType, shape: Shape) -> TensorType:
     return TensorType(x.dtype, shape)
 
 
-def _batch_broadcast(op: Primitive, size_: int, xs: Sequence[Any], flags: Any, params: Mapping[str, Any]) -> Any:
+def _batch_broadcast(
+    op: Primitive, size_: int, xs: Sequence[Any], flags: Any, params: Mapping[str, Any]
+) -> Any:
     shape, own = params["shape"], shape_of(xs[0])[1:]
     aligned = reshape(xs[0], shape=(size_, *(1,) * (len(shape) - len(own)), *own))
     return op(aligned, shape=(size_, *shape))
@@ -174,7 +183,9 @@ def indexed_shape(index: Index) -> Shape:
 def index_source(index: Index) -> str:
     """Write an index as in ``x[...]``."""
     entries = [
-        repr(entry) if isinstance(entry, int) else ":".join("" if part is None else str(part) for part in parts)
+        repr(entry)
+        if isinstance(entry, int)
+        else ":".join("" if part is None else str(part) for part in parts)
         for entry, parts in ((one, _slice_parts(one)) for one in index)
     ]
     return f"[{', '.join(entries)}]" if entries else "[()]"
@@ -251,7 +262,7 @@ slice_ = primitive(
     name="slice",
     doc="the part of x that a basic index takes: for each axis an integer, or start, extent and step",
     type_rule=_slice_type,
-    evaluate=lambda x, index: x[numpy_index(index)],
+    evaluate=lambda x, index: x[numpy_index(index)] if index else np.asarray(x)[()],
     derivative=Linear(
         lambda cotangent, x, index: embed(cotangent, shape=shape_of(x), index=index), accumulate=_add_to_slice
     ),

@@ -13,7 +13,9 @@ _BELL = 2 / math.sqrt(math.pi)
 
 
 erf = elementwise("erf", kernels.erf, lambda out, x: _BELL * exp(-x * x), doc="the error function")
-erfc = elementwise("erfc", kernels.erfc, lambda out, x: -_BELL * exp(-x * x), doc="1 - erf x, exact for large x")
+erfc = elementwise(
+    "erfc", kernels.erfc, lambda out, x: -_BELL * exp(-x * x), doc="1 - erf x, exact for large x"
+)
 erfinv = elementwise(
     "erfinv",
     kernels.erfinv,

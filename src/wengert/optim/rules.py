@@ -66,8 +66,8 @@ class AdamState(NamedTuple):
 def adam(rate: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> Optimiser:
     """Return Adam (Kingma and Ba, 2015).
 
-    ``m <- b1 m + (1 - b1) g``, ``s <- b2 s + (1 - b2) g^2``, ``p <- p - rate m' / (sqrt(s') + epsilon)`` with ``m' = m / (1 -
-    b1^t)`` and ``s' = s / (1 - b2^t)`` at step t.
+    ``m <- b1 m + (1 - b1) g``, ``s <- b2 s + (1 - b2) g^2``, ``p <- p - rate m' / (sqrt(s') + epsilon)`` with
+    ``m' = m / (1 - b1^t)`` and ``s' = s / (1 - b2^t)`` at step t.
 
     Example:
         >>> optimiser = adam(0.1)

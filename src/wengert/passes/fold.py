@@ -49,6 +49,7 @@ class _Fold(Rewrite):
     def _kept(self, value: Any, var: Var) -> Atom:
         if not var.shape:
             return Literal(value, var.type)
+        value.flags.writeable = False
         self.constants[var] = value
         return var
 

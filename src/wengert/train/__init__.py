@@ -4,4 +4,14 @@ from wengert.train.loop import DivergedError, Outcome, train
 from wengert.train.storage import RunFolder, load_model, save_model
 from wengert.train.tasks import TASKS, Settings, Task
 
-__all__ = ["TASKS", "DivergedError", "Outcome", "RunFolder", "Settings", "Task", "load_model", "save_model", "train"]
+__all__ = [
+    "TASKS",
+    "DivergedError",
+    "Outcome",
+    "RunFolder",
+    "Settings",
+    "Task",
+    "load_model",
+    "save_model",
+    "train",
+]

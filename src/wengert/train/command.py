@@ -80,5 +80,10 @@ def _draw(task: Task, dataset: Dataset, outcome: Outcome, folder: Path) -> list[
         draw("examples.png", pictures.examples, images, names, truth)
     else:
         shape = images[:10].shape
-        draw("reconstructions.png", pictures.reconstructions, images[:10] / 255, np.reshape(outputs[:10], shape))
+        draw(
+            "reconstructions.png",
+            pictures.reconstructions,
+            images[:10] / 255,
+            np.reshape(outputs[:10], shape),
+        )
     return drawn

@@ -42,7 +42,9 @@ class Console:
 
         self.task, self.folder = task, folder
         self.out = RichConsole(highlight=False)
-        self._live = Live(console=self.out, refresh_per_second=8, transient=True) if self.out.is_terminal else None
+        self._live = (
+            Live(console=self.out, refresh_per_second=8, transient=True) if self.out.is_terminal else None
+        )
         self._last = time.perf_counter()
 
     def __enter__(self) -> Console:
@@ -82,7 +84,14 @@ class Console:
         from rich.table import Table
 
         table = Table("epoch", title=self.task.title)
-        for name in ("training loss", f"training {self.task.score}", "test loss", f"test {self.task.score}", "seconds", "examples/s"):
+        for name in (
+            "training loss",
+            f"training {self.task.score}",
+            "test loss",
+            f"test {self.task.score}",
+            "seconds",
+            "examples/s",
+        ):
             table.add_column(name, justify="right")
         for result in history:
             table.add_row(

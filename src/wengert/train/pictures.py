@@ -64,6 +64,10 @@ def examples(path: Path, images: Any, predicted: Sequence[str], expected: Sequen
     figure, axes = _figure(8, 2, 9, 2.9)
     for axis, image, guess, truth in zip(np.ravel(axes), images, predicted, expected, strict=False):
         axis.imshow(image, cmap="gray_r")
-        axis.set_title(guess if guess == truth else f"{guess} for {truth}", color="black" if guess == truth else "red", fontsize=9)
+        axis.set_title(
+            guess if guess == truth else f"{guess} for {truth}",
+            color="black" if guess == truth else "red",
+            fontsize=9,
+        )
         axis.axis("off")
     figure.savefig(path, dpi=120)

@@ -70,7 +70,9 @@ def load_model(path: str | os.PathLike[str], model: Any) -> Any:
             for name, value in zip(paths(structure, "model"), values, strict=True):
                 array = saved[name]
                 if array.shape != np.shape(value) or array.dtype != value.dtype:
-                    raise DataError(f"{os.fspath(path)}: {name} must be {value.dtype}{np.shape(value)}; got {array.dtype}{array.shape}")
+                    raise DataError(
+                        f"{os.fspath(path)}: {name} must be {value.dtype}{np.shape(value)}; got {array.dtype}{array.shape}"
+                    )
                 found.append(array)
     except KeyError as problem:
         raise DataError(f"{os.fspath(path)}: it is not a file of this model: {problem.args[0]}") from None
@@ -117,7 +119,9 @@ class RunFolder:
         """Save the model and how the run ended."""
         save_model(self.path / MODEL, outcome.model)
         last = outcome.history[-1]._asdict() if outcome.history else None
-        self._write(SUMMARY, json.dumps({"interrupted": outcome.interrupted, "last_epoch": last}, indent=2) + "\n")
+        self._write(
+            SUMMARY, json.dumps({"interrupted": outcome.interrupted, "last_epoch": last}, indent=2) + "\n"
+        )
 
 
 def _new_folder(task: str) -> Path:

@@ -127,8 +127,30 @@ def mlp(rng: np.random.Generator) -> nn.Chain:
 TASKS: dict[str, Task] = {
     task.name: task
     for task in (
-        Task("cnn", "CNN of seven layers", cnn, as_images, classification_loss, "accuracy", optim.sgd, 5, 100, 0.01),
-        Task("rnn", "tanh RNN over rows", rnn, scaled, classification_loss, "accuracy", optim.sgd, 5, 100, 0.015),
+        Task(
+            "cnn",
+            "CNN of seven layers",
+            cnn,
+            as_images,
+            classification_loss,
+            "accuracy",
+            optim.sgd,
+            5,
+            100,
+            0.01,
+        ),
+        Task(
+            "rnn",
+            "tanh RNN over rows",
+            rnn,
+            scaled,
+            classification_loss,
+            "accuracy",
+            optim.sgd,
+            5,
+            100,
+            0.015,
+        ),
         Task(
             "autoencoder",
             "sigmoid autoencoder 784-300-100-784",
@@ -141,6 +163,17 @@ TASKS: dict[str, Task] = {
             1,
             0.02,
         ),
-        Task("mlp", "perceptron 784-256-256-10", mlp, as_vectors, classification_loss, "accuracy", optim.adam, 5, 128, 1e-3),
+        Task(
+            "mlp",
+            "perceptron 784-256-256-10",
+            mlp,
+            as_vectors,
+            classification_loss,
+            "accuracy",
+            optim.adam,
+            5,
+            128,
+            1e-3,
+        ),
     )
 }

@@ -26,7 +26,9 @@ class Followed(NamedTuple):
     """Calls the function with other values for the leaves."""
 
 
-def follow(operation: str, fun: Callable[..., Any], argnums: Any, arguments: tuple[Any, ...], options: Any) -> Followed:
+def follow(
+    operation: str, fun: Callable[..., Any], argnums: Any, arguments: tuple[Any, ...], options: Any
+) -> Followed:
     """Select the arguments named by ``argnums`` and check that derivatives exist for them."""
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     positions: list[int] = []
@@ -56,7 +58,9 @@ def differentiable(operation: str, leaf: Any) -> Any:
     if type(leaf) is float:
         return leaf
     if not isinstance(leaf, (Box, np.ndarray, np.generic, bool, int)):
-        raise DtypeError(message(operation, "arguments must be arrays, numbers or containers of them", type(leaf).__name__))
+        raise DtypeError(
+            message(operation, "arguments must be arrays, numbers or containers of them", type(leaf).__name__)
+        )
     dtype = check_known(operation, dtype_of(leaf))
     if not is_float(dtype):
         hint = "write 2.0 for 2, x.astype(float) for an array, or choose other argnums"
@@ -91,7 +95,9 @@ def own(values: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
         if type(leaf) is float:
             given.append(float(value))
             continue
-        if isinstance(value, np.ndarray) and (value.base is not None or not value.flags.writeable or id(value) in taken):
+        if isinstance(value, np.ndarray) and (
+            value.base is not None or not value.flags.writeable or id(value) in taken
+        ):
             value = value.copy()
         taken.add(id(value))
         given.append(np.asarray(value) if isinstance(leaf, np.ndarray) else value)
@@ -102,10 +108,14 @@ def scalar_output(operation: str, output: Any) -> Any:
     """Return the output of a function whose gradient is wanted, or raise what is wrong with it."""
     if not isinstance(output, (Box, np.ndarray, np.generic, bool, int, float)):
         hint = "return the scalar alone, or (scalar, aux) with has_aux=True"
-        raise DtypeError(message(operation, "the function must return one number", type(output).__name__, hint))
+        raise DtypeError(
+            message(operation, "the function must return one number", type(output).__name__, hint)
+        )
     if shape_of(output) != () or not is_float(dtype_of(output)):
         hint = "reduce it (np.sum, np.mean), or use wg.jacobian for the derivative of an array"
-        raise ArgumentError(message(operation, "the function must return a floating-point scalar", show(output), hint))
+        raise ArgumentError(
+            message(operation, "the function must return a floating-point scalar", show(output), hint)
+        )
     return output
 
 
@@ -114,5 +124,9 @@ def split_aux(operation: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
     if not has_aux:
         return result, None
     if not (isinstance(result, tuple) and len(result) == 2):  # pyright: ignore[reportUnknownArgumentType]
-        raise ArgumentError(message(operation, "with has_aux=True the function must return (output, aux)", type(result).__name__))
+        raise ArgumentError(
+            message(
+                operation, "with has_aux=True the function must return (output, aux)", type(result).__name__
+            )
+        )
     return result  # pyright: ignore[reportUnknownVariableType]

@@ -44,13 +44,16 @@ class BatchTrace(Trace):
         self.size = size
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Compute for all examples."""
         self.check_open(primitive.name)
         values: list[Any] = []
         batched: list[bool] = []
         for operand in operands:
             mine = isinstance(operand, Box) and operand.owner is self
             batched.append(mine)
-            values.append(operand.state.value if mine else snapshot(operand) if isinstance(operand, Box) else operand)
+            values.append(
+                operand.state.value if mine else snapshot(operand) if isinstance(operand, Box) else operand
+            )
         result = primitive.batch(primitive, self.size, values, batched, params)
         if isinstance(result, tuple):
             return tuple(self.box(Batched(one)) for one in result)  # pyright: ignore[reportUnknownVariableType]
@@ -77,7 +80,9 @@ def _axes_for(what: str, axes: Any, value: Any) -> list[Any]:
     raise ArgumentError(message("vmap", f"{what} must match the containers of the arguments", repr(axes)))
 
 
-def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None) -> Callable[..., Any]:
+def vmap(
+    fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None
+) -> Callable[..., Any]:
     """Return a function that maps ``fun`` over an axis of its arguments.
 
     ``vmap(f)(xs)[i] = f(xs[i])`` for every i, computed at once.
@@ -138,7 +143,9 @@ def _size(leaves: list[Any], axes: list[Any], given: int | None) -> int:
     if given is not None:
         sizes.add(given)
     if len(sizes) != 1:
-        requirement = "all arguments must have the same number of examples" if sizes else "an argument needs in_axes"
+        requirement = (
+            "all arguments must have the same number of examples" if sizes else "an argument needs in_axes"
+        )
         raise ArgumentError(message("vmap", requirement, f"{sorted(sizes)} in {show(*leaves)}"))
     return sizes.pop()
 

@@ -1,8 +1,8 @@
 """Forward mode: dual numbers.
 
 A dual number ``x + x' e`` with ``e^2 = 0`` carries a primal and a tangent; every operation maps
-``f(x + x' e) = f(x) + f'(x) x' e``. The tangent may itself be a box: of `vmap`, and one pass carries many directions; of
-`linearize`, and the pass writes down the linear map.
+``f(x + x' e) = f(x) + f'(x) x' e``. The tangent may itself be a box: of `vmap`, and one pass carries many
+directions; of `linearize`, and the pass writes down the linear map.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wengert.dtypes import dtype_of, is_float
+import numpy as np
+
+from wengert.dtypes import check_known, dtype_of, is_float
 from wengert.ops.arithmetic import scale
 from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to
@@ -18,7 +20,6 @@ from wengert.primitive import Explicit, Linear, NonDifferentiable, Partials, Pri
 from wengert.shapes import Shape, shape_of
 from wengert.trace import Box, Trace, snapshot
 from wengert.trace import concrete as concrete_value
-import numpy as np
 
 
 class DualNumber:
@@ -52,6 +53,7 @@ class DualTrace(Trace):
     name = "jvp"
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Compute the primal and its tangent."""
         self.check_open(primitive.name)
         primals: list[Any] = []
         tangents: list[Any] = []
@@ -73,16 +75,22 @@ class DualTrace(Trace):
         return primal if tangent is None else self.box(DualNumber(primal, tangent))
 
     def concrete(self, state: Any) -> Any:
+        """Return the array behind the primal."""
         return concrete_value(state.primal)
 
 
-def push(primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> Any:
+def push(
+    primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]
+) -> Any:
     """Return the result of an operation and its tangent (None: zero); tuples if it has several results."""
     rule = primitive.derivative
     if isinstance(rule, Structured):
         return rule.push(primals, tangents, **params)
     out = primitive(*primals, **params)
-    if isinstance(rule, NonDifferentiable) or not is_float(dtype_of(out)):
+    if isinstance(rule, NonDifferentiable):
+        return out, None
+    if not is_float(dtype := dtype_of(out)):
+        check_known(primitive.name, dtype)
         return out, None
     if all(tangent is None for tangent in tangents):
         return out, None
@@ -105,17 +113,20 @@ def like(tangent: Any, out: Any) -> Any:
     return tangent
 
 
-def _push_partials(rule: Partials, out: Any, primals: Sequence[Any], tangents: Sequence[Any], params: Any) -> Any:
+def _push_partials(
+    rule: Partials, out: Any, primals: Sequence[Any], tangents: Sequence[Any], params: Any
+) -> Any:
     """Return the sum of partial x tangent."""
     total = None
+    values = (out, *primals)
     if rule.singular:
-        primals = numeric(primals)
+        values = numeric(values)
     for partial, tangent in zip(rule.partials, tangents, strict=True):
         if tangent is None or partial is None:
             continue
         if callable(partial):
             with np.errstate(all="ignore"):
-                factor = partial(out, *primals, **params)
+                factor = partial(*values, **params)
             term = scale(tangent, factor) if rule.singular else tangent * factor
         else:
             term = tangent if partial == 1.0 else -tangent if partial == -1.0 else tangent * partial
@@ -123,13 +134,17 @@ def _push_partials(rule: Partials, out: Any, primals: Sequence[Any], tangents: S
     return total
 
 
-def numeric(operands: Sequence[Any]) -> Sequence[Any]:
-    """Return operands with NumPy scalars for Python's, whose arithmetic raises where NumPy's gives infinity."""
-    return [np.float64(x) if type(x) is float or type(x) is int else x for x in operands]
+def numeric(values: Sequence[Any]) -> Sequence[Any]:
+    """Return values with NumPy scalars for Python's, whose arithmetic raises where NumPy's gives infinity."""
+    return [np.float64(x) if type(x) is float or type(x) is int else x for x in values]
 
 
 def _push_linear(
-    primitive: Primitive, rule: Linear, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]
+    primitive: Primitive,
+    rule: Linear,
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    params: dict[str, Any],
 ) -> Any:
     """Apply the operation itself: to all tangents at once, or to one at a time."""
     moving = [rule.linear_in(i) and tangent is not None for i, tangent in enumerate(tangents)]

@@ -54,7 +54,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         has_aux: the function returns ``(output, aux)``.
 
     Returns:
-        ``(output, pullback)``, or ``(output, pullback, aux)``; ``pullback(v)`` is a tuple with a cotangent for each primal.
+        ``(output, pullback)``, or ``(output, pullback, aux)``; ``pullback(v)`` is a tuple with a cotangent for each
+        primal.
 
     Raises:
         ShapeError: a cotangent does not have the shape of the output.
@@ -83,14 +84,18 @@ def _cotangent(cotangent: Any, value: Any) -> Any:
     if not isinstance(cotangent, (Box, np.ndarray, np.generic)):
         cotangent = np.asarray(cotangent)
     if shape_of(cotangent) != shape_of(value):
-        raise ShapeError(message("vjp", "a cotangent must have the shape of the output", show(cotangent, value)))
+        raise ShapeError(
+            message("vjp", "a cotangent must have the shape of the output", show(cotangent, value))
+        )
     dtype = dtype_of(value)
     if is_float(dtype) and dtype_of(cotangent) != dtype:
         return cotangent.astype(dtype)
     return cotangent
 
 
-def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def value_and_grad(
+    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """Return a function that computes both a scalar function and its gradient.
 
     Args:
@@ -115,7 +120,9 @@ def value_and_grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool 
         followed = follow("grad", fun, argnums, arguments, options)
         recording = Recording(followed, has_aux, "grad")
         if len(recording.outputs) != 1:
-            raise ArgumentError(message("grad", "the function must return one number", f"{len(recording.outputs)} leaves"))
+            raise ArgumentError(
+                message("grad", "the function must return one number", f"{len(recording.outputs)} leaves")
+            )
         value = scalar_output("grad", recording.values[0])
         one = dtype_of(value).type(1)
         gradient = tree.unflatten(followed.structure, own(recording.pullback([one]), followed.leaves))

@@ -10,8 +10,8 @@ import numpy as np
 
 from wengert import tree
 from wengert.dtypes import dtype_of
-from wengert.ir.types import show
 from wengert.errors import DtypeError, message
+from wengert.ir.types import show
 from wengert.ops.shape import concatenate, reshape
 from wengert.shapes import Shape, shape_of, size
 from wengert.transforms.arguments import Followed, follow

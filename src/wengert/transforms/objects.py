@@ -83,7 +83,9 @@ class Result(Array):
                 raise ArgumentError(message("backward", "a scalar is needed", show(self), hint))
             cotangent = dtype_of(self).type(1)
         if shape_of(cotangent) != self.shape:
-            raise ShapeError(message("backward", "the cotangent must have the shape of the value", show(cotangent, self)))
+            raise ShapeError(
+                message("backward", "the cotangent must have the shape of the value", show(cotangent, self))
+            )
         found = [node for node in reachable([self.state]) if isinstance(node, Leaf)]
         cotangents = walk_back([(self.state, match(cotangent, self.state.value))], found)
         for leaf, derivative in zip(found, own(cotangents, [leaf.value for leaf in found]), strict=True):
@@ -124,7 +126,14 @@ class Variable(Result):
         if isinstance(value, (list, tuple)):
             value = np.asarray(value)
         if isinstance(value, Box):
-            raise DtypeError(message("Variable", "a plain number or array is needed", show(value), "use wg.grad inside transforms"))
+            raise DtypeError(
+                message(
+                    "Variable",
+                    "a plain number or array is needed",
+                    show(value),
+                    "use wg.grad inside transforms",
+                )
+            )
         given = differentiable("Variable", value)
         self.leaf = Leaf(given.copy() if isinstance(given, np.ndarray) else given)
         super().__init__(VARIABLES, self.leaf)
@@ -153,7 +162,13 @@ class Variable(Result):
             2.4
         """
         if shape_of(value) != self.shape or not is_float(dtype_of(value)):
-            raise ShapeError(message("Variable.update", "shape and kind must stay the same", f"{type_of(value)} for {self.type}"))
+            raise ShapeError(
+                message(
+                    "Variable.update",
+                    "shape and kind must stay the same",
+                    f"{type_of(value)} for {self.type}",
+                )
+            )
         dtype = dtype_of(self.leaf.value)
         given = value if type(self.leaf.value) is float else np.array(value, dtype=dtype)[()]
         fresh = Leaf(given)
@@ -223,7 +238,10 @@ class Dual(Array):
     __slots__ = ()
 
     def __init__(self, real: Any, epsilon: Any = 0.0) -> None:
-        primal, tangent = (float(v) if isinstance(v, (int, float)) and not isinstance(v, bool) else v for v in (real, epsilon))
+        primal, tangent = (
+            float(v) if isinstance(v, (int, float)) and not isinstance(v, bool) else v
+            for v in (real, epsilon)
+        )
         for value in (primal, tangent):
             differentiable("Dual", value)
         if shape_of(primal) != shape_of(tangent):

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from wengert.dtypes import dtype_of, is_float
+from wengert.dtypes import check_known, dtype_of, is_float
 from wengert.ir.types import TensorType
 from wengert.ops.arithmetic import scale
 from wengert.ops.conversion import cast
@@ -98,9 +98,12 @@ class TapeTrace(Trace):
                 values.append(snapshot(operand) if keep else operand)
                 parents.append(None)
         if isinstance(rule, Structured):
-            return self._structured(rule, primitive, values, parents, params)
+            return self.structured(rule, primitive, values, parents, params)
         value = self.evaluate(primitive, values, params)
-        if isinstance(rule, NonDifferentiable) or (isinstance(rule, Linear) and not is_float(dtype_of(value))):
+        if isinstance(rule, NonDifferentiable):
+            return value
+        if isinstance(rule, Linear) and not is_float(dtype := dtype_of(value)):
+            check_known(primitive.name, dtype)
             return value
         return self.box(Node(value, primitive, values, parents, params))
 
@@ -108,9 +111,10 @@ class TapeTrace(Trace):
         """Return the value of a line of the list."""
         return primitive(*values, **params)
 
-    def _structured(
+    def structured(
         self, rule: Structured, primitive: Primitive, values: Any, parents: Sequence[Node | None], params: Any
     ) -> Any:
+        """Record a line that holds programs: its rule says what to keep for the way back."""
         active = [parent is not None for parent in parents]
         outputs, pullback = rule.pull(values, active, **params)
         node = Node(outputs, primitive, pullback, parents, params)
@@ -131,8 +135,17 @@ class LinearTrace(TapeTrace):
     name = "linearize"
 
     def evaluate(self, primitive: Primitive, values: Sequence[Any], params: dict[str, Any]) -> Any:
-        types = [v if isinstance(v, TensorType) else TensorType(dtype_of(v), shape_of(v), _weak(v)) for v in values]
+        types = [
+            v if isinstance(v, TensorType) else TensorType(dtype_of(v), shape_of(v), _weak(v)) for v in values
+        ]
         return primitive.infer(*types, **params)
+
+    def structured(
+        self, rule: Structured, primitive: Primitive, values: Any, parents: Sequence[Node | None], params: Any
+    ) -> Any:
+        # The way back through what is linear does not depend on where: zeros stand for what is not known.
+        known = [np.zeros(v.shape, v.dtype) if isinstance(v, TensorType) else v for v in values]
+        return super().structured(rule, primitive, known, parents, params)
 
     def concrete(self, state: Any) -> Any:
         return None
@@ -268,13 +281,15 @@ class _Parts:
 
 
 def _pull_partials(rule: Partials, node: Node, cotangent: Any, cotangents: Cotangents) -> None:
-    operands = numeric(node.operands) if rule.singular else node.operands
+    values = (node.value, *node.operands)
+    if rule.singular:
+        values = numeric(values)
     for position, parent in enumerate(node.parents):
         partial = rule.partials[position] if parent is not None else None
         if parent is None or partial is None:
             continue
         if callable(partial):
-            factor = partial(node.value, *operands, **node.params)
+            factor = partial(*values, **node.params)
             term = scale(cotangent, factor) if rule.singular else cotangent * factor
         else:
             term = cotangent if partial == 1.0 else -cotangent if partial == -1.0 else cotangent * partial
@@ -300,7 +315,9 @@ def _pull_explicit(rule: Explicit, node: Node, cotangent: Any, cotangents: Cotan
     starts = [None if parent is None else Node(type_of_value(parent.value)) for parent in node.parents]
     tangents = [None if start is None else trace.box(start) for start in starts]
     out = rule.jvp(node.operands, tangents, node.value, **node.params)
-    followed = [(parent, start) for parent, start in zip(node.parents, starts, strict=True) if start is not None]
+    followed = [
+        (parent, start) for parent, start in zip(node.parents, starts, strict=True) if start is not None
+    ]
     if not (isinstance(out, Box) and out.owner is trace):
         return
     found = walk_back([(out.state, match(cotangent, out.state.value))], [start for _, start in followed])

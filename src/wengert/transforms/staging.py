@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,18 +41,34 @@ class GraphTrace(Trace):
         self.adjoints: dict[Var, Var] = {}
         self.locations: dict[Var, str] = {}
         self._lifted: dict[int, tuple[Any, Var]] = {}
+        self._known: dict[int, tuple[Any, Var]] = {}
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         self.check_open(primitive.name)
         atoms = tuple(map(self.atom, operands))
         inferred = primitive.infer(*(atom.type for atom in atoms), **params)
         several = not isinstance(inferred, TensorType)
-        outputs = tuple(map(Var, inferred)) if several else (Var(inferred),)
-        location = f"adjoint of {_walk.origin}" if _walk.origin else user_location()
-        self.equations.append(Equation(primitive.name, atoms, outputs, params, location))
-        self.locations.update(dict.fromkeys(outputs, location))
+        outputs = self.append(primitive, atoms, inferred if several else (inferred,), params)
         boxes = tuple(map(self.box, outputs))
         return boxes if several else boxes[0]
+
+    def append(
+        self,
+        primitive: Primitive,
+        operands: tuple[Atom, ...],
+        types: Iterable[TensorType],
+        params: dict[str, Any],
+    ) -> tuple[Var, ...]:
+        """Write down one equation and return the variables that it defines."""
+        outputs = tuple(map(Var, types))
+        location = f"adjoint of {_walk.origin}" if _walk.origin else user_location()
+        self.equations.append(Equation(primitive.name, operands, outputs, params, location))
+        self.locations.update(dict.fromkeys(outputs, location))
+        return outputs
+
+    def variable(self, state: Any) -> Var:
+        """Return the variable that a box of this trace holds."""
+        return state
 
     def new_input(self, type_: TensorType) -> Any:
         """Add an input to the graph and return its box."""
@@ -64,7 +81,7 @@ class GraphTrace(Trace):
         if isinstance(value, Box):
             value.refresh()
             if value.owner is self:
-                return value.state
+                return self.variable(value.state)
             value = snapshot(value)
         if isinstance(value, Box):
             return self._capture(value)
@@ -82,12 +99,14 @@ class GraphTrace(Trace):
         return known[1]
 
     def _constant(self, value: Any, type_: TensorType) -> Var:
-        known = self._lifted.get(id(value))
-        if known is not None and np.array_equal(known[0], value, equal_nan=value.dtype.kind == "f"):
+        known = self._known.get(id(value))
+        same = known is not None and known[1].type == type_
+        if same and np.array_equal(known[0], value, equal_nan=value.dtype.kind == "f"):
             return known[1]
-        kept = value.copy()
+        kept = value.copy() if value.flags.writeable or value.base is not None else value
+        kept.flags.writeable = False  # who reads it need not copy it again
         var = Var(type_)
-        self._lifted[id(value)] = kept, var
+        self._known[id(value)] = kept, var
         self.constants.append((var, kept))
         return var
 
@@ -126,7 +145,7 @@ def _staged(value: Any) -> tuple[GraphTrace | None, Any]:
     """Return the trace and the variable behind a value, through the boxes of other transforms."""
     while isinstance(value, Box):
         if isinstance(value.owner, GraphTrace):
-            return value.owner, value.state
+            return value.owner, value.owner.variable(value.state)
         value = value.state.primal if hasattr(value.state, "primal") else getattr(value.state, "value", None)
     return None, None
 
@@ -152,7 +171,9 @@ def evaluate(graph: Graph, *arguments: Any) -> list[Any]:
     """Carry out a graph on arrays or boxes."""
     values: dict[Var, Any] = dict(zip(graph.inputs, arguments, strict=True))
     values.update(graph.constants)
-    last_use = _last_uses(graph)
+    last_use = _uses.get(graph)
+    if last_use is None:
+        last_use = _uses[graph] = _last_uses(graph)
 
     def read(atom: Atom) -> Any:
         return atom.value if isinstance(atom, Literal) else values[atom]
@@ -165,6 +186,9 @@ def evaluate(graph: Graph, *arguments: Any) -> list[Any]:
         for var in last_use.get(position, ()):
             del values[var]
     return [read(atom) for atom in graph.outputs]
+
+
+_uses: weakref.WeakKeyDictionary[Graph, dict[int, list[Var]]] = weakref.WeakKeyDictionary()
 
 
 def _last_uses(graph: Graph) -> dict[int, list[Var]]:

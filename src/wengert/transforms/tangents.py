@@ -24,7 +24,11 @@ class Pushed:
     """A function run once on dual numbers: its outputs, and their tangents (None: zero)."""
 
     def __init__(
-        self, call: Callable[[Sequence[Any]], Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+        self,
+        call: Callable[[Sequence[Any]], Any],
+        primals: Sequence[Any],
+        tangents: Sequence[Any],
+        has_aux: bool = False,
     ) -> None:
         trace = DualTrace()
         with running(trace):
@@ -34,12 +38,16 @@ class Pushed:
             for value in outputs:
                 if isinstance(value, Box):
                     value.refresh()
-        self.tangents = [v.state.tangent if isinstance(v, Box) and v.owner is trace else None for v in outputs]
+        self.tangents = [
+            v.state.tangent if isinstance(v, Box) and v.owner is trace else None for v in outputs
+        ]
         self.values = [release(trace, value) for value in outputs]
         self.aux = tree.map_tree(lambda value: release(trace, value), aux)
 
 
-def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+def jvp(
+    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> Any:
     """Return the value of a function and its derivative in one direction, by dual numbers.
 
     ``f(x + x' e) = f(x) + J x' e`` with ``e^2 = 0``.
@@ -62,7 +70,9 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     """
     if not (isinstance(primals, (tuple, list)) and isinstance(tangents, (tuple, list))):  # pyright: ignore[reportUnnecessaryIsInstance]
         got = f"{type(primals).__name__}, {type(tangents).__name__}"
-        raise ArgumentError(message("jvp", "primals and tangents must be tuples or lists, an entry an argument", got))
+        raise ArgumentError(
+            message("jvp", "primals and tangents must be tuples or lists, an entry an argument", got)
+        )
     followed = follow("jvp", fun, tuple(range(len(primals))), tuple(primals), {})
     directions, structure = tree.flatten(tuple(tangents))
     tree.check_same("jvp", followed.structure, structure)
@@ -78,7 +88,9 @@ def check_tangent(operation: str, tangent: Any, primal: Any) -> Any:
     if not isinstance(tangent, (Box, np.ndarray, np.generic)):
         tangent = np.asarray(tangent)[()]
     if shape_of(tangent) != shape_of(primal):
-        raise ShapeError(message(operation, "a tangent must have the shape of its primal", show(tangent, primal)))
+        raise ShapeError(
+            message(operation, "a tangent must have the shape of its primal", show(tangent, primal))
+        )
     dtype = dtype_of(primal)
     return tangent if dtype_of(tangent) == dtype else tangent.astype(dtype)
 
@@ -107,7 +119,9 @@ def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...
     def tangents_out(*tangents: Any) -> list[Any]:
         pushed = Pushed(followed.call, followed.leaves, tangents)
         outputs.append(pushed)
-        return [zeros_like(v) if t is None else t for t, v in zip(pushed.tangents, pushed.values, strict=True)]
+        return [
+            zeros_like(v) if t is None else t for t, v in zip(pushed.tangents, pushed.values, strict=True)
+        ]
 
     types = [TensorType(dtype_of(leaf), shape_of(leaf)) for leaf in followed.leaves]
     graph, captured = stage(tangents_out, types)
@@ -141,7 +155,11 @@ def derivative(fun: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
     def differentiated(*arguments: Any, **options: Any) -> Any:
         followed = follow("derivative", fun, argnums, arguments, options)
         if len(followed.leaves) != 1 or shape_of(followed.leaves[0]) != ():
-            raise ShapeError(message("derivative", "the argument must be a scalar", show(*followed.leaves), "use wg.jacobian"))
+            raise ShapeError(
+                message(
+                    "derivative", "the argument must be a scalar", show(*followed.leaves), "use wg.jacobian"
+                )
+            )
         one = dtype_of(followed.leaves[0]).type(1)
         pushed = Pushed(followed.call, followed.leaves, [one])
         return tree.unflatten(pushed.structure, own(pushed.tangents, pushed.values))

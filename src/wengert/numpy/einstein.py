@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 
 from wengert.array import operand
-from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
-from wengert.ir.types import show
 from wengert.numpy.linear import product
 from wengert.numpy.registry import implements, rank_of, refuse, strong
-from wengert.ops.conversion import cast
 from wengert.shapes import Shape, shape_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -90,7 +87,9 @@ def explicit(subscripts: str, ranks: tuple[int, ...]) -> tuple[tuple[str, ...], 
 
 
 @lru_cache(maxsize=1024)
-def _steps(terms: tuple[str, ...], result: str, shapes: tuple[Shape, ...]) -> list[tuple[tuple[int, ...], str]]:
+def _steps(
+    terms: tuple[str, ...], result: str, shapes: tuple[Shape, ...]
+) -> list[tuple[tuple[int, ...], str]]:
     """Return which operands to multiply, and how, one step after the other."""
     left = list(terms)
     steps: list[tuple[tuple[int, ...], str]] = []

@@ -1,0 +1,201 @@
+"""`cond`: one of two programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from wengert import tree
+from wengert.control.programs import (
+    batch,
+    converted,
+    cotangents_or_zeros,
+    mapped,
+    pullback,
+    pushed,
+    repeated,
+    select,
+    spread,
+)
+from wengert.control.recording import Recorded, record
+from wengert.control.values import flatten_numbers, is_number, pack, predicate, unify
+from wengert.dtypes import dtype_of, is_float
+from wengert.errors import ArgumentError, message
+from wengert.ir.graph import Graph, Var
+from wengert.ir.types import TensorType
+from wengert.ops.comparison import where
+from wengert.ops.conversion import stop_gradient_primitive
+from wengert.ops.shape import reshape
+from wengert.primitive import Primitive, Structured, primitive
+from wengert.shapes import shape_of
+from wengert.trace import Box
+from wengert.transforms.staging import evaluate
+
+
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+    """Call one of two functions.
+
+    Where the predicate is known this is Python's own ``if``. In a traced graph, and where the examples of `vmap` disagree,
+    both functions are written down, and one is carried out (under `vmap`: both, and each example takes its own; the
+    derivative of the one that it does not take never counts, even if infinite).
+
+    Args:
+        pred: one truth value; a number counts as true unless it is zero.
+        true_fun: called with the operands if the predicate holds.
+        false_fun: called with the operands if it does not.
+        operands: containers of arrays and numbers.
+
+    Returns:
+        What the function returns. Written down, both must return the same containers, shapes and dtypes; Python scalars
+        take the dtype of the other side.
+
+    Raises:
+        ShapeError: the predicate is no scalar, or the shapes of the results differ.
+        DtypeError: the dtypes of the results differ.
+        ArgumentError: the containers of the results differ.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.grad(lambda x: cond(x > 0, lambda x: x**2, lambda x: -x, x))(3.0)
+        6.0
+    """
+    chosen = predicate("cond", pred)
+    if isinstance(chosen, bool):
+        return (true_fun if chosen else false_fun)(*operands)
+    leaves, rebuild = pack(operands, is_number)
+    structures: list[tree.Structure] = []
+
+    def flat(function: Callable[..., Any]) -> Callable[..., list[Any]]:
+        def run(*values: Any) -> list[Any]:
+            results, structure = flatten_numbers("cond", "what a branch returns", function(*rebuild(values)))
+            structures.append(structure)
+            return results
+
+        return run
+
+    on_true, on_false = (record(flat(function), leaves) for function in (true_fun, false_fun))
+    if structures[0] != structures[1]:
+        got = f"true_fun {tree.show(structures[0])}, false_fun {tree.show(structures[1])}"
+        raise ArgumentError(message("cond", "both branches must return the same containers", got))
+    (yes, no), captured = _aligned(on_true, on_false)
+    types = _common_types(yes, no, structures[0])
+    results = cond_primitive(chosen, *captured, *leaves, on_true=converted(yes, types), on_false=converted(no, types))
+    return tree.unflatten(structures[0], results)
+
+
+def _aligned(*branches: Recorded) -> tuple[list[Graph], list[Any]]:
+    """Give branches that close over different values the same inputs."""
+    union: dict[int, Any] = {}
+    for branch in branches:
+        union.update((id(value.state), value) for value in branch.captured)
+    graphs: list[Graph] = []
+    for branch in branches:
+        own = dict(zip(map(_state_id, branch.captured), branch.graph.inputs, strict=False))
+        lifted = tuple(own.get(key) or Var(value.type) for key, value in union.items())
+        graphs.append(replace(branch.graph, inputs=lifted + branch.graph.inputs[len(branch.captured) :]))
+    return graphs, list(union.values())
+
+
+def _state_id(box: Box) -> int:
+    return id(box.state)
+
+
+def _common_types(on_true: Graph, on_false: Graph, structure: tree.Structure) -> list[TensorType]:
+    rows = zip(tree.paths(structure, "result"), on_true.output_types, on_false.output_types, strict=True)
+    return [unify("cond", "both branches must return the same type", path, yes, no) for path, yes, no in rows]
+
+
+# -- the primitive ---------------------------------------------------------------------------------------
+
+
+def _evaluate(pred: Any, *operands: Any, on_true: Graph, on_false: Graph) -> tuple[Any, ...]:
+    return tuple(evaluate(on_true if pred else on_false, *operands))
+
+
+def _both(transform: Callable[..., tuple[Graph, list[bool]]], graphs: Sequence[Graph], *context: Any) -> Any:
+    """Transform both branches so that they agree on their results."""
+    found = [transform(graph, *context, None)[1] for graph in graphs]
+    forced = [any(flags) for flags in zip(*found, strict=True)]
+    return [transform(graph, *context, forced)[0] for graph in graphs], forced
+
+
+def _push(primals: Sequence[Any], tangents: Sequence[Any], on_true: Graph, on_false: Graph) -> Any:
+    active = [tangent is not None for tangent in tangents[1:]]
+    (yes, no), reached = _both(pushed, (on_true, on_false), active)
+    results = cond_primitive(*primals, *select(tangents[1:], active), on_true=yes, on_false=no)
+    count = len(reached)
+    return results[:count], spread(results[count:], reached)
+
+
+def _pull(primals: Sequence[Any], active: Sequence[bool], on_true: Graph, on_false: Graph) -> Any:
+    outputs = cond_primitive(*primals, on_true=on_true, on_false=on_false)
+    (yes, no), reached = _both(pullback, (on_true, on_false), active[1:])
+
+    def walk(cotangents: Sequence[Any]) -> list[Any]:
+        if not any(reached):
+            return [None] * len(active)
+        given = cotangents_or_zeros(cotangents, on_true.output_types)
+        return [None, *spread(cond_primitive(*primals, *given, on_true=yes, on_false=no), reached)]
+
+    return outputs, walk
+
+
+def choose(
+    size: int,
+    pred: Any,
+    programs: tuple[Graph, Graph],
+    operands: Sequence[Any],
+    batched: Sequence[bool],
+) -> list[Any]:
+    """Carry out two programs on many examples and take, for each example, the results of one.
+
+    Operands are handed to a program through ``where(taken, x, stop_gradient(x))``: the same value, but examples that do
+    not take it send no cotangent back, not even NaN.
+    """
+    sides: list[list[Any]] = []
+    for side, program in enumerate(programs):
+        guarded = [_guarded(pred, x, side == 0) if flag else x for x, flag in zip(operands, batched, strict=True)]
+        outputs, flags = batch(program, size, guarded, batched)
+        sides.append([x if flag else repeated(x, size) for x, flag in zip(outputs, flags, strict=True)])
+    return [where(_column(pred, yes), yes, no) for yes, no in zip(*sides, strict=True)]
+
+
+def _guarded(pred: Any, value: Any, taken: bool) -> Any:
+    if not (isinstance(value, Box) and is_float(dtype_of(value))):
+        return value
+    stopped = stop_gradient_primitive(value)
+    return where(_column(pred, value), *((value, stopped) if taken else (stopped, value)))
+
+
+def _column(pred: Any, value: Any) -> Any:
+    """Return the truth values of the examples with as many axes as a value."""
+    rank = len(shape_of(value))
+    return reshape(pred, shape=(*shape_of(pred), *(1,) * (rank - 1)))
+
+
+def _batch(
+    op: Primitive, size: int, operands: Sequence[Any], batched: Sequence[bool], params: Mapping[str, Graph]
+) -> Any:
+    graphs = params["on_true"], params["on_false"]
+    if batched[0]:
+        return tuple(choose(size, operands[0], graphs, operands[1:], batched[1:]))
+
+    def transform(graph: Graph, forced: Any) -> tuple[Graph, list[bool]]:
+        return mapped(graph, size, batched[1:], forced)
+
+    (yes, no), flags = _both(transform, graphs)
+    results = op(*operands, on_true=yes, on_false=no)
+    return tuple(x if flag else repeated(x, size) for x, flag in zip(results, flags, strict=True))
+
+
+cond_primitive = primitive(
+    name="cond",
+    doc="the results of one of two programs with the same inputs and results; the first operand is the predicate",
+    type_rule=lambda pred, *types, on_true, on_false: on_true.output_types,
+    evaluate=_evaluate,
+    derivative=Structured(_push, _pull),
+    batch=_batch,
+    source=lambda pred, *operands, on_true, on_false: f"cond({', '.join((pred, 'on_true', 'on_false', *operands))})",
+    samples=None,
+)

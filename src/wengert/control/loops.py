@@ -1,0 +1,296 @@
+"""`scan`, `while_loop` and `fori_loop`: Python's own loops where values are known, programs where they are not."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+from wengert import tree
+from wengert.control.programs import converted
+from wengert.control.scans import scan_primitive
+from wengert.control.values import fit, flatten_numbers, on_graph, own, predicate, settle, stack
+from wengert.control.whiles import while_primitive
+from wengert.dtypes import dtype_of
+from wengert.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.ir.graph import Graph
+from wengert.ir.types import TensorType, show, type_of
+from wengert.ops.shape import concatenate, slice_, whole
+from wengert.shapes import shape_of
+from wengert.trace import Box, concrete
+from wengert.transforms.staging import stage
+
+
+class Carry:
+    """What a loop carries from step to step: a container whose leaves keep their types."""
+
+    def __init__(self, operation: str, value: Any) -> None:
+        self.operation = operation
+        leaves, self.structure = flatten_numbers(operation, "what the loop carries", value)
+        self.leaves = list(map(own, leaves))
+        self.types = list(map(type_of, self.leaves))
+        self.paths = tree.paths(self.structure, "carry")
+
+    @property
+    def value(self) -> Any:
+        """The container."""
+        return tree.unflatten(self.structure, self.leaves)
+
+    def step(self, value: Any) -> None:
+        """Take the container that a step returns."""
+        leaves = self.flatten(value)
+        types = list(map(type_of, leaves))
+        if types != self.types:
+            self.types = self.settle(types)
+            leaves = [fit(leaf, type_) for leaf, type_ in zip(leaves, self.types, strict=True)]
+        self.leaves = leaves
+
+    def flatten(self, value: Any) -> list[Any]:
+        """Return the leaves of what a step returns, or raise `ArgumentError` where its containers are others."""
+        leaves, structure = flatten_numbers(self.operation, "what the loop carries", value)
+        tree.check_same(self.operation, self.structure, structure)
+        return leaves
+
+    def settle(self, types: Sequence[TensorType]) -> list[TensorType]:
+        """Return the types that the leaves have from here on."""
+        rows = zip(self.types, types, self.paths, strict=True)
+        return [settle(self.operation, before, after, path) for before, after, path in rows]
+
+    def stage(self, run: Callable[..., list[Any]], more: Sequence[TensorType] = ()) -> tuple[Graph, list[Any]]:
+        """Write down a step that returns the carry first, once the types of the carry have settled."""
+        while True:
+            graph, captured = stage(run, [*self.types, *more])
+            count = len(self.types)
+            types = self.settle(graph.output_types[:count])
+            if types == self.types:
+                return converted(graph, [*types, *graph.output_types[count:]]), captured
+            self.types = types
+            self.leaves = [fit(leaf, type_) for leaf, type_ in zip(self.leaves, types, strict=True)]
+
+
+# -- scan ------------------------------------------------------------------------------------------------
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int = 1,
+) -> tuple[Any, Any]:
+    """Carry a value through a sequence: ``carry, ys[i] = f(carry, xs[i])`` for i = 0, 1, ...
+
+    Where values are known this is Python's own loop. In a traced graph ``f`` is written down once, and differentiated as a
+    program: reverse mode keeps what each step needs and scans the other way round.
+
+    Args:
+        f: takes the carry and a slice of ``xs``, returns the next carry and a result of this step.
+        init: the first carry: a container of arrays and numbers. Its shapes and dtypes stay the same.
+        xs: a container of arrays that are sliced along their first axis, or None.
+        length: the number of steps, where ``xs`` does not tell.
+        reverse: go from the last slice to the first; the results keep the places of their slices.
+        unroll: how many steps a compiler may write out in a row. Values do not depend on it.
+
+    Returns:
+        ``(carry, ys)``: the last carry, and the results of all steps stacked along a new first axis.
+
+    Raises:
+        ArgumentError: ``f`` does not return a pair, or the carry changes its containers, or lengths differ.
+        ShapeError: the carry changes its shape.
+        DtypeError: the carry changes its dtype.
+
+    Example:
+        >>> import numpy as np
+        >>> scan(lambda total, x: (total + x, total * x), 0.0, np.array([1.0, 2.0, 3.0]))
+        (6.0, array([0., 2., 9.]))
+    """
+    columns, structure = flatten_numbers("scan", "xs", xs)
+    count = _length(columns, length)
+    carry = Carry("scan", init)
+    rows: list[list[Any]] = []
+    results: tree.Structure | None = None
+
+    def call(value: Any, row: Sequence[Any]) -> tuple[Any, list[Any]]:
+        nonlocal results
+        pair = f(value, tree.unflatten(structure, row))
+        if not (isinstance(pair, tuple) and len(pair) == 2):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(message("scan", "the function must return a pair (carry, y)", type(pair).__name__))
+        found, results = flatten_numbers("scan", "what a step returns", pair[1])
+        return pair[0], found
+
+    order = range(count - 1, -1, -1) if reverse else range(count)
+    for done, position in enumerate(order):
+        if any(map(on_graph, [*carry.leaves, *(rows[-1] if rows else columns)])):
+            rest = slice(0, count - done) if reverse else slice(done, count)
+            columns = [column if not done else column[rest] for column in columns]
+            break
+        value, row = call(carry.value, [_row(column, position) for column in columns])
+        carry.step(value)
+        rows.append(list(map(own, row)))
+    stacked = [stack(column) for column in zip(*(rows[::-1] if reverse else rows), strict=True)]
+    if len(rows) < count or not count:
+        later = _staged_scan(call, carry, columns, count - len(rows), reverse, unroll)
+        stacked = [_join(*pair, reverse) for pair in zip(stacked, later, strict=True)] if rows else later
+    assert results is not None
+    return carry.value, tree.unflatten(results, stacked)
+
+
+def _length(columns: Sequence[Any], length: int | None) -> int:
+    if any(shape_of(column) == () for column in columns):
+        raise ShapeError(message("scan", "xs must have a first axis to slice", show(*columns)))
+    lengths = {shape_of(column)[0] for column in columns}
+    if length is not None:
+        lengths.add(operator.index(length))
+    if len(lengths) != 1:
+        requirement = "xs and length must agree on the number of steps" if lengths else "xs or length is needed"
+        raise ArgumentError(message("scan", requirement, f"{sorted(lengths)} in {show(*columns)}" if lengths else ""))
+    (count,) = lengths
+    if count < 0:
+        raise ArgumentError(message("scan", "length must not be negative", str(count)))
+    return count
+
+
+def _row(column: Any, position: int) -> Any:
+    if not isinstance(column, Box):
+        return column[position]
+    return slice_(column, index=(position, *whole(column.shape[1:])))
+
+
+def _join(earlier: Any, later: Any, reverse: bool) -> Any:
+    return concatenate(later, earlier, axis=0) if reverse else concatenate(earlier, later, axis=0)
+
+
+def _staged_scan(
+    call: Callable[..., tuple[Any, list[Any]]],
+    carry: Carry,
+    columns: Sequence[Any],
+    length: int,
+    reverse: bool,
+    unroll: int,
+) -> list[Any]:
+    """Write the steps down as one scan; the carry takes its last value, the stacked results are returned."""
+    count = len(carry.leaves)
+
+    def run(*values: Any) -> list[Any]:
+        value, row = call(tree.unflatten(carry.structure, values[:count]), values[count:])
+        return [*carry.flatten(value), *row]
+
+    rows = [TensorType(dtype_of(column), shape_of(column)[1:]) for column in columns]
+    body, captured = carry.stage(run, rows)
+    results = scan_primitive(
+        *captured,
+        *carry.leaves,
+        *columns,
+        body=body,
+        constants=len(captured),
+        carries=count,
+        length=length,
+        reverse=reverse,
+        unroll=unroll,
+    )
+    carry.leaves = list(results[:count])
+    return list(results[count:])
+
+
+# -- while_loop and fori_loop ----------------------------------------------------------------------------
+
+
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+    """Repeat a step as long as a condition holds: ``while cond_fun(val): val = body_fun(val)``.
+
+    Where values are known this is Python's own loop, and both modes of differentiation follow. In a traced graph the
+    functions are written down once; forward mode goes through, reverse mode needs `scan` or `fori_loop`, whose number of
+    steps is known. Under `vmap` the loop goes on until all examples are done, and those that are stand still.
+
+    Args:
+        cond_fun: takes the value and returns one truth value.
+        body_fun: takes the value and returns the next one, of the same containers, shapes and dtypes.
+        init_val: the first value: a container of arrays and numbers.
+
+    Returns:
+        The first value for which the condition does not hold.
+
+    Raises:
+        ArgumentError: the value changes its containers.
+        ShapeError: the value changes its shape, or the condition is no scalar.
+        DtypeError: the value changes its dtype.
+        UnsupportedError: reverse mode goes back through the loop in a traced graph.
+
+    Example:
+        >>> import wengert as wg
+        >>> power = lambda x: while_loop(lambda v: v < 100, lambda v: v * x, 1.0)
+        >>> power(3.0), wg.grad(power)(3.0)
+        (243.0, 405.0)
+    """
+    carry = Carry("while_loop", init_val)
+    while not any(map(on_graph, carry.leaves)):
+        going = predicate("while_loop", cond_fun(carry.value))
+        if not isinstance(going, bool):
+            break
+        if not going:
+            return carry.value
+        carry.step(body_fun(carry.value))
+    return _staged_while(cond_fun, body_fun, carry)
+
+
+def _staged_while(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], carry: Carry) -> Any:
+    def step(*values: Any) -> list[Any]:
+        return carry.flatten(body_fun(tree.unflatten(carry.structure, values)))
+
+    def test(*values: Any) -> list[Any]:
+        return [predicate("while_loop", cond_fun(tree.unflatten(carry.structure, values)))]
+
+    body, fixed = carry.stage(step)
+    condition, tested = stage(test, carry.types)
+    results = while_primitive(
+        *tested,
+        *fixed,
+        *carry.leaves,
+        condition=condition,
+        body=body,
+        tested=len(tested),
+        fixed=len(fixed),
+    )
+    return tree.unflatten(carry.structure, results)
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+    """Repeat a step for each number of a range: ``for i in range(lower, upper): val = body_fun(i, val)``.
+
+    With bounds that are known this is a `scan`, through which both modes of differentiation go everywhere; with bounds that
+    a traced graph does not know it is a `while_loop`.
+
+    Args:
+        lower: the first number, an integer.
+        upper: the number after the last.
+        body_fun: takes the number and the value and returns the next value.
+        init_val: the first value: a container of arrays and numbers. Its shapes and dtypes stay the same.
+
+    Raises:
+        DtypeError: a bound is no integer.
+        ArgumentError, ShapeError, DtypeError: the value changes, as in `while_loop`.
+
+    Example:
+        >>> fori_loop(1, 6, lambda i, factorial: factorial * i, 1)
+        120
+    """
+    for bound in (lower, upper):
+        if shape_of(bound) != () or dtype_of(bound).kind not in "iu":
+            raise DtypeError(message("fori_loop", "bounds must be integers", show(lower, upper)))
+    first, last = concrete(lower), concrete(upper)
+    if first is None or last is None:
+        _, value = while_loop(
+            lambda state: state[0] < upper,
+            lambda state: (state[0] + 1, body_fun(state[0], state[1])),
+            (lower, init_val),
+        )
+        return value
+
+    def step(state: tuple[Any, Any], _: None) -> tuple[Any, None]:
+        number, value = state
+        return (number + 1, body_fun(number, value)), None
+
+    (_, value), _ = scan(step, (int(first), init_val), length=max(int(last) - int(first), 0))
+    return value

@@ -1,0 +1,155 @@
+"""Values on their way into the programs that control flow holds, and out again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert import tree
+from wengert.dtypes import PYTHON_TYPE, dtype_of, is_float
+from wengert.errors import DtypeError, ShapeError, message
+from wengert.ir.types import TensorType, promote, show, type_of
+from wengert.ops.arithmetic import multiply
+from wengert.ops.comparison import not_equal
+from wengert.ops.conversion import cast
+from wengert.ops.shape import concatenate, reshape
+from wengert.shapes import shape_of
+from wengert.trace import CONSTANT, Box, concrete
+from wengert.transforms.staging import GraphTrace
+
+_NUMBERS = (Box, np.ndarray, np.generic, bool, int, float)
+
+
+def is_number(leaf: Any) -> bool:
+    """Tell whether a leaf is an array or a number, rather than a setting such as a string."""
+    return isinstance(leaf, _NUMBERS)
+
+
+def is_followable(leaf: Any) -> bool:
+    """Tell whether a leaf may carry a derivative, or is followed by a transform already."""
+    return isinstance(leaf, Box) or (is_number(leaf) and is_float(dtype_of(leaf)))
+
+
+def pack(arguments: Any, chosen: Callable[[Any], bool]) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
+    """Return the chosen leaves of a tree, and a function that puts other values in their place."""
+    leaves, structure = tree.flatten(arguments)
+    positions = [position for position, leaf in enumerate(leaves) if chosen(leaf)]
+
+    def rebuild(values: Sequence[Any]) -> Any:
+        replaced = list(leaves)
+        for position, value in zip(positions, values, strict=True):
+            replaced[position] = value
+        return tree.unflatten(structure, replaced)
+
+    return [leaves[position] for position in positions], rebuild
+
+
+def flatten_numbers(operation: str, what: str, value: Any) -> tuple[list[Any], tree.Structure]:
+    """Take a tree apart, or raise `DtypeError` where a leaf is neither an array nor a number."""
+    leaves, structure = tree.flatten(value)
+    for leaf in leaves:
+        if not is_number(leaf):
+            requirement = f"{what} must be an array, a number or a container of them"
+            raise DtypeError(message(operation, requirement, type(leaf).__name__))
+    return leaves, structure
+
+
+def own(value: Any) -> Any:
+    """Return a value that no later in-place write reaches, and that can be written to itself."""
+    if isinstance(value, Box):
+        value.refresh()
+        return value.owner.box(value.state)
+    return value.copy() if isinstance(value, np.ndarray) else value  # pyright: ignore[reportUnknownVariableType]
+
+
+def below(value: Box) -> Any:
+    """Return the value of an older transform that a box stands on; None for a variable of a graph."""
+    value.refresh()
+    state = value.state
+    return state.primal if hasattr(state, "primal") else getattr(state, "value", None)
+
+
+def on_graph(value: Any) -> bool:
+    """Tell whether a value ultimately rests on one of a graph, of which only the type is known."""
+    while isinstance(value, Box):
+        if isinstance(value.owner, GraphTrace):
+            return concrete(value) is None
+        value = below(value)
+    return False
+
+
+def largest(value: Any) -> int | None:
+    """Return the largest of an integer for all examples of all transforms; None where a graph does not know it."""
+    while isinstance(value, Box):
+        value = below(value)
+    return None if value is None else int(np.max(value, initial=0))
+
+
+def predicate(operation: str, value: Any) -> Any:
+    """Return a condition as one truth value, known or not, or raise `ShapeError`."""
+    if not is_number(value) or shape_of(value) != ():
+        got = show(value) if is_number(value) else type(value).__name__
+        raise ShapeError(message(operation, "the predicate must be one truth value", got, "reduce it: np.all, np.any"))
+    if isinstance(value, Box):
+        known = concrete(value)
+        if known is None:
+            return value if value.dtype == np.bool_ else not_equal(value, 0)
+        value = known
+    return bool(value)
+
+
+def zeros(type_: TensorType) -> Any:
+    """Return zeros of a type."""
+    return np.zeros(type_.shape, type_.dtype)[()]
+
+
+def strong(type_: TensorType) -> TensorType:
+    """Return the type of a tangent or cotangent: never weak."""
+    return TensorType(type_.dtype, type_.shape)
+
+
+def fit(value: Any, type_: TensorType) -> Any:
+    """Convert a value to a type that it agrees with but for dtype and weakness."""
+    own_type = type_of(value)
+    if own_type.dtype == type_.dtype and own_type.weak == type_.weak:
+        return value
+    return multiply(value, PYTHON_TYPE[type_.dtype.kind](1)) if type_.weak else cast(value, dtype=type_.dtype)
+
+
+def unify(operation: str, requirement: str, where: str, *types: TensorType) -> TensorType:
+    """Return the type that values which must agree have in common: Python scalars give way, nothing else does.
+
+    Raises:
+        ShapeError: the shapes differ.
+        DtypeError: the dtypes differ, and not by a Python scalar.
+    """
+    got = f"{where}: {' and '.join(map(str, types))}"
+    if len({one.shape for one in types}) > 1:
+        raise ShapeError(message(operation, requirement, got))
+    dtype, weak = promote(*types)
+    if any(one.dtype != dtype for one in types if not one.weak):
+        raise DtypeError(message(operation, requirement, got, "convert one with astype"))
+    return TensorType(dtype, types[0].shape, weak)
+
+
+def settle(operation: str, before: TensorType, after: TensorType, where: str) -> TensorType:
+    """Return the type of a value that a loop carries, from its type before and after a step.
+
+    A Python scalar takes the type of what follows; every other type must stay.
+    """
+    if before == after:
+        return before
+    if before.weak and before.shape == after.shape:
+        dtype, weak = promote(before, after)
+        return TensorType(dtype, before.shape, weak)
+    return unify(operation, "what the loop carries must keep its type", where, before, after)
+
+
+def stack(values: Sequence[Any]) -> Any:
+    """Return values of one shape along a new leading axis."""
+    values = [value.state.value if isinstance(value, Box) and value.owner is CONSTANT else value for value in values]
+    if not any(isinstance(value, Box) for value in values):
+        return np.stack([np.asarray(value) for value in values])
+    return concatenate(*(reshape(value, shape=(1, *shape_of(value))) for value in values), axis=0)

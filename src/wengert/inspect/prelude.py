@@ -1,0 +1,95 @@
+"""Helper functions of generated programs, in plain NumPy: each is written down only where it is called.
+
+NumPy has no function for some operations that derivatives are made of: to write into zeros, to add where indices point, to
+sum products over windows. Their sources are here, by name.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SCALE = '''
+def scale(direction, factor):
+    """Return direction * factor, and 0 where the direction is 0, even if the factor is infinite."""
+    with np.errstate(invalid="ignore"):
+        product = direction * factor
+    return product if np.isfinite(factor).all() else np.where(np.equal(direction, 0), np.zeros_like(product), product)[()]
+'''
+
+_EMBED = '''
+def embed(x, shape, index):
+    """Return zeros with x where the index points."""
+    result = np.zeros(shape, np.result_type(x))
+    result[index] = x
+    return result
+'''
+
+_PLACE = '''
+def place(x, y, index):
+    """Return x with y written where the index points."""
+    result = np.array(x)
+    result[index] = y
+    return result
+'''
+
+_SCATTER_ADD = '''
+def scatter_add(y, indices, shape):
+    """Return zeros to which y is added where the indices point, each time they do."""
+    result = np.zeros(shape, np.result_type(y))
+    np.add.at(result, indices, y)
+    return result
+'''
+
+_LAST_WRITER = '''
+def last_writer(indices, shape):
+    """Return the number of the last write to each element when the indices point at what is written; -1 for none."""
+    taken = np.broadcast_shapes(*map(np.shape, indices))
+    result = np.full(shape, -1)
+    result[indices] = np.arange(np.prod(taken, dtype=int)).reshape(taken)
+    return result
+'''
+
+_CONTRACT = '''
+def contract(operands, extents, accesses, out, shape):
+    """Sum products over an index space: result[out(i)] += operands[0][accesses[0](i)] * ... for every point i.
+
+    An access has an affine expression for each axis: (offset, ((dimension, coefficient), ...)).
+    """
+
+    def points(access):
+        dims = sorted({dim for _, terms in access for dim, _ in terms})
+        grid = dict(zip(dims, np.ix_(*(np.arange(extents[dim]) for dim in dims))))
+        return dims, tuple(offset + sum(c * grid[dim] for dim, c in terms) for offset, terms in access)
+
+    factors, read = [], set()
+    for x, access in zip(operands, accesses):
+        dims, index = points(access)
+        factors += [np.broadcast_to(np.asarray(x)[index], [extents[dim] for dim in dims]), dims]
+        read.update(dims)
+    unread = [dim for dim in range(len(extents)) if dim not in read]
+    dtype = np.result_type(*operands)
+    factors += [np.ones([extents[dim] for dim in unread], dtype), unread]
+    result = np.zeros(shape, dtype)
+    dims, index = points(out)
+    np.add.at(result, index, np.einsum(*factors, dims, optimize=True))
+    return result
+'''
+
+HELPERS = {
+    "scale": _SCALE,
+    "embed": _EMBED,
+    "place": _PLACE,
+    "scatter_add": _SCATTER_ADD,
+    "last_writer": _LAST_WRITER,
+    "contract": _CONTRACT,
+}
+
+
+def prelude(body: str) -> list[str]:
+    """Return the sources of the helper functions that a text calls.
+
+    Example:
+        >>> print(prelude("v1 = embed(x, (3,), np.s_[0])")[0].splitlines()[0])
+        def embed(x, shape, index):
+    """
+    return [source.strip() for name, source in HELPERS.items() if re.search(rf"\b{name}\(", body)]

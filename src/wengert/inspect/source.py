@@ -1,0 +1,204 @@
+"""`source`: a function, or its derivative, as a NumPy program to read and to run."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import inspect
+import itertools
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from wengert import tree
+from wengert.errors import UnsupportedError, message
+from wengert.inspect.listing import Listing, trace
+from wengert.inspect.prelude import HELPERS, prelude
+from wengert.inspect.statements import Body, Names, Settings, Statement, needs_exact_scalars, written
+from wengert.ir.graph import Graph, Var
+from wengert.ir.printer import RESERVED
+from wengert.passes.simplify import simplify
+
+_TAKEN = {*RESERVED, *dir(builtins), *HELPERS, "np", "wengert", "constants"}
+_PLAIN = (bool, int, float, str, type(None))
+
+
+class Program(str):
+    """The text of a program; the larger constants that it refers to as ``constants[...]`` come along.
+
+    Attributes:
+        name: the name of the function that the text defines.
+        constants: arrays too large to write out, and classes that cannot be imported.
+    """
+
+    name: str
+    constants: dict[str, Any]
+
+    def function(self) -> Callable[..., Any]:
+        """Run the text and return the function that it defines.
+
+        Example:
+            >>> source(lambda x: x * x)(3.0).function()(5.0)
+            25.0
+        """
+        namespace: dict[str, Any] = {"constants": self.constants}
+        exec(compile(self, f"<source of {self.name}>", "exec"), namespace)
+        return namespace[self.name]
+
+
+def source(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> Callable[..., Program]:
+    """Return a function that writes ``fun`` as a NumPy program, with one statement for each operation.
+
+    Written so, a derivative shows how it is computed: ``source(grad(f))(x)`` is the adjoint program of ``f`` by source
+    transformation, the primal statements first, the adjoint ones after them, each with the line of ``f`` that it comes
+    from. What nothing needs is left out, and what is computed twice is computed once. Running the text defines a function
+    with the arguments and the results, containers included, that ``fun`` has at arguments of these types.
+
+    Args:
+        fun: a function of arrays, numbers and containers of them.
+        static_argnums: which positional arguments stay fixed although they are numbers, as in `trace`.
+
+    Returns:
+        A function with the arguments of ``fun`` that returns a `Program`, which is a string. It runs by itself unless it
+        mentions ``constants``: then ``exec(text, {"constants": text.constants})``, or ``text.function()``.
+
+    Raises:
+        UnsupportedError: the function uses values of a transform that is running.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> print(source(wg.grad(lambda x1, x2: np.sin(x1) * x2))(np.float64(2.0), np.float64(5.0)))
+        import numpy as np
+        <BLANKLINE>
+        <BLANKLINE>
+        def grad_function(x1, x2):
+            # adjoint
+            v1 = np.cos(x1)  # ...
+            x1_bar = x2 * v1 # ...
+            return x1_bar
+    """
+    traced = trace(fun, static_argnums)
+
+    def program(*arguments: Any, **options: Any) -> Program:
+        listing = simplify(traced(*arguments, **options))
+        assert isinstance(listing, Listing)
+        return _Writer(listing).program()
+
+    return program
+
+
+class _Writer:
+    """Writes the function of one listing."""
+
+    def __init__(self, listing: Listing) -> None:
+        if len(listing.places) > 0 and listing.places[0].startswith("captured"):
+            hint = "call it outside of the transform"
+            raise UnsupportedError(message("source", "a value of a transform that is running is used", hint=hint))
+        self.listing = listing
+        self.name = re.sub(r"\W+", "_", listing.name.replace("<lambda>", "function")).strip("_")
+        self.constants: dict[str, Any] = {}
+        self.imports: list[str] = []
+        self.names = Names({*_TAKEN, *_inner_params(listing), self.name})
+        self.parameters = {one.name: self.names.new(one.name) for one in listing.parameters}
+
+    def program(self) -> Program:
+        """Return the text."""
+        unpacking, inputs = self._inputs()
+        settings = Settings(needs_exact_scalars(self.listing), self.listing.adjoints, self.constants)
+        body = Body(self.listing, inputs, self.names, settings)
+        result = self._container(self.listing.structure, iter(body.results))
+        lines = [*written(unpacking), *_sections(body.statements), f"return {_bare(result)}"]
+        function = "\n".join([f"def {self.name}{self._signature()}:", *(f"    {line}".rstrip() for line in lines)])
+        imports = ["import numpy as np", *(["import wengert.special"] if "wengert.special." in function else [])]
+        text = "\n\n\n".join(["\n".join([*imports, *self.imports]), *prelude(function), function]) + "\n"
+        program = Program(text)
+        program.name, program.constants = self.name, self.constants
+        return program
+
+    def _signature(self) -> inspect.Signature:
+        empty = inspect.Parameter.empty
+        return inspect.Signature(
+            [one.replace(name=self.parameters[one.name], default=empty, annotation=empty) for one in self.listing.parameters]
+        )
+
+    def _inputs(self) -> tuple[list[Statement], dict[Var, str]]:
+        """Return the statements that take the arguments' containers apart, and the name of each input."""
+        read = {atom for equation in self.listing.equations for atom in equation.operands} | set(self.listing.outputs)
+        statements: list[Statement] = []
+        inputs: dict[Var, str] = {}
+        for var, place in zip(self.listing.inputs, self.listing.places, strict=True):
+            root = re.match(r"\w+", place)
+            assert root is not None
+            expression = self.parameters[root.group()] + place[root.end() :]
+            inputs[var] = expression
+            if expression != self.parameters[root.group()] and var in read:
+                inputs[var] = self.names.new(var.name)
+                statements.append(Statement(f"{inputs[var]} = {expression}"))
+        return statements, inputs
+
+    def _container(self, structure: tree.Structure, leaves: Iterator[str]) -> str:
+        """Write the containers of the result."""
+        kind = structure.kind
+        if kind is None:
+            return next(leaves)
+        if kind is type(None):
+            return "None"
+        parts = [self._container(child, leaves) for child in structure.children]
+        if issubclass(kind, dict):
+            inside = ", ".join(f"{key!r}: {part}" for key, part in zip(structure.keys, parts, strict=True))
+            return f"{{{inside}}}" if kind is dict else f"{self._class(kind)}({{{inside}}})"
+        if kind is list:
+            return f"[{', '.join(parts)}]"
+        if kind is tuple:
+            return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+        if tree.is_namedtuple(kind):
+            return f"{self._class(kind)}({', '.join(parts)})"
+        if dataclasses.is_dataclass(kind):
+            given = [*zip(structure.keys, parts, strict=True), *((k, self._fixed(v)) for k, v in structure.fixed)]
+            return f"{self._class(kind)}({', '.join(f'{key}={part}' for key, part in given)})"
+        return f"{self._class(kind)}([{', '.join(parts)}])"
+
+    def _class(self, kind: type) -> str:
+        """Return what a class is called in the text: imported where it can be, else among the constants."""
+        module = sys.modules.get(kind.__module__)
+        if getattr(module, kind.__qualname__, None) is kind and kind.__module__ != "__main__":
+            line = f"from {kind.__module__} import {kind.__qualname__}"
+            if line not in self.imports:
+                self.imports.append(line)
+            return kind.__qualname__
+        return self._kept(kind.__name__, kind)
+
+    def _fixed(self, value: Any) -> str:
+        return repr(value) if isinstance(value, _PLAIN) else self._kept("setting", value)
+
+    def _kept(self, name: str, value: Any) -> str:
+        candidates = itertools.chain([name], (f"{name}{number}" for number in itertools.count(2)))
+        key = next(one for one in candidates if self.constants.setdefault(one, value) is value)
+        return f'constants["{key}"]'
+
+
+def _bare(result: str) -> str:
+    """Leave out the brackets of a tuple that is returned."""
+    return result[1:-1] if re.fullmatch(r"\([^()]*[^(),]\)", result) else result
+
+
+def _inner_params(graph: Graph) -> set[str]:
+    """Return the parameters that hold programs, at any depth: they name functions in the text."""
+    found: set[str] = set()
+    for equation in graph.equations:
+        found.update(name for name, value in equation.params.items() if isinstance(value, Graph))
+        for inner in equation.graphs():
+            found |= _inner_params(inner)
+    return found
+
+
+def _sections(statements: Sequence[Statement]) -> list[str]:
+    """Return statements with a heading wherever the primal program and an adjoint one meet."""
+    if not any(statement.depth for statement in statements):
+        return written(statements)
+    lines: list[str] = []
+    for depth, group in itertools.groupby(statements, lambda one: one.depth):
+        heading = "adjoint" + " of the adjoint" * (depth - 1) if depth else "primal"
+        lines += [*([""] if lines else []), f"# {heading}", *written(group)]
+    return lines

@@ -1,0 +1,208 @@
+"""The equations of a graph as statements of NumPy, one a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from wengert.dtypes import BOOL, FLOAT64, INT64, PYTHON_TYPE
+from wengert.inspect.constants import array_source, scalar_source
+from wengert.inspect.formulas import renames
+from wengert.inspect.products import as_product
+from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.primitive import REGISTRY
+
+_ADJOINT = "adjoint of "
+_INLINE = 24
+_COMMENT_COLUMN = 60
+_CALL = re.compile(r"\w\(")
+#: Where Python's own scalars raise an error instead of giving infinity, or leave the numbers.
+_PYTHON_DIFFERS = {"divide", "floor_divide", "remainder", "power", "integer_power"}
+_PYTHON_DIFFERS |= {"left_shift", "right_shift", "invert"}
+_PYTHON_AGREES = {"add", "subtract", "multiply", "negative", "positive"}
+_NARROW_SUMS = {"reduce_sum", "reduce_prod", "cumsum", "cumprod"}
+
+
+class Statement(NamedTuple):
+    """A line of a program, or a function inside it, and the user's line that it comes from."""
+
+    text: str
+    location: str = ""
+
+    @property
+    def depth(self) -> int:
+        """How many times reverse mode has passed: 0 for the primal program, 1 for its adjoint."""
+        return self.location.count(_ADJOINT)
+
+
+def written(statements: Iterable[Statement]) -> list[str]:
+    """Return statements with the user's lines as comments, set in a column."""
+    known = list(statements)
+    widths = (len(one.text) for one in known if "\n" not in one.text and one.location)
+    column = min(_COMMENT_COLUMN, max(widths, default=0))
+    lines: list[str] = []
+    for text, location in known:
+        line = f"{text:{column}}  # {location.replace(_ADJOINT, '')}" if location and "\n" not in text else text
+        lines += line.split("\n")
+    return lines
+
+
+class Names:
+    """Names, each given once."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+
+    def new(self, wanted: str) -> str:
+        """Return a name as wanted, with an underscore if it is taken."""
+        while wanted in self._taken:
+            wanted += "_"
+        self._taken.add(wanted)
+        return wanted
+
+    def numbered(self, letter: str) -> str:
+        """Return the first free name of this letter with a number."""
+        number = 1
+        while f"{letter}{number}" in self._taken:
+            number += 1
+        return self.new(f"{letter}{number}")
+
+    def copy(self) -> Names:
+        """Return the same names, to go on with inside a function."""
+        return Names(self._taken)
+
+
+class Settings(NamedTuple):
+    """What the statements of a program and of the functions inside it share."""
+
+    exact: bool
+    """Keep the types of scalars, which matter beside float32 and small integers."""
+    adjoints: Mapping[Var, Var]
+    """Of what value a variable is the adjoint, for its name."""
+    constants: dict[str, Any]
+    """Where arrays go that are too large to write out."""
+
+
+def needs_exact_scalars(graph: Graph) -> bool:
+    """Tell whether a graph has types beside which a Python scalar and one of NumPy's differ."""
+    wide = all(var.dtype in (FLOAT64, INT64, BOOL) for var in graph.defined())
+    inner = (one for equation in graph.equations for one in equation.graphs())
+    return not wide or any(map(needs_exact_scalars, inner))
+
+
+class Body:
+    """The statements of one graph, given a name for each input."""
+
+    def __init__(self, graph: Graph, inputs: Mapping[Var, str], names: Names, settings: Settings) -> None:
+        self.names = names
+        self.settings = settings
+        self.statements: list[Statement] = []
+        self._known = dict(inputs)
+        for var in graph.inputs:
+            if not settings.exact and var in _python_where_it_matters(graph):
+                name = self._known[var]
+                self.statements.append(Statement(f"{name} = np.{var.dtype.name}({name})"))
+        for var, value in graph.constants:
+            self._constant(var, value)
+        for equation in graph.equations:
+            self._equation(equation)
+        self.results = [self.atom(atom) for atom in graph.outputs]
+
+    def atom(self, atom: Atom) -> str:
+        """Write an operand."""
+        if isinstance(atom, Literal):
+            return scalar_source(atom.value, self.settings.exact)
+        return self._known[atom]
+
+    def _constant(self, var: Var, value: Any) -> None:
+        text = array_source(value)
+        if text and len(text) <= _INLINE:
+            self._known[var] = text
+            return
+        self._known[var] = name = self.names.numbered("c")
+        if not text:
+            key = f"c{len(self.settings.constants) + 1}"
+            self.settings.constants[key] = value
+            text = f'constants["{key}"]'
+        self.statements.append(Statement(f"{name} = {text}"))
+
+    def _equation(self, equation: Equation) -> None:
+        if renames(equation) and not self.settings.exact:
+            self._known[equation.outputs[0]] = self.atom(equation.operands[0])
+            return
+        expression = self._expression(equation)
+        results = [self._name(var) for var in equation.outputs]
+        left = ", ".join(results) if len(results) > 1 else f"({results[0]},)" if any(equation.graphs()) else results[0]
+        self._known.update(zip(equation.outputs, results, strict=True))
+        self.statements.append(Statement(f"{left} = {expression}", equation.location))
+
+    def _name(self, var: Var) -> str:
+        primal = self._known.get(self.settings.adjoints.get(var, var), "")
+        return self.names.new(f"{primal}_bar") if primal.isidentifier() else self.names.numbered("v")
+
+    def _expression(self, equation: Equation) -> str:
+        """Write the right side of an equation."""
+        operands = list(map(self.atom, equation.operands))
+        (out, *more) = equation.outputs
+        if more or any(equation.graphs()):
+            return self._call(equation, operands)
+        if not self.settings.exact:
+            return _text(equation, operands)
+        if out.weak and equation.primitive not in _PYTHON_AGREES:
+            if equation.primitive in _PYTHON_DIFFERS:
+                operands[0] = f"np.{equation.operands[0].type.dtype.name}({operands[0]})"
+            return f"{PYTHON_TYPE[out.dtype.kind].__name__}({_text(equation, operands)})"
+        if equation.primitive in _NARROW_SUMS and out.dtype.kind in "iub":
+            return f"{_text(equation, operands)}.astype(np.{out.dtype.name})"  # NumPy's own sums are int64
+        return _text(equation, operands)
+
+    def _call(self, equation: Equation, operands: Sequence[str]) -> str:
+        """Write the programs that an equation holds as functions, and its call of them."""
+        text = REGISTRY[equation.primitive].source(*operands, **equation.params)
+        for param, value in equation.params.items():
+            if isinstance(value, Graph):
+                name = self.names.new(param)
+                self.statements.append(Statement(self._function(name, value), equation.location))
+                text = re.sub(rf"\b{param}\b(?!=)", name, text)
+        return text
+
+    def _function(self, name: str, graph: Graph) -> str:
+        names = self.names.copy()
+        inputs = {var: names.new(var.name) if var.name.isidentifier() else names.numbered("x") for var in graph.inputs}
+        body = Body(graph, inputs, names, self.settings)
+        results = ", ".join(body.results) + ("," if len(body.results) == 1 else "")
+        lines = [*written(body.statements), f"return {results}" if results else "return ()"]
+        return "\n".join([f"def {name}({', '.join(inputs.values())}):", *(f"    {line}" for line in lines), ""])
+
+
+def _text(equation: Equation, operands: list[str]) -> str:
+    """Write an operation on operands already written."""
+    (out, *_) = equation.outputs
+    if equation.primitive == "cast":
+        dtype = f"np.{out.dtype.name}"
+        return f"{operands[0]}.astype({dtype})" if out.shape else f"{dtype}({operands[0]})"
+    if equation.primitive == "scale":
+        return f"scale({operands[0]}, {operands[1]})"
+    if equation.primitive == "contract" and (product := as_product(operands, **equation.params)):
+        return product
+    if equation.primitive in ("power", "integer_power") and operands[0].startswith("-"):
+        operands = [f"({operands[0]})", *operands[1:]]
+    return REGISTRY[equation.primitive].source(*operands, **equation.params)
+
+
+def _python_where_it_matters(graph: Graph) -> set[Var]:
+    """Return the inputs, Python scalars, that reach an operation which Python does differently from NumPy."""
+    reached: dict[Var, set[Var]] = {var: {var} for var in graph.inputs if var.weak}
+    found: set[Var] = set()
+    for equation in graph.equations:
+        variables = [operand for operand in equation.operands if isinstance(operand, Var)]
+        if any(equation.graphs()) or not all(var in reached for var in variables):
+            continue
+        sources = set[Var]().union(*(reached[var] for var in variables))
+        if equation.primitive in _PYTHON_DIFFERS:
+            found |= sources
+        elif not renames(equation) and _CALL.search(_text(equation, ["x"] * len(equation.operands))):
+            continue  # a function of NumPy's gives its scalars
+        reached[equation.outputs[0]] = sources
+    return found

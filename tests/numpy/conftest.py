@@ -1,0 +1,102 @@
+"""How every function is checked: its value and dtype against NumPy's, its derivative in both modes, batched and staged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert.numpy  # noqa: F401  (registers the implementations)
+from wengert import tree
+from wengert.ir.types import TensorType
+from wengert.testing import check_grads
+from wengert.trace import CONSTANT, Box, concrete
+from wengert.transforms.batching import vmap
+from wengert.transforms.gradients import vjp
+from wengert.transforms.staging import evaluate, stage
+
+EXAMPLES = 3
+
+
+def leaves(result: Any) -> list[Any]:
+    return [concrete(leaf) if isinstance(leaf, Box) else leaf for leaf in tree.leaves(result)]
+
+
+def same(found: Any, expected: Any, what: str, rtol: float = 1e-12, atol: float = 1e-12) -> None:
+    """Assert that values, dtypes and shapes agree, leaf by leaf."""
+    found, expected = leaves(found), leaves(expected)
+    assert len(found) == len(expected), what
+    for one, other in zip(found, expected, strict=True):
+        one, other = np.asarray(one), np.asarray(other)
+        assert one.dtype == other.dtype, f"{what}: dtype {one.dtype}, NumPy's is {other.dtype}"
+        np.testing.assert_allclose(one, other, rtol=rtol, atol=atol, err_msg=what)  # also compares shapes
+
+
+def boxed(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function with boxes that hold the arrays."""
+    return function(*(CONSTANT.constant(np.asarray(argument)) for argument in arguments))
+
+
+def staged(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Write a function down as a graph, and carry that out."""
+    structures: list[Any] = []
+
+    def flat(*values: Any) -> list[Any]:
+        outputs, structure = tree.flatten(function(*values))
+        structures.append(structure)
+        return outputs
+
+    types = [TensorType(np.asarray(argument).dtype, np.shape(argument)) for argument in arguments]
+    graph, captured = stage(flat, types)
+    outputs = evaluate(graph, *captured, *map(np.asarray, arguments))
+    for output, inferred in zip(outputs, graph.output_types, strict=True):
+        assert np.shape(output) == inferred.shape
+        assert np.asarray(output).dtype == inferred.dtype
+    return tree.unflatten(structures[0], outputs)
+
+
+def batched(function: Callable[..., Any], *arguments: Any) -> None:
+    """Compare `vmap` with a loop."""
+    rng = np.random.default_rng(EXAMPLES)
+    rows = [
+        np.stack([argument + 1e-2 * rng.standard_normal(np.shape(argument)) for _ in range(EXAMPLES)])
+        for argument in map(np.asarray, arguments)
+    ]
+    found = tree.leaves(vmap(function)(*rows))
+    looped = [tree.leaves(function(*(row[number] for row in rows))) for number in range(EXAMPLES)]
+    for position, one in enumerate(found):
+        expected = np.stack([np.asarray(leaves[position]) for leaves in looped])
+        np.testing.assert_allclose(one, expected, rtol=1e-10, atol=1e-12, err_msg="vmap against a loop")
+
+
+def check(
+    function: Callable[..., Any], *arguments: Any, order: int = 2, concrete_only: bool = False, rtol: float = 1e-12
+) -> None:
+    """Check one function of floating-point arrays in every way in which it can be run."""
+    expected = function(*arguments)
+    same(boxed(function, *arguments), expected, "on boxes", rtol)
+    same(vjp(function, *arguments)[0], expected, "in reverse mode", rtol)
+    if order:
+        check_grads(function, arguments, order=order)
+    if not concrete_only:
+        same(staged(function, *arguments), expected, "staged", rtol)
+        batched(function, *arguments)
+
+
+def values(function: Callable[..., Any], *arguments: Any, rtol: float = 1e-12) -> None:
+    """Check only values and dtypes: on boxes, and staged."""
+    expected = function(*arguments)
+    same(boxed(function, *arguments), expected, "on boxes", rtol)
+    same(staged(function, *arguments), expected, "staged", rtol)
+
+
+@pytest.fixture(name="check")
+def _check() -> Callable[..., None]:
+    return check
+
+
+@pytest.fixture(name="values")
+def _values() -> Callable[..., None]:
+    return values

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert.numpy as wnp
+from wengert.errors import LostDerivativeError, ShapeError, UnsupportedError, WengertError
+from wengert.trace import CONSTANT
+from wengert.transforms.gradients import grad
+from wengert.transforms.tangents import jvp
+
+RNG = np.random.default_rng(7)
+A = RNG.uniform(-2, 2, (3, 4))
+B = RNG.uniform(0.5, 2, (2, 3, 2))
+HOLES = np.where(RNG.uniform(size=(3, 4)) < 0.3, np.nan, A)
+AXES: list[Any] = [None, 0, 1, -1, (0, 1), (1, 0), ()]
+
+REDUCTIONS = {
+    "sum": np.sum,
+    "prod": np.prod,
+    "mean": np.mean,
+    "max": np.max,
+    "amax": np.amax,
+    "min": np.min,
+    "amin": np.amin,
+    "var": np.var,
+    "std": np.std,
+    "ptp": np.ptp,
+    "median": np.median,
+}
+
+
+# Over no axes the spread is zero, where it has a kink, and NumPy's median is an error.
+OVER_NO_AXES = ("sum", "prod", "mean", "max", "min")
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize(
+    ("name", "axis"),
+    [(name, axis) for name in REDUCTIONS for axis in AXES if axis != () or name in OVER_NO_AXES],
+    ids=str,
+)
+def test_reductions(check: Any, name: str, axis: Any, keepdims: bool) -> None:
+    function = REDUCTIONS[name]
+    check(lambda x: function(x, axis=axis, keepdims=keepdims), A)
+
+
+OPTIONS = {
+    "sum initial": lambda x: np.sum(x, initial=3.0),
+    "sum axis initial": lambda x: np.sum(x, 0, initial=3.0),
+    "prod initial": lambda x: np.prod(x, 0, initial=2.0),
+    "max initial": lambda x: np.max(x, 0, initial=0.3),
+    "min initial": lambda x: np.min(x, initial=0.3),
+    "sum of three axes": lambda x: np.sum(x.reshape(2, 2, 3), axis=(0, 2)),
+    "mean ddof": lambda x: np.var(x, 0, ddof=1),
+    "std ddof": lambda x: np.std(x, 1, ddof=1, keepdims=True),
+    "var correction": lambda x: np.var(x, correction=1),
+    "var mean": lambda x: np.var(x, 0, mean=np.mean(x, 0, keepdims=True)),
+    "methods": lambda x: x.sum(0) + x.mean() + x.prod(axis=0) + x.var() + x.std() + x.max(0) - x.min(),
+    "cumsum": np.cumsum,
+    "cumsum axis": lambda x: np.cumsum(x, 0),
+    "cumsum last": lambda x: np.cumsum(x, axis=-1),
+    "cumprod": np.cumprod,
+    "cumprod axis": lambda x: np.cumprod(x, 1),
+    "cumulative_sum": lambda x: np.cumulative_sum(x, axis=0, include_initial=True),
+    "cumulative_prod": lambda x: np.cumulative_prod(x, axis=1),
+    "cumulative_prod initial": lambda x: np.cumulative_prod(x, axis=-1, include_initial=True),
+    "add.reduce": np.add.reduce,
+    "add.reduce axis": lambda x: np.add.reduce(x, axis=1, keepdims=True),
+    "add.reduce all": lambda x: np.add.reduce(x, axis=None),
+    "multiply.reduce": lambda x: np.multiply.reduce(x, axis=(0, 1)),
+    "maximum.reduce": np.maximum.reduce,
+    "minimum.reduce": lambda x: np.minimum.reduce(x, axis=-1),
+    "add.accumulate": np.add.accumulate,
+    "multiply.accumulate": lambda x: np.multiply.accumulate(x, axis=1),
+    "average": np.average,
+    "average axis": lambda x: np.average(x, axis=1, keepdims=True),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options(check: Any, name: str) -> None:
+    check(OPTIONS[name], A)
+
+
+AVERAGES = {
+    "weights": (lambda x, w: np.average(x, weights=w), A, A * A + 0.1),
+    "weights of an axis": (lambda x, w: np.average(x, axis=0, weights=w), A, np.array([0.2, 0.5, 1.0])),
+    "weights of axes": (lambda x, w: np.average(x, axis=(0, 2), weights=w), B, np.array([[0.2, 0.5], [1.0, 0.3]])),
+    "returned": (lambda x, w: np.average(x, axis=1, weights=w, returned=True), A, A * A + 0.1),
+    "keepdims": (lambda x, w: np.average(x, axis=1, weights=w, keepdims=True), A, A * A + 0.1),
+}
+
+
+@pytest.mark.parametrize("name", AVERAGES)
+def test_weighted_averages(check: Any, name: str) -> None:
+    function, *arguments = AVERAGES[name]
+    check(function, *arguments)
+
+
+NAN_OUT = {
+    "nansum": np.nansum,
+    "nanprod": np.nanprod,
+    "nanmean": np.nanmean,
+    "nanmax": np.nanmax,
+    "nanmin": np.nanmin,
+    "nanvar": np.nanvar,
+    "nanstd": np.nanstd,
+}
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1], ids=str)
+@pytest.mark.parametrize("name", NAN_OUT)
+def test_nan_is_left_out(check: Any, name: str, axis: Any) -> None:
+    function = NAN_OUT[name]
+    holes = np.isnan(HOLES)
+    check(lambda x: function(np.where(holes, np.nan, x), axis=axis, keepdims=True), A)
+
+
+def test_nan_running(check: Any) -> None:
+    holes = np.isnan(HOLES)
+    check(lambda x: np.nancumsum(np.where(holes, np.nan, x), 0), A)
+    check(lambda x: np.nancumprod(np.where(holes, np.nan, x), 1), A)
+
+
+def test_nan_positions(values: Any) -> None:
+    values(lambda x: np.nanargmax(x, 0), HOLES)
+    values(np.nanargmin, HOLES)
+
+
+TRUTHS = {
+    "any": lambda x: np.any(x > 1, axis=0),
+    "all": lambda x: np.all(x > -1.5, axis=1, keepdims=True),
+    "any of floats": lambda x: np.any(x),
+    "count_nonzero": lambda x: np.count_nonzero(x > 0, axis=0),
+    "count_nonzero all": np.count_nonzero,
+    "argmax": np.argmax,
+    "argmax axis": lambda x: np.argmax(x, axis=1, keepdims=True),
+    "argmin": lambda x: np.argmin(x, 0),
+    "argmax keepdims": lambda x: np.argmax(x, keepdims=True),
+    "logical_and.reduce": lambda x: np.logical_and.reduce(x > -1, axis=0),
+    "logical_or.reduce": lambda x: np.logical_or.reduce(x > 1),
+}
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_truth_and_positions(values: Any, name: str) -> None:
+    values(TRUTHS[name], A)
+
+
+DTYPES = ["bool", "int8", "int32", "int64", "uint8", "uint64", "float16", "float32", "float64"]
+EVERY = ["sum", "prod", "mean", "max", "min", "var", "std", "cumsum", "cumprod", "any", "argmax", "nansum", "nanmean", "median"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", EVERY)
+def test_dtypes_are_those_of_numpy(values: Any, name: str, dtype: str) -> None:
+    array = np.array([[1, 2, 0], [3, 1, 1]]).astype(dtype)
+    function = getattr(np, name)
+    rtol = 2e-3 if dtype == "float16" else 1e-6
+    values(function, array, rtol=rtol)
+    values(lambda x: function(x, axis=0), array, rtol=rtol)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "cumsum", "var"])
+def test_dtype_argument(values: Any, name: str) -> None:
+    values(lambda x: getattr(np, name)(x, dtype=np.float32), A, rtol=1e-6)
+
+
+def test_scalars_and_empty_arrays(values: Any) -> None:
+    values(np.sum, np.array(2.0))
+    values(lambda x: np.max(x, axis=None), np.array(2.0))
+    values(lambda x: np.add.reduce(x), np.array(2.0))
+    values(lambda x: np.sum(x, axis=0), np.zeros((0, 3)))
+    values(np.prod, np.zeros((0,)))
+    values(lambda x: np.max(x, axis=0, initial=-1.0), np.zeros((0, 3)))
+
+
+def test_ties_share_the_derivative() -> None:
+    np.testing.assert_array_equal(grad(np.max)(np.array([1.0, 3.0, 3.0])), [0, 0.5, 0.5])
+    np.testing.assert_array_equal(grad(np.nanmin)(np.array([1.0, 1.0, np.nan])), [0.5, 0.5, 0])
+
+
+@pytest.mark.parametrize("function", [np.std, lambda x: np.std(x, ddof=1), np.nanstd, np.var])
+def test_spread_of_a_constant_has_derivative_zero(function: Any) -> None:
+    x = np.full(4, 0.1)
+    assert grad(function)(x).tolist() == [0.0] * 4
+    assert jvp(function, (x,), (np.array([1.0, -2.0, 0.0, 3.0]),))[1] == 0.0
+    assert np.isfinite(jvp(grad(function), (x,), (np.array([1.0, -2.0, 0.0, 3.0]),))[1]).all()
+
+
+def test_product_is_exact_at_zeros() -> None:
+    np.testing.assert_array_equal(grad(np.prod)(np.array([2.0, 0.0, 3.0])), [0.0, 6.0, 0.0])
+    np.testing.assert_array_equal(grad(np.prod)(np.array([0.0, 0.0, 3.0])), [0.0, 0.0, 0.0])
+    running = lambda x: np.sum(np.cumprod(x))  # noqa: E731
+    np.testing.assert_array_equal(grad(running)(np.array([2.0, 0.0, 3.0])), [1.0, 8.0, 0.0])
+
+
+def test_what_cannot_work_says_so() -> None:
+    box = CONSTANT.constant(A)
+    with pytest.raises(LostDerivativeError, match="out= would lose"):
+        np.sum(box, out=np.zeros(()))
+    with pytest.raises(LostDerivativeError, match="np.max"):
+        np.max(A, axis=0, out=CONSTANT.constant(np.zeros(4)))
+    with pytest.raises(UnsupportedError, match="where= is not supported; select first"):
+        np.mean(box, where=A > 0)
+    with pytest.raises(WengertError, match=r"axis must lie in \[-2, 2\)") as caught:
+        np.sum(box, axis=2)
+    assert isinstance(caught.value, IndexError)
+    with pytest.raises(ShapeError, match="once only"):
+        np.sum(box, axis=(0, 0))
+    with pytest.raises(ShapeError, match="must not be empty"):
+        np.max(CONSTANT.constant(np.zeros(0)))
+    with pytest.raises(WengertError):
+        np.cumulative_sum(box)
+    assert wnp.sum is np.sum
