@@ -154,6 +154,9 @@ class Array(Box):
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
     def __round__(self, digits: int = 0) -> Any:
         return FUNCTIONS[np.round](self, digits)
 
@@ -373,7 +376,9 @@ class Array(Box):
         function = FUNCTIONS.get(ufunc) or UFUNCS.get(ufunc)
         if function is None:
             raise _unsupported(f"np.{ufunc.__name__}")
-        result = function(*map(operand, inputs))
+        if options:  # how the result lies in memory means nothing here
+            options = {name: value for name, value in options.items() if name not in ("order", "subok", "casting")}
+        result = function(*map(operand, inputs), **options)
         if dtype is not None:
             return cast(result, dtype=np.dtype(dtype))
         return _strong(result)

@@ -209,7 +209,10 @@ class Primitive:
 
     def _explain(self, operands: Sequence[Any], params: Mapping[str, Any], problem: Exception) -> Exception:
         """Turn NumPy's complaint into one that names the operation, what came and the user's line."""
-        self.infer(*map(type_of, operands), **params)  # most often raises what should be said
+        try:
+            self.infer(*map(type_of, operands), **params)  # most often raises what should be said
+        except WengertError as said:
+            return said
         kind = type(problem)
         known = next(
             (k for k in (IndexError, TypeError, ValueError, ArithmeticError) if issubclass(kind, k)),

@@ -63,12 +63,12 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     chosen = predicate("cond", pred)
     if isinstance(chosen, bool):
         return (true_fun if chosen else false_fun)(*operands)
-    leaves, rebuild = pack(operands, is_number)
+    leaves, packed = pack(operands, is_number)
     structures: list[tree.Structure] = []
 
     def flat(function: Callable[..., Any]) -> Callable[..., list[Any]]:
         def run(*values: Any) -> list[Any]:
-            results, structure = flatten_numbers("cond", "what a branch returns", function(*rebuild(values)))
+            results, structure = flatten_numbers("cond", "what a branch returns", function(*packed.rebuild(values)))
             structures.append(structure)
             return results
 

@@ -51,13 +51,13 @@ def checkpoint(fun: F) -> F:
 
     @functools.wraps(fun)
     def checkpointed(*arguments: Any, **options: Any) -> Any:
-        leaves, rebuild = pack((arguments, options), is_followable)
+        leaves, packed = pack((arguments, options), is_followable)
         if not (inside_transform() or any(isinstance(leaf, Box) for leaf in leaves)):
             return fun(*arguments, **options)
         structures: list[tree.Structure] = []
 
         def run(*values: Any) -> list[Any]:
-            inside, inside_options = rebuild(values)
+            inside, inside_options = packed.rebuild(values)
             result = fun(*inside, **inside_options)
             outputs, structure = flatten_numbers("checkpoint", "what the function returns", result)
             structures.append(structure)

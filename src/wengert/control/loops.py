@@ -104,7 +104,7 @@ def scan(
     Example:
         >>> import numpy as np
         >>> scan(lambda total, x: (total + x, total * x), 0.0, np.array([1.0, 2.0, 3.0]))
-        (6.0, array([0., 2., 9.]))
+        (np.float64(6.0), array([0., 2., 9.]))
     """
     columns, structure = flatten_numbers("scan", "xs", xs)
     count = _length(columns, length)

@@ -19,9 +19,8 @@ from wengert.control.programs import (
     spread,
 )
 from wengert.control.values import strong, zeros
-from wengert.dtypes import is_float
 from wengert.ir.graph import Graph, Var
-from wengert.ir.types import TensorType
+from wengert.ir.types import TensorType, type_of
 from wengert.ops.shape import transpose
 from wengert.primitive import Primitive, Structured, primitive
 from wengert.shapes import shape_of
@@ -146,64 +145,51 @@ def _residuals(way: Adjoint, constants: int, carries: int) -> _Residuals:
 
 
 def _pull(
-    primals: Sequence[Any],
-    active: Sequence[bool],
-    *,
-    body: Graph,
-    constants: int,
-    carries: int,
-    reverse: bool,
-    **params: Any,
+    primals: Sequence[Any], active: Sequence[bool], *, body: Graph, constants: int, carries: int, **params: Any
 ) -> Any:
     """Scan forward, keeping what the way back reads; the pullback scans the other way round."""
-    end = constants + carries
-    active = list(active)
-    while True:
-        way = adjoint(body, active)
-        grown = [old or new for old, new in zip(active[constants:end], way.followed[:carries], strict=True)]
-        if grown == active[constants:end]:
-            break
-        active[constants:end] = grown
+    active, way = _settled(body, active, constants, carries)
     residuals = _residuals(way, constants, carries)
-    inputs = way.graph.inputs[: len(active)]
+    inputs, outputs = way.graph.inputs[: len(active)], way.graph.outputs[: len(way.followed)]
     given = parts(primals, constants, carries)
     fixed = evaluate(part_of(way.graph, inputs[:constants], residuals.fixed), *given.constants)
-    sliced = [given.slices[inputs[end:].index(var)] for var in residuals.sliced]
-    count = len(body.outputs)
-    forward = part_of(way.graph, inputs, (*way.graph.outputs[:count], *residuals.stacked))
-    results = scan_primitive(
-        *primals, body=forward, constants=constants, carries=carries, reverse=reverse, **params
-    )
-    back = _backward(way, residuals, active, constants, carries)
-    kept = [*sliced, *results[count:]]
+    sliced = [given.slices[inputs[constants + carries :].index(var)] for var in residuals.sliced]
+    forward = part_of(way.graph, inputs, (*outputs, *residuals.stacked))
+    results = scan_primitive(*primals, body=forward, constants=constants, carries=carries, **params)
+    types = list(map(type_of, results[: len(outputs)]))
+    flags = parts(active, constants, carries)
+    carrying = sum(flags.carries) + sum(flags.constants)
+    back = {
+        **params,
+        "body": _backward(way, residuals, active, constants, carries),
+        "constants": len(fixed),
+        "carries": carrying,
+        "reverse": not params["reverse"],
+    }
 
     def walk(cotangents: Sequence[Any]) -> list[Any]:
-        arriving = parts(cotangents, 0, carries)
-        carried = _instantiate(arriving.carries, body.output_types[:carries], active[constants:end])
-        sums = [zeros(strong(type_)) for type_ in select(body.input_types[:constants], active[:constants])]
-        stacked_types = _type(body=body, constants=constants, carries=carries, reverse=reverse, **params)[carries:]
-        rows = _instantiate(arriving.slices, stacked_types, way.followed[carries:])
-        found = scan_primitive(
-            *fixed,
-            *carried,
-            *sums,
-            *kept,
-            *rows,
-            body=back,
-            constants=len(fixed),
-            carries=len(carried) + len(sums),
-            reverse=not reverse,
-            **params,
-        )
+        whole = [zeros(strong(t)) if one is None else one for one, t in zip(cotangents, types, strict=True)]
+        carried = select(whole[:carries], flags.carries)
+        rows = select(whole[carries:], way.followed[carries:])
+        sums = [zeros(strong(t)) for t in select(body.input_types[:constants], flags.constants)]
+        found = scan_primitive(*fixed, *carried, *sums, *sliced, *results[len(outputs) :], *rows, **back)
         of_carries, of_constants, of_slices = parts(found, len(carried), len(sums))
         return spread([*of_constants, *of_carries, *of_slices], active)
 
-    return results[:count], walk
+    return results[: len(outputs)], walk
 
 
-def _instantiate(cotangents: Sequence[Any], types: Sequence[TensorType], flags: Sequence[bool]) -> list[Any]:
-    pairs = zip(cotangents, types, flags, strict=True)
-    return [zeros(strong(type_)) if one is None else one for one, type_, flag in pairs if flag]
+def _settled(
+    body: Graph, active: Sequence[bool], constants: int, carries: int
+) -> tuple[list[bool], Adjoint]:
+    """Return which operands are active, carries that a step makes active included, and the way back through a step."""
+    flags = parts(active, constants, carries)
+    while True:
+        way = adjoint(body, [*flags.constants, *flags.carries, *flags.slices])
+        grown = [old or new for old, new in zip(flags.carries, way.followed[:carries], strict=True)]
+        if grown == flags.carries:
+            return [*flags.constants, *grown, *flags.slices], way
+        flags = flags._replace(carries=grown)
 
 
 def _backward(
@@ -223,33 +209,27 @@ def _backward(
 
     def run(*values: Any) -> list[Any]:
         start = len(residuals.fixed)
-        carried, sums = values[start : start + carrying], values[start + carrying : start + carrying + summing]
-        kept = start + carrying + summing
-        rows = kept + len(residuals.sliced) + len(residuals.stacked)
-        # A cotangent is carried for each active carry; only those that the step changes or hands on are read.
+        middle = start + carrying + summing
+        end = middle + len(residuals.sliced) + len(residuals.stacked)
+        carried, sums = values[start : start + carrying], values[start + carrying : middle]
+        # A cotangent is carried for each active carry; a step reads those of the carries that it does not set anew.
         cotangents = select(spread(carried, flags.carries), way.followed[:carries])
-        found = spread(
-            evaluate(step, *values[:start], *values[kept:rows], *cotangents, *values[rows:]), way.reached
-        )
-        of = parts(
-            [zeros(strong(t)) if one is None and flag else one for one, flag, t in zip(found, active, types, strict=True)],
-            constants,
-            carries,
-        )
+        arrived = evaluate(step, *values[:start], *values[middle:end], *cotangents, *values[end:])
+        found = spread(arrived, way.reached)
         totals = [
-            total if not reached else total + one
-            for total, one, reached in zip(
-                sums, select(of.constants, flags.constants), select(way.reached[:constants], flags.constants), strict=True
-            )
+            total if one is None else total + one
+            for total, one in zip(sums, select(found[:constants], flags.constants), strict=True)
         ]
+        whole = [zeros(strong(t)) if one is None else one for one, t in zip(found, types, strict=True)]
+        of = parts(whole, constants, carries)
         return [*select(of.carries, flags.carries), *totals, *select(of.slices, flags.slices)]
 
-    fixed = [var.type for var in residuals.fixed]
     carried_types = map(strong, select(types[constants : constants + carries], flags.carries))
     sum_types = map(strong, select(types[:constants], flags.constants))
-    kept_types = [var.type for var in (*residuals.sliced, *residuals.stacked)]
+    kept_types = [var.type for var in residuals.in_order()]
+    start = len(residuals.fixed)
     row_types = [var.type for var in arriving[sum(way.followed[:carries]) :]]
-    return stage(run, [*fixed, *carried_types, *sum_types, *kept_types, *row_types])[0]
+    return stage(run, [*kept_types[:start], *carried_types, *sum_types, *kept_types[start:], *row_types])[0]
 
 
 # -- batching --------------------------------------------------------------------------------------------

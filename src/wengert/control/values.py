@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,18 +32,35 @@ def is_followable(leaf: Any) -> bool:
     return isinstance(leaf, Box) or (is_number(leaf) and is_float(dtype_of(leaf)))
 
 
-def pack(arguments: Any, chosen: Callable[[Any], bool]) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
-    """Return the chosen leaves of a tree, and a function that puts other values in their place."""
+class Packed(NamedTuple):
+    """The chosen leaves of a tree, which other values can take the place of."""
+
+    structure: tree.Structure
+    others: list[Any]
+    """All leaves of the tree, None in the place of the chosen ones."""
+    positions: list[int]
+    """The places of the chosen leaves."""
+
+    def rebuild(self, values: Sequence[Any]) -> Any:
+        """Return the tree with other values for the chosen leaves."""
+        return self.fill(self.others, values)
+
+    def fill(self, others: Sequence[Any], values: Sequence[Any]) -> Any:
+        """Return a tree of the same structure with other leaves all over."""
+        leaves = list(others)
+        for position, value in zip(self.positions, values, strict=True):
+            leaves[position] = value
+        return tree.unflatten(self.structure, leaves)
+
+
+def pack(arguments: Any, chosen: Callable[[Any], bool]) -> tuple[list[Any], Packed]:
+    """Return the chosen leaves of a tree, and the tree without them."""
     leaves, structure = tree.flatten(arguments)
     positions = [position for position, leaf in enumerate(leaves) if chosen(leaf)]
-
-    def rebuild(values: Sequence[Any]) -> Any:
-        replaced = list(leaves)
-        for position, value in zip(positions, values, strict=True):
-            replaced[position] = value
-        return tree.unflatten(structure, replaced)
-
-    return [leaves[position] for position in positions], rebuild
+    taken = [leaves[position] for position in positions]
+    for position in positions:
+        leaves[position] = None
+    return taken, Packed(structure, leaves, positions)
 
 
 def flatten_numbers(operation: str, what: str, value: Any) -> tuple[list[Any], tree.Structure]:

@@ -10,6 +10,7 @@ from wengert.errors import ArgumentError, WengertError, message
 
 _SOURCE = (".dot", ".gv")
 _DRAWN = (".svg", ".png", ".pdf")
+_FONTS = 'node [fontname="Helvetica"]; edge [fontname="Helvetica", fontsize=10]'
 #: How each kind of node looks.
 STYLES = {
     "variable": 'shape=ellipse, style=filled, fillcolor="#cfe2f3"',
@@ -62,16 +63,15 @@ class Picture:
 
     def text(self) -> str:
         """Return the picture as Graphviz source."""
-        head = [f"digraph {quoted(self.name)} {{", '  node [fontname="Helvetica"]; edge [fontname="Helvetica", fontsize=10]']
-        return "\n".join([*head, *self._lines, "}", ""])
+        return "\n".join([f"digraph {quoted(self.name)} {{", f"  {_FONTS}", *self._lines, "}", ""])
 
 
 def quoted(*lines: str) -> str:
-    """Write lines as one string of Graphviz's.
+    r"""Write lines as one string of Graphviz's.
 
     Example:
         >>> print(quoted('say "x"', "2"))
-        "say \\"x\\"\\n2"
+        "say \"x\"\n2"
     """
     escaped = (line.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for line in lines)
     return '"' + "\\n".join(escaped) + '"'
@@ -84,12 +84,16 @@ def render(source: str, path: str) -> None:
         Path(path).write_text(source, encoding="utf-8")
         return
     if suffix not in _DRAWN:
-        raise ArgumentError(message("draw", f"the path must end in one of {', '.join((*_SOURCE, *_DRAWN))}", str(path)))
+        requirement = f"the path must end in one of {', '.join((*_SOURCE, *_DRAWN))}"
+        raise ArgumentError(message("draw", requirement, str(path)))
     program = shutil.which("dot")
     if program is None:
         hint = "install Graphviz (apt install graphviz, brew install graphviz), or draw to a .dot file"
-        raise GraphvizError(message("draw", f"a {suffix} takes Graphviz's program dot, which is not installed", hint=hint))
+        requirement = f"a {suffix} takes Graphviz's program dot, which is not installed"
+        raise GraphvizError(message("draw", requirement, hint=hint))
     command = [program, f"-T{suffix[1:]}", "-o", str(path)]
     done = subprocess.run(command, input=source, capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
-        raise GraphvizError(message("draw", "Graphviz failed", done.stderr.strip() or f"exit code {done.returncode}"))
+        raise GraphvizError(
+            message("draw", "Graphviz failed", done.stderr.strip() or f"exit code {done.returncode}")
+        )

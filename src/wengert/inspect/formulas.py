@@ -1,7 +1,8 @@
 """How operations and their partial derivatives are written in the evaluation trace.
 
-A formula is a text with ``{0}``, ``{1}`` for the operands, ``{out}`` for the result and ``{bar}`` for its adjoint. What is
-not listed is written as in NumPy, and its partial derivative as ∂v₂/∂v₁: the numbers come from the rules in any case.
+A formula is a text with ``{0}``, ``{1}`` for the operands, ``{out}`` for the result and ``{bar}`` for its adjoint.
+What is not listed is written as in NumPy, and its partial derivative as ∂v₂/∂v₁: the numbers come from the rules in
+any case.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wengert.inspect.numbers import raised, show
-from wengert.inspect.products import as_product
+from wengert.inspect.products import as_product, one_axis
 from wengert.ir.graph import Equation
 from wengert.primitive import REGISTRY, Linear, Partials
 
@@ -75,10 +76,11 @@ def formula(primitive: str, operands: Sequence[str], params: Mapping[str, Any]) 
         first = operands if _INFIX[primitive].startswith("{0} ") else enclosed
         return _INFIX[primitive].format(first[0], *enclosed[1:])
     if primitive == "contract":
-        known = as_product(operands, **params)
+        known = as_product(operands, **params).replace("np.", "")
         return known or f"contract({', '.join(operands)})"
     try:
-        return REGISTRY[primitive].source(*operands, **params).replace("np.", "").replace("wengert.special.", "")
+        text = one_axis(REGISTRY[primitive].source(*operands, **params))
+        return text.replace("np.", "").replace("wengert.special.", "")
     except (TypeError, ValueError, IndexError):
         return f"{primitive}({', '.join(operands)})"
 

@@ -7,7 +7,7 @@ import keyword
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -51,21 +51,24 @@ class Listing(Graph):
             >>> list(wg.trace(lambda x: x * x)(3.0).values().values())
             [3.0, 9.0]
         """
-        known: dict[Var, Any] = {**dict(zip(self.inputs, self.arguments, strict=True)), **dict(self.constants)}
+        known: dict[Var, Any] = {
+            **dict(zip(self.inputs, self.arguments, strict=True)),
+            **dict(self.constants),
+        }
         for equation in self.equations:
             operands = [one.value if isinstance(one, Literal) else known[one] for one in equation.operands]
-            results = REGISTRY[equation.primitive](*operands, **equation.params)
-            results = results if isinstance(results, tuple) else (results,)
-            known.update(zip(equation.outputs, results, strict=True))  # pyright: ignore[reportUnknownArgumentType]
+            found = REGISTRY[equation.primitive](*operands, **equation.params)
+            results = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
+            known.update(zip(equation.outputs, results, strict=True))
         return known
 
     def table(self, digits: int = 3) -> Table:
         """Return the evaluation trace of a scalar function: what is computed forwards, and the adjoints backwards.
 
-        This is Table 1 of Harrison, "A Brief Introduction to Automatic Differentiation for Machine Learning" (2019):
-        the inputs are ``v₁₋ₙ`` to ``v₀``, the intermediate values ``v₁``, ``v₂`` and so on, and ``v′`` is the adjoint of
-        ``v``, the derivative of the result with respect to it. The adjoints stand beside the operation that they are
-        handed back through, so that the right column is to be read upwards.
+        This is Table 1 of Harrison, "A Brief Introduction to Automatic Differentiation for Machine Learning"
+        (2019): the inputs are ``v₁₋ₙ`` to ``v₀``, the intermediate values ``v₁``, ``v₂`` and so on, and ``v′`` is
+        the adjoint of ``v``, the derivative of the result with respect to it. The adjoints stand beside the
+        operation that they are handed back through, so that the right column is to be read upwards.
 
         Args:
             digits: how many decimals the numbers show.
@@ -175,7 +178,9 @@ class _Call:
         self._inputs: list[int] = []
         places: list[str] = []
         static: list[bool] = []
-        for position, (name, structure) in enumerate(zip(bound.arguments, self.structure.children, strict=True)):
+        for position, (name, structure) in enumerate(
+            zip(bound.arguments, self.structure.children, strict=True)
+        ):
             found = tree.paths(structure, name)
             places += found
             static += [position in fixed] * len(found)
@@ -190,30 +195,35 @@ class _Call:
         leaves = list(self.leaves)
         for position, box in zip(self._inputs, boxes, strict=True):
             leaves[position] = box
-        self.bound.arguments.update(zip(self.bound.arguments, tree.unflatten(self.structure, leaves), strict=True))
+        self.bound.arguments.update(
+            zip(self.bound.arguments, tree.unflatten(self.structure, leaves), strict=True)
+        )
         return self.bound.args, self.bound.kwargs
 
 
-def _bind(fun: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> inspect.BoundArguments:
+def _bind(
+    fun: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]
+) -> inspect.BoundArguments:
     """Return the arguments by the names of the function's parameters, or x1, x2, ... where it does not tell."""
     try:
         return inspect.signature(fun).bind(*arguments, **options)
     except (TypeError, ValueError):
-        numbered = [inspect.Parameter(f"x{i}", inspect.Parameter.POSITIONAL_OR_KEYWORD) for i in range(1, len(arguments) + 1)]
-        named = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in options]
+        by_place, by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+        numbered = [inspect.Parameter(f"x{i}", by_place) for i in range(1, len(arguments) + 1)]
+        named = [inspect.Parameter(name, by_name) for name in options]
         return inspect.Signature([*numbered, *named]).bind(*arguments, **options)
 
 
 def _native(leaf: Any) -> Any:
     dtype = check_known("trace", dtype_of(leaf))
-    return leaf.astype(dtype) if isinstance(leaf, np.ndarray) and leaf.dtype != dtype else leaf
+    return leaf if dtype_of(leaf) == dtype else leaf.astype(dtype)
 
 
 def _checked(result: Any) -> Any:
-    if not isinstance(result, _NUMBERS):
-        requirement = "the function must return arrays, numbers or containers of them"
-        raise DtypeError(message("trace", requirement, type(result).__name__))
-    return result
+    if isinstance(result, _NUMBERS):
+        return cast(Any, result)
+    requirement = "the function must return arrays, numbers or containers of them"
+    raise DtypeError(message("trace", requirement, type(result).__name__))
 
 
 def _identifier(place: str) -> str:

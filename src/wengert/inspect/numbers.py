@@ -51,7 +51,7 @@ def show(value: Any, digits: int = 3) -> str:
         return str(type_of(value))
     if shape:
         return f"[{', '.join(show(one, digits) for one in known)}]"
-    number = known.item() if isinstance(known, (np.ndarray, np.generic)) else known
+    number: Any = known.item() if hasattr(known, "item") else known
     if not isinstance(number, float) or not math.isfinite(number):
         return str(number)
     if number and not 10.0**-digits <= abs(number) < 1e6:

@@ -79,14 +79,18 @@ def _valued(label: str, var: Var, known: Mapping[Var, Any]) -> str:
 
 def _settings(equation: Equation) -> str:
     """Write the parameters of an operation if they are short."""
-    text = ", ".join(f"{name}={value}" for name, value in equation.params.items()) if not any(equation.graphs()) else ""
+    text = (
+        ", ".join(f"{name}={value}" for name, value in equation.params.items())
+        if not any(equation.graphs())
+        else ""
+    )
     return text if len(text) <= _LONGEST else ""
 
 
 def draw_tape(result: Any, path: str) -> None:
     """Draw the list that led to a value recorded by operations on `Variable` objects.
 
-    Variables are ``v₁₋ₙ`` to ``v₀``, the results of operations ``v₁``, ``v₂`` and so on, in the order of their recording.
+    Variables are ``v₁₋ₙ`` to ``v₀``, the results of operations ``v₁``, ``v₂`` and so on, in the order of recording.
 
     Args:
         result: the result of operations on variables.
@@ -117,7 +121,9 @@ def tape_picture(root: Node) -> Picture:
             inputs += 1
             continue
         operations += not isinstance(node.value, tuple)
-        label = f"result {node.position + 1}" if isinstance(node, Part) else getattr(node.primitive, "name", "")
+        label = (
+            f"result {node.position + 1}" if isinstance(node, Part) else getattr(node.primitive, "name", "")
+        )
         value = "" if isinstance(node.value, tuple) else _shown(symbol(operations), node.value)
         nodes[node] = picture.node("operation", label, value)
         _edges(picture, node, nodes)

@@ -1,7 +1,7 @@
 """Helper functions of generated programs, in plain NumPy: each is written down only where it is called.
 
-NumPy has no function for some operations that derivatives are made of: to write into zeros, to add where indices point, to
-sum products over windows. Their sources are here, by name.
+NumPy has no function for some operations that derivatives are made of: to write into zeros, to add where indices
+point, to sum products over windows. Their sources are here, by name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ def scale(direction, factor):
     """Return direction * factor, and 0 where the direction is 0, even if the factor is infinite."""
     with np.errstate(invalid="ignore"):
         product = direction * factor
-    return product if np.isfinite(factor).all() else np.where(np.equal(direction, 0), np.zeros_like(product), product)[()]
+    if np.isfinite(factor).all():
+        return product
+    return np.where(np.equal(direction, 0), np.zeros_like(product), product)[()]
 '''
 
 _EMBED = '''
@@ -75,6 +77,25 @@ def contract(operands, extents, accesses, out, shape):
     return result
 '''
 
+_COND = '''
+def cond(predicate, on_true, on_false, *operands):
+    """Return the results of one of two functions."""
+    return (on_true if predicate else on_false)(*operands)
+'''
+
+_SCAN = '''
+def scan(body, constants, carries, slices, length, reverse):
+    """Carry values through a loop over slices; return them as they are last, and the other results stacked."""
+    rows = []
+    for step in reversed(range(length)) if reverse else range(length):
+        results = body(*constants, *carries, *(x[step] for x in slices))
+        carries = results[: len(carries)]
+        rows.append(results[len(carries) :])
+    if reverse:
+        rows.reverse()
+    return (*carries, *map(np.stack, zip(*rows)))
+'''
+
 HELPERS = {
     "scale": _SCALE,
     "embed": _EMBED,
@@ -82,6 +103,8 @@ HELPERS = {
     "scatter_add": _SCATTER_ADD,
     "last_writer": _LAST_WRITER,
     "contract": _CONTRACT,
+    "cond": _COND,
+    "scan": _SCAN,
 }
 
 

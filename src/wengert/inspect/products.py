@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ _KNOWN = {
     "ab,cb->ca": "{1} @ {0}.T",
     "ab,ac->cb": "{1}.T @ {0}",
     "abc,acd->abd": "{0} @ {1}",
+    "a,b->ab": "np.outer({0}, {1})",
+    "a,b->ba": "np.outer({1}, {0})",
     "ab->ba": "{0}.T",
 }
 
@@ -39,5 +42,17 @@ def as_product(operands: Sequence[str], extents: Any, accesses: Any, out: Any, s
     if subscripts is None:
         return ""
     letters = dict.fromkeys(subscripts.replace(",", "").replace("->", ""))
-    renamed = subscripts.translate({ord(one): chr(ord("a") + position) for position, one in enumerate(letters)})
+    renamed = subscripts.translate(
+        {ord(one): chr(ord("a") + position) for position, one in enumerate(letters)}
+    )
     return _KNOWN.get(renamed, "").format(*operands)
+
+
+def one_axis(text: str) -> str:
+    """Write a single axis without the brackets of a tuple.
+
+    Example:
+        >>> one_axis("np.sum(x, axis=(1,))")
+        'np.sum(x, axis=1)'
+    """
+    return re.sub(r"axis=\((\d+),\)", r"axis=\1", text)

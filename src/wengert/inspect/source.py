@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
 import dataclasses
 import inspect
 import itertools
+import keyword
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -17,10 +17,9 @@ from wengert.inspect.listing import Listing, trace
 from wengert.inspect.prelude import HELPERS, prelude
 from wengert.inspect.statements import Body, Names, Settings, Statement, needs_exact_scalars, written
 from wengert.ir.graph import Graph, Var
-from wengert.ir.printer import RESERVED
 from wengert.passes.simplify import simplify
 
-_TAKEN = {*RESERVED, *dir(builtins), *HELPERS, "np", "wengert", "constants"}
+_TAKEN = {*keyword.kwlist, *HELPERS, "np", "wengert", "constants", "float", "int", "bool"}
 _PLAIN = (bool, int, float, str, type(None))
 
 
@@ -50,18 +49,20 @@ class Program(str):
 def source(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> Callable[..., Program]:
     """Return a function that writes ``fun`` as a NumPy program, with one statement for each operation.
 
-    Written so, a derivative shows how it is computed: ``source(grad(f))(x)`` is the adjoint program of ``f`` by source
-    transformation, the primal statements first, the adjoint ones after them, each with the line of ``f`` that it comes
-    from. What nothing needs is left out, and what is computed twice is computed once. Running the text defines a function
-    with the arguments and the results, containers included, that ``fun`` has at arguments of these types.
+    Written so, a derivative shows how it is computed: ``source(grad(f))(x)`` is the adjoint program of ``f`` by
+    source transformation, the primal statements first, the adjoint ones after them, each with the line of ``f``
+    that it comes from. What nothing needs is left out, and what is computed twice is computed once. Running the text
+    defines a function with the arguments and the results, containers included, that ``fun`` has at arguments of
+    these types.
 
     Args:
         fun: a function of arrays, numbers and containers of them.
         static_argnums: which positional arguments stay fixed although they are numbers, as in `trace`.
 
     Returns:
-        A function with the arguments of ``fun`` that returns a `Program`, which is a string. It runs by itself unless it
-        mentions ``constants``: then ``exec(text, {"constants": text.constants})``, or ``text.function()``.
+        A function with the arguments of ``fun`` that returns a `Program`, which is a string. It runs by itself
+        unless it mentions ``constants``: then ``exec(text, {"constants": text.constants})``, or
+        ``text.function()``.
 
     Raises:
         UnsupportedError: the function uses values of a transform that is running.
@@ -94,7 +95,9 @@ class _Writer:
     def __init__(self, listing: Listing) -> None:
         if len(listing.places) > 0 and listing.places[0].startswith("captured"):
             hint = "call it outside of the transform"
-            raise UnsupportedError(message("source", "a value of a transform that is running is used", hint=hint))
+            raise UnsupportedError(
+                message("source", "a value of a transform that is running is used", hint=hint)
+            )
         self.listing = listing
         self.name = re.sub(r"\W+", "_", listing.name.replace("<lambda>", "function")).strip("_")
         self.constants: dict[str, Any] = {}
@@ -108,23 +111,30 @@ class _Writer:
         settings = Settings(needs_exact_scalars(self.listing), self.listing.adjoints, self.constants)
         body = Body(self.listing, inputs, self.names, settings)
         result = self._container(self.listing.structure, iter(body.results))
-        lines = [*written(unpacking), *_sections(body.statements), f"return {_bare(result)}"]
-        function = "\n".join([f"def {self.name}{self._signature()}:", *(f"    {line}".rstrip() for line in lines)])
-        imports = ["import numpy as np", *(["import wengert.special"] if "wengert.special." in function else [])]
+        setup = written([*unpacking, *body.setup])
+        lines = [*setup, *_sections(body.statements, bool(setup)), f"return {_bare(result)}"]
+        function = "\n".join(
+            [f"def {self.name}{self._signature()}:", *(f"    {line}".rstrip() for line in lines)]
+        )
+        imports = [
+            "import numpy as np",
+            *(["import wengert.special"] if "wengert.special." in function else []),
+        ]
         text = "\n\n\n".join(["\n".join([*imports, *self.imports]), *prelude(function), function]) + "\n"
         program = Program(text)
         program.name, program.constants = self.name, self.constants
         return program
 
     def _signature(self) -> inspect.Signature:
-        empty = inspect.Parameter.empty
-        return inspect.Signature(
-            [one.replace(name=self.parameters[one.name], default=empty, annotation=empty) for one in self.listing.parameters]
-        )
+        bare = {"default": inspect.Parameter.empty, "annotation": inspect.Parameter.empty}
+        given = self.listing.parameters
+        return inspect.Signature([one.replace(name=self.parameters[one.name], **bare) for one in given])
 
     def _inputs(self) -> tuple[list[Statement], dict[Var, str]]:
         """Return the statements that take the arguments' containers apart, and the name of each input."""
-        read = {atom for equation in self.listing.equations for atom in equation.operands} | set(self.listing.outputs)
+        read = {atom for equation in self.listing.equations for atom in equation.operands} | set(
+            self.listing.outputs
+        )
         statements: list[Statement] = []
         inputs: dict[Var, str] = {}
         for var, place in zip(self.listing.inputs, self.listing.places, strict=True):
@@ -139,7 +149,7 @@ class _Writer:
 
     def _container(self, structure: tree.Structure, leaves: Iterator[str]) -> str:
         """Write the containers of the result."""
-        kind = structure.kind
+        kind: Any = structure.kind
         if kind is None:
             return next(leaves)
         if kind is type(None):
@@ -155,11 +165,12 @@ class _Writer:
         if tree.is_namedtuple(kind):
             return f"{self._class(kind)}({', '.join(parts)})"
         if dataclasses.is_dataclass(kind):
-            given = [*zip(structure.keys, parts, strict=True), *((k, self._fixed(v)) for k, v in structure.fixed)]
-            return f"{self._class(kind)}({', '.join(f'{key}={part}' for key, part in given)})"
+            fields = [f"{key}={part}" for key, part in zip(structure.keys, parts, strict=True)]
+            fields += [f"{key}={self._fixed(value)}" for key, value in structure.fixed]
+            return f"{self._class(kind)}({', '.join(fields)})"
         return f"{self._class(kind)}([{', '.join(parts)}])"
 
-    def _class(self, kind: type) -> str:
+    def _class(self, kind: Any) -> str:
         """Return what a class is called in the text: imported where it can be, else among the constants."""
         module = sys.modules.get(kind.__module__)
         if getattr(module, kind.__qualname__, None) is kind and kind.__module__ != "__main__":
@@ -193,12 +204,13 @@ def _inner_params(graph: Graph) -> set[str]:
     return found
 
 
-def _sections(statements: Sequence[Statement]) -> list[str]:
+def _sections(statements: Sequence[Statement], begun: bool) -> list[str]:
     """Return statements with a heading wherever the primal program and an adjoint one meet."""
     if not any(statement.depth for statement in statements):
         return written(statements)
     lines: list[str] = []
     for depth, group in itertools.groupby(statements, lambda one: one.depth):
-        heading = "adjoint" + " of the adjoint" * (depth - 1) if depth else "primal"
-        lines += [*([""] if lines else []), f"# {heading}", *written(group)]
+        before = "afterwards" if lines else "primal"
+        heading = "adjoint" + " of the adjoint" * (depth - 1) if depth else before
+        lines += [*([""] if lines or begun else []), f"# {heading}", *written(group)]
     return lines

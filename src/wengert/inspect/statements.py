@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from wengert.dtypes import BOOL, FLOAT64, INT64, PYTHON_TYPE
 from wengert.inspect.constants import array_source, scalar_source
 from wengert.inspect.formulas import renames
-from wengert.inspect.products import as_product
+from wengert.inspect.products import as_product, one_axis
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.primitive import REGISTRY
 
@@ -18,8 +18,10 @@ _INLINE = 24
 _COMMENT_COLUMN = 60
 _CALL = re.compile(r"\w\(")
 #: Where Python's own scalars raise an error instead of giving infinity, or leave the numbers.
-_PYTHON_DIFFERS = {"divide", "floor_divide", "remainder", "power", "integer_power"}
-_PYTHON_DIFFERS |= {"left_shift", "right_shift", "invert"}
+_PYTHON_DIFFERS = {
+    *("divide", "floor_divide", "remainder", "power", "integer_power"),
+    *("left_shift", "right_shift", "invert"),
+}
 _PYTHON_AGREES = {"add", "subtract", "multiply", "negative", "positive"}
 _NARROW_SUMS = {"reduce_sum", "reduce_prod", "cumsum", "cumprod"}
 
@@ -43,8 +45,8 @@ def written(statements: Iterable[Statement]) -> list[str]:
     column = min(_COMMENT_COLUMN, max(widths, default=0))
     lines: list[str] = []
     for text, location in known:
-        line = f"{text:{column}}  # {location.replace(_ADJOINT, '')}" if location and "\n" not in text else text
-        lines += line.split("\n")
+        commented = location and "\n" not in text
+        lines += [f"{text:{column}}  # {location.replace(_ADJOINT, '')}"] if commented else text.split("\n")
     return lines
 
 
@@ -97,12 +99,15 @@ class Body:
     def __init__(self, graph: Graph, inputs: Mapping[Var, str], names: Names, settings: Settings) -> None:
         self.names = names
         self.settings = settings
+        self.setup: list[Statement] = []
+        """Statements that make constants and convert inputs, before the others."""
         self.statements: list[Statement] = []
         self._known = dict(inputs)
+        differing = set[Var]() if settings.exact else _python_where_it_matters(graph)
         for var in graph.inputs:
-            if not settings.exact and var in _python_where_it_matters(graph):
+            if var in differing:
                 name = self._known[var]
-                self.statements.append(Statement(f"{name} = np.{var.dtype.name}({name})"))
+                self.setup.append(Statement(f"{name} = np.{var.dtype.name}({name})"))
         for var, value in graph.constants:
             self._constant(var, value)
         for equation in graph.equations:
@@ -125,7 +130,7 @@ class Body:
             key = f"c{len(self.settings.constants) + 1}"
             self.settings.constants[key] = value
             text = f'constants["{key}"]'
-        self.statements.append(Statement(f"{name} = {text}"))
+        self.setup.append(Statement(f"{name} = {text}"))
 
     def _equation(self, equation: Equation) -> None:
         if renames(equation) and not self.settings.exact:
@@ -133,7 +138,9 @@ class Body:
             return
         expression = self._expression(equation)
         results = [self._name(var) for var in equation.outputs]
-        left = ", ".join(results) if len(results) > 1 else f"({results[0]},)" if any(equation.graphs()) else results[0]
+        left = ", ".join(results)
+        if len(results) == 1 and any(equation.graphs()):
+            left = f"({left},)"
         self._known.update(zip(equation.outputs, results, strict=True))
         self.statements.append(Statement(f"{left} = {expression}", equation.location))
 
@@ -143,7 +150,7 @@ class Body:
 
     def _expression(self, equation: Equation) -> str:
         """Write the right side of an equation."""
-        operands = list(map(self.atom, equation.operands))
+        operands = [self._operand(atom, equation) for atom in equation.operands]
         (out, *more) = equation.outputs
         if more or any(equation.graphs()):
             return self._call(equation, operands)
@@ -157,8 +164,18 @@ class Body:
             return f"{_text(equation, operands)}.astype(np.{out.dtype.name})"  # NumPy's own sums are int64
         return _text(equation, operands)
 
+    def _operand(self, atom: Atom, equation: Equation) -> str:
+        """Write an operand; a number beside a value of its own type needs no type."""
+        if isinstance(atom, Literal) and REGISTRY[equation.primitive].elementwise:
+            beside = (other.type for other in equation.operands if isinstance(other, Var))
+            if any(type_.dtype == atom.type.dtype and not type_.weak for type_ in beside):
+                return scalar_source(atom.value, exact=False)
+        return self.atom(atom)
+
     def _call(self, equation: Equation, operands: Sequence[str]) -> str:
         """Write the programs that an equation holds as functions, and its call of them."""
+        if equation.params.get("length") == 0:
+            return self._empty_scan(equation, operands)
         text = REGISTRY[equation.primitive].source(*operands, **equation.params)
         for param, value in equation.params.items():
             if isinstance(value, Graph):
@@ -167,13 +184,21 @@ class Body:
                 text = re.sub(rf"\b{param}\b(?!=)", name, text)
         return text
 
+    def _empty_scan(self, equation: Equation, operands: Sequence[str]) -> str:
+        """Write what a scan of no steps gives: the first carries, and empty arrays."""
+        start, count = equation.params["constants"], equation.params["carries"]
+        rows = [f"np.zeros({var.shape}, np.{var.dtype.name})" for var in equation.outputs[count:]]
+        return f"({', '.join([*operands[start : start + count], *rows])},)"
+
     def _function(self, name: str, graph: Graph) -> str:
         names = self.names.copy()
-        inputs = {var: names.new(var.name) if var.name.isidentifier() else names.numbered("x") for var in graph.inputs}
+        called = (names.new(v.name) if v.name.isidentifier() else names.numbered("x") for v in graph.inputs)
+        inputs = dict(zip(graph.inputs, called, strict=True))
         body = Body(graph, inputs, names, self.settings)
         results = ", ".join(body.results) + ("," if len(body.results) == 1 else "")
-        lines = [*written(body.statements), f"return {results}" if results else "return ()"]
-        return "\n".join([f"def {name}({', '.join(inputs.values())}):", *(f"    {line}" for line in lines), ""])
+        lines = [*written([*body.setup, *body.statements]), f"return {results or '()'}"]
+        inside = [f"    {line}".rstrip() for line in lines]
+        return "\n".join([f"def {name}({', '.join(inputs.values())}):", *inside, ""])
 
 
 def _text(equation: Equation, operands: list[str]) -> str:
@@ -188,7 +213,7 @@ def _text(equation: Equation, operands: list[str]) -> str:
         return product
     if equation.primitive in ("power", "integer_power") and operands[0].startswith("-"):
         operands = [f"({operands[0]})", *operands[1:]]
-    return REGISTRY[equation.primitive].source(*operands, **equation.params)
+    return one_axis(REGISTRY[equation.primitive].source(*operands, **equation.params))
 
 
 def _python_where_it_matters(graph: Graph) -> set[Var]:

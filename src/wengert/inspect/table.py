@@ -15,7 +15,6 @@ from wengert.inspect.numbers import PRIME, show, symbol
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.passes.dead import eliminate_dead
 from wengert.primitive import REGISTRY
-from wengert.shapes import shape_of
 from wengert.transforms.gradients import vjp
 
 HEADS = "Forward primal trace ↓", "Reverse adjoint trace ↑"
@@ -48,7 +47,8 @@ class Table:
         if statement is None:
             return [""] * 4
         value = show(statement.value, self.digits)
-        return [statement.symbol, *(f"= {part}" if part else "" for part in (statement.formula, statement.detail, value))]
+        parts = statement.formula, statement.detail, value
+        return [statement.symbol, *(f"= {part}" if part else "" for part in parts)]
 
     def __str__(self) -> str:
         halves = [[self._cells(row[side]) for row in self.rows] for side in (0, 1)]
@@ -62,18 +62,16 @@ class Table:
 
     def _repr_html_(self) -> str:
         head = "".join(f'<th colspan="4">{head}</th>' for head in HEADS)
-        rows = [
-            "".join(f"<td>{html.escape(cell)}</td>" for side in row for cell in self._cells(side)) for row in self.rows
-        ]
-        return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+        rows = ([html.escape(cell) for side in row for cell in self._cells(side)] for row in self.rows)
+        body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+        return f"<table><tr>{head}</tr>{body}</table>"
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
     """Write cells in columns; a column that is empty throughout takes no room."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return [
-        " ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True) if width).rstrip() for line in lines
-    ]
+    rows = (zip(line, widths, strict=True) for line in lines)
+    return [" ".join(f"{cell:{width}}" for cell, width in row if width).rstrip() for row in rows]
 
 
 def tabulate(graph: Graph, places: Sequence[str], known: Mapping[Var, Any], digits: int) -> Table:
@@ -152,7 +150,8 @@ class _Trace:
             forward: list[Statement | None] = [None] * max(len(reverse) - 1, 0)
             rows += map(Row, [*forward, self.forward(equation)], reverse or [None])
         for var, place in reversed(list(zip(self.graph.inputs, self.places, strict=True))):
-            rows.append(Row(Statement(self.symbols[var], place, "", self.known[var]), self.gradient(var, place)))
+            given = Statement(self.symbols[var], place, "", self.known[var])
+            rows.append(Row(given, self.gradient(var, place)))
         return rows[::-1]
 
     def forward(self, equation: Equation) -> Statement:
@@ -184,13 +183,15 @@ class _Trace:
         for position, contribution in zip(positions, contributions, strict=True):
             operand = self.atom(equation.operands[position])
             assert isinstance(operand, Var)
-            bar, mine = (f"{self.symbols[var]}{PRIME}" for var in (outputs[0], operand))
-            partials = [f"{self.symbols[v]}{PRIME} ∂{self.symbols[v]}/∂{self.symbols[operand]}" for v in outputs]
-            detail = product(equation.primitive, position, bar, bar[:-1], names, equation.params)
-            before = operand in self.adjoints
-            self.adjoints[operand] = self.adjoints[operand] + contribution if before else contribution
-            terms = [_after(mine, term) if before and term else term for term in (" + ".join(partials), detail)]
-            statements.append(Statement(mine, *terms, self.adjoints[operand]))
+            out, mine = self.symbols[outputs[0]], self.symbols[operand]
+            formula = " + ".join(f"{self.symbols[v]}{PRIME} ∂{self.symbols[v]}/∂{mine}" for v in outputs)
+            detail = product(equation.primitive, position, out + PRIME, out, names, equation.params)
+            before = self.adjoints.get(operand)
+            total = contribution if before is None else before + contribution
+            if before is not None:
+                formula, detail = _after(mine + PRIME, formula), _after(mine + PRIME, detail)
+            self.adjoints[operand] = total
+            statements.append(Statement(mine + PRIME, formula, detail, total))
         return statements
 
     def _pull(self, equation: Equation, positions: Sequence[int]) -> tuple[Any, ...]:
@@ -204,9 +205,12 @@ class _Trace:
             return REGISTRY[equation.primitive](*given, **equation.params)
 
         results, pullback = vjp(operation, *(operands[position] for position in positions))
-        seeds = [self.adjoints.get(v, np.zeros(shape_of(self.known[v]), v.dtype)[()]) for v in equation.outputs]
+        seeds = [self.adjoints.get(var, np.zeros(var.shape, var.dtype)[()]) for var in equation.outputs]
         return pullback(tuple(seeds) if isinstance(results, tuple) else seeds[0])
 
 
 def _after(adjoint: str, term: str) -> str:
+    """Write a term added to what an adjoint is already."""
+    if not term:
+        return ""
     return f"{adjoint} - {term[1:]}" if term.startswith("-") else f"{adjoint} + {term}"

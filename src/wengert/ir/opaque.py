@@ -26,7 +26,8 @@ def register(target: Any, name: str = "") -> str:
         GraphError: the object cannot be referred to weakly, or the name stands for another object.
 
     Example:
-        >>> def rule(x): return x
+        >>> def rule(x):
+        ...     return x
         >>> register(rule, "clip_gradient")
         'clip_gradient'
         >>> find("clip_gradient") is rule

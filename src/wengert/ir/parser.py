@@ -125,7 +125,8 @@ class _Parser:
             with np.errstate(over="ignore"):
                 return make(*arguments, **options)
         except (ValueError, TypeError, OverflowError, SyntaxError) as problem:
-            raise _problem("a value must fit its type", str(problem), self.tokens[self.position - 1].line) from None
+            line = self.tokens[self.position - 1].line
+            raise _problem("a value must fit its type", str(problem), line) from None
 
     def sequence(self, close: str, item: Callable[[], Any]) -> list[Any]:
         """Return items with commas between them, up to a closing bracket."""
@@ -147,8 +148,8 @@ class _Parser:
 
     def data_section(self) -> dict[int, bytes]:
         """Read the section of data, which comes last, before all else."""
-        pairs = itertools.pairwise(self.tokens)
-        start = next((i for i, (one, two) in enumerate(pairs) if one.text == "data" and two.text == "{"), None)
+        pairs = enumerate(itertools.pairwise(self.tokens))
+        start = next((i for i, (one, two) in pairs if (one.text, two.text) == ("data", "{")), None)
         if start is None:
             return {}
         self.position = start + 2
@@ -286,7 +287,8 @@ class _Parser:
         else:
             elements = self.made(np.array, self.elements(), type_.dtype)
         if elements.size != size(type_.shape):
-            raise _problem(f"a constant of {size(type_.shape)} elements is expected", f"{elements.size}", line)
+            requirement = f"a constant of {size(type_.shape)} elements is expected"
+            raise _problem(requirement, f"{elements.size}", line)
         constant = elements.reshape(type_.shape).copy()
         constant.flags.writeable = False
         return constant

@@ -97,7 +97,7 @@ def _number(letter: str, variables: Iterable[Var], found: dict[Var, str], taken:
 
 def scalar(value: Any) -> str:
     """Write the number behind a NumPy scalar with as few digits as give it back."""
-    if not isinstance(value, np.floating):
+    if value.dtype.kind != "f":
         return repr(value.item())
     short = str(value)
     with np.errstate(over="ignore"):
@@ -107,7 +107,7 @@ def scalar(value: Any) -> str:
 
 def literal(value: Any) -> str:
     """Write a scalar: a Python number as in Python, a NumPy scalar with its dtype."""
-    return f"{SHORT_NAMES[value.dtype]}({scalar(value)})" if isinstance(value, np.generic) else repr(value)
+    return f"{SHORT_NAMES[value.dtype]}({scalar(value)})" if hasattr(value, "dtype") else repr(value)
 
 
 def listed(value: Any) -> str:
@@ -130,7 +130,8 @@ class _Writer:
         """Return the lines of the graph, the first of which is not indented."""
         inside = indent + "  "
         lines = [f"graph({', '.join(map(self.declared, self.graph.inputs))}) {{"]
-        lines += [f"{inside}{self.declared(var)} = {self.constant(value)}" for var, value in self.graph.constants]
+        for var, value in self.graph.constants:
+            lines.append(f"{inside}{self.declared(var)} = {self.constant(value)}")
         written = [inside + self.equation(equation, inside) for equation in self.graph.equations]
         column = min(_COMMENT_COLUMN, max((len(one) for one in written if "\n" not in one), default=0))
         for one, equation in zip(written, self.graph.equations, strict=True):

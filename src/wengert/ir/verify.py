@@ -62,7 +62,8 @@ def _read(where: str, atoms: Iterable[Any], defined: set[Var]) -> None:
     for atom in atoms:
         if isinstance(atom, Literal):
             if type_of(atom.value) != atom.type or atom.type.shape:
-                raise _problem("a literal must be a scalar of its type", f"{atom.value!r}: {atom.type} in {where}")
+                got = f"{atom.value!r}: {atom.type} in {where}"
+                raise _problem("a literal must be a scalar of its type", got)
         elif atom not in defined:
             known = f"a {atom.type}" if isinstance(atom, Var) else repr(atom)
             raise _problem("a value must be defined before its use", f"{known} in {where}")

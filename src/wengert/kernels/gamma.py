@@ -124,7 +124,7 @@ def _digamma(x: Array) -> Array:
 def _digamma_left(x: Array) -> Array:
     """Return psi(1 - x) - pi cot(pi x)."""
     rest = x - np.rint(x)
-    reflected = _digamma(1 - x) + rest * polynomial(tables.COTANGENT, rest * rest) - 1 / rest
+    reflected = _digamma(1 - x) - 1 / rest + rest * polynomial(tables.COTANGENT, rest * rest)
     poles = np.where(x < 0, np.nan, np.copysign(np.inf, -x))
     return np.where(rest == 0, poles, reflected)
 

@@ -50,8 +50,10 @@ def _matmul_params(lhs: Shape, rhs: Shape) -> dict[str, Any] | None:
 
 
 @implements(np.matmul, np.linalg.matmul)
-def matmul(x1: Any, x2: Any, /) -> Any:
+def matmul(x1: Any, x2: Any, /, **options: Any) -> Any:
     """Return the matrix product over the last two axes, as `np.matmul`."""
+    if options:
+        refuse("np.matmul", **options)
     x1, x2 = operand(x1), operand(x2)
     lhs, rhs = shape_of(x1), shape_of(x2)
     if not lhs or not rhs:

@@ -202,12 +202,12 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 
 @implements(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """Return the number of the bin in which each value lies, as `np.digitize`, for rising bins."""
+    """Return the number of the bin in which each value lies, as `np.digitize`."""
+    side = "left" if right else "right"
     edges = concrete(operand(bins))
     if edges is not None and np.any(np.diff(edges) < 0):
-        falling = np.flip(np.asarray(edges))
-        return len(falling) - searchsorted(falling, x, "left" if not right else "right")
-    return searchsorted(bins, x, "left" if right else "right")
+        return len(edges) - searchsorted(np.flip(edges), x, side)
+    return searchsorted(bins, x, side)
 
 
 @implements(np.isin)

@@ -221,9 +221,17 @@ def _embed_type(x: TensorType, shape: Shape, index: Index) -> TensorType:
 
 
 def _embed(x: Any, shape: Shape, index: Index) -> Any:
-    result = np.zeros(shape, dtype=np.result_type(x))
+    result = zeros_along(x, shape, np.result_type(x))
     result[numpy_index(index)] = x
     return result
+
+
+def zeros_along(x: Any, shape: Shape, dtype: Any) -> Any:
+    """Return zeros whose axes lie in memory in the order of those of x, where the ranks agree."""
+    if not isinstance(x, np.ndarray) or x.ndim != len(shape) or x.flags.c_contiguous:
+        return np.zeros(shape, dtype)
+    order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
+    return np.zeros([shape[axis] for axis in order], dtype).transpose(inverse_permutation(order))
 
 
 def _add_to_slice(buffer: Any, cotangent: Any, x: Any, index: Index) -> None:

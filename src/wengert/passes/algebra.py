@@ -1,14 +1,14 @@
 """Algebra that is exact in floating-point arithmetic: neutral operands, involutions, and moves that cancel or merge.
 
-A rule holds for every value, -0, infinities and NaN among them: ``x + 0`` is no neutral operation, since -0 + 0 = 0, but
-``x + -0.0`` and ``x - 0`` are.
+A rule holds for every value, -0, infinities and NaN among them: ``x + 0`` is no neutral operation, since -0 + 0 = 0,
+but ``x + -0.0`` and ``x - 0`` are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -196,14 +196,15 @@ def _joined(walk: Rewrite, equation: Equation) -> Found:
 
 def _without_broadcasts(walk: Rewrite, equation: Equation) -> Equation:
     """Let an elementwise operation broadcast by itself, where that gives the same type."""
-    if equation.primitive not in REGISTRY or not REGISTRY[equation.primitive].elementwise:
+    primitive = REGISTRY[equation.primitive]
+    if not primitive.elementwise:
         return equation
     for position, operand in enumerate(equation.operands):
         narrow = _narrow(walk, operand)
         if narrow is None:
             continue
         operands = (*equation.operands[:position], narrow, *equation.operands[position + 1 :])
-        inferred: Any = REGISTRY[equation.primitive].infer(*(atom.type for atom in operands), **equation.params)
+        inferred = primitive.infer(*(atom.type for atom in operands), **equation.params)
         if inferred == equation.outputs[0].type:
             equation = replace(equation, operands=operands)
     return equation

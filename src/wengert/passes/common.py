@@ -53,4 +53,5 @@ def _key(value: Any) -> Any:
         return value.type, repr(value.value)
     if type(value) is tuple:
         return tuple(map(_key, cast("tuple[Any, ...]", value)))
-    return (type(value), repr(value)) if isinstance(value, (bool, int, float, np.generic)) else value
+    number = isinstance(value, (bool, int, float, np.generic))
+    return (cast("type[Any]", type(value)), repr(cast(Any, value))) if number else value

@@ -44,7 +44,9 @@ class _Fold(Rewrite):
         if sum(size(var.shape) for var in equation.outputs) > allowed:
             return equation
         results = _evaluate(equation, values)
-        return equation if results is None else [self._kept(*pair) for pair in zip(results, equation.outputs, strict=True)]
+        if results is None:
+            return equation
+        return list(map(self._kept, results, equation.outputs))
 
     def _kept(self, value: Any, var: Var) -> Atom:
         if not var.shape:

@@ -51,7 +51,9 @@ class Rewrite:
 
     def _substituted(self, equation: Equation) -> Equation:
         operands = tuple(map(self._atom, equation.operands))
-        return equation if all(map(_is, operands, equation.operands)) else replace(equation, operands=operands)
+        if all(map(_is, operands, equation.operands)):
+            return equation
+        return replace(equation, operands=operands)
 
     def known(self, atom: Atom) -> Any:
         """Return the value of a literal or a constant, None of anything else."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert import tree
 from wengert.dtypes import check_known, dtype_of, is_float
-from wengert.errors import ArgumentError, DtypeError, message
+from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import show
 from wengert.shapes import shape_of
 from wengert.trace import CONSTANT, Box, Trace, inside_transform, snapshot
@@ -30,14 +30,7 @@ def follow(
     operation: str, fun: Callable[..., Any], argnums: Any, arguments: tuple[Any, ...], options: Any
 ) -> Followed:
     """Select the arguments named by ``argnums`` and check that derivatives exist for them."""
-    numbers = [argnums] if isinstance(argnums, int) else list(argnums)
-    positions: list[int] = []
-    for number in numbers:
-        position = operator.index(number)
-        if not -len(arguments) <= position < len(arguments):
-            requirement = f"argnums must name one of the {len(arguments)} positional arguments"
-            raise ArgumentError(message(operation, requirement, str(argnums)))
-        positions.append(position % len(arguments))
+    positions = _positions(operation, argnums, len(arguments))
     chosen = [arguments[position] for position in positions]
     leaves, structure = tree.flatten(chosen[0] if isinstance(argnums, int) else tuple(chosen))
     leaves = [differentiable(operation, leaf) for leaf in leaves]
@@ -51,6 +44,22 @@ def follow(
         return fun(*inside, **options)
 
     return Followed(leaves, structure, call)
+
+
+def _positions(operation: str, argnums: Any, count: int) -> list[int]:
+    """Return which arguments ``argnums`` names, counted from the front, or raise `ArgumentError`."""
+    try:
+        numbers = [operator.index(number) for number in (argnums if isinstance(argnums, (tuple, list)) else [argnums])]
+    except TypeError:
+        requirement = "argnums must be an integer or a tuple of integers"
+        raise ArgumentError(message(operation, requirement, repr(argnums))) from None
+    if not all(-count <= number < count for number in numbers):
+        requirement = f"argnums must name one of the {count} positional arguments"
+        raise ArgumentError(message(operation, requirement, str(argnums)))
+    positions = [number % count for number in numbers]
+    if len(set(positions)) != len(positions):
+        raise ArgumentError(message(operation, "argnums must name each argument once", str(argnums)))
+    return positions
 
 
 def differentiable(operation: str, leaf: Any) -> Any:
@@ -67,6 +76,9 @@ def differentiable(operation: str, leaf: Any) -> Any:
         raise DtypeError(message(operation, "derivatives need floating-point arguments", show(leaf), hint))
     if isinstance(leaf, Box):
         return snapshot(leaf)
+    if isinstance(leaf, np.ndarray) and type(leaf) not in (np.ndarray, np.memmap):
+        hint = "what its operators mean is unknown: give np.asarray(x)"
+        raise DtypeError(message(operation, "arrays must be plain NumPy arrays", type(leaf).__name__, hint))
     return leaf if leaf.dtype == dtype else leaf.astype(dtype)
 
 
@@ -79,13 +91,17 @@ def release(trace: Trace, value: Any) -> Any:
             return state.value if hasattr(state, "value") else state.primal
         if value.owner is CONSTANT and not inside_transform():
             return np.array(value.state.value)
+        value.owner.check_open("return")
     return value
 
 
-def own(values: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
-    """Return derivatives as the user gets them: of the kind of their leaf, and no two sharing memory."""
+def own(values: Sequence[Any], leaves: Sequence[Any], directions: Sequence[Any] = ()) -> list[Any]:
+    """Return derivatives as the user gets them: of the kind of their leaf, sharing no memory with one another.
+
+    Nor with the user's ``directions``, which linear operations may hand on as they are.
+    """
     given: list[Any] = []
-    taken: set[int] = set()
+    taken = set(map(id, directions))
     for value, leaf in zip(values, leaves, strict=True):
         if value is None:
             value = np.zeros(shape_of(leaf), dtype_of(leaf))[()]
@@ -102,6 +118,19 @@ def own(values: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
         taken.add(id(value))
         given.append(np.asarray(value) if isinstance(leaf, np.ndarray) else value)
     return given
+
+
+def matching(operation: str, requirement: str, direction: Any, like: Any) -> Any:
+    """Return a tangent or cotangent with the dtype of the value it belongs to; shapes must agree."""
+    if not isinstance(direction, (Box, np.ndarray, np.generic)):
+        direction = np.asarray(direction)[()]
+    if shape_of(direction) != shape_of(like):
+        raise ShapeError(message(operation, requirement, show(direction, like)))
+    dtype = dtype_of(like)
+    if dtype_of(direction) == dtype or not is_float(dtype):
+        return direction
+    check_known(operation, dtype_of(direction))
+    return direction.astype(dtype)
 
 
 def scalar_output(operation: str, output: Any) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from wengert import tree
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, message
@@ -13,6 +15,7 @@ from wengert.ops.shape import broadcast_to, transpose
 from wengert.primitive import Primitive
 from wengert.shapes import Shape, axis_index, shape_of
 from wengert.trace import Box, Trace, running, snapshot
+from wengert.transforms.arguments import release
 
 
 class Batched:
@@ -67,10 +70,22 @@ class BatchTrace(Trace):
                 return result.state.value
         return broadcast_to(result, shape=(self.size, *shape_of(result)))
 
+    def result(self, output: Any, axis: int | None) -> Any:
+        """Return a result as the user gets it: the axis of examples where it is wanted, in memory of its own."""
+        if not (isinstance(output, Box) and output.owner is self):
+            output = release(self, output)
+            if axis is None:
+                return output
+        elif axis is None:
+            requirement = "a result with out_axes=None must be the same for all examples"
+            raise ArgumentError(message("vmap", requirement, show(output)))
+        value = _from_front(self.value(output), axis)
+        return value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+
 
 def _axes_for(what: str, axes: Any, value: Any) -> list[Any]:
     """Return one axis for each leaf: ``axes`` is an integer, None, or a prefix of the value's containers."""
-    if axes is None or isinstance(axes, int):
+    if axes is None or isinstance(axes, (int, np.integer)):
         return [axes] * len(tree.leaves(value))
     if isinstance(axes, (tuple, list)) and isinstance(value, (tuple, list)) and len(axes) == len(value):
         return [one for part, axis in zip(value, axes, strict=True) for one in _axes_for(what, axis, part)]
@@ -117,10 +132,12 @@ def vmap(
             ]
             inside, options_inside = tree.unflatten(structure, boxes)
             outputs, out_structure = tree.flatten(fun(*inside, **options_inside))
-            values = [trace.value(output) for output in outputs]
-        destinations = _axes_for("out_axes", out_axes, tree.unflatten(out_structure, values))
-        moved = [_from_front(value, axis) for value, axis in zip(values, destinations, strict=True)]
-        return tree.unflatten(out_structure, moved)
+            for output in outputs:
+                if isinstance(output, Box):
+                    output.refresh()
+        destinations = _axes_for("out_axes", out_axes, tree.unflatten(out_structure, outputs))
+        results = [trace.result(output, axis) for output, axis in zip(outputs, destinations, strict=True)]
+        return tree.unflatten(out_structure, results)
 
     return named(batched, "vmap", fun)
 
@@ -135,18 +152,16 @@ def named(wrapper: Callable[..., Any], transform: str, fun: Callable[..., Any]) 
 
 
 def _size(leaves: list[Any], axes: list[Any], given: int | None) -> int:
-    sizes = {
-        shape_of(leaf)[axis_index("vmap", axis, len(shape_of(leaf)))]
-        for leaf, axis in zip(leaves, axes, strict=True)
-        if axis is not None
-    }
+    mapped = [(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True) if axis is not None]
+    sizes = {shape_of(leaf)[axis_index("vmap", axis, len(shape_of(leaf)))] for leaf, axis in mapped}
     if given is not None:
         sizes.add(given)
-    if len(sizes) != 1:
-        requirement = (
-            "all arguments must have the same number of examples" if sizes else "an argument needs in_axes"
-        )
-        raise ArgumentError(message("vmap", requirement, f"{sorted(sizes)} in {show(*leaves)}"))
+    if not sizes:
+        hint = "give in_axes, or axis_size"
+        raise ArgumentError(message("vmap", "an argument must have an axis of examples", hint=hint))
+    if len(sizes) > 1:
+        got = f"{sorted(sizes)} in {show(*(leaf for leaf, _ in mapped))}"
+        raise ArgumentError(message("vmap", "all arguments must have the same number of examples", got))
     return sizes.pop()
 
 
@@ -157,9 +172,7 @@ def _to_front(value: Any, axis: int) -> Any:
     return value if axis == 0 else transpose(value, permutation=(axis, *rest))
 
 
-def _from_front(value: Any, axis: int | None) -> Any:
-    if axis is None:
-        return value[0]
+def _from_front(value: Any, axis: int) -> Any:
     rank = len(shape_of(value))
     axis = axis_index("vmap", axis, rank)
     order = [*range(1, rank)]

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from wengert import tree
-from wengert.dtypes import dtype_of, is_float
-from wengert.errors import ArgumentError, ShapeError, message
-from wengert.ir.types import show
-from wengert.shapes import shape_of
-from wengert.trace import Box, running
-from wengert.transforms.arguments import Followed, follow, own, release, scalar_output, split_aux
+from wengert.dtypes import dtype_of
+from wengert.errors import ArgumentError, message
+from wengert.trace import Box, running, snapshot
+from wengert.transforms.arguments import Followed, follow, matching, own, release, scalar_output, split_aux
 from wengert.transforms.batching import named
 from wengert.transforms.reverse import Node, TapeTrace, walk_back
 
@@ -67,30 +63,20 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         (array([ 2., 40.]),)
     """
     followed = follow("vjp", fun, tuple(range(len(primals))), primals, {})
+    # The record outlives this call: what the user does to the arguments and the output must not reach it.
+    followed = followed._replace(leaves=[snapshot(leaf) for leaf in followed.leaves])
     recording = Recording(followed, has_aux, "vjp")
 
     def pullback(cotangent: Any) -> Any:
         given, structure = tree.flatten(cotangent)
         tree.check_same("vjp", recording.structure, structure)
-        checked = [_cotangent(one, value) for one, value in zip(given, recording.values, strict=True)]
+        requirement = "a cotangent must have the shape of the output"
+        checked = [matching("vjp", requirement, v, y) for v, y in zip(given, recording.values, strict=True)]
         found = recording.pullback(checked)
-        return tree.unflatten(followed.structure, own(found, followed.leaves))
+        return tree.unflatten(followed.structure, own(found, followed.leaves, checked))
 
-    output = tree.unflatten(recording.structure, recording.values)
-    return (output, pullback, recording.aux) if has_aux else (output, pullback)
-
-
-def _cotangent(cotangent: Any, value: Any) -> Any:
-    if not isinstance(cotangent, (Box, np.ndarray, np.generic)):
-        cotangent = np.asarray(cotangent)
-    if shape_of(cotangent) != shape_of(value):
-        raise ShapeError(
-            message("vjp", "a cotangent must have the shape of the output", show(cotangent, value))
-        )
-    dtype = dtype_of(value)
-    if is_float(dtype) and dtype_of(cotangent) != dtype:
-        return cotangent.astype(dtype)
-    return cotangent
+    output = tree.unflatten(recording.structure, map(snapshot, recording.values))
+    return (output, pullback, tree.map_tree(snapshot, recording.aux)) if has_aux else (output, pullback)
 
 
 def value_and_grad(
@@ -119,15 +105,14 @@ def value_and_grad(
     def differentiated(*arguments: Any, **options: Any) -> Any:
         followed = follow("grad", fun, argnums, arguments, options)
         recording = Recording(followed, has_aux, "grad")
-        if len(recording.outputs) != 1:
-            raise ArgumentError(
-                message("grad", "the function must return one number", f"{len(recording.outputs)} leaves")
-            )
+        if recording.structure.kind is not None:
+            hint = "for something along with the number return (number, aux) and give has_aux=True"
+            got = tree.show(recording.structure)
+            raise ArgumentError(message("grad", "the function must return one number", got, hint))
         value = scalar_output("grad", recording.values[0])
         one = dtype_of(value).type(1)
         gradient = tree.unflatten(followed.structure, own(recording.pullback([one]), followed.leaves))
-        output = tree.unflatten(recording.structure, [value])
-        return ((output, recording.aux), gradient) if has_aux else (output, gradient)
+        return ((value, recording.aux), gradient) if has_aux else (value, gradient)
 
     return named(differentiated, "value_and_grad", fun)
 

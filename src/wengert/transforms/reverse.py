@@ -18,7 +18,7 @@ from wengert.ir.types import TensorType
 from wengert.ops.arithmetic import scale
 from wengert.ops.conversion import cast
 from wengert.ops.reduction import reduce_sum
-from wengert.ops.shape import reshape
+from wengert.ops.shape import reshape, zeros_along
 from wengert.primitive import Explicit, Linear, NonDifferentiable, Partials, Primitive, Structured
 from wengert.shapes import Shape, shape_of
 from wengert.trace import Box, Trace, snapshot
@@ -187,7 +187,8 @@ class Cotangents:
             return before
         if isinstance(before, Box):
             return None
-        fresh = np.zeros(shape_of(node.value), dtype_of(node.value)) if before is None else np.array(before)
+        value = node.value
+        fresh = zeros_along(value, shape_of(value), dtype_of(value)) if before is None else np.array(before)
         self._values[node] = fresh
         self._own.add(node)
         return fresh
@@ -300,13 +301,17 @@ def _pull_linear(rule: Linear, node: Node, cotangent: Any, cotangents: Cotangent
     for position, parent in enumerate(node.parents):
         if parent is None or not rule.linear_in(position):
             continue
-        if rule.accumulate is not None and position == 0 and not isinstance(cotangent, Box):
+        if rule.accumulate is not None and position == 0 and _all_plain(cotangent, node.operands[1:]):
             buffer = cotangents.buffer(parent)
             if buffer is not None:
                 rule.accumulate(buffer, cotangent, *node.operands, **node.params)
                 continue
         term = rule.transpose(position, cotangent, node.operands, node.params)
         cotangents.add(parent, match(term, parent.value))
+
+
+def _all_plain(cotangent: Any, indices: Sequence[Any]) -> bool:
+    return not isinstance(cotangent, Box) and not any(isinstance(index, Box) for index in indices)
 
 
 def _pull_explicit(rule: Explicit, node: Node, cotangent: Any, cotangents: Cotangents) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from wengert import tree
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import TensorType, show
 from wengert.shapes import shape_of
 from wengert.trace import Box, running
-from wengert.transforms.arguments import follow, own, release, split_aux
+from wengert.transforms.arguments import follow, matching, own, release, split_aux
 from wengert.transforms.batching import named
 from wengert.transforms.forward import DualNumber, DualTrace, zeros_like
 from wengert.transforms.gradients import Argnums, grad
@@ -79,20 +77,13 @@ def jvp(
     checked = [check_tangent("jvp", t, p) for t, p in zip(directions, followed.leaves, strict=True)]
     pushed = Pushed(followed.call, followed.leaves, checked, has_aux)
     output = tree.unflatten(pushed.structure, pushed.values)
-    tangent = tree.unflatten(pushed.structure, own(pushed.tangents, pushed.values))
+    tangent = tree.unflatten(pushed.structure, own(pushed.tangents, pushed.values, checked))
     return (output, tangent, pushed.aux) if has_aux else (output, tangent)
 
 
 def check_tangent(operation: str, tangent: Any, primal: Any) -> Any:
-    """Return a tangent with the dtype of its primal, or raise `ShapeError`."""
-    if not isinstance(tangent, (Box, np.ndarray, np.generic)):
-        tangent = np.asarray(tangent)[()]
-    if shape_of(tangent) != shape_of(primal):
-        raise ShapeError(
-            message(operation, "a tangent must have the shape of its primal", show(tangent, primal))
-        )
-    dtype = dtype_of(primal)
-    return tangent if dtype_of(tangent) == dtype else tangent.astype(dtype)
+    """Return a tangent with the dtype of its primal, or raise what is wrong with it."""
+    return matching(operation, "a tangent must have the shape of its primal", tangent, primal)
 
 
 def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
@@ -131,7 +122,7 @@ def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...
         directions, structure = tree.flatten(tangents)
         tree.check_same("linearize", followed.structure, structure)
         checked = [check_tangent("linearize", t, p) for t, p in zip(directions, followed.leaves, strict=True)]
-        return tree.unflatten(pushed.structure, own(evaluate(graph, *captured, *checked), pushed.values))
+        return tree.unflatten(pushed.structure, own(evaluate(graph, *captured, *checked), pushed.values, checked))
 
     return tree.unflatten(pushed.structure, pushed.values), linear
 
@@ -187,12 +178,14 @@ def hvp(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     gradient = grad(fun, argnums)
 
     def product(*arguments: Any, **options: Any) -> Any:
+        if not arguments:
+            raise ArgumentError(message("hvp", "the direction must be the last argument", "no argument"))
         *point, direction = arguments
         followed = follow("hvp", gradient, argnums, tuple(point), options)
         directions, structure = tree.flatten(direction)
         tree.check_same("hvp", followed.structure, structure)
         checked = [check_tangent("hvp", v, x) for v, x in zip(directions, followed.leaves, strict=True)]
         pushed = Pushed(followed.call, followed.leaves, checked)
-        return tree.unflatten(pushed.structure, own(pushed.tangents, followed.leaves))
+        return tree.unflatten(pushed.structure, own(pushed.tangents, followed.leaves, checked))
 
     return named(product, "hvp", fun)

@@ -1,0 +1,232 @@
+"""`custom_vjp`: a function with a rule of one's own for its cotangent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from wengert import tree
+from wengert.control.custom import (
+    Call,
+    CustomFunction,
+    MappedCall,
+    batching,
+    check_like,
+    closure_error,
+    evaluation,
+    source,
+    type_rule,
+)
+from wengert.control.values import is_number, zeros
+from wengert.dtypes import dtype_of, is_float
+from wengert.errors import ArgumentError, ShapeError, UnsupportedError, message
+from wengert.ir.graph import Graph
+from wengert.ir.types import type_of
+from wengert.ops.reduction import reduce_sum
+from wengert.primitive import Structured, primitive
+from wengert.trace import Box, running
+from wengert.transforms.batching import BatchTrace
+from wengert.transforms.reverse import LinearTrace, Node, match, type_of_value, walk_back
+
+
+class custom_vjp(CustomFunction):  # noqa: N801 (JAX's name)
+    """Give a function a rule for its cotangent, which reverse mode uses instead of differentiating the function.
+
+    Forward mode transposes the backward function, which then must be made of operations that Wengert knows. For higher
+    derivatives both functions of the rule are differentiated.
+
+    Args:
+        fun: a function of containers of arrays and numbers.
+        nondiff_argnums: positions of arguments that are settings; the backward function takes them first.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> @custom_vjp
+        ... def clipped(x, limit):
+        ...     return x
+        >>> clipped.defvjp(
+        ...     lambda x, limit: (x, limit),
+        ...     lambda limit, cotangent: (np.clip(cotangent, -limit, limit), None),
+        ... )
+        >>> wg.grad(lambda x: clipped(x, 1.0) ** 2)(5.0)
+        1.0
+    """
+
+    operation = "custom_vjp"
+
+    def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
+        super().__init__(fun, nondiff_argnums)
+        self.forward: Callable[..., Any] | None = None
+        self.backward: Callable[..., Any] | None = None
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        """Set the rule.
+
+        Args:
+            fwd: takes the arguments of the function; returns ``(output, residuals)``, the residuals being any container.
+            bwd: ``bwd(*settings, residuals, cotangent)`` returns a tuple with the cotangent of each argument that is no
+                setting: of its containers, shapes and dtypes, or None for zero.
+        """
+        self.forward, self.backward = fwd, bwd
+
+    def check_rule(self) -> None:
+        if self.forward is None:
+            raise ArgumentError(message(repr(self), "there is no rule yet", hint="give it one: defvjp"))
+
+
+class CotangentCall(Call):
+    """One call of a function with a rule for its cotangent."""
+
+    function: custom_vjp
+
+    def forward(self, primals: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
+        """Apply the forward function: the outputs and the residuals."""
+        assert self.function.forward is not None
+        result = self.function.forward(*self.arguments(primals))
+        if not (isinstance(result, tuple) and len(result) == 2):  # pyright: ignore[reportUnknownArgumentType]
+            requirement = f"the forward function of {self!r} must return a pair (output, residuals)"
+            raise ArgumentError(message(self.operation, requirement, type(result).__name__))
+        output, residuals = result  # pyright: ignore[reportUnknownVariableType]
+        return self.output(output), residuals
+
+    def backward(self, residuals: Any, cotangents: Sequence[Any]) -> list[Any]:
+        """Apply the backward function: a cotangent for each operand (None: zero)."""
+        assert self.function.backward is not None
+        assert self.structure is not None
+        cotangent = tree.unflatten(self.structure, cotangents)
+        result = self.function.backward(*self.settings, residuals, cotangent)
+        arguments = self.rebuild(self.operands)
+        if not isinstance(result, tuple) or len(result) != len(arguments):  # pyright: ignore[reportUnknownArgumentType]
+            requirement = f"the backward function of {self!r} must return a tuple with {len(arguments)} cotangents"
+            got = f"{len(result)}" if isinstance(result, tuple) else type(result).__name__  # pyright: ignore[reportUnknownArgumentType]
+            raise ArgumentError(message(self.operation, requirement, got))
+        found = self._leaves(tree.flatten(arguments)[1], result, "cotangent")
+        _, numbered = tree.flatten(arguments)
+        positions = self.rebuild([_Position(number) for number in range(len(self.operands))])
+        places = tree.leaves(positions)
+        assert numbered.count() == len(places) == len(found)
+        chosen = {p.number: c for p, c in zip(places, found, strict=True) if isinstance(p, _Position)}
+        return [self._checked(chosen[number], operand) for number, operand in enumerate(self.operands)]
+
+    def _checked(self, cotangent: Any, operand: Any) -> Any:
+        if cotangent is None or not is_float(dtype_of(operand)):
+            return None
+        if not is_number(cotangent):
+            requirement = f"a cotangent of {self!r} must be an array or a number"
+            raise ArgumentError(message(self.operation, requirement, type(cotangent).__name__))
+        return check_like(self, "a cotangent", cotangent, operand)
+
+    def _leaves(self, structure: tree.Structure, value: Any, where: str) -> list[Any]:
+        """Return a leaf for each leaf of a structure; None stands for any part of it."""
+        if value is None:
+            return [None] * structure.count()
+        if structure.kind is None:
+            return [value]
+        own = tree.flatten(value)[1]
+        if own.kind is not structure.kind or own.keys != structure.keys or len(own.children) != len(structure.children):
+            requirement = f"{where} must have the containers of its argument, {tree.show(structure)}"
+            raise ArgumentError(message(f"custom_vjp rule of {self!r}", requirement, tree.show(own)))
+        found: list[Any] = []
+        for position, child in enumerate(structure.children):
+            if isinstance(value, (tuple, list)):
+                entry, name = value[position], f"{where}[{position}]"  # pyright: ignore[reportUnknownVariableType]
+            else:
+                key = structure.keys[position]
+                entry = value[key] if isinstance(value, dict) else getattr(value, key)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+                name = f"{where}[{key!r}]"
+            found += self._leaves(child, entry, name)
+        return found
+
+    def mapped(self, size: int, batched: Sequence[bool]) -> Any:
+        return MappedCotangentCall(self, size, batched)
+
+
+class _Position:
+    """Stands for the operand of a number."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class MappedCotangentCall(MappedCall):
+    """The call for many examples."""
+
+    def forward(self, primals: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
+        """Apply the forward function to all examples."""
+        with running(BatchTrace(self.size)) as trace:
+            assert isinstance(trace, BatchTrace)
+            outputs, residuals = self.call.forward(self.boxed(trace, primals))
+            leaves, structure = tree.flatten(residuals)
+            flags = [isinstance(leaf, Box) and leaf.owner is trace for leaf in leaves]
+            kept = [trace.value(leaf) if flag else leaf for leaf, flag in zip(leaves, flags, strict=True)]
+            return tuple(map(trace.value, outputs)), (kept, flags, structure)
+
+    def backward(self, residuals: Any, cotangents: Sequence[Any]) -> list[Any]:
+        """Apply the backward function to all examples; what they share gets the sum."""
+        kept, flags, structure = residuals
+        with running(BatchTrace(self.size)) as trace:
+            assert isinstance(trace, BatchTrace)
+            inside = tree.unflatten(structure, self.boxed(trace, kept, flags))
+            arriving = self.boxed(trace, cotangents, [True] * len(cotangents))
+            found = [None if ct is None else trace.value(ct) for ct in self.call.backward(inside, arriving)]
+        pairs = zip(found, self.batched, strict=True)
+        return [ct if flag or ct is None else reduce_sum(ct, axes=(0,)) for ct, flag in pairs]
+
+
+# -- the primitive ---------------------------------------------------------------------------------------
+
+
+def _pull(primals: Sequence[Any], active: Sequence[bool], graph: Graph | None, call: Any, captured: int) -> Any:
+    if any(active[:captured]):
+        raise closure_error(call)
+    outputs, residuals = call.forward(primals[captured:])
+
+    def walk(cotangents: Sequence[Any]) -> list[Any]:
+        pairs = zip(cotangents, outputs, strict=True)
+        given = [zeros(type_of(value)) if ct is None else ct for ct, value in pairs]
+        return [None] * captured + call.backward(residuals, given)
+
+    return outputs, walk
+
+
+def _push(primals: Sequence[Any], tangents: Sequence[Any], graph: Graph | None, call: Any, captured: int) -> Any:
+    """Transpose the backward function: it is linear in the cotangent."""
+    if any(tangent is not None for tangent in tangents[:captured]):
+        raise closure_error(call)
+    outputs, residuals = call.forward(primals[captured:])
+    trace = LinearTrace()
+    starts = [Node(type_of_value(value)) if is_float(dtype_of(value)) else None for value in outputs]
+    try:
+        with running(trace):
+            pairs = zip(starts, outputs, strict=True)
+            boxes = [zeros(type_of(value)) if start is None else trace.box(start) for start, value in pairs]
+            found = call.backward(residuals, boxes)
+        seeds = [
+            (ct.state, match(tangent, ct.state.value))
+            for ct, tangent in zip(found, tangents[captured:], strict=True)
+            if tangent is not None and isinstance(ct, Box) and ct.owner is trace
+        ]
+        moved = iter(walk_back(seeds, [start for start in starts if start is not None]))
+    except (TypeError, AttributeError) as problem:
+        if isinstance(problem, ShapeError):
+            raise
+        requirement = f"forward mode transposes the backward function of {call!r}, which must be linear in the cotangent"
+        hint = "write it with operations that Wengert knows, or give the function a custom_jvp rule"
+        raise UnsupportedError(message("custom_vjp", requirement, str(problem), hint)) from problem
+    return outputs, [None if start is None else next(moved) for start in starts]
+
+
+custom_vjp_primitive = primitive(
+    name="custom_vjp",
+    doc="a function with a rule of its own for its cotangent",
+    type_rule=type_rule,
+    evaluate=evaluation,
+    derivative=Structured(_push, _pull),
+    batch=batching,
+    source=source,
+    samples=None,
+)
+custom_vjp.primitive = custom_vjp_primitive
+custom_vjp.call_type = CotangentCall

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wengert.errors import ConcreteError, WengertError
+from wengert.trace import CONSTANT
+from wengert.transforms.batching import vmap
+from wengert.transforms.gradients import grad
+
+RNG = np.random.default_rng(14)
+A = RNG.uniform(-2, 2, (3, 4))
+B = RNG.uniform(-2, 2, (3, 4))
+C = RNG.uniform(-2, 2, (2, 3, 4))
+V = RNG.uniform(-2, 2, 4)
+MASK = A > 0
+
+CASES: dict[str, tuple[Any, ...]] = {
+    "where": (lambda x, y: np.where(MASK, x, y), A, B),
+    "where broadcast": (lambda x, y: np.where(MASK, x, y), A, V),
+    "where scalar": (lambda x: np.where(MASK, x, 0), A),
+    "where of a value": (lambda x, y: np.where(x > 0.1, x * y, y), A, B),
+    "where of floats": (lambda x: np.where(x, x * 2, 1.0), A),
+    "where of lists": (lambda x: np.where([True, False, True, False], x, [1.0, 2.0, 3.0, 4.0]), V),
+    "select": (lambda x: np.select([x > 1, x > 0], [x, x**2], default=-x), A),
+    "select default": (lambda x: np.select([x > 1, x > 0], [x, x**2]), A),
+    "choose": (lambda x, y: np.choose(np.array([0, 1, 1, 0]), [x, y]), A, B),
+    "choose clip": (lambda x, y: np.choose(np.array([0, 7, -1, 0]), (x, y), mode="clip"), V, V + 1),
+    "choose wrap": (lambda x, y: np.choose(np.array([0, 7, -1, 0]), (x, y), mode="wrap"), V, V + 1),
+    "clip": (lambda x: np.clip(x, -1, 1), A),
+    "clip below": (lambda x: np.clip(x, -1, None), A),
+    "clip above": (lambda x: np.clip(x, None, 0.5), A),
+    "clip boxes": (lambda x, y: np.clip(x, y, 1.5), A, V / 2),
+    "clip min": (lambda x: np.clip(x, min=0.2), A),
+    "clip method": (lambda x: x.clip(-0.5, 0.5), A),
+    "take": (lambda x: np.take(x, [0, 5, 5, -1]), A),
+    "take axis": (lambda x: np.take(x, [[2, 0], [1, -1]], axis=1), A),
+    "take one": (lambda x: np.take(x, 1, axis=0), A),
+    "take zero-dimensional": (lambda x: np.take(x, np.array(2), axis=1), A),
+    "take wrap": (lambda x: np.take(x, [5, -6], axis=1, mode="wrap"), A),
+    "take clip": (lambda x: np.take(x, [5, -6], axis=1, mode="clip"), A),
+    "take nothing": (lambda x: np.take(x, [], axis=0), A),
+    "take method": (lambda x: x.take([1, 1], 0), A),
+    "take_along_axis": (lambda x: np.take_along_axis(x, np.array([[0], [3], [1]]), axis=1), A),
+    "take_along_axis rows": (lambda x: np.take_along_axis(x, np.array([[0, 2, 1, 0]]), 0), A),
+    "take_along_axis flat": (lambda x: np.take_along_axis(x, np.array([3, 1]), None), A),
+    "take_along_axis argmax": (lambda x: np.take_along_axis(x, np.argmax(x, 1, keepdims=True), 1), A),
+    "compress": (lambda x: np.compress([True, False, True], x, axis=0), A),
+    "compress short": (lambda x: np.compress([False, True], x), A),
+    "compress method": (lambda x: x.compress([1, 0, 1, 1], 1), A),
+    "extract": (lambda x: np.extract(MASK, x), A),
+    "tril": (np.tril, A),
+    "tril k": (lambda x: np.tril(x, -1), C),
+    "triu": (np.triu, C),
+    "triu k": (lambda x: np.triu(x, 2), A),
+    "tril vector": (np.tril, V),
+    "diag": (np.diag, V),
+    "diag up": (lambda x: np.diag(x, 2), V),
+    "diag down": (lambda x: np.diag(x, -1), V),
+    "diag of a matrix": (lambda x: np.diag(x, 1), A),
+    "diagflat": (lambda x: np.diagflat(x, -1), A[:2, :2]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_selection(check: Any, name: str) -> None:
+    function, *arguments = CASES[name]
+    check(function, *arguments)
+
+
+POSITIONS = {
+    "nonzero": lambda x: np.nonzero(x > 0),
+    "where": lambda x: np.where(x > 0),
+    "argwhere": lambda x: np.argwhere(x > 0),
+    "flatnonzero": lambda x: np.flatnonzero(x > 0),
+    "values": lambda x: x[np.nonzero(x > 0)],
+}
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_positions_need_concrete_values(check: Any, name: str) -> None:
+    function = POSITIONS[name]
+    check(function, A, order=0, concrete_only=True)
+    with pytest.raises(ConcreteError, match="only their type is known|needs concrete values"):
+        vmap(function)(A)
+
+
+def test_dtypes_are_those_of_numpy(values: Any) -> None:
+    small, integers = np.array([1, 2, 3], np.float32), np.array([3, 0, 1])
+    values(lambda x, y: (np.where(y > 0, x, y), np.where(y > 0, x, 0), np.where(y > 0, x, 0.5)), small, integers)
+    values(lambda x: (np.clip(x, 0, 1), np.take(x, [0]), np.tril(x), np.diag(x), np.select([x > 1], [x])), small)
+    values(lambda x: (np.clip(x, 0, 2), np.clip(x, 0.5, 2), np.tril(x), np.diag(x), np.diag(x > 0)), integers)
+    values(lambda x, y: np.choose(y % 2, [x, y]), small, integers)
+
+
+def test_the_derivative_of_a_value_not_taken_never_counts() -> None:
+    x = np.array([0.0, 4.0])
+    np.testing.assert_array_equal(grad(lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0)))(x), [0.0, 0.25])
+    np.testing.assert_array_equal(grad(lambda x: np.sum(np.where(x > 0, np.log(np.where(x > 0, x, 1)), x)))(x), [1.0, 0.25])
+
+
+def test_clip_shares_the_derivative_at_a_bound() -> None:
+    x = np.array([-1.0, 0.0, 1.0, 2.0])
+    np.testing.assert_array_equal(grad(lambda x: np.sum(np.clip(x, -1, 1)))(x), [0.5, 1.0, 0.5, 0.0])
+
+
+def test_tril_keeps_infinities_out() -> None:
+    full = np.array([[1.0, np.inf], [np.nan, 2.0]])
+    found = np.triu(CONSTANT.constant(full)).state.value
+    np.testing.assert_array_equal(found, [[1.0, np.inf], [0.0, 2.0]])
+
+
+def test_errors_name_the_operation() -> None:
+    box = CONSTANT.constant(A)
+    for call, text in [
+        (lambda: np.where(box, 1.0), "where: either both or neither"),
+        (lambda: np.select([box > 0], [box, box]), "select: there must be as many conditions as choices"),
+        (lambda: np.select([box], [box]), "select: conditions must be booleans"),
+        (lambda: np.take(box, [12]), r"index of axis 0 must lie in \[-12, 12\)"),
+        (lambda: np.take(box, [0.5]), "take: indices must be integers"),
+        (lambda: np.take(box, [0], mode="other"), "take: mode must be"),
+        (lambda: np.take_along_axis(box, np.array([0]), 0), "take_along_axis: indices must have as many axes"),
+        (lambda: np.diag(CONSTANT.constant(C)), "diag: one or two axes"),
+        (lambda: np.clip(box, 0, 1, out=np.zeros((3, 4))), "np.clip: out="),
+    ]:
+        with pytest.raises(WengertError, match=text):
+            call()

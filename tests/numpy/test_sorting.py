@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wengert.errors import ConcreteError, WengertError
+from wengert.trace import CONSTANT, concrete
+from wengert.transforms.gradients import grad
+from wengert.transforms.batching import vmap
+
+RNG = np.random.default_rng(15)
+A = RNG.uniform(-2, 2, (3, 4))
+C = RNG.uniform(-2, 2, (2, 3, 5))
+V = RNG.uniform(-2, 2, 7)
+KNOTS = np.array([-1.5, -0.4, 0.3, 1.1, 1.9])
+HEIGHTS = RNG.uniform(-2, 2, 5)
+
+CASES: dict[str, tuple[Any, ...]] = {
+    "sort": (np.sort, A),
+    "sort axis": (lambda x: np.sort(x, axis=0), A),
+    "sort flat": (lambda x: np.sort(x, axis=None, kind="stable"), A),
+    "sort method": (lambda x: _sorted_in_place(x * 1.0), A),
+    "partition": (lambda x: np.sort(np.partition(x, 2)[:3]), V),
+    "argpartition": (lambda x: x[np.argpartition(x, 3)[3]], V),
+    "argsort": (lambda x: np.take_along_axis(x, np.argsort(x, 0), 0), A),
+    "median": (np.median, V),
+    "median even": (lambda x: np.median(x, axis=1), A),
+    "median axes": (lambda x: np.median(x, axis=(0, 2), keepdims=True), C),
+    "quantile": (lambda x: np.quantile(x, 0.3), A),
+    "quantile several": (lambda x: np.quantile(x, [0.1, 0.5, 1.0], axis=1), A),
+    "quantile keepdims": (lambda x: np.quantile(x, [0.2, 0.7], axis=(0, 2), keepdims=True), C),
+    "quantile of q": (lambda x, q: np.quantile(x, q, axis=0), A, np.array([0.2, 0.7])),
+    "quantile lower": (lambda x: np.quantile(x, 0.3, axis=1, method="lower"), A),
+    "quantile higher": (lambda x: np.quantile(x, 0.3, method="higher"), A),
+    "quantile nearest": (lambda x: np.quantile(x, 0.3, method="nearest"), A),
+    "quantile midpoint": (lambda x: np.quantile(x, 0.3, method="midpoint"), A),
+    "percentile": (lambda x: np.percentile(x, [10, 90], axis=0), A),
+    "interp": (lambda x: np.interp(x, KNOTS, HEIGHTS), A),
+    "interp knots and heights": (np.interp, A, KNOTS, HEIGHTS),
+    "interp ends": (lambda x: np.interp(x, KNOTS, HEIGHTS, left=7.0, right=-7.0), A * 1.5),
+    "interp outside": (lambda x, y: np.interp(x, KNOTS, y), A * 1.5, HEIGHTS),
+    "interp period": (lambda x, y: np.interp(x, KNOTS, y, period=4.1), A * 4, HEIGHTS),
+    "interp one knot": (lambda x, y: np.interp(x, np.array([0.1]), y), A, np.array([2.0])),
+    "interp number": (lambda y: np.interp(0.5, KNOTS, y), HEIGHTS),
+}
+
+
+def _sorted_in_place(x: Any) -> Any:
+    x.sort(axis=0)
+    return x
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_order(check: Any, name: str) -> None:
+    function, *arguments = CASES[name]
+    check(function, *arguments)
+
+
+INTEGERS = {
+    "argsort": lambda x: np.argsort(x, kind="stable"),
+    "argsort flat": lambda x: np.argsort(x, axis=None, kind="stable"),
+    "searchsorted": lambda x: np.searchsorted(KNOTS, x),
+    "searchsorted right": lambda x: np.searchsorted(KNOTS, x, side="right"),
+    "searchsorted in a box": lambda x: np.searchsorted(np.sort(x.ravel()), 0.3),
+    "digitize": lambda x: np.digitize(x, KNOTS),
+    "digitize right": lambda x: np.digitize(x, KNOTS, right=True),
+    "digitize falling": lambda x: np.digitize(x, KNOTS[::-1]),
+    "digitize falling right": lambda x: np.digitize(x, KNOTS[::-1], right=True),
+    "isin": lambda x: np.isin(x, [KNOTS[0], A[0, 0]]),
+    "isin invert": lambda x: np.isin(x, A[:, 1], invert=True),
+}
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_positions(values: Any, name: str) -> None:
+    values(INTEGERS[name], np.concatenate([A.ravel(), KNOTS]))
+
+
+def test_searchsorted_is_batched() -> None:
+    rows = np.sort(C.reshape(6, 5), axis=1)
+    found = vmap(lambda row: np.searchsorted(row, 0.3))(rows)
+    np.testing.assert_array_equal(found, [np.searchsorted(row, 0.3) for row in rows])
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=8))
+def test_sort_and_unique_agree_with_numpy(numbers: list[int]) -> None:
+    array = np.array(numbers, dtype=float)
+    box = CONSTANT.constant(array)
+    np.testing.assert_array_equal(concrete(np.sort(box)), np.sort(array))
+    found = np.unique(box, return_index=True, return_inverse=True, return_counts=True)
+    for one, other in zip(found, np.unique(array, True, True, True), strict=True):
+        np.testing.assert_array_equal(concrete(one), other)
+
+
+def test_unique_of_rows_and_its_derivative() -> None:
+    rows = np.array([[1.0, 2.0], [0.0, 5.0], [1.0, 2.0]])
+    np.testing.assert_array_equal(concrete(np.unique(CONSTANT.constant(rows), axis=0)), np.unique(rows, axis=0))
+    np.testing.assert_array_equal(grad(lambda x: np.sum(np.unique(x) ** 2))(np.array([3.0, 1.0, 3.0])), [6.0, 2.0, 0.0])
+    with pytest.raises(ConcreteError, match="unique"):
+        vmap(np.unique)(rows)
+
+
+def test_lexsort() -> None:
+    first, last = np.array([1.0, 0.0, 1.0]), np.array([2.0, 2.0, 1.0])
+    found = np.lexsort((CONSTANT.constant(first), CONSTANT.constant(last)))
+    np.testing.assert_array_equal(found, np.lexsort((first, last)))
+
+
+@pytest.mark.parametrize("function", [np.median, lambda x: np.quantile(x, 0.4)])
+def test_nan_spreads(values: Any, function: Any) -> None:
+    values(function, np.array([1.0, np.nan, 2.0]))
+
+
+def test_interp_takes_the_segment_to_the_right_of_a_knot() -> None:
+    def value(x: Any) -> Any:
+        return np.interp(x, [0.0, 1.0, 2.0], [0.0, 1.0, 5.0])
+
+    assert [grad(value)(x) for x in (-0.5, 0.0, 0.5, 1.0, 2.0, 2.5)] == [0.0, 1.0, 1.0, 4.0, 4.0, 0.0]
+
+
+@given(st.lists(st.integers(-3, 3), min_size=2, max_size=5), st.floats(-4, 4))
+def test_interp_agrees_with_numpy_at_jumps(knots: list[int], x: float) -> None:
+    xp = np.sort(np.array(knots, dtype=float))
+    fp = np.arange(len(knots), dtype=float)
+    if len(set(knots)) == len(knots) or x not in knots:
+        found = np.interp(CONSTANT.constant(np.array(x)), xp, fp)
+        np.testing.assert_allclose(concrete(found), np.interp(x, xp, fp), rtol=1e-12, atol=1e-12)
+
+
+def test_dtypes(values: Any) -> None:
+    for dtype in ("bool", "int32", "float32"):
+        array = np.array([[2, 0, 1], [1, 1, 0]]).astype(dtype)
+        values(lambda x: (np.sort(x), np.argsort(x, kind="stable"), np.sort(x, axis=None)), array)
+    values(lambda x: (np.median(x), np.quantile(x, 0.25), np.percentile(x, 30)), np.array([1, 4, 2], np.float32), rtol=1e-6)
+    values(lambda x: (np.median(x), np.quantile(x, 0.25)), np.array([1, 4, 2]))
+
+
+def test_errors_name_the_operation() -> None:
+    box = CONSTANT.constant(V)
+    for call, text in [
+        (lambda: np.sort(box, order="name"), "sort: order= is for structured arrays"),
+        (lambda: np.quantile(box, 1.5), r"quantile: probabilities must lie in \[0, 1\]"),
+        (lambda: np.quantile(box, 0.5, method="weibull"), "quantile: method must be one of linear"),
+        (lambda: np.quantile(box, 0.5, method="inverted_cdf", weights=V), "np.quantile: weights="),
+        (lambda: np.median(CONSTANT.constant(np.zeros(0))), "median: the axes must not be empty"),
+        (lambda: np.interp(box, [0.0, 1.0], [1.0]), "interp: xp and fp must be sequences of one length"),
+    ]:
+        with pytest.raises(WengertError, match=text):
+            call()
