@@ -165,7 +165,7 @@ class Array(Box):
     def __getitem__(self, index: Any) -> Any:
         subscript = subscripts.parse(self.shape, index)
         taken = subscripts.take(self, subscript)
-        if subscript.arrays or not subscript.shape:
+        if not subscripts.is_view(subscript, index):
             return taken
         return view_of(
             self,
@@ -186,7 +186,7 @@ class Array(Box):
 
     def assign(self, value: Any) -> Any:
         """Write a value in place of all elements; a scalar cannot change, so that a new one is returned."""
-        if not self.shape:
+        if not self.shape and self.lens is None:
             return value
         if shape_of(value) != self.shape:
             got = show(self, value)
@@ -240,13 +240,14 @@ class Array(Box):
 
     __float__ = _lost(
         "float(x)",
-        "leave the value as it is, make an array to write into with wengert.numpy.zeros or np.zeros_like(x), "
-        "or write float(wg.stop_gradient(x))",
+        "write np.sin for math.sin, make an array to write into with wengert.numpy.zeros or np.zeros_like(x), "
+        "or give up the derivative: float(wg.stop_gradient(x))",
     )
     __complex__ = _lost("complex(x)", "Wengert differentiates real programs")
     __array__ = _lost(
         "conversion to a plain array",
-        "use np.stack or wengert.numpy.array to build arrays, wengert.numpy.zeros to write into, wg.stop_gradient(x) for the value",
+        "build arrays with np.stack or wengert.numpy.array, write into wengert.numpy.zeros, "
+        "or give up the derivative: wg.stop_gradient(x)",
     )
     item = _lost("item()", "leave the value as it is, or write wg.stop_gradient(x).item()")
     tolist = _lost("tolist()", "iterate over the array, or write wg.stop_gradient(x).tolist()")
@@ -321,6 +322,8 @@ class Array(Box):
 
     def astype(self, dtype: Any, **options: Any) -> Any:
         """Return the array converted to another dtype."""
+        if options.get("copy") is False and self.dtype == dtype:
+            return self
         return cast(self, dtype=np.dtype(dtype))
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
@@ -344,9 +347,13 @@ class Array(Box):
     ravel, squeeze, swapaxes = _method(np.ravel), _method(np.squeeze), _method(np.swapaxes)
     dot, diagonal = _method(np.dot), _method(np.diagonal)
     take, repeat, clip, round = _method(np.take), _method(np.repeat), _method(np.clip), _method(np.round)
-    ptp, compress, trace = _method(np.ptp), _method(np.compress), _method(np.trace)
-    nonzero, searchsorted = _method(np.nonzero), _method(np.searchsorted)
+    ptp, trace, nonzero = _method(np.ptp), _method(np.trace), _method(np.nonzero)
+    searchsorted, choose = _method(np.searchsorted), _method(np.choose)
     conj = conjugate = _method(np.conjugate)
+
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+        """Return the parts along an axis where a condition holds."""
+        return FUNCTIONS[np.compress](condition, self, axis, out)
 
     def flatten(self, order: str = "C") -> Any:
         """Return a copy of the elements in one axis."""
@@ -375,7 +382,7 @@ class Array(Box):
             )
         function = FUNCTIONS.get(ufunc) or UFUNCS.get(ufunc)
         if function is None:
-            raise _unsupported(f"np.{ufunc.__name__}")
+            raise _unsupported(f"np.{ufunc.__name__}" if hasattr(np, ufunc.__name__) else ufunc.__name__)
         if options:  # how the result lies in memory means nothing here
             options = {name: value for name, value in options.items() if name not in ("order", "subok", "casting")}
         result = function(*map(operand, inputs), **options)
@@ -412,7 +419,7 @@ def _qualified(function: Any) -> str:
 
 def _unsupported(name: str) -> UnsupportedError:
     hint = (
-        "write it with operators and the functions that wengert.numpy lists, or give it a rule: wg.custom_vjp"
+        "write it with operators and what wengert.numpy and wengert.special list, or give it a rule: wg.custom_vjp"
     )
     return UnsupportedError(message(name, "Wengert has no derivative for this function", hint=hint))
 

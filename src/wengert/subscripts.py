@@ -41,6 +41,14 @@ class Subscript(NamedTuple):
     """Whether the arrays' axes come first because a slice stands between them."""
 
 
+def is_view(subscript: Subscript, index: Any) -> bool:
+    """Tell whether NumPy would return a view rather than a copy or a scalar."""
+    if subscript.arrays:
+        return False
+    entries = index if isinstance(index, tuple) else (index,)
+    return subscript.shape != () or any(entry is Ellipsis for entry in entries)
+
+
 def parse(shape: Shape, index: Any) -> Subscript:
     """Parse an index for an array of the given shape; raise `IndexingError` where NumPy would."""
     entries = _expand(shape, list(index) if isinstance(index, tuple) else [index])
@@ -80,10 +88,12 @@ def _is_array(entry: Any) -> bool:
 def _expand(shape: Shape, entries: list[Any]) -> list[Any]:
     """Return one entry for each axis: the ellipsis and what follows filled in, truth values made positions."""
     expanded: list[Any] = []
+    masks: list[tuple[int, Shape]] = []
     for entry in entries:
         if isinstance(entry, (list, tuple)):
             entry = np.asarray(entry, dtype=None if entry else np.intp)
         if dtype_of(entry) == np.bool_ if isinstance(entry, (np.ndarray, Box, bool, np.bool_)) else False:
+            masks.append((len(expanded), shape_of(entry)))
             expanded += _positions(entry)
         else:
             expanded.append(entry)
@@ -93,8 +103,15 @@ def _expand(shape: Shape, entries: list[Any]) -> list[Any]:
     if sum(entry is Ellipsis for entry in expanded) > 1:
         raise IndexingError(message("getitem", "an index may have one ellipsis only"))
     fill = [slice(None)] * (len(shape) - used)
-    where_ = next((i for i, entry in enumerate(expanded) if entry is Ellipsis), None)
-    return expanded + fill if where_ is None else expanded[:where_] + fill + expanded[where_ + 1 :]
+    where_ = next((i for i, entry in enumerate(expanded) if entry is Ellipsis), len(expanded))
+    complete = expanded[:where_] + fill + expanded[where_ + 1 :]
+    for start, mask_shape in masks:
+        start += len(fill) - 1 if start > where_ else 0
+        axis = sum(entry is not None for entry in complete[:start])
+        if (own := shape[axis : axis + len(mask_shape)]) != mask_shape:
+            requirement = f"a mask must have the shape {own} of the axes that it indexes"
+            raise IndexingError(message("getitem", requirement, str(mask_shape)))
+    return complete
 
 
 def _positions(mask: Any) -> list[Any]:

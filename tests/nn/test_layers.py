@@ -111,7 +111,7 @@ def test_groups_must_divide():
 def test_activations(name, rng):
     activation = getattr(nn, name)
     check_grads(activation, (rng.uniform(-3, 3, 20),), order=2)
-    with np.errstate(all="raise"):
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
         large = np.array([-1e4, 1e4])
         assert np.all(np.isfinite(activation(large)))
         assert np.all(np.isfinite(wg.vmap(wg.grad(activation))(large)))

@@ -12,7 +12,7 @@ import wengert.numpy  # noqa: F401  (registers the implementations)
 from wengert import tree
 from wengert.ir.types import TensorType
 from wengert.testing import check_grads
-from wengert.trace import CONSTANT, Box, concrete
+from wengert.trace import CONSTANT, Box, Trace, concrete, running
 from wengert.transforms.batching import vmap
 from wengert.transforms.gradients import vjp
 from wengert.transforms.staging import evaluate, stage
@@ -35,8 +35,9 @@ def same(found: Any, expected: Any, what: str, rtol: float = 1e-12, atol: float 
 
 
 def boxed(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function with boxes that hold the arrays."""
-    return function(*(CONSTANT.constant(np.asarray(argument)) for argument in arguments))
+    """Call a function, as a transform does, with boxes that hold the arrays."""
+    with running(Trace()):
+        return function(*(CONSTANT.constant(np.asarray(argument)) for argument in arguments))
 
 
 def staged(function: Callable[..., Any], *arguments: Any) -> Any:

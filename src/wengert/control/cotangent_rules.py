@@ -11,67 +11,21 @@ from wengert.control.custom import (
     CustomFunction,
     MappedCall,
     batching,
-    check_like,
     closure_error,
     evaluation,
     source,
     type_rule,
 )
 from wengert.control.values import is_number, zeros
-from wengert.dtypes import dtype_of, is_float
-from wengert.errors import ArgumentError, ShapeError, UnsupportedError, message
+from wengert.dtypes import is_float
+from wengert.errors import ArgumentError, DtypeError, UnsupportedError, message
 from wengert.ir.graph import Graph
-from wengert.ir.types import type_of
+from wengert.ir.types import TensorType, type_of
 from wengert.ops.reduction import reduce_sum
 from wengert.primitive import Structured, primitive
 from wengert.trace import Box, running
 from wengert.transforms.batching import BatchTrace
 from wengert.transforms.reverse import LinearTrace, Node, match, type_of_value, walk_back
-
-
-class custom_vjp(CustomFunction):  # noqa: N801 (JAX's name)
-    """Give a function a rule for its cotangent, which reverse mode uses instead of differentiating the function.
-
-    Forward mode transposes the backward function, which then must be made of operations that Wengert knows. For higher
-    derivatives both functions of the rule are differentiated.
-
-    Args:
-        fun: a function of containers of arrays and numbers.
-        nondiff_argnums: positions of arguments that are settings; the backward function takes them first.
-
-    Example:
-        >>> import numpy as np, wengert as wg
-        >>> @custom_vjp
-        ... def clipped(x, limit):
-        ...     return x
-        >>> clipped.defvjp(
-        ...     lambda x, limit: (x, limit),
-        ...     lambda limit, cotangent: (np.clip(cotangent, -limit, limit), None),
-        ... )
-        >>> wg.grad(lambda x: clipped(x, 1.0) ** 2)(5.0)
-        1.0
-    """
-
-    operation = "custom_vjp"
-
-    def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
-        super().__init__(fun, nondiff_argnums)
-        self.forward: Callable[..., Any] | None = None
-        self.backward: Callable[..., Any] | None = None
-
-    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
-        """Set the rule.
-
-        Args:
-            fwd: takes the arguments of the function; returns ``(output, residuals)``, the residuals being any container.
-            bwd: ``bwd(*settings, residuals, cotangent)`` returns a tuple with the cotangent of each argument that is no
-                setting: of its containers, shapes and dtypes, or None for zero.
-        """
-        self.forward, self.backward = fwd, bwd
-
-    def check_rule(self) -> None:
-        if self.forward is None:
-            raise ArgumentError(message(repr(self), "there is no rule yet", hint="give it one: defvjp"))
 
 
 class CotangentCall(Call):
@@ -82,72 +36,53 @@ class CotangentCall(Call):
     def forward(self, primals: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
         """Apply the forward function: the outputs and the residuals."""
         assert self.function.forward is not None
-        result = self.function.forward(*self.arguments(primals))
-        if not (isinstance(result, tuple) and len(result) == 2):  # pyright: ignore[reportUnknownArgumentType]
-            requirement = f"the forward function of {self!r} must return a pair (output, residuals)"
-            raise ArgumentError(message(self.operation, requirement, type(result).__name__))
-        output, residuals = result  # pyright: ignore[reportUnknownVariableType]
+        output, residuals = self.pair(self.function.forward(*self.arguments(primals)), "(output, residuals)")
         return self.output(output), residuals
 
     def backward(self, residuals: Any, cotangents: Sequence[Any]) -> list[Any]:
         """Apply the backward function: a cotangent for each operand (None: zero)."""
         assert self.function.backward is not None
-        assert self.structure is not None
         cotangent = tree.unflatten(self.structure, cotangents)
         result = self.function.backward(*self.settings, residuals, cotangent)
-        arguments = self.rebuild(self.operands)
-        if not isinstance(result, tuple) or len(result) != len(arguments):  # pyright: ignore[reportUnknownArgumentType]
-            requirement = f"the backward function of {self!r} must return a tuple with {len(arguments)} cotangents"
+        count = len(self.packed.structure.children)
+        if not isinstance(result, tuple) or len(result) != count:  # pyright: ignore[reportUnknownArgumentType]
             got = f"{len(result)}" if isinstance(result, tuple) else type(result).__name__  # pyright: ignore[reportUnknownArgumentType]
-            raise ArgumentError(message(self.operation, requirement, got))
-        found = self._leaves(tree.flatten(arguments)[1], result, "cotangent")
-        _, numbered = tree.flatten(arguments)
-        positions = self.rebuild([_Position(number) for number in range(len(self.operands))])
-        places = tree.leaves(positions)
-        assert numbered.count() == len(places) == len(found)
-        chosen = {p.number: c for p, c in zip(places, found, strict=True) if isinstance(p, _Position)}
-        return [self._checked(chosen[number], operand) for number, operand in enumerate(self.operands)]
+            requirement = "it must return a tuple with a cotangent, or None, for each argument"
+            raise ArgumentError(message(self.rule, requirement, f"{got} for {count} arguments"))
+        found = list[Any]()
+        self._take(self.packed.structure, result, found)
+        return [self._cotangent(found[i], type_) for i, type_ in zip(self.packed.positions, self.types, strict=True)]
 
-    def _checked(self, cotangent: Any, operand: Any) -> Any:
-        if cotangent is None or not is_float(dtype_of(operand)):
+    def _take(self, structure: tree.Structure, value: Any, found: list[Any]) -> None:
+        """Gather a leaf for each leaf of a structure; None stands for any part of it."""
+        if value is None:
+            found += [None] * structure.count()
+        elif structure.kind is None:
+            found.append(value)
+        else:
+            own = tree.flatten(value)[1]
+            if own.kind is not structure.kind or own.keys != structure.keys or len(own.children) != len(structure.children):
+                requirement = f"a cotangent must have the containers of its argument, {tree.show(structure)}"
+                raise ArgumentError(message(self.rule, requirement, tree.show(own)))
+            for position, child in enumerate(structure.children):
+                if isinstance(value, (tuple, list)):
+                    entry: Any = value[position]
+                else:
+                    key = structure.keys[position]
+                    entry = value[key] if isinstance(value, dict) else getattr(value, key)
+                self._take(child, entry, found)
+
+    def _cotangent(self, cotangent: Any, expected: TensorType) -> Any:
+        if cotangent is None or not is_float(expected.dtype):
             return None
         if not is_number(cotangent):
-            requirement = f"a cotangent of {self!r} must be an array or a number"
-            raise ArgumentError(message(self.operation, requirement, type(cotangent).__name__))
-        return check_like(self, "a cotangent", cotangent, operand)
-
-    def _leaves(self, structure: tree.Structure, value: Any, where: str) -> list[Any]:
-        """Return a leaf for each leaf of a structure; None stands for any part of it."""
-        if value is None:
-            return [None] * structure.count()
-        if structure.kind is None:
-            return [value]
-        own = tree.flatten(value)[1]
-        if own.kind is not structure.kind or own.keys != structure.keys or len(own.children) != len(structure.children):
-            requirement = f"{where} must have the containers of its argument, {tree.show(structure)}"
-            raise ArgumentError(message(f"custom_vjp rule of {self!r}", requirement, tree.show(own)))
-        found: list[Any] = []
-        for position, child in enumerate(structure.children):
-            if isinstance(value, (tuple, list)):
-                entry, name = value[position], f"{where}[{position}]"  # pyright: ignore[reportUnknownVariableType]
-            else:
-                key = structure.keys[position]
-                entry = value[key] if isinstance(value, dict) else getattr(value, key)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
-                name = f"{where}[{key!r}]"
-            found += self._leaves(child, entry, name)
-        return found
+            requirement = "a cotangent must be an array or a number"
+            raise DtypeError(message(self.rule, requirement, type(cotangent).__name__))
+        return self.checked("a cotangent", cotangent, expected)
 
     def mapped(self, size: int, batched: Sequence[bool]) -> Any:
+        """Return the call for many examples."""
         return MappedCotangentCall(self, size, batched)
-
-
-class _Position:
-    """Stands for the operand of a number."""
-
-    __slots__ = ("number",)
-
-    def __init__(self, number: int) -> None:
-        self.number = number
 
 
 class MappedCotangentCall(MappedCall):
@@ -174,8 +109,9 @@ class MappedCotangentCall(MappedCall):
         pairs = zip(found, self.batched, strict=True)
         return [ct if flag or ct is None else reduce_sum(ct, axes=(0,)) for ct, flag in pairs]
 
-
-# -- the primitive ---------------------------------------------------------------------------------------
+    def mapped(self, size: int, batched: Sequence[bool]) -> Any:
+        """Return the call for many examples of many examples."""
+        return MappedCotangentCall(self, size, batched)
 
 
 def _pull(primals: Sequence[Any], active: Sequence[bool], graph: Graph | None, call: Any, captured: int) -> Any:
@@ -196,12 +132,12 @@ def _push(primals: Sequence[Any], tangents: Sequence[Any], graph: Graph | None, 
     if any(tangent is not None for tangent in tangents[:captured]):
         raise closure_error(call)
     outputs, residuals = call.forward(primals[captured:])
-    trace = LinearTrace()
-    starts = [Node(type_of_value(value)) if is_float(dtype_of(value)) else None for value in outputs]
+    types = list(map(type_of, outputs))
+    starts = [Node(type_of_value(value)) if is_float(t.dtype) else None for value, t in zip(outputs, types, strict=True)]
     try:
-        with running(trace):
-            pairs = zip(starts, outputs, strict=True)
-            boxes = [zeros(type_of(value)) if start is None else trace.box(start) for start, value in pairs]
+        with running(LinearTrace()) as trace:
+            pairs = zip(starts, types, strict=True)
+            boxes = [zeros(type_) if start is None else trace.box(start) for start, type_ in pairs]
             found = call.backward(residuals, boxes)
         seeds = [
             (ct.state, match(tangent, ct.state.value))
@@ -210,11 +146,9 @@ def _push(primals: Sequence[Any], tangents: Sequence[Any], graph: Graph | None, 
         ]
         moved = iter(walk_back(seeds, [start for start in starts if start is not None]))
     except (TypeError, AttributeError) as problem:
-        if isinstance(problem, ShapeError):
-            raise
-        requirement = f"forward mode transposes the backward function of {call!r}, which must be linear in the cotangent"
+        requirement = "forward mode transposes the backward function, which must be linear in the cotangent"
         hint = "write it with operations that Wengert knows, or give the function a custom_jvp rule"
-        raise UnsupportedError(message("custom_vjp", requirement, str(problem), hint)) from problem
+        raise UnsupportedError(message(f"custom_vjp rule of {call!r}", requirement, str(problem), hint)) from problem
     return outputs, [None if start is None else next(moved) for start in starts]
 
 
@@ -228,5 +162,50 @@ custom_vjp_primitive = primitive(
     source=source,
     samples=None,
 )
-custom_vjp.primitive = custom_vjp_primitive
-custom_vjp.call_type = CotangentCall
+
+
+class custom_vjp(CustomFunction):  # noqa: N801 (JAX's name)
+    """Give a function a rule for its cotangent, which reverse mode uses instead of differentiating the function.
+
+    Forward mode transposes the backward function, which then must be made of operations that Wengert knows. For higher
+    derivatives both functions of the rule are differentiated.
+
+    Args:
+        fun: a function of containers of arrays and numbers.
+        nondiff_argnums: positions of arguments that are settings; the backward function takes them first.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> @custom_vjp
+        ... def clipped(x, limit):
+        ...     return x
+        >>> clipped.defvjp(
+        ...     lambda x, limit: (x, limit),
+        ...     lambda limit, cotangent: (np.clip(cotangent, -limit, limit), None),
+        ... )
+        >>> wg.grad(lambda x: clipped(x, 1.0) ** 2)(5.0)
+        1.0
+    """
+
+    operation = "custom_vjp"
+    primitive = custom_vjp_primitive
+    call_type = CotangentCall
+
+    def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
+        super().__init__(fun, nondiff_argnums)
+        self.forward: Callable[..., Any] | None = None
+        self.backward: Callable[..., Any] | None = None
+
+    @property
+    def has_rule(self) -> bool:
+        return self.forward is not None
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        """Set the rule.
+
+        Args:
+            fwd: takes the arguments of the function; returns ``(output, residuals)``, the residuals being any container.
+            bwd: ``bwd(*settings, residuals, cotangent)`` returns a tuple with the cotangent of each argument that is no
+                setting: of its containers, shapes and dtypes, or None for zero.
+        """
+        self.forward, self.backward = fwd, bwd

@@ -9,16 +9,16 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from wengert import tree
 from wengert.control.programs import Flags, mapped
 from wengert.control.recording import record
-from wengert.control.values import flatten_numbers, is_followable, pack
+from wengert.control.values import Packed, flatten_numbers, is_followable, pack
 from wengert.dtypes import is_float
 from wengert.errors import ArgumentError, DtypeError, LostDerivativeError, ShapeError, message
 from wengert.ir.graph import Graph
-from wengert.ir.types import type_of
+from wengert.ir.types import TensorType, type_of
 from wengert.primitive import Primitive
 from wengert.trace import CONSTANT, Box, concrete, newest, running
 from wengert.transforms.batching import Batched, BatchTrace
@@ -26,35 +26,34 @@ from wengert.transforms.staging import GraphTrace, evaluate, stage
 
 
 class Call:
-    """One call of a function with a rule: its followed arguments are flat values, the rest is settled."""
+    """One call of a function with a rule: the followed leaves of its arguments are its operands, the rest is settled."""
 
-    operation: str
-
-    def __init__(self, function: CustomFunction, arguments: tuple[Any, ...]) -> None:
-        self.operation = function.operation
+    def __init__(
+        self, function: CustomFunction, packed: Packed, settings: list[Any], types: list[TensorType]
+    ) -> None:
         self.function = function
-        self.settings = [arguments[number] for number in function.nondiff_argnums]
-        operands, self.packed = pack(
-            tuple(None if i in function.nondiff_argnums else x for i, x in enumerate(arguments)), is_followable
-        )
-        self.operands: Sequence[Any] = operands
-        self.types = list(map(type_of, operands))
-        self.structure: tree.Structure | None = None
+        self.operation = function.operation
+        self.packed = packed
+        """The arguments but for the settings."""
+        self.settings = settings
+        self.types = types
+        """Of the operands."""
+        self.structure = tree.LEAF
         """The containers of the output, once the function or its rule has run."""
 
     def __repr__(self) -> str:
         return self.function.name
 
-    def primals(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the arguments that are no settings, with other values for the followed leaves."""
-        inside = self.packed.rebuild(values)
-        return tuple(x for i, x in enumerate(inside) if i not in self.function.nondiff_argnums)
+    @property
+    def rule(self) -> str:
+        """The name of the rule, for error messages."""
+        return f"{self.operation} rule of {self!r}"
 
     def arguments(self, values: Sequence[Any]) -> list[Any]:
-        """Return all positional arguments with other values for the followed leaves."""
+        """Return all positional arguments."""
         inside = list(self.packed.rebuild(values))
         for number, setting in zip(self.function.nondiff_argnums, self.settings, strict=True):
-            inside[number] = setting
+            inside.insert(number, setting)
         return inside
 
     def value(self, *values: Any) -> tuple[Any, ...]:
@@ -66,9 +65,20 @@ class Call:
         leaves, self.structure = flatten_numbers(self.operation, f"the output of {self!r}", value)
         return tuple(map(_unwrapped, leaves))
 
-    def mapped(self, size: int, batched: Flags) -> Any:
-        """Return the call for many examples."""
-        raise NotImplementedError
+    def pair(self, result: Any, what: str) -> tuple[Any, Any]:
+        """Return the two things that a rule must return, or raise `ArgumentError`."""
+        if not (isinstance(result, tuple) and len(result) == 2):  # pyright: ignore[reportUnknownArgumentType]
+            raise ArgumentError(message(self.rule, f"it must return a pair {what}", type(result).__name__))
+        return result  # pyright: ignore[reportUnknownVariableType]
+
+    def checked(self, what: str, derivative: Any, expected: TensorType) -> Any:
+        """Return a derivative that the rule gave, or raise where it has another shape or dtype than its value."""
+        found, requirement = type_of(derivative), f"{what} must have the type of its value, {expected}"
+        if found.shape != expected.shape:
+            raise ShapeError(message(self.rule, requirement, str(found)))
+        if found.dtype != expected.dtype and not (found.weak and is_float(found.dtype)):
+            raise DtypeError(message(self.rule, requirement, str(found), "convert it with astype"))
+        return derivative
 
 
 def _unwrapped(value: Any) -> Any:
@@ -101,64 +111,61 @@ class MappedCall:
         pairs = zip(values, self.batched if batched is None else batched, strict=True)
         return [trace.box(Batched(x)) if flag and x is not None else x for x, flag in pairs]
 
-    def mapped(self, size: int, batched: Flags) -> Any:
-        """Return the call for many examples of many examples."""
-        return type(self)(self, size, batched)
-
 
 class CustomFunction:
     """A function with a rule for its derivative; what the two kinds of rule have in common."""
 
-    operation: str
-    primitive: Primitive
-    call_type: type[Call]
+    operation: ClassVar[str]
+    primitive: ClassVar[Primitive]
+    call_type: ClassVar[type[Call]]
 
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.name: str = getattr(fun, "__name__", type(fun).__name__)
-        self.nondiff_argnums = tuple(nondiff_argnums)
+        self.nondiff_argnums = tuple(sorted(nondiff_argnums))
+        """The positions of the arguments that are settings."""
 
     def __repr__(self) -> str:
         return f"{self.operation}({self.name})"
 
-    def diff_argnums(self, count: int) -> list[int]:
-        """Return the positions of the arguments that have derivatives."""
-        return [number for number in range(count) if number not in self.nondiff_argnums]
-
-    def check_rule(self) -> None:
-        """Raise `ArgumentError` where no rule was given yet."""
+    @property
+    def has_rule(self) -> bool:
+        """Whether a rule was given."""
         raise NotImplementedError
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        self.check_rule()
-        operands, call = self.call(self._positional(arguments, options))
+        if not self.has_rule:
+            hint = f"give it one: {self.name}.def{self.operation.removeprefix('custom_')}"
+            raise ArgumentError(message(repr(self), "the function has no rule yet", hint=hint))
+        given = self._positional(arguments, options)
+        chosen = tuple(x for number, x in enumerate(given) if number not in self.nondiff_argnums)
+        operands, packed = pack(chosen, is_followable)
+        settings = [given[number] for number in self.nondiff_argnums]
+        call = self.call_type(self, packed, settings, list(map(type_of, operands)))
         results = _bind(self.primitive, call, operands)
-        assert call.structure is not None
         return tree.unflatten(call.structure, results)
 
     def _positional(self, arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
-        """Return all arguments by position, with defaults filled in, as rules are given them."""
+        """Return all arguments by position, with defaults filled in: what rules are given."""
         try:
-            signature = inspect.signature(self.fun)
-        except (TypeError, ValueError):  # some functions in C have none
+            bound = inspect.signature(self.fun).bind(*arguments, **options)
+        except ValueError:  # some functions written in C have no signature
             bound = None
-        else:
-            bound = signature.bind(*arguments, **options)
+        if bound is not None:
             bound.apply_defaults()
-        if (options if bound is None else bound.kwargs):
+            arguments, options = bound.args, bound.kwargs
+        if options:
             hint = "declare its parameters so that they can be given by position"
-            raise ArgumentError(message(repr(self), "keyword-only arguments have no place in a rule", hint=hint))
-        arguments = arguments if bound is None else bound.args
+            raise ArgumentError(message(repr(self), "a rule takes positional arguments", f"{list(options)}", hint))
         if any(not 0 <= number < len(arguments) for number in self.nondiff_argnums):
             requirement = f"nondiff_argnums must name some of the {len(arguments)} arguments"
             raise ArgumentError(message(repr(self), requirement, str(self.nondiff_argnums)))
         return arguments
 
 
-def _bind(primitive: Primitive, call: Call) -> Sequence[Any]:
+def _bind(primitive: Primitive, call: Call, operands: Sequence[Any]) -> Sequence[Any]:
     """Carry out a call by the newest transform among its operands."""
-    operands = call.operands
     top = newest(operands)
     if top is None:
         return call.value(*operands)
@@ -167,18 +174,17 @@ def _bind(primitive: Primitive, call: Call) -> Sequence[Any]:
         graph, captured, _ = record(call.value, operands)
     results = primitive(*captured, *operands, graph=graph, call=call, captured=len(captured))
     for result in results:
-        _check_closure(call, top.level, result)
+        if isinstance(result, Box) and _is_entangled(result, top.level):
+            raise closure_error(call)
     return results
 
 
-def _check_closure(call: Call, level: int, result: Any) -> None:
-    """Raise where a result depends on a value of the transform that came neither by an operand nor from outside."""
-    if isinstance(result, Box) and result.owner.level == level:
-        inner = [getattr(result.state, part, None) for part in ("value", "primal", "tangent")]
-        if any(isinstance(one, Box) and one.owner.level >= level for one in inner):
-            raise closure_error(call)
-    elif isinstance(result, Box) and result.owner.level > level:
-        raise closure_error(call)
+def _is_entangled(result: Box, level: int) -> bool:
+    """Tell whether a result stands on a value of its own transform, or of a newer one, rather than on an older one."""
+    if result.owner.level != level:
+        return result.owner.level > level
+    inside = (getattr(result.state, part, None) for part in ("value", "primal", "tangent"))
+    return any(isinstance(one, Box) and one.owner.level >= level for one in inside)
 
 
 def closure_error(call: Any) -> LostDerivativeError:
@@ -204,24 +210,12 @@ def batching(
     op: Primitive, size: int, operands: Sequence[Any], batched: Flags, params: Mapping[str, Any]
 ) -> tuple[Any, ...]:
     """Replace the call by one for all examples."""
-    graph, call, captured = params["graph"], params["call"], params["captured"]
+    graph, captured = params["graph"], params["captured"]
     if graph is not None:
         graph, _ = mapped(graph, size, batched, [True] * len(graph.outputs))
-    return op(*operands, graph=graph, call=call.mapped(size, batched[captured:]), captured=captured)
+    return op(*operands, graph=graph, call=params["call"].mapped(size, batched[captured:]), captured=captured)
 
 
 def source(*operands: str, graph: Graph | None, call: Any, captured: int) -> str:
     """Write the call."""
     return f"{call!r}({', '.join(operands[captured:])})"
-
-
-def check_like(call: Any, what: str, value: Any, like: Any) -> Any:
-    """Return a derivative that a rule gave, or raise where it has another shape or dtype than its value."""
-    found, expected = type_of(value), type_of(like)
-    if found.shape != expected.shape:
-        requirement = f"{what} must have the shape of its value, {expected}"
-        raise ShapeError(message(f"{call.operation} rule of {call!r}", requirement, str(found)))
-    if found.dtype != expected.dtype and not (found.weak and is_float(found.dtype)):
-        requirement = f"{what} must have the dtype of its value, {expected}"
-        raise DtypeError(message(f"{call.operation} rule of {call!r}", requirement, str(found)))
-    return value

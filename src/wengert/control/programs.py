@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from wengert.control.values import fit, strong, zeros
@@ -36,7 +35,9 @@ def spread(values: Iterable[Any], flags: Flags) -> list[Any]:
 
 def part_of(graph: Graph, inputs: Sequence[Var], outputs: Sequence[Any]) -> Graph:
     """Return the part of a graph that computes ``outputs`` from ``inputs``."""
-    return eliminate_dead(replace(graph, inputs=tuple(inputs), outputs=tuple(outputs)))
+    given = set(inputs)
+    equations = tuple(equation for equation in graph.equations if given.isdisjoint(equation.outputs))
+    return eliminate_dead(Graph(tuple(inputs), graph.constants, equations, tuple(outputs)))
 
 
 def depends_on(graph: Graph, inputs: Iterable[Var]) -> set[Var]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from wengert.ir.types import type_of
 from wengert.shapes import shape_of, size
 from wengert.trace import concrete
@@ -42,6 +40,7 @@ def show(value: Any, digits: int = 3) -> str:
     """Write a number with few digits, a small array in brackets, a larger one as its type.
 
     Example:
+        >>> import numpy as np
         >>> show(-0.28366), show(10.0), show(1.5e-7), show(np.array([1.0, 0.5])), show(np.zeros((30, 4)))
         ('-0.284', '10', '1.5e-07', '[1, 0.5]', 'f64[30,4]')
     """

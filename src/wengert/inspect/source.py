@@ -126,9 +126,8 @@ class _Writer:
         return program
 
     def _signature(self) -> inspect.Signature:
-        bare = {"default": inspect.Parameter.empty, "annotation": inspect.Parameter.empty}
         given = self.listing.parameters
-        return inspect.Signature([one.replace(name=self.parameters[one.name], **bare) for one in given])
+        return inspect.Signature([inspect.Parameter(self.parameters[one.name], one.kind) for one in given])
 
     def _inputs(self) -> tuple[list[Statement], dict[Var, str]]:
         """Return the statements that take the arguments' containers apart, and the name of each input."""

@@ -9,11 +9,11 @@ import numpy as np
 from wengert.array import operand
 from wengert.dtypes import BOOL, dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
-from wengert.ir.types import show
+from wengert.ir.types import is_weak, show
 from wengert.numpy.creation import zeros_like
 from wengert.numpy.joining import concatenate_, stack
 from wengert.numpy.reducing import cumprod, sum_
-from wengert.numpy.registry import floating, implements, rank_of
+from wengert.numpy.registry import floating, implements, rank_of, strong
 from wengert.numpy.shaping import flip, part, ravel
 from wengert.ops.arithmetic import subtract
 from wengert.ops.comparison import not_equal
@@ -98,6 +98,8 @@ def _gradient(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
         raise ShapeError(
             message("gradient", f"axis {axis} must have at least {edge_order + 1} elements", show(f))
         )
+    if is_weak(spacing):
+        spacing = strong(spacing, dtype_of(f))
     steps = diff(spacing) if rank_of(spacing) else broadcast_to(spacing, shape=(extent - 1,))
     if shape_of(steps) != (extent - 1,):
         raise ShapeError(message("gradient", f"axis {axis} needs {extent} coordinates", show(spacing)))

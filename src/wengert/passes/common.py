@@ -53,5 +53,6 @@ def _key(value: Any) -> Any:
         return value.type, repr(value.value)
     if type(value) is tuple:
         return tuple(map(_key, cast("tuple[Any, ...]", value)))
-    number = isinstance(value, (bool, int, float, np.generic))
-    return (cast("type[Any]", type(value)), repr(cast(Any, value))) if number else value
+    if isinstance(value, (bool, int, float, np.generic)):
+        return type(cast(Any, value)), repr(cast(Any, value))
+    return value

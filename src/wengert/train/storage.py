@@ -66,7 +66,7 @@ def load_model(path: str | os.PathLike[str], model: Any) -> Any:
     values, structure = flatten(model)
     found: list[Any] = []
     try:
-        with np.load(path, allow_pickle=False) as saved:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as saved:
             for name, value in zip(paths(structure, "model"), values, strict=True):
                 array = saved[name]
                 if array.shape != np.shape(value) or array.dtype != value.dtype:

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wengert.errors import ConcreteError, UnsupportedError, WengertError
+from wengert.trace import CONSTANT, concrete
+from wengert.transforms.batching import vmap
+
+RNG = np.random.default_rng(17)
+A = RNG.uniform(-2, 2, (3, 6))
+B = RNG.uniform(-2, 2, (2, 6))
+V = RNG.uniform(-2, 2, 6)
+COUNTS = np.array([1, 2, 1, 0, 3, 1])
+WEIGHTS = RNG.uniform(0.2, 1, 6)
+
+CASES: dict[str, tuple[Any, ...]] = {
+    "cov": (np.cov, A),
+    "cov vector": (np.cov, V),
+    "cov two": (lambda x, y: np.cov(x, y), A, B),
+    "cov columns": (lambda x: np.cov(x, rowvar=False), A),
+    "cov bias": (lambda x: np.cov(x, bias=True), A),
+    "cov ddof": (lambda x: np.cov(x, ddof=0), A),
+    "cov counts": (lambda x: np.cov(x, fweights=COUNTS), A),
+    "cov weights": (lambda x, w: np.cov(x, aweights=w), A, WEIGHTS),
+    "cov both weights": (lambda x, w: np.cov(x, fweights=COUNTS, aweights=w), A, WEIGHTS),
+    "corrcoef": (np.corrcoef, A),
+    "corrcoef two": (lambda x, y: np.corrcoef(x, y)[0, 1], V, V**2),
+    "corrcoef columns": (lambda x: np.corrcoef(x, rowvar=False)[0, 1], A),
+    "bincount": (lambda w: np.bincount(np.array([0, 2, 2, 1, 5, 0]), w), WEIGHTS),
+    "bincount minlength": (lambda w: np.bincount(np.array([0, 2, 2, 1, 1, 0]), weights=w, minlength=5), WEIGHTS),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_statistics(check: Any, name: str) -> None:
+    function, *arguments = CASES[name]
+    check(function, *arguments)
+
+
+def test_counts_need_concrete_values() -> None:
+    found = np.histogram(CONSTANT.constant(A), bins=4)
+    for one, other in zip(found, np.histogram(A, bins=4), strict=True):
+        np.testing.assert_array_equal(one, other)
+    found = np.histogram(CONSTANT.constant(A), [-2.0, 0.0, 2.0], density=True)[0]
+    np.testing.assert_array_equal(found, np.histogram(A, [-2.0, 0.0, 2.0], density=True)[0])
+    np.testing.assert_array_equal(np.bincount(CONSTANT.constant(COUNTS)), np.bincount(COUNTS))
+    with pytest.raises(ConcreteError, match="histogram"):
+        vmap(lambda x: np.histogram(x)[0])(A)
+
+
+def test_errors_name_the_operation() -> None:
+    box = CONSTANT.constant(V)
+    for call, text in [
+        (lambda: np.average(box, weights=V[:2]), "average: weights must have the shape"),
+        (lambda: np.cov(CONSTANT.constant(np.zeros((2, 2, 2)))), "cov: at most two axes"),
+        (lambda: np.bincount(COUNTS, CONSTANT.constant(V[:2])), "bincount: integers and weights must be sequences"),
+        (lambda: np.bincount(COUNTS - 1, box), "bincount: non-negative integers"),
+    ]:
+        with pytest.raises(WengertError, match=text):
+            call()
+    with pytest.raises(UnsupportedError, match="weights"):
+        np.histogram(V, weights=box)
+
+
+def test_dtypes(values: Any) -> None:
+    values(np.cov, np.arange(6).reshape(2, 3))
+    values(np.corrcoef, np.array([[1, 2, 4], [2, 2, 3]]))
+    assert concrete(np.bincount(np.array([0, 1]), CONSTANT.constant(np.ones(2, np.float32)))).dtype == np.float32
