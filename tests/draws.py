@@ -56,7 +56,7 @@ def unaligned(values: Array) -> Array:
 
 def repeated_rows(values: Array) -> Array:
     """Return the values behind a new axis taken away again: strides that fit no contiguous layout."""
-    return np.broadcast_to(values, (2, *values.shape))[1]
+    return np.broadcast_to(values, (2, *values.shape))[1, ...]
 
 
 LAYOUTS: tuple[Callable[[Array], Array], ...] = (

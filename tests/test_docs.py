@@ -52,7 +52,7 @@ def test_programs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     namespace = {"__name__": "__main__"}
     checker = doctest.OutputChecker()
     for block in blocks(PAGES[name].read_text("utf-8")):
-        code = compile("\n" * (block.line - 1) + block.program, PAGES[name].name, "exec")
+        code = compile(block.program, "example.py", "exec")
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(code, namespace)
         got = printed.getvalue()

@@ -92,6 +92,10 @@ __all__ = [
 ]
 
 
+# The file of this name has become an attribute by being imported; `wengert.trace` is the function.
+globals().pop("trace", None)
+
+
 def __getattr__(name: str) -> Any:
     try:
         module, attribute = _LATER[name]
@@ -99,5 +103,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'wengert' has no attribute {name!r}") from None
     loaded = importlib.import_module(module)
     value = loaded if attribute is None else getattr(loaded, attribute)
-    globals()[name] = value  # `wengert.trace`, the file, must not take the place of the function
+    globals()[name] = value
     return value

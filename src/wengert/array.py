@@ -244,11 +244,15 @@ class Array(Box):
         "or give up the derivative: float(wg.stop_gradient(x))",
     )
     __complex__ = _lost("complex(x)", "Wengert differentiates real programs")
-    __array__ = _lost(
-        "conversion to a plain array",
-        "build arrays with np.stack or wengert.numpy.array, write into wengert.numpy.zeros, "
-        "or give up the derivative: wg.stop_gradient(x)",
-    )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        what = "conversion to a plain array"
+        if self.dtype.kind == "f":
+            hint = "build arrays with np.stack or wengert.numpy.array, write into wengert.numpy.zeros, "
+            hint += "or give up the derivative: wg.stop_gradient(x)"
+            raise LostDerivativeError(message(what, "the derivative would be lost", str(self.type), hint))
+        return np.array(self._concrete(what, "use wengert.numpy, which takes traced integers"), dtype=dtype)
+
     item = _lost("item()", "leave the value as it is, or write wg.stop_gradient(x).item()")
     tolist = _lost("tolist()", "iterate over the array, or write wg.stop_gradient(x).tolist()")
     tobytes = _lost("tobytes()", "write wg.stop_gradient(x).tobytes()")

@@ -24,7 +24,7 @@ from wengert.ops.shape import (
     transpose,
     whole,
 )
-from wengert.shapes import Shape, broadcast, shape_of, size
+from wengert.shapes import Shape, broadcast, shape_of, show, size
 from wengert.trace import Box, concrete
 
 
@@ -78,7 +78,17 @@ def parse(shape: Shape, index: Any) -> Subscript:
                 basic.append(_integer(entry, axis, extent))
         blocks += is_array and not previous
         previous = is_array
+    if len(arrays) > 1:
+        _check_together([shape_of(array) for _, array in arrays])
     return Subscript(tuple(basic), tuple(result), tuple(arrays), blocks > 1)
+
+
+def _check_together(shapes: list[Shape]) -> None:
+    try:
+        broadcast("getitem", *shapes)
+    except ShapeError:
+        got = ", ".join(map(show, shapes))
+        raise IndexingError(message("getitem", "index arrays must broadcast together", got)) from None
 
 
 def _is_array(entry: Any) -> bool:
@@ -201,7 +211,7 @@ def _fit(value: Any, shape: Shape) -> Any:
         return value
     while len(own) > len(shape) and own[0] == 1:
         own = own[1:]
-    if broadcast("setitem", own, shape) != shape:
+    if len(own) > len(shape) or any(m not in (1, n) for m, n in zip(own[::-1], shape[::-1], strict=False)):
         raise ShapeError(message("setitem", f"the value must broadcast to {shape}", str(shape_of(value))))
     return broadcast_to(reshape(value, shape=own), shape=shape)
 

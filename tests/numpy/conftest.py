@@ -1,4 +1,4 @@
-"""How every function is checked: its value and dtype against NumPy's, its derivative in both modes, batched and staged."""
+"""How a function is checked: value and dtype against NumPy's, derivatives in both modes, batched, staged."""
 
 from __future__ import annotations
 
@@ -73,7 +73,11 @@ def batched(function: Callable[..., Any], *arguments: Any) -> None:
 
 
 def check(
-    function: Callable[..., Any], *arguments: Any, order: int = 2, concrete_only: bool = False, rtol: float = 1e-12
+    function: Callable[..., Any],
+    *arguments: Any,
+    order: int = 2,
+    concrete_only: bool = False,
+    rtol: float = 1e-12,
 ) -> None:
     """Check one function of floating-point arrays in every way in which it can be run."""
     expected = function(*arguments)

@@ -58,7 +58,11 @@ CASES: dict[str, tuple[Any, ...]] = {
     "gradient spacings": (lambda x: np.gradient(x, 0.5, 2.0), A),
     "gradient coordinates": (lambda x, c: np.gradient(x, c), V, np.array([0.0, 0.3, 1.0, 1.2, 2.0])),
     "gradient edges": (lambda x: np.gradient(x, 0.5, edge_order=2), V),
-    "gradient edges, uneven": (lambda x, c: np.gradient(x, c, edge_order=2), V, np.array([0.0, 0.3, 1.0, 1.2, 2.0])),
+    "gradient edges, uneven": (
+        lambda x, c: np.gradient(x, c, edge_order=2),
+        V,
+        np.array([0.0, 0.3, 1.0, 1.2, 2.0]),
+    ),
     "gradient of two": (lambda x: np.gradient(x[:2]), V),
     "polyval": (np.polyval, V, A),
     "polyval number": (lambda x: np.polyval([1.0, 0.0, -2.0], x), np.array(1.5)),
@@ -141,10 +145,25 @@ def test_rounding_passes_no_derivative() -> None:
 
 def test_dtypes(values: Any) -> None:
     small = np.array([[1, 2, 4], [0, 1, 0]], np.float32)
-    values(lambda x: (np.deg2rad(x), np.ldexp(x, 2), np.modf(x), np.sinc(x), np.round(x, 1), np.nan_to_num(x)), small, rtol=1e-6)
+    values(
+        lambda x: (np.deg2rad(x), np.ldexp(x, 2), np.modf(x), np.sinc(x), np.round(x, 1), np.nan_to_num(x)),
+        small,
+        rtol=1e-6,
+    )
     values(lambda x: (np.diff(x), np.gradient(x, axis=1), np.trapezoid(x), np.ediff1d(x)), small, rtol=1e-6)
     values(lambda x: (np.float_power(x, 2), np.vander(x[0])), small, rtol=1e-6)
-    values(lambda x: (np.round(x), np.round(x, 1), np.diff(x), np.ediff1d(x), np.degrees(x), np.sinc(x), np.conj(x)), small.astype(int))
+    values(
+        lambda x: (
+            np.round(x),
+            np.round(x, 1),
+            np.diff(x),
+            np.ediff1d(x),
+            np.degrees(x),
+            np.sinc(x),
+            np.conj(x),
+        ),
+        small.astype(int),
+    )
     values(lambda x: (np.diff(x), np.count_nonzero(x)), small > 0)
     values(lambda x: np.polyval([1, 2], x), np.arange(3))
 

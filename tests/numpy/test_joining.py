@@ -80,7 +80,10 @@ def test_dtypes_are_promoted(values: Any) -> None:
     values(lambda x, y: (np.concatenate([x, y]), np.stack([x, y]), np.hstack([x, x])), small, large)
     values(lambda x: np.concatenate([x, x], dtype=np.float32), A)
     values(lambda x: np.stack([x, x], dtype=np.float64), small)
-    values(lambda x: (np.tile(x, 2), np.repeat(x, 2), np.roll(x, 1), np.insert(x, 0, 7)), np.arange(3, dtype=np.int8))
+    values(
+        lambda x: (np.tile(x, 2), np.repeat(x, 2), np.roll(x, 1), np.insert(x, 0, 7)),
+        np.arange(3, dtype=np.int8),
+    )
 
 
 def test_errors_name_the_operation() -> None:
@@ -88,7 +91,10 @@ def test_errors_name_the_operation() -> None:
     for call, text in [
         (lambda: np.concatenate([box, V]), "concatenate: shapes must agree but in axis 0"),
         (lambda: np.stack([box, V]), "stack: all arrays must have the same shape"),
-        (lambda: np.concatenate([box, box], dtype=np.int64), "concatenate: casting='same_kind' does not allow int64"),
+        (
+            lambda: np.concatenate([box, box], dtype=np.int64),
+            "concatenate: casting='same_kind' does not allow int64",
+        ),
         (lambda: np.repeat(box, [1, 2], axis=1), "repeat: there must be one count for each element"),
         (lambda: np.repeat(box, -1), "repeat: counts must not be negative"),
         (lambda: np.roll(box, 1, axis=4), "roll: axis must lie in"),

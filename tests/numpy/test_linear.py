@@ -82,10 +82,22 @@ PRODUCTS: dict[str, tuple[Any, ...]] = {
     "matrix_power": (lambda x: np.linalg.matrix_power(x, 3), S),
     "matrix_power 1": (lambda x: np.linalg.matrix_power(x, 1), S),
     "matrix_power stack": (lambda x: np.linalg.matrix_power(x, 5), draw(2, 2, 2)),
-    **{f"convolve {mode}": (lambda x, y, mode=mode: np.convolve(x, y, mode), V, W) for mode in ("full", "same", "valid")},
-    **{f"convolve even {m}": (lambda x, y, m=m: np.convolve(x, y, m), W, V) for m in ("full", "same", "valid")},
-    **{f"correlate {mode}": (lambda x, y, mode=mode: np.correlate(x, y, mode), draw(6), W) for mode in ("full", "same", "valid")},
-    **{f"correlate short {m}": (lambda x, y, m=m: np.correlate(x, y, m), W, draw(6)) for m in ("full", "same", "valid")},
+    **{
+        f"convolve {mode}": (lambda x, y, mode=mode: np.convolve(x, y, mode), V, W)
+        for mode in ("full", "same", "valid")
+    },
+    **{
+        f"convolve even {m}": (lambda x, y, m=m: np.convolve(x, y, m), W, V)
+        for m in ("full", "same", "valid")
+    },
+    **{
+        f"correlate {mode}": (lambda x, y, mode=mode: np.correlate(x, y, mode), draw(6), W)
+        for mode in ("full", "same", "valid")
+    },
+    **{
+        f"correlate short {m}": (lambda x, y, m=m: np.correlate(x, y, m), W, draw(6))
+        for m in ("full", "same", "valid")
+    },
     "convolve with a list": (lambda x: np.convolve(x, [1.0, 2.0, 1.0], "same"), V),
 }
 
@@ -169,12 +181,27 @@ def test_einsum_dtypes(values: Any) -> None:
 @pytest.mark.parametrize("dtype", ["bool", "int32", "float32", "uint8"])
 def test_products_keep_dtypes(values: Any, dtype: str) -> None:
     x = np.array([[1, 0, 1], [1, 1, 0]]).astype(dtype)
-    values(lambda x: (x @ x.T, np.dot(x, x.T), np.inner(x, x), np.outer(x, x), np.kron(x, x), np.tensordot(x, x.T, 1)), x)
-    values(lambda x: (np.vdot(x, x), np.matmul(x, x[0]), np.convolve(x[0], x[1]), np.trace(x), np.vecdot(x, x)), x)
+    values(
+        lambda x: (
+            x @ x.T,
+            np.dot(x, x.T),
+            np.inner(x, x),
+            np.outer(x, x),
+            np.kron(x, x),
+            np.tensordot(x, x.T, 1),
+        ),
+        x,
+    )
+    values(
+        lambda x: (np.vdot(x, x), np.matmul(x, x[0]), np.convolve(x[0], x[1]), np.trace(x), np.vecdot(x, x)),
+        x,
+    )
 
 
 def test_einsum_of_empty_arrays(values: Any) -> None:
-    values(lambda x, y: (x @ y, np.einsum("ij,jk->ik", x, y), np.dot(x, y)), np.zeros((2, 0)), np.zeros((0, 3)))
+    values(
+        lambda x, y: (x @ y, np.einsum("ij,jk->ik", x, y), np.dot(x, y)), np.zeros((2, 0)), np.zeros((0, 3))
+    )
 
 
 # -- norms -----------------------------------------------------------------------------------------------
@@ -186,7 +213,10 @@ NORMS: dict[str, tuple[Any, ...]] = {
     "norm axis": (lambda x: np.linalg.norm(x, axis=1), A),
     "norm keepdims": (lambda x: np.linalg.norm(x, axis=0, keepdims=True), A),
     "norm all keepdims": (lambda x: np.linalg.norm(x, keepdims=True), A),
-    **{f"norm {p}": (lambda x, p=p: np.linalg.norm(x, p), V) for p in (1, 2, 3, 0.5, 2.5, -1, np.inf, -np.inf)},
+    **{
+        f"norm {p}": (lambda x, p=p: np.linalg.norm(x, p), V)
+        for p in (1, 2, 3, 0.5, 2.5, -1, np.inf, -np.inf)
+    },
     **{f"norm {p} axis": (lambda x, p=p: np.linalg.norm(x, p, axis=-1), A) for p in (1, 2, 3, np.inf)},
     **{f"matrix norm {p}": (lambda x, p=p: np.linalg.norm(x, p), A) for p in ("fro", 1, -1, np.inf, -np.inf)},
     "matrix norm axes": (lambda x: np.linalg.norm(x, 1, axis=(0, 2)), STACK),

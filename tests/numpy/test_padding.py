@@ -14,7 +14,13 @@ RNG = np.random.default_rng(13)
 A = RNG.uniform(-2, 2, (3, 4))
 V = RNG.uniform(-2, 2, 3)
 
-WIDTHS: dict[str, Any] = {"all": 2, "pair": (1, 2), "pairs": ((0, 2), (3, 1)), "much": ((1, 7), (0, 0)), "axes": {1: (2, 1)}}
+WIDTHS: dict[str, Any] = {
+    "all": 2,
+    "pair": (1, 2),
+    "pairs": ((0, 2), (3, 1)),
+    "much": ((1, 7), (0, 0)),
+    "axes": {1: (2, 1)},
+}
 MODES = ["constant", "edge", "reflect", "symmetric", "wrap", "linear_ramp", "maximum", "minimum", "mean"]
 
 
@@ -51,7 +57,12 @@ def test_a_constant_may_be_a_box(check: Any) -> None:
     check(lambda x, y: np.pad(x, 1, constant_values=((y[0], y[1]), (2.0, y[2]))), A, V, order=1)
 
 
-@given(st.sampled_from(["edge", "reflect", "symmetric", "wrap"]), st.integers(1, 4), st.integers(0, 9), st.integers(0, 9))
+@given(
+    st.sampled_from(["edge", "reflect", "symmetric", "wrap"]),
+    st.integers(1, 4),
+    st.integers(0, 9),
+    st.integers(0, 9),
+)
 def test_widths_may_exceed_the_array(mode: Any, extent: int, before: int, after: int) -> None:
     array = np.arange(extent)
     found = np.pad(CONSTANT.constant(array), (before, after), mode)

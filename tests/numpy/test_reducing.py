@@ -88,7 +88,11 @@ def test_options(check: Any, name: str) -> None:
 AVERAGES = {
     "weights": (lambda x, w: np.average(x, weights=w), A, A * A + 0.1),
     "weights of an axis": (lambda x, w: np.average(x, axis=0, weights=w), A, np.array([0.2, 0.5, 1.0])),
-    "weights of axes": (lambda x, w: np.average(x, axis=(0, 2), weights=w), B, np.array([[0.2, 0.5], [1.0, 0.3]])),
+    "weights of axes": (
+        lambda x, w: np.average(x, axis=(0, 2), weights=w),
+        B,
+        np.array([[0.2, 0.5], [1.0, 0.3]]),
+    ),
     "returned": (lambda x, w: np.average(x, axis=1, weights=w, returned=True), A, A * A + 0.1),
     "keepdims": (lambda x, w: np.average(x, axis=1, weights=w, keepdims=True), A, A * A + 0.1),
 }
@@ -151,7 +155,22 @@ def test_truth_and_positions(values: Any, name: str) -> None:
 
 
 DTYPES = ["bool", "int8", "int32", "int64", "uint8", "uint64", "float16", "float32", "float64"]
-EVERY = ["sum", "prod", "mean", "max", "min", "var", "std", "cumsum", "cumprod", "any", "argmax", "nansum", "nanmean", "median"]
+EVERY = [
+    "sum",
+    "prod",
+    "mean",
+    "max",
+    "min",
+    "var",
+    "std",
+    "cumsum",
+    "cumprod",
+    "any",
+    "argmax",
+    "nansum",
+    "nanmean",
+    "median",
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -202,7 +221,7 @@ def test_what_cannot_work_says_so() -> None:
     box = CONSTANT.constant(A)
     with pytest.raises(LostDerivativeError, match="out= would lose"):
         np.sum(box, out=np.zeros(()))
-    with pytest.raises(LostDerivativeError, match="np.max"):
+    with pytest.raises(LostDerivativeError, match=r"np\.max"):
         np.max(A, axis=0, out=CONSTANT.constant(np.zeros(4)))
     with pytest.raises(UnsupportedError, match="where= is not supported; select first"):
         np.mean(box, where=A > 0)

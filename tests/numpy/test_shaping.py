@@ -99,11 +99,17 @@ def test_shape_functions(check: Any, name: str) -> None:
 @pytest.mark.parametrize("dtype", ["bool", "int32", "float32"])
 def test_dtypes_stay(values: Any, dtype: str) -> None:
     array = np.arange(6).reshape(2, 3).astype(dtype)
-    values(lambda x: (x.T, x.ravel(), np.flip(x), np.diagonal(x), np.broadcast_to(x, (2, 2, 3)), np.split(x, 2)), array)
+    values(
+        lambda x: (x.T, x.ravel(), np.flip(x), np.diagonal(x), np.broadcast_to(x, (2, 2, 3)), np.split(x, 2)),
+        array,
+    )
 
 
 def test_empty_arrays(values: Any) -> None:
-    values(lambda x: (x.T, x.ravel(), x.reshape(3, 0), np.split(x, 3, 1), np.flip(x), np.diagonal(x)), np.zeros((0, 3)))
+    values(
+        lambda x: (x.T, x.ravel(), x.reshape(3, 0), np.split(x, 3, 1), np.flip(x), np.diagonal(x)),
+        np.zeros((0, 3)),
+    )
 
 
 # -- views -----------------------------------------------------------------------------------------------
@@ -218,7 +224,10 @@ def test_errors_name_the_operation() -> None:
         (lambda: np.broadcast_to(box, (3, 5)), "broadcast_to: the operand must broadcast"),
         (lambda: np.diagonal(box, 0, 1, 1), "diagonal: an axis may be named once only"),
         (lambda: np.swapaxes(box, 0, 5), "swapaxes: axis must lie in"),
-        (lambda: np.matrix_transpose(CONSTANT.constant(V)), "matrix_transpose: an array of at least two axes"),
+        (
+            lambda: np.matrix_transpose(CONSTANT.constant(V)),
+            "matrix_transpose: an array of at least two axes",
+        ),
         (lambda: np.array_split(box, 0), "array_split: the number of parts"),
         (lambda: np.reshape(box, (3, 4), order="A"), "reshape: order must be"),
         (lambda: np.ravel(box, "K"), "ravel: order must be"),

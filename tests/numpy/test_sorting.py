@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from wengert.errors import ConcreteError, WengertError
 from wengert.trace import CONSTANT, concrete
-from wengert.transforms.gradients import grad
 from wengert.transforms.batching import vmap
+from wengert.transforms.gradients import grad
 
 RNG = np.random.default_rng(15)
 A = RNG.uniform(-2, 2, (3, 4))
@@ -98,8 +98,12 @@ def test_sort_and_unique_agree_with_numpy(numbers: list[int]) -> None:
 
 def test_unique_of_rows_and_its_derivative() -> None:
     rows = np.array([[1.0, 2.0], [0.0, 5.0], [1.0, 2.0]])
-    np.testing.assert_array_equal(concrete(np.unique(CONSTANT.constant(rows), axis=0)), np.unique(rows, axis=0))
-    np.testing.assert_array_equal(grad(lambda x: np.sum(np.unique(x) ** 2))(np.array([3.0, 1.0, 3.0])), [6.0, 2.0, 0.0])
+    np.testing.assert_array_equal(
+        concrete(np.unique(CONSTANT.constant(rows), axis=0)), np.unique(rows, axis=0)
+    )
+    np.testing.assert_array_equal(
+        grad(lambda x: np.sum(np.unique(x) ** 2))(np.array([3.0, 1.0, 3.0])), [6.0, 2.0, 0.0]
+    )
     with pytest.raises(ConcreteError, match="unique"):
         vmap(np.unique)(rows)
 
@@ -135,7 +139,11 @@ def test_dtypes(values: Any) -> None:
     for dtype in ("bool", "int32", "float32"):
         array = np.array([[2, 0, 1], [1, 1, 0]]).astype(dtype)
         values(lambda x: (np.sort(x), np.argsort(x, kind="stable"), np.sort(x, axis=None)), array)
-    values(lambda x: (np.median(x), np.quantile(x, 0.25), np.percentile(x, 30)), np.array([1, 4, 2], np.float32), rtol=1e-6)
+    values(
+        lambda x: (np.median(x), np.quantile(x, 0.25), np.percentile(x, 30)),
+        np.array([1, 4, 2], np.float32),
+        rtol=1e-6,
+    )
     values(lambda x: (np.median(x), np.quantile(x, 0.25)), np.array([1, 4, 2]))
 
 

@@ -30,7 +30,10 @@ CASES: dict[str, tuple[Any, ...]] = {
     "corrcoef two": (lambda x, y: np.corrcoef(x, y)[0, 1], V, V**2),
     "corrcoef columns": (lambda x: np.corrcoef(x, rowvar=False)[0, 1], A),
     "bincount": (lambda w: np.bincount(np.array([0, 2, 2, 1, 5, 0]), w), WEIGHTS),
-    "bincount minlength": (lambda w: np.bincount(np.array([0, 2, 2, 1, 1, 0]), weights=w, minlength=5), WEIGHTS),
+    "bincount minlength": (
+        lambda w: np.bincount(np.array([0, 2, 2, 1, 1, 0]), weights=w, minlength=5),
+        WEIGHTS,
+    ),
 }
 
 
@@ -56,7 +59,10 @@ def test_errors_name_the_operation() -> None:
     for call, text in [
         (lambda: np.average(box, weights=V[:2]), "average: weights must have the shape"),
         (lambda: np.cov(CONSTANT.constant(np.zeros((2, 2, 2)))), "cov: at most two axes"),
-        (lambda: np.bincount(COUNTS, CONSTANT.constant(V[:2])), "bincount: integers and weights must be sequences"),
+        (
+            lambda: np.bincount(COUNTS, CONSTANT.constant(V[:2])),
+            "bincount: integers and weights must be sequences",
+        ),
         (lambda: np.bincount(COUNTS - 1, box), "bincount: non-negative integers"),
     ]:
         with pytest.raises(WengertError, match=text):
@@ -68,4 +74,6 @@ def test_errors_name_the_operation() -> None:
 def test_dtypes(values: Any) -> None:
     values(np.cov, np.arange(6).reshape(2, 3))
     values(np.corrcoef, np.array([[1, 2, 4], [2, 2, 3]]))
-    assert concrete(np.bincount(np.array([0, 1]), CONSTANT.constant(np.ones(2, np.float32)))).dtype == np.float32
+    assert (
+        concrete(np.bincount(np.array([0, 1]), CONSTANT.constant(np.ones(2, np.float32)))).dtype == np.float32
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -77,7 +78,7 @@ def quoted(*lines: str) -> str:
     return '"' + "\\n".join(escaped) + '"'
 
 
-def render(source: str, path: str) -> None:
+def render(source: str, path: str | os.PathLike[str]) -> None:
     """Write a picture, by the ending of the path as Graphviz source or drawn by Graphviz."""
     suffix = Path(path).suffix.lower()
     if suffix in _SOURCE:

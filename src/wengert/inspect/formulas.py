@@ -7,12 +7,13 @@ any case.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wengert.inspect.numbers import raised, show
 from wengert.inspect.products import as_product, one_axis
-from wengert.ir.graph import Equation
+from wengert.ir.graph import Equation, Graph
 from wengert.primitive import REGISTRY, Linear, Partials
 
 _INFIX = {
@@ -67,6 +68,8 @@ def formula(primitive: str, operands: Sequence[str], params: Mapping[str, Any]) 
         >>> formula("multiply", ["v₁", "-2"], {}), formula("integer_power", ["v₁"], {"exponent": 3})
         ('v₁ × (-2)', 'v₁³')
     """
+    if any(isinstance(value, Graph) for value in params.values()):
+        return f"{params.get('call', primitive)}({', '.join(operands)})"
     if primitive in _CALLS:
         return _CALLS[primitive].format(*operands)
     enclosed = [f"({operand})" if operand.startswith("-") else operand for operand in operands]
@@ -112,6 +115,12 @@ def product(
 def renames(equation: Equation) -> bool:
     """Tell whether an equation only makes a Python scalar one of NumPy's."""
     return equation.primitive == "cast" and equation.operands[0].type.dtype == equation.outputs[0].dtype
+
+
+def program_name(equation: Equation, default: str) -> str:
+    """Return a name for the program of an equation: that of the function with a rule, if it is one."""
+    found = re.sub(r"\W+", "_", str(equation.params.get("call", ""))).strip("_")
+    return found if found.isidentifier() else default
 
 
 def passes(primitive: str, position: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -78,18 +79,18 @@ class Listing(Graph):
 
         Example:
             >>> import wengert as wg
-            >>> print(wg.trace(lambda x, y: x * y)(2.0, 5.0).table())
-            Forward primal trace ↓         │ Reverse adjoint trace ↑
-            ───────────────────────────────┼────────────────────────────────────
-            v₋₁ = x                   = 2  │ x′   = v₋₁′                     = 5
-            v₀  = y                   = 5  │ y′   = v₀′                      = 2
-            v₁  = v₋₁ × v₀   = 2 × 5  = 10 │ v₀′  = v₁′ ∂v₁/∂v₀   = v₁′ × v₋₁ = 2
-                                           │ v₋₁′ = v₁′ ∂v₁/∂v₋₁  = v₁′ × v₀  = 5
-            y   = v₁                  = 10 │ v₁′  = y′                       = 1
+            >>> print(wg.trace(lambda x1, x2: x1 * x2)(2.0, 5.0).table())
+            Forward primal trace ↓      │ Reverse adjoint trace ↑
+            ────────────────────────────┼────────────────────────────────────
+            v₋₁ = x1               = 2  │ x1′  = v₋₁′                     = 5
+            v₀  = x2               = 5  │ x2′  = v₀′                      = 2
+            v₁  = v₋₁ × v₀ = 2 × 5 = 10 │ v₀′  = v₁′ ∂v₁/∂v₀  = v₁′ × v₋₁ = 2
+                                        │ v₋₁′ = v₁′ ∂v₁/∂v₋₁ = v₁′ × v₀  = 5
+            y   = v₁               = 10 │ v₁′  = y′                       = 1
         """
         return tabulate(self, self.places, self.values(), digits)
 
-    def draw(self, path: str, *, values: bool = True) -> None:
+    def draw(self, path: str | os.PathLike[str], *, values: bool = True) -> None:
         """Draw the graph: constants, variables and operations as nodes, with the types of values along the edges.
 
         Args:
@@ -102,10 +103,10 @@ class Listing(Graph):
             GraphvizError: Graphviz is not installed, or fails.
 
         Example:
-            >>> import os, tempfile, wengert as wg
-            >>> path = os.path.join(tempfile.mkdtemp(), "square.dot")
+            >>> import pathlib, tempfile, wengert as wg
+            >>> path = pathlib.Path(tempfile.mkdtemp(), "square.dot")
             >>> wg.trace(lambda x: x * x)(3.0).draw(path)
-            >>> print(open(path).read().splitlines()[0])
+            >>> print(path.read_text().splitlines()[0])
             digraph "<lambda>" {
         """
         known = self.values() if values else {}

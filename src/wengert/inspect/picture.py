@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wengert.inspect.dot import Picture, render
 from wengert.inspect.formulas import renames
 from wengert.inspect.numbers import show, symbol
-from wengert.ir.graph import Equation, Graph, Literal, Var
+from wengert.ir.graph import Equation, Graph, Literal, Var, graphs_in
 from wengert.ir.printer import names
 from wengert.ir.types import type_of
 from wengert.transforms.reverse import Node, Part, reachable
@@ -56,8 +57,9 @@ def _draw(
         nodes.update(dict.fromkeys(equation.outputs, node))
         for operand in equation.operands:
             picture.edge(start(operand), node, str(operand.type))
-        for number, inner in enumerate(equation.graphs(), 1):
-            picture.begin(f"{equation.primitive} {called[equation.outputs[0]]}: program {number}")
+        programs = [(name, inner) for name, param in equation.params.items() for inner in graphs_in(param)]
+        for name, inner in programs:
+            picture.begin(f"{name} of {equation.primitive} {called[equation.outputs[0]]}")
             given = names(inner)
             last = _draw(picture, inner, [given[var] for var in inner.inputs], _numbered(inner), {})
             picture.end()
@@ -87,7 +89,7 @@ def _settings(equation: Equation) -> str:
     return text if len(text) <= _LONGEST else ""
 
 
-def draw_tape(result: Any, path: str) -> None:
+def draw_tape(result: Any, path: str | os.PathLike[str]) -> None:
     """Draw the list that led to a value recorded by operations on `Variable` objects.
 
     Variables are ``v₁₋ₙ`` to ``v₀``, the results of operations ``v₁``, ``v₂`` and so on, in the order of recording.
@@ -97,11 +99,11 @@ def draw_tape(result: Any, path: str) -> None:
         path: where to write, as in `Listing.draw`.
 
     Example:
-        >>> import os, tempfile, wengert as wg
-        >>> path = os.path.join(tempfile.mkdtemp(), "square.dot")
+        >>> import pathlib, tempfile, wengert as wg
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "square.dot")
         >>> x = wg.Variable(3.0)
         >>> draw_tape(x * x, path)
-        >>> "multiply" in open(path).read()
+        >>> "multiply" in path.read_text()
         True
     """
     result.refresh()

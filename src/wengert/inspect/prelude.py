@@ -96,6 +96,14 @@ def scan(body, constants, carries, slices, length, reverse):
     return (*carries, *map(np.stack, zip(*rows)))
 '''
 
+_WHILE_LOOP = '''
+def while_loop(condition, body, tested, fixed, carries):
+    """Carry values through a loop as long as the condition holds; return them as they are last."""
+    while condition(*tested, *carries)[0]:
+        carries = body(*fixed, *carries)
+    return tuple(carries)
+'''
+
 HELPERS = {
     "scale": _SCALE,
     "embed": _EMBED,
@@ -105,6 +113,7 @@ HELPERS = {
     "contract": _CONTRACT,
     "cond": _COND,
     "scan": _SCAN,
+    "while_loop": _WHILE_LOOP,
 }
 
 

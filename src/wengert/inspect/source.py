@@ -99,10 +99,11 @@ class _Writer:
                 message("source", "a value of a transform that is running is used", hint=hint)
             )
         self.listing = listing
-        self.name = re.sub(r"\W+", "_", listing.name.replace("<lambda>", "function")).strip("_")
+        name = re.sub(r"\W+", "_", listing.name.replace("<lambda>", "function")).strip("_")
+        self.name = Names(_TAKEN).new(name)
         self.constants: dict[str, Any] = {}
         self.imports: list[str] = []
-        self.names = Names({*_TAKEN, *_inner_params(listing), self.name})
+        self.names = Names({*_TAKEN, self.name}, _inner_params(listing))
         self.parameters = {one.name: self.names.new(one.name) for one in listing.parameters}
 
     def program(self) -> Program:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wengert.dtypes import BOOL, FLOAT64, INT64, PYTHON_TYPE
 from wengert.inspect.constants import array_source, scalar_source
-from wengert.inspect.formulas import renames
+from wengert.inspect.formulas import program_name, renames
+from wengert.inspect.prelude import HELPERS
 from wengert.inspect.products import as_product, one_axis
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.primitive import REGISTRY
@@ -42,19 +44,27 @@ def written(statements: Iterable[Statement]) -> list[str]:
     """Return statements with the user's lines as comments, set in a column."""
     known = list(statements)
     widths = (len(one.text) for one in known if "\n" not in one.text and one.location)
-    column = min(_COMMENT_COLUMN, max(widths, default=0))
+    column = max((width for width in widths if width <= _COMMENT_COLUMN), default=0)
     lines: list[str] = []
     for text, location in known:
-        commented = location and "\n" not in text
-        lines += [f"{text:{column}}  # {location.replace(_ADJOINT, '')}"] if commented else text.split("\n")
+        if "\n" in text:
+            lines += [*([""] if lines and lines[-1] else []), *text.split("\n"), ""]
+        else:
+            lines.append(f"{text:{column}}  # {location.replace(_ADJOINT, '')}" if location else text)
     return lines
 
 
 class Names:
-    """Names, each given once."""
+    """Names, each given once.
 
-    def __init__(self, taken: Iterable[str]) -> None:
-        self._taken = set(taken)
+    Args:
+        taken: names that are not given at all.
+        programs: names that are given to functions only.
+    """
+
+    def __init__(self, taken: Iterable[str], programs: Iterable[str] = ()) -> None:
+        self._programs = set(programs)
+        self._taken = {*taken, *self._programs}
 
     def new(self, wanted: str) -> str:
         """Return a name as wanted, with an underscore if it is taken."""
@@ -70,9 +80,21 @@ class Names:
             number += 1
         return self.new(f"{letter}{number}")
 
+    def function(self, wanted: str) -> str:
+        """Return a name for a function, with a number if it is taken."""
+        if wanted in self._programs:
+            self._programs.remove(wanted)
+            return wanted
+        chosen = wanted
+        for number in itertools.count(2):
+            if chosen not in self._taken:
+                return self.new(chosen)
+            chosen = f"{wanted}{number}"
+        raise AssertionError
+
     def copy(self) -> Names:
         """Return the same names, to go on with inside a function."""
-        return Names(self._taken)
+        return Names(self._taken - self._programs, self._programs)
 
 
 class Settings(NamedTuple):
@@ -177,11 +199,12 @@ class Body:
         if equation.params.get("length") == 0:
             return self._empty_scan(equation, operands)
         text = REGISTRY[equation.primitive].source(*operands, **equation.params)
-        for param, value in equation.params.items():
-            if isinstance(value, Graph):
-                name = self.names.new(param)
-                self.statements.append(Statement(self._function(name, value), equation.location))
-                text = re.sub(rf"\b{param}\b(?!=)", name, text)
+        programs = {name: value for name, value in equation.params.items() if isinstance(value, Graph)}
+        if programs and text.split("(")[0] not in HELPERS:  # a program carried out once: it is called itself
+            (name, graph), *_ = programs.items()
+            return f"{self._function(program_name(equation, name), graph, equation)}({', '.join(operands)})"
+        for param, graph in programs.items():
+            text = re.sub(rf"\b{param}\b(?!=)", self._function(param, graph, equation), text)
         return text
 
     def _empty_scan(self, equation: Equation, operands: Sequence[str]) -> str:
@@ -190,15 +213,19 @@ class Body:
         rows = [f"np.zeros({var.shape}, np.{var.dtype.name})" for var in equation.outputs[count:]]
         return f"({', '.join([*operands[start : start + count], *rows])},)"
 
-    def _function(self, name: str, graph: Graph) -> str:
+    def _function(self, wanted: str, graph: Graph, equation: Equation) -> str:
+        """Add the function of a program that an equation holds, and return its name."""
+        name = self.names.function(wanted)
         names = self.names.copy()
         called = (names.new(v.name) if v.name.isidentifier() else names.numbered("x") for v in graph.inputs)
         inputs = dict(zip(graph.inputs, called, strict=True))
         body = Body(graph, inputs, names, self.settings)
-        results = ", ".join(body.results) + ("," if len(body.results) == 1 else "")
+        results = f"({body.results[0]},)" if len(body.results) == 1 else ", ".join(body.results)
         lines = [*written([*body.setup, *body.statements]), f"return {results or '()'}"]
         inside = [f"    {line}".rstrip() for line in lines]
-        return "\n".join([f"def {name}({', '.join(inputs.values())}):", *inside, ""])
+        text = "\n".join([f"def {name}({', '.join(inputs.values())}):", *inside])
+        self.statements.append(Statement(text, equation.location))
+        return name
 
 
 def _text(equation: Equation, operands: list[str]) -> str:

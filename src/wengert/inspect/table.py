@@ -159,8 +159,7 @@ class _Trace:
         texts = [show(self.value(operand), self.digits) for operand in equation.operands]
         names = list(map(self.name, equation.operands))
         called = ", ".join(self.symbols[var] for var in equation.outputs)
-        params = {name: "…" if any(equation.graphs()) else value for name, value in equation.params.items()}
-        written, numbers = (formula(equation.primitive, one, params) for one in (names, texts))
+        written, numbers = (formula(equation.primitive, one, equation.params) for one in (names, texts))
         results = [self.known[var] for var in equation.outputs]
         shown = results[0] if len(results) == 1 else tuple(results)
         return Statement(called, written, "" if numbers == written else numbers, shown)

@@ -66,15 +66,16 @@ class Equation:
     def graphs(self) -> Iterator[Graph]:
         """Yield the graphs among the parameters: the programs that this line holds."""
         for param in self.params.values():
-            yield from _graphs(param)
+            yield from graphs_in(param)
 
 
-def _graphs(param: Any) -> Iterator[Graph]:
+def graphs_in(param: Any) -> Iterator[Graph]:
+    """Yield the graphs in a parameter."""
     if isinstance(param, Graph):
         yield param
     elif isinstance(param, tuple):
         for part in cast("tuple[Any, ...]", param):
-            yield from _graphs(part)
+            yield from graphs_in(part)
 
 
 def map_graphs(change: Callable[[Graph], Graph], param: Any) -> Any:

@@ -36,7 +36,8 @@ def register(target: Any, name: str = "") -> str:
     known = _name_of(target)
     if known and name in ("", known):
         return known
-    wanted = re.sub(r"[^\w.]", "", name or getattr(target, "__qualname__", type(target).__qualname__))
+    own = getattr(target, "__qualname__", repr(target))
+    wanted = re.sub(r"[^\w.]+", "_", name or own).strip("_")
     chosen, number = wanted, 1
     while chosen in _objects and not name:
         number += 1

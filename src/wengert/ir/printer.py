@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import base64
 import keyword
+import math
 from collections.abc import Iterable
 from typing import Any, cast
 
@@ -74,8 +75,8 @@ def names(graph: Graph) -> dict[Var, str]:
     taken = set(RESERVED)
     for number, var in enumerate(graph.inputs, 1):
         found[var] = _unused(var.name if var.name.isidentifier() else f"x{number}", taken)
-    _number("c", (var for var, _ in graph.constants), found, taken)
-    _number("v", (var for equation in graph.equations for var in equation.outputs), found, taken)
+    _enumerate("c", (var for var, _ in graph.constants), found, taken)
+    _enumerate("v", (var for equation in graph.equations for var in equation.outputs), found, taken)
     return found
 
 
@@ -86,7 +87,7 @@ def _unused(name: str, taken: set[str]) -> str:
     return name
 
 
-def _number(letter: str, variables: Iterable[Var], found: dict[Var, str], taken: set[str]) -> None:
+def _enumerate(letter: str, variables: Iterable[Var], found: dict[Var, str], taken: set[str]) -> None:
     number = 0
     for var in variables:
         number += 1
@@ -97,17 +98,21 @@ def _number(letter: str, variables: Iterable[Var], found: dict[Var, str], taken:
 
 def scalar(value: Any) -> str:
     """Write the number behind a NumPy scalar with as few digits as give it back."""
-    if value.dtype.kind != "f":
-        return repr(value.item())
+    if value.dtype.kind != "f" or np.isnan(value):
+        return _number(value.item())
     short = str(value)
     with np.errstate(over="ignore"):
-        exact = value.dtype.type(float(short)) == value or np.isnan(value)
+        exact = value.dtype.type(float(short)) == value
     return short if exact else repr(value.item())
+
+
+def _number(value: Any) -> str:
+    return "-nan" if value != value and math.copysign(1, value) < 0 else repr(value)
 
 
 def literal(value: Any) -> str:
     """Write a scalar: a Python number as in Python, a NumPy scalar with its dtype."""
-    return f"{SHORT_NAMES[value.dtype]}({scalar(value)})" if hasattr(value, "dtype") else repr(value)
+    return f"{SHORT_NAMES[value.dtype]}({scalar(value)})" if hasattr(value, "dtype") else _number(value)
 
 
 def listed(value: Any) -> str:
@@ -133,7 +138,9 @@ class _Writer:
         for var, value in self.graph.constants:
             lines.append(f"{inside}{self.declared(var)} = {self.constant(value)}")
         written = [inside + self.equation(equation, inside) for equation in self.graph.equations]
-        column = min(_COMMENT_COLUMN, max((len(one) for one in written if "\n" not in one), default=0))
+        pairs = zip(written, self.graph.equations, strict=True)
+        widths = (len(one) for one, equation in pairs if equation.location and "\n" not in one)
+        column = max((width for width in widths if width <= _COMMENT_COLUMN), default=0)
         for one, equation in zip(written, self.graph.equations, strict=True):
             width = len(indent) if "\n" in one else column
             lines.append(f"{one:{width}} # {_location(equation.location)}" if equation.location else one)
@@ -171,11 +178,18 @@ class _Writer:
         count = size(value.shape)
         if count > SHOWN and not self.full:
             return f"summary({_summary(value)})"
-        signs = value.dtype.kind == "f" and np.signbit(value[np.isnan(value)]).any()
-        if count <= LISTED and not signs:
+        if count <= LISTED and _canonical(value):
             return listed(value)
         self.data.append(base64.b64encode(value.tobytes()).decode())
         return f"data {len(self.data)}"
+
+
+def _canonical(value: Any) -> bool:
+    """Tell whether NaN, if any, is the one that the word for it means."""
+    if value.dtype.kind != "f":
+        return True
+    found = np.abs(value[np.isnan(value)])
+    return found.tobytes() == np.full_like(found, np.nan).tobytes()
 
 
 def _summary(value: Any) -> str:

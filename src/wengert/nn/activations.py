@@ -38,7 +38,7 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
     """Return ``x`` where it is positive and ``alpha (e^x - 1)`` elsewhere (Clevert et al., 2016).
 
     Example:
-        >>> elu(2.0)
+        >>> float(elu(2.0))
         2.0
     """
     # The branch not taken sees 0, so that it cannot overflow.

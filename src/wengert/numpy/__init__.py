@@ -1,9 +1,9 @@
 """NumPy's names, for programs inside transforms.
 
 NumPy's own functions work on boxes, because boxes answer NumPy's protocols: the implementations are here, one family a
-file, composed of primitives, and this module offers NumPy's functions that have one. What NumPy cannot dispatch - making
-arrays: `array`, `zeros`, `arange` and so on - it offers itself. Inside a transform these return arrays into which boxes
-can be written.
+file, composed of primitives, and this module offers NumPy's functions that have one. What NumPy cannot
+dispatch - making arrays: `array`, `zeros`, `arange` and so on - it offers itself. Inside a transform these return
+arrays into which boxes can be written.
 
 Example:
     >>> import wengert as wg
@@ -20,65 +20,142 @@ Example:
 from __future__ import annotations
 
 import sys
-from types import ModuleType
 from typing import Any
 
 import numpy as _np
 
 from wengert.array import FUNCTIONS as _FUNCTIONS
 from wengert.array import Array as _Array
-from wengert.numpy import (  # noqa: F401  (they register what they implement)
-    differences,
-    einstein,
-    elementary,
-    joining,
-    linear,
-    methods,
-    norms,
-    padding,
-    queries,
-    reducing,
-    selecting,
-    shaping,
-    sorting,
-    statistics,
-    writing,
+from wengert.numpy import (
+    differences as differences,
 )
-from wengert.numpy.creation import (  # noqa: F401  (offered under NumPy's names)
-    arange,
-    array,
-    asarray,
-    copy,
-    empty,
-    empty_like,
-    eye,
-    full,
-    full_like,
-    geomspace,
-    identity,
-    linspace,
-    logspace,
-    meshgrid,
-    ones,
-    ones_like,
-    tri,
-    zeros,
-    zeros_like,
+from wengert.numpy import (
+    einstein as einstein,
+)
+from wengert.numpy import (
+    elementary as elementary,
+)
+from wengert.numpy import (
+    joining as joining,
+)
+from wengert.numpy import (
+    linear as linear,
+)
+from wengert.numpy import (
+    methods as methods,
+)
+from wengert.numpy import (
+    norms as norms,
+)
+from wengert.numpy import (
+    padding as padding,
+)
+from wengert.numpy import (
+    queries as queries,
+)
+from wengert.numpy import (
+    reducing as reducing,
+)
+from wengert.numpy import (
+    selecting as selecting,
+)
+from wengert.numpy import (
+    shaping as shaping,
+)
+from wengert.numpy import (
+    sorting as sorting,
+)
+from wengert.numpy import (
+    statistics as statistics,
+)
+from wengert.numpy import (
+    writing as writing,
+)
+from wengert.numpy.creation import (
+    arange as arange,
+)
+from wengert.numpy.creation import (
+    array as array,
+)
+from wengert.numpy.creation import (
+    asarray as asarray,
+)
+from wengert.numpy.creation import (
+    copy as copy,
+)
+from wengert.numpy.creation import (
+    empty as empty,
+)
+from wengert.numpy.creation import (
+    empty_like as empty_like,
+)
+from wengert.numpy.creation import (
+    eye as eye,
+)
+from wengert.numpy.creation import (
+    full as full,
+)
+from wengert.numpy.creation import (
+    full_like as full_like,
+)
+from wengert.numpy.creation import (
+    geomspace as geomspace,
+)
+from wengert.numpy.creation import (
+    identity as identity,
+)
+from wengert.numpy.creation import (
+    linspace as linspace,
+)
+from wengert.numpy.creation import (
+    logspace as logspace,
+)
+from wengert.numpy.creation import (
+    meshgrid as meshgrid,
+)
+from wengert.numpy.creation import (
+    ones as ones,
+)
+from wengert.numpy.creation import (
+    ones_like as ones_like,
+)
+from wengert.numpy.creation import (
+    tri as tri,
+)
+from wengert.numpy.creation import (
+    zeros as zeros,
+)
+from wengert.numpy.creation import (
+    zeros_like as zeros_like,
 )
 from wengert.ops.elementwise import UFUNCS as _UFUNCS
 
 newaxis = None
+
 #: What needs no dispatch: constants, types, and functions of plain values alone.
 _PLAIN = frozenset(
-    "pi e inf nan euler_gamma linalg ndarray dtype finfo iinfo isdtype issubdtype promote_types isscalar errstate "
-    "broadcast_shapes s_ index_exp ix_ indices ndindex ndenumerate tril_indices triu_indices diag_indices unravel_index "
-    "ravel_multi_index".split()
+    {
+        *("pi", "e", "inf", "nan", "newaxis", "linalg", "ndarray", "dtype", "finfo", "iinfo", "isdtype"),
+        *(
+            "issubdtype",
+            "promote_types",
+            "isscalar",
+            "errstate",
+            "broadcast_shapes",
+            "s_",
+            "index_exp",
+            "ix_",
+        ),
+        *("indices", "ndindex", "ndenumerate", "tril_indices", "triu_indices", "diag_indices"),
+        *("unravel_index", "ravel_multi_index"),
+    }
 )
 
 
 def _offered(name: str, value: Any) -> bool:
     if isinstance(value, type):
-        return issubclass(value, _np.generic) or name in _PLAIN
+        real = issubclass(value, (_np.number, _np.bool_)) and not issubclass(value, _np.complexfloating)
+        return real or name in _PLAIN
     dispatched = callable(value) and (value in _FUNCTIONS or value in _UFUNCS)
     return dispatched or name in _PLAIN
 
@@ -94,13 +171,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    own = {name for name, value in globals().items() if not isinstance(value, ModuleType)} - {
-        "ModuleType",
-        "Any",
-        "annotations",
-    }
-    numpys = {name for name, value in vars(_np).items() if _offered(name, value)}
-    return sorted(name for name in own | numpys if not name.startswith("_"))
+    return sorted(name for name, value in vars(_np).items() if name[0] != "_" and _offered(name, value))
 
 
 _Array.namespace = sys.modules[__name__]

@@ -16,13 +16,13 @@ from wengert.array import FUNCTIONS, operand
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
-from wengert.numpy.registry import floating, implements, known, rank_of, strong
+from wengert.numpy.registry import floating, implements, integers, is_box, is_sequence, known, rank_of, strong
 from wengert.numpy.shaping import broadcast_to_, moveaxis
 from wengert.ops.conversion import cast
 from wengert.ops.exponential import exp, log, power
 from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.shapes import shape_of, size
-from wengert.trace import CONSTANT, Box, inside_transform
+from wengert.trace import CONSTANT, inside_transform
 
 
 def fresh(array: Any) -> Any:
@@ -36,7 +36,7 @@ def _creation(function: Callable[..., Any], name: str) -> Any:
     @functools.wraps(function)
     def create(*arguments: Any, like: Any = None, **options: Any) -> Any:
         array = function(*arguments, **options)
-        return CONSTANT.constant(array) if isinstance(like, Box) else fresh(array)
+        return CONSTANT.constant(array) if is_box(like) else fresh(array)
 
     create.__module__, create.__name__ = __name__, name
     FUNCTIONS[function] = lambda *arguments, **options: CONSTANT.constant(function(*arguments, **options))
@@ -55,8 +55,8 @@ tri: Any = _creation(np.tri, "tri")
 
 
 def _leaves(nested: Any) -> Iterator[Any]:
-    if isinstance(nested, (list, tuple)):
-        for one in nested:  # pyright: ignore[reportUnknownVariableType]
+    if is_sequence(nested):
+        for one in nested:
             yield from _leaves(one)
     else:
         yield nested
@@ -64,12 +64,11 @@ def _leaves(nested: Any) -> Iterator[Any]:
 
 def _joined(nested: Any, dtype: Any) -> Any:
     """Join nested sequences that contain boxes, innermost first."""
-    if not isinstance(nested, (list, tuple)):
-        value = nested if isinstance(nested, Box) else np.asarray(nested)
-        return strong(value, dtype)
-    if not any(isinstance(leaf, Box) for leaf in _leaves(nested)):
+    if not is_sequence(nested):
+        return strong(nested if is_box(nested) else np.asarray(nested), dtype)
+    if not any(map(is_box, _leaves(nested))):
         return np.array(nested, dtype=dtype)
-    parts = [_joined(one, dtype) for one in nested]  # pyright: ignore[reportUnknownVariableType]
+    parts = [_joined(one, dtype) for one in nested]
     shape = shape_of(parts[0])
     if any(shape_of(one) != shape for one in parts):
         raise ShapeError(message("array", "the nested parts must have one shape", show(*parts)))
@@ -78,10 +77,10 @@ def _joined(nested: Any, dtype: Any) -> Any:
 
 def _from(value: Any, dtype: Any, copy: bool | None) -> Any:
     """Return an array of a box, or of nested sequences that contain some."""
-    if isinstance(value, Box):
+    if is_box(value):
         if dtype is not None and np.dtype(dtype) != value.dtype:
             return cast(value, dtype=np.dtype(dtype))
-        return value.copy() if copy else value  # pyright: ignore[reportAttributeAccessIssue,reportUnknownMemberType,reportUnknownVariableType]
+        return value.copy() if copy else value
     if dtype is None:
         dtype = np.result_type(*{dtype_of(leaf) for leaf in _leaves(value)})
     return _joined(value, np.dtype(dtype))
@@ -116,13 +115,13 @@ def array(
         >>> wg.grad(lambda t: wg.numpy.array([t, 2.0 * t]).sum())(1.0)
         3.0
     """
-    if any(isinstance(leaf, Box) for leaf in _leaves(object)):
+    if any(map(is_box, _leaves(object))):
         result = _from(object, dtype, copy)
         shape = shape_of(result)
         return reshape(result, shape=(1,) * (ndmin - len(shape)) + shape) if len(shape) < ndmin else result
     plain = np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
-    shared = not copy and isinstance(object, np.ndarray)
-    return plain if shared else CONSTANT.constant(plain) if isinstance(like, Box) else fresh(plain)
+    shared = not copy and plain is object
+    return plain if shared else CONSTANT.constant(plain) if is_box(like) else fresh(plain)
 
 
 def asarray(
@@ -146,7 +145,7 @@ FUNCTIONS[np.array] = lambda *arguments, **options: CONSTANT.constant(array(*arg
 @implements(np.copy)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     """Return a copy, as `np.copy`; inside a transform boxes can be written into it."""
-    return a.copy() if isinstance(a, Box) else array(a)  # pyright: ignore[reportAttributeAccessIssue,reportUnknownMemberType,reportUnknownVariableType]
+    return a.copy() if is_box(a) else array(a)
 
 
 # -- constants -------------------------------------------------------------------------------------------
@@ -156,11 +155,10 @@ def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Any:
     """Return an array filled with a value, which may be a box; as `np.full`."""
-    if not isinstance(fill_value, Box):
+    if not is_box(fill_value):
         filled = np.full(shape, fill_value, dtype, order)
-        return CONSTANT.constant(filled) if isinstance(like, Box) else fresh(filled)
-    target = tuple(shape) if isinstance(shape, (tuple, list)) else (int(shape),)
-    return broadcast_to(strong(fill_value, dtype), shape=target)
+        return CONSTANT.constant(filled) if is_box(like) else fresh(filled)
+    return broadcast_to(strong(fill_value, dtype), shape=tuple(integers(shape)))
 
 
 FUNCTIONS[np.full] = lambda *arguments, **options: CONSTANT.constant(full(*arguments, **options))
@@ -180,7 +178,7 @@ def _like(name: str, function: Callable[..., Any]) -> Any:
     ) -> Any:
         a = operand(a)
         array = function(shape_of(a) if shape is None else shape, dtype_of(a) if dtype is None else dtype)
-        return CONSTANT.constant(array) if isinstance(a, Box) else fresh(array)
+        return CONSTANT.constant(array) if is_box(a) else fresh(array)
 
     create.__name__ = create.__qualname__ = name
     create.__doc__ = f"Return an array of the shape and dtype of another, as `np.{name}`."
@@ -189,7 +187,20 @@ def _like(name: str, function: Callable[..., Any]) -> Any:
 
 zeros_like: Any = implements(np.zeros_like)(_like("zeros_like", np.zeros))
 ones_like: Any = implements(np.ones_like)(_like("ones_like", np.ones))
-empty_like: Any = implements(np.empty_like)(_like("empty_like", np.empty))
+
+
+@implements(np.empty_like)
+def empty_like(
+    prototype: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    """Return an array of the shape and dtype of another, to be written, as `np.empty_like`; here it holds zeros."""
+    return zeros_like(prototype, dtype, order, subok, shape)
 
 
 @implements(np.full_like)
@@ -205,7 +216,7 @@ def full_like(
 ) -> Any:
     """Return an array of the shape and dtype of another, filled with a value; as `np.full_like`."""
     a = operand(a)
-    like = a if isinstance(a, Box) else None
+    like = a if is_box(a) else None
     return full(
         shape_of(a) if shape is None else shape,
         fill_value,
@@ -220,12 +231,13 @@ def full_like(
 def arange(
     start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None, like: Any = None
 ) -> Any:
-    """Return evenly spaced values, as `np.arange`; start and step may be boxes, the number of values is fixed by them."""
+    """Return evenly spaced values, as `np.arange`; the ends and the step may be boxes, if they are concrete."""
     if stop is None:
         start, stop = 0, start
-    if not any(isinstance(one, Box) for one in (start, stop, step)):
-        values = np.arange(start, stop, step, dtype)
-        return CONSTANT.constant(values) if isinstance(like, Box) else fresh(values)
+    if not any(map(is_box, (start, stop, step))):
+        plain: Any = np.arange
+        values = plain(start, stop, step, dtype)
+        return CONSTANT.constant(values) if is_box(like) else fresh(values)
     count = len(
         np.arange(*(known("arange", one, "write start + step * np.arange(n)") for one in (start, stop, step)))
     )
@@ -243,7 +255,7 @@ def linspace(
 ) -> Any:  # fmt: skip
     """Return ``num`` evenly spaced values between two, as `np.linspace`; the ends may be boxes."""
     start, stop = operand(start), operand(stop)
-    if not (isinstance(start, Box) or isinstance(stop, Box)):
+    if not (is_box(start) or is_box(stop)):
         found = np.linspace(start, stop, num, endpoint, retstep, dtype, axis)  # pyright: ignore[reportCallIssue,reportArgumentType,reportUnknownVariableType]
         return (fresh(found[0]), found[1]) if retstep else fresh(found)
     if num < 0:
@@ -301,7 +313,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         return tuple(spread)
     shape = np.broadcast_shapes(*map(shape_of, spread))
     grids = [broadcast_to(one, shape=shape) if copy else broadcast_to_(one, shape) for one in spread]
-    return tuple(np.array(one) if copy and isinstance(one, np.ndarray) else one for one in grids)
+    return tuple(np.array(one) if copy and not is_box(one) else one for one in grids)
 
 
 def _at(vector: Any, place: int, rank: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Differences and what is built of them: `diff`, `gradient`, `trapezoid`, `unwrap`; polynomials by their coefficients."""
+"""Differences and what is built of them: `diff`, `gradient`, `trapezoid`; polynomials by their coefficients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wengert.ir.types import is_weak, show
 from wengert.numpy.creation import zeros_like
 from wengert.numpy.joining import concatenate_, stack
 from wengert.numpy.reducing import cumprod, sum_
-from wengert.numpy.registry import floating, implements, rank_of, strong
+from wengert.numpy.registry import floating, implements, integers, rank_of, strong
 from wengert.numpy.shaping import flip, part, ravel
 from wengert.ops.arithmetic import subtract
 from wengert.ops.comparison import not_equal
@@ -78,8 +78,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     """Return second-order central differences, one-sided at the ends, as `np.gradient`."""
     f = floating(operand(f))
     rank = rank_of(f)
-    axes = range(rank) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = [axis_index("gradient", one, rank) for one in axes]
+    axes = [axis_index("gradient", one, rank) for one in (range(rank) if axis is None else integers(axis))]
     spacings = [operand(one) for one in varargs] or [1.0]
     spacings = spacings * len(axes) if len(spacings) == 1 else spacings
     if len(spacings) != len(axes) or edge_order not in (1, 2):
@@ -138,6 +137,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     x = operand(x)
     if rank_of(x) != 1:
         raise ShapeError(message("vander", "a vector is required", show(x)))
+    x = strong(x, np.promote_types(dtype_of(x), int))
     count = shape_of(x)[0] if N is None else N
     if not count:
         return np.empty((shape_of(x)[0], 0), dtype=dtype_of(x))

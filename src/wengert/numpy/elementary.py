@@ -10,13 +10,12 @@ import numpy as np
 from wengert.array import operand
 from wengert.dtypes import FLOAT64, dtype_of, is_float
 from wengert.numpy.creation import zeros_like
-from wengert.numpy.registry import floating, implements, refuse, strong
+from wengert.numpy.registry import floating, implements, is_box, refuse, strong
 from wengert.ops.arithmetic import floor_divide, multiply, positive, remainder, rint, trunc
 from wengert.ops.comparison import equal, isinf, isnan, less, logical_and, signbit, where
 from wengert.ops.exponential import exp2, power
 from wengert.ops.trigonometric import sin
 from wengert.shapes import shape_of
-from wengert.trace import Box
 
 
 def _scaled(*ufuncs: np.ufunc, factor: float) -> None:
@@ -92,16 +91,22 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     result = where(isnan(x), nan, x)
     result = where(equal(x, np.inf), limits.max if posinf is None else posinf, result)
     result = where(equal(x, -np.inf), limits.min if neginf is None else neginf, result)
-    if copy or not isinstance(x, Box):
+    if copy or not is_box(x):
         return result
-    x[...] = result  # pyright: ignore[reportIndexIssue]
+    x[...] = result
     return x
 
 
-@implements(np.real, np.real_if_close)
-def real(val: Any, tol: float = 100) -> Any:
+@implements(np.real)
+def real(val: Any) -> Any:
     """Return the value itself: it is real."""
     return val
+
+
+@implements(np.real_if_close)
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    """Return the value itself: it is real."""
+    return a
 
 
 @implements(np.imag)
@@ -173,7 +178,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Tell whether all elements are close, as `np.allclose`."""
     result = np.all(isclose(a, b, rtol, atol, equal_nan))
-    return result if isinstance(result, Box) else bool(result)
+    return result if is_box(result) else bool(result)
 
 
 @implements(np.array_equal)
@@ -186,7 +191,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     if equal_nan and is_float(dtype_of(a1)) and is_float(dtype_of(a2)):
         same = np.logical_or(same, np.logical_and(isnan(a1), isnan(a2)))
     result = np.all(same)
-    return result if isinstance(result, Box) else bool(result)
+    return result if is_box(result) else bool(result)
 
 
 @implements(np.array_equiv)
@@ -198,4 +203,4 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     except ValueError:
         return False
     result = np.all(equal(a1, a2))
-    return result if isinstance(result, Box) else bool(result)
+    return result if is_box(result) else bool(result)

@@ -12,7 +12,7 @@ from wengert.array import operand
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
-from wengert.numpy.registry import implements, rank_of, refuse, strong
+from wengert.numpy.registry import implements, integers, is_sequence, rank_of, refuse, strong
 from wengert.numpy.shaping import atleast_1d, atleast_2d, atleast_3d, ravel
 from wengert.ops.indexing import gather
 from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, transpose, whole
@@ -21,10 +21,7 @@ from wengert.shapes import axis_index, drop_axes, resolve_reshape, shape_of, siz
 
 def _operands(operation: str, arrays: Any, dtype: Any, casting: str) -> list[Any]:
     """Return arrays to be joined, in the dtype that is asked for."""
-    if isinstance(arrays, (tuple, list)):
-        found = [operand(one) for one in arrays]  # pyright: ignore[reportUnknownVariableType]
-    else:
-        found = list(operand(arrays))
+    found = [operand(one) for one in (arrays if is_sequence(arrays) else operand(arrays))]
     if not found:
         raise ShapeError(message(operation, "at least one array is required"))
     if dtype is None:
@@ -72,7 +69,7 @@ def stack(
 
 def _padded(arrays: Any, at_least: Any) -> list[Any]:
     padded = at_least(*arrays)
-    return list(padded) if isinstance(padded, tuple) else [padded]  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+    return list(padded) if is_sequence(padded) else [padded]
 
 
 @implements(np.vstack)
@@ -108,13 +105,13 @@ def block(arrays: Any) -> Any:
     """Join nested lists of blocks, the innermost along the last axis, as `np.block`."""
 
     def depth(nested: Any) -> int:
-        return 1 + max(map(depth, nested)) if isinstance(nested, list) else 0
+        return 1 + max(map(depth, nested)) if is_sequence(nested) else 0
 
     def highest(nested: Any) -> int:
-        return max(map(highest, nested)) if isinstance(nested, list) else rank_of(operand(nested))
+        return max(map(highest, nested)) if is_sequence(nested) else rank_of(operand(nested))
 
     def joined(nested: Any, level: int) -> Any:
-        if isinstance(nested, list):
+        if is_sequence(nested):
             return concatenate_([joined(one, level - 1) for one in nested], rank - level)
         value = operand(nested)
         return reshape(value, shape=(1,) * (rank - rank_of(value)) + shape_of(value))
@@ -166,10 +163,10 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
 @implements(np.tile)
 def tile(A: Any, reps: Any) -> Any:
     """Repeat an array along each axis, as `np.tile`."""
-    counts = tuple(reps) if isinstance(reps, (tuple, list, np.ndarray)) else (reps,)
+    counts = tuple(integers(reps))
     shape = shape_of(A)
     rank = max(len(counts), len(shape))
-    counts = (1,) * (rank - len(counts)) + tuple(map(operator.index, counts))
+    counts = (1,) * (rank - len(counts)) + counts
     shape = (1,) * (rank - len(shape)) + shape
     spread = reshape(A, shape=tuple(extent for one in shape for extent in (1, one)))
     repeated = broadcast_to(
@@ -181,7 +178,7 @@ def tile(A: Any, reps: Any) -> Any:
 @implements(np.resize)
 def resize(a: Any, new_shape: Any) -> Any:
     """Return an array of a new shape, its elements repeated as needed, as `np.resize`."""
-    shape = tuple(new_shape) if isinstance(new_shape, (tuple, list)) else (operator.index(new_shape),)
+    shape = tuple(integers(new_shape))
     flat = ravel(a)
     count = shape_of(flat)[0]
     if not count:
@@ -204,7 +201,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
             end = slice_(a, index=tuple(index))
             index[position] = (0, extent - distance, 1)
             a = concatenate(end, slice_(a, index=tuple(index)), axis=position)
-    return a.copy() if isinstance(a, np.ndarray) else a[...] if rank_of(a) == 0 else concatenate(a, axis=0)
+    return a.copy()
 
 
 # -- insertion and deletion ------------------------------------------------------------------------------
@@ -228,7 +225,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     axis = axis_index("insert", axis, rank_of(arr))
     shape = shape_of(arr)
     values = reshape(values, shape=(1,) * (len(shape) - rank_of(values)) + shape_of(values))
-    if np.ndim(obj) == 0 and not isinstance(obj, slice):
+    if np.isscalar(obj):
         rank = rank_of(values)
         values = transpose(values, permutation=(*range(1, axis + 1), 0, *range(axis + 1, rank)))
         count = shape_of(values)[axis]

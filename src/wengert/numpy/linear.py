@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import lru_cache, reduce
 from typing import Any
@@ -13,7 +14,7 @@ from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
 from wengert.numpy.reducing import sum_
-from wengert.numpy.registry import implements, rank_of, refuse, since
+from wengert.numpy.registry import implements, integers, is_sequence, rank_of, refuse, since
 from wengert.numpy.shaping import diagonal, moveaxis, part, ravel
 from wengert.ops.arithmetic import multiply
 from wengert.ops.contraction import along, contract, product_params
@@ -123,10 +124,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """Sum products over axes of two arrays, as `np.tensordot`."""
     a, b = operand(a), operand(b)
     rank, other = rank_of(a), rank_of(b)
-    if isinstance(axes, (tuple, list)):
-        pair: list[list[Any]] = [[*one] if isinstance(one, (tuple, list)) else [one] for one in axes]
-        left = [axis_index("tensordot", axis, rank) for axis in pair[0]]
-        right = [axis_index("tensordot", axis, other) for axis in pair[1]]
+    if is_sequence(axes):
+        left = [axis_index("tensordot", axis, rank) for axis in integers(axes[0])]
+        right = [axis_index("tensordot", axis, other) for axis in integers(axes[1])]
     else:
         count = int(axes)
         if count > min(rank, other):
@@ -225,7 +225,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     chain = [operand(one) for one in arrays]
     if len(chain) < 2:
         raise ArgumentError(message("multi_dot", "at least two arrays are required", str(len(chain))))
-    for one, other in zip(chain, chain[1:], strict=False):
+    for one, other in itertools.pairwise(chain):
         if shape_of(one)[-1] != shape_of(other)[0]:
             raise _disagree("multi_dot", "inner dimensions must agree", one, other)
     extents = [

@@ -11,7 +11,7 @@ from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, UnsupportedError, message
 from wengert.ir.types import show
 from wengert.numpy.reducing import reduce_over
-from wengert.numpy.registry import floating, implements, rank_of
+from wengert.numpy.registry import floating, implements, integers, rank_of
 from wengert.ops.arithmetic import absolute
 from wengert.ops.comparison import equal, not_equal, where
 from wengert.ops.conversion import cast
@@ -89,9 +89,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
             raise ShapeError(message("norm", "an order needs an array of one or two axes, or axis=", show(x)))
         axes = tuple(range(rank))
     else:
-        axes = tuple(
-            axis_index("norm", one, rank) for one in (axis if isinstance(axis, (tuple, list)) else (axis,))
-        )
+        axes = tuple(axis_index("norm", one, rank) for one in integers(axis))
     if len(axes) == 1:
         return _vector(x, ord, axes, keepdims)
     if len(axes) != 2 or axes[0] == axes[1]:
@@ -104,7 +102,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     """Return the norm over axes as of one long vector, as `np.linalg.vector_norm`."""
     x = floating(operand(x))
     rank = rank_of(x)
-    named = range(rank) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    named = range(rank) if axis is None else integers(axis)
     return _vector(x, ord, tuple(sorted(axis_index("vector_norm", one, rank) for one in named)), keepdims)
 
 

@@ -11,7 +11,7 @@ from wengert.array import operand
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.numpy.joining import along_axis
-from wengert.numpy.registry import implements, rank_of, strong
+from wengert.numpy.registry import implements, is_sequence, rank_of, strong
 from wengert.numpy.shaping import part
 from wengert.ops.reduction import reduce_max, reduce_min, reduce_sum
 from wengert.ops.shape import broadcast_to, concatenate, embed, reshape
@@ -50,11 +50,11 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
 
 def _by_axis(pad_width: Any, rank: int) -> Any:
     """Return the widths of all axes where some are named in a dictionary."""
-    if not isinstance(pad_width, dict):
+    if not hasattr(pad_width, "items"):
         return pad_width
     widths: list[Any] = [(0, 0)] * rank
-    for axis, width in pad_width.items():  # pyright: ignore[reportUnknownVariableType]
-        widths[axis] = width if isinstance(width, tuple) else (width, width)
+    for axis, width in pad_width.items():
+        widths[axis] = width if is_sequence(width) else (width, width)
     return widths
 
 
@@ -62,7 +62,7 @@ def _pairs(name: str, value: Any, rank: int) -> list[tuple[Any, Any]]:
     """Return what stands before and after each axis, of one value, one pair or one pair an axis."""
 
     def entries(nested: Any) -> list[Any] | None:
-        return list(nested) if isinstance(nested, (tuple, list)) or np.ndim(nested) else None
+        return list(nested) if is_sequence(nested) or np.ndim(nested) else None
 
     rows = entries(value)
     if rows is None or len(rows) == 0 or entries(rows[0]) is None:

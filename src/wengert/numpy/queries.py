@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.dtypes import dtype_of
 from wengert.ir.types import is_weak
-from wengert.numpy.registry import implements
+from wengert.numpy.registry import implements, integers
 from wengert.shapes import shape_of, size
 from wengert.trace import Box, concrete
 
@@ -31,7 +31,7 @@ def size_(a: Any, axis: Any = None) -> int:
     extents = shape_of(a)
     if axis is None:
         return size(extents)
-    return size(tuple(extents[one] for one in (axis if isinstance(axis, tuple) else (axis,))))  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+    return size(tuple(extents[one] for one in integers(axis)))
 
 
 def _standing(value: Any) -> Any:
@@ -62,7 +62,8 @@ def min_scalar_type(a: Any, /) -> Any:
 @implements(np.common_type)
 def common_type(*arrays: Any) -> Any:
     """Return the floating type that holds all arrays, as `np.common_type`."""
-    return np.common_type(*(np.empty(0, dtype_of(one)) for one in arrays))
+    stand_ins: list[Any] = [np.empty(0, dtype_of(one)) for one in arrays]
+    return np.common_type(*stand_ins)  # pyright: ignore[reportUnknownVariableType]
 
 
 @implements(np.iscomplexobj)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
@@ -10,7 +11,7 @@ import numpy as np
 from wengert.array import FUNCTIONS
 from wengert.dtypes import FLOAT64, dtype_of, is_float
 from wengert.errors import ConcreteError, LostDerivativeError, UnsupportedError, message
-from wengert.ir.types import show
+from wengert.ir.types import is_weak, show
 from wengert.ops.conversion import cast
 from wengert.shapes import axes_tuple, shape_of
 from wengert.trace import Box, concrete
@@ -86,9 +87,30 @@ def floating(x: Any) -> Any:
 def strong(x: Any, dtype: Any = None) -> Any:
     """Return a value of a dtype of its own, as NumPy's functions give: Python scalars become arrays' elements."""
     wanted = dtype_of(x) if dtype is None else np.dtype(dtype)
-    if dtype_of(x) != wanted or not isinstance(x, (Box, np.ndarray, np.generic)) or getattr(x, "weak", False):
-        return cast(x, dtype=wanted)
-    return x
+    return cast(x, dtype=wanted) if dtype_of(x) != wanted or is_weak(x) else x
+
+
+def is_box(value: Any) -> bool:
+    """Tell whether a transform follows a value, or a program may write boxes into it."""
+    return isinstance(value, Box)
+
+
+def is_array(value: Any) -> bool:
+    """Tell whether a value is a box or an array, and no scalar or sequence."""
+    return isinstance(value, (Box, np.ndarray))
+
+
+def is_sequence(value: Any) -> bool:
+    """Tell whether a value is a tuple or a list."""
+    return isinstance(value, (tuple, list))
+
+
+def integers(value: Any) -> list[int]:
+    """Return the integers of an argument such as an axis or a shape: one, or a sequence of them."""
+    try:
+        return [operator.index(value)]
+    except TypeError:
+        return list(map(operator.index, value))
 
 
 def rank_of(x: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,14 +14,13 @@ from wengert.dtypes import BOOL, INT64, dtype_of
 from wengert.errors import ArgumentError, DtypeError, IndexingError, ShapeError, message
 from wengert.ir.types import promote, show, type_of
 from wengert.numpy.joining import stack
-from wengert.numpy.registry import implements, known, rank_of, refuse, strong
+from wengert.numpy.registry import implements, is_array, is_box, known, rank_of, refuse, strong
 from wengert.numpy.shaping import diagonal, ravel
 from wengert.ops.arithmetic import maximum, minimum, remainder
 from wengert.ops.comparison import not_equal, where
 from wengert.ops.indexing import gather
 from wengert.ops.shape import broadcast_to, embed, reshape
 from wengert.shapes import axis_index, broadcast, shape_of, size
-from wengert.trace import Box
 
 _MASK_HINT = "write np.where(mask, x, 0), whose shape does not depend on the mask"
 
@@ -116,7 +116,7 @@ def _wrapped(operation: str, indices: Any, extent: int, mode: str) -> Any:
 
 def _integers(indices: Any) -> Any:
     """Return indices as an array or a box; an empty list holds integers."""
-    if isinstance(indices, (Box, np.ndarray)):
+    if is_array(indices):
         return indices
     array = operand(indices)
     return strong(array, INT64) if not size(shape_of(array)) else array
@@ -132,8 +132,8 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     axis = axis_index("take", axis, rank_of(a))
     shape = shape_of(a)
     wrapped = _wrapped("take", indices, shape[axis], mode)
-    if isinstance(wrapped, np.ndarray) and not wrapped.ndim:
-        wrapped = wrapped[()]
+    if not rank_of(wrapped) and not is_box(wrapped):
+        wrapped = operator.index(wrapped)
     return subscripts.take(a, subscripts.parse(shape, (slice(None),) * axis + (wrapped,)))
 
 
@@ -165,12 +165,12 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 @implements(np.put_along_axis)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """Write at positions along an axis, different for each line, as `np.put_along_axis`."""
-    if not isinstance(arr, Box):
+    if not is_box(arr):
         arr[_grids("put_along_axis", arr.shape, indices, axis or 0)] = values
         return
     target = ravel(arr) if axis is None else arr
     axis = axis_index("put_along_axis", 0 if axis is None else axis, rank_of(target))
-    target[_grids("put_along_axis", shape_of(target), _integers(indices), axis)] = values  # pyright: ignore[reportIndexIssue]
+    target[_grids("put_along_axis", shape_of(target), _integers(indices), axis)] = values
 
 
 @implements(np.compress)

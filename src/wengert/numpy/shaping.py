@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from wengert.array import operand, view_of
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
-from wengert.numpy.registry import implements, rank_of, refuse, since
+from wengert.numpy.registry import implements, integers, is_array, rank_of, refuse, since
 from wengert.ops.shape import broadcast_to, inverse_permutation, reshape, slice_, transpose
 from wengert.shapes import (
     Shape,
@@ -62,15 +63,12 @@ def _row_major(operation: str, order: str) -> bool:
 
 
 @implements(np.reshape)
-def reshape_(
-    a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: bool | None = None
-) -> Any:
+def reshape_(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     """Return the elements in another shape, as `np.reshape`."""
-    target = resolve_reshape(shape_of(a), newshape if shape is None else shape)
-    if _row_major("reshape", order):
-        result = reshaped(a, target)
-    else:
-        result = transposed(reshaped(transposed(a), target[::-1]))
+    target = resolve_reshape(shape_of(a), integers(shape))
+    if not _row_major("reshape", order):
+        return transposed(reshape_(transposed(a), target[::-1], copy=copy))
+    result = reshaped(a, target)
     return result.copy() if copy else result
 
 
@@ -140,7 +138,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 def _listed(operation: str, axis: Any, rank: int) -> list[int]:
-    axes = [axis_index(operation, one, rank) for one in (axis if isinstance(axis, (tuple, list)) else [axis])]
+    axes = [axis_index(operation, one, rank) for one in integers(axis)]
     if len(set(axes)) != len(axes):
         raise ShapeError(message(operation, "an axis may be named once only", repr(axis)))
     return axes
@@ -164,7 +162,10 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     """Move one axis before another, as `np.rollaxis`."""
     rank = rank_of(a)
-    axis, start = axis_index("rollaxis", axis, rank), axis_index("rollaxis", start + rank * (start < 0), rank + 1)
+    axis, start = (
+        axis_index("rollaxis", axis, rank),
+        axis_index("rollaxis", start + rank * (start < 0), rank + 1),
+    )
     order = [one for one in range(rank) if one != axis]
     order.insert(start - (axis < start), axis)
     return permuted(a, tuple(order))
@@ -192,19 +193,19 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 def expand_dims(a: Any, axis: Any) -> Any:
     """Insert axes of extent one, as `np.expand_dims`."""
     a = operand(a)
-    count = len(axis) if isinstance(axis, (tuple, list)) else 1
-    rank = rank_of(a) + count
-    axes = axes_tuple("expand_dims", axis, rank)
+    named = integers(axis)
+    rank = rank_of(a) + len(named)
+    axes = axes_tuple("expand_dims", named, rank)
     rest = iter(shape_of(a))
     return reshaped(a, tuple(1 if one in axes else next(rest) for one in range(rank)))
 
 
-def _at_least(arrays: tuple[Any, ...], pad: Any) -> Any:
+def _at_least(arrays: tuple[Any, ...], pad: Callable[[Shape], Shape]) -> Any:
     """Return arrays with axes added; a single one alone, several as a tuple."""
     padded: list[Any] = []
     for array in map(operand, arrays):
         shape = pad(shape_of(array))
-        same = shape == shape_of(array) and isinstance(array, (Box, np.ndarray))
+        same = shape == shape_of(array) and is_array(array)
         padded.append(array if same else reshaped(array, shape))
     return padded[0] if len(padded) == 1 else tuple(padded)
 
@@ -224,9 +225,13 @@ def atleast_2d(*arys: Any) -> Any:
 @implements(np.atleast_3d)
 def atleast_3d(*arys: Any) -> Any:
     """Return arrays of at least three axes, as `np.atleast_3d`."""
-    return _at_least(
-        arys, lambda shape: {0: (1, 1, 1), 1: (1, *shape, 1), 2: (*shape, 1)}.get(len(shape), shape)
-    )
+    return _at_least(arys, _three_axes)
+
+
+def _three_axes(shape: Shape) -> Shape:
+    if len(shape) > 2:
+        return shape
+    return (*shape, 1) if len(shape) == 2 else (1, *(shape or (1,)), 1)
 
 
 # -- broadcasting ----------------------------------------------------------------------------------------
@@ -245,7 +250,7 @@ def read_only_view(base: Any, result: Any, read: Any) -> Any:
 @implements(np.broadcast_to)
 def broadcast_to_(array: Any, shape: Any, subok: bool = False) -> Any:
     """Repeat an array along new and unit axes, as `np.broadcast_to`; the result is read-only."""
-    target = tuple(shape) if isinstance(shape, (tuple, list)) else (int(shape),)
+    target = tuple(integers(shape))
     result = broadcast_to(array, shape=target)
     return read_only_view(array, result, lambda base: broadcast_to(base, shape=target))
 
@@ -256,8 +261,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     arrays = [operand(one) for one in args]
     shape = broadcast("broadcast_arrays", *map(shape_of, arrays))
     return tuple(
-        one if shape_of(one) == shape and isinstance(one, (Box, np.ndarray)) else broadcast_to_(one, shape)
-        for one in arrays
+        one if shape_of(one) == shape and is_array(one) else broadcast_to_(one, shape) for one in arrays
     )
 
 
@@ -281,7 +285,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         bounds = [number * (extent // count) + min(number, extent % count) for number in range(count + 1)]
     else:
         bounds = [0, *map(int, indices_or_sections), extent]
-    return [part(ary, axis, slice(start, stop)) for start, stop in zip(bounds, bounds[1:], strict=False)]
+    return [part(ary, axis, slice(start, stop)) for start, stop in itertools.pairwise(bounds)]
 
 
 @implements(np.split)

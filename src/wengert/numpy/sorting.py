@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.array import operand
-from wengert.dtypes import INT64, dtype_of
+from wengert.dtypes import FLOAT64, INT64, dtype_of
 from wengert.errors import ArgumentError, ShapeError, UnsupportedError, message
 from wengert.ir.types import show
 from wengert.numpy.registry import axes_of, floating, implements, known, rank_of, refuse, strong
@@ -65,8 +65,7 @@ def argpartition(
 @implements(np.lexsort)
 def lexsort(keys: Any, axis: int = -1) -> Any:
     """Return the positions that sort by several keys, the last first, as `np.lexsort`; values must be concrete."""
-    rows = keys if isinstance(keys, (tuple, list)) else [keys] if rank_of(keys) < 2 else list(keys)
-    return np.lexsort([known("lexsort", key) for key in rows], axis)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+    return np.lexsort([known("lexsort", key) for key in keys], axis)
 
 
 # -- order statistics ------------------------------------------------------------------------------------
@@ -229,7 +228,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     At a knot the derivative is that of the segment to its right, at the last knot that of the segment to its left;
     outside the table the value is constant.
     """
-    x, xp, fp = floating(operand(x)), floating(operand(xp)), floating(operand(fp))
+    x, xp, fp = (strong(operand(one), FLOAT64) for one in (x, xp, fp))  # as NumPy's, also of float32
     if rank_of(xp) != 1 or shape_of(xp) != shape_of(fp) or not shape_of(xp)[0]:
         raise ShapeError(
             message("interp", "xp and fp must be sequences of one length, not empty", show(xp, fp))

@@ -15,7 +15,7 @@ from wengert.numpy.joining import concatenate_
 from wengert.numpy.linear import matmul
 from wengert.numpy.norms import root
 from wengert.numpy.reducing import mean, nanmean, present, reduce_over, sum_
-from wengert.numpy.registry import axes_of, floating, implements, known, rank_of, refuse, strong
+from wengert.numpy.registry import axes_of, floating, implements, is_box, known, rank_of, refuse, strong
 from wengert.numpy.selecting import clip
 from wengert.numpy.shaping import diagonal, transposed
 from wengert.ops.arithmetic import maximum
@@ -25,7 +25,6 @@ from wengert.ops.indexing import scatter_add
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape
 from wengert.shapes import shape_of, size
-from wengert.trace import Box
 
 
 @implements(np.var)
@@ -168,7 +167,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *args: Any, dtype: Any 
     deviations = root(diagonal(covariance))
     count = shape_of(deviations)[0]
     scaled = covariance / reshape(deviations, shape=(count, 1)) / deviations
-    return clip(scaled, -1, 1) if not isinstance(scaled, Box) else scaled
+    return clip(scaled, -1, 1)
 
 
 # -- counts ----------------------------------------------------------------------------------------------
@@ -195,7 +194,7 @@ def _counting(function: Callable[..., Any]) -> None:
     name = function.__name__
 
     def count(a: Any, bins: Any = 10, range: Any = None, **options: Any) -> Any:
-        if isinstance(options.get("weights"), Box) or isinstance(bins, Box):
+        if is_box(options.get("weights")) or is_box(bins):
             refuse(f"np.{name}", weights="a box")
         return function(known(name, a), bins, range, **options)
 

@@ -42,7 +42,7 @@ def _flat_write(target: Array, positions: Any, values: Any) -> None:
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write values, repeated as needed, at flat positions of a box; as `np.put`."""
     target = _target("np.put", a)
-    positions = np.arange(target.size).take(known("np.put", operand(ind)), mode=mode).ravel()  # pyright: ignore[reportArgumentType,reportCallIssue,reportUnknownMemberType,reportUnknownVariableType]
+    positions: Any = np.take(np.arange(target.size), known("np.put", operand(ind)).ravel(), mode=mode)  # pyright: ignore[reportArgumentType,reportCallIssue,reportUnknownVariableType]
     _flat_write(target, positions, np.resize(operand(v), positions.shape))
 
 

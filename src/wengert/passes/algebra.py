@@ -89,9 +89,10 @@ def _scaled(walk: Rewrite, equation: Equation) -> Found:
     direction, factor = equation.operands
     if _is_one(walk, direction):
         return factor
-    known = walk.known(factor)
+    given, known = walk.known(direction), walk.known(factor)
+    never_zero = given is not None and np.not_equal(given, 0).all()
     finite = known is not None and np.isfinite(known).all()
-    return replace(equation, primitive="multiply") if finite else None
+    return replace(equation, primitive="multiply") if never_zero or finite else None
 
 
 def _is_one(walk: Rewrite, atom: Atom) -> bool:

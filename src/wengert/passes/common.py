@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -30,12 +31,14 @@ class _Merge(Rewrite):
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph)
         self._seen: dict[Any, tuple[Var, ...]] = {}
+        count = Counter(var.type for var, _ in graph.constants)
         first: dict[Any, Var] = {}
         for var, value in graph.constants:
-            same = first.setdefault((var.type, value.tobytes()), var)
-            if same is not var:
-                self._replaced[var] = same
-                del self.constants[var]
+            if count[var.type] > 1:
+                same = first.setdefault((var.type, value.tobytes()), var)
+                if same is not var:
+                    self._replaced[var] = same
+                    del self.constants[var]
 
     def visit(self, equation: Equation) -> Equation | Sequence[Atom]:
         operands = tuple(map(_key, equation.operands))

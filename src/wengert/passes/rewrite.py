@@ -66,16 +66,20 @@ class Rewrite:
         if atom not in self.constants:
             return None
         if atom not in self._uniform:
-            value = self.constants[atom]
-            first = value.ravel()[:1].tobytes()
-            alike = value.size > 0 and value.tobytes() == first * value.size
-            self._uniform[atom] = value.flat[0] if alike else None
+            self._uniform[atom] = _throughout(self.constants[atom])
         return self._uniform[atom]
 
     def definition(self, atom: Atom, primitive: str) -> Equation | None:
         """Return the equation that defines a value, if it is one of this primitive."""
         found = None if isinstance(atom, Literal) else self.definitions.get(atom)
         return found if found is not None and found.primitive == primitive else None
+
+
+def _throughout(value: Any) -> Any:
+    """Return the element that all elements equal, bit for bit; None where they differ."""
+    if not value.size or value.flat[0].tobytes() != value.flat[-1].tobytes():
+        return None
+    return value.flat[0] if value.tobytes() == value.flat[0].tobytes() * value.size else None
 
 
 def _is(one: object, other: object) -> bool:

@@ -135,7 +135,8 @@ class Walk:
     def at(self, value: Any, cotangent: Any) -> None:
         """Note that the way has come to a value, whose cotangent is complete."""
         trace, var = _staged(value)
-        _walk.origin = trace.locations.get(var, "") if trace else ""
+        if trace is not None:
+            _walk.origin = trace.locations.get(var, "") or _walk.origin
         other, adjoint = _staged(cotangent)
         if trace is not None and other is trace:
             trace.adjoints.setdefault(adjoint, var)

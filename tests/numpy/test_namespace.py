@@ -1,0 +1,123 @@
+"""The module as a namespace: NumPy's names, signatures and protocols."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert.numpy as wnp
+from wengert.array import FUNCTIONS
+from wengert.ops.elementwise import UFUNCS
+from wengert.trace import CONSTANT, concrete
+from wengert.transforms.batching import vmap
+from wengert.transforms.gradients import grad
+
+BOX = CONSTANT.constant(np.array([[1.0, 2.0], [3.0, 4.0]]))
+
+
+def own_name(function: Any) -> str:
+    return f"{function.__module__}.{function.__name__}"
+
+
+def parameters(function: Any) -> list[str] | None:
+    try:
+        found = list(inspect.signature(function).parameters.values())
+    except ValueError:  # some of NumPy's functions are written in C and do not say
+        return None
+    if any(one.kind is one.VAR_KEYWORD for one in found):
+        return None
+    return [one.name for one in found if one.kind is not one.VAR_POSITIONAL]
+
+
+DISPATCHED = [function for function in FUNCTIONS if not isinstance(function, np.ufunc)]
+
+
+@pytest.mark.parametrize("function", DISPATCHED, ids=own_name)
+def test_implementations_take_numpys_parameters(function: Any) -> None:
+    implementation, name = FUNCTIONS[function], function.__name__
+    theirs, ours = parameters(function), parameters(implementation)
+    if theirs is None or ours is None:
+        return
+    positional_only = {"x", "x1", "x2", "a", "b", "array", "arrays", "condition", "y", "from_", "to"}
+    for mine, numpys in zip(ours, theirs, strict=False):
+        assert mine == numpys or {mine, numpys} <= positional_only, (
+            f"{name}{tuple(ours)}, NumPy's is {tuple(theirs)}"
+        )
+    assert set(theirs) - set(ours) <= positional_only, f"{name} lacks {set(theirs) - set(ours)}"
+
+
+@pytest.mark.parametrize(
+    "name", ["sum", "where", "matmul", "sin", "einsum", "add", "linalg", "float32", "concat", "pow"]
+)
+def test_names_are_numpys_own(name: str) -> None:
+    assert getattr(wnp, name) is getattr(np, name)
+
+
+def test_every_implemented_function_is_offered() -> None:
+    offered = dir(wnp)
+    for function in [*DISPATCHED, *UFUNCS]:
+        if function.__name__ in vars(np) and vars(np)[function.__name__] is function:
+            assert function.__name__ in offered
+    for name in offered:
+        assert hasattr(wnp, name)
+    assert {"pi", "inf", "nan", "newaxis", "float64", "int32", "zeros", "array", "linspace"} <= set(offered)
+    assert not {"Any", "registry", "ModuleType", "complex128", "fft", "char"} & set(offered)
+    with pytest.raises(AttributeError, match=r"wengert\.numpy has no 'fft'"):
+        _ = wnp.fft
+
+
+def test_a_box_names_its_namespace() -> None:
+    def generic(x: Any) -> Any:
+        xp = x.__array_namespace__()
+        total = xp.zeros(2)
+        total[0] = xp.sum(xp.sin(x))
+        return xp.max(xp.concat([total, xp.asarray([1.0])]) * xp.pi)
+
+    assert BOX.__array_namespace__() is wnp
+    assert grad(generic)(0.5) == pytest.approx(0.0)
+    assert grad(generic)(1.7) == pytest.approx(0.0)
+    assert grad(lambda x: generic(x + np.zeros(3)))(1.2) == pytest.approx(3 * np.pi * np.cos(1.2))
+
+
+def test_questions_about_boxes() -> None:
+    assert np.shape(BOX) == (2, 2)
+    assert np.ndim(BOX) == 2
+    assert np.size(BOX) == 4
+    assert np.size(BOX, 0) == 2
+    assert np.result_type(BOX, np.float32) == np.float64
+    assert np.can_cast(BOX, np.float32) is False
+    assert np.can_cast(BOX, np.float32, "same_kind") is True
+    assert np.common_type(BOX) is np.float64
+    assert not np.iscomplexobj(BOX)
+    assert np.isrealobj(BOX)
+    assert np.min_scalar_type(BOX) == np.float64
+    assert np.shares_memory(BOX, BOX[0])
+    assert not np.shares_memory(BOX, BOX.copy())
+    assert np.may_share_memory(BOX.T, BOX.ravel())
+    assert np.array_str(BOX) == np.array_str(concrete(BOX))
+    assert np.array2string(BOX, precision=1) == np.array2string(concrete(BOX), precision=1)
+    assert "1." in np.array_repr(BOX)
+    shown: list[str] = []
+    vmap(lambda x: shown.append(np.array_str(x)) or x)(np.ones((2, 3)))
+    assert shown == ["Array(f64[3], vmap)"]
+
+
+def test_python_scalars_stay_weak() -> None:
+    assert grad(lambda x: np.sum(x * np.ones(2, np.float32)).astype(float))(2.0) == 2.0
+    single = np.ones(2, np.float32)
+    for function in (
+        lambda x: np.where(x > 0, x, 0.0),
+        lambda x: np.clip(x, 0.0, 1.0),
+        lambda x: np.linalg.norm(x),
+        lambda x: np.std(x),
+        lambda x: np.interp(0.5, x, x),
+        lambda x: np.pad(x, 1, constant_values=2.0),
+        lambda x: np.select([x > 0], [x], 1.0),
+        lambda x: np.quantile(x, 0.5),
+        lambda x: np.convolve(x, [1.0, 2.0]),
+    ):
+        expected = function(single)
+        assert function(CONSTANT.constant(single)).dtype == np.asarray(expected).dtype

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert.numpy as wnp
+from wengert.errors import ConcreteError, LostDerivativeError, ShapeError, UnsupportedError
+from wengert.trace import CONSTANT
+from wengert.transforms.batching import vmap
+from wengert.transforms.gradients import grad
+
+RNG = np.random.default_rng(20)
+A = RNG.uniform(-2, 2, (3, 4))
+V = RNG.uniform(-2, 2, 4)
+C = RNG.uniform(-2, 2, (3, 3, 3))
+
+
+def writing(write: Any) -> Any:
+    """Return a function that writes to a copy and returns what became of it."""
+
+    def program(x: Any, *values: Any) -> Any:
+        x = x * 1.0
+        write(x, *values)
+        return x
+
+    return program
+
+
+def _tall(x: Any) -> Any:
+    return np.concatenate([x, x, x, x])[:, :2]
+
+
+WRITES: dict[str, tuple[Any, ...]] = {
+    "copyto": (lambda x, v: np.copyto(x, v), A, V),
+    "copyto where": (lambda x, v: np.copyto(x, v, where=A > 0), A, V),
+    "put": (lambda x, v: np.put(x, [0, 5, -1], v[:3]), A, V),
+    "put repeated": (lambda x, v: np.put(x, [0, 5, 7, 9], v[:2]), A, V),
+    "put wrap": (lambda x: np.put(x, [13, -14], [5.0, 6.0], mode="wrap"), A),
+    "place": (lambda x, v: np.place(x, A > 0, v[:2]), A, V),
+    "place nothing": (lambda x, v: np.place(x, A > 9, v), A, V),
+    "putmask": (lambda x, v: np.putmask(x, A > 0, v), A, V),
+    "put_along_axis": (lambda x, v: np.put_along_axis(x, np.array([[1, 0, 2, 1]]), v[None], axis=0), A, V),
+    "put_along_axis number": (lambda x: np.put_along_axis(x, np.array([[1], [0], [3]]), 7.0, axis=1), A),
+    "put_along_axis flat": (lambda x, v: np.put_along_axis(x, np.array([1, 5, 6, 2]), v, axis=None), A, V),
+    "fill_diagonal": (lambda x: np.fill_diagonal(x, 2.0), A),
+    "fill_diagonal box": (lambda x, v: np.fill_diagonal(x, v[:3]), A, V),
+    "fill_diagonal cube": (lambda x, v: np.fill_diagonal(x, v[:3]), C, V),
+    "add.at": (lambda x, v: np.add.at(x, ([0, 0, 2, 0], [1, 1, 3, 1]), v), A, V),
+    "add.at rows": (lambda x, v: np.add.at(x, [0, 0, 2], v), A, V),
+    "subtract.at": (lambda x, v: np.subtract.at(x, (slice(None), [1, 1]), v[:2]), A, V),
+    "out of a ufunc": (lambda x, v: np.multiply(x, v, out=x), A, V),
+    "in place": (lambda x, v: x.__iadd__(v).__imul__(2.0), A, V),
+    "item": (lambda x, v: x.__setitem__((1, slice(None, None, 2)), v[:2]), A, V),
+    "fill": (lambda x, v: x[1].fill(v[0]), A, V),
+    "sort": (lambda x: x[0].sort(), A),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_writes_into_a_box_are_numpys(check: Any, name: str) -> None:
+    write, *arguments = WRITES[name]
+    if name == "fill":
+        arguments = [A, V]
+        check(writing(lambda x, v: x[1].__setitem__(..., v[0])), *arguments, order=1)
+    else:
+        check(writing(write), *arguments, order=1)
+
+
+def test_fill_diagonal_of_a_tall_matrix(check: Any) -> None:
+    for wrap in (False, True):
+        check(writing(lambda x, wrap=wrap: np.fill_diagonal(x, 3.0, wrap=wrap)), _tall(A), order=1)
+
+
+LOST = {
+    "setitem": lambda box: np.zeros(3).__setitem__(0, box[0]),
+    "setitem slice": lambda box: np.zeros((3, 4)).__setitem__(slice(None), box),
+    "copyto": lambda box: np.copyto(np.zeros((3, 4)), box),
+    "put": lambda box: np.put(np.zeros(4), [0], box[0]),
+    "place": lambda box: np.place(np.zeros(4), np.ones(4, bool), box[0]),
+    "putmask": lambda box: np.putmask(np.zeros(4), np.ones(4, bool), box[0]),
+    "put_along_axis": lambda box: np.put_along_axis(np.zeros(4), np.array([0]), box[0, :1], 0),
+    "fill_diagonal": lambda box: np.fill_diagonal(np.zeros((3, 3)), box[0, :3]),
+    "add.at": lambda box: np.add.at(np.zeros(4), [0], box[0, 0]),
+    "in-place operator": lambda box: np.zeros((3, 4)).__iadd__(box),
+    "out": lambda box: np.add(box, 1.0, out=np.zeros((3, 4))),
+    "out of a reduction": lambda box: np.sum(box, out=np.zeros(())),
+    "out of a product": lambda box: np.dot(box, box.T, out=np.zeros((3, 3))),
+    "float": lambda box: float(box[0, 0]),
+    "complex": lambda box: complex(box[0, 0]),
+    "math.sin": lambda box: math.sin(box[0, 0]),
+    "asarray": lambda box: np.asarray(box),
+    "ascontiguousarray": lambda box: np.ascontiguousarray(box),
+    "array": lambda box: np.array(box),
+    "array of a list": lambda box: np.array([box[0, 0], 1.0]),
+    "mean of a list": lambda box: np.mean([box[0, 0], 1.0]),
+    "sin of a list": lambda box: np.sin([box[0, 0], 1.0]),
+    "item": lambda box: box.item(),
+    "tolist": lambda box: box.tolist(),
+    "index": lambda box: [1, 2, 3][box[0, 0]],
+    "vectorize": lambda box: np.vectorize(lambda x: x + 1)(box),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_nothing_loses_a_derivative_silently(name: str) -> None:
+    def f(x: Any) -> Any:
+        LOST[name](x)
+        return np.sum(x)
+
+    for transform in (grad(f), lambda x: vmap(f)(x[None])):
+        with pytest.raises(LostDerivativeError) as caught:
+            transform(A)
+        assert isinstance(caught.value, TypeError)
+        assert "; " in str(caught.value), "the message says what to write"
+        assert "test_writing.py" in str(caught.value)
+
+
+UNSUPPORTED = {
+    "fft": np.fft.fft,
+    "svd": np.linalg.svd,
+    "apply_along_axis": lambda x: np.apply_along_axis(np.sum, 0, x),
+    "multiply.at": lambda x: np.multiply.at(x, [0], 2.0),
+    "hypot.reduce": np.hypot.reduce,
+    "add.reduceat": lambda x: np.add.reduceat(x, [0]),
+    "where": lambda x: np.add(x, 1.0, where=A > 0),
+    "spacing": np.spacing,
+}
+
+
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_what_has_no_derivative_here_says_so(name: str) -> None:
+    with pytest.raises(UnsupportedError, match=r"; .*\[test_writing.py"):
+        UNSUPPORTED[name](CONSTANT.constant(A.copy()))
+
+
+def test_a_copy_is_a_copy() -> None:
+    def f(x: Any) -> Any:
+        for one in (x.copy(), copy.copy(x), copy.deepcopy(x), wnp.array(x), np.copy(x), x.flatten()):
+            one[...] = 0.0
+        return np.sum(x)
+
+    np.testing.assert_array_equal(grad(f)(V), np.ones(4))
+
+
+def test_writes_need_what_numpy_needs() -> None:
+    box = CONSTANT.constant(V.copy())
+    with pytest.raises(ShapeError, match="fill_diagonal"):
+        np.fill_diagonal(box, 1.0)
+    with pytest.raises(ConcreteError, match=r"np\.place"):
+        vmap(lambda x: np.place(x, x > 0, [1.0]))(A)
