@@ -62,11 +62,20 @@ def test_programs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             pytest.fail(f"{name}, line {block.line}\n{block.program}\n{difference}", pytrace=False)
 
 
+def anchors(page: Path) -> set[str]:
+    """Return what GitHub calls the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text("utf-8")), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_links_lead_somewhere(name: str):
     page = PAGES[name]
-    for target, _ in LINK.findall(page.read_text("utf-8")):
-        assert (page.parent / target).exists(), target
+    prose = FENCE.sub("", page.read_text("utf-8"))
+    for target, anchor in LINK.findall(prose):
+        linked = page.parent / target
+        assert linked.exists(), target
+        assert not anchor or anchor[1:] in anchors(linked), target + anchor
 
 
 def test_what_is_not_run_is_left_out_and_the_rest_is_not():

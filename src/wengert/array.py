@@ -27,18 +27,18 @@ from wengert.ops.conversion import cast
 from wengert.ops.elementwise import UFUNCS
 from wengert.primitive import Primitive
 from wengert.shapes import shape_of, size
-from wengert.trace import CONSTANT, Box, Lens, concrete, snapshot
+from wengert.trace import CONSTANT, Box, Lens, boxed, concrete, snapshot
 
 #: What stands for each NumPy function when an argument is a box; filled by `wengert.numpy`.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 #: What stands for ``ufunc.reduce``, ``ufunc.accumulate`` and so on; filled by `wengert.numpy`.
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
-_SCALARS = (bool, int, float, np.generic, np.ndarray)
+_OPERANDS: Any = (Box, np.ndarray, float, int, np.generic)  # int: and bool
 
 
 def operand(value: Any) -> Any:
     """Return a value that a primitive takes: a box, an array or a scalar; sequences become arrays."""
-    if isinstance(value, (Box, *_SCALARS)):
+    if isinstance(value, _OPERANDS):
         return value
     array = snapshot(FUNCTIONS[np.array](value))
     if dtype_of(array).kind not in "biuf":
@@ -49,7 +49,7 @@ def operand(value: Any) -> Any:
 
 def _binary(primitive: Primitive) -> tuple[Any, Any]:
     def forward(self: Array, other: Any) -> Any:
-        return primitive(self, other if isinstance(other, (Box, *_SCALARS)) else operand(other))
+        return primitive(self, other if isinstance(other, _OPERANDS) else operand(other))
 
     def reflected(self: Array, other: Any) -> Any:
         return primitive(operand(other), self)
@@ -233,7 +233,8 @@ class Array(Box):
             raise LostDerivativeError(
                 message("index", "an integer is needed", str(self.type), "use int(wg.stop_gradient(x))")
             )
-        return self._concrete("index", "index with the array itself: x[i] takes traced integers").__index__()
+        hint = "x[i] takes it as it is; for range(n) name n in static_argnums, or use wg.fori_loop"
+        return self._concrete("index", hint).__index__()
 
     def __int__(self) -> int:
         return self.__index__()
@@ -442,8 +443,9 @@ def _write_out(ufunc: np.ufunc, method: str, inputs: Any, options: Any, out: Any
 
 def view_of(base: Any, result: Any, read: Callable[[Any], Any], write: Callable[[Any, Any], Any]) -> Any:
     """Make ``result`` a view of ``base``: a write to either is seen in the other."""
-    if not (isinstance(base, Box) and isinstance(result, Box)):
+    if not isinstance(base, Box):
         return result
+    result = boxed(result)
     if result is base or result.lens is not None or result.state is base.state:
         result = result.owner.box(result.state)
     result.lens = Lens(base, read, write)

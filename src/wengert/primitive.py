@@ -15,14 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from wengert.errors import WengertError, message
 from wengert.ir.types import TensorType, show, type_of
 from wengert.trace import RUNNING, Box, charged
 
 #: The partial derivative for one operand: ``(output, *operands, **params) -> value``, or a constant number.
-Partial = Callable[..., Any] | float
+#: The arities are spelled out so that a lambda's parameters have types.
+Partial: TypeAlias = (
+    float | Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any] | Callable[[Any, Any, int], Any]
+)
 
 
 class Partials:

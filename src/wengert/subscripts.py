@@ -175,8 +175,12 @@ def take(x: Any, subscript: Subscript) -> Any:
     if not subscript.arrays:
         return taken
     order, arrays = _arrays_first(subscript)
-    gathered = gather(transpose(taken, permutation=order), *arrays)
-    return transpose(gathered, permutation=_result_order(subscript, arrays))
+    gathered = gather(_permuted(taken, order), *arrays)
+    return _permuted(gathered, _result_order(subscript, arrays))
+
+
+def _permuted(x: Any, order: tuple[int, ...]) -> Any:
+    return x if order == tuple(range(len(order))) else transpose(x, permutation=order)
 
 
 def _arrays_first(subscript: Subscript) -> tuple[tuple[int, ...], list[Any]]:

@@ -77,7 +77,7 @@ class Box:
             base = lens.base
             base.refresh()
             if base.state is not lens.origin:
-                current = lens.read(base)
+                current = boxed(lens.read(base))
                 self.owner, self.state, lens.origin = current.owner, current.state, base.state
 
     def write(self, value: Box) -> None:
@@ -166,6 +166,11 @@ class ConstantTrace(Trace):
 
 
 CONSTANT = ConstantTrace()
+
+
+def boxed(value: Any) -> Any:
+    """Return a value as a box; even a scalar, which a view of one element is."""
+    return value if isinstance(value, Box) else CONSTANT.box(Known(np.asarray(value)))
 
 
 class _Running(threading.local):

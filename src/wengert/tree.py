@@ -6,6 +6,7 @@ Containers are dict, list, tuple, namedtuple, dataclass and None (an empty one).
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, cast
 
@@ -20,7 +21,7 @@ class Structure(NamedTuple):
     keys: tuple[Any, ...] = ()
     children: tuple[Structure, ...] = ()
     fixed: tuple[tuple[str, Any], ...] = ()
-    """Dataclass fields that are settings, not arrays."""
+    """What is settings, not arrays: such fields of a dataclass, the default of a `defaultdict`."""
 
     def count(self) -> int:
         """Return the number of leaves."""
@@ -84,7 +85,8 @@ def _flatten(tree: Any, found: list[Any]) -> Structure:
         return _NONE
     if kind is dict or isinstance(tree, dict):
         keys = tuple(_sorted_keys(tree))
-        return Structure(kind, keys, tuple(_flatten(tree[key], found) for key in keys))
+        fixed = (("default_factory", tree.default_factory),) if isinstance(tree, defaultdict) else ()
+        return Structure(kind, keys, tuple(_flatten(tree[key], found) for key in keys), fixed)
     if kind is list or isinstance(tree, (tuple, list)):
         return Structure(kind, (), tuple(_flatten(item, found) for item in tree))
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
@@ -114,7 +116,8 @@ def _unflatten(structure: Structure, values: Iterator[Any]) -> Any:
     children = [_unflatten(child, values) for child in structure.children]
     if issubclass(kind, dict):
         pairs = zip(structure.keys, children, strict=True)
-        return kind(pairs)
+        make: Callable[..., Any] = kind
+        return make(*(setting for _, setting in structure.fixed), pairs)
     if is_namedtuple(kind):
         return kind(*children)
     if issubclass(kind, (tuple, list)):

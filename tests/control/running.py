@@ -73,7 +73,9 @@ def _along(function: Function) -> Function:
     """Return the derivative in a direction that differs from element to element."""
 
     def pushed(*arguments: Any) -> Any:
-        directions = tree.map_tree(lambda x: np.cos(np.arange(np.size(x)) + 1.0).reshape(np.shape(x))[()], arguments)
+        directions = tree.map_tree(
+            lambda x: np.cos(np.arange(np.size(x)) + 1.0).reshape(np.shape(x))[()], arguments
+        )
         return wg.jvp(function, arguments, directions)
 
     return pushed

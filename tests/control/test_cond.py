@@ -63,7 +63,9 @@ def test_examples_take_their_own_branch(xs: list[float]) -> None:
 
 def test_containers() -> None:
     def swap(flag: Any, pair: Any) -> Any:
-        return wg.cond(flag, lambda p: {"a": p["b"], "b": (p["a"], 1)}, lambda p: {"a": p["a"], "b": (p["b"], 2)}, pair)
+        return wg.cond(
+            flag, lambda p: {"a": p["b"], "b": (p["a"], 1)}, lambda p: {"a": p["a"], "b": (p["b"], 2)}, pair
+        )
 
     pair = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0])}
     expected = {"a": pair["b"], "b": (pair["a"], 1)}
@@ -107,7 +109,9 @@ def test_unbatched_values_stay_known_in_a_branch() -> None:
         # The predicate differs from example to example; `scale` does not, and Python may look at it.
         return wg.cond(x > 0, lambda: x * (scale if scale > 1 else 0.0), lambda: x)
 
-    found = wg.grad(lambda scale: np.sum(wg.vmap(lambda x: powers(x, scale))(np.array([1.0, -1.0, 2.0]))))(3.0)
+    found = wg.grad(lambda scale: np.sum(wg.vmap(lambda x: powers(x, scale))(np.array([1.0, -1.0, 2.0]))))(
+        3.0
+    )
     assert found == 3.0
 
 
@@ -126,9 +130,17 @@ def test_text_of_a_graph() -> None:
 @pytest.mark.parametrize(
     ("function", "error", "words"),
     [
-        (lambda x: wg.cond(x > 0, lambda: x, lambda: (x, x)), ArgumentError, "cond: both branches.*containers"),
+        (
+            lambda x: wg.cond(x > 0, lambda: x, lambda: (x, x)),
+            ArgumentError,
+            "cond: both branches.*containers",
+        ),
         (lambda x: wg.cond(x > 0, lambda: x, lambda: np.stack([x, x])), ShapeError, r"f64\[\] and f64\[2\]"),
-        (lambda x: wg.cond(x > 0, lambda: {"k": x}, lambda: {"k": x.astype(np.float32)}), DtypeError, r"\['k'\]: f64"),
+        (
+            lambda x: wg.cond(x > 0, lambda: {"k": x}, lambda: {"k": x.astype(np.float32)}),
+            DtypeError,
+            r"\['k'\]: f64",
+        ),
         (lambda x: wg.cond(np.stack([x, x]) > 0, lambda: x, lambda: x), ShapeError, "one truth value"),
         (lambda x: wg.cond(None, lambda: x, lambda: x), ShapeError, "NoneType"),
         (lambda x: wg.cond(x > 0, lambda: "text", lambda: x), DtypeError, "a branch returns.*str"),

@@ -52,10 +52,17 @@ def test_reverse_mode_where_the_number_of_steps_is_known(name: str) -> None:
 
 
 def test_reverse_mode_in_a_graph_says_what_to_write() -> None:
-    with pytest.raises(UnsupportedError, match="while_loop: reverse mode in a traced graph.*use scan or fori_loop"):
+    with pytest.raises(
+        UnsupportedError, match="while_loop: reverse mode in a traced graph.*use scan or fori_loop"
+    ):
         staged(wg.grad(growth))(3.0)
     # A loop that no derivative has to pass is no obstacle.
-    assert staged(wg.grad(lambda x: x * wg.while_loop(lambda n: n < 4, lambda n: n + 1, (x > 0).astype(int))))(3.0) == 4.0
+    assert (
+        staged(wg.grad(lambda x: x * wg.while_loop(lambda n: n < 4, lambda n: n + 1, (x > 0).astype(int))))(
+            3.0
+        )
+        == 4.0
+    )
 
 
 def test_python_loops_where_values_are_known() -> None:
@@ -128,7 +135,9 @@ def test_newtons_method_is_differentiated_through_its_steps() -> None:
         return wg.while_loop(lambda x: np.abs(x * x - a) > 1e-13, lambda x: 0.5 * (x + a / x), a)
 
     for run in (lambda f: f, staged):
-        assert_close(run(lambda a: wg.jvp(root, (a,), (np.float64(1.0),)))(2.0), (np.sqrt(2.0), 0.5 / np.sqrt(2.0)))
+        assert_close(
+            run(lambda a: wg.jvp(root, (a,), (np.float64(1.0),)))(2.0), (np.sqrt(2.0), 0.5 / np.sqrt(2.0))
+        )
     assert_close(wg.vmap(wg.grad(root))(np.array([2.0, 9.0])), 0.5 / np.sqrt([2.0, 9.0]))
 
 
@@ -171,7 +180,10 @@ def test_bounds_that_are_not_known() -> None:
     assert "while" in names(write_down(powers, 2.0, np.int64(5))[0])
     assert_close(wg.vmap(powers)(np.array([2.0, 3.0]), np.array([3, 2])), np.array([8.0, 9.0]))
     assert_close(wg.vmap(wg.grad(powers))(np.array([2.0, 3.0]), np.array([3, 2])), np.array([12.0, 6.0]))
-    assert staged(lambda x, n: wg.jvp(lambda x: powers(x, n), (x,), (np.float64(1.0),))[1])(2.0, np.int64(3)) == 12.0
+    assert (
+        staged(lambda x, n: wg.jvp(lambda x: powers(x, n), (x,), (np.float64(1.0),))[1])(2.0, np.int64(3))
+        == 12.0
+    )
 
 
 def test_text_of_a_graph() -> None:
@@ -184,11 +196,27 @@ def test_text_of_a_graph() -> None:
 @pytest.mark.parametrize(
     ("function", "error", "words"),
     [
-        (lambda x: wg.while_loop(lambda v: v < 9, lambda v: (v, v), x), ArgumentError, "while_loop: .*structure"),
-        (lambda x: wg.while_loop(lambda v: v < 9, lambda v: np.stack([v, v]), x), ShapeError, r"carry: f64\[\] and f64\[2\]"),
-        (lambda x: wg.while_loop(lambda v: np.stack([v, v]) < 9, lambda v: v, x), ShapeError, "one truth value"),
+        (
+            lambda x: wg.while_loop(lambda v: v < 9, lambda v: (v, v), x),
+            ArgumentError,
+            "while_loop: .*structure",
+        ),
+        (
+            lambda x: wg.while_loop(lambda v: v < 9, lambda v: np.stack([v, v]), x),
+            ShapeError,
+            r"carry: f64\[\] and f64\[2\]",
+        ),
+        (
+            lambda x: wg.while_loop(lambda v: np.stack([v, v]) < 9, lambda v: v, x),
+            ShapeError,
+            "one truth value",
+        ),
         (lambda x: wg.while_loop(lambda v: None, lambda v: v, x), ShapeError, "NoneType"),
-        (lambda x: wg.fori_loop(0, 3, lambda i, v: v.astype(np.float32), x), DtypeError, r"f64\[\] and f32\[\]"),
+        (
+            lambda x: wg.fori_loop(0, 3, lambda i, v: v.astype(np.float32), x),
+            DtypeError,
+            r"f64\[\] and f32\[\]",
+        ),
         (lambda x: wg.fori_loop(0.0, 3, lambda i, v: v, x), DtypeError, "bounds must be integers"),
         (lambda x: wg.fori_loop(0, np.array([3]), lambda i, v: v, x), DtypeError, "bounds must be integers"),
         (lambda x: wg.fori_loop(None, 3, lambda i, v: v, x), DtypeError, "bounds must be integers"),

@@ -130,7 +130,9 @@ def test_carries_that_start_constant_become_active() -> None:
 
 def test_a_carry_that_each_step_sets_anew() -> None:
     def forgetful(x: Any) -> Any:
-        (last, total), _ = wg.scan(lambda c, y: ((y * 2.0, c[1] + c[0] * x), None), (x, 0.0), np.array([1.0, 3.0]))
+        (last, total), _ = wg.scan(
+            lambda c, y: ((y * 2.0, c[1] + c[0] * x), None), (x, 0.0), np.array([1.0, 3.0])
+        )
         return last * total
 
     def python(x: Any) -> Any:
@@ -254,12 +256,28 @@ def lengthen(c: Any, x: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "error", "words"),
     [
-        (lambda xs: wg.scan(lambda c, x: c, 0.0, xs), ArgumentError, r"scan: the function must return a pair"),
+        (
+            lambda xs: wg.scan(lambda c, x: c, 0.0, xs),
+            ArgumentError,
+            r"scan: the function must return a pair",
+        ),
         (lambda xs: wg.scan(lambda c, x: ((c, c), None), 0.0, xs), ArgumentError, r"scan: .*structure \*"),
         (lambda xs: wg.scan(lengthen, xs, xs), ShapeError, r"carry: f64\[3\] and f64\[6\]"),
-        (lambda xs: wg.scan(lambda c, x: (c + x, None), np.float32(0), xs), DtypeError, r"carry: f32\[\] and f64\[\]"),
-        (lambda xs: wg.scan(lambda c, x: ({"n": x}, None), {"n": np.int64(1)}, xs), DtypeError, r"\['n'\]: i64\[\] and"),
-        (lambda xs: wg.scan(lambda c, x: (c, None), 0.0, xs, length=4), ArgumentError, r"number of steps.*\[3, 4\]"),
+        (
+            lambda xs: wg.scan(lambda c, x: (c + x, None), np.float32(0), xs),
+            DtypeError,
+            r"carry: f32\[\] and f64\[\]",
+        ),
+        (
+            lambda xs: wg.scan(lambda c, x: ({"n": x}, None), {"n": np.int64(1)}, xs),
+            DtypeError,
+            r"\['n'\]: i64\[\] and",
+        ),
+        (
+            lambda xs: wg.scan(lambda c, x: (c, None), 0.0, xs, length=4),
+            ArgumentError,
+            r"number of steps.*\[3, 4\]",
+        ),
         (lambda xs: wg.scan(lambda c, x: (c, None), 0.0, (xs, xs[1:])), ArgumentError, r"\[2, 3\]"),
         (lambda xs: wg.scan(lambda c, x: (c, None), 0.0), ArgumentError, "xs or length is needed"),
         (lambda xs: wg.scan(lambda c, x: (c, None), 0.0, xs[0]), ShapeError, "first axis"),

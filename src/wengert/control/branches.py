@@ -36,9 +36,9 @@ from wengert.transforms.staging import evaluate
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
     """Call one of two functions.
 
-    Where the predicate is known this is Python's own ``if``. In a traced graph, and where the examples of `vmap` disagree,
-    both functions are written down, and one is carried out (under `vmap`: both, and each example takes its own; the
-    derivative of the one that it does not take never counts, even if infinite).
+    Where the predicate is known this is Python's own ``if``. In a traced graph both functions are written down and one
+    is carried out. Where the examples of `vmap` disagree both are carried out, and each example takes its own; the
+    derivative of the one that it does not take never counts, even if infinite.
 
     Args:
         pred: one truth value; a number counts as true unless it is zero.
@@ -68,7 +68,9 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 
     def flat(function: Callable[..., Any]) -> Callable[..., list[Any]]:
         def run(*values: Any) -> list[Any]:
-            results, structure = flatten_numbers("cond", "what a branch returns", function(*packed.rebuild(values)))
+            results, structure = flatten_numbers(
+                "cond", "what a branch returns", function(*packed.rebuild(values))
+            )
             structures.append(structure)
             return results
 
@@ -80,7 +82,11 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
         raise ArgumentError(message("cond", "both branches must return the same containers", got))
     (yes, no), captured = _aligned(on_true, on_false)
     types = _common_types(yes, no, structures[0])
-    results = cond_primitive(chosen, *captured, *leaves, on_true=converted(yes, types), on_false=converted(no, types))
+    if not types:
+        return tree.unflatten(structures[0], ())
+    results = cond_primitive(
+        chosen, *captured, *leaves, on_true=converted(yes, types), on_false=converted(no, types)
+    )
     return tree.unflatten(structures[0], results)
 
 
@@ -155,7 +161,9 @@ def choose(
     """
     sides: list[list[Any]] = []
     for side, program in enumerate(programs):
-        guarded = [_guarded(pred, x, side == 0) if flag else x for x, flag in zip(operands, batched, strict=True)]
+        guarded = [
+            _guarded(pred, x, side == 0) if flag else x for x, flag in zip(operands, batched, strict=True)
+        ]
         outputs, flags = batch(program, size, guarded, batched)
         sides.append([x if flag else repeated(x, size) for x, flag in zip(outputs, flags, strict=True)])
     return [where(_column(pred, yes), yes, no) for yes, no in zip(*sides, strict=True)]
@@ -196,6 +204,8 @@ cond_primitive = primitive(
     evaluate=_evaluate,
     derivative=Structured(_push, _pull),
     batch=_batch,
-    source=lambda pred, *operands, on_true, on_false: f"cond({', '.join((pred, 'on_true', 'on_false', *operands))})",
+    source=lambda pred, *operands, on_true, on_false: (
+        f"cond({', '.join((pred, 'on_true', 'on_false', *operands))})"
+    ),
     samples=None,
 )

@@ -12,6 +12,7 @@ from wengert.control.programs import (
     cotangents_or_zeros,
     mapped,
     pullback,
+    push,
     pushed,
     select,
     spread,
@@ -37,8 +38,8 @@ def checkpoint(fun: F) -> F:
     (Griewank and Walther, "Evaluating Derivatives", 2008, chapter 12). Values that the function closes over are
     differentiated as its arguments are.
 
-    The function itself is called once: the operations that it carried out, not their values, are kept, and repeated. What
-    else it does (drawing random numbers, printing) happens once.
+    The function itself is called once: the operations that it carried out, not their values, are kept and repeated.
+    What else it does (drawing random numbers, printing) happens once.
 
     Args:
         fun: a function of containers of arrays and numbers; other arguments, such as strings, are settings.
@@ -66,7 +67,9 @@ def checkpoint(fun: F) -> F:
         recorded = record(run, leaves)
         if all(value is not None for value in recorded.known):
             _first[recorded.graph] = recorded.known
-        results = checkpoint_primitive(*recorded.captured, *leaves, program=recorded.graph)
+        results: Sequence[Any] = ()
+        if recorded.known:
+            results = checkpoint_primitive(*recorded.captured, *leaves, program=recorded.graph)
         return tree.unflatten(structures[0], results)
 
     return checkpointed  # pyright: ignore[reportReturnType]
@@ -103,6 +106,9 @@ def _evaluate(*operands: Any, program: Graph) -> tuple[Any, ...]:
 
 def _push(primals: Sequence[Any], tangents: Sequence[Any], program: Graph) -> Any:
     active = [tangent is not None for tangent in tangents]
+    if not any(isinstance(value, Box) for value in (*primals, *tangents)):
+        outputs, found = push(program, primals, tangents)
+        return tuple(outputs), found
     moving, reached = pushed(program, active)
     results = checkpoint_primitive(*primals, *select(tangents, active), program=moving)
     count = len(reached)

@@ -10,22 +10,24 @@ from wengert.control.custom import (
     Call,
     CustomFunction,
     MappedCall,
+    RuleTrace,
     batching,
     closure_error,
     evaluation,
     source,
+    transposing,
     type_rule,
 )
 from wengert.control.values import is_number, zeros
 from wengert.dtypes import is_float
-from wengert.errors import ArgumentError, DtypeError, UnsupportedError, message
+from wengert.errors import ArgumentError, DtypeError, message
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, type_of
 from wengert.ops.reduction import reduce_sum
 from wengert.primitive import Structured, primitive
 from wengert.trace import Box, running
 from wengert.transforms.batching import BatchTrace
-from wengert.transforms.reverse import LinearTrace, Node, match, type_of_value, walk_back
+from wengert.transforms.reverse import Node, match, type_of_value, walk_back
 
 
 class CotangentCall(Call):
@@ -51,7 +53,10 @@ class CotangentCall(Call):
             raise ArgumentError(message(self.rule, requirement, f"{got} for {count} arguments"))
         found = list[Any]()
         self._take(self.packed.structure, result, found)
-        return [self._cotangent(found[i], type_) for i, type_ in zip(self.packed.positions, self.types, strict=True)]
+        return [
+            self._cotangent(found[i], type_)
+            for i, type_ in zip(self.packed.positions, self.types, strict=True)
+        ]
 
     def _take(self, structure: tree.Structure, value: Any, found: list[Any]) -> None:
         """Gather a leaf for each leaf of a structure; None stands for any part of it."""
@@ -61,7 +66,11 @@ class CotangentCall(Call):
             found.append(value)
         else:
             own = tree.flatten(value)[1]
-            if own.kind is not structure.kind or own.keys != structure.keys or len(own.children) != len(structure.children):
+            if (
+                own.kind is not structure.kind
+                or own.keys != structure.keys
+                or len(own.children) != len(structure.children)
+            ):
                 requirement = f"a cotangent must have the containers of its argument, {tree.show(structure)}"
                 raise ArgumentError(message(self.rule, requirement, tree.show(own)))
             for position, child in enumerate(structure.children):
@@ -114,7 +123,9 @@ class MappedCotangentCall(MappedCall):
         return MappedCotangentCall(self, size, batched)
 
 
-def _pull(primals: Sequence[Any], active: Sequence[bool], graph: Graph | None, call: Any, captured: int) -> Any:
+def _pull(
+    primals: Sequence[Any], active: Sequence[bool], graph: Graph | None, call: Any, captured: int
+) -> Any:
     if any(active[:captured]):
         raise closure_error(call)
     outputs, residuals = call.forward(primals[captured:])
@@ -127,15 +138,20 @@ def _pull(primals: Sequence[Any], active: Sequence[bool], graph: Graph | None, c
     return outputs, walk
 
 
-def _push(primals: Sequence[Any], tangents: Sequence[Any], graph: Graph | None, call: Any, captured: int) -> Any:
+def _push(
+    primals: Sequence[Any], tangents: Sequence[Any], graph: Graph | None, call: Any, captured: int
+) -> Any:
     """Transpose the backward function: it is linear in the cotangent."""
     if any(tangent is not None for tangent in tangents[:captured]):
         raise closure_error(call)
     outputs, residuals = call.forward(primals[captured:])
     types = list(map(type_of, outputs))
-    starts = [Node(type_of_value(value)) if is_float(t.dtype) else None for value, t in zip(outputs, types, strict=True)]
-    try:
-        with running(LinearTrace()) as trace:
+    starts = [
+        Node(type_of_value(value)) if is_float(t.dtype) else None
+        for value, t in zip(outputs, types, strict=True)
+    ]
+    with transposing(call):
+        with running(RuleTrace()) as trace:
             pairs = zip(starts, types, strict=True)
             boxes = [zeros(type_) if start is None else trace.box(start) for start, type_ in pairs]
             found = call.backward(residuals, boxes)
@@ -145,10 +161,6 @@ def _push(primals: Sequence[Any], tangents: Sequence[Any], graph: Graph | None, 
             if tangent is not None and isinstance(ct, Box) and ct.owner is trace
         ]
         moved = iter(walk_back(seeds, [start for start in starts if start is not None]))
-    except (TypeError, AttributeError) as problem:
-        requirement = "forward mode transposes the backward function, which must be linear in the cotangent"
-        hint = "write it with operations that Wengert knows, or give the function a custom_jvp rule"
-        raise UnsupportedError(message(f"custom_vjp rule of {call!r}", requirement, str(problem), hint)) from problem
     return outputs, [None if start is None else next(moved) for start in starts]
 
 

@@ -6,22 +6,31 @@ Under `vmap` the call is replaced by one for many examples, so that the rule goe
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from wengert import tree
-from wengert.control.programs import Flags, mapped
+from wengert.control.programs import Flags, mapped, select
 from wengert.control.recording import record
 from wengert.control.values import Packed, flatten_numbers, is_followable, pack
 from wengert.dtypes import is_float
-from wengert.errors import ArgumentError, DtypeError, LostDerivativeError, ShapeError, message
+from wengert.errors import (
+    ArgumentError,
+    DtypeError,
+    LostDerivativeError,
+    ShapeError,
+    UnsupportedError,
+    message,
+)
 from wengert.ir.graph import Graph
-from wengert.ir.types import TensorType, type_of
-from wengert.primitive import Primitive
+from wengert.ir.types import TensorType, show, type_of
+from wengert.primitive import Derivative, Linear, NonDifferentiable, Partials, Primitive
 from wengert.trace import CONSTANT, Box, concrete, newest, running
 from wengert.transforms.batching import Batched, BatchTrace
+from wengert.transforms.reverse import LinearTrace
 from wengert.transforms.staging import GraphTrace, evaluate, stage
 
 
@@ -33,6 +42,7 @@ class Call:
     ) -> None:
         self.function = function
         self.operation = function.operation
+        self.__qualname__ = function.name  # what the text of a graph calls it
         self.packed = packed
         """The arguments but for the settings."""
         self.settings = settings
@@ -94,6 +104,7 @@ class MappedCall:
     def __init__(self, call: Any, size: int, batched: Flags) -> None:
         self.call = call
         self.operation: str = call.operation
+        self.__qualname__ = f"vmap.{call.__qualname__}"
         self.size = size
         self.batched = list(batched)
 
@@ -157,14 +168,16 @@ class CustomFunction:
             arguments, options = bound.args, bound.kwargs
         if options:
             hint = "declare its parameters so that they can be given by position"
-            raise ArgumentError(message(repr(self), "a rule takes positional arguments", f"{list(options)}", hint))
+            raise ArgumentError(
+                message(repr(self), "a rule takes positional arguments", f"{list(options)}", hint)
+            )
         if any(not 0 <= number < len(arguments) for number in self.nondiff_argnums):
             requirement = f"nondiff_argnums must name some of the {len(arguments)} arguments"
             raise ArgumentError(message(repr(self), requirement, str(self.nondiff_argnums)))
         return arguments
 
 
-def _bind(primitive: Primitive, call: Call, operands: Sequence[Any]) -> Sequence[Any]:
+def _bind(primitive: Primitive, call: Any, operands: Sequence[Any]) -> Sequence[Any]:
     """Carry out a call by the newest transform among its operands."""
     top = newest(operands)
     if top is None:
@@ -193,6 +206,63 @@ def closure_error(call: Any) -> LostDerivativeError:
     return LostDerivativeError(message(call.operation, requirement, hint="pass it as an argument"))
 
 
+# -- rules must be linear --------------------------------------------------------------------------------
+
+
+class RuleTrace(LinearTrace):
+    """What a rule does to tangents or cotangents, written down to be transposed: it must be linear in them."""
+
+    def evaluate(self, primitive: Primitive, values: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Return the type of a result, or raise `UnsupportedError` where the operation is not linear."""
+        if not _is_linear(primitive.derivative, values, params):
+            types = show(*(v if isinstance(v, TensorType) else type_of(v) for v in values))
+            requirement = (
+                "a rule must be linear in its tangents or cotangents, to be transposed for the other mode"
+            )
+            raise UnsupportedError(message(primitive.name, requirement, types))
+        return super().evaluate(primitive, values, params)
+
+
+class _Unknown:
+    """Stands for a value that nothing may look at."""
+
+    __array_ufunc__ = None
+
+
+def _is_linear(rule: Derivative, values: Sequence[Any], params: Mapping[str, Any]) -> bool:
+    """Tell whether an operation is linear in those of its operands of which only the types are known."""
+    moving = [isinstance(value, TensorType) for value in values]
+    if isinstance(rule, Linear):
+        apart = rule.jointly or sum(moving) == 1
+        return apart and all(rule.linear_in(position) for position, flag in enumerate(moving) if flag)
+    if isinstance(rule, Partials):
+        unknown = _Unknown()
+        known = [unknown if flag else value for flag, value in zip(moving, values, strict=True)]
+        for partial in select(rule.partials, moving):
+            try:
+                factor = partial(unknown, *known, **params) if callable(partial) else partial
+            except (TypeError, ValueError, AttributeError):  # it looked
+                return False
+            if factor is None or factor is unknown:
+                return False
+    return not isinstance(rule, NonDifferentiable)
+
+
+@contextlib.contextmanager
+def transposing(call: Any) -> Generator[None, None, None]:
+    """Say what is wrong where a rule cannot be transposed."""
+    try:
+        yield
+    except (TypeError, ValueError, AttributeError) as problem:
+        mode = "reverse" if call.operation == "custom_jvp" else "forward"
+        requirement = (
+            f"{mode} mode transposes the rule, which must be linear and made of operations that Wengert knows"
+        )
+        hint = "write it so, or give the function the other kind of rule"
+        name = f"{call.operation} rule of {call!r}"
+        raise UnsupportedError(message(name, requirement, str(problem).rstrip("."), hint)) from problem
+
+
 # -- what the two primitives share -----------------------------------------------------------------------
 
 
@@ -211,9 +281,11 @@ def batching(
 ) -> tuple[Any, ...]:
     """Replace the call by one for all examples."""
     graph, captured = params["graph"], params["captured"]
-    if graph is not None:
-        graph, _ = mapped(graph, size, batched, [True] * len(graph.outputs))
-    return op(*operands, graph=graph, call=params["call"].mapped(size, batched[captured:]), captured=captured)
+    call = params["call"].mapped(size, batched[captured:])
+    if graph is None:
+        return tuple(_bind(op, call, operands))
+    program, _ = mapped(graph, size, batched, [True] * len(graph.outputs))
+    return op(*operands, graph=program, call=call, captured=captured)
 
 
 def source(*operands: str, graph: Graph | None, call: Any, captured: int) -> str:

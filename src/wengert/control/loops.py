@@ -6,7 +6,6 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-
 from wengert import tree
 from wengert.control.programs import converted
 from wengert.control.scans import scan_primitive
@@ -57,7 +56,9 @@ class Carry:
         rows = zip(self.types, types, self.paths, strict=True)
         return [settle(self.operation, before, after, path) for before, after, path in rows]
 
-    def stage(self, run: Callable[..., list[Any]], more: Sequence[TensorType] = ()) -> tuple[Graph, list[Any]]:
+    def stage(
+        self, run: Callable[..., list[Any]], more: Sequence[TensorType] = ()
+    ) -> tuple[Graph, list[Any]]:
         """Write down a step that returns the carry first, once the types of the carry have settled."""
         while True:
             graph, captured = stage(run, [*self.types, *more])
@@ -116,7 +117,9 @@ def scan(
         nonlocal results
         pair = f(value, tree.unflatten(structure, row))
         if not (isinstance(pair, tuple) and len(pair) == 2):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(message("scan", "the function must return a pair (carry, y)", type(pair).__name__))
+            raise ArgumentError(
+                message("scan", "the function must return a pair (carry, y)", type(pair).__name__)
+            )
         found, results = flatten_numbers("scan", "what a step returns", pair[1])
         return pair[0], found
 
@@ -144,8 +147,12 @@ def _length(columns: Sequence[Any], length: int | None) -> int:
     if length is not None:
         lengths.add(operator.index(length))
     if len(lengths) != 1:
-        requirement = "xs and length must agree on the number of steps" if lengths else "xs or length is needed"
-        raise ArgumentError(message("scan", requirement, f"{sorted(lengths)} in {show(*columns)}" if lengths else ""))
+        requirement = (
+            "xs and length must agree on the number of steps" if lengths else "xs or length is needed"
+        )
+        raise ArgumentError(
+            message("scan", requirement, f"{sorted(lengths)} in {show(*columns)}" if lengths else "")
+        )
     (count,) = lengths
     if count < 0:
         raise ArgumentError(message("scan", "length must not be negative", str(count)))
@@ -179,6 +186,8 @@ def _staged_scan(
 
     rows = [TensorType(dtype_of(column), shape_of(column)[1:]) for column in columns]
     body, captured = carry.stage(run, rows)
+    if not body.outputs:
+        return []
     results = scan_primitive(
         *captured,
         *carry.leaves,

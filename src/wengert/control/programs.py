@@ -164,7 +164,9 @@ class Adjoint(NamedTuple):
             forward.update(equation.outputs)
         reads = [atom for equation in self.graph.equations[self.split :] for atom in equation.operands]
         reads += self.graph.outputs[len(self.followed) :]
-        return list(dict.fromkeys(atom for atom in reads if not isinstance(atom, Literal) and atom in forward))
+        return list(
+            dict.fromkeys(atom for atom in reads if not isinstance(atom, Literal) and atom in forward)
+        )
 
 
 def adjoint(graph: Graph, active: Flags) -> Adjoint:
@@ -176,7 +178,9 @@ def adjoint(graph: Graph, active: Flags) -> Adjoint:
         with running(TapeTrace()) as tape:
             boxes = [x if start is None else tape.box(start) for x, start in zip(inputs, starts, strict=True)]
             outputs = evaluate(graph, *boxes)
-        nodes = [output.state if isinstance(output, Box) and output.owner is tape else None for output in outputs]
+        nodes = [
+            output.state if isinstance(output, Box) and output.owner is tape else None for output in outputs
+        ]
         split = len(staging.equations)
         seeds = [(node, staging.new_input(type_of_value(node.value))) for node in nodes if node is not None]
         cotangents = spread(walk_back(seeds, [start for start in starts if start is not None]), active)

@@ -76,7 +76,13 @@ def _sections(values: Sequence[Any], extras: Sequence[Any], *bounds: int) -> lis
 
 
 def _push(
-    primals: Sequence[Any], tangents: Sequence[Any], *, body: Graph, constants: int, carries: int, **params: Any
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    body: Graph,
+    constants: int,
+    carries: int,
+    **params: Any,
 ) -> Any:
     """Carry the tangents along: the scan of the body pushed forward."""
     end = constants + carries
@@ -105,7 +111,9 @@ def _push(
     return _unsection(results, reached, carries)
 
 
-def _unsection(results: Sequence[Any], reached: Sequence[bool], carries: int) -> tuple[tuple[Any, ...], list[Any]]:
+def _unsection(
+    results: Sequence[Any], reached: Sequence[bool], carries: int
+) -> tuple[tuple[Any, ...], list[Any]]:
     """Take the results of a scan with tangents apart: outputs, tangents."""
     outputs: list[Any] = []
     tangents: list[Any] = []
@@ -145,7 +153,13 @@ def _residuals(way: Adjoint, constants: int, carries: int) -> _Residuals:
 
 
 def _pull(
-    primals: Sequence[Any], active: Sequence[bool], *, body: Graph, constants: int, carries: int, **params: Any
+    primals: Sequence[Any],
+    active: Sequence[bool],
+    *,
+    body: Graph,
+    constants: int,
+    carries: int,
+    **params: Any,
 ) -> Any:
     """Scan forward, keeping what the way back reads; the pullback scans the other way round."""
     active, way = _settled(body, active, constants, carries)
@@ -179,9 +193,7 @@ def _pull(
     return results[: len(outputs)], walk
 
 
-def _settled(
-    body: Graph, active: Sequence[bool], constants: int, carries: int
-) -> tuple[list[bool], Adjoint]:
+def _settled(body: Graph, active: Sequence[bool], constants: int, carries: int) -> tuple[list[bool], Adjoint]:
     """Return which operands are active, carries that a step makes active included, and the way back through a step."""
     flags = parts(active, constants, carries)
     while True:

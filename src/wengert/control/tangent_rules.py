@@ -10,14 +10,16 @@ from wengert.control.custom import (
     Call,
     CustomFunction,
     MappedCall,
+    RuleTrace,
     batching,
     closure_error,
     evaluation,
     source,
+    transposing,
     type_rule,
 )
 from wengert.control.programs import spread
-from wengert.control.values import flatten_numbers, fit, is_number, strong, zeros
+from wengert.control.values import fit, flatten_numbers, is_number, strong, zeros
 from wengert.dtypes import is_float
 from wengert.errors import ArgumentError, message
 from wengert.ir.graph import Graph
@@ -25,7 +27,7 @@ from wengert.ir.types import type_of
 from wengert.primitive import Structured, primitive
 from wengert.trace import Box, running
 from wengert.transforms.batching import BatchTrace
-from wengert.transforms.reverse import LinearTrace, Node, match, type_of_value, walk_back
+from wengert.transforms.reverse import Node, match, type_of_value, walk_back
 
 
 class TangentCall(Call):
@@ -72,18 +74,22 @@ class MappedTangentCall(MappedCall):
         return MappedTangentCall(self, size, batched)
 
 
-def _push(primals: Sequence[Any], tangents: Sequence[Any], graph: Graph | None, call: Any, captured: int) -> Any:
+def _push(
+    primals: Sequence[Any], tangents: Sequence[Any], graph: Graph | None, call: Any, captured: int
+) -> Any:
     if any(tangent is not None for tangent in tangents[:captured]):
         raise closure_error(call)
     return call.tangents(primals[captured:], tangents[captured:])
 
 
-def _pull(primals: Sequence[Any], active: Sequence[bool], graph: Graph | None, call: Any, captured: int) -> Any:
+def _pull(
+    primals: Sequence[Any], active: Sequence[bool], graph: Graph | None, call: Any, captured: int
+) -> Any:
     """Write the rule down as a list of linear operations, to walk back along."""
     if any(active[:captured]):
         raise closure_error(call)
     starts = [Node(type_of_value(p)) if flag else None for p, flag in zip(primals, active, strict=True)]
-    with running(LinearTrace()) as trace:
+    with running(RuleTrace()) as trace:
         boxes = [None if start is None else trace.box(start) for start in starts]
         outputs, tangents = call.tangents(primals[captured:], boxes[captured:])
     ends = [t.state if isinstance(t, Box) and t.owner is trace else None for t in tangents]
@@ -94,7 +100,8 @@ def _pull(primals: Sequence[Any], active: Sequence[bool], graph: Graph | None, c
             for end, cotangent in zip(ends, cotangents, strict=True)
             if end is not None and cotangent is not None
         ]
-        return spread(walk_back(seeds, [start for start in starts if start is not None]), active)
+        with transposing(call):
+            return spread(walk_back(seeds, [start for start in starts if start is not None]), active)
 
     return outputs, walk
 

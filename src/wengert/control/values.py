@@ -108,7 +108,9 @@ def predicate(operation: str, value: Any) -> Any:
     """Return a condition as one truth value, known or not, or raise `ShapeError`."""
     if not is_number(value) or shape_of(value) != ():
         got = show(value) if is_number(value) else type(value).__name__
-        raise ShapeError(message(operation, "the predicate must be one truth value", got, "reduce it: np.all, np.any"))
+        raise ShapeError(
+            message(operation, "the predicate must be one truth value", got, "reduce it: np.all, np.any")
+        )
     if isinstance(value, Box):
         known = concrete(value)
         if known is None:
@@ -166,7 +168,9 @@ def settle(operation: str, before: TensorType, after: TensorType, where: str) ->
 
 def stack(values: Sequence[Any]) -> Any:
     """Return values of one shape along a new leading axis."""
-    values = [value.state.value if isinstance(value, Box) and value.owner is CONSTANT else value for value in values]
+    values = [
+        value.state.value if isinstance(value, Box) and value.owner is CONSTANT else value for value in values
+    ]
     if not any(isinstance(value, Box) for value in values):
         return np.stack([np.asarray(value) for value in values])
     return concatenate(*(reshape(value, shape=(1, *shape_of(value))) for value in values), axis=0)

@@ -39,6 +39,9 @@ def _creation(function: Callable[..., Any], name: str) -> Any:
         return CONSTANT.constant(array) if is_box(like) else fresh(array)
 
     create.__module__, create.__name__ = __name__, name
+    create.__doc__ = (
+        f"Return what `np.{name}` returns; inside a transform, an array into which boxes can be written."
+    )
     FUNCTIONS[function] = lambda *arguments, **options: CONSTANT.constant(function(*arguments, **options))
     return create
 
@@ -250,8 +253,8 @@ FUNCTIONS[np.arange] = lambda *arguments, **options: CONSTANT.constant(arange(*a
 
 @implements(np.linspace)
 def linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0,
-    *, device: Any = None,
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
+    axis: int = 0, *, device: Any = None,
 ) -> Any:  # fmt: skip
     """Return ``num`` evenly spaced values between two, as `np.linspace`; the ends may be boxes."""
     start, stop = operand(start), operand(stop)

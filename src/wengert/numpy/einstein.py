@@ -24,7 +24,10 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     Several operands are multiplied in pairs in NumPy's greedy order, whatever ``optimize`` says.
     """
     dtype = kwargs.pop("dtype", None)
-    refuse("np.einsum", out, **{name: kwargs[name] for name in kwargs if name not in ("order", "casting")})
+    if out is not None or kwargs:
+        refuse(
+            "np.einsum", out, **{name: kwargs[name] for name in kwargs if name not in ("order", "casting")}
+        )
     if isinstance(operands[0], str):
         subscripts, arrays = operands[0], [operand(one) for one in operands[1:]]
     else:

@@ -16,7 +16,7 @@ from wengert.numpy.registry import implements, integers, is_sequence, rank_of, r
 from wengert.numpy.shaping import atleast_1d, atleast_2d, atleast_3d, ravel
 from wengert.ops.indexing import gather
 from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, transpose, whole
-from wengert.shapes import axis_index, drop_axes, resolve_reshape, shape_of, size
+from wengert.shapes import axis_index, resolve_reshape, shape_of, size
 
 
 def _operands(operation: str, arrays: Any, dtype: Any, casting: str) -> list[Any]:
@@ -38,18 +38,12 @@ def concatenate_(
     arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
     """Join arrays along an axis, as `np.concatenate`."""
-    refuse("np.concatenate", out)
+    if out is not None:
+        refuse("np.concatenate", out)
     found = _operands("concatenate", arrays, dtype, casting)
     if axis is None:
         found, axis = [ravel(one) for one in found], 0
-    shapes = [shape_of(one) for one in found]
-    axis = axis_index("concatenate", axis, len(shapes[0]))
-    if any(
-        drop_axes(shape, (axis,)) != drop_axes(shapes[0], (axis,)) or len(shape) != len(shapes[0])
-        for shape in shapes
-    ):
-        raise ShapeError(message("concatenate", f"shapes must agree but in axis {axis}", show(*found)))
-    return concatenate(*found, axis=axis)
+    return concatenate(*found, axis=axis_index("concatenate", axis, rank_of(found[0])))
 
 
 @implements(np.stack)
@@ -225,7 +219,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     axis = axis_index("insert", axis, rank_of(arr))
     shape = shape_of(arr)
     values = reshape(values, shape=(1,) * (len(shape) - rank_of(values)) + shape_of(values))
-    if np.isscalar(obj):
+    if hasattr(obj, "__index__") and not rank_of(obj):
         rank = rank_of(values)
         values = transpose(values, permutation=(*range(1, axis + 1), 0, *range(axis + 1, rank)))
         count = shape_of(values)[axis]

@@ -11,7 +11,7 @@ from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, UnsupportedError, message
 from wengert.ir.types import show
 from wengert.numpy.reducing import reduce_over
-from wengert.numpy.registry import floating, implements, integers, rank_of
+from wengert.numpy.registry import floating, implements, integers, is_box, rank_of
 from wengert.ops.arithmetic import absolute
 from wengert.ops.comparison import equal, not_equal, where
 from wengert.ops.conversion import cast
@@ -25,6 +25,8 @@ from wengert.shapes import axis_index, shape_of
 def root(x: Any) -> Any:
     """Return the square root, whose derivative at 0 is taken as 0."""
     zero = equal(x, 0)
+    if not is_box(zero) and not np.any(zero):
+        return sqrt(x)
     return where(zero, dtype_of(x).type(0), sqrt(where(zero, dtype_of(x).type(1), x)))
 
 

@@ -107,10 +107,14 @@ def is_sequence(value: Any) -> bool:
 
 def integers(value: Any) -> list[int]:
     """Return the integers of an argument such as an axis or a shape: one, or a sequence of them."""
-    try:
-        return [operator.index(value)]
-    except TypeError:
-        return list(map(operator.index, value))
+    if type(value) is int:
+        return [value]
+    if not isinstance(value, (tuple, list)):
+        try:
+            return [operator.index(value)]
+        except TypeError:  # a range, an array
+            pass
+    return list(map(operator.index, value))
 
 
 def rank_of(x: Any) -> int:

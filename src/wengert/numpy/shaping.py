@@ -65,7 +65,7 @@ def _row_major(operation: str, order: str) -> bool:
 @implements(np.reshape)
 def reshape_(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     """Return the elements in another shape, as `np.reshape`."""
-    target = resolve_reshape(shape_of(a), integers(shape))
+    target = resolve_reshape(shape_of(a), shape if type(shape) in (tuple, int) else integers(shape))
     if not _row_major("reshape", order):
         return transposed(reshape_(transposed(a), target[::-1], copy=copy))
     result = reshaped(a, target)

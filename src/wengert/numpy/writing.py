@@ -42,7 +42,8 @@ def _flat_write(target: Array, positions: Any, values: Any) -> None:
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write values, repeated as needed, at flat positions of a box; as `np.put`."""
     target = _target("np.put", a)
-    positions: Any = np.take(np.arange(target.size), known("np.put", operand(ind)).ravel(), mode=mode)  # pyright: ignore[reportArgumentType,reportCallIssue,reportUnknownVariableType]
+    plain_take: Any = np.take
+    positions = plain_take(np.arange(target.size), known("np.put", operand(ind)).ravel(), mode=mode)
     _flat_write(target, positions, np.resize(operand(v), positions.shape))
 
 

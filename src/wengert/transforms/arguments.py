@@ -55,7 +55,8 @@ def _positions(operation: str, argnums: Any, count: int) -> list[int]:
         raise ArgumentError(message(operation, requirement, repr(argnums))) from None
     if not all(-count <= number < count for number in numbers):
         requirement = f"argnums must name one of the {count} positional arguments"
-        raise ArgumentError(message(operation, requirement, str(argnums)))
+        hint = "" if count else "give by position what is to be differentiated"
+        raise ArgumentError(message(operation, requirement, str(argnums), hint))
     positions = [number % count for number in numbers]
     if len(set(positions)) != len(positions):
         raise ArgumentError(message(operation, "argnums must name each argument once", str(argnums)))
@@ -142,6 +143,8 @@ def scalar_output(operation: str, output: Any) -> Any:
         )
     if shape_of(output) != () or not is_float(dtype_of(output)):
         hint = "reduce it (np.sum, np.mean), or use wg.jacobian for the derivative of an array"
+        if shape_of(output) == ():
+            hint = "what is no float has no derivative"
         raise ArgumentError(
             message(operation, "the function must return a floating-point scalar", show(output), hint)
         )

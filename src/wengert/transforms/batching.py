@@ -153,6 +153,10 @@ def named(wrapper: Callable[..., Any], transform: str, fun: Callable[..., Any]) 
 
 def _size(leaves: list[Any], axes: list[Any], given: int | None) -> int:
     mapped = [(leaf, axis) for leaf, axis in zip(leaves, axes, strict=True) if axis is not None]
+    for leaf, _ in mapped:
+        if shape_of(leaf) == ():
+            hint = "give in_axes=None for an argument that all examples share"
+            raise ArgumentError(message("vmap", "a scalar has no axis of examples", show(leaf), hint))
     sizes = {shape_of(leaf)[axis_index("vmap", axis, len(shape_of(leaf)))] for leaf, axis in mapped}
     if given is not None:
         sizes.add(given)

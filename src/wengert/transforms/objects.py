@@ -18,7 +18,7 @@ from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import show, type_of
 from wengert.primitive import Primitive
 from wengert.shapes import shape_of
-from wengert.trace import CONSTANT, Box, Known
+from wengert.trace import CONSTANT, Box, Known, concrete
 from wengert.transforms.arguments import differentiable, own
 from wengert.transforms.forward import DualNumber, DualTrace
 from wengert.transforms.reverse import Node, TapeTrace, match, reachable, walk_back
@@ -154,6 +154,11 @@ class Variable(Result):
     def update(self, value: Any) -> None:
         """Give the variable a new value, as an optimiser does; what was recorded before keeps the old one.
 
+        An in-place operation while nothing is recorded does the same: ``with no_grad(): x -= 0.1 * x.grad``.
+
+        Raises:
+            ShapeError: the new value has another shape, or is not floating-point.
+
         Example:
             >>> x = Variable(3.0)
             >>> (x * x).backward()
@@ -161,20 +166,30 @@ class Variable(Result):
             >>> x.value
             2.4
         """
+        if isinstance(value, Box) and value.owner in (VARIABLES, CONSTANT):
+            value = concrete(value)
         if shape_of(value) != self.shape or not is_float(dtype_of(value)):
-            raise ShapeError(
-                message(
-                    "Variable.update",
-                    "shape and kind must stay the same",
-                    f"{type_of(value)} for {self.type}",
-                )
-            )
+            got = f"{type_of(value)} for {self.type}"
+            raise ShapeError(message("Variable.update", "shape and kind must stay the same", got))
         dtype = dtype_of(self.leaf.value)
-        given = value if type(self.leaf.value) is float else np.array(value, dtype=dtype)[()]
-        fresh = Leaf(given)
+        fresh = Leaf(float(value) if type(self.leaf.value) is float else np.array(value, dtype=dtype)[()])
         fresh.gradient = self.leaf.gradient
         self.leaf = fresh
         self.owner, self.state, self.lens = VARIABLES, fresh, None
+
+    def assign(self, value: Any) -> Any:
+        """Carry out an in-place operation; while nothing is recorded the variable stays one, of a new value."""
+        if _recording.on:
+            return super().assign(value)
+        self.update(value)
+        return self
+
+    def write(self, value: Box) -> None:
+        """Write into the variable; while nothing is recorded it stays one, of a new value."""
+        if _recording.on:
+            super().write(value)
+        else:
+            self.update(value)
 
 
 def constant(value: Any) -> Any:

@@ -180,6 +180,9 @@ def hvp(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     def product(*arguments: Any, **options: Any) -> Any:
         if not arguments:
             raise ArgumentError(message("hvp", "the direction must be the last argument", "no argument"))
+        if len(arguments) < 2:
+            requirement = "the arguments of the function are needed, and a direction after them"
+            raise ArgumentError(message("hvp", requirement, f"{len(arguments)}", "write hvp(f)(x, v)"))
         *point, direction = arguments
         followed = follow("hvp", gradient, argnums, tuple(point), options)
         directions, structure = tree.flatten(direction)
