@@ -27,7 +27,7 @@ from wengert.ops.conversion import cast
 from wengert.ops.elementwise import UFUNCS
 from wengert.primitive import Primitive
 from wengert.shapes import shape_of, size
-from wengert.trace import CONSTANT, Box, Lens, boxed, concrete, snapshot
+from wengert.trace import Box, Lens, boxed, concrete, snapshot
 
 #: What stands for each NumPy function when an argument is a box; filled by `wengert.numpy`.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -182,7 +182,7 @@ class Array(Box):
                 message("setitem", "a derivative needs a floating array", show(self, value), hint)
             )
         written = subscripts.write(self, subscripts.parse(self.shape, index), value)
-        self.write(written if isinstance(written, Box) else CONSTANT.constant(written))
+        self.write(boxed(written))
 
     def assign(self, value: Any) -> Any:
         """Write a value in place of all elements; a scalar cannot change, so that a new one is returned."""
@@ -198,7 +198,7 @@ class Array(Box):
             raise DtypeError(message("in-place operation", f"the result must fit {self.dtype}", got))
         if dtype_of(value) != self.dtype:
             value = cast(value, dtype=self.dtype)
-        self.write(value if isinstance(value, Box) else CONSTANT.constant(value))
+        self.write(boxed(value))
         return self
 
     def __len__(self) -> int:

@@ -62,6 +62,8 @@ def parse(shape: Shape, index: Any) -> Subscript:
         is_array = False
         if entry is None:
             result.append(1)
+        elif entry is Ellipsis:
+            pass
         elif isinstance(entry, slice):
             start, stop, step = entry.indices(shape[len(basic)])
             extent = len(range(start, stop, step))
@@ -114,10 +116,12 @@ def _expand(shape: Shape, entries: list[Any]) -> list[Any]:
         raise IndexingError(message("getitem", "an index may have one ellipsis only"))
     fill = [slice(None)] * (len(shape) - used)
     where_ = next((i for i, entry in enumerate(expanded) if entry is Ellipsis), len(expanded))
+    # An ellipsis that stands for no axis still comes between the arrays on either side of it.
+    fill = fill or [Ellipsis] * (where_ < len(expanded))
     complete = expanded[:where_] + fill + expanded[where_ + 1 :]
     for start, mask_shape in masks:
         start += len(fill) - 1 if start > where_ else 0
-        axis = sum(entry is not None for entry in complete[:start])
+        axis = sum(entry is not None and entry is not Ellipsis for entry in complete[:start])
         if (own := shape[axis : axis + len(mask_shape)]) != mask_shape:
             requirement = f"a mask must have the shape {own} of the axes that it indexes"
             raise IndexingError(message("getitem", requirement, str(mask_shape)))

@@ -82,11 +82,11 @@ class Box:
 
     def write(self, value: Box) -> None:
         """Make this cell, and the base it is a view of, hold a new value."""
-        self.owner, self.state = value.owner, value.state
         lens = self.lens
-        if lens is not None:
+        if lens is not None:  # first: a read-only view refuses
             lens.base.write(lens.write(lens.base, value))
             lens.origin = lens.base.state
+        self.owner, self.state = value.owner, value.state
 
     @property
     def shape(self) -> Shape:

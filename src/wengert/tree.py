@@ -116,7 +116,7 @@ def _unflatten(structure: Structure, values: Iterator[Any]) -> Any:
     children = [_unflatten(child, values) for child in structure.children]
     if issubclass(kind, dict):
         pairs = zip(structure.keys, children, strict=True)
-        make: Callable[..., Any] = kind
+        make = cast("Callable[..., Any]", kind)
         return make(*(setting for _, setting in structure.fixed), pairs)
     if is_namedtuple(kind):
         return kind(*children)

@@ -171,6 +171,7 @@ def test_read_only_views_follow_and_refuse() -> None:
         with pytest.raises(ArgumentError, match="read-only") as caught:
             view[...] = 1.0
         assert isinstance(caught.value, ValueError)
+        assert not np.any(view)
         box[...] = 7.0
         assert not np.any(view != 7.0)
         assert not np.any(box != 7.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -66,20 +67,14 @@ class CotangentCall(Call):
             found.append(value)
         else:
             own = tree.flatten(value)[1]
-            if (
-                own.kind is not structure.kind
-                or own.keys != structure.keys
-                or len(own.children) != len(structure.children)
-            ):
+            expected = structure.kind, structure.keys, len(structure.children)
+            if (own.kind, own.keys, len(own.children)) != expected:
                 requirement = f"a cotangent must have the containers of its argument, {tree.show(structure)}"
                 raise ArgumentError(message(self.rule, requirement, tree.show(own)))
             for position, child in enumerate(structure.children):
-                if isinstance(value, (tuple, list)):
-                    entry: Any = value[position]
-                else:
-                    key = structure.keys[position]
-                    entry = value[key] if isinstance(value, dict) else getattr(value, key)
-                self._take(child, entry, found)
+                self._take(
+                    child, _entry(value, structure.keys[position] if structure.keys else position), found
+                )
 
     def _cotangent(self, cotangent: Any, expected: TensorType) -> Any:
         if cotangent is None or not is_float(expected.dtype):
@@ -92,6 +87,11 @@ class CotangentCall(Call):
     def mapped(self, size: int, batched: Sequence[bool]) -> Any:
         """Return the call for many examples."""
         return MappedCotangentCall(self, size, batched)
+
+
+def _entry(container: Any, key: Any) -> Any:
+    """Return what a container, a dataclass included, holds at a place."""
+    return getattr(container, key) if dataclasses.is_dataclass(container) else container[key]
 
 
 class MappedCotangentCall(MappedCall):
@@ -210,13 +210,14 @@ class custom_vjp(CustomFunction):  # noqa: N801 (JAX's name)
 
     @property
     def has_rule(self) -> bool:
+        """Whether a rule was given."""
         return self.forward is not None
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
         """Set the rule.
 
         Args:
-            fwd: takes the arguments of the function; returns ``(output, residuals)``, the residuals being any container.
+            fwd: takes the arguments of the function; returns ``(output, residuals)``, residuals being any container.
             bwd: ``bwd(*settings, residuals, cotangent)`` returns a tuple with the cotangent of each argument that is no
                 setting: of its containers, shapes and dtypes, or None for zero.
         """

@@ -1,7 +1,7 @@
 """What `custom_jvp` and `custom_vjp` share: one call of a function that has a rule of its own.
 
-A call is a function of flat values with its rule: the object that a line of a list, or an equation of a graph, refers to.
-Under `vmap` the call is replaced by one for many examples, so that the rule goes on holding.
+A call is a function of flat values with its rule: the object that a line of a list, or an equation of a graph, refers
+to. Under `vmap` the call is replaced by one for many examples, so that the rule goes on holding.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from wengert.transforms.staging import GraphTrace, evaluate, stage
 
 
 class Call:
-    """One call of a function with a rule: the followed leaves of its arguments are its operands, the rest is settled."""
+    """One call of a function with a rule: its operands are the leaves that may be followed, the rest is settled."""
 
     def __init__(
         self, function: CustomFunction, packed: Packed, settings: list[Any], types: list[TensorType]
@@ -146,6 +146,7 @@ class CustomFunction:
         raise NotImplementedError
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Call the function; the transforms that follow its arguments are given its rule."""
         if not self.has_rule:
             hint = f"give it one: {self.name}.def{self.operation.removeprefix('custom_')}"
             raise ArgumentError(message(repr(self), "the function has no rule yet", hint=hint))

@@ -83,8 +83,8 @@ def scan(
 ) -> tuple[Any, Any]:
     """Carry a value through a sequence: ``carry, ys[i] = f(carry, xs[i])`` for i = 0, 1, ...
 
-    Where values are known this is Python's own loop. In a traced graph ``f`` is written down once, and differentiated as a
-    program: reverse mode keeps what each step needs and scans the other way round.
+    Where values are known this is Python's own loop. In a traced graph ``f`` is written down once, and differentiated
+    as a program: reverse mode keeps what each step needs and scans the other way round.
 
     Args:
         f: takes the carry and a slice of ``xs``, returns the next carry and a result of this step.
@@ -210,8 +210,8 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     """Repeat a step as long as a condition holds: ``while cond_fun(val): val = body_fun(val)``.
 
     Where values are known this is Python's own loop, and both modes of differentiation follow. In a traced graph the
-    functions are written down once; forward mode goes through, reverse mode needs `scan` or `fori_loop`, whose number of
-    steps is known. Under `vmap` the loop goes on until all examples are done, and those that are stand still.
+    functions are written down once; forward mode goes through, reverse mode needs `scan` or `fori_loop`, whose number
+    of steps is known. Under `vmap` the loop goes on until all examples are done, and those that are stand still.
 
     Args:
         cond_fun: takes the value and returns one truth value.
@@ -268,8 +268,8 @@ def _staged_while(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any]
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
     """Repeat a step for each number of a range: ``for i in range(lower, upper): val = body_fun(i, val)``.
 
-    With bounds that are known this is a `scan`, through which both modes of differentiation go everywhere; with bounds that
-    a traced graph does not know it is a `while_loop`.
+    With bounds that are known this is a `scan`, through which both modes of differentiation go everywhere; with bounds
+    that a traced graph does not know it is a `while_loop`.
 
     Args:
         lower: the first number, an integer.

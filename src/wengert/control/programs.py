@@ -122,7 +122,7 @@ def batched_types(types: Iterable[TensorType], size: int, batched: Flags) -> lis
 
 
 def mapped(graph: Graph, size: int, batched: Flags, forced: Flags | None = None) -> tuple[Graph, list[bool]]:
-    """Return the graph for many examples, and which outputs lead with the axis of examples; forced ones do in any case."""
+    """Return the graph for many examples, and which outputs lead with the axis of examples (forced ones do anyway)."""
     flags: list[bool] = []
 
     def run(*values: Any) -> list[Any]:
@@ -141,8 +141,8 @@ def mapped(graph: Graph, size: int, batched: Flags, forced: Flags | None = None)
 class Adjoint(NamedTuple):
     """A program and the way back through it, in one list.
 
-    The inputs of ``graph`` are those of the program, then the cotangents of the followed outputs; its outputs are those of
-    the program, then the cotangents of the reached inputs. The first ``split`` equations are the way forward.
+    The inputs of ``graph`` are those of the program, then the cotangents of the followed outputs; its outputs are those
+    of the program, then the cotangents of the reached inputs. The first ``split`` equations are the way forward.
     """
 
     graph: Graph
@@ -192,8 +192,8 @@ def adjoint(graph: Graph, active: Flags) -> Adjoint:
 def pullback(graph: Graph, active: Flags, forced: Flags | None = None) -> tuple[Graph, list[bool]]:
     """Return the graph of the way back alone, and which inputs it reaches.
 
-    Its inputs are those of ``graph``, then a cotangent for each floating output; its outputs the cotangents of the reached
-    inputs. A forced input is reached in any case, by zeros if need be.
+    Its inputs are those of ``graph``, then a cotangent for each floating output; its outputs the cotangents of the
+    reached inputs. A forced input is reached in any case, by zeros if need be.
     """
     way = adjoint(graph, active)
     count = len(active)

@@ -1,8 +1,8 @@
 """Recording: a program carried out and written down at once.
 
-Staging runs a program on types alone. A recorder does so too, but also computes whatever depends on known values only, so
-that Python's own control flow goes on working, and it is given all operations of the program, even on values that the
-program closes over. What it writes down holds for these values: it is carried out again for nothing else.
+Staging runs a program on types alone. A recorder does so too, but also computes whatever depends on known values only,
+so that Python's own control flow goes on working, and it is given all operations of the program, even those on values
+that the program closes over. What it writes down holds for these values: it is carried out again for no others.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class Recorder(GraphTrace):
     name: ClassVar[str] = "recorded function"
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Carry out an operation where its operands are known, and write it down."""
         values = [concrete(operand) for operand in operands]
         if any(value is None for value in values):
             return super().process(primitive, operands, params)
@@ -60,17 +61,20 @@ class Recorder(GraphTrace):
                 return result
             (var,) = self.append(primitive, tuple(map(self.atom, operands)), (type_of(result),), params)
             return self.box(Held(var, result))
-        results: tuple[Any, ...] = result
+        results: tuple[Any, ...] = result  # pyright: ignore[reportUnknownVariableType]
         variables = self.append(primitive, tuple(map(self.atom, operands)), map(type_of, results), params)
         return tuple(self.box(Held(var, value)) for var, value in zip(variables, results, strict=True))
 
     def box(self, state: Any) -> Any:
+        """Box a variable, or a variable with its value."""
         return super().box(Held(state, None) if isinstance(state, Var) else state)
 
     def variable(self, state: Any) -> Var:
+        """Return the variable of a box."""
         return state.var
 
     def concrete(self, state: Any) -> Any:
+        """Return the value of a box, or None."""
         return state.value
 
     def argument(self, value: Any) -> Any:

@@ -209,8 +209,8 @@ def _backward(
 ) -> Graph:
     """Return one step of the way back, to be scanned.
 
-    Its constants are the fixed residuals; it carries the cotangents of the carries and the sums of those of the constants;
-    it slices the other residuals and the cotangents of the stacked results; it gives the cotangents of the slices.
+    Its constants are the fixed residuals; it carries the cotangents of the carries and the sums of those of the
+    constants; it slices the other residuals and the cotangents of the stacked results; it gives those of the slices.
     """
     count, given = len(active), len(way.followed)
     arriving = way.graph.inputs[count:]
@@ -282,8 +282,8 @@ def _source(*operands: str, body: Graph, constants: int, carries: int, length: i
 scan_primitive = primitive(
     name="scan",
     doc=(
-        "a program carried out `length` times: its operands are constants, values carried from step to step, and arrays "
-        "sliced along their first axis; its results the last carries, and the other results of all steps stacked"
+        "a program carried out `length` times: its operands are constants, values carried from step to step, and "
+        "arrays sliced along their first axis; its results the last carries, and the other results of all steps stacked"
     ),
     type_rule=_type,
     evaluate=_evaluate,

@@ -121,8 +121,8 @@ custom_jvp_primitive = primitive(
 class custom_jvp(CustomFunction):  # noqa: N801 (JAX's name)
     """Give a function a rule for its tangent, which both modes use instead of differentiating the function.
 
-    The rule takes the primals and the tangents and returns the output and its tangent, linear in the tangents; reverse mode
-    transposes it. For higher derivatives the rule is differentiated itself.
+    The rule takes the primals and the tangents and returns the output and its tangent, linear in the tangents; reverse
+    mode transposes it. For higher derivatives the rule is differentiated itself.
 
     Args:
         fun: a function of containers of arrays and numbers.
@@ -151,6 +151,7 @@ class custom_jvp(CustomFunction):  # noqa: N801 (JAX's name)
 
     @property
     def has_rule(self) -> bool:
+        """Whether a rule was given."""
         return self.rule is not None
 
     def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from wengert.errors import ShapeError, message
 from wengert.shapes import Shape
 
 Seed: TypeAlias = int | np.random.Generator
@@ -79,6 +80,35 @@ def normal(deviation: float) -> Initialiser:
         (2, 3)
     """
     return lambda seed, shape, fan_in, fan_out: _normal(seed, shape, deviation**2)
+
+
+def orthogonal(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
+    """Draw a square orthogonal matrix (Saxe et al., 2014), in float32.
+
+    Its elements have Glorot's variance, ``2 / (fan_in + fan_out)``, and repeated products neither grow nor vanish.
+
+    Raises:
+        ShapeError: the shape is not square.
+
+    Example:
+        >>> u = orthogonal(0, (4, 4), 4, 4)
+        >>> bool(np.allclose(u @ u.T, np.eye(4), atol=1e-6))
+        True
+    """
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ShapeError(message("orthogonal", "the matrix must be square", str(shape)))
+    q, r = np.linalg.qr(generator(seed).standard_normal(shape))
+    return (q * np.sign(np.diag(r))).astype(np.float32)  # the signs make the draw uniform
+
+
+def rescaled(initialise: Initialiser, factor: float) -> Initialiser:
+    """Return an initialiser whose values are those of another, times a factor.
+
+    Example:
+        >>> float(rescaled(normal(1.0), 0.0)(0, (1,), 1, 1)[0])
+        0.0
+    """
+    return lambda seed, shape, fan_in, fan_out: np.float32(factor) * initialise(seed, shape, fan_in, fan_out)
 
 
 def zeros(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:

@@ -175,7 +175,8 @@ class RNN:
         seed: of the weights: an integer or a generator.
         activation: ``f``; tanh by default.
         sequence: whether to return the states of all steps, or the last only.
-        initialise: draws the weights; Glorot uniform by default.
+        initialise: draws the input weights; Glorot uniform by default.
+        recurrent: draws the recurrent weights; Glorot uniform by default.
 
     Example:
         >>> import numpy as np
@@ -198,10 +199,11 @@ class RNN:
         activation: Callable[[Any], Any] = np.tanh,
         sequence: bool = False,
         initialise: Initialiser = glorot_uniform,
+        recurrent: Initialiser = glorot_uniform,
     ) -> None:
         rng = generator(seed)
         self.input_weight = initialise(rng, (inputs, hidden), inputs, hidden)
-        self.hidden_weight = initialise(rng, (hidden, hidden), hidden, hidden)
+        self.hidden_weight = recurrent(rng, (hidden, hidden), hidden, hidden)
         self.bias = np.zeros(hidden, np.float32)
         self.activation, self.sequence = activation, sequence
 

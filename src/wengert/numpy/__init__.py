@@ -40,6 +40,7 @@ from wengert.numpy import (
 )
 from wengert.numpy import (
     linear as linear,
+    matrices as matrices,
 )
 from wengert.numpy import (
     methods as methods,

@@ -237,13 +237,13 @@ def arange(
     """Return evenly spaced values, as `np.arange`; the ends and the step may be boxes, if they are concrete."""
     if stop is None:
         start, stop = 0, start
-    if not any(map(is_box, (start, stop, step))):
-        plain: Any = np.arange
-        values = plain(start, stop, step, dtype)
+    numpys: Any = np.arange
+    bounds = (start, stop, step)
+    if not any(map(is_box, bounds)):
+        values = numpys(start, stop, step, dtype)
         return CONSTANT.constant(values) if is_box(like) else fresh(values)
-    count = len(
-        np.arange(*(known("arange", one, "write start + step * np.arange(n)") for one in (start, stop, step)))
-    )
+    hint = "write start + step * np.arange(n)"
+    count = len(numpys(*(known("arange", one, hint)[()] for one in bounds)))
     values = start + step * np.arange(count)
     return values if dtype is None else strong(values, dtype)
 

@@ -62,6 +62,11 @@ def standardised(images: Any) -> Any:
     return (scaled(images)[:, np.newaxis] - np.float32(0.1307)) * np.float32(1 / 0.3081)
 
 
+def as_rows(images: Any) -> Any:
+    """Return (examples, rows, columns) in [0, 2]."""
+    return images.astype(np.float32) * np.float32(2 / 255)
+
+
 def as_vectors(images: Any) -> Any:
     """Return (examples, height x width)."""
     return scaled(images).reshape(len(images), -1)
@@ -96,8 +101,14 @@ def cnn(rng: np.random.Generator) -> nn.Chain:
 
 
 def rnn(rng: np.random.Generator) -> nn.Chain:
-    """Return the paper's tanh RNN over the rows of an image, hidden 64."""
-    return nn.Chain(nn.RNN(28, 64, seed=rng), nn.Dense(64, 10, seed=rng))
+    """Return the paper's tanh RNN over the rows of an image, hidden 64.
+
+    The weights have Glorot's variance. Two choices keep tanh out of saturation at the paper's learning rate, where plain
+    draws leave the accuracy to luck: the recurrent matrix is orthogonal, and the input weights start at a quarter.
+    """
+    small = nn.rescaled(nn.glorot_uniform, 0.25)
+    layer = nn.RNN(28, 64, seed=rng, initialise=small, recurrent=nn.orthogonal)
+    return nn.Chain(layer, nn.Dense(64, 10, seed=rng))
 
 
 def autoencoder(rng: np.random.Generator) -> nn.Chain:
@@ -143,7 +154,7 @@ TASKS: dict[str, Task] = {
             "rnn",
             "tanh RNN over rows",
             rnn,
-            scaled,
+            as_rows,
             classification_loss,
             "accuracy",
             optim.sgd,

@@ -166,13 +166,13 @@ class Variable(Result):
             >>> x.value
             2.4
         """
-        if isinstance(value, Box) and value.owner in (VARIABLES, CONSTANT):
-            value = concrete(value)
-        if shape_of(value) != self.shape or not is_float(dtype_of(value)):
-            got = f"{type_of(value)} for {self.type}"
+        known = isinstance(value, Box) and value.owner in (VARIABLES, CONSTANT)
+        given: Any = concrete(value) if known else value
+        if shape_of(given) != self.shape or not is_float(dtype_of(given)):
+            got = f"{type_of(given)} for {self.type}"
             raise ShapeError(message("Variable.update", "shape and kind must stay the same", got))
         dtype = dtype_of(self.leaf.value)
-        fresh = Leaf(float(value) if type(self.leaf.value) is float else np.array(value, dtype=dtype)[()])
+        fresh = Leaf(float(given) if type(self.leaf.value) is float else np.array(given, dtype=dtype)[()])
         fresh.gradient = self.leaf.gradient
         self.leaf = fresh
         self.owner, self.state, self.lens = VARIABLES, fresh, None

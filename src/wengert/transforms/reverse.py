@@ -38,14 +38,14 @@ class Node:
         self,
         value: Any,
         primitive: Primitive | None = None,
-        operands: Sequence[Any] = (),
+        operands: Any = (),
         parents: Sequence[Node | None] = (),
         params: Any = None,
     ) -> None:
         self.number = next(_numbers)
         self.value = value
         self.primitive = primitive
-        self.operands = operands
+        self.operands: Any = operands  # of an operation that holds programs: the pullback
         self.parents = parents
         self.params = params
 

@@ -1,0 +1,171 @@
+"""On random programs the passes change no value, not even the sign of a zero."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wengert as wg
+from wengert.ir import Graph, Literal, Var, verify
+from wengert.ir.types import TensorType, type_of
+from wengert.passes.algebra import apply_algebra
+from wengert.passes.common import merge_common
+from wengert.passes.dead import eliminate_dead
+from wengert.passes.fold import fold_constants
+from wengert.passes.simplify import simplify
+from wengert.primitive import REGISTRY
+from wengert.shapes import shape_of
+from wengert.transforms.staging import evaluate, stage
+
+PASSES: list[Callable[[Graph], Graph]] = [
+    apply_algebra,
+    merge_common,
+    eliminate_dead,
+    fold_constants,
+    simplify,
+]
+SHAPES = [(), (3,), (1, 3), (2, 3)]
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, np.inf, -np.inf, np.nan]
+WEAK = [0, 1, -1, 0.0, -0.0, 1.0, np.inf, np.nan]
+UNARY = ["negative", "positive", "exp", "sqrt", "absolute", "stop_gradient", "isnan"]
+BINARY = ["add", "subtract", "multiply", "divide", "scale", "maximum", "copysign"]
+
+
+class Programs:
+    """Random programs over the values made so far; neutral constants and repetitions are frequent."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def array(self, dtype: Any = np.float64) -> Any:
+        shape = self.random.choice(SHAPES)
+        same = self.random.random() < 0.5
+        draw = [self.random.choice(SPECIAL)] * 6 if same else self.random.choices(SPECIAL, k=6)
+        return np.array(draw[: int(np.prod(shape))], dtype).reshape(shape)
+
+    def operand(self, values: Sequence[Any]) -> Any:
+        kind = self.random.random()
+        if kind < 0.7:
+            return self.random.choice(values)
+        if kind < 0.85:
+            return self.random.choice(WEAK)
+        return self.random.choice([np.float64, np.float32])(self.random.choice(SPECIAL)) if kind < 0.93 else self.array()
+
+    def move(self, x: Any) -> Any:
+        shape = shape_of(x)
+        if not shape:
+            return REGISTRY["broadcast_to"](x, shape=self.random.choice(SHAPES))
+        choice = self.random.randrange(5)
+        if choice == 0:
+            target = self.random.choice([shape, (1, *shape), (int(np.prod(shape)),)])
+            return REGISTRY["reshape"](x, shape=target)
+        if choice == 1:
+            order = self.random.sample(range(len(shape)), len(shape))
+            return REGISTRY["transpose"](x, permutation=tuple(order))
+        if choice == 2:
+            return REGISTRY["broadcast_to"](x, shape=self.random.choice([shape, (2, *shape)]))
+        if choice == 3:
+            return REGISTRY["slice"](x, index=tuple((0, extent, 1) for extent in shape))
+        return REGISTRY["reduce_sum"](x, axes=(self.random.randrange(len(shape)),))
+
+    def step(self, values: Sequence[Any]) -> Any:
+        kind = self.random.random()
+        if kind < 0.2:
+            return REGISTRY[self.random.choice(UNARY)](self.operand(values))
+        if kind < 0.6:
+            return REGISTRY[self.random.choice(BINARY)](self.operand(values), self.operand(values))
+        if kind < 0.65:
+            return REGISTRY["integer_power"](self.operand(values), exponent=self.random.randrange(1, 4))
+        if kind < 0.72:
+            return REGISTRY["cast"](self.operand(values), dtype=np.dtype(self.random.choice(["f8", "f4"])))
+        if kind < 0.78:
+            condition = self.random.choice([True, False, np.True_])
+            return REGISTRY["where"](condition, self.operand(values), self.operand(values))
+        return self.move(self.random.choice(values))
+
+    def program(self, *inputs: Any) -> list[Any]:
+        values = list(inputs)
+        while len(values) < 25:
+            try:
+                values.append(self.step(values))
+            except (ValueError, TypeError):  # shapes that do not fit, negative of a truth value
+                continue
+        return self.random.sample(values, 6)
+
+
+def bits(value: Any) -> tuple[Any, ...]:
+    """Return what tells values apart: type and bits, any NaN being the same."""
+    array = np.asarray(value)
+    if array.dtype.kind == "f":
+        array = np.where(np.isnan(array), np.full_like(array, np.nan), array)
+    return type_of(value), array.tobytes()
+
+
+def check_types(graph: Graph) -> None:
+    """Check that every value has the type that its operation gives."""
+    verify(graph)
+    for equation in graph.equations:
+        types = [operand.type for operand in equation.operands]
+        inferred = REGISTRY[equation.primitive].infer(*types, **equation.params)
+        expected = (inferred,) if isinstance(inferred, TensorType) else tuple(inferred)
+        assert tuple(var.type for var in equation.outputs) == expected, equation.primitive
+
+
+@pytest.mark.parametrize("change", PASSES, ids=lambda change: change.__name__)
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32))
+def test_passes_keep_every_bit(change: Callable[[Graph], Graph], seed: int) -> None:
+    programs = Programs(seed)
+    inputs = [programs.array(), programs.array(np.float32), programs.random.choice(SPECIAL), programs.array()]
+    with np.errstate(all="ignore"):
+        graph, _ = stage(programs.program, list(map(type_of, inputs)))
+        changed = change(graph)
+        check_types(changed)
+        assert changed.input_types == graph.input_types
+        assert changed.output_types == graph.output_types
+        expected, found = evaluate(graph, *inputs), evaluate(changed, *inputs)
+    assert list(map(bits, found)) == list(map(bits, expected))
+    assert len(changed.equations) <= len(graph.equations)
+    assert change(changed) is changed or change is not simplify
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32))
+def test_simplified_programs_have_the_same_derivatives(seed: int) -> None:
+    programs = Programs(seed)
+    rng = np.random.default_rng(seed)
+    inputs = [rng.uniform(0.5, 2.0, size=(2, 3)), rng.uniform(0.5, 2.0, size=3)]
+
+    def total(graph: Graph) -> Callable[..., Any]:
+        floats = [i for i, type_ in enumerate(graph.output_types) if type_.dtype.kind == "f"]
+        return lambda *xs: sum((np.sum(out) for out in _chosen(evaluate(graph, *xs), floats)), 0.0 * np.sum(xs[0]))
+
+    with np.errstate(all="ignore"):
+        graph, _ = stage(programs.program, list(map(type_of, inputs)))
+        expected = wg.grad(total(graph), (0, 1))(*inputs)
+        found = wg.grad(total(simplify(graph)), (0, 1))(*inputs)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def _chosen(outputs: Sequence[Any], positions: Sequence[int]) -> list[Any]:
+    return [outputs[position] for position in positions]
+
+
+def test_simplify_shortens_derivatives(rng: np.random.Generator) -> None:
+    def loss(w: Any, x: Any) -> Any:
+        return np.mean(np.tanh(x @ w) ** 2)
+
+    listing = wg.trace(wg.grad(loss))(rng.normal(size=(3, 2)), rng.normal(size=(4, 3)))
+    simpler = simplify(listing)
+    assert len(simpler.equations) < 0.7 * len(listing.equations)
+    assert {"cast", "positive"}.isdisjoint(one.primitive for one in simpler.equations)
+    assert all(isinstance(atom, (Var, Literal)) for atom in simpler.outputs)
+    expected, found = evaluate(listing, *listing.arguments), evaluate(simpler, *listing.arguments)
+    assert bits(found[0]) == bits(expected[0])

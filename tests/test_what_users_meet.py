@@ -1,0 +1,149 @@
+"""What a new user meets: what would lose a derivative says so, with the user's line and what to write instead."""
+
+from __future__ import annotations
+
+import collections
+import math
+import traceback
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+PLAIN = np.zeros(2)
+
+
+def write(x):
+    PLAIN[0] = x[0]
+    return x[0]
+
+
+def add_to(x):
+    total = np.zeros(2)
+    total += x
+    return total.sum()
+
+
+LOST = {
+    "math": (lambda x: math.sin(x[0]), "np.sin for math.sin"),
+    "float": (lambda x: float(x[0]), "wg.stop_gradient"),
+    "item": (lambda x: x[0].item(), "wg.stop_gradient"),
+    "tolist": (lambda x: x.tolist()[0], "wg.stop_gradient"),
+    "int": (lambda x: int(x[0]) * x[0], "wg.stop_gradient"),
+    "array": (lambda x: np.array([x[0], x[1]]).sum(), "wengert.numpy.array"),
+    "asarray": (lambda x: np.asarray(x).sum(), "np.stack"),
+    "list": (lambda x: np.sum([x[0], x[1]]), "np.stack"),
+    "full": (lambda x: np.full(3, x[0]).sum(), "wengert.numpy"),
+    "write": (write, "wengert.numpy.zeros"),
+    "in place": (add_to, "wengert.numpy.zeros"),
+    "out": (lambda x: np.add(x, 1.0, out=np.zeros(2)).sum(), "wengert.numpy.zeros"),
+    "copyto": (lambda x: (np.copyto(PLAIN, x), x[0])[1], "wengert.numpy.zeros"),
+    "add.at": (lambda x: (np.add.at(PLAIN, [0], x[0]), x[0])[1], "wengert.numpy.zeros"),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+@pytest.mark.parametrize(
+    "transform", [wg.grad, lambda f: lambda x: wg.jvp(f, (x,), (x,))], ids=["grad", "jvp"]
+)
+def test_what_would_lose_a_derivative_raises(transform, name):
+    program, remedy = LOST[name]
+    with pytest.raises(TypeError) as caught:
+        transform(program)(np.array([1.5, 2.5]))
+    assert isinstance(caught.value, wg.WengertError)
+    assert remedy in str(caught.value)
+    assert "test_what_users_meet.py:" in str(caught.value)
+
+
+UNSUPPORTED = {
+    "np.linalg.svd": lambda x: np.linalg.svd(np.outer(x, x))[1][0],
+    "np.fft.fft": lambda x: np.fft.fft(x)[0],
+    "np.frexp": lambda x: np.frexp(x)[0].sum(),
+    "np.maximum.accumulate": lambda x: np.maximum.accumulate(x).sum(),
+}
+
+
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_functions_without_a_derivative_are_named_in_full(name):
+    with pytest.raises(TypeError, match=rf"^{name}: .*wg\.custom_vjp"):
+        wg.grad(UNSUPPORTED[name])(np.ones(2))
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: np.abs(1j * x),
+        lambda x: np.abs(np.array([1j]) * x).sum(),
+        lambda x: np.abs(np.concatenate([np.array([1j]), np.stack([x])])).sum(),
+        lambda x: np.abs(np.where(np.array([True]), x, 1j)).sum(),
+    ],
+)
+@pytest.mark.parametrize("transform", [wg.grad, wg.derivative])
+def test_complex_numbers_raise(transform, program):
+    with pytest.raises(TypeError, match="real number"):
+        transform(program)(2.0)
+
+
+@pytest.mark.parametrize("value", [None, "1", {}, object()])
+def test_operands_that_are_no_numbers_are_named(value):
+    with pytest.raises(TypeError, match=f"operand: .* got {type(value).__name__}"):
+        wg.grad(lambda x: x + value)(1.0)
+
+
+def test_only_the_error_that_explains_is_shown():
+    with pytest.raises(ValueError, match="add: operands must broadcast") as caught:
+        wg.grad(lambda x: np.sum(x + np.ones(4)))(np.ones(3))
+    assert "During handling" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize("function", [np.sqrt, np.cbrt, lambda x: x**0.5])
+def test_an_infinite_slope_is_infinite_for_python_numbers_too(function):
+    assert wg.grad(function)(0.0) == np.inf
+    assert wg.derivative(function)(0.0) == np.inf
+    assert wg.grad(lambda x: np.where(x > 0, function(x), 0.0))(0.0) == 0
+
+
+def test_mistakes_in_calls():
+    with pytest.raises(ValueError, match="give by position"):
+        wg.grad(lambda x: x)(x=1.0)
+    with pytest.raises(ValueError, match=r"write hvp\(f\)\(x, v\)"):
+        wg.hvp(lambda x: x)(1.0)
+    with pytest.raises(ValueError, match="in_axes=None"):
+        wg.vmap(lambda x, y: x * y)(np.ones(2), 1.0)
+    with pytest.raises(ValueError, match=r"got \[2, 3\] in f64\[3\], f64\[2\]"):
+        wg.vmap(lambda w, x, y: w * x * y, in_axes=(None, 0, 0))(np.ones(4), np.ones(3), np.ones(2))
+    with pytest.raises(ValueError, match="got i64"):
+        wg.grad(lambda x: 1)(1.0)
+
+
+def test_a_container_comes_back_as_it_was():
+    given = collections.defaultdict(list, a=3.0)
+    gradient = wg.grad(lambda p: p["a"] ** 2)(given)
+    assert gradient == {"a": 6.0}
+    assert gradient.default_factory is list
+
+
+def test_trace_is_the_function_whatever_was_imported():
+    import wengert.numpy  # noqa: F401
+    from wengert.trace import Box
+
+    assert not isinstance(wg.trace, type(np))
+    assert str(wg.trace(np.sin)(1.0)).startswith("graph(")
+    assert isinstance(Box, type)
+
+
+def test_a_variable_is_updated_in_place_while_nothing_is_recorded():
+    scalar, array = wg.Variable(2.0), wg.Variable(np.array([1.0, 2.0]))
+    (scalar * array.sum()).backward()
+    with wg.no_grad():
+        scalar -= 0.5 * scalar.grad
+        array -= 0.5 * array.grad
+        array[0] = 7.0
+    assert (scalar.value, array.value.tolist()) == (0.5, [7.0, 1.0])
+    for variable in (scalar, array):
+        variable.zero_grad()
+    (scalar * array.sum()).backward()
+    assert (scalar.grad, array.grad.tolist()) == (8.0, [0.5, 0.5])
+    scalar.update(2 * scalar)
+    assert scalar.value == 1.0
