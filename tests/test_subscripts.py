@@ -183,7 +183,7 @@ class Program:
         """``u = v[...]``, ``u = v``, ``u = v.T``: views and aliases."""
         kind = self.draw.choice(["index", "index", "alias", "transpose", "swap", "rows"])
         index = draw_index(self.draw, shadow[number].shape, arrays=False)
-        if kind == "index" and isinstance(shadow[number][index], np.ndarray):
+        if kind == "index" and np.ndim(shadow[number][index]):
             return lambda v: v.append(v[number][index])
         if kind == "transpose":
             return lambda v: v.append(v[number].T)

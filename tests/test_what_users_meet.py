@@ -57,7 +57,7 @@ def test_what_would_lose_a_derivative_raises(transform, name):
 
 
 UNSUPPORTED = {
-    "np.linalg.svd": lambda x: np.linalg.svd(np.outer(x, x))[1][0],
+    "np.linalg.eigvals": lambda x: np.linalg.eigvals(np.outer(x, x))[0],
     "np.fft.fft": lambda x: np.fft.fft(x)[0],
     "np.frexp": lambda x: np.frexp(x)[0].sum(),
     "np.maximum.accumulate": lambda x: np.maximum.accumulate(x).sum(),

@@ -204,6 +204,20 @@ def test_settings_containers_and_keywords() -> None:
     assert layer.__name__ == "layer"
 
 
+def test_results_of_every_kind() -> None:
+    def several(x: Any) -> Any:
+        written = wg.numpy.zeros(3)
+        written[0] = x
+        written[1] = written[0] * x
+        return x, 3.0, np.ones(2), np.argmax(written), written, None
+
+    block = wg.checkpoint(several)
+    for run in (plain, staged):
+        assert_close(run(block)(2.0), several(2.0))
+        assert_close(run(wg.grad(lambda x: np.sum(block(x)[4]) * block(x)[1]))(2.0), 15.0)
+    assert wg.grad(lambda x: (wg.checkpoint(lambda x: None)(x), x)[1])(2.0) == 1.0
+
+
 def test_nested_checkpoints() -> None:
     def deep(wrap: Wrap, depth: int) -> Any:
         if depth == 0:

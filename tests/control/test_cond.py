@@ -121,6 +121,10 @@ def test_python_scalars_take_the_dtype_of_the_other_branch() -> None:
     assert staged(lambda x: wg.cond(x > 0, lambda: 0, lambda: x))(-half).dtype == np.float32
 
 
+def test_branches_may_return_nothing() -> None:
+    assert staged(lambda x: (x, wg.cond(x > 0, lambda: None, lambda: None)))(1.0) == (1.0, None)
+
+
 def test_text_of_a_graph() -> None:
     graph, _, _ = write_down(branchy, np.float64(1.0))
     assert names(graph).count("cond") == 1

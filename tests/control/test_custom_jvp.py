@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.control.running import assert_close, check_everywhere, names, staged, write_down
+from tests.control.running import (
+    assert_close,
+    check_everywhere,
+    names,
+    printed_and_parsed,
+    staged,
+    write_down,
+)
 from wengert.errors import ArgumentError, DtypeError, LostDerivativeError, ShapeError
+from wengert.transforms.staging import evaluate
 
 
 @wg.custom_jvp
@@ -60,35 +68,51 @@ def slope(x: Any, steps: int = 1) -> Any:
     return result
 
 
-def test_the_rule_is_used_everywhere() -> None:
+@pytest.mark.parametrize("run", [lambda f: f, staged], ids=["eager", "staged"])
+def test_the_rule_is_used_everywhere(run: Any) -> None:
     xs = np.array([0.3, 0.8])
-    for run in (lambda f: f, staged):
-        assert_close(run(wg.grad(tripled))(0.3), slope(0.3))
-        assert_close(wg.grad(run(tripled))(0.3), slope(0.3))
-        assert_close(wg.jvp(run(tripled), (0.3,), (2.0,))[1], 2.0 * slope(0.3))
-        assert_close(run(wg.vmap(wg.grad(tripled)))(xs), slope(xs))
-        assert_close(wg.vmap(run(wg.grad(tripled)))(xs), slope(xs))
-        assert_close(run(wg.grad(lambda xs: np.sum(wg.vmap(tripled)(xs))))(xs), slope(xs))
-        assert_close(run(wg.grad(wg.checkpoint(tripled)))(0.3), slope(0.3))
-        assert_close(run(wg.grad(wg.grad(tripled)))(0.3), -3.0 * np.sin(0.3))
-        chain = lambda x: wg.fori_loop(0, 3, lambda i, c: tripled(c), x)  # noqa: E731
-        assert_close(run(wg.grad(chain))(0.3), slope(0.3, 3))
-        assert_close(wg.grad(run(chain))(0.3), slope(0.3, 3))
-        assert_close(wg.jvp(run(chain), (0.3,), (1.0,))[1], slope(0.3, 3))
-        assert_close(wg.vmap(wg.grad(run(chain)))(xs), slope(xs, 3))
-        assert_close(run(wg.vmap(wg.grad(chain)))(xs), slope(xs, 3))
-        assert_close(wg.grad(lambda xs: np.sum(run(wg.vmap(chain))(xs)))(xs), slope(xs, 3))
-        branch = lambda x: wg.cond(x > 0.5, tripled, lambda x: x, x)  # noqa: E731
-        assert_close(run(wg.vmap(wg.grad(branch)))(xs), np.array([1.0, slope(0.8)]))
+    assert_close(run(wg.grad(tripled))(0.3), slope(0.3))
+    assert_close(wg.grad(run(tripled))(0.3), slope(0.3))
+    assert_close(wg.jvp(run(tripled), (0.3,), (2.0,))[1], 2.0 * slope(0.3))
+    assert_close(run(wg.vmap(wg.grad(tripled)))(xs), slope(xs))
+    assert_close(wg.vmap(run(wg.grad(tripled)))(xs), slope(xs))
+    assert_close(run(wg.grad(lambda xs: np.sum(wg.vmap(tripled)(xs))))(xs), slope(xs))
+    assert_close(run(wg.grad(wg.checkpoint(tripled)))(0.3), slope(0.3))
+    assert_close(run(wg.grad(wg.grad(tripled)))(0.3), -3.0 * np.sin(0.3))
+
+
+@pytest.mark.parametrize("run", [lambda f: f, staged], ids=["eager", "staged"])
+def test_the_rule_is_used_inside_loops_and_branches(run: Any) -> None:
+    def chain(x: Any) -> Any:
+        return wg.fori_loop(0, 3, lambda i, c: tripled(c), x)
+
+    def branch(x: Any) -> Any:
+        return wg.cond(x > 0.5, tripled, lambda x: x, x)
+
+    xs = np.array([0.3, 0.8])
+    assert_close(run(wg.grad(chain))(0.3), slope(0.3, 3))
+    assert_close(wg.grad(run(chain))(0.3), slope(0.3, 3))
+    assert_close(wg.jvp(run(chain), (0.3,), (1.0,))[1], slope(0.3, 3))
+    assert_close(wg.vmap(wg.grad(run(chain)))(xs), slope(xs, 3))
+    assert_close(run(wg.vmap(wg.grad(chain)))(xs), slope(xs, 3))
+    assert_close(wg.grad(lambda xs: np.sum(run(wg.vmap(chain))(xs)))(xs), slope(xs, 3))
+    assert_close(run(wg.vmap(wg.grad(branch)))(xs), np.array([1.0, slope(0.8)]))
 
 
 def test_the_equation_holds_the_program_and_the_rule() -> None:
-    graph, _, _ = write_down(tripled, 0.3)
-    (equation,) = graph.equations
-    assert equation.primitive == "custom_jvp"
-    assert "sin" in names(equation.params["graph"])
-    assert repr(equation.params["call"]) == "tripled"
-    assert hash(equation.params["call"]) == hash(equation.params["call"])
+    for function, argument, name in (
+        (tripled, 0.3, "tripled"),
+        (wg.vmap(tripled), np.ones(2), "vmap(tripled)"),
+    ):
+        graph, _, _ = write_down(function, argument)
+        (equation,) = graph.equations
+        assert equation.primitive == "custom_jvp"
+        assert "sin" in names(equation.params["graph"])
+        assert repr(equation.params["call"]) == name
+        assert "call=@" in str(graph)
+        again = printed_and_parsed(graph)
+        assert again.equations[0].params["call"] is equation.params["call"]
+        assert_close(evaluate(again, argument), [np.sin(argument)])
 
 
 def test_containers_settings_and_keywords() -> None:
@@ -139,7 +163,7 @@ def test_defjvps() -> None:
     for run in (lambda f: f, staged):
         assert_close(run(wg.grad(product, argnums=(0, 1, 2)))(2.0, 3.0, 4.0), (12.0, 0.0, 6.0))
         assert_close(run(wg.grad(wg.grad(product), argnums=2))(2.0, 3.0, 4.0), 3.0)
-    with pytest.raises(ArgumentError, match="nondiff_argnums.*use defjvp"):
+    with pytest.raises(ArgumentError, match=r"nondiff_argnums.*use defjvp"):
         wg.custom_jvp(lambda f, x: x, nondiff_argnums=(0,)).defjvps(None)
 
 
@@ -176,7 +200,7 @@ def test_values_closed_over() -> None:
         lambda x: wg.vmap(outer)(np.stack([x, x]), np.stack([x, x])),
         lambda x: wg.grad(lambda x: wg.grad(lambda w: outer(x, w))(3.0))(x),
     ):
-        with pytest.raises(LostDerivativeError, match="closes over a value.*pass it as an argument"):
+        with pytest.raises(LostDerivativeError, match=r"closes over a value.*pass it as an argument"):
             transform(np.float64(2.0))
     # In a graph they are constants as long as no derivative is asked for.
     assert staged(outer)(2.0, 3.0) == 6.0
@@ -253,7 +277,7 @@ def test_reverse_mode_transposes_linear_rules() -> None:
 
 
 def test_misuse() -> None:
-    with pytest.raises(ArgumentError, match="no rule yet.*defjvp"):
+    with pytest.raises(ArgumentError, match=r"no rule yet.*defjvp"):
         wg.custom_jvp(np.sin)(1.0)
     function = wg.custom_jvp(lambda x, *, scale: x * scale)
     function.defjvp(lambda p, t: (p[0], t[0]))

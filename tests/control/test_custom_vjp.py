@@ -168,7 +168,7 @@ def test_values_closed_over() -> None:
         lambda x: wg.grad(staged(outer), argnums=(0, 1))(x, x),
         lambda x: wg.vmap(outer)(np.stack([x, x]), np.stack([x, x])),
     ):
-        with pytest.raises(LostDerivativeError, match="closes over a value.*pass it as an argument"):
+        with pytest.raises(LostDerivativeError, match=r"closes over a value.*pass it as an argument"):
             transform(np.float64(2.0))
 
 
@@ -180,7 +180,7 @@ def test_forward_mode_needs_a_linear_backward_function(backward: Any) -> None:
     function = wg.custom_vjp(lambda x: x)
     function.defvjp(lambda x: (x, None), backward)
     assert np.isfinite(wg.grad(function)(1.0))
-    with pytest.raises(UnsupportedError, match="custom_vjp rule of <lambda>: forward mode.*must be linear"):
+    with pytest.raises(UnsupportedError, match=r"custom_vjp rule of <lambda>: forward mode.*must be linear"):
         wg.jvp(function, (1.0,), (1.0,))
 
 
@@ -222,5 +222,5 @@ def test_none_stands_for_zero_at_any_depth() -> None:
 
 
 def test_misuse() -> None:
-    with pytest.raises(ArgumentError, match="no rule yet.*defvjp"):
+    with pytest.raises(ArgumentError, match=r"no rule yet.*defvjp"):
         wg.custom_vjp(np.sin)(1.0)

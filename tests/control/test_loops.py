@@ -40,7 +40,7 @@ def test_forward_mode_goes_everywhere() -> None:
 
 @pytest.mark.parametrize("name", [name for name in TRANSFORMS if "reverse" in name or name == "grad"])
 def test_reverse_mode_where_the_number_of_steps_is_known(name: str) -> None:
-    """Eager loops, graphs that are carried out under reverse mode, and examples that take different numbers of steps."""
+    """Eager loops, graphs carried out under reverse mode, and examples that take different numbers of steps."""
     transform = TRANSFORMS[name]
     expected = [transform(growth_python)(*arguments) for arguments in EXAMPLES]
     for arguments, one in zip(EXAMPLES, expected, strict=True):
@@ -53,9 +53,11 @@ def test_reverse_mode_where_the_number_of_steps_is_known(name: str) -> None:
 
 def test_reverse_mode_in_a_graph_says_what_to_write() -> None:
     with pytest.raises(
-        UnsupportedError, match="while_loop: reverse mode in a traced graph.*use scan or fori_loop"
+        UnsupportedError, match=r"while_loop: reverse mode in a traced graph.*use scan or fori_loop"
     ):
         staged(wg.grad(growth))(3.0)
+    with pytest.raises(UnsupportedError, match="use scan or fori_loop"):
+        staged(wg.vmap(wg.grad(growth)))(np.array([3.0, 4.0]))
     # A loop that no derivative has to pass is no obstacle.
     assert (
         staged(wg.grad(lambda x: x * wg.while_loop(lambda n: n < 4, lambda n: n + 1, (x > 0).astype(int))))(

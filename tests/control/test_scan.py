@@ -4,9 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import wengert as wg
 from tests.control.running import (
+    TRANSFORMS,
     assert_close,
     check_everywhere,
     names,
@@ -189,6 +192,30 @@ def test_no_steps_at_all(run: Any) -> None:
     assert_close(run(wg.vmap(wg.grad(scalar)))(np.array([1.0, 2.0])), np.array([2.0, 4.0]))
 
 
+def test_truth_values_and_integers_come_along() -> None:
+    def mixed(x: Any, ks: Any) -> Any:
+        def step(carry: Any, k: Any) -> Any:
+            flag, total = carry
+            return (np.logical_not(flag), total * x + k), (flag, k * 2)
+
+        (_, total), (flags, doubled) = wg.scan(step, (True, x), ks)
+        assert (flags.dtype, doubled.dtype) == (np.bool_, np.int64)
+        return total + np.sum(np.where(flags, doubled, 0))
+
+    ks = np.array([1, 2, 3])
+    for function in (mixed, staged(mixed)):
+        assert_close(function(2.0, ks), 35.0)
+        assert_close(wg.grad(function)(2.0, ks), 38.0)
+    assert_close(staged(wg.grad(mixed))(2.0, ks), 38.0)
+    assert_close(
+        staged(lambda x: wg.jvp(lambda x: mixed(x, ks), (x,), (np.float64(1.0),)))(2.0), (35.0, 38.0)
+    )
+    assert staged(lambda x: (x, wg.scan(lambda c, _: (None, None), None, length=3)))(1.0) == (
+        1.0,
+        (None, None),
+    )
+
+
 def test_in_place_writes_stay_inside() -> None:
     start = np.zeros(3)
 
@@ -289,3 +316,46 @@ def lengthen(c: Any, x: Any) -> Any:
 def test_errors_name_the_operation_and_what_came(run: Any, function: Any, error: Any, words: str) -> None:
     with pytest.raises(error, match=words):
         run(function)(np.array([1.0, 2.0, 3.0]))
+
+
+@st.composite
+def dependencies(draw: st.DrawFn) -> tuple[Any, ...]:
+    """Draw which carries, slices and constants the next carries and the stacked results depend on."""
+    count = draw(st.integers(1, 4))
+    row = st.lists(st.booleans(), min_size=count + 2, max_size=count + 2)
+    steps = draw(st.lists(row, min_size=count, max_size=count))
+    return steps, draw(row), draw(st.booleans()), draw(st.integers(1, 3))
+
+
+@given(dependencies())
+def test_any_pattern_of_dependencies(pattern: Any) -> None:
+    steps, result, reverse, length = pattern
+    count = len(steps)
+
+    def combine(row: Any, carry: Any, x: Any, w: Any) -> Any:
+        terms = [np.sin(c + 0.1 * i) for i, c in enumerate(carry)] + [x * x, np.exp(0.1 * w)]
+        return sum((term for term, flag in zip(terms, row, strict=True) if flag), 0.5)
+
+    def step(w: Any, carry: Any, x: Any) -> Any:
+        return tuple(combine(row, carry, x, w) for row in steps), combine(result, carry, x, w)
+
+    def scanned(start: Any, xs: Any, w: Any) -> Any:
+        carry, ys = wg.scan(lambda c, x: step(w, c, x), start, xs, reverse=reverse)
+        return sum(c * (i + 1) for i, c in enumerate(carry)) + np.sum(ys * np.arange(1.0, length + 1))
+
+    def python(start: Any, xs: Any, w: Any) -> Any:
+        rows: list[Any] = [0.0] * length
+        for i in reversed(range(length)) if reverse else range(length):
+            start, rows[i] = step(w, start, xs[i])
+        return sum(c * (i + 1) for i, c in enumerate(start)) + sum(y * (i + 1) for i, y in enumerate(rows))
+
+    arguments = tuple(0.3 * i for i in range(count)), np.linspace(0.5, 1.0, length), 0.7
+    for transform in (lambda f: wg.grad(f, argnums=(0, 1, 2)), TRANSFORMS["jvp"]):
+        expected = transform(python)(*arguments)
+        assert_close(staged(transform(scanned))(*arguments), expected)
+        assert_close(transform(staged(scanned))(*arguments), expected)
+        assert_close(transform(scanned)(*arguments), expected)
+    # What is active differs from argument to argument.
+    for argnum in range(3):
+        one = staged(wg.grad(scanned, argnums=argnum))(*arguments)
+        assert_close(one, wg.grad(python, argnums=argnum)(*arguments))

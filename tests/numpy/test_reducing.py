@@ -75,6 +75,9 @@ OPTIONS = {
     "minimum.reduce": lambda x: np.minimum.reduce(x, axis=-1),
     "add.accumulate": np.add.accumulate,
     "multiply.accumulate": lambda x: np.multiply.accumulate(x, axis=1),
+    "maximum.accumulate": np.maximum.accumulate,
+    "maximum.accumulate axis": lambda x: np.maximum.accumulate(x, axis=1),
+    "minimum.accumulate": lambda x: np.minimum.accumulate(x.ravel()),
     "average": np.average,
     "average axis": lambda x: np.average(x, axis=1, keepdims=True),
 }
@@ -146,6 +149,9 @@ TRUTHS = {
     "argmax keepdims": lambda x: np.argmax(x, keepdims=True),
     "logical_and.reduce": lambda x: np.logical_and.reduce(x > -1, axis=0),
     "logical_or.reduce": lambda x: np.logical_or.reduce(x > 1),
+    "logical_or.accumulate": lambda x: np.logical_or.accumulate(x > 1),
+    "logical_and.accumulate": lambda x: np.logical_and.accumulate(x > -1, axis=1),
+    "logical_and.accumulate of floats": np.logical_and.accumulate,
 }
 
 

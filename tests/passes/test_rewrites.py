@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -208,12 +209,16 @@ def test_folding_leaves_errors_to_the_run() -> None:
     assert fold_constants(before) is before
 
 
-def test_programs_inside_are_simplified_once_each() -> None:
-    inner = "graph(a: f64[]) { v1: f64[] = multiply(a, 1.0) v2: f64[] = exp(v1) v3: f64[] = sin(a) return v2 }"
-    before = graph(f"v1: f64[] = op[programs=({inner}, 3)](x) return v1", "x: f64[]")
-    (found,) = simplify(before).equations[0].graphs()
-    assert body(found) == ["v1: f64[] = exp(a)", "return v1"]
-    assert simplify(before).equations[0].params["programs"][1] == 3
+def test_programs_inside_are_simplified() -> None:
+    def branch(x: Any) -> Any:
+        return np.exp(wg.checkpoint(lambda x: x * 1.0)(x)) + 0 * np.sum(-(-x))
+
+    outer = simplify(wg.trace(lambda x: wg.cond(x[0] > 0, branch, np.sin, x))(np.ones(2)))
+    (cond,) = (one for one in outer.equations if one.primitive == "cond")
+    on_true, on_false = cond.graphs()
+    assert [one.primitive for one in on_true.equations] == ["checkpoint", "exp", "reduce_sum", "multiply", "add"]
+    assert [one.primitive for one in on_false.equations] == ["sin"]
+    assert body(next(on_true.equations[0].graphs())) == ["return x1"]
 
 
 def test_a_listing_stays_a_listing() -> None:

@@ -40,6 +40,8 @@ from wengert.numpy import (
 )
 from wengert.numpy import (
     linear as linear,
+)
+from wengert.numpy import (
     matrices as matrices,
 )
 from wengert.numpy import (

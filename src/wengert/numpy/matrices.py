@@ -62,5 +62,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     count = int(np.prod(shape_of(b)))
     shape = shape_of(a)[rank_of(b) :]
     if axes is not None or int(np.prod(shape)) != count:
-        raise ShapeError(message("tensorsolve", "a must be square over the axes of b and of the result", show(a, b)))
+        raise ShapeError(
+            message("tensorsolve", "a must be square over the axes of b and of the result", show(a, b))
+        )
     return reshape(solve(reshape(a, shape=(count, count)), reshape(b, shape=(count,))), shape=shape)

@@ -12,9 +12,12 @@ from wengert.errors import ShapeError, message
 from wengert.ir.types import show
 from wengert.numpy.reducing import all_, any_, cumprod, cumsum, max_, min_, prod, sum_
 from wengert.numpy.registry import rank_of, refuse
+from wengert.numpy.shaping import part
+from wengert.ops.arithmetic import maximum, minimum
+from wengert.ops.comparison import equal, logical_not, not_equal
 from wengert.ops.elementwise import UFUNCS
-from wengert.ops.shape import reshape
-from wengert.shapes import shape_of
+from wengert.ops.shape import concatenate, reshape
+from wengert.shapes import axis_index, shape_of
 
 _REDUCTIONS: dict[str, Callable[..., Any]] = {
     "add": sum_,
@@ -59,6 +62,25 @@ def _accumulate(name: str, running: Callable[..., Any]) -> Callable[..., Any]:
     return accumulate
 
 
+def _running_extremum(pair: Callable[..., Any]) -> Callable[..., Any]:
+    """Combine with ever farther neighbours (Hillis and Steele, 1986), in log2(n) steps."""
+
+    def running(x: Any, axis: int, dtype: Any) -> Any:
+        axis = axis_index("accumulate", axis, rank_of(x))
+        distance = 1
+        while distance < shape_of(x)[axis]:
+            farther = pair(part(x, axis, slice(distance, None)), part(x, axis, slice(None, -distance)))
+            x = concatenate(part(x, axis, slice(None, distance)), farther, axis=axis)
+            distance *= 2
+        return x
+
+    return running
+
+
+def _running_truth(x: Any, axis: int, dtype: Any) -> Any:
+    return cumsum(not_equal(x, 0), axis) > 0
+
+
 def _outer(ufunc: np.ufunc) -> Callable[..., Any]:
     def outer(a: Any, b: Any, /, **options: Any) -> Any:
         a, b = operand(a), operand(b)
@@ -69,8 +91,16 @@ def _outer(ufunc: np.ufunc) -> Callable[..., Any]:
 
 for _name, _reduction in _REDUCTIONS.items():
     UFUNC_METHODS[_name, "reduce"] = _reduce(_name, _reduction)
-UFUNC_METHODS["add", "accumulate"] = _accumulate("add", cumsum)
-UFUNC_METHODS["multiply", "accumulate"] = _accumulate("multiply", cumprod)
+_RUNNING: dict[str, Callable[..., Any]] = {
+    "add": cumsum,
+    "multiply": cumprod,
+    "maximum": _running_extremum(maximum),
+    "minimum": _running_extremum(minimum),
+    "logical_or": _running_truth,
+    "logical_and": lambda x, axis, dtype: logical_not(_running_truth(equal(x, 0), axis, dtype)),
+}
+for _name, _running in _RUNNING.items():
+    UFUNC_METHODS[_name, "accumulate"] = _accumulate(_name, _running)
 for _ufunc in UFUNCS:
     if _ufunc.nin == 2:
         UFUNC_METHODS[_ufunc.__name__, "outer"] = _outer(_ufunc)

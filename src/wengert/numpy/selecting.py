@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from wengert.ops.comparison import not_equal, where
 from wengert.ops.indexing import gather
 from wengert.ops.shape import broadcast_to, embed, reshape
 from wengert.shapes import axis_index, broadcast, shape_of, size
+from wengert.trace import concrete
 
 _MASK_HINT = "write np.where(mask, x, 0), whose shape does not depend on the mask"
 
@@ -57,6 +59,33 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     result = operand(default)
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         result = where(condition, choice, result)
+    return result
+
+
+@implements(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    """Evaluate a function where its condition holds, as `np.piecewise`; of several conditions the last counts.
+
+    A function is called with the elements that it is for; where conditions are not concrete, or the value is a number, with all.
+    """
+    conditions: list[Any] = list(condlist) if rank_of(condlist[0]) or not rank_of(x) else [condlist]
+    conditions = [_condition(one) for one in conditions]
+    if len(funclist) == len(conditions) + 1:
+        conditions.append(np.logical_not(reduce(np.logical_or, conditions)))
+    if len(funclist) != len(conditions):
+        got = f"{len(conditions)} conditions and {len(funclist)} functions"
+        raise ArgumentError(
+            message("piecewise", "each condition needs a function, and one more may follow", got)
+        )
+    result = np.zeros_like(x)
+    for condition, function in zip(conditions, funclist, strict=True):
+        if not callable(function):
+            result = where(condition, strong(operand(function), dtype_of(x)), result)
+        elif concrete(condition) is None or not rank_of(x):
+            result = where(condition, strong(function(x, *args, **kw), dtype_of(x)), result)
+        elif np.any(mask := concrete(condition)):
+            chosen = np.nonzero(np.broadcast_to(mask, shape_of(x)))
+            result[chosen] = function(x[chosen], *args, **kw)
     return result
 
 

@@ -390,7 +390,7 @@ def diagonal_of_matrices(x: Any, /, *, offset: int = 0) -> Any:
     return diagonal(x, offset, -2, -1)
 
 
-@implements(np.astype)
+@implements(*since("astype"))
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: str | None = None) -> Any:
     """Return an array converted to another dtype, as `np.astype`."""
     refuse("np.astype", **({} if device in (None, "cpu") else {"device": device}))

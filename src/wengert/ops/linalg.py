@@ -27,11 +27,11 @@ _LEAD = "abcdefgh"
 _FEW = 8  # rows up to which a determinant is differentiated by its minors, exact for singular matrices too
 
 
-def _check(operation: str, x: TensorType) -> TensorType:
+def _check(operation: str, x: TensorType, *others: TensorType) -> TensorType:
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(message(operation, "square matrices are required", show(x)))
-    if x.dtype.itemsize == 2 and is_float(x.dtype):
-        raise DtypeError(message(operation, "single or double precision is required", show(x)))
+    if any(one.dtype == np.float16 for one in (x, *others)):
+        raise DtypeError(message(operation, "single or double precision is required", show(x, *others)))
     return TensorType(x.dtype if is_float(x.dtype) else FLOAT64, x.shape)
 
 
@@ -48,7 +48,9 @@ def swapped(a: Any) -> Any:
     return transpose(a, permutation=(*range(rank - 2), rank - 1, rank - 2))
 
 
-def _batch(op: Primitive, size: int, xs: Sequence[Any], flags: Sequence[bool], params: Mapping[str, Any]) -> Any:
+def _batch(
+    op: Primitive, size: int, xs: Sequence[Any], flags: Sequence[bool], params: Mapping[str, Any]
+) -> Any:
     return op(*align(size, xs, flags))
 
 
@@ -57,7 +59,9 @@ def _matrices(draw: Draw) -> Any:
     return draw.array((*lead, rows, rows), -0.5, 0.5) + 2 * np.eye(rows)
 
 
-def _stated(name: str, evaluate: Callable[[Any], Any], doc: str, derivative: Any, source: str, scalar: bool) -> Primitive:
+def _stated(
+    name: str, evaluate: Callable[[Any], Any], doc: str, derivative: Any, source: str, scalar: bool
+) -> Primitive:
     """State an operation on one stack of matrices; its result is a stack of matrices, or of numbers."""
 
     def rule(x: TensorType) -> TensorType:
@@ -82,19 +86,26 @@ def _inverse_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) 
 
 
 inverse = _stated(
-    "inverse", np.linalg.inv, "the inverse of square matrices", Explicit(_inverse_tangent), "np.linalg.inv({0})", False
+    "inverse",
+    np.linalg.inv,
+    "the inverse of square matrices",
+    Explicit(_inverse_tangent),
+    "np.linalg.inv({0})",
+    False,
 )
 
 # -- equations -------------------------------------------------------------------------------------------
 
 
 def _solve_type(a: TensorType, b: TensorType) -> TensorType:
-    _check("solve", a)
+    _check("solve", a, b)
     if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
-        raise ShapeError(message("solve", "the right-hand side must have a row for each equation", show(a, b)))
-    dtype, _ = promote(a, b)
+        raise ShapeError(
+            message("solve", "the right-hand side must have a row for each equation", show(a, b))
+        )
+    dtype = promote(a, b)[0] if is_float(a.dtype) and is_float(b.dtype) else FLOAT64
     lead = broadcast("solve", a.shape[:-2], b.shape[:-2])
-    return TensorType(dtype if is_float(dtype) else FLOAT64, (*lead, *b.shape[-2:]))
+    return TensorType(dtype, (*lead, *b.shape[-2:]))
 
 
 def _solve_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:

@@ -44,7 +44,7 @@ reshape = primitive(
     name="reshape",
     doc="the same elements in row-major order, in another shape",
     type_rule=_reshape_type,
-    evaluate=np.reshape,
+    evaluate=lambda x, shape: np.reshape(x, shape),  # by position: its name changed in NumPy 2.1
     derivative=Linear(lambda cotangent, x, shape: reshape(cotangent, shape=shape_of(x))),
     batch=lambda op, size_, xs, flags, params: op(xs[0], shape=(size_, *params["shape"])),
     source=lambda x, shape: f"np.reshape({x}, {shape})",

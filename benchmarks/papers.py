@@ -1,0 +1,92 @@
+"""The papers' networks with the papers' settings on real MNIST: what they learn, how long it takes, and in how much memory.
+
+`WENGERT_DATA=... python benchmarks/papers.py [cnn] [rnn] [autoencoder]`; with `--write` the table in docs/results.md is
+replaced. One thread; several minutes in all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy loads its linear algebra
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+from wengert.data import load
+from wengert.train import TASKS, train
+
+TABLE = Path(__file__).parents[1] / "docs" / "results.md"
+START, END = "<!-- made by benchmarks/papers.py --write -->", "<!-- end -->"
+SEEDS = (0, 1, 2)
+
+
+class Watch:
+    """Remembers the loss of every step and the result of every epoch."""
+
+    def __init__(self, last_step: int | None = None) -> None:
+        self.last_step = last_step
+        self.losses: list[float] = []
+        self.epochs: list[Any] = []
+        self._before = 0.0
+
+    def on_step(self, progress: Any) -> None:
+        total = progress.loss * progress.step
+        self.losses.append(total - self._before)
+        self._before = total
+        if progress.step == self.last_step:
+            raise KeyboardInterrupt  # the run ends here, as for a user who has seen enough
+
+    def on_epoch(self, result: Any) -> None:
+        self.epochs.append(result)
+        self._before = 0.0
+
+
+def classifier(name: str, dataset: Any) -> str:
+    accuracies, seconds = [], []
+    for seed in SEEDS:
+        watch = Watch()
+        train(TASKS[name], TASKS[name].settings("mnist", epochs=5, seed=seed), dataset, watch)
+        accuracies.append(watch.epochs[-1].test_score)
+        seconds += [epoch.seconds for epoch in watch.epochs]
+        print(name, "seed", seed, f"{accuracies[-1]:.2%}", f"{np.median(seconds):.1f} s an epoch", file=sys.stderr)
+    each = " ".join(f"{accuracy:.2%}" for accuracy in accuracies)
+    return f"{each}; mean {np.mean(accuracies):.2%} | {np.median(seconds):.1f}"
+
+
+def autoencoder(dataset: Any) -> str:
+    errors = []
+    for seed in SEEDS:
+        watch = Watch(last_step=20_000)
+        train(TASKS["autoencoder"], TASKS["autoencoder"].settings("mnist", seed=seed), dataset, watch)
+        errors.append(float(np.mean(watch.losses[15_000:])))
+        print("autoencoder seed", seed, f"{errors[-1]:.2f}", file=sys.stderr)
+    each = " ".join(f"{error:.2f}" for error in errors)
+    return f"squared error over samples 15,001 to 20,000: {each} | -"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("networks", nargs="*", default=["cnn", "rnn", "autoencoder"])
+    parser.add_argument("--write", action="store_true", help="replace the table in docs/results.md")
+    arguments = parser.parse_args()
+    dataset = load("mnist")
+    lines = ["| network | result, seeds 0, 1, 2 | seconds an epoch |", "|---|---|---:|"]
+    for name in arguments.networks:
+        lines.append(f"| {name} | {autoencoder(dataset) if name == 'autoencoder' else classifier(name, dataset)} |")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    made = "\n".join(lines) + f"\n\nPeak memory of the process, data included: {peak:.0f} MB."
+    print(made)
+    if arguments.write:
+        text = TABLE.read_text("utf-8")
+        before, rest = text.split(START)
+        TABLE.write_text(f"{before}{START}\n\n{made}\n\n{END}{rest.split(END)[1]}", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
