@@ -61,6 +61,12 @@ CASES: dict[str, tuple[Any, Any, tuple[Any, ...]]] = {
         lambda x: scipy_special.logsumexp(x, axis=0, b=np.array([[1.0], [-3.0], [0.5]]), return_sign=True),
         (A,),
     ),
+    "logaddexp.reduce": (np.logaddexp.reduce, lambda x: scipy_special.logsumexp(x, 0), (A,)),
+    "logaddexp.reduce initial": (
+        lambda x: np.logaddexp.reduce(x, axis=1, initial=0.5),
+        lambda x: np.logaddexp.reduce(x, axis=1, initial=0.5),
+        (A,),
+    ),
     "softmax": (lambda x: special.softmax(x), lambda x: scipy_special.softmax(x, -1), (A,)),
     "softmax all": (lambda x: special.softmax(x, None), scipy_special.softmax, (A,)),
     "softmax axis": (lambda x: special.softmax(x, 0), lambda x: scipy_special.softmax(x, 0), (A,)),

@@ -13,14 +13,7 @@ import numpy as np
 
 from wengert import subscripts
 from wengert.dtypes import dtype_of
-from wengert.errors import (
-    ConcreteError,
-    DtypeError,
-    LostDerivativeError,
-    ShapeError,
-    UnsupportedError,
-    message,
-)
+from wengert.errors import ConcreteError, DtypeError, LostDerivativeError, ShapeError, message, unsupported
 from wengert.ir.types import show
 from wengert.ops import arithmetic, comparison, exponential
 from wengert.ops.conversion import cast
@@ -33,6 +26,8 @@ from wengert.trace import Box, Lens, boxed, concrete, snapshot
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 #: What stands for ``ufunc.reduce``, ``ufunc.accumulate`` and so on; filled by `wengert.numpy`.
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
+#: Options of ufuncs that mean nothing here.
+_LAYOUT = {"order", "subok", "casting"}
 _OPERANDS: Any = (Box, np.ndarray, float, int, np.generic)  # int: and bool
 
 
@@ -178,9 +173,8 @@ class Array(Box):
         value = operand(value)
         if dtype_of(value).kind == "f" and self.dtype.kind != "f" and isinstance(value, Box):
             hint = f"make the array floating: x.astype({dtype_of(value)})"
-            raise DtypeError(
-                message("setitem", "a derivative needs a floating array", show(self, value), hint)
-            )
+            got = show(self, value)
+            raise DtypeError(message("setitem", "a derivative needs a floating array", got, hint))
         written = subscripts.write(self, subscripts.parse(self.shape, index), value)
         self.write(boxed(written))
 
@@ -190,9 +184,7 @@ class Array(Box):
             return value
         if shape_of(value) != self.shape:
             got = show(self, value)
-            raise ShapeError(
-                message("in-place operation", f"the result must keep the shape {self.shape}", got)
-            )
+            raise ShapeError(message("in-place operation", f"the result must keep shape {self.shape}", got))
         if not np.can_cast(dtype_of(value), self.dtype, "same_kind"):
             got = show(self, value)
             raise DtypeError(message("in-place operation", f"the result must fit {self.dtype}", got))
@@ -224,15 +216,13 @@ class Array(Box):
         return value
 
     def __bool__(self) -> bool:
-        return bool(
-            self._concrete("bool", "write np.where(condition, a, b) or wg.cond(condition, f, g, ...)")
-        )
+        hint = "write np.where(condition, a, b) or wg.cond(condition, f, g, ...)"
+        return bool(self._concrete("bool", hint))
 
     def __index__(self) -> int:
         if self.dtype.kind == "f":
-            raise LostDerivativeError(
-                message("index", "an integer is needed", str(self.type), "use int(wg.stop_gradient(x))")
-            )
+            hint = "use int(wg.stop_gradient(x))"
+            raise LostDerivativeError(message("index", "an integer is needed", str(self.type), hint))
         hint = "x[i] takes it as it is; for range(n) name n in static_argnums, or use wg.fori_loop"
         return self._concrete("index", hint).__index__()
 
@@ -267,11 +257,10 @@ class Array(Box):
         value = concrete(self)
         return repr(self) if value is None or not specification else format(value, specification)
 
-    def __copy__(self) -> Any:
+    def __copy__(self, memo: Any = None) -> Any:
         return self.copy()
 
-    def __deepcopy__(self, memo: Any) -> Any:
-        return self.copy()
+    __deepcopy__ = __copy__
 
     def copy(self, order: str = "C") -> Any:
         """Return an array of its own with the same value."""
@@ -377,19 +366,16 @@ class Array(Box):
         if method != "__call__":
             handler = UFUNC_METHODS.get((ufunc.__name__, method))
             if handler is None:
-                raise _unsupported(f"np.{ufunc.__name__}.{method}")
+                raise unsupported(ufunc, f".{method}")
             return handler(*inputs, **options)
         dtype = options.pop("dtype", None)
         if options.pop("where", True) is not True:
-            hint = "write np.where(condition, result, other)"
-            raise UnsupportedError(
-                message(f"np.{ufunc.__name__}", "where= leaves elements undefined", hint=hint)
-            )
+            raise unsupported(ufunc, "(where=...)", "write np.where(condition, result, other)")
         function = FUNCTIONS.get(ufunc) or UFUNCS.get(ufunc)
         if function is None:
-            raise _unsupported(f"np.{ufunc.__name__}" if hasattr(np, ufunc.__name__) else ufunc.__name__)
-        if options:  # how the result lies in memory means nothing here
-            options = {name: value for name, value in options.items() if name not in ("order", "subok", "casting")}
+            raise unsupported(ufunc)
+        for name in _LAYOUT & options.keys():
+            del options[name]
         result = function(*map(operand, inputs), **options)
         if dtype is not None:
             return cast(result, dtype=np.dtype(dtype))
@@ -398,7 +384,7 @@ class Array(Box):
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         handler = FUNCTIONS.get(function)
         if handler is None:
-            raise _unsupported(_qualified(function))
+            raise unsupported(function)
         return handler(*arguments, **options)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
@@ -416,29 +402,14 @@ def _strong(result: Any) -> Any:
     return result
 
 
-def _qualified(function: Any) -> str:
-    """Return the name of a function of NumPy's as users write it, such as ``np.linalg.svd``."""
-    module = getattr(function, "__module__", "numpy").removeprefix("numpy").lstrip(".")
-    return ".".join(filter(None, ("np", module, getattr(function, "__qualname__", repr(function)))))
-
-
-def _unsupported(name: str) -> UnsupportedError:
-    hint = (
-        "write it with operators and what wengert.numpy and wengert.special list, or give it a rule: wg.custom_vjp"
-    )
-    return UnsupportedError(message(name, "Wengert has no derivative for this function", hint=hint))
-
-
 def _write_out(ufunc: np.ufunc, method: str, inputs: Any, options: Any, out: Any) -> Any:
     """Write the result of ``np.add(x, y, out=z)`` into the box z, as NumPy writes into an array."""
-    name = f"np.{ufunc.__name__}"
     target = out[0] if isinstance(out, tuple) and len(out) == 1 else None  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
     if isinstance(target, Array):
         return target.assign(getattr(ufunc, method)(*inputs, **options))
     hint = "write y = x1 + x2 instead of an in-place update of a plain array, or make it with wengert.numpy.zeros"
-    raise LostDerivativeError(
-        message(name, "a value with a derivative cannot be written into a plain array", hint=hint)
-    )
+    requirement = "a value with a derivative cannot be written into a plain array"
+    raise LostDerivativeError(message(f"np.{ufunc.__name__}", requirement, hint=hint))
 
 
 def view_of(base: Any, result: Any, read: Callable[[Any], Any], write: Callable[[Any, Any], Any]) -> Any:

@@ -10,6 +10,9 @@ from __future__ import annotations
 import os
 import sys
 from types import FrameType
+from typing import Any
+
+import numpy as np
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NUMPY = os.sep + os.path.join("site-packages", "numpy") + os.sep
@@ -81,3 +84,15 @@ def message(operation: str, requirement: str, got: str = "", hint: str = "") -> 
         text += f"; {hint}"
     location = user_location()
     return f"{text}. [{location}]" if location else f"{text}."
+
+
+_OTHERWISE = "write it with operators and what wengert.numpy and wengert.special list, or give it a rule: wg.custom_vjp"
+
+
+def unsupported(function: Any, what: str = "", hint: str = _OTHERWISE) -> UnsupportedError:
+    """Return the error for a function of NumPy's, or a part of it, that has no derivative."""
+    name = f"{function.__name__}{what}"
+    module = getattr(function, "__module__", None) or ("numpy" if hasattr(np, function.__name__) else "")
+    if module.split(".")[0] == "numpy":
+        name = f"np{module.removeprefix('numpy')}.{name}"
+    return UnsupportedError(message(name, "Wengert has no derivative for this", hint=hint))

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
+from wengert.array import UFUNC_METHODS, operand
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, message
 from wengert.numpy.reducing import reduce_over
-from wengert.numpy.registry import axes_of, floating, rank_of
+from wengert.numpy.registry import axes_of, floating, rank_of, refuse
 from wengert.ops import special as functions
 from wengert.ops.arithmetic import absolute, negative, sign
 from wengert.ops.comparison import (
@@ -254,3 +254,21 @@ def log_softmax(x: Any, axis: Any = -1) -> Any:
         return x
     centred = x - _shift(x, axes)
     return centred - log(reduce_over(reduce_sum, "log_softmax", exp(centred), None, True, axes))
+
+
+def _reduce_logaddexp(
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    """Carry out ``np.logaddexp.reduce``."""
+    refuse("np.logaddexp.reduce", out, where)
+    total = logsumexp(array, axis, keepdims=keepdims)
+    return total if initial is None else logaddexp(total, initial)
+
+
+UFUNC_METHODS["logaddexp", "reduce"] = _reduce_logaddexp

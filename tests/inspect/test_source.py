@@ -108,7 +108,9 @@ def special(x: Any) -> Any:
 
 
 def kinks(x: float) -> Any:
-    return wg.cond(x > 1, lambda x: x**2, np.sin, x) + wg.while_loop(lambda v: v < 9, lambda v: v * v, abs(x) + 2)
+    return wg.cond(x > 1, lambda x: x**2, np.sin, x) + wg.while_loop(
+        lambda v: v < 9, lambda v: v * v, abs(x) + 2
+    )
 
 
 @wg.custom_vjp
@@ -284,7 +286,9 @@ def test_containers_are_taken_apart_and_put_together() -> None:
     assert "def f(model, pair, *more, scale_by):" in program
     assert "model_layer_weight = model['layer'].weight" in program
     assert "model_unused" not in program
-    gradient = check(wg.grad(lambda m: np.sum(m["layer"].weight ** 2) * m["layer"].bias), {"layer": Layer(np.ones(2), 0.5)})
+    gradient = check(
+        wg.grad(lambda m: np.sum(m["layer"].weight ** 2) * m["layer"].bias), {"layer": Layer(np.ones(2), 0.5)}
+    )
     assert "return {'layer': " in gradient
 
 

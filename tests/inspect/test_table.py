@@ -72,8 +72,16 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], list[str]]] = {
     "dual": (lambda x, y: 2 * x + x * y**3 + np.sin(x), (3.0, 5.0), ["x", "y"]),
     "repeated": (lambda x: x * x / x - x**3, (1.5,), ["x"]),
     "powers": (lambda x, y: np.exp(x) ** y + np.sqrt(x) / np.tanh(y) + y**-2, (1.5, 2.5), ["x", "y"]),
-    "kinks": (lambda x, y: np.maximum(x, y) + np.where(x > y, np.abs(x), y) + np.floor(x), (1.5, 2.5), ["x", "y"]),
-    "arrays": (lambda x, i: np.sum(np.log(x)[i] * x[0]), (np.array([1.0, 2.0, 4.0]), np.array([2, 2])), ["x"]),
+    "kinks": (
+        lambda x, y: np.maximum(x, y) + np.where(x > y, np.abs(x), y) + np.floor(x),
+        (1.5, 2.5),
+        ["x", "y"],
+    ),
+    "arrays": (
+        lambda x, i: np.sum(np.log(x)[i] * x[0]),
+        (np.array([1.0, 2.0, 4.0]), np.array([2, 2])),
+        ["x"],
+    ),
     "unused": (lambda x, y: x + np.float32(1), (1.5, 2.5), ["x", "y"]),
     "constant": (lambda x: 2.0, (1.5,), ["x"]),
     "identity": (lambda x: x, (1.5,), ["x"]),
@@ -107,7 +115,9 @@ def test_containers_show_where_an_input_stands(rng: np.random.Generator) -> None
 
 
 def test_partial_derivatives_are_written_out() -> None:
-    table = wg.trace(lambda x, y: np.cos(x) / y - (x + 1) ** 3 - np.max(np.array([1.0, 2.0]) * x))(1.0, 2.0).table()
+    table = wg.trace(lambda x, y: np.cos(x) / y - (x + 1) ** 3 - np.max(np.array([1.0, 2.0]) * x))(
+        1.0, 2.0
+    ).table()
     details = [one.detail for one in reverse(table)]
     assert "v₂′ / v₀" in details
     assert "-v₂′ × v₂ / v₀" in details
@@ -132,7 +142,9 @@ def test_digits_and_html() -> None:
     assert page.count("<tr>") == 5
 
 
-@pytest.mark.parametrize("function", [lambda x: x * np.ones(2), lambda x: (x, x), lambda x: x > 1, lambda x: ()])
+@pytest.mark.parametrize(
+    "function", [lambda x: x * np.ones(2), lambda x: (x, x), lambda x: x > 1, lambda x: ()]
+)
 def test_only_a_scalar_has_adjoints(function: Any) -> None:
     with pytest.raises(ArgumentError, match="one floating-point scalar"):
         wg.trace(function)(1.0).table()

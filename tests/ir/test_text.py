@@ -115,7 +115,9 @@ def test_programs_inside_equations_round_trip(rng: np.random.Generator) -> None:
         | FLOATS
         | st.text()
         | st.sampled_from(DTYPES)
-        | st.builds(TensorType, st.sampled_from(DTYPES), st.lists(st.integers(0, 9)).map(tuple), st.booleans()),
+        | st.builds(
+            TensorType, st.sampled_from(DTYPES), st.lists(st.integers(0, 9)).map(tuple), st.booleans()
+        ),
         lambda inner: st.lists(inner, max_size=4).map(tuple),
         max_leaves=8,
     )
@@ -151,7 +153,8 @@ def test_constants_keep_every_bit(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize(
-    "location", ["user.py:12", "odd # name.py:1", "'quoted'.py:3", "new\nline.py:4", " padded ", "<stdin>:1", ""]
+    "location",
+    ["user.py:12", "odd # name.py:1", "'quoted'.py:3", "new\nline.py:4", " padded ", "<stdin>:1", ""],
 )
 def test_locations_survive(location: str) -> None:
     x, y = Var(type_of(1.0)), Var(type_of(1.0))
@@ -269,7 +272,9 @@ def test_errors_name_the_line(text: str, problem: str) -> None:
 
 
 @settings(max_examples=150)
-@given(start=st.integers(0, 500), length=st.integers(0, 6), inserted=st.text("(){}[]=:,.*@#'\"0a\n", max_size=3))
+@given(
+    start=st.integers(0, 500), length=st.integers(0, 6), inserted=st.text("(){}[]=:,.*@#'\"0a\n", max_size=3)
+)
 def test_damaged_text_is_refused_or_is_a_graph(start: int, length: int, inserted: str) -> None:
     start %= len(EXAMPLE)
     damaged = EXAMPLE[:start] + inserted + EXAMPLE[start + length :]

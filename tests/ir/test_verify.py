@@ -35,16 +35,24 @@ def bad_graphs() -> dict[str, tuple[Graph, str]]:
         "used early": (early, "defined before its use.*equation 1"),
         "defined twice": (Graph((x,), (), (sin, sin), (y,)), "defined only once.*equation 2"),
         "input twice": (Graph((x, x), (), (), (x,)), "defined only once.*the inputs"),
-        "constant's type": (Graph((), ((z, np.zeros(4)),), (), (z,)), "constant must have the type of its value"),
+        "constant's type": (
+            Graph((), ((z, np.zeros(4)),), (), (z,)),
+            "constant must have the type of its value",
+        ),
         "constant's dtype": (Graph((), ((z, np.zeros(3, "f4")),), (), (z,)), "constant must have the type"),
-        "literal's type": (Graph((), (), (), (Literal(1, SCALAR),)), "a literal must be a scalar of its type"),
+        "literal's type": (
+            Graph((), (), (), (Literal(1, SCALAR),)),
+            "a literal must be a scalar of its type",
+        ),
         "no literal": (Graph((), (), (), (Literal(np.zeros(3), VECTOR),)), "a literal must be a scalar"),
         "no type": (Graph((untyped,), (), (), ()), "must be a variable with a type"),
         "no variable": (Graph((1.0,), (), (), ()), "must be a variable with a type"),  # type: ignore[arg-type]
         "no result": (Graph((x,), (), (Equation("sin", (x,), ()),), (x,)), "must define a value"),
         "no name": (Graph((x,), (), (Equation("", (x,), (y,)),), (y,)), "must have a name"),
         "inside": (
-            Graph((x,), (), (Equation("scan", (x,), (y,), {"bodies": (3, (Graph((), (), (), (z,)),))}),), (y,)),
+            Graph(
+                (x,), (), (Equation("scan", (x,), (y,), {"bodies": (3, (Graph((), (), (), (z,)),))}),), (y,)
+            ),
             "defined before its use",
         ),
     }

@@ -56,7 +56,11 @@ class Programs:
             return self.random.choice(values)
         if kind < 0.85:
             return self.random.choice(WEAK)
-        return self.random.choice([np.float64, np.float32])(self.random.choice(SPECIAL)) if kind < 0.93 else self.array()
+        return (
+            self.random.choice([np.float64, np.float32])(self.random.choice(SPECIAL))
+            if kind < 0.93
+            else self.array()
+        )
 
     def move(self, x: Any) -> Any:
         shape = shape_of(x)
@@ -152,7 +156,9 @@ def test_simplified_programs_have_the_same_derivatives(seed: int) -> None:
 
     def total(graph: Graph) -> Callable[..., Any]:
         floats = [i for i, type_ in enumerate(graph.output_types) if type_.dtype.kind == "f"]
-        return lambda *xs: sum((np.sum(out) for out in _chosen(evaluate(graph, *xs), floats)), 0.0 * np.sum(xs[0]))
+        return lambda *xs: sum(
+            (np.sum(out) for out in _chosen(evaluate(graph, *xs), floats)), 0.0 * np.sum(xs[0])
+        )
 
     with np.errstate(all="ignore"):
         graph, _ = stage(programs.program, list(map(type_of, inputs)))

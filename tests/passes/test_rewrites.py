@@ -136,7 +136,10 @@ def test_elementwise_operations_broadcast_by_themselves() -> None:
 
 
 def test_a_finite_scale_is_a_product() -> None:
-    assert body(simplify(graph("v1: f64[2,3] = scale(x, 2.0) return v1")))[0] == "v1: f64[2,3] = multiply(x, 2.0)"
+    assert (
+        body(simplify(graph("v1: f64[2,3] = scale(x, 2.0) return v1")))[0]
+        == "v1: f64[2,3] = multiply(x, 2.0)"
+    )
 
 
 def test_python_scalars_become_numpys_only_by_conversion() -> None:
@@ -148,7 +151,9 @@ def test_python_scalars_become_numpys_only_by_conversion() -> None:
 
 
 def test_equal_equations_are_computed_once() -> None:
-    lines = "v1: f64[2,3] = exp(x) v2: f64[2,3] = exp(x) v3: f64[2,3] = add(v1, v2) v4: f64[2,3] = add(v1, v1)"
+    lines = (
+        "v1: f64[2,3] = exp(x) v2: f64[2,3] = exp(x) v3: f64[2,3] = add(v1, v2) v4: f64[2,3] = add(v1, v1)"
+    )
     assert body(merge_common(graph(f"{lines} return v3, v4"))) == [
         "v1: f64[2,3] = exp(x)",
         "v2: f64[2,3] = add(v1, v1)",
@@ -175,14 +180,20 @@ def test_what_python_calls_equal_may_differ(one: str, other: str) -> None:
 
 def test_equal_constants_are_kept_once() -> None:
     result = merge_common(
-        graph("c1: f64[2] = [0.0, nan] c2: f64[2] = [0.0, nan] c3: f64[2] = [-0.0, nan] c4: f32[2] = [0.0, nan] return c1, c2, c3, c4")
+        graph(
+            "c1: f64[2] = [0.0, nan] c2: f64[2] = [0.0, nan] c3: f64[2] = [-0.0, nan] c4: f32[2] = [0.0, nan] "
+            "return c1, c2, c3, c4"
+        )
     )
     assert len(result.constants) == 3
     assert body(result)[-1] == "return c1, c1, c2, c3"
 
 
 def test_dead_code_goes_and_inputs_stay() -> None:
-    lines = "c1: f64[1] = [1.0] c2: f64[1] = [2.0] v1: f64[2,3] = add(x, c1) v2: f64[2,3] = add(x, c2) v3: f64[2,3] = exp(v1) return v2"
+    lines = (
+        "c1: f64[1] = [1.0] c2: f64[1] = [2.0] v1: f64[2,3] = add(x, c1) v2: f64[2,3] = add(x, c2) "
+        "v3: f64[2,3] = exp(v1) return v2"
+    )
     result = eliminate_dead(graph(lines, "x: f64[2,3], y: f64[]"))
     assert str(result).startswith("graph(x: f64[2,3], y: f64[]) {")
     assert body(result) == ["c1: f64[1] = [2.0]", "v1: f64[2,3] = add(x, c1)", "return v1"]
@@ -190,7 +201,9 @@ def test_dead_code_goes_and_inputs_stay() -> None:
 
 
 def test_known_values_are_computed_beforehand() -> None:
-    result = simplify(graph("v1: f64[] = exp(f64(0.0)) v2: f64[3] = broadcast_to[shape=(3,)](v1) return v1, v2"))
+    result = simplify(
+        graph("v1: f64[] = exp(f64(0.0)) v2: f64[3] = broadcast_to[shape=(3,)](v1) return v1, v2")
+    )
     assert body(result) == ["c1: f64[3] = [1.0, 1.0, 1.0]", "return f64(1.0), c1"]
     weak = simplify(graph("v1: f64*[] = divide(1, 0.0) return v1")).outputs[0]
     assert isinstance(weak, Literal)
@@ -211,12 +224,18 @@ def test_folding_leaves_errors_to_the_run() -> None:
 
 def test_programs_inside_are_simplified() -> None:
     def branch(x: Any) -> Any:
-        return np.exp(wg.checkpoint(lambda x: x * 1.0)(x)) + 0 * np.sum(-(-x))
+        return np.exp(wg.checkpoint(lambda x: x * 1.0)(x)) + 0 * np.sum(np.negative(np.negative(x)))
 
     outer = simplify(wg.trace(lambda x: wg.cond(x[0] > 0, branch, np.sin, x))(np.ones(2)))
     (cond,) = (one for one in outer.equations if one.primitive == "cond")
     on_true, on_false = cond.graphs()
-    assert [one.primitive for one in on_true.equations] == ["checkpoint", "exp", "reduce_sum", "multiply", "add"]
+    assert [one.primitive for one in on_true.equations] == [
+        "checkpoint",
+        "exp",
+        "reduce_sum",
+        "multiply",
+        "add",
+    ]
     assert [one.primitive for one in on_false.equations] == ["sin"]
     assert body(next(on_true.equations[0].graphs())) == ["return x1"]
 

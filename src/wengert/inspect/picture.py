@@ -148,6 +148,6 @@ def _edges(picture: Picture, node: Node, nodes: Mapping[Node, str]) -> None:
         if parent is not None:
             label = "" if isinstance(parent.value, tuple) else str(type_of(parent.value))
             picture.edge(nodes[parent], nodes[node], label)
-        elif isinstance(node.operands, (list, tuple)):
+        elif not callable(node.operands):
             constant = node.operands[position]
             picture.edge(picture.node("constant", show(constant)), nodes[node], str(type_of(constant)))

@@ -52,28 +52,25 @@ def last_writer(indices, shape):
 '''
 
 _CONTRACT = '''
-def contract(operands, extents, accesses, out, shape):
-    """Sum products over an index space: result[out(i)] += operands[0][accesses[0](i)] * ... for every point i.
+def contract(operands, places, extents, shape):
+    """Sum products over all points i, j, ... below the extents.
 
-    An access has an affine expression for each axis: (offset, ((dimension, coefficient), ...)).
+    places(i, j, ...) tells where each operand is read for a point, and last where the product is added to the result.
     """
-
-    def points(access):
-        dims = sorted({dim for _, terms in access for dim, _ in terms})
-        grid = dict(zip(dims, np.ix_(*(np.arange(extents[dim]) for dim in dims))))
-        return dims, tuple(offset + sum(c * grid[dim] for dim, c in terms) for offset, terms in access)
-
+    indices, point = places(*np.ix_(*map(np.arange, extents))), np.zeros([1] * len(extents), int)
+    *reads, target = [np.broadcast_arrays(*index, point)[:-1] for index in indices]
     factors, read = [], set()
-    for x, access in zip(operands, accesses):
-        dims, index = points(access)
-        factors += [np.broadcast_to(np.asarray(x)[index], [extents[dim] for dim in dims]), dims]
+    for x, index in zip(operands, reads):
+        part = np.asarray(x)[tuple(index)] if index else np.reshape(x, [1] * len(extents))
+        dims = [dim for dim, extent in enumerate(part.shape) if extent > 1]
+        factors += [part.reshape([extents[dim] for dim in dims]), dims]
         read.update(dims)
     unread = [dim for dim in range(len(extents)) if dim not in read]
-    dtype = np.result_type(*operands)
-    factors += [np.ones([extents[dim] for dim in unread], dtype), unread]
-    result = np.zeros(shape, dtype)
-    dims, index = points(out)
-    np.add.at(result, index, np.einsum(*factors, dims, optimize=True))
+    factors += [np.ones([extents[dim] for dim in unread], np.result_type(*operands)), unread]
+    dims = [dim for dim in range(len(extents)) if any(axis.shape[dim] > 1 for axis in target)]
+    total = np.einsum(*factors, dims, optimize=True)
+    result = np.zeros(shape, total.dtype)
+    np.add.at(result, tuple(target), total.reshape(target[0].shape) if target else total)
     return result
 '''
 

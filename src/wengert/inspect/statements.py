@@ -7,17 +7,25 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from wengert.dtypes import BOOL, FLOAT64, INT64, PYTHON_TYPE
 from wengert.inspect.constants import array_source, scalar_source
 from wengert.inspect.formulas import program_name, renames
 from wengert.inspect.prelude import HELPERS
-from wengert.inspect.products import as_product, one_axis
+from wengert.inspect.products import as_index, as_product, as_sum, one_axis
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.ops.contraction import as_subscripts
 from wengert.primitive import REGISTRY
 
 _ADJOINT = "adjoint of "
 _INLINE = 24
 _COMMENT_COLUMN = 60
+_INDEXED = {
+    "slice": "{0}[{i}]",
+    "embed": "embed({0}, {shape}, np.s_[{i}])",
+    "place": "place({0}, {1}, np.s_[{i}])",
+}
 _CALL = re.compile(r"\w\(")
 #: Where Python's own scalars raise an error instead of giving infinity, or leave the numbers.
 _PYTHON_DIFFERS = {
@@ -210,8 +218,9 @@ class Body:
     def _empty_scan(self, equation: Equation, operands: Sequence[str]) -> str:
         """Write what a scan of no steps gives: the first carries, and empty arrays."""
         start, count = equation.params["constants"], equation.params["carries"]
-        rows = [f"np.zeros({var.shape}, np.{var.dtype.name})" for var in equation.outputs[count:]]
-        return f"({', '.join([*operands[start : start + count], *rows])},)"
+        rows = [array_source(np.zeros(var.shape, var.dtype)) for var in equation.outputs[count:]]
+        results = [*operands[start : start + count], *rows]
+        return f"({results[0]},)" if len(results) == 1 else ", ".join(results)
 
     def _function(self, wanted: str, graph: Graph, equation: Equation) -> str:
         """Add the function of a program that an equation holds, and return its name."""
@@ -236,11 +245,23 @@ def _text(equation: Equation, operands: list[str]) -> str:
         return f"{operands[0]}.astype({dtype})" if out.shape else f"{dtype}({operands[0]})"
     if equation.primitive == "scale":
         return f"scale({operands[0]}, {operands[1]})"
-    if equation.primitive == "contract" and (product := as_product(operands, **equation.params)):
-        return product
+    if equation.primitive == "contract":
+        return _contraction(operands, equation.params)
+    if equation.primitive in _INDEXED:
+        shape = equation.params.get("shape", equation.operands[0].type.shape)
+        return _INDEXED[equation.primitive].format(
+            *operands, shape=shape, i=as_index(equation.params["index"], shape)
+        )
     if equation.primitive in ("power", "integer_power") and operands[0].startswith("-"):
         operands = [f"({operands[0]})", *operands[1:]]
     return one_axis(REGISTRY[equation.primitive].source(*operands, **equation.params))
+
+
+def _contraction(operands: list[str], params: Mapping[str, Any]) -> str:
+    subscripts = as_subscripts(params["extents"], params["accesses"], params["out"])
+    if subscripts is None:
+        return as_sum(operands, **params)
+    return as_product(operands, **params) or f"np.einsum({subscripts!r}, {', '.join(operands)})"
 
 
 def _python_where_it_matters(graph: Graph) -> set[Var]:

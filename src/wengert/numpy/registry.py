@@ -27,8 +27,9 @@ def implements(*functions: Any) -> Callable[[Implementation], Implementation]:
     own; it works on plain arrays as well.
 
     Example:
-        >>> @implements(np.trapezoid)
-        ... def unit_steps(y, x=None, dx=1.0, axis=-1): ...
+        >>> import wengert as wg
+        >>> FUNCTIONS[np.trapezoid].__module__, FUNCTIONS[np.trapezoid].__name__
+        ('wengert.numpy.differences', 'trapezoid')
     """
 
     def register(implementation: Implementation) -> Implementation:

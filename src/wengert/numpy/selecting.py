@@ -66,7 +66,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
     """Evaluate a function where its condition holds, as `np.piecewise`; of several conditions the last counts.
 
-    A function is called with the elements that it is for; where conditions are not concrete, or the value is a number, with all.
+    A function is called with the elements that it is for; with all of them where the conditions are not concrete,
+    or the value is a number.
     """
     conditions: list[Any] = list(condlist) if rank_of(condlist[0]) or not rank_of(x) else [condlist]
     conditions = [_condition(one) for one in conditions]

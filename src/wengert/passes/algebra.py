@@ -6,9 +6,9 @@ but ``x + -0.0`` and ``x - 0`` are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from wengert.ir.graph import Atom, Equation, Graph, Literal
 from wengert.ir.types import type_of
 from wengert.passes.rewrite import Rewrite, negative_zero
 from wengert.primitive import REGISTRY
+from wengert.shapes import Shape
 
 #: What a rule returns: a value that stands for the result, another equation for it, or None.
 Found: TypeAlias = "Atom | Equation | None"
@@ -185,9 +186,44 @@ def _transposition(walk: Rewrite, equation: Equation) -> Found:
 
 @_rule("slice")
 def _part(walk: Rewrite, equation: Equation) -> Found:
-    (x,) = equation.operands
-    whole = tuple((0, extent, 1) for extent in x.type.shape)
-    return x if equation.params["index"] == whole else None
+    (x,), index = equation.operands, equation.params["index"]
+    if index == _whole(x.type.shape):
+        return x
+    first = walk.definition(x, "slice")
+    if first is None:
+        return None
+    merged = tuple(_within(first.params["index"], iter(index)))
+    return replace(equation, operands=first.operands, params={"index": merged})
+
+
+def _whole(shape: Shape) -> tuple[Any, ...]:
+    return tuple((0, extent, 1) for extent in shape)
+
+
+def _within(first: Iterable[Any], second: Iterator[Any]) -> Iterator[Any]:
+    """Yield the index that takes from an array what ``second`` takes from what ``first`` takes."""
+    for entry in first:
+        if isinstance(entry, int):
+            yield entry
+            continue
+        start, _, step = entry
+        inner = next(second)
+        if isinstance(inner, int):
+            yield start + inner * step
+        else:
+            yield (start + inner[0] * step if inner[1] else 0, inner[1], step * inner[2])
+
+
+@_rule("embed")
+def _embedding(walk: Rewrite, equation: Equation) -> Found:
+    whole = equation.params["index"] == _whole(equation.params["shape"])
+    return equation.operands[0] if whole else None
+
+
+@_rule("place")
+def _placing(walk: Rewrite, equation: Equation) -> Found:
+    x, y = equation.operands
+    return y if equation.params["index"] == _whole(x.type.shape) and y.type == x.type else None
 
 
 @_rule("concatenate")
