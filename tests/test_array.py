@@ -48,7 +48,7 @@ def draw_other(draw: HypothesisDraw, shape: tuple[int, ...]) -> Any:
     if kind == "scalar":
         return draw.choice(SCALARS)
     values = np.asarray(draw.array(shape, 0.5, 2.0)).astype(draw.choice(DTYPES))
-    return values.tolist() if kind == "list" and values.ndim else values
+    return values.tolist() if kind == "list" and values.ndim and values.size else values
 
 
 @settings(max_examples=300)
@@ -84,6 +84,8 @@ def test_python_numbers_stay_weak(data: st.DataObject) -> None:
 
     with np.errstate(all="ignore"):
         expected = tuple(map(np.asarray, function(0.75)))
+        if expected[1].dtype.kind == "c":  # Python's, of a power of -1
+            return
         for run in (*EAGER, in_graph):
             assert_same(tuple(map(np.asarray, run(function, 0.75))), expected)
 

@@ -19,7 +19,7 @@ ROWS = (
     "trace",
     "primitive",
     "ops",
-    "subscripts array passes",
+    "subscripts operators array passes",
     "transforms",
     "control",
     "backend",

@@ -15,48 +15,16 @@ from wengert import subscripts
 from wengert.dtypes import dtype_of
 from wengert.errors import ConcreteError, DtypeError, LostDerivativeError, ShapeError, message, unsupported
 from wengert.ir.types import show
-from wengert.ops import arithmetic, comparison, exponential
+from wengert.operators import FUNCTIONS, Operators, operand, power_of
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import UFUNCS
-from wengert.primitive import Primitive
-from wengert.shapes import shape_of, size
-from wengert.trace import Box, Lens, boxed, concrete, snapshot
+from wengert.shapes import size
+from wengert.trace import Box, Lens, boxed, concrete
 
-#: What stands for each NumPy function when an argument is a box; filled by `wengert.numpy`.
-FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 #: What stands for ``ufunc.reduce``, ``ufunc.accumulate`` and so on; filled by `wengert.numpy`.
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
 #: Options of ufuncs that mean nothing here.
 _LAYOUT = {"order", "subok", "casting"}
-_OPERANDS: Any = (Box, np.ndarray, float, int, np.generic)  # int: and bool
-
-
-def operand(value: Any) -> Any:
-    """Return a value that a primitive takes: a box, an array or a scalar; sequences become arrays."""
-    if isinstance(value, _OPERANDS):
-        return value
-    array = snapshot(FUNCTIONS[np.array](value))
-    if dtype_of(array).kind not in "biuf":
-        got = type(value).__name__
-        raise DtypeError(message("operand", "a real number, an array or a sequence of them is required", got))
-    return array
-
-
-def _binary(primitive: Primitive) -> tuple[Any, Any]:
-    def forward(self: Array, other: Any) -> Any:
-        return primitive(self, other if isinstance(other, _OPERANDS) else operand(other))
-
-    def reflected(self: Array, other: Any) -> Any:
-        return primitive(operand(other), self)
-
-    return forward, reflected
-
-
-def _in_place(primitive: Primitive) -> Any:
-    def method(self: Array, other: Any) -> Any:
-        return self.assign(primitive(self, operand(other)))
-
-    return method
 
 
 def _lost(what: str, hint: str) -> Any:
@@ -73,72 +41,11 @@ def _method(function: Callable[..., Any]) -> Any:
     return method
 
 
-def _power(base: Any, exponent: Any) -> Any:
-    """Choose the power that is exact for the exponent: constant integers have derivatives at zero."""
-    if isinstance(exponent, int) and not isinstance(exponent, bool):
-        if exponent >= 0 or dtype_of(base).kind == "f":
-            return arithmetic.integer_power(base, exponent=exponent)
-    elif isinstance(exponent, float) and exponent == 0.5:
-        return exponential.sqrt(base)
-    return exponential.power(base, exponent)
-
-
-class Array(Box):
+class Array(Operators):
     """A value inside a transform, used like a NumPy array."""
 
     __slots__ = ()
-    __array_priority__: ClassVar[float] = 1000.0
     namespace: ClassVar[Any] = None
-
-    __add__, __radd__ = _binary(arithmetic.add)
-    __sub__, __rsub__ = _binary(arithmetic.subtract)
-    __mul__, __rmul__ = _binary(arithmetic.multiply)
-    __truediv__, __rtruediv__ = _binary(arithmetic.divide)
-    __floordiv__, __rfloordiv__ = _binary(arithmetic.floor_divide)
-    __mod__, __rmod__ = _binary(arithmetic.remainder)
-    __and__, __rand__ = _binary(comparison.bitwise_and)
-    __or__, __ror__ = _binary(comparison.bitwise_or)
-    __xor__, __rxor__ = _binary(comparison.bitwise_xor)
-    __lshift__, __rlshift__ = _binary(comparison.left_shift)
-    __rshift__, __rrshift__ = _binary(comparison.right_shift)
-    __eq__, _ = _binary(comparison.equal)
-    __ne__, _ = _binary(comparison.not_equal)
-    __lt__, _ = _binary(comparison.less)
-    __le__, _ = _binary(comparison.less_equal)
-    __gt__, _ = _binary(comparison.greater)
-    __ge__, _ = _binary(comparison.greater_equal)
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
-
-    __iadd__ = _in_place(arithmetic.add)
-    __isub__ = _in_place(arithmetic.subtract)
-    __imul__ = _in_place(arithmetic.multiply)
-    __itruediv__ = _in_place(arithmetic.divide)
-    __ifloordiv__ = _in_place(arithmetic.floor_divide)
-    __imod__ = _in_place(arithmetic.remainder)
-    __iand__ = _in_place(comparison.bitwise_and)
-    __ior__ = _in_place(comparison.bitwise_or)
-    __ixor__ = _in_place(comparison.bitwise_xor)
-
-    def __neg__(self) -> Any:
-        return arithmetic.negative(self)
-
-    def __pos__(self) -> Any:
-        return arithmetic.positive(self)
-
-    def __abs__(self) -> Any:
-        return arithmetic.absolute(self)
-
-    def __invert__(self) -> Any:
-        return comparison.invert(self)
-
-    def __pow__(self, exponent: Any) -> Any:
-        return _power(self, operand(exponent))
-
-    def __rpow__(self, base: Any) -> Any:
-        return exponential.power(operand(base), self)
-
-    def __ipow__(self, exponent: Any) -> Any:
-        return self.assign(_power(self, operand(exponent)))
 
     def __matmul__(self, other: Any) -> Any:
         return FUNCTIONS[np.matmul](self, other)
@@ -177,21 +84,6 @@ class Array(Box):
             raise DtypeError(message("setitem", "a derivative needs a floating array", got, hint))
         written = subscripts.write(self, subscripts.parse(self.shape, index), value)
         self.write(boxed(written))
-
-    def assign(self, value: Any) -> Any:
-        """Write a value in place of all elements; a scalar cannot change, so that a new one is returned."""
-        if not self.shape and self.lens is None:
-            return value
-        if shape_of(value) != self.shape:
-            got = show(self, value)
-            raise ShapeError(message("in-place operation", f"the result must keep shape {self.shape}", got))
-        if not np.can_cast(dtype_of(value), self.dtype, "same_kind"):
-            got = show(self, value)
-            raise DtypeError(message("in-place operation", f"the result must fit {self.dtype}", got))
-        if dtype_of(value) != self.dtype:
-            value = cast(value, dtype=self.dtype)
-        self.write(boxed(value))
-        return self
 
     def __len__(self) -> int:
         if not self.shape:
@@ -377,9 +269,9 @@ class Array(Box):
         for name in _LAYOUT & options.keys():
             del options[name]
         result = function(*map(operand, inputs), **options)
-        if dtype is not None:
-            return cast(result, dtype=np.dtype(dtype))
-        return _strong(result)
+        if dtype is None and isinstance(result, Box) and result.weak:
+            dtype = result.dtype  # even of Python's scalars NumPy's functions make NumPy's
+        return result if dtype is None else cast(result, dtype=np.dtype(dtype))
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         handler = FUNCTIONS.get(function)
@@ -392,14 +284,7 @@ class Array(Box):
 
 
 Box.surface = Array
-FUNCTIONS[np.power] = FUNCTIONS[np.float_power] = _power
-
-
-def _strong(result: Any) -> Any:
-    """Make the result of a ufunc strong: of Python scalars alone, NumPy's functions give NumPy scalars."""
-    if isinstance(result, Box):
-        return cast(result, dtype=result.dtype) if result.weak else result
-    return result
+FUNCTIONS[np.power] = FUNCTIONS[np.float_power] = power_of
 
 
 def _write_out(ufunc: np.ufunc, method: str, inputs: Any, options: Any, out: Any) -> Any:

@@ -16,7 +16,16 @@ Example:
 
 from wengert.nn.activations import elu, gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
 from wengert.nn.convolution import average_pool, convolve, max_pool
-from wengert.nn.initialisers import glorot_normal, glorot_uniform, he_normal, he_uniform, normal, orthogonal, rescaled, zeros
+from wengert.nn.initialisers import (
+    glorot_normal,
+    glorot_uniform,
+    he_normal,
+    he_uniform,
+    normal,
+    orthogonal,
+    rescaled,
+    zeros,
+)
 from wengert.nn.layers import RNN, AvgPool2D, Chain, Conv2D, Dense, Flatten, Lambda, MaxPool2D
 from wengert.nn.losses import accuracy, mean_squared_error, softmax_cross_entropy, sum_squared_error
 from wengert.special import log_softmax, softmax

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from wengert.ops.comparison import greater, where
+from wengert.ops.comparison import greater, less_equal, where
 from wengert.special import erf, expit, softplus
 
 __all__ = ["elu", "gelu", "leaky_relu", "relu", "sigmoid", "silu", "softplus", "tanh"]
 
 
 def relu(x: Any) -> Any:
-    """Return the positive part, ``max(x, 0)``; the derivative at 0 is 0.
+    """Return the positive part, ``max(x, 0)``; the derivative at 0 is 0, and NaN stays NaN.
 
     Example:
         >>> import numpy as np
         >>> relu(np.array([-1.0, 0.0, 2.0]))
         array([0., 0., 2.])
     """
-    return where(greater(x, 0.0), x, 0.0)
+    return where(less_equal(x, 0.0), 0.0, x)
 
 
 def leaky_relu(x: Any, slope: float = 0.01) -> Any:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.dtypes import dtype_of, is_float
 from wengert.errors import ShapeError, message
 from wengert.ir.types import show
 from wengert.ops.contraction import Affine, along, contract
@@ -16,12 +18,24 @@ from wengert.ops.shape import concatenate, reshape, slice_, whole
 from wengert.shapes import shape_of
 
 
-def _each(what: str, value: int | Sequence[int], rank: int, least: int) -> tuple[int, ...]:
-    """Return one number for each spatial axis."""
-    numbers = (value,) * rank if isinstance(value, int) else tuple(value)
-    if len(numbers) != rank or min(numbers, default=least) < least:
-        raise ShapeError(message("convolution", f"{what} must be {rank} integers >= {least}", str(value)))
+def integers(operation: str, what: str, value: Any, count: int, least: int) -> tuple[int, ...]:
+    """Return ``count`` integers, one number standing for all of them, or raise `ShapeError`."""
+    try:
+        numbers = tuple(map(operator.index, value if isinstance(value, Iterable) else (value,) * count))
+    except TypeError:
+        numbers = ()
+    if len(numbers) != count or min(numbers) < least:
+        many = f"{count} integers" if count > 1 else "an integer"
+        raise ShapeError(message(operation, f"{what} must be {many} >= {least}", repr(value)))
     return numbers
+
+
+def _spatial_rank(operation: str, x: Any) -> int:
+    rank = len(shape_of(x)) - 2
+    if rank < 1:
+        requirement = "images must be (examples, channels, height, width), or with fewer or more spatial axes"
+        raise ShapeError(message(operation, requirement, show(x)))
+    return rank
 
 
 def _pad(x: Any, padding: Sequence[int], fill: float) -> Any:
@@ -64,14 +78,16 @@ def convolve(
         array([[9., 9.],
                [9., 9.]])
     """
-    rank = len(shape_of(x)) - 2
-    if rank < 1 or len(shape_of(weight)) != rank + 2:
-        raise ShapeError(message("convolve", "x and weight must have one rank, at least 3", show(x, weight)))
-    steps, gaps = _each("stride", stride, rank, 1), _each("dilation", dilation, rank, 1)
-    padded = _pad(x, _each("padding", padding, rank, 0), 0.0)
+    rank = _spatial_rank("convolve", x)
+    if len(shape_of(weight)) != rank + 2:
+        raise ShapeError(message("convolve", "x and weight must have the same rank", show(x, weight)))
+    steps = integers("convolve", "stride", stride, rank, 1)
+    gaps = integers("convolve", "dilation", dilation, rank, 1)
+    (groups,) = integers("convolve", "groups", groups, 1, 1)
+    padded = _pad(x, integers("convolve", "padding", padding, rank, 0), 0)
     examples, channels, *extents = shape_of(padded)
     filters, per_group, *taps = shape_of(weight)
-    if groups < 1 or channels != per_group * groups or filters % groups:
+    if channels != per_group * groups or filters % groups:
         got = f"{show(x, weight)}, groups={groups}"
         raise ShapeError(
             message("convolve", "channels must be groups x weight.shape[1], and groups divide filters", got)
@@ -101,16 +117,30 @@ def convolve(
     )
 
 
-def _pool_plan(x: Any, size: Any, stride: Any) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    rank = len(shape_of(x)) - 2
-    sizes = _each("size", size, rank, 1)
-    steps = sizes if stride is None else _each("stride", stride, rank, 1)
+class _Pooling(NamedTuple):
+    """The padded images and, along each spatial axis, the size and the step of the windows and their number."""
+
+    images: Any
+    sizes: tuple[int, ...]
+    steps: tuple[int, ...]
+    positions: tuple[int, ...]
+
+
+def _pooling(operation: str, x: Any, size: Any, stride: Any, padding: Any = 0) -> _Pooling:
+    rank = _spatial_rank(operation, x)
+    sizes = integers(operation, "size", size, rank, 1)
+    steps = sizes if stride is None else integers(operation, "stride", stride, rank, 1)
+    widths = integers(operation, "padding", padding, rank, 0)
+    if any(width >= one for width, one in zip(widths, sizes, strict=True)):
+        raise ShapeError(message(operation, f"padding must be less than the size {sizes}", str(widths)))
+    if any(widths):
+        x = _pad(x, widths, -np.inf if is_float(dtype_of(x)) else np.iinfo(dtype_of(x)).min)
     positions = tuple(
         (extent - one) // step + 1 for extent, one, step in zip(shape_of(x)[2:], sizes, steps, strict=True)
     )
     if min(positions) < 1:
-        raise ShapeError(message("pooling", f"the window {sizes} must fit into the image", show(x)))
-    return sizes, steps, positions
+        raise ShapeError(message(operation, f"the window {sizes} must fit into the image", show(x)))
+    return _Pooling(x, sizes, steps, positions)
 
 
 def max_pool(
@@ -125,7 +155,10 @@ def max_pool(
         x: (examples, channels, height, width, ...).
         size: of the window, one number or one for each spatial axis.
         stride: the step between windows; by default their size. What does not fill a window is left out.
-        padding: the width of the border of minus infinity.
+        padding: the width of the border, of values below all others; less than the size of the window.
+
+    Raises:
+        ShapeError: the window does not fit, or lies in the border alone.
 
     Example:
         >>> import numpy as np
@@ -133,8 +166,7 @@ def max_pool(
         array([[ 5.,  7.],
                [13., 15.]])
     """
-    x = _pad(x, _each("padding", padding, len(shape_of(x)) - 2, 0), -np.inf)
-    sizes, steps, positions = _pool_plan(x, size, stride)
+    x, sizes, steps, positions = _pooling("max_pool", x, size, stride, padding)
     if sizes == steps:
         lead = shape_of(x)[:2]
         index = whole(shape_of(x))[:2] + [(0, n * one, 1) for n, one in zip(positions, sizes, strict=True)]
@@ -163,13 +195,16 @@ def average_pool(x: Any, size: int | Sequence[int], stride: int | Sequence[int] 
         size: of the window, one number or one for each spatial axis.
         stride: the step between windows; by default their size.
 
+    Raises:
+        ShapeError: the window does not fit.
+
     Example:
         >>> import numpy as np
         >>> average_pool(np.arange(16.0).reshape(1, 1, 4, 4), 2)[0, 0]
         array([[ 2.5,  4.5],
                [10.5, 12.5]])
     """
-    sizes, steps, positions = _pool_plan(x, size, stride)
+    x, sizes, steps, positions = _pooling("average_pool", x, size, stride)
     rank, lead = len(sizes), shape_of(x)[:2]
     windows: list[Affine] = [(0, ((2 + axis, steps[axis]), (2 + rank + axis, 1))) for axis in range(rank)]
     total = contract(

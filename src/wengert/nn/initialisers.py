@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.errors import ShapeError, message
+from wengert.errors import ArgumentError, ShapeError, message
 from wengert.shapes import Shape
 
 Seed: TypeAlias = int | np.random.Generator
@@ -20,7 +20,12 @@ Initialiser: TypeAlias = Callable[[Seed, Shape, int, int], Any]
 
 def generator(seed: Seed) -> np.random.Generator:
     """Return the generator that a seed stands for; a generator stands for itself."""
-    return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if not isinstance(seed, (int, np.integer)) or seed < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+        hint = "give an integer >= 0 or a np.random.Generator"
+        raise ArgumentError(message("initialiser", "an explicit seed is needed", repr(seed), hint))
+    return np.random.default_rng(seed)
 
 
 def _uniform(seed: Seed, shape: Shape, variance: float) -> Any:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.control import scan
-from wengert.errors import ArgumentError, message
-from wengert.nn.convolution import average_pool, convolve, max_pool
+from wengert.errors import ArgumentError, ShapeError, message
+from wengert.ir.types import show
+from wengert.nn.convolution import average_pool, convolve, integers, max_pool
 from wengert.nn.initialisers import Initialiser, Seed, generator, glorot_uniform, he_uniform
 from wengert.shapes import shape_of
 from wengert.tree import static
+
+
+def _check_values(layer: str, x: Any, form: str, rank: int, values: int) -> None:
+    """Check that an input has at least ``rank`` axes, and ``values`` values along the last."""
+    shape = shape_of(x)
+    if len(shape) < rank or shape[-1] != values:
+        raise ShapeError(message(layer, f"the input must be ({form}, {values})", show(x)))
 
 
 @dataclasses.dataclass(init=False)
@@ -26,6 +35,9 @@ class Dense:
         seed: of the weights: an integer or a generator.
         bias: whether to add ``b``, zero at first.
         initialise: draws the weights; Glorot uniform by default.
+
+    Raises:
+        ShapeError: a size is not a positive integer, or an example has another number of values.
 
     Example:
         >>> import numpy as np
@@ -45,11 +57,13 @@ class Dense:
         bias: bool = True,
         initialise: Initialiser = glorot_uniform,
     ) -> None:
+        inputs, outputs = integers("Dense", "inputs and outputs", (inputs, outputs), 2, 1)
         self.weight = initialise(seed, (inputs, outputs), inputs, outputs)
         self.bias = np.zeros(outputs, np.float32) if bias else None
 
     def __call__(self, x: Any) -> Any:
         """Apply the layer to (..., inputs)."""
+        _check_values("Dense", x, "...", 1, shape_of(self.weight)[0])
         y = np.matmul(x, self.weight)
         return y if self.bias is None else y + self.bias
 
@@ -69,6 +83,10 @@ class Conv2D:
         groups: the channels and filters are split into so many groups.
         bias: whether to add a number to each filter's output, zero at first.
         initialise: draws the filters; He uniform by default.
+
+    Raises:
+        ArgumentError: the groups do not divide channels and filters.
+        ShapeError: a number is not a positive integer.
 
     Example:
         >>> import numpy as np
@@ -97,10 +115,12 @@ class Conv2D:
         bias: bool = True,
         initialise: Initialiser = he_uniform,
     ) -> None:
+        counts = integers("Conv2D", "channels, filters and groups", (channels, filters, groups), 3, 1)
+        channels, filters, groups = counts
+        height, width = integers("Conv2D", "size", size, 2, 1)
         if channels % groups or filters % groups:
             got = f"{channels} channels, {filters} filters, {groups} groups"
             raise ArgumentError(message("Conv2D", "groups must divide channels and filters", got))
-        height, width = (size, size) if isinstance(size, int) else size
         taps = height * width
         shape = (filters, channels // groups, height, width)
         self.weight = initialise(seed, shape, channels // groups * taps, filters // groups * taps)
@@ -162,7 +182,10 @@ class Flatten:
 
     def __call__(self, x: Any) -> Any:
         """Apply the layer to (examples, ...)."""
-        return np.reshape(x, (shape_of(x)[0], -1))
+        shape = shape_of(x)
+        if not shape:
+            raise ShapeError(message("Flatten", "the input must be (examples, ...)", show(x)))
+        return np.reshape(x, (shape[0], math.prod(shape[1:])))
 
 
 @dataclasses.dataclass(init=False)
@@ -177,6 +200,9 @@ class RNN:
         sequence: whether to return the states of all steps, or the last only.
         initialise: draws the input weights; Glorot uniform by default.
         recurrent: draws the recurrent weights; Glorot uniform by default.
+
+    Raises:
+        ShapeError: a size is not a positive integer, or the input is not (examples, steps, inputs).
 
     Example:
         >>> import numpy as np
@@ -201,6 +227,7 @@ class RNN:
         initialise: Initialiser = glorot_uniform,
         recurrent: Initialiser = glorot_uniform,
     ) -> None:
+        inputs, hidden = integers("RNN", "inputs and hidden", (inputs, hidden), 2, 1)
         rng = generator(seed)
         self.input_weight = initialise(rng, (inputs, hidden), inputs, hidden)
         self.hidden_weight = recurrent(rng, (hidden, hidden), hidden, hidden)
@@ -209,6 +236,7 @@ class RNN:
 
     def __call__(self, x: Any) -> Any:
         """Apply the layer to (examples, steps, inputs)."""
+        _check_values("RNN", x, "examples, steps", 3, shape_of(self.input_weight)[0])
         projected = np.swapaxes(np.matmul(x, self.input_weight) + self.bias, 0, 1)
 
         def step(state: Any, one: Any) -> tuple[Any, Any]:
@@ -240,6 +268,9 @@ class Lambda:
 class Chain:
     """Layers one after the other; plain functions may stand among them.
 
+    Raises:
+        ArgumentError: something is no layer and no function.
+
     Example:
         >>> import numpy as np
         >>> Chain(Dense(3, 4, seed=0), np.tanh, Dense(4, 2, seed=1))(np.ones((5, 3), "f4")).shape
@@ -249,6 +280,10 @@ class Chain:
     layers: tuple[Any, ...]
 
     def __init__(self, *layers: Callable[[Any], Any]) -> None:
+        for layer in layers:
+            if not callable(layer) or isinstance(layer, type):
+                hint = "write Chain(*layers) for a list, and Flatten() for Flatten"
+                raise ArgumentError(message("Chain", "layers and functions are needed", repr(layer), hint))
         self.layers = tuple(layer if dataclasses.is_dataclass(layer) else Lambda(layer) for layer in layers)
 
     def __call__(self, x: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.array import operand
 from wengert.dtypes import dtype_of
 from wengert.errors import ShapeError, message
 from wengert.ir.types import show
@@ -22,14 +23,14 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
         labels: (examples,) integers below ``classes``, or (examples, classes) probabilities.
 
     Raises:
-        ShapeError: the labels do not fit the logits.
-        ValueError: a label is no class.
+        ShapeError: the labels do not fit the logits, or one is no class.
 
     Example:
         >>> import numpy as np
         >>> softmax_cross_entropy(np.array([[1e4, 0.0], [0.0, 0.0]]), np.array([0, 1]))
         np.float64(0.34657359027997264)
     """
+    logits, labels = operand(logits), operand(labels)
     shape, form = shape_of(logits), shape_of(labels)
     if len(shape) != 2 or form not in (shape, shape[:1]):
         requirement = "labels must be (examples,) or (examples, classes) for logits (examples, classes)"
@@ -55,31 +56,64 @@ def _checked(labels: Any, classes: int) -> Any:
 def sum_squared_error(predictions: Any, targets: Any) -> Any:
     """Return ``sum (prediction - target)^2``.
 
+    Args:
+        predictions: of any shape.
+        targets: of the same shape, or one number for all.
+
+    Raises:
+        ShapeError: the shapes differ, which would otherwise compare everything with everything.
+
     Example:
         >>> import numpy as np
         >>> float(sum_squared_error(np.array([1.0, 2.0]), np.array([0.0, 0.0])))
         5.0
     """
-    return np.sum(np.square(predictions - targets))
+    return np.sum(np.square(_difference("sum_squared_error", predictions, targets)))
 
 
 def mean_squared_error(predictions: Any, targets: Any) -> Any:
     """Return the mean of ``(prediction - target)^2`` over all elements.
+
+    Args:
+        predictions: of any shape.
+        targets: of the same shape, or one number for all.
+
+    Raises:
+        ShapeError: the shapes differ.
 
     Example:
         >>> import numpy as np
         >>> float(mean_squared_error(np.array([1.0, 2.0]), np.array([0.0, 0.0])))
         2.5
     """
-    return np.mean(np.square(predictions - targets))
+    return np.mean(np.square(_difference("mean_squared_error", predictions, targets)))
+
+
+def _difference(operation: str, predictions: Any, targets: Any) -> Any:
+    predictions, targets = operand(predictions), operand(targets)
+    if shape_of(targets) not in (shape_of(predictions), ()):
+        requirement = "predictions and targets must have the same shape"
+        raise ShapeError(message(operation, requirement, show(predictions, targets)))
+    return predictions - targets
 
 
 def accuracy(logits: Any, labels: Any) -> Any:
     """Return the fraction of examples whose largest logit is that of the label.
+
+    Args:
+        logits: (examples, classes).
+        labels: (examples,) integers.
+
+    Raises:
+        ShapeError: the labels do not fit the logits.
 
     Example:
         >>> import numpy as np
         >>> float(accuracy(np.array([[2.0, 1.0], [0.0, 1.0]]), np.array([0, 0])))
         0.5
     """
+    logits, labels = operand(logits), operand(labels)
+    if len(shape_of(logits)) != 2 or shape_of(labels) != shape_of(logits)[:1]:
+        requirement = "labels must be (examples,) for logits (examples, classes)"
+        raise ShapeError(message("accuracy", requirement, show(logits, labels)))
     return np.mean(np.argmax(logits, axis=1) == labels)

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.dtypes import dtype_of
+from wengert.errors import ShapeError, message
+from wengert.ir.types import show
 from wengert.ops.conversion import cast
 from wengert.shapes import shape_of
-from wengert.tree import flatten, map_tree, unflatten
+from wengert.tree import map_tree
 
 
 class Optimiser(NamedTuple):
@@ -20,6 +22,18 @@ class Optimiser(NamedTuple):
     """``parameters -> state``."""
     update: Callable[[Any, Any, Any], tuple[Any, Any]]
     """``(gradients, state, parameters) -> (parameters, state)``."""
+
+
+def _each(rule: Callable[..., Any], parameters: Any, *others: Any) -> Any:
+    """Apply a rule to each parameter and what belongs to it, which must have the parameter's shape."""
+
+    def checked(*values: Any) -> Any:
+        if any(shape_of(value) != shape_of(values[0]) for value in values):
+            requirement = "gradients and state must have the shapes of the parameters"
+            raise ShapeError(message("update", requirement, show(*values)))
+        return rule(*values)
+
+    return map_tree(checked, parameters, *others)
 
 
 def _zeros(parameters: Any) -> Any:
@@ -35,7 +49,7 @@ def sgd(rate: float) -> Optimiser:
     """
 
     def update(gradients: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
-        return map_tree(lambda p, g: p - rate * g, parameters, gradients), state
+        return _each(lambda p, g: p - rate * g, parameters, gradients), state
 
     return Optimiser(lambda parameters: (), update)
 
@@ -49,8 +63,8 @@ def momentum(rate: float, decay: float = 0.9) -> Optimiser:
     """
 
     def update(gradients: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
-        velocity = map_tree(lambda v, g: decay * v + g, state, gradients)
-        return map_tree(lambda p, v: p - rate * v, parameters, velocity), velocity
+        velocity = _each(lambda v, g: decay * v + g, state, gradients)
+        return _each(lambda p, v: p - rate * v, parameters, velocity), velocity
 
     return Optimiser(_zeros, update)
 
@@ -77,12 +91,12 @@ def adam(rate: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: 
     """
 
     def init(parameters: Any) -> AdamState:
-        return AdamState(np.zeros((), np.int64)[()], _zeros(parameters), _zeros(parameters))
+        return AdamState(np.int64(0), _zeros(parameters), _zeros(parameters))
 
     def update(gradients: Any, state: AdamState, parameters: Any) -> tuple[Any, AdamState]:
         step = state.step + 1
-        mean = map_tree(lambda m, g: beta1 * m + (1 - beta1) * g, state.mean, gradients)
-        square = map_tree(lambda s, g: beta2 * s + (1 - beta2) * (g * g), state.square, gradients)
+        mean = _each(lambda m, g: beta1 * m + (1 - beta1) * g, state.mean, gradients)
+        square = _each(lambda s, g: beta2 * s + (1 - beta2) * (g * g), state.square, gradients)
         scale, root = rate / (1 - beta1**step), np.sqrt(1 - beta2**step)
 
         def move(p: Any, m: Any, s: Any) -> Any:
@@ -90,8 +104,6 @@ def adam(rate: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: 
             dtype = dtype_of(p)
             return p - cast(scale, dtype=dtype) * m / (np.sqrt(s) / cast(root, dtype=dtype) + epsilon)
 
-        leaves = [flatten(one)[0] for one in (parameters, mean, square)]
-        moved = [move(p, m, s) for p, m, s in zip(*leaves, strict=True)]
-        return unflatten(flatten(parameters)[1], moved), AdamState(step, mean, square)
+        return _each(move, parameters, mean, square), AdamState(step, mean, square)
 
     return Optimiser(init, update)
