@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from wengert.dtypes import SEQUENCE
 from wengert.errors import IndexingError, ShapeError, message
 
 Shape: TypeAlias = tuple[int, ...]
@@ -80,9 +81,7 @@ def keep_axes(shape: Shape, axes: Sequence[int]) -> Shape:
 def resolve_reshape(shape: Shape, target: Any) -> Shape:
     """Return the shape that ``reshape(target)`` gives, with a -1 filled in, or raise `ShapeError`."""
     extents = (
-        [operator.index(one) for one in target]
-        if isinstance(target, (tuple, list))
-        else [operator.index(target)]
+        [operator.index(one) for one in target] if isinstance(target, SEQUENCE) else [operator.index(target)]
     )
     count = size(shape)
     known = math.prod(extent for extent in extents if extent != -1)

@@ -45,8 +45,8 @@ def is_view(subscript: Subscript, index: Any) -> bool:
     """Tell whether NumPy would return a view rather than a copy or a scalar."""
     if subscript.arrays:
         return False
-    entries = index if isinstance(index, tuple) else (index,)
-    return subscript.shape != () or any(entry is Ellipsis for entry in entries)
+    whole: bool = index is Ellipsis or (isinstance(index, tuple) and Ellipsis in index)
+    return subscript.shape != () or whole
 
 
 def parse(shape: Shape, index: Any) -> Subscript:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, cast
 
+from wengert.dtypes import SEQUENCE
 from wengert.errors import ArgumentError, message
 
 
@@ -23,9 +24,9 @@ class Structure(NamedTuple):
     fixed: tuple[tuple[str, Any], ...] = ()
     """What is settings, not arrays: such fields of a dataclass, the default of a `defaultdict`."""
 
-    def count(self) -> int:
+    def leaf_count(self) -> int:
         """Return the number of leaves."""
-        return 1 if self.kind is None else sum(child.count() for child in self.children)
+        return 1 if self.kind is None else sum(child.leaf_count() for child in self.children)
 
 
 LEAF = Structure(None)
@@ -87,7 +88,7 @@ def _flatten(tree: Any, found: list[Any]) -> Structure:
         keys = tuple(_sorted_keys(tree))
         fixed = (("default_factory", tree.default_factory),) if isinstance(tree, defaultdict) else ()
         return Structure(kind, keys, tuple(_flatten(tree[key], found) for key in keys), fixed)
-    if kind is list or isinstance(tree, (tuple, list)):
+    if kind is list or isinstance(tree, SEQUENCE):
         return Structure(kind, (), tuple(_flatten(item, found) for item in tree))
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         names, fixed = _fields(tree)
@@ -120,10 +121,11 @@ def _unflatten(structure: Structure, values: Iterator[Any]) -> Any:
         return make(*(setting for _, setting in structure.fixed), pairs)
     if is_namedtuple(kind):
         return kind(*children)
+    build: Any = kind
     if issubclass(kind, (tuple, list)):
-        return kind(children)
+        return build(children)
     # Not __init__: it may check or convert what a transform puts in.
-    value = object.__new__(kind)
+    value: Any = object.__new__(build)
     for name, child in (*zip(structure.keys, children, strict=True), *structure.fixed):
         object.__setattr__(value, name, child)
     return value

@@ -62,7 +62,7 @@ class CotangentCall(Call):
     def _take(self, structure: tree.Structure, value: Any, found: list[Any]) -> None:
         """Gather a leaf for each leaf of a structure; None stands for any part of it."""
         if value is None:
-            found += [None] * structure.count()
+            found += [None] * structure.leaf_count()
         elif structure.kind is None:
             found.append(value)
         else:

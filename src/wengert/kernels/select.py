@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dtypes import NDARRAY
+
 _BITS = {4: np.int32, 8: np.int64}
 _SMALL = 512
 
@@ -21,11 +23,11 @@ def select(condition: Any, x: Any, y: Any) -> Any:
         >>> select(np.array([True, False]), np.array([1.0, 2.0]), 0.0)
         array([1., 0.])
     """
-    if not isinstance(condition, np.ndarray) or condition.size < _SMALL or condition.dtype != np.bool_:
-        return np.where(condition, x, y)[()]
-    dtype: np.dtype[Any] = np.result_type(x, y)
+    if not isinstance(condition, NDARRAY) or condition.size < _SMALL or condition.dtype != np.bool_:
+        return _where(condition, x, y)
+    dtype: Any = np.result_type(x, y)
     if dtype.kind != "f" or dtype.itemsize not in _BITS:
-        return np.where(condition, x, y)
+        return _where(condition, x, y)
     bits = _BITS[dtype.itemsize]
     mask = np.negative(condition.view(np.int8), dtype=bits)
     first = np.asarray(x, dtype).view(bits)
@@ -34,6 +36,11 @@ def select(condition: Any, x: Any, y: Any) -> Any:
     second = np.asarray(y, dtype).view(bits)
     # y ^ ((x ^ y) & m): in one buffer, for memory costs more than arithmetic.
     return _into(np.bitwise_xor, _into(np.bitwise_and, first ^ second, mask), second).view(dtype)
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    chosen: Any = np.where(condition, x, y)
+    return chosen[()]
 
 
 def _into(ufunc: Any, own: Any, other: Any) -> Any:

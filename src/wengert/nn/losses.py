@@ -86,7 +86,8 @@ def mean_squared_error(predictions: Any, targets: Any) -> Any:
         >>> float(mean_squared_error(np.array([1.0, 2.0]), np.array([0.0, 0.0])))
         2.5
     """
-    return np.mean(np.square(_difference("mean_squared_error", predictions, targets)))
+    error: Any = np.mean(np.square(_difference("mean_squared_error", predictions, targets)))
+    return error
 
 
 def _difference(operation: str, predictions: Any, targets: Any) -> Any:
@@ -116,4 +117,5 @@ def accuracy(logits: Any, labels: Any) -> Any:
     if len(shape_of(logits)) != 2 or shape_of(labels) != shape_of(logits)[:1]:
         requirement = "labels must be (examples,) for logits (examples, classes)"
         raise ShapeError(message("accuracy", requirement, show(logits, labels)))
-    return np.mean(np.argmax(logits, axis=1) == labels)
+    fraction: Any = np.mean(np.argmax(logits, axis=1) == labels)
+    return fraction

@@ -50,7 +50,8 @@ def _scale(direction: Any, factor: Any) -> Any:
         return direction * factor
     with np.errstate(invalid="ignore"):
         product = direction * factor
-    return np.where(np.equal(direction, 0), np.zeros_like(product), product)[()]
+    kept: Any = np.where(np.equal(direction, 0), np.zeros_like(product), product)
+    return kept[()]
 
 
 scale = elementwise(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from wengert.dtypes import FLOAT64, Dtype, check_known
+from wengert.dtypes import FLOAT64, NUMPY_VALUE, Dtype, check_known
 from wengert.ir.types import TensorType
 from wengert.ops.elementwise import batch_elementwise
 from wengert.primitive import Draw, Linear, NonDifferentiable, primitive
@@ -15,7 +13,7 @@ from wengert.primitive import Draw, Linear, NonDifferentiable, primitive
 def _cast(x: Any, dtype: Dtype) -> Any:
     if getattr(x, "dtype", dtype).kind == "c":  # complex numbers that came in on arrays of the user's
         check_known("cast", x.dtype)
-    return x.astype(dtype) if isinstance(x, (np.ndarray, np.generic)) else dtype.type(x)
+    return x.astype(dtype) if isinstance(x, NUMPY_VALUE) else dtype.type(x)
 
 
 def _cast_samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -27,6 +27,7 @@ from wengert.shapes import broadcast, shape_of
 UFUNCS: dict[np.ufunc, Primitive] = {}
 Interval = tuple[float, float]
 _PYTHON = DEFAULT_DTYPE.keys()
+_GENERIC: Any = np.generic
 
 
 def ufunc_type(name: str, ufunc: np.ufunc) -> Callable[..., TensorType]:
@@ -73,7 +74,7 @@ def evaluation(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def evaluate(*operands: Any, **params: Any) -> Any:
         result = function(*operands, **params)
-        if isinstance(result, np.generic) and all(type(operand) in _PYTHON for operand in operands):
+        if isinstance(result, _GENERIC) and all(type(operand) in _PYTHON for operand in operands):
             return result.item()
         return result
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import BOOL, INT64, dtype_of
+from wengert.dtypes import BOOL, INT64, NDARRAY, dtype_of
 from wengert.errors import ShapeError, message
 from wengert.ir.types import TensorType, show
 from wengert.ops.arithmetic import multiply
@@ -49,7 +49,10 @@ def _extremum_samples(draw: Draw) -> Any:
 
 
 def _source(name: str) -> Callable[..., str]:
-    return lambda x, axes: f"np.{name}({x}, axis={axes})"
+    def source(x: str, axes: Axes) -> str:
+        return f"np.{name}({x}, axis={axes})"
+
+    return source
 
 
 reduce_sum = primitive(
@@ -121,12 +124,7 @@ def _extremum_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any,
 def _reduce_by(ufunc: np.ufunc) -> Callable[..., Any]:
     def evaluate(x: Any, axes: Axes) -> Any:
         # NumPy reduces a short axis element by element; whole slices against one another are quicker.
-        if (
-            axes
-            and isinstance(x, np.ndarray)
-            and x.size > 4096
-            and all(0 < x.shape[axis] <= 8 for axis in axes)
-        ):
+        if axes and isinstance(x, NDARRAY) and x.size > 4096 and all(0 < x.shape[axis] <= 8 for axis in axes):
             moved = np.moveaxis(x, axes, range(len(axes)))
             parts = [moved[position] for position in np.ndindex(*moved.shape[: len(axes)])]
             result = parts[0].copy() if len(parts) == 1 else ufunc(parts[0], parts[1])

@@ -73,15 +73,17 @@ def _transpose_samples(draw: Draw) -> Any:
     }
 
 
+def _batch_transpose(op: Primitive, size_: int, xs: Sequence[Any], flags: Any, params: Mapping[str, Any]) -> Any:
+    return op(xs[0], permutation=(0, *(axis + 1 for axis in params["permutation"])))
+
+
 transpose = primitive(
     name="transpose",
     doc="the axes in another order: axis k of the result is axis permutation[k] of x",
     type_rule=_transpose_type,
     evaluate=lambda x, permutation: np.transpose(x, permutation),
     derivative=Linear(lambda ct, x, permutation: transpose(ct, permutation=inverse_permutation(permutation))),
-    batch=lambda op, size_, xs, flags, params: op(
-        xs[0], permutation=(0, *(axis + 1 for axis in params["permutation"]))
-    ),
+    batch=_batch_transpose,
     source=lambda x, permutation: f"np.transpose({x}, {permutation})",
     samples=_transpose_samples,
 )

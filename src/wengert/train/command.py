@@ -75,8 +75,8 @@ def _draw(task: Task, dataset: Dataset, outcome: Outcome, folder: Path) -> list[
     images = dataset.test_images[:16]
     outputs = outcome.model(task.prepare(images))
     if task.score == "accuracy":
-        names = [dataset.classes[position] for position in np.argmax(outputs, axis=1)]
-        truth = [dataset.classes[label] for label in dataset.test_labels[:16]]
+        names: list[str] = [dataset.classes[position] for position in np.argmax(outputs, axis=1)]
+        truth: list[str] = [dataset.classes[label] for label in dataset.test_labels[:16]]
         draw("examples.png", pictures.examples, images, names, truth)
     else:
         shape = images[:10].shape

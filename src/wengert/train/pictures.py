@@ -62,7 +62,7 @@ def reconstructions(path: Path, inputs: Any, outputs: Any) -> None:
 def examples(path: Path, images: Any, predicted: Sequence[str], expected: Sequence[str]) -> None:
     """Draw pictures with what the network takes them for; mistakes in red."""
     figure, axes = _figure(8, 2, 9, 2.9)
-    for axis, image, guess, truth in zip(np.ravel(axes), images, predicted, expected, strict=False):
+    for axis, image, guess, truth in zip(axes.flat, images, predicted, expected, strict=False):
         axis.imshow(image, cmap="gray_r")
         axis.set_title(
             guess if guess == truth else f"{guess} for {truth}",

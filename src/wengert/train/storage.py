@@ -52,7 +52,7 @@ def save_model(path: str | os.PathLike[str], model: Any) -> None:
         (2, 3)
     """
     values, structure = flatten(model)
-    named = dict(zip(paths(structure, "model"), map(np.asarray, values), strict=True))
+    named: dict[str, Any] = dict(zip(paths(structure, "model"), map(np.asarray, values), strict=True))
     replace_file(Path(path), lambda stream: np.savez(stream, **named))
 
 

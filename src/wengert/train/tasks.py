@@ -43,7 +43,12 @@ class Task(NamedTuple):
 
     def settings(self, data: str, **chosen: Any) -> Settings:
         """Return the settings of a run: those given, and the task's own."""
-        own = {"epochs": self.epochs, "batch_size": self.batch_size, "rate": self.rate, "seed": 0}
+        own: dict[str, Any] = {
+            "epochs": self.epochs,
+            "batch_size": self.batch_size,
+            "rate": self.rate,
+            "seed": 0,
+        }
         given = {name: value for name, value in chosen.items() if value is not None}
         settings = Settings(self.name, data, **(own | given))
         if settings.epochs < 1 or settings.batch_size < 1 or not settings.rate > 0:

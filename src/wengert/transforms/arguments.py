@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import tree
-from wengert.dtypes import check_known, dtype_of, is_float
+from wengert.dtypes import NDARRAY, SEQUENCE, check_known, dtype_of, is_float
 from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import show
 from wengert.shapes import shape_of
 from wengert.trace import CONSTANT, Box, Trace, inside_transform, snapshot
+
+_NUMBERS: Any = (Box, np.ndarray, np.generic, bool, int, float)
 
 
 class Followed(NamedTuple):
@@ -49,7 +51,9 @@ def follow(
 def _positions(operation: str, argnums: Any, count: int) -> list[int]:
     """Return which arguments ``argnums`` names, counted from the front, or raise `ArgumentError`."""
     try:
-        numbers = [operator.index(number) for number in (argnums if isinstance(argnums, (tuple, list)) else [argnums])]
+        numbers = [
+            operator.index(number) for number in (argnums if isinstance(argnums, SEQUENCE) else [argnums])
+        ]
     except TypeError:
         requirement = "argnums must be an integer or a tuple of integers"
         raise ArgumentError(message(operation, requirement, repr(argnums))) from None
@@ -67,7 +71,7 @@ def differentiable(operation: str, leaf: Any) -> Any:
     """Return a leaf that may carry a derivative, or raise `DtypeError`."""
     if type(leaf) is float:
         return leaf
-    if not isinstance(leaf, (Box, np.ndarray, np.generic, bool, int)):
+    if not isinstance(leaf, _NUMBERS):
         raise DtypeError(
             message(operation, "arguments must be arrays, numbers or containers of them", type(leaf).__name__)
         )
@@ -77,7 +81,7 @@ def differentiable(operation: str, leaf: Any) -> Any:
         raise DtypeError(message(operation, "derivatives need floating-point arguments", show(leaf), hint))
     if isinstance(leaf, Box):
         return snapshot(leaf)
-    if isinstance(leaf, np.ndarray) and type(leaf) not in (np.ndarray, np.memmap):
+    if isinstance(leaf, NDARRAY) and type(leaf) not in (np.ndarray, np.memmap):
         hint = "what its operators mean is unknown: give np.asarray(x)"
         raise DtypeError(message(operation, "arrays must be plain NumPy arrays", type(leaf).__name__, hint))
     return leaf if leaf.dtype == dtype else leaf.astype(dtype)
@@ -112,18 +116,18 @@ def own(values: Sequence[Any], leaves: Sequence[Any], directions: Sequence[Any] 
         if type(leaf) is float:
             given.append(float(value))
             continue
-        if isinstance(value, np.ndarray) and (
+        if isinstance(value, NDARRAY) and (
             value.base is not None or not value.flags.writeable or id(value) in taken
         ):
             value = value.copy()
         taken.add(id(value))
-        given.append(np.asarray(value) if isinstance(leaf, np.ndarray) else value)
+        given.append(np.asarray(value) if isinstance(leaf, NDARRAY) else value)
     return given
 
 
 def matching(operation: str, requirement: str, direction: Any, like: Any) -> Any:
     """Return a tangent or cotangent with the dtype of the value it belongs to; shapes must agree."""
-    if not isinstance(direction, (Box, np.ndarray, np.generic)):
+    if not isinstance(direction, _NUMBERS):
         direction = np.asarray(direction)[()]
     if shape_of(direction) != shape_of(like):
         raise ShapeError(message(operation, requirement, show(direction, like)))
@@ -136,7 +140,7 @@ def matching(operation: str, requirement: str, direction: Any, like: Any) -> Any
 
 def scalar_output(operation: str, output: Any) -> Any:
     """Return the output of a function whose gradient is wanted, or raise what is wrong with it."""
-    if not isinstance(output, (Box, np.ndarray, np.generic, bool, int, float)):
+    if not isinstance(output, _NUMBERS):
         hint = "return the scalar alone, or (scalar, aux) with has_aux=True"
         raise DtypeError(
             message(operation, "the function must return one number", type(output).__name__, hint)

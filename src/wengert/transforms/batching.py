@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert import tree
-from wengert.dtypes import dtype_of
+from wengert.dtypes import SEQUENCE, dtype_of
 from wengert.errors import ArgumentError, message
 from wengert.ir.types import show
 from wengert.ops.shape import broadcast_to, transpose
@@ -87,7 +87,7 @@ def _axes_for(what: str, axes: Any, value: Any) -> list[Any]:
     """Return one axis for each leaf: ``axes`` is an integer, None, or a prefix of the value's containers."""
     if axes is None or isinstance(axes, (int, np.integer)):
         return [axes] * len(tree.leaves(value))
-    if isinstance(axes, (tuple, list)) and isinstance(value, (tuple, list)) and len(axes) == len(value):
+    if isinstance(axes, SEQUENCE) and isinstance(value, SEQUENCE) and len(axes) == len(value):
         return [one for part, axis in zip(value, axes, strict=True) for one in _axes_for(what, axis, part)]
     if isinstance(axes, dict) and isinstance(value, dict) and axes.keys() == value.keys():
         ordered = tree.flatten(dict.fromkeys(value, 0))[1].keys
@@ -119,7 +119,7 @@ def vmap(
     """
 
     def batched(*arguments: Any, **options: Any) -> Any:
-        axes = in_axes if not isinstance(in_axes, list) else tuple(in_axes)
+        axes: Any = in_axes if not isinstance(in_axes, list) else tuple(in_axes)  # pyright: ignore[reportUnknownVariableType]
         leaves, structure = tree.flatten((arguments, options))
         positional = _axes_for("in_axes", axes, arguments)
         leaf_axes = positional + [0] * (len(leaves) - len(positional))

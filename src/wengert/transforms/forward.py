@@ -66,8 +66,8 @@ class DualTrace(Trace):
                 tangents.append(None)
         out, tangent = push(primitive, primals, tangents, params)
         if isinstance(out, tuple):
-            pairs = zip(out, tangent, strict=True)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
-            return tuple(self.dual(one, one_tangent) for one, one_tangent in pairs)
+            parts: tuple[Any, ...] = out
+            return tuple(map(self.dual, parts, tangent))
         return self.dual(out, tangent)
 
     def dual(self, primal: Any, tangent: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert import tree
-from wengert.dtypes import dtype_of
+from wengert.dtypes import NDARRAY, dtype_of
 from wengert.errors import DtypeError, message
 from wengert.ir.types import show
 from wengert.ops.shape import concatenate, reshape
@@ -43,7 +43,7 @@ def _join(blocks: list[Any], axis: int) -> Any:
 def _block(part: Any, shape: Shape) -> Any:
     """Return one block of a Jacobian, contiguous and in its own memory; a single number is a scalar."""
     block = reshape(part, shape=shape)
-    return np.array(block)[()] if isinstance(block, np.ndarray) else block
+    return np.array(block)[()] if isinstance(block, NDARRAY) else block
 
 
 def _split_last(columns: Any, leaves: Sequence[Any], out_shape: Shape) -> list[Any]:

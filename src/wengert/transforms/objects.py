@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.array import Array
-from wengert.dtypes import dtype_of, is_float
+from wengert.dtypes import SEQUENCE, dtype_of, is_float
 from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import show, type_of
 from wengert.primitive import Primitive
@@ -123,7 +123,7 @@ class Variable(Result):
     __slots__ = ("leaf",)
 
     def __init__(self, value: Any) -> None:
-        if isinstance(value, (list, tuple)):
+        if isinstance(value, SEQUENCE):
             value = np.asarray(value)
         if isinstance(value, Box):
             raise DtypeError(

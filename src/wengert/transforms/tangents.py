@@ -122,7 +122,9 @@ def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...
         directions, structure = tree.flatten(tangents)
         tree.check_same("linearize", followed.structure, structure)
         checked = [check_tangent("linearize", t, p) for t, p in zip(directions, followed.leaves, strict=True)]
-        return tree.unflatten(pushed.structure, own(evaluate(graph, *captured, *checked), pushed.values, checked))
+        return tree.unflatten(
+            pushed.structure, own(evaluate(graph, *captured, *checked), pushed.values, checked)
+        )
 
     return tree.unflatten(pushed.structure, pushed.values), linear
 
