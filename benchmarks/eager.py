@@ -1,8 +1,8 @@
 """Gradients in eager mode against HIPS autograd, both in one run.
 
 The two sides take turns, so that a machine whose speed drifts disturbs both alike; a row's ratio is the median of the
-ratios of neighbouring turns. Run `pip install -e '.[bench]'` first, then `python benchmarks/eager.py`; with `--write` the
-table in docs/performance.md is replaced.
+ratios of neighbouring turns. Run `pip install -e '.[bench]'` first, then `python benchmarks/eager.py`; with `--write`
+the table in docs/performance.md is replaced.
 """
 
 from __future__ import annotations

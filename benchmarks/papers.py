@@ -1,4 +1,4 @@
-"""The papers' networks with the papers' settings on real MNIST: what they learn, how long it takes, and in how much memory.
+"""The papers' networks with the papers' settings on real MNIST: what they learn, in what time and memory.
 
 `WENGERT_DATA=... python benchmarks/papers.py [cnn] [rnn] [autoencoder]`; with `--write` the table in docs/results.md is
 replaced. One thread; several minutes in all.
@@ -54,7 +54,14 @@ def classifier(name: str, dataset: Any) -> str:
         train(TASKS[name], TASKS[name].settings("mnist", epochs=5, seed=seed), dataset, watch)
         accuracies.append(watch.epochs[-1].test_score)
         seconds += [epoch.seconds for epoch in watch.epochs]
-        print(name, "seed", seed, f"{accuracies[-1]:.2%}", f"{np.median(seconds):.1f} s an epoch", file=sys.stderr)
+        print(
+            name,
+            "seed",
+            seed,
+            f"{accuracies[-1]:.2%}",
+            f"{np.median(seconds):.1f} s an epoch",
+            file=sys.stderr,
+        )
     each = " ".join(f"{accuracy:.2%}" for accuracy in accuracies)
     return f"{each}; mean {np.mean(accuracies):.2%} | {np.median(seconds):.1f}"
 
@@ -78,7 +85,9 @@ def main() -> None:
     dataset = load("mnist")
     lines = ["| network | result, seeds 0, 1, 2 | seconds an epoch |", "|---|---|---:|"]
     for name in arguments.networks:
-        lines.append(f"| {name} | {autoencoder(dataset) if name == 'autoencoder' else classifier(name, dataset)} |")
+        lines.append(
+            f"| {name} | {autoencoder(dataset) if name == 'autoencoder' else classifier(name, dataset)} |"
+        )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     made = "\n".join(lines) + f"\n\nPeak memory of the process, data included: {peak:.0f} MB."
     print(made)

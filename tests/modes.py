@@ -76,7 +76,10 @@ def gradient_by_differences(function: Callable[[Array], Any], x: Array, step: fl
 
 
 def assert_gradient(
-    function: Callable[[Array], Any], x: Array, modes: Sequence[str] = ("reverse", "forward"), rtol: float = 1e-6
+    function: Callable[[Array], Any],
+    x: Array,
+    modes: Sequence[str] = ("reverse", "forward"),
+    rtol: float = 1e-6,
 ) -> None:
     """Compare the gradient of a scalar function with differences."""
     expected = gradient_by_differences(function, x)

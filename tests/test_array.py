@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import HypothesisDraw
 from tests.modes import EAGER, TYPED, assert_gradient, assert_same, in_batch, in_graph, on_tape
+from wengert.boxes import inside_transform
 from wengert.errors import (
     ConcreteError,
     DtypeError,
@@ -24,7 +25,6 @@ from wengert.errors import (
     UnsupportedError,
     WengertError,
 )
-from wengert.trace import inside_transform
 
 ARITHMETIC = (
     operator.add,
@@ -112,7 +112,7 @@ def test_bits_follow_numpy(data: st.DataObject) -> None:
             assert_same(run(function, x), function(x))
 
 
-@pytest.mark.parametrize("combine", ARITHMETIC[:4] + (operator.pow,))
+@pytest.mark.parametrize("combine", (*ARITHMETIC[:4], operator.pow))
 def test_operators_have_derivatives_on_both_sides(combine: Callable[..., Any]) -> None:
     y = np.array([[0.5], [1.5]])
     x = np.array([0.75, 1.25, 2.0])
@@ -146,7 +146,7 @@ def test_known_values_decide_branches() -> None:
     def function(x: Any) -> Any:
         while x < 10.0:
             x = x * x if x > 2.0 else x + 1.0
-        return max(x, 3.0) if 0.0 < x and not x == 5.0 else -x
+        return max(x, 3.0) if x > 0.0 and x != 5.0 else -x
 
     x = np.array(1.5)
     assert_same(on_tape(function, x), function(x))
@@ -176,12 +176,19 @@ def test_boxes_print_their_value_and_type() -> None:
 
     wg.grad(function)(np.array([1.0, 2.0]))
     wg.vmap(lambda x: texts.append(repr(x)) or x)(np.ones((3, 2), np.float32))
-    assert texts == ["Array([1. 2.], f64[2], grad)", "1.000", "Array(1.0, f64[], grad)", "Array(f32[2], vmap)"]
+    assert texts == [
+        "Array([1. 2.], f64[2], grad)",
+        "1.000",
+        "Array(1.0, f64[], grad)",
+        "Array(f32[2], vmap)",
+    ]
 
 
 def test_round_follows_numpy() -> None:
     for run in EAGER:
-        assert_same(run(lambda x: (round(x), round(x, 1)), np.float64(2.567)), (np.float64(3.0), np.float64(2.6)))
+        assert_same(
+            run(lambda x: (round(x), round(x, 1)), np.float64(2.567)), (np.float64(3.0), np.float64(2.6))
+        )
 
 
 def test_boxes_are_not_hashable() -> None:
@@ -214,7 +221,7 @@ def test_ufunc_options() -> None:
     x = np.array([1.0, 2.0])
     assert on_tape(lambda x: np.add(x, x, dtype=np.float32), x).dtype == np.float32
     assert_same(on_tape(lambda x: np.add(x, x, casting="same_kind"), x), x + x)
-    with pytest.raises(UnsupportedError, match="np.where"):
+    with pytest.raises(UnsupportedError, match=r"np\.where"):
         wg.grad(lambda x: np.sum(np.add(x, x, where=x > 1)))(x)
     with pytest.raises(TypeError, match="foo"):
         wg.grad(lambda x: np.sum(np.sin(x, foo=1)))(x)
@@ -299,7 +306,11 @@ REFUSED: list[tuple[Callable[[Any], Any], type[WengertError], str]] = [
     (lambda x: np.sqrt(x, x, x), TypeError, ""),
     (lambda x: np.linalg.svd(x[None]), UnsupportedError, "np.linalg.svd"),
     (lambda x: np.spacing(x), UnsupportedError, "np.spacing"),
-    (lambda x: x & 1, DtypeError, "bitwise_and: NumPy defines no such operation for these types; got f64[3], i64*[]"),
+    (
+        lambda x: x & 1,
+        DtypeError,
+        "bitwise_and: NumPy defines no such operation for these types; got f64[3], i64*[]",
+    ),
 ]
 
 

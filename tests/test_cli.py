@@ -77,7 +77,7 @@ def test_train(network, small_mnist, tmp_path):
     ],
 )
 def test_usage_errors_exit_with_2(arguments, says, tmp_path):
-    code, out, err = run(*arguments, cwd=tmp_path)
+    code, _, err = run(*arguments, cwd=tmp_path)
     assert code == 2
     assert says in err
     assert not list(tmp_path.glob("runs/*"))

@@ -16,7 +16,7 @@ ROWS = (
     "_version errors dtypes shapes tree kernels",
     "ir",
     "nest",
-    "trace",
+    "boxes",
     "primitive",
     "ops",
     "subscripts operators array passes",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -180,7 +179,10 @@ def test_type_rule_follows_numpy_for_every_dtype(sample: Sample) -> None:
             with pytest.raises(DtypeError):
                 sample.primitive.infer(*map(type_of, operands), **sample.params)
             return
-        except (ValueError, ArithmeticError):  # of these values, not of their types: integers to negative powers
+        except (
+            ValueError,
+            ArithmeticError,
+        ):  # of these values, not of their types: integers to negative powers
             return
     assert same_type(result, sample.primitive.infer(*map(type_of, operands), **sample.params))
 
@@ -223,7 +225,12 @@ def test_first_derivatives(sample: Sample) -> None:
 
 @sampled(SMOOTH, 0.6)
 def test_second_derivatives(sample: Sample) -> None:
-    point, direction, other, cotangent = sample.point, sample.direction(), sample.direction(), sample.cotangent()
+    point, direction, other, cotangent = (
+        sample.point,
+        sample.direction(),
+        sample.direction(),
+        sample.cotangent(),
+    )
 
     def gradient(*point: Any) -> Any:
         return wg.vjp(sample, *point)[1](cotangent)
@@ -246,7 +253,7 @@ def test_second_derivatives(sample: Sample) -> None:
 
 
 def examples(sample: Sample, operand: Any, size: int) -> Any:
-    """Return several operands along a leading axis: the same values shuffled, and moved a little inside their domain."""
+    """Return several operands along a leading axis: the same values shuffled, and moved a little."""
     stacked = np.empty((size, *shape_of(operand)), dtype_of(operand))
     for position in range(size):
         shuffled = np.array(operand)
@@ -256,11 +263,14 @@ def examples(sample: Sample, operand: Any, size: int) -> Any:
     return stacked
 
 
-def assert_batches(function: Callable[..., Any], size: int, operands: Sequence[Any], flags: Sequence[bool]) -> None:
+def assert_batches(
+    function: Callable[..., Any], size: int, operands: Sequence[Any], flags: Sequence[bool]
+) -> None:
     """Compare `vmap` with a loop."""
     batched = wg.vmap(function, in_axes=tuple(0 if flag else None for flag in flags))(*operands)
     rows = [
-        flat(function(*(x[i] if flag else x for x, flag in zip(operands, flags, strict=True)))) for i in range(size)
+        flat(function(*(x[i] if flag else x for x, flag in zip(operands, flags, strict=True))))
+        for i in range(size)
     ]
     for position, found in enumerate(flat(batched)):
         assert shape_of(found)[0] == size

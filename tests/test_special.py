@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from wengert import special
+from wengert.boxes import CONSTANT
 from wengert.errors import ArgumentError
 from wengert.ir.types import TensorType
 from wengert.testing import check_grads
-from wengert.trace import CONSTANT
 from wengert.transforms.batching import vmap
 from wengert.transforms.gradients import grad, vjp
 from wengert.transforms.jacobians import jacrev

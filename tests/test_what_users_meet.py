@@ -126,7 +126,7 @@ def test_a_container_comes_back_as_it_was():
 
 def test_trace_is_the_function_whatever_was_imported():
     import wengert.numpy  # noqa: F401
-    from wengert.trace import Box
+    from wengert.boxes import Box
 
     assert not isinstance(wg.trace, type(np))
     assert str(wg.trace(np.sin)(1.0)).startswith("graph(")

@@ -92,10 +92,6 @@ __all__ = [
 ]
 
 
-# The file of this name has become an attribute by being imported; `wengert.trace` is the function.
-globals().pop("trace", None)
-
-
 def __getattr__(name: str) -> Any:
     try:
         module, attribute = _LATER[name]

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from wengert import subscripts
+from wengert.boxes import Box, Lens, boxed, concrete
 from wengert.dtypes import dtype_of
 from wengert.errors import ConcreteError, DtypeError, LostDerivativeError, ShapeError, message, unsupported
 from wengert.ir.types import show
@@ -19,7 +20,6 @@ from wengert.operators import FUNCTIONS, Operators, operand, power_of
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import UFUNCS
 from wengert.shapes import size
-from wengert.trace import Box, Lens, boxed, concrete
 
 #: What stands for ``ufunc.reduce``, ``ufunc.accumulate`` and so on; filled by `wengert.numpy`.
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from wengert.boxes import Box, boxed, snapshot
 from wengert.dtypes import dtype_of
 from wengert.errors import DtypeError, ShapeError, message
 from wengert.ir.types import show
@@ -14,7 +15,6 @@ from wengert.ops import arithmetic, comparison, exponential
 from wengert.ops.conversion import cast
 from wengert.primitive import Primitive
 from wengert.shapes import shape_of
-from wengert.trace import Box, boxed, snapshot
 
 #: What stands for each NumPy function when an argument is a box; filled by `wengert.numpy`.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}

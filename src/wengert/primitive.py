@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+from wengert.boxes import RUNNING, Box, charged
 from wengert.errors import WengertError, message
 from wengert.ir.types import TensorType, show, type_of
-from wengert.trace import RUNNING, Box, charged
 
 #: The partial derivative for one operand: ``(output, *operands, **params) -> value``, or a constant number.
 #: The arities are spelled out so that a lambda's parameters have types.
@@ -31,7 +31,8 @@ Partial: TypeAlias = (
 class Partials:
     """Elementwise derivative: one partial for each operand, as an expression of output and operands.
 
-    ``tangent = sum_i partial_i * tangent_i`` and ``cotangent_i = partial_i * cotangent``; the engine undoes broadcasting.
+    ``tangent = sum_i partial_i * tangent_i`` and ``cotangent_i = partial_i * cotangent``; the engine undoes
+    broadcasting.
 
     Args:
         partials: ``(output, *operands) -> partial``, or a number; None where nothing passes.
@@ -164,7 +165,7 @@ class Draw(Protocol):
 
 #: ``draw -> (operands, params)``
 Samples = Callable[[Draw], tuple[tuple[Any, ...], dict[str, Any]]]
-#: ``(primitive, size, operands, batched, params) -> result``; batched operands, and the result, lead with the batch axis.
+#: ``(primitive, size, operands, batched, params) -> result``; batched operands and the result lead with the batch axis.
 Batching = Callable[["Primitive", int, Sequence[Any], Sequence[bool], Mapping[str, Any]], Any]
 
 

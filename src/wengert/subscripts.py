@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.boxes import Box, concrete
 from wengert.dtypes import dtype_of
 from wengert.errors import ConcreteError, IndexingError, ShapeError, message
 from wengert.ops.arithmetic import maximum
@@ -25,7 +26,6 @@ from wengert.ops.shape import (
     whole,
 )
 from wengert.shapes import Shape, broadcast, shape_of, show, size
-from wengert.trace import Box, concrete
 
 
 class Subscript(NamedTuple):

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from wengert import tree
+from wengert.boxes import Box
 from wengert.dtypes import FLOAT64, dtype_of, is_float
 from wengert.errors import ArgumentError, WengertError, message
 from wengert.ir.types import show
 from wengert.shapes import shape_of
-from wengert.trace import Box
 from wengert.transforms.arguments import follow
 from wengert.transforms.gradients import vjp
 from wengert.transforms.tangents import jvp
@@ -88,27 +88,29 @@ class _Check:
         rng: np.random.Generator,
     ) -> None:
         self.modes, self.atol, self.rtol, self.eps, self.rng = modes, atol, rtol, eps, rng
+        self.coarsest = FLOAT64
+        """The shortest floating dtype met, which limits what can be expected."""
 
     def run(self, fun: Callable[..., Any], args: tuple[Any, ...], order: int, name: str) -> None:
         """Check one order, and the derivatives themselves for the next."""
         followed = follow("check_grads", fun, tuple(range(len(args))), args, {})
         direction = self._direction(followed.leaves)
         tangents = tree.unflatten(followed.structure, direction)
-        kind = _coarsest([*followed.leaves, *tree.leaves(fun(*args))])
-        step = _STEP[kind] if self.eps is None else self.eps
-        pushed = self._differences(followed.call, followed.leaves, direction, step)
+        met = [dtype_of(leaf) for leaf in (*followed.leaves, *tree.leaves(fun(*args)))]
+        self.coarsest = min(self.coarsest, *filter(is_float, met), key=lambda dtype: dtype.itemsize)
+        pushed = self._differences(followed.call, followed.leaves, direction)
         if "fwd" in self.modes:
             what = f"jvp of {name} against differences"
             differences, pushed = pushed, tree.leaves(jvp(fun, args, tangents)[1])
             for tangent, difference in zip(pushed, differences, strict=True):
-                self._compare(tangent, difference, kind, what)
+                self._compare(tangent, difference, what)
             if order > 1:
                 self.run(lambda *point: jvp(fun, point, tangents)[1], args, order - 1, f"the jvp of {name}")
         if "rev" in self.modes:
             output, pullback = vjp(fun, *args)
             cotangent = tree.map_tree(self._random, output)
             left, right = _inner(cotangent, pushed), _inner(pullback(cotangent), direction)
-            self._compare(right, left, kind, f"vjp of {name}: <J^T v, u> against <v, J u>")
+            self._compare(right, left, f"vjp of {name}: <J^T v, u> against <v, J u>")
             if order > 1:
                 self.run(lambda *point: vjp(fun, *point)[1](cotangent), args, order - 1, f"the vjp of {name}")
 
@@ -128,9 +130,9 @@ class _Check:
         call: Callable[[Sequence[Any]], Any],
         leaves: Sequence[Any],
         direction: Sequence[Any],
-        step: float,
     ) -> list[Any]:
         """Return the derivative of each output by central differences."""
+        step = _STEP[self.coarsest.name] if self.eps is None else self.eps
 
         def at(distance: float) -> list[Any]:
             moved = [
@@ -142,9 +144,9 @@ class _Check:
         with np.errstate(invalid="ignore"):  # infinite values give NaN, which no derivative agrees with
             return [(8 * (y3 - y2) - (y4 - y1)) / (12 * step) for y1, y2, y3, y4 in outputs]
 
-    def _compare(self, found: Any, expected: Any, kind: str, what: str) -> None:
+    def _compare(self, found: Any, expected: Any, what: str) -> None:
         found, expected = _double(found), _double(expected)
-        rtol = _RTOL[kind] if self.rtol is None else self.rtol
+        rtol = _RTOL[self.coarsest.name] if self.rtol is None else self.rtol
         size = np.max(np.abs(expected), initial=1.0, where=np.isfinite(expected))
         atol = rtol * float(size) if self.atol is None else self.atol
         if not np.allclose(found, expected, rtol=rtol, atol=atol):
@@ -156,12 +158,6 @@ class _Check:
             raise GradientError(
                 message("check_grads", f"{what} must agree within rtol={rtol:g}, atol={atol:.3g}", got)
             )
-
-
-def _coarsest(leaves: Sequence[Any]) -> str:
-    """Return the name of the shortest floating dtype of some values, which limits what can be expected."""
-    dtypes = [dtype_of(leaf) for leaf in leaves if is_float(dtype_of(leaf))]
-    return min(dtypes, key=lambda dtype: dtype.itemsize).name
 
 
 def _double(value: Any) -> Any:

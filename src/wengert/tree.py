@@ -121,9 +121,9 @@ def _unflatten(structure: Structure, values: Iterator[Any]) -> Any:
         return make(*(setting for _, setting in structure.fixed), pairs)
     if is_namedtuple(kind):
         return kind(*children)
-    build: Any = kind
-    if issubclass(kind, (tuple, list)):
-        return build(children)
+    build: Any = structure.kind
+    if issubclass(build, (tuple, list)):
+        return build(children)  # pyright: ignore[reportUnknownVariableType]
     # Not __init__: it may check or convert what a transform puts in.
     value: Any = object.__new__(build)
     for name, child in (*zip(structure.keys, children, strict=True), *structure.fixed):

@@ -10,9 +10,9 @@ import pytest
 
 import wengert.numpy  # noqa: F401  (registers the implementations)
 from wengert import tree
+from wengert.boxes import CONSTANT, Box, Trace, concrete, running
 from wengert.ir.types import TensorType
 from wengert.testing import check_grads
-from wengert.trace import CONSTANT, Box, Trace, concrete, running
 from wengert.transforms.batching import vmap
 from wengert.transforms.gradients import vjp
 from wengert.transforms.staging import evaluate, stage

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import wengert.numpy as wnp
+from wengert.boxes import CONSTANT, Box, concrete
 from wengert.errors import WengertError
-from wengert.trace import CONSTANT, Box, concrete
 from wengert.transforms.batching import vmap
 from wengert.transforms.gradients import grad
 

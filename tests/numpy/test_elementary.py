@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wengert.boxes import CONSTANT, concrete
 from wengert.errors import LostDerivativeError
 from wengert.ops.elementwise import UFUNCS
-from wengert.trace import CONSTANT, concrete
 from wengert.transforms.gradients import grad
 from wengert.transforms.tangents import jvp
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wengert.boxes import CONSTANT
 from wengert.errors import WengertError
-from wengert.trace import CONSTANT
 
 RNG = np.random.default_rng(12)
 A = RNG.uniform(-2, 2, (2, 3))

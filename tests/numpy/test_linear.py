@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wengert.boxes import CONSTANT, concrete
 from wengert.errors import ShapeError, UnsupportedError, WengertError
-from wengert.trace import CONSTANT, concrete
 from wengert.transforms.gradients import grad
 from wengert.transforms.tangents import jvp
 

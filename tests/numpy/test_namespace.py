@@ -10,8 +10,8 @@ import pytest
 
 import wengert.numpy as wnp
 from wengert.array import FUNCTIONS
+from wengert.boxes import CONSTANT, concrete
 from wengert.ops.elementwise import UFUNCS
-from wengert.trace import CONSTANT, concrete
 from wengert.transforms.batching import vmap
 from wengert.transforms.gradients import grad
 

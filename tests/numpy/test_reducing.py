@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import wengert.numpy as wnp
+from wengert.boxes import CONSTANT
 from wengert.errors import LostDerivativeError, ShapeError, UnsupportedError, WengertError
-from wengert.trace import CONSTANT
 from wengert.transforms.gradients import grad
 from wengert.transforms.tangents import jvp
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wengert.boxes import CONSTANT
 from wengert.errors import ConcreteError, WengertError
-from wengert.trace import CONSTANT
 from wengert.transforms.batching import vmap
 from wengert.transforms.gradients import grad
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wengert.boxes import CONSTANT, concrete
 from wengert.errors import ConcreteError, WengertError
-from wengert.trace import CONSTANT, concrete
 from wengert.transforms.batching import vmap
 from wengert.transforms.gradients import grad
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wengert.boxes import CONSTANT, concrete
 from wengert.errors import ConcreteError, UnsupportedError, WengertError
-from wengert.trace import CONSTANT, concrete
 from wengert.transforms.batching import vmap
 
 RNG = np.random.default_rng(17)

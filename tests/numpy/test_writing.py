@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import wengert.numpy as wnp
+from wengert.boxes import CONSTANT
 from wengert.errors import ConcreteError, LostDerivativeError, ShapeError, UnsupportedError
-from wengert.trace import CONSTANT
 from wengert.transforms.batching import vmap
 from wengert.transforms.gradients import grad
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from wengert import tree
+from wengert.boxes import Box
 from wengert.control.programs import (
     batch,
     converted,
@@ -29,7 +30,6 @@ from wengert.ops.conversion import stop_gradient_primitive
 from wengert.ops.shape import reshape
 from wengert.primitive import Primitive, Structured, primitive
 from wengert.shapes import shape_of
-from wengert.trace import Box
 from wengert.transforms.staging import evaluate
 
 

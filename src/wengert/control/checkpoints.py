@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from wengert import tree
+from wengert.boxes import Box, inside_transform, running
 from wengert.control.programs import (
     cotangents_or_zeros,
     mapped,
@@ -23,7 +24,6 @@ from wengert.dtypes import dtype_of, is_float
 from wengert.ir.graph import Graph
 from wengert.ops.conversion import stop_gradient_primitive
 from wengert.primitive import Primitive, Structured, primitive
-from wengert.trace import Box, inside_transform, running
 from wengert.transforms.reverse import Node, TapeTrace, walk_back
 from wengert.transforms.staging import evaluate
 

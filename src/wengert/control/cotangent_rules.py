@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert import tree
+from wengert.boxes import Box, running
 from wengert.control.custom import (
     Call,
     CustomFunction,
@@ -26,7 +27,6 @@ from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, type_of
 from wengert.ops.reduction import reduce_sum
 from wengert.primitive import Structured, primitive
-from wengert.trace import Box, running
 from wengert.transforms.batching import BatchTrace
 from wengert.transforms.reverse import Node, match, type_of_value, walk_back
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from wengert import tree
+from wengert.boxes import CONSTANT, Box, concrete, newest, running
 from wengert.control.programs import Flags, mapped, select
 from wengert.control.recording import record
 from wengert.control.values import Packed, flatten_numbers, is_followable, pack
@@ -28,7 +29,6 @@ from wengert.errors import (
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, show, type_of
 from wengert.primitive import Derivative, Linear, NonDifferentiable, Partials, Primitive
-from wengert.trace import CONSTANT, Box, concrete, newest, running
 from wengert.transforms.batching import Batched, BatchTrace
 from wengert.transforms.reverse import LinearTrace
 from wengert.transforms.staging import GraphTrace, evaluate, stage

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert import tree
+from wengert.boxes import Box, concrete
 from wengert.control.programs import converted
 from wengert.control.scans import scan_primitive
 from wengert.control.values import fit, flatten_numbers, on_graph, own, predicate, settle, stack
@@ -17,7 +18,6 @@ from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, show, type_of
 from wengert.ops.shape import concatenate, slice_, whole
 from wengert.shapes import shape_of
-from wengert.trace import Box, concrete
 from wengert.transforms.staging import stage
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from wengert.boxes import Box, running
 from wengert.control.values import fit, strong, zeros
 from wengert.dtypes import is_float
 from wengert.ir.graph import Graph, Literal, Var
@@ -12,7 +13,6 @@ from wengert.ir.types import TensorType, type_of
 from wengert.ops.shape import broadcast_to
 from wengert.passes.dead import eliminate_dead
 from wengert.shapes import shape_of
-from wengert.trace import Box, running
 from wengert.transforms.arguments import release
 from wengert.transforms.batching import Batched, BatchTrace
 from wengert.transforms.forward import DualNumber, DualTrace

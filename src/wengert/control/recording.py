@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
+from wengert.boxes import concrete, recording, running
 from wengert.dtypes import dtype_of, is_float
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import type_of
 from wengert.primitive import NonDifferentiable, Primitive
 from wengert.shapes import Shape, shape_of
-from wengert.trace import concrete, recording, running
 from wengert.transforms.staging import GraphTrace
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert import tree
+from wengert.boxes import Box, running
 from wengert.control.custom import (
     Call,
     CustomFunction,
@@ -25,7 +26,6 @@ from wengert.errors import ArgumentError, message
 from wengert.ir.graph import Graph
 from wengert.ir.types import type_of
 from wengert.primitive import Structured, primitive
-from wengert.trace import Box, running
 from wengert.transforms.batching import BatchTrace
 from wengert.transforms.reverse import Node, match, type_of_value, walk_back
 

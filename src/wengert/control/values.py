@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import tree
+from wengert.boxes import CONSTANT, Box, concrete
 from wengert.dtypes import PYTHON_TYPE, dtype_of, is_float
 from wengert.errors import DtypeError, ShapeError, message
 from wengert.ir.types import TensorType, promote, show, type_of
@@ -16,7 +17,6 @@ from wengert.ops.comparison import not_equal
 from wengert.ops.conversion import cast
 from wengert.ops.shape import concatenate, reshape
 from wengert.shapes import shape_of
-from wengert.trace import CONSTANT, Box, concrete
 from wengert.transforms.staging import GraphTrace
 
 _NUMBERS = (Box, np.ndarray, np.generic, bool, int, float)

@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from wengert import tree
+from wengert.boxes import Box, running, snapshot
 from wengert.dtypes import check_known, dtype_of
 from wengert.errors import DtypeError, message
 from wengert.inspect.dot import render
@@ -21,7 +22,6 @@ from wengert.inspect.table import Table, tabulate
 from wengert.ir.graph import Graph, Literal, Var
 from wengert.ir.types import type_of
 from wengert.primitive import REGISTRY
-from wengert.trace import Box, running, snapshot
 from wengert.transforms.staging import GraphTrace
 
 _NUMBERS = (bool, int, float, np.ndarray, np.generic, Box)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from wengert.boxes import concrete
 from wengert.ir.types import type_of
 from wengert.shapes import shape_of, size
-from wengert.trace import concrete
 
 #: Arrays up to this many elements are written out.
 LISTED = 6

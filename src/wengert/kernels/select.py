@@ -10,6 +10,7 @@ from wengert.dtypes import NDARRAY
 
 _BITS = {4: np.int32, 8: np.int64}
 _SMALL = 512
+_numpy: Any = np  # its stubs give where, mean and others no element type
 
 
 def select(condition: Any, x: Any, y: Any) -> Any:
@@ -39,8 +40,7 @@ def select(condition: Any, x: Any, y: Any) -> Any:
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    chosen: Any = np.where(condition, x, y)
-    return chosen[()]
+    return _numpy.where(condition, x, y)[()]
 
 
 def _into(ufunc: Any, own: Any, other: Any) -> Any:

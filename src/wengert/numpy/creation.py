@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.array import FUNCTIONS, operand
+from wengert.boxes import CONSTANT, inside_transform
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
@@ -22,7 +23,6 @@ from wengert.ops.conversion import cast
 from wengert.ops.exponential import exp, log, power
 from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.shapes import shape_of, size
-from wengert.trace import CONSTANT, inside_transform
 
 
 def fresh(array: Any) -> Any:

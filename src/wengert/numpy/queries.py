@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.boxes import Box, concrete
 from wengert.dtypes import dtype_of
 from wengert.ir.types import is_weak
 from wengert.numpy.registry import implements, integers
 from wengert.shapes import shape_of, size
-from wengert.trace import Box, concrete
 
 
 @implements(np.shape)

@@ -9,12 +9,12 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from wengert.array import FUNCTIONS
+from wengert.boxes import Box, concrete
 from wengert.dtypes import FLOAT64, dtype_of, is_float
 from wengert.errors import ConcreteError, LostDerivativeError, UnsupportedError, message
 from wengert.ir.types import is_weak, show
 from wengert.ops.conversion import cast
 from wengert.shapes import axes_tuple, shape_of
-from wengert.trace import Box, concrete
 
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 _ALL_AXES = tuple(tuple(range(rank)) for rank in range(65))

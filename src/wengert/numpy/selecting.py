@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert import subscripts
 from wengert.array import operand
+from wengert.boxes import concrete
 from wengert.dtypes import BOOL, INT64, dtype_of
 from wengert.errors import ArgumentError, DtypeError, IndexingError, ShapeError, message
 from wengert.ir.types import promote, show, type_of
@@ -22,7 +23,6 @@ from wengert.ops.comparison import not_equal, where
 from wengert.ops.indexing import gather
 from wengert.ops.shape import broadcast_to, embed, reshape
 from wengert.shapes import axis_index, broadcast, shape_of, size
-from wengert.trace import concrete
 
 _MASK_HINT = "write np.where(mask, x, 0), whose shape does not depend on the mask"
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from wengert.array import operand, view_of
+from wengert.boxes import Box
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.numpy.registry import implements, integers, is_array, rank_of, refuse, since
@@ -23,7 +24,6 @@ from wengert.shapes import (
     shape_of,
     size,
 )
-from wengert.trace import Box
 
 # -- reshape ---------------------------------------------------------------------------------------------
 

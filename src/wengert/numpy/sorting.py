@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.array import operand
+from wengert.boxes import concrete
 from wengert.dtypes import FLOAT64, INT64, dtype_of
 from wengert.errors import ArgumentError, ShapeError, UnsupportedError, message
 from wengert.ir.types import show
@@ -20,7 +21,6 @@ from wengert.ops.indexing import gather
 from wengert.ops.reduction import argsort, reduce_any, reduce_sum
 from wengert.ops.shape import reshape, transpose
 from wengert.shapes import axis_index, keep_axes, shape_of, size
-from wengert.trace import concrete
 
 
 def _ordered(operation: str, a: Any, axis: int | None, order: Any) -> tuple[Any, int]:

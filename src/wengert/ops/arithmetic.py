@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.dtypes import INT64, dtype_of
 from wengert.ir.types import TensorType
+from wengert.kernels.select import select
 from wengert.ops.comparison import equal, signbit
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import elementwise, locally_constant, operator_evaluation, same_type
@@ -50,8 +51,7 @@ def _scale(direction: Any, factor: Any) -> Any:
         return direction * factor
     with np.errstate(invalid="ignore"):
         product = direction * factor
-    kept: Any = np.where(np.equal(direction, 0), np.zeros_like(product), product)
-    return kept[()]
+    return select(np.equal(direction, 0), np.zeros_like(product), product)
 
 
 scale = elementwise(

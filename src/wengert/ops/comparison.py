@@ -62,7 +62,7 @@ def _where_samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 where = primitive(
     name="where",
-    doc="x where the condition holds, y elsewhere; the derivative of the value not taken never counts, even if infinite",
+    doc="x where the condition holds, y elsewhere; the value not taken has no derivative, not even an infinite one",
     type_rule=_where_type,
     evaluate=evaluation(select),
     derivative=Linear(

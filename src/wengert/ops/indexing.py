@@ -90,7 +90,7 @@ def _scatter_samples(draw: Draw) -> Any:
 
 gather = primitive(
     name="gather",
-    doc="x[i, j, ...] for integer arrays that index the leading axes; they broadcast, and count from the end if negative",
+    doc="x[i, j, ...] for integer arrays that index the leading axes; they broadcast; negative ones count from the end",
     type_rule=_gather_type,
     evaluate=lambda x, *indices: x[indices],
     derivative=Linear(
@@ -149,7 +149,7 @@ def _last_writer_samples(draw: Draw) -> Any:
 
 last_writer = primitive(
     name="last_writer",
-    doc="for each element, the number of the last write to it when integer arrays point at what is written; -1 for none",
+    doc="for each element, the number of the last write to it, where integer arrays say what is written; -1 for none",
     type_rule=_last_writer_type,
     evaluate=_last_writer,
     derivative=NonDifferentiable("its result is an integer"),

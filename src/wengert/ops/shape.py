@@ -73,7 +73,9 @@ def _transpose_samples(draw: Draw) -> Any:
     }
 
 
-def _batch_transpose(op: Primitive, size_: int, xs: Sequence[Any], flags: Any, params: Mapping[str, Any]) -> Any:
+def _batch_transpose(
+    op: Primitive, size_: int, xs: Sequence[Any], flags: Any, params: Mapping[str, Any]
+) -> Any:
     return op(xs[0], permutation=(0, *(axis + 1 for axis in params["permutation"])))
 
 

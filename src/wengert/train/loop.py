@@ -195,5 +195,6 @@ class _Clock:
 def _check_finite(loss: Any, epoch: int, step: int, settings: Settings) -> None:
     if not np.isfinite(loss):
         raise DivergedError(
-            f"the loss became {float(loss)} in epoch {epoch}, step {step}: try a smaller learning rate than {settings.rate:g}"
+            f"the loss became {float(loss)} in epoch {epoch}, step {step}: "
+            f"try a smaller learning rate than {settings.rate:g}"
         )

@@ -71,7 +71,8 @@ def load_model(path: str | os.PathLike[str], model: Any) -> Any:
                 array = saved[name]
                 if array.shape != np.shape(value) or array.dtype != value.dtype:
                     raise DataError(
-                        f"{os.fspath(path)}: {name} must be {value.dtype}{np.shape(value)}; got {array.dtype}{array.shape}"
+                        f"{os.fspath(path)}: {name} must be {value.dtype}{np.shape(value)}; "
+                        f"got {array.dtype}{array.shape}"
                     )
                 found.append(array)
     except KeyError as problem:

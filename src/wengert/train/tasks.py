@@ -108,8 +108,9 @@ def cnn(rng: np.random.Generator) -> nn.Chain:
 def rnn(rng: np.random.Generator) -> nn.Chain:
     """Return the paper's tanh RNN over the rows of an image, hidden 64.
 
-    The weights have Glorot's variance. Two choices keep tanh out of saturation at the paper's learning rate, where plain
-    draws leave the accuracy to luck: the recurrent matrix is orthogonal, and the input weights start at a quarter.
+    The weights have Glorot's variance. Two choices keep tanh out of saturation at the paper's learning rate, where
+    plain draws leave the accuracy to luck: the recurrent matrix is orthogonal, and the input weights start at a
+    quarter.
     """
     small = nn.rescaled(nn.glorot_uniform, 0.25)
     layer = nn.RNN(28, 64, seed=rng, initialise=small, recurrent=nn.orthogonal)

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import tree
+from wengert.boxes import CONSTANT, Box, Trace, inside_transform, snapshot
 from wengert.dtypes import NDARRAY, SEQUENCE, check_known, dtype_of, is_float
 from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import show
 from wengert.shapes import shape_of
-from wengert.trace import CONSTANT, Box, Trace, inside_transform, snapshot
 
 _NUMBERS: Any = (Box, np.ndarray, np.generic, bool, int, float)
 
@@ -33,13 +33,14 @@ def follow(
 ) -> Followed:
     """Select the arguments named by ``argnums`` and check that derivatives exist for them."""
     positions = _positions(operation, argnums, len(arguments))
-    chosen = [arguments[position] for position in positions]
-    leaves, structure = tree.flatten(chosen[0] if isinstance(argnums, int) else tuple(chosen))
+    chosen = tuple(arguments[position] for position in positions)
+    several = isinstance(argnums, SEQUENCE)
+    leaves, structure = tree.flatten(chosen if several else chosen[0])
     leaves = [differentiable(operation, leaf) for leaf in leaves]
 
     def call(values: Sequence[Any]) -> Any:
         replaced = tree.unflatten(structure, values)
-        parts = [replaced] if isinstance(argnums, int) else replaced
+        parts = replaced if several else (replaced,)
         inside = list(arguments)
         for position, part in zip(positions, parts, strict=True):
             inside[position] = part
@@ -127,7 +128,7 @@ def own(values: Sequence[Any], leaves: Sequence[Any], directions: Sequence[Any] 
 
 def matching(operation: str, requirement: str, direction: Any, like: Any) -> Any:
     """Return a tangent or cotangent with the dtype of the value it belongs to; shapes must agree."""
-    if not isinstance(direction, _NUMBERS):
+    if not hasattr(direction, "dtype"):
         direction = np.asarray(direction)[()]
     if shape_of(direction) != shape_of(like):
         raise ShapeError(message(operation, requirement, show(direction, like)))

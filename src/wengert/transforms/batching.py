@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from wengert import tree
+from wengert.boxes import Box, Trace, running, snapshot
 from wengert.dtypes import SEQUENCE, dtype_of
 from wengert.errors import ArgumentError, message
 from wengert.ir.types import show
 from wengert.ops.shape import broadcast_to, transpose
 from wengert.primitive import Primitive
 from wengert.shapes import Shape, axis_index, shape_of
-from wengert.trace import Box, Trace, running, snapshot
 from wengert.transforms.arguments import release
 
 

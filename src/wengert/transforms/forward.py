@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from wengert.boxes import Box, Trace, snapshot
+from wengert.boxes import concrete as concrete_value
 from wengert.dtypes import check_known, dtype_of, is_float
 from wengert.ops.arithmetic import scale
 from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to
 from wengert.primitive import Explicit, Linear, NonDifferentiable, Partials, Primitive, Structured
 from wengert.shapes import Shape, shape_of
-from wengert.trace import Box, Trace, snapshot
-from wengert.trace import concrete as concrete_value
 
 
 class DualNumber:
@@ -66,8 +66,7 @@ class DualTrace(Trace):
                 tangents.append(None)
         out, tangent = push(primitive, primals, tangents, params)
         if isinstance(out, tuple):
-            parts: tuple[Any, ...] = out
-            return tuple(map(self.dual, parts, tangent))
+            return tuple(map(self.dual, out, tangent))  # pyright: ignore[reportUnknownVariableType]
         return self.dual(out, tangent)
 
     def dual(self, primal: Any, tangent: Any) -> Any:

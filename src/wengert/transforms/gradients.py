@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert import tree
+from wengert.boxes import Box, running, snapshot
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, message
-from wengert.trace import Box, running, snapshot
 from wengert.transforms.arguments import Followed, follow, matching, own, release, scalar_output, split_aux
 from wengert.transforms.batching import named
 from wengert.transforms.reverse import Node, TapeTrace, walk_back
@@ -90,8 +90,8 @@ def value_and_grad(
         has_aux: the function returns something along with the scalar.
 
     Returns:
-        A function with the arguments of ``fun`` that returns ``(value, gradient)``, or ``((value, aux), gradient)``. The
-        gradient has the containers, shapes and dtypes of the argument; for several argnums it is a tuple.
+        A function with the arguments of ``fun`` that returns ``(value, gradient)``, or ``((value, aux), gradient)``.
+        The gradient has the containers, shapes and dtypes of the argument; for several argnums it is a tuple.
 
     Raises:
         ArgumentError: the function does not return a scalar, or argnums names no argument.

@@ -172,7 +172,8 @@ def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fals
     """Return the Jacobian of a function, by the mode that the shapes favour.
 
     Reverse mode takes a pass for each output element, forward mode one for each input element; the function is
-    recorded once, and pushed forward only if it has more outputs than inputs. Arguments and results are those of `jacfwd`.
+    recorded once, and pushed forward only if it has more outputs than inputs. Arguments and results are those of
+    `jacfwd`.
 
     Example:
         >>> import numpy as np

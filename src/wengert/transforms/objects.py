@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from wengert.array import Array
+from wengert.boxes import CONSTANT, Box, Known, concrete
 from wengert.dtypes import SEQUENCE, dtype_of, is_float
 from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import show, type_of
 from wengert.primitive import Primitive
 from wengert.shapes import shape_of
-from wengert.trace import CONSTANT, Box, Known, concrete
 from wengert.transforms.arguments import differentiable, own
 from wengert.transforms.forward import DualNumber, DualTrace
 from wengert.transforms.reverse import Node, TapeTrace, match, reachable, walk_back
@@ -37,12 +37,14 @@ class VariableTrace(TapeTrace):
     name = "Variable"
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Record, or only compute."""
         if _recording.on:
             return super().process(primitive, operands, params)
         values = [x.state.value if isinstance(x, Box) and x.owner is self else x for x in operands]
         return primitive(*values, **params)
 
     def box(self, state: Any) -> Result:
+        """Wrap a node into what the user meets."""
         return Result(self, state)
 
 
@@ -229,6 +231,7 @@ class PublicDualTrace(DualTrace):
     name = "Dual"
 
     def box(self, state: Any) -> Any:
+        """Wrap a dual number into what the user meets."""
         dual = object.__new__(Dual)
         Array.__init__(dual, self, state)
         return dual

@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from wengert.boxes import Box, Trace, snapshot
+from wengert.boxes import concrete as concrete_value
 from wengert.dtypes import check_known, dtype_of, is_float
 from wengert.ir.types import TensorType
 from wengert.ops.arithmetic import scale
@@ -21,8 +23,6 @@ from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape, zeros_along
 from wengert.primitive import Explicit, Linear, NonDifferentiable, Partials, Primitive, Structured
 from wengert.shapes import Shape, shape_of
-from wengert.trace import Box, Trace, snapshot
-from wengert.trace import concrete as concrete_value
 from wengert.transforms.forward import numeric
 from wengert.transforms.staging import Walk
 
@@ -81,6 +81,7 @@ class TapeTrace(Trace):
     name: ClassVar[str] = "grad"
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Compute, and append a line to the list."""
         if not self.open:
             self.check_open(primitive.name)
         rule = primitive.derivative
@@ -126,6 +127,7 @@ class TapeTrace(Trace):
         )
 
     def concrete(self, state: Any) -> Any:
+        """Return the array behind a node."""
         return concrete_value(state.value)
 
 
@@ -135,6 +137,7 @@ class LinearTrace(TapeTrace):
     name = "linearize"
 
     def evaluate(self, primitive: Primitive, values: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Return the type of a line of the list."""
         types = [
             v if isinstance(v, TensorType) else TensorType(dtype_of(v), shape_of(v), _weak(v)) for v in values
         ]
@@ -143,11 +146,13 @@ class LinearTrace(TapeTrace):
     def structured(
         self, rule: Structured, primitive: Primitive, values: Any, parents: Sequence[Node | None], params: Any
     ) -> Any:
+        """Transpose an operation that holds programs."""
         # The way back through what is linear does not depend on where: zeros stand for what is not known.
         known = [np.zeros(v.shape, v.dtype) if isinstance(v, TensorType) else v for v in values]
         return super().structured(rule, primitive, known, parents, params)
 
     def concrete(self, state: Any) -> Any:
+        """Return None: only types are known."""
         return None
 
 

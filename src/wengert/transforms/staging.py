@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.boxes import Box, Trace, running, snapshot
 from wengert.errors import user_location
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.types import TensorType, type_of
 from wengert.primitive import REGISTRY, Primitive
-from wengert.trace import Box, Trace, running, snapshot
 
 
 class _Walk(threading.local):
@@ -44,6 +44,7 @@ class GraphTrace(Trace):
         self._known: dict[int, tuple[Any, Var]] = {}
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Infer the type of the result, and write an equation."""
         self.check_open(primitive.name)
         atoms = tuple(map(self.atom, operands))
         inferred = primitive.infer(*(atom.type for atom in atoms), **params)
@@ -91,6 +92,7 @@ class GraphTrace(Trace):
         return self._constant(np.asarray(value), type_)
 
     def _capture(self, value: Box) -> Var:
+        value.owner.check_open(self.name)
         known = self._lifted.get(id(value.state))
         if known is None:
             known = value.state, Var(value.type)

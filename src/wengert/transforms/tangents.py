@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert import tree
+from wengert.boxes import Box, running
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import TensorType, show
 from wengert.shapes import shape_of
-from wengert.trace import Box, running
 from wengert.transforms.arguments import follow, matching, own, release, split_aux
 from wengert.transforms.batching import named
 from wengert.transforms.forward import DualNumber, DualTrace, zeros_like
