@@ -62,12 +62,12 @@ def contract(operands, places, extents, shape):
     factors, read = [], set()
     for x, index in zip(operands, reads):
         part = np.asarray(x)[tuple(index)] if index else np.reshape(x, [1] * len(extents))
-        dims = [dim for dim, extent in enumerate(part.shape) if extent > 1]
+        dims = [dim for dim, extent in enumerate(part.shape) if extent != 1]
         factors += [part.reshape([extents[dim] for dim in dims]), dims]
         read.update(dims)
     unread = [dim for dim in range(len(extents)) if dim not in read]
     factors += [np.ones([extents[dim] for dim in unread], np.result_type(*operands)), unread]
-    dims = [dim for dim in range(len(extents)) if any(axis.shape[dim] > 1 for axis in target)]
+    dims = [dim for dim in range(len(extents)) if any(axis.shape[dim] != 1 for axis in target)]
     total = np.einsum(*factors, dims, optimize=True)
     result = np.zeros(shape, total.dtype)
     np.add.at(result, tuple(target), total.reshape(target[0].shape) if target else total)

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert import tree
 from wengert.dtypes import NDARRAY, dtype_of
-from wengert.errors import DtypeError, message
+from wengert.errors import ArgumentError, DtypeError, message
 from wengert.ir.types import show
 from wengert.ops.shape import concatenate, reshape
 from wengert.shapes import Shape, shape_of, size
@@ -32,6 +32,9 @@ def _basis(values: Sequence[Any], start: int, stop: int) -> list[Any]:
 
 
 def _chunks(total: int, chunk_size: int | None) -> list[tuple[int, int]]:
+    if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 1):  # pyright: ignore[reportUnnecessaryIsInstance]
+        requirement = "chunk_size must be a positive number of directions"
+        raise ArgumentError(message("jacobian", requirement, repr(chunk_size)))
     step = chunk_size or max(total, 1)
     return [(start, min(start + step, total)) for start in range(0, total, step)] or [(0, 0)]
 

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
 
-from wengert.array import Array
-from wengert.boxes import CONSTANT, Box, Known, concrete
-from wengert.dtypes import SEQUENCE, dtype_of, is_float
+from wengert.array import Array, operand
+from wengert.boxes import CONSTANT, Box, concrete
+from wengert.dtypes import NDARRAY, SEQUENCE, dtype_of
 from wengert.errors import ArgumentError, DtypeError, ShapeError, message
-from wengert.ir.types import show, type_of
+from wengert.ir.types import show
 from wengert.primitive import Primitive
 from wengert.shapes import shape_of
-from wengert.transforms.arguments import differentiable, own
+from wengert.transforms.arguments import differentiable, matching, own
 from wengert.transforms.forward import DualNumber, DualTrace
-from wengert.transforms.reverse import Node, TapeTrace, match, reachable, walk_back
+from wengert.transforms.reverse import Node, TapeTrace, reachable, walk_back
 
 
 class _Recording(threading.local):
@@ -55,9 +55,10 @@ class Result(Array):
 
     @property
     def value(self) -> Any:
-        """The number or array itself, without its history."""
+        """The number or array itself, without its history; an array cannot be written to."""
         self.refresh()
-        return self.state.value
+        self.owner.check_open("value")
+        return _read_only(self._concrete("value", "read the value outside of the transform"))
 
     def backward(self, cotangent: Any = None) -> None:
         """Walk back along the recorded operations and add the derivatives to the variables' ``grad``.
@@ -66,10 +67,10 @@ class Result(Array):
         results may be walked back from.
 
         Args:
-            cotangent: of the shape of this value; 1 by default, for a scalar.
+            cotangent: plain, of the shape of this value; 1 by default, for a scalar.
 
         Raises:
-            ArgumentError: this value is no scalar and no cotangent was given.
+            ArgumentError: this value is no scalar and no cotangent was given, or no variable leads to it.
             ShapeError: the cotangent has another shape.
 
         Example:
@@ -79,17 +80,18 @@ class Result(Array):
             6.0
         """
         self.refresh()
+        if self.owner is not VARIABLES:
+            what = "no variable leads to this value: it was written while nothing was recorded, or in a transform"
+            raise ArgumentError(message("backward", what, show(self)))
         if cotangent is None:
             if self.shape != ():
                 hint = "reduce it (y.sum()), or give a cotangent of its shape"
                 raise ArgumentError(message("backward", "a scalar is needed", show(self), hint))
             cotangent = dtype_of(self).type(1)
-        if shape_of(cotangent) != self.shape:
-            raise ShapeError(
-                message("backward", "the cotangent must have the shape of the value", show(cotangent, self))
-            )
+        requirement = "the cotangent must have the shape of the value"
+        seed = matching("backward", requirement, _plain("backward", cotangent), self.state.value)
         found = [node for node in reachable([self.state]) if isinstance(node, Leaf)]
-        cotangents = walk_back([(self.state, match(cotangent, self.state.value))], found)
+        cotangents = walk_back([(self.state, seed)], found)
         for leaf, derivative in zip(found, own(cotangents, [leaf.value for leaf in found]), strict=True):
             leaf.gradient = derivative if leaf.gradient is None else leaf.gradient + derivative
 
@@ -125,20 +127,21 @@ class Variable(Result):
     __slots__ = ("leaf",)
 
     def __init__(self, value: Any) -> None:
-        if isinstance(value, SEQUENCE):
-            value = np.asarray(value)
-        if isinstance(value, Box):
-            raise DtypeError(
-                message(
-                    "Variable",
-                    "a plain number or array is needed",
-                    show(value),
-                    "use wg.grad inside transforms",
-                )
-            )
-        given = differentiable("Variable", value)
-        self.leaf = Leaf(given.copy() if isinstance(given, np.ndarray) else given)
+        given = differentiable("Variable", _plain("Variable", value))
+        self.leaf = Leaf(_copy(given))
         super().__init__(VARIABLES, self.leaf)
+
+    def __repr__(self) -> str:
+        return f"Variable({concrete(self)})"
+
+    def __copy__(self) -> Variable:
+        return Variable(self.value)
+
+    def __deepcopy__(self, memo: Any) -> Variable:
+        return Variable(self.value)
+
+    def __reduce__(self) -> Any:
+        return Variable, (self.value,)
 
     @property
     def grad(self) -> Any:
@@ -159,7 +162,8 @@ class Variable(Result):
         An in-place operation while nothing is recorded does the same: ``with no_grad(): x -= 0.1 * x.grad``.
 
         Raises:
-            ShapeError: the new value has another shape, or is not floating-point.
+            ShapeError: the new value has another shape.
+            DtypeError: the new value is not a real number.
 
         Example:
             >>> x = Variable(3.0)
@@ -169,11 +173,12 @@ class Variable(Result):
             2.4
         """
         known = isinstance(value, Box) and value.owner in (VARIABLES, CONSTANT)
-        given: Any = concrete(value) if known else value
-        if shape_of(given) != self.shape or not is_float(dtype_of(given)):
-            got = f"{type_of(given)} for {self.type}"
-            raise ShapeError(message("Variable.update", "shape and kind must stay the same", got))
+        given: Any = concrete(value) if known else _plain("Variable.update", value)
         dtype = dtype_of(self.leaf.value)
+        if shape_of(given) != shape_of(self.leaf.value):
+            raise ShapeError(message("Variable.update", "the shape must stay the same", show(given, self)))
+        if not np.can_cast(dtype_of(given), dtype, "same_kind"):
+            raise DtypeError(message("Variable.update", "real numbers are needed", show(given)))
         fresh = Leaf(float(given) if type(self.leaf.value) is float else np.array(given, dtype=dtype)[()])
         fresh.gradient = self.leaf.gradient
         self.leaf = fresh
@@ -197,13 +202,15 @@ class Variable(Result):
 def constant(value: Any) -> Any:
     """Return a value as a constant of the recorded graph: no derivative is gathered for it.
 
+    An array is copied, and may be written into by operations on variables; a number stays what it is.
+
     Example:
         >>> x = Variable(3.0)
         >>> (constant(2.0) * x).backward()
         >>> x.grad
         2.0
     """
-    return value if isinstance(value, Box) else Array(CONSTANT, Known(np.asarray(value)))
+    return CONSTANT.constant(_copy(operand(value)))
 
 
 @contextlib.contextmanager
@@ -240,11 +247,16 @@ class PublicDualTrace(DualTrace):
 class Dual(Array):
     """A dual number ``a + b ε`` with ``ε² = 0``: a value and its derivative in one.
 
-    ``f(a + b ε) = f(a) + f'(a) b ε`` for every function of NumPy.
+    ``f(a + b ε) = f(a) + f'(a) b ε`` for every function of NumPy. There is only one ε: for derivatives of
+    derivatives, which need several, take the transforms, such as `derivative`.
 
     Args:
-        real: the value ``a``.
-        epsilon: the derivative ``b``.
+        real: the value ``a``, a number or an array.
+        epsilon: the derivative ``b``, of the same shape or one number for all elements.
+
+    Raises:
+        DtypeError: the value is not floating-point (a Python integer is taken as a float).
+        ShapeError: the shapes differ.
 
     Example:
         >>> import numpy as np
@@ -256,33 +268,36 @@ class Dual(Array):
     __slots__ = ()
 
     def __init__(self, real: Any, epsilon: Any = 0.0) -> None:
-        primal, tangent = (
-            float(v) if isinstance(v, (int, float)) and not isinstance(v, bool) else v
-            for v in (real, epsilon)
-        )
-        for value in (primal, tangent):
-            differentiable("Dual", value)
-        if shape_of(primal) != shape_of(tangent):
-            raise ShapeError(message("Dual", "both parts must have one shape", show(primal, tangent)))
-        super().__init__(DUALS, DualNumber(primal, tangent))
+        real = _copy(differentiable("Dual", float(real) if type(real) is int else _plain("Dual", real)))
+        tangent = np.array(_plain("Dual", epsilon))
+        if not tangent.shape:
+            tangent = np.full(shape_of(real), tangent)
+        tangent = matching("Dual", "both parts must have the same shape", tangent[()], real)
+        super().__init__(DUALS, DualNumber(real, float(tangent) if type(real) is float else tangent))
 
     @property
     def real(self) -> Any:
-        """The value."""
-        self.refresh()
-        return self.state.primal
+        """The value; an array cannot be written to."""
+        return _read_only(self._number().primal)
 
     @property
     def epsilon(self) -> Any:
-        """The derivative."""
+        """The derivative; an array cannot be written to."""
+        return _read_only(self._number().tangent)
+
+    def _number(self) -> DualNumber:
         self.refresh()
-        return self.state.tangent
+        if self.owner is DUALS:
+            return self.state
+        self.owner.check_open("Dual")
+        value = self._concrete("Dual", "read it outside of the transform")
+        return DualNumber(value, np.zeros(self.shape, self.dtype)[()])  # a constant was written into it
 
     def __str__(self) -> str:
-        if self.shape != ():
+        real, epsilon = concrete(self.real), concrete(self.epsilon)
+        if self.shape or real is None or epsilon is None:
             return f"{self.real} + {self.epsilon}ε"
-        sign = "-" if np.signbit(self.epsilon) else "+"
-        return f"{_rounded(self.real)} {sign} {_rounded(abs(self.epsilon))}ε"
+        return _sum(real, epsilon, _rounded)
 
     def __repr__(self) -> str:
         return f"Dual({self.real}, {self.epsilon})"
@@ -290,13 +305,43 @@ class Dual(Array):
     def __format__(self, specification: str) -> str:
         if not specification:
             return str(self)
-        return f"{self.real:{specification}} + {self.epsilon:{specification}}ε"
+        return _sum(self.real, self.epsilon, lambda number: format(number, specification))
+
+    def __reduce__(self) -> Any:
+        return Dual, (self.real, self.epsilon)
+
+
+def _sum(real: Any, epsilon: Any, write: Callable[[Any], str]) -> str:
+    sign = "-" if np.signbit(epsilon) else "+"
+    return f"{write(real)} {sign} {write(abs(epsilon))}ε"
 
 
 def _rounded(number: Any) -> str:
-    """Write a number with two decimals, and without zeros that say nothing (at least one decimal)."""
-    text = f"{float(number):.2f}"
+    """Write a number with two decimals, without a second that is zero; very small and large ones with three digits."""
+    if number != 0 and not 0.01 <= abs(number) < 1e7:
+        return f"{number:.3g}"
+    text = f"{number:.2f}"
     return text[:-1] if text.endswith("0") else text
+
+
+def _plain(operation: str, value: Any) -> Any:
+    """Return a number or an array; sequences become arrays."""
+    if isinstance(value, Box):
+        hint = "take its value (x.value), or transforms for derivatives of derivatives"
+        raise DtypeError(message(operation, "a plain number or array is needed", repr(value), hint))
+    return np.asarray(value) if isinstance(value, SEQUENCE) else value
+
+
+def _copy(value: Any) -> Any:
+    return value.copy() if isinstance(value, NDARRAY) else value
+
+
+def _read_only(value: Any) -> Any:
+    """Return a view of an array that cannot be written to: what was recorded must not change."""
+    if isinstance(value, NDARRAY):
+        value = value.view()
+        value.flags.writeable = False
+    return value
 
 
 VARIABLES = VariableTrace()
