@@ -18,7 +18,8 @@ from wengert.shapes import shape_of
 def directions(seed: int) -> Any:
     rng = np.random.default_rng(seed)
     return tree.map_tree(
-        lambda leaf: rng.standard_normal(leaf.shape) if isinstance(leaf, np.ndarray) else float(rng.normal()), TREE
+        lambda leaf: rng.standard_normal(leaf.shape) if isinstance(leaf, np.ndarray) else float(rng.normal()),
+        TREE,
     )
 
 
@@ -141,7 +142,9 @@ def test_hvp_is_hessian_times_direction() -> None:
 
 def test_wrong_directions() -> None:
     x = np.ones(3)
-    with pytest.raises(ShapeError, match=r"jvp: a tangent must have the shape of its primal; got f64\[2\], f64\[3\]"):
+    with pytest.raises(
+        ShapeError, match=r"jvp: a tangent must have the shape of its primal; got f64\[2\], f64\[3\]"
+    ):
         wg.jvp(np.sin, (x,), (np.ones(2),))
     with pytest.raises(ShapeError, match="linearize"):
         wg.linearize(np.sin, x)[1](1.0)

@@ -30,8 +30,12 @@ def select(condition: Any, x: Any, y: Any) -> Any:
     if dtype.kind != "f" or dtype.itemsize not in _BITS:
         return _where(condition, x, y)
     bits = _BITS[dtype.itemsize]
-    mask = np.negative(condition.view(np.int8), dtype=bits)
-    first = np.asarray(x, dtype).view(bits)
+    holds = condition.view(np.int8)
+    if _is_zero(x):
+        return _into(np.bitwise_and, np.subtract(holds, 1, dtype=bits), np.asarray(y, dtype).view(bits)).view(
+            dtype
+        )
+    mask, first = np.negative(holds, dtype=bits), np.asarray(x, dtype).view(bits)
     if _is_zero(y):
         return _into(np.bitwise_and, mask, first).view(dtype)
     second = np.asarray(y, dtype).view(bits)
