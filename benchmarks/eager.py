@@ -13,7 +13,6 @@ import os
 import statistics
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy loads its linear algebra
@@ -22,11 +21,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import autograd
 import autograd.numpy
 import numpy as np
+from tables import replace_table
 
 import wengert as wg
-
-TABLE = Path(__file__).parents[1] / "docs" / "performance.md"
-START, END = "<!-- eager: made by benchmarks/eager.py --write -->", "<!-- end of eager -->"
 
 
 class Workload(NamedTuple):
@@ -132,9 +129,7 @@ def main() -> None:
     made = table(arguments.turns)
     print(made)
     if arguments.write:
-        text = TABLE.read_text("utf-8")
-        before, rest = text.split(START)
-        TABLE.write_text(f"{before}{START}\n\n{made}\n\n{END}{rest.split(END)[1]}", "utf-8")
+        replace_table("performance.md", "eager", made)
 
 
 if __name__ == "__main__":

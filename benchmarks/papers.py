@@ -10,19 +10,17 @@ import argparse
 import os
 import resource
 import sys
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy loads its linear algebra
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from tables import replace_table
 
 from wengert.data import load
 from wengert.train import TASKS, train
 
-TABLE = Path(__file__).parents[1] / "docs" / "results.md"
-START, END = "<!-- made by benchmarks/papers.py --write -->", "<!-- end -->"
 SEEDS = (0, 1, 2)
 
 
@@ -92,9 +90,7 @@ def main() -> None:
     made = "\n".join(lines) + f"\n\nPeak memory of the process, data included: {peak:.0f} MB."
     print(made)
     if arguments.write:
-        text = TABLE.read_text("utf-8")
-        before, rest = text.split(START)
-        TABLE.write_text(f"{before}{START}\n\n{made}\n\n{END}{rest.split(END)[1]}", "utf-8")
+        replace_table("results.md", "papers", made)
 
 
 if __name__ == "__main__":

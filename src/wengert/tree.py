@@ -97,6 +97,23 @@ def _flatten(tree: Any, found: list[Any]) -> Structure:
     return LEAF
 
 
+def children(container: Any) -> dict[Any, Any] | None:
+    """Return the parts of a container by key, position or field, in the order of the leaves; None for a leaf.
+
+    Example:
+        >>> children((1.0, [2.0]))
+        {0: 1.0, 1: [2.0]}
+    """
+    if isinstance(container, dict):
+        items = cast("dict[Any, Any]", container)
+        return {key: items[key] for key in _sorted_keys(items)}
+    if isinstance(container, SEQUENCE):
+        return dict(enumerate(container))
+    if dataclasses.is_dataclass(container) and not isinstance(container, type):
+        return {name: getattr(container, name) for name in _fields(container)[0]}
+    return None
+
+
 def unflatten(structure: Structure, values: Iterable[Any]) -> Any:
     """Put leaves back into a structure: the inverse of `flatten`.
 

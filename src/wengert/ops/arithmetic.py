@@ -13,7 +13,7 @@ from wengert.kernels.select import select
 from wengert.ops.comparison import equal, signbit
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import elementwise, locally_constant, operator_evaluation, same_type
-from wengert.primitive import Linear
+from wengert.primitive import Linear, Primitive
 
 add = elementwise(
     "add",
@@ -113,35 +113,20 @@ def _winner(out: Any, mine: Any, other: Any) -> Any:
     return _signed(equal(mine, out), out) * (1 - 0.5 * _signed(equal(other, out), out))
 
 
-_TIES = "at a tie each operand gets half of the derivative"
-maximum = elementwise(
-    "maximum",
-    np.maximum,
-    lambda out, x, y: _winner(out, x, y),
-    lambda out, x, y: _winner(out, y, x),
-    doc=f"max(x, y), NaN if either is; {_TIES}",
-)
-minimum = elementwise(
-    "minimum",
-    np.minimum,
-    lambda out, x, y: _winner(out, x, y),
-    lambda out, x, y: _winner(out, y, x),
-    doc=f"min(x, y), NaN if either is; {_TIES}",
-)
-fmax = elementwise(
-    "fmax",
-    np.fmax,
-    lambda out, x, y: _winner(out, x, y),
-    lambda out, x, y: _winner(out, y, x),
-    doc=f"max(x, y), the other one where one is NaN; {_TIES}",
-)
-fmin = elementwise(
-    "fmin",
-    np.fmin,
-    lambda out, x, y: _winner(out, x, y),
-    lambda out, x, y: _winner(out, y, x),
-    doc=f"min(x, y), the other one where one is NaN; {_TIES}",
-)
+def _extremum(name: str, ufunc: np.ufunc, doc: str) -> Primitive:
+    return elementwise(
+        name,
+        ufunc,
+        lambda out, x, y: _winner(out, x, y),
+        lambda out, x, y: _winner(out, y, x),
+        doc=f"{doc}; at a tie each operand gets half of the derivative",
+    )
+
+
+maximum = _extremum("maximum", np.maximum, "max(x, y), NaN if either is")
+minimum = _extremum("minimum", np.minimum, "min(x, y), NaN if either is")
+fmax = _extremum("fmax", np.fmax, "max(x, y), the other one where one is NaN")
+fmin = _extremum("fmin", np.fmin, "min(x, y), the other one where one is NaN")
 
 _STEP = "it is constant between its jumps"
 floor = locally_constant("floor", np.floor, "the largest integer <= x", _STEP)

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert import tree
 from wengert.boxes import Box, Trace, running, snapshot
-from wengert.dtypes import SEQUENCE, dtype_of
+from wengert.dtypes import check_known, dtype_of
 from wengert.errors import ArgumentError, message
 from wengert.ir.types import show
 from wengert.ops.shape import broadcast_to, transpose
@@ -74,6 +74,7 @@ class BatchTrace(Trace):
         """Return a result as the user gets it: the axis of examples where it is wanted, in memory of its own."""
         if not (isinstance(output, Box) and output.owner is self):
             output = release(self, output)
+            check_known("vmap", dtype_of(output))
             if axis is None:
                 return output
         elif axis is None:
@@ -87,12 +88,10 @@ def _axes_for(what: str, axes: Any, value: Any) -> list[Any]:
     """Return one axis for each leaf: ``axes`` is an integer, None, or a prefix of the value's containers."""
     if axes is None or isinstance(axes, (int, np.integer)):
         return [axes] * len(tree.leaves(value))
-    if isinstance(axes, SEQUENCE) and isinstance(value, SEQUENCE) and len(axes) == len(value):
-        return [one for part, axis in zip(value, axes, strict=True) for one in _axes_for(what, axis, part)]
-    if isinstance(axes, dict) and isinstance(value, dict) and axes.keys() == value.keys():
-        ordered = tree.flatten(dict.fromkeys(value, 0))[1].keys
-        return [one for key in ordered for one in _axes_for(what, axes[key], value[key])]
-    raise ArgumentError(message("vmap", f"{what} must match the containers of the arguments", repr(axes)))
+    given, parts = tree.children(axes), tree.children(value)
+    if given is None or parts is None or given.keys() != parts.keys():
+        raise ArgumentError(message("vmap", f"{what} must match the containers of the values", repr(axes)))
+    return [one for key, part in parts.items() for one in _axes_for(what, given[key], part)]
 
 
 def vmap(

@@ -134,11 +134,10 @@ class Variable(Result):
     def __repr__(self) -> str:
         return f"Variable({concrete(self)})"
 
-    def __copy__(self) -> Variable:
+    def __copy__(self, memo: Any = None) -> Variable:
         return Variable(self.value)
 
-    def __deepcopy__(self, memo: Any) -> Variable:
-        return Variable(self.value)
+    __deepcopy__ = __copy__
 
     def __reduce__(self) -> Any:
         return Variable, (self.value,)
@@ -312,8 +311,7 @@ class Dual(Array):
 
 
 def _sum(real: Any, epsilon: Any, write: Callable[[Any], str]) -> str:
-    sign = "-" if np.signbit(epsilon) else "+"
-    return f"{write(real)} {sign} {write(abs(epsilon))}ε"
+    return f"{write(real)} {'-' if np.signbit(epsilon) else '+'} {write(abs(epsilon))}ε"
 
 
 def _rounded(number: Any) -> str:

@@ -1,0 +1,555 @@
+"""The object style: `Variable`, `Constant`, `no_grad` and `Dual`."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wengert as wg
+from wengert import Constant, Dual, Variable, no_grad
+from wengert.errors import ArgumentError, DtypeError, LeakError, LostDerivativeError, ShapeError
+from wengert.transforms.objects import Result
+
+FINITE = st.floats(-1e6, 1e6)
+A = np.array([0.5, -1.5, 2.0])
+
+
+def program(x: Any, y: Any) -> Any:
+    return np.sum(np.sin(x) * y) + np.max(x) * np.exp(-y[0])
+
+
+def loss(w: Any, x: Any) -> Any:
+    hidden = np.tanh(x @ w)
+    hidden[0] *= 2.0
+    return np.mean(hidden**2)
+
+
+# -- Variable and backward -------------------------------------------------------------------------------
+
+
+def test_the_papers_example():
+    x, y, z = Variable(-2.0), Variable(5.0), Variable(-4.0)
+    result = (x + y) * z
+    result.backward()
+    assert (result.value, x.grad, y.grad, z.grad) == (-12.0, -4.0, -4.0, 3.0)
+
+
+def test_backward_gives_the_gradient():
+    x, y = Variable(A), Variable(A[::-1])
+    result = program(x, y)
+    result.backward()
+    value, (by_x, by_y) = wg.value_and_grad(program, argnums=(0, 1))(A, A[::-1])
+    assert result.value == value
+    np.testing.assert_array_equal(x.grad, by_x)
+    np.testing.assert_array_equal(y.grad, by_y)
+
+
+@given(a=FINITE, b=FINITE, calls=st.integers(1, 4))
+def test_gradients_add_up(a, b, calls):
+    x, y = Variable(a), Variable(b)
+    results = [x * y + number * x for number in range(calls)]
+    assert x.grad is None
+    for result in results:
+        result.backward()
+    assert np.isclose(x.grad, calls * b + sum(range(calls)), rtol=1e-12)
+    assert np.isclose(y.grad, calls * a, rtol=1e-12)
+    x.zero_grad()
+    results[0].backward()  # the record stays
+    assert x.grad == b
+    assert np.isclose(y.grad, (calls + 1) * a, rtol=1e-12)
+
+
+def test_results_share_a_record():
+    x = Variable(2.0)
+    shared = np.exp(x)
+    first, second = shared * x, shared / x
+    first.backward()
+    assert np.isclose(x.grad, 3 * np.exp(2.0))
+    second.backward()
+    assert np.isclose(x.grad, 3 * np.exp(2.0) + np.exp(2.0) / 4)
+    shared.backward()
+    assert np.isclose(x.grad, 4 * np.exp(2.0) + np.exp(2.0) / 4)
+
+
+def test_only_what_leads_to_the_result_gets_a_gradient():
+    x, y = Variable(2.0), Variable(3.0)
+    (x * 1.0).backward()
+    assert (x.grad, y.grad) == (1.0, None)
+    x.backward()
+    assert x.grad == 2.0
+
+
+@pytest.mark.parametrize("cotangent", [np.array([1.0, 2.0, 3.0]), [1, 2, 3], np.array([1, 2, 3], "f4")])
+def test_backward_with_a_cotangent(cotangent):
+    x = Variable(A)
+    (x**2).backward(cotangent)
+    np.testing.assert_array_equal(x.grad, 2 * A * np.array([1, 2, 3]))
+
+
+def test_kinds_and_dtypes_are_kept():
+    single, number, scalar = Variable(A.astype("f4")), Variable(2.0), Variable(np.float32(3))
+    (np.sum(single) * number * scalar).backward()
+    assert single.grad.dtype == np.float32
+    assert type(number.grad) is float
+    assert scalar.grad.dtype == np.float32
+    assert type(number.value) is float
+
+
+def test_gradients_belong_to_the_user():
+    x = Variable(A)
+    (x * 2.0).sum().backward()
+    first = x.grad
+    first *= 10  # clipping, say
+    (x * 2.0).sum().backward()
+    np.testing.assert_array_equal(x.grad, 22.0 * np.ones(3))
+    np.testing.assert_array_equal(first, 20.0 * np.ones(3))
+    x.grad = np.zeros(3)
+    (x * 2.0).sum().backward()
+    np.testing.assert_array_equal(x.grad, 2.0 * np.ones(3))
+
+
+def test_neither_the_users_array_nor_a_value_reaches_the_record():
+    given, factor = A.copy(), A.copy()
+    x = Variable(given)
+    result = np.sum(x * x * factor)
+    given[0] = factor[0] = 100.0
+    for value in (x.value, (x * x).value):
+        with pytest.raises(ValueError, match="read-only"):
+            value[0] = 100.0
+    result.backward()
+    np.testing.assert_array_equal(x.grad, 2 * A * A)
+
+
+def test_writes_in_place_are_recorded():
+    x = Variable(A)
+    w = Variable(np.eye(3))
+    y = x * 1.0
+    y[1:] *= x[0]
+    y[0] = w[0] @ x
+    np.sum(y).backward()
+    expected = wg.grad(lambda x: x[0] * (x[1] + x[2]) + x[0])(A)
+    np.testing.assert_allclose(x.grad, expected)
+    np.testing.assert_array_equal(w.grad, [A, np.zeros(3), np.zeros(3)])
+
+
+def test_gradient_descent_as_a_user_writes_it():
+    rng = np.random.default_rng(0)
+    x, weight, bias = rng.standard_normal((50, 3)), Variable(np.zeros(3)), Variable(0.0)
+    y = x @ A + 0.5
+    for _ in range(300):
+        weight.zero_grad()
+        bias.zero_grad()
+        np.mean((x @ weight + bias - y) ** 2).backward()
+        with no_grad():
+            weight -= 0.1 * weight.grad
+        bias.update(bias.value - 0.1 * bias.grad)
+    np.testing.assert_allclose(weight.value, A, atol=1e-6)
+    assert abs(bias.value - 0.5) < 1e-6
+
+
+def test_update_leaves_what_was_recorded():
+    x = Variable(A)
+    before = np.sum(x**2)
+    x.update([1, 1, 1])
+    assert x.value.dtype == np.float64
+    before.backward()  # the gradient of the value that was
+    assert x.grad is None
+    np.sum(x**2).backward()
+    np.testing.assert_array_equal(x.grad, [2.0, 2.0, 2.0])
+    x.update(x.value * 2)
+    np.testing.assert_array_equal(x.grad, [2.0, 2.0, 2.0])
+
+
+def test_copies_are_variables_of_their_own():
+    x = Variable(A)
+    np.sum(x).backward()
+    for again in (copy.copy(x), copy.deepcopy({"x": x})["x"], pickle.loads(pickle.dumps(x))):
+        assert type(again) is Variable
+        assert again.grad is None
+        np.sum(again * x.value).backward()
+        np.testing.assert_array_equal(again.grad, A)
+    np.testing.assert_array_equal(x.grad, np.ones(3))
+
+
+def test_a_variable_shows_its_value():
+    x = Variable(3.0)
+    assert repr(x) == str(x) == "Variable(3.0)"
+    assert f"{x:.2f} {x * x:.1f}" == "3.00 9.0"
+    assert repr(x * x) == "Array(9.0, f64*[], Variable)"
+
+
+# -- errors ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [2, True, np.array([1, 2]), [1, 2], "x", None, 1j, np.longdouble(1)])
+def test_what_cannot_be_a_variable(value):
+    with pytest.raises(DtypeError, match="Variable"):
+        Variable(value)
+
+
+def test_variables_and_duals_are_made_of_plain_values():
+    for kind in (Variable, Dual):
+        for box in (Variable(1.0), Dual(1.0), Variable(1.0) * 2.0):
+            with pytest.raises(DtypeError, match="plain number or array"):
+                kind(box)
+        with pytest.raises(DtypeError, match="plain number or array"):
+            wg.grad(lambda x, kind=kind: kind(x))(1.0)
+
+
+def test_backward_says_what_is_wrong():
+    x = Variable(A)
+    with pytest.raises(ArgumentError, match=r"a scalar is needed; got f64\[3\]; reduce it"):
+        (x * 2.0).backward()
+    with pytest.raises(ShapeError, match="shape of the value"):
+        (x * 2.0).backward(np.ones(2))
+    with pytest.raises(DtypeError, match="plain number"):
+        (x * 2.0).backward(x)
+    assert x.grad is None
+    with pytest.raises(LostDerivativeError, match="stop_gradient"):
+        float(x[0])
+    with pytest.raises(LostDerivativeError, match=r"wengert\.numpy\.zeros"):
+        np.asarray(x)
+
+
+def test_update_says_what_is_wrong():
+    x = Variable(A)
+    with pytest.raises(ShapeError, match="shape must stay"):
+        x.update(1.0)
+    with pytest.raises(DtypeError, match="real numbers"):
+        x.update(A.astype(complex))
+    with pytest.raises(DtypeError, match="plain"):
+        wg.grad(lambda t: x.update(t * A))(1.0)
+    np.testing.assert_array_equal(x.value, A)
+
+
+# -- no_grad ---------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_recorded_under_no_grad():
+    x = Variable(A)
+    with no_grad():
+        y = np.sum(np.sin(x) * x[::-1])
+    assert isinstance(y, np.float64)
+    assert y == np.sum(np.sin(A) * A[::-1])
+    assert isinstance(x * 2.0, Result)
+
+
+def test_no_grad_ends_with_its_block_whatever_happens():
+    x = Variable(2.0)
+    with pytest.raises(KeyError), no_grad(), no_grad():
+        raise KeyError
+    assert isinstance(x * x, Result)
+    with no_grad():
+        with no_grad():
+            pass
+        assert type(x * x) is float
+
+    @no_grad()
+    def evaluate() -> Any:
+        return x * x
+
+    assert type(evaluate()) is float
+    assert isinstance(x * x, Result)
+
+
+def test_no_grad_holds_in_its_thread():
+    x, found = Variable(2.0), []
+    with no_grad():
+        thread = threading.Thread(target=lambda: found.append(x * x))
+        thread.start()
+        thread.join()
+        assert type(x * x) is float
+    found[0].backward()
+    assert x.grad == 4.0
+
+
+def test_threads_gather_gradients_of_their_own():
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((8, 3))
+    found: dict[int, Any] = {}
+
+    def work(number: int) -> None:
+        for _ in range(20):
+            x = Variable(points[number])
+            program(x, x * 2.0).backward()
+            found[number] = x.grad
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number, point in enumerate(points):
+        np.testing.assert_array_equal(found[number], wg.grad(lambda x: program(x, x * 2.0))(point))
+
+
+def test_a_result_written_while_nothing_is_recorded_has_no_history():
+    x = Variable(A)
+    y = x * 2.0
+    with no_grad():
+        y[0] = 1.0
+    np.testing.assert_array_equal(y.value, [1.0, *(2 * A[1:])])
+    with pytest.raises(ArgumentError, match="no variable leads to this value"):
+        y.backward(np.ones(3))
+
+
+# -- transforms inside -----------------------------------------------------------------------------------
+
+
+def test_transforms_inside_of_a_record():
+    x = Variable(2.0)
+    slope = wg.grad(lambda t: t**3 * x)(3.0)  # 3 t² x
+    slope.backward()
+    assert (slope.value, x.grad) == (54.0, 27.0)
+    x.zero_grad()
+    wg.grad(lambda t: t**3)(x).backward()  # d/dx 3 x²
+    assert x.grad == 12.0
+    x.zero_grad()
+    wg.jvp(lambda t: t**3, (x,), (1.0,))[1].backward()
+    assert x.grad == 12.0
+    x.zero_grad()
+    wg.derivative(wg.grad(lambda t: t**4))(x).backward()
+    assert np.isclose(x.grad, 48.0)
+
+
+def test_vmap_inside_of_a_record():
+    w, x = Variable(A), np.arange(6.0).reshape(2, 3)
+    np.sum(wg.vmap(lambda row: np.sin(row @ w))(x)).backward()
+    np.testing.assert_allclose(w.grad, wg.grad(lambda w: np.sum(np.sin(x @ w)))(A))
+    y = Variable(x)
+    np.sum(wg.vmap(lambda row: row**2)(y)).backward()
+    np.testing.assert_array_equal(y.grad, 2 * x)
+
+
+def test_models_of_variables():
+    x = np.random.default_rng(0).standard_normal((4, 3))
+    w = Variable(np.outer(A, A))
+    loss(w, x).backward()
+    np.testing.assert_array_equal(w.grad, wg.grad(loss)(np.outer(A, A), x))
+
+
+def test_a_variable_written_in_a_transform_is_not_used_after_it():
+    x = Variable(A)
+
+    def leak(t: Any) -> Any:
+        x[0] = t
+        return t * 1.0
+
+    wg.grad(leak)(1.0)
+    for use in (lambda: x.value, lambda: x * 2.0):
+        with pytest.raises(LeakError):
+            use()
+
+
+# -- memory ----------------------------------------------------------------------------------------------
+
+
+def test_the_record_goes_with_its_results():
+    gc.disable()
+    try:
+        x = Variable(A)
+        y = np.sum(np.sin(x) * x)
+        nodes, walk = [], [y.state]
+        while walk:
+            node = walk.pop()
+            nodes.append(weakref.ref(node))
+            walk += [parent for parent in node.parents if parent is not None]
+        y.backward()
+        del y, node
+        assert [ref() for ref in nodes if ref() is not None and ref() is not x.leaf] == []
+        assert x.leaf.gradient is not None
+    finally:
+        gc.enable()
+
+
+def test_a_long_record_is_walked_and_freed_without_recursion():
+    x = Variable(1.0)
+    y = x
+    for _ in range(50_000):
+        y = y + 1e-6
+    y.backward()
+    assert x.grad == 1.0
+    del y
+
+
+# -- Constant --------------------------------------------------------------------------------------------
+
+
+def test_a_constant_is_a_copy_without_gradient():
+    given = A.copy()
+    c, x = Constant(given), Variable(A)
+    result = np.sum(c * x)
+    given[0] = 100.0
+    result.backward()
+    np.testing.assert_array_equal(x.grad, A)
+    c[0] = x[1]  # may be written into
+    np.sum(c).backward()
+    np.testing.assert_array_equal(x.grad, A + [0, 1, 0])
+
+
+def test_constants_keep_numpys_dtypes():
+    single = Variable(np.ones(2, "f4"))
+    assert (Constant(2.0) * single).dtype == np.float32
+    assert (Constant(np.float64(2.0)) * single).dtype == np.float64
+    with pytest.raises(DtypeError, match="real number"):
+        Constant("x")
+
+
+# -- Dual ------------------------------------------------------------------------------------------------
+
+
+def blog(x: Any, y: Any) -> Any:
+    return 2 * x + x * y**3 + np.sin(x)
+
+
+def test_dual_numbers_print_like_the_blog():
+    assert str(blog(Dual(3, 1), Dual(5, 0))) == "381.14 + 126.01ε"
+    assert str(blog(Dual(3, 0), Dual(5, 1))) == "381.14 + 225.0ε"
+    assert f"{blog(Dual(3, 1), Dual(5, 0))}" == "381.14 + 126.01ε"
+
+
+@pytest.mark.parametrize(
+    ("real", "epsilon", "text"),
+    [
+        (2, -1, "2.0 - 1.0ε"),
+        (-1.5, -0.25, "-1.5 - 0.25ε"),
+        (0.0, 0.0, "0.0 + 0.0ε"),
+        (1.0, -0.0, "1.0 - 0.0ε"),
+        (1e-5, 1e20, "1e-05 + 1e+20ε"),
+        (-0.004, 12345.678, "-0.004 + 12345.68ε"),
+        (np.inf, -np.inf, "inf - infε"),
+        (np.nan, 1.0, "nan + 1.0ε"),
+        (np.array([1.0, 2.0]), np.array([0.0, -1.0]), "[1. 2.] + [ 0. -1.]ε"),
+    ],
+)
+def test_how_duals_are_written(real, epsilon, text):
+    assert str(Dual(real, epsilon)) == text
+
+
+def test_formats_of_duals():
+    assert f"{Dual(1.5, -2.25):.3f}" == "1.500 - 2.250ε"
+    assert f"{Dual(1.5, 2.25):.1e}" == "1.5e+00 + 2.2e+00ε"
+    assert repr(Dual(1.5, -2.25)) == "Dual(1.5, -2.25)"
+    with pytest.raises(TypeError, match="format"):
+        format(Dual(A), ".2f")
+
+
+@given(a=FINITE, b=FINITE)
+def test_the_square_of_epsilon_is_zero(a, b):
+    x = Dual(a, b)
+    square = x * x
+    assert (square.real, square.epsilon) == (a * a, 2 * a * b)
+    assert ((x - a) * (x - a)).epsilon == 0.0
+    assert (Dual(0.0, b) ** 2).epsilon == 0.0
+    assert (-x).epsilon == -b
+
+
+@given(value=st.floats(0.1, 10.0), direction=st.floats(-3, 3))
+def test_a_dual_carries_the_derivative(value, direction):
+    def f(x: Any) -> Any:
+        return np.log(x) * np.sqrt(x) / (1 + x**2)
+
+    y = f(Dual(value, direction))
+    expected, slope = wg.jvp(f, (value,), (direction,))
+    assert (y.real, y.epsilon) == (expected, slope)
+
+
+def test_duals_of_arrays():
+    x = Dual(A, np.ones(3))
+    y = np.tanh(x) * 2
+    np.testing.assert_array_equal(y.real, 2 * np.tanh(A))
+    np.testing.assert_allclose(y.epsilon, 2 * (1 - np.tanh(A) ** 2))
+    total = np.sum(x[1:] ** 2)
+    assert isinstance(total, Dual)
+    assert (total.real, total.epsilon) == (np.sum(A[1:] ** 2), np.sum(2 * A[1:]))
+    assert len(x) == 3
+    assert [str(one) for one in x] == ["0.5 + 1.0ε", "-1.5 + 1.0ε", "2.0 + 1.0ε"]
+
+
+def test_the_parts_of_a_dual():
+    assert Dual(A).epsilon.tolist() == [0.0, 0.0, 0.0]
+    assert Dual(A, 2).epsilon.tolist() == [2.0, 2.0, 2.0]
+    assert Dual([1.0, 2.0], [1, 0]).epsilon.tolist() == [1.0, 0.0]
+    assert Dual(A.astype("f4"), A).epsilon.dtype == np.float32
+    assert type(Dual(3, 1).real) is type(Dual(3, 1).epsilon) is float
+    given = A.copy()
+    x = Dual(given, given)
+    given[0] = 100.0
+    np.testing.assert_array_equal(x.real, A)
+    np.testing.assert_array_equal(x.epsilon, A)
+    with pytest.raises(ValueError, match="read-only"):
+        x.real[0] = 100.0
+    with pytest.raises(AttributeError):
+        x.real = 1.0
+
+
+@pytest.mark.parametrize(
+    ("real", "epsilon", "error"),
+    [
+        (A, np.ones(2), ShapeError),
+        (1.0, np.ones(2), ShapeError),
+        (np.array([1, 2]), 0.0, DtypeError),
+        (True, 0.0, DtypeError),
+        ("3", 0.0, DtypeError),
+        (1.0, "1", DtypeError),
+        (1j, 0.0, DtypeError),
+    ],
+)
+def test_what_cannot_be_a_dual(real, epsilon, error):
+    with pytest.raises(error, match="Dual"):
+        Dual(real, epsilon)
+
+
+def test_duals_keep_control_flow_and_comparisons():
+    def f(x: Any) -> Any:
+        while x < 100:
+            x = x * x
+        return x if x > 0 else -x
+
+    assert f(Dual(3.0, 1.0)).epsilon == 8 * 3**7
+    assert Dual(2.0, 5.0) == Dual(2.0, 1.0)
+    assert np.argmax(Dual(A, 1.0)) == 2
+    with pytest.raises(LostDerivativeError, match=r"write np\.sin for math\.sin"):
+        float(Dual(1.0, 1.0))
+
+
+def test_writes_into_a_dual():
+    x = Dual(A, 1.0)
+    x[0] = Dual(5.0, 7.0)
+    x *= 2
+    assert (x.real.tolist(), x.epsilon.tolist()) == ([10.0, -3.0, 4.0], [14.0, 2.0, 2.0])
+    x //= 2.0  # locally constant
+    assert (x.real.tolist(), x.epsilon.tolist()) == ([5.0, -2.0, 2.0], [0.0, 0.0, 0.0])
+
+
+def test_transforms_of_duals():
+    x = Dual(2.0, 1.0)
+    for derive in (wg.grad, wg.derivative):
+        slope = derive(lambda t: t**3)(x)
+        assert (slope.real, slope.epsilon) == (12.0, 12.0)
+    y = wg.vmap(lambda t: t * x)(A)
+    np.testing.assert_array_equal(y.epsilon, A)
+    inner = wg.grad(lambda t: t * wg.grad(lambda s: s * t)(x))(3.0)  # t · t
+    assert inner == 6.0
+
+
+def test_duals_of_variables():
+    x = Variable(3.0)
+    y = Dual(2.0, 1.0) * x**2
+    y.epsilon.backward()
+    assert (y.real.value, y.epsilon.value, x.grad) == (18.0, 9.0, 6.0)
+    assert str(y) == "18.0 + 9.0ε"
+
+
+def test_a_dual_is_pickled():
+    again = pickle.loads(pickle.dumps(Dual(A, 2.0))) * Dual(A, 0.0)
+    np.testing.assert_array_equal(again.epsilon, 2 * A)
