@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import click
 
 from wengert._version import __version__
-from wengert.errors import WengertError
+from wengert.errors import ArgumentError, WengertError
 from wengert.train.command import DATA, run_training
 from wengert.train.tasks import TASKS
+from wengert.train.threads import one_thread
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, prog_name="wengert")
-def command() -> None:
+@click.pass_context
+def command(context: click.Context) -> None:
     """Wengert: exact derivatives of NumPy programs."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @command.command()
@@ -40,32 +45,37 @@ def train(
     rate: float | None,
     seed: int | None,
     out: str | None,
-) -> None:
+) -> int:
     """Train a network of the papers: cnn, rnn, autoencoder or mlp.
 
     Without options, the network has its paper's settings and learns a set of digits that Wengert draws itself.
     """
     if data_dir is not None and data == "digits":
-        raise click.UsageError(
-            "--data-dir needs --data mnist or --data fashion-mnist: the digits are drawn, not read."
-        )
-    settings = TASKS[network].settings(data, epochs=epochs, batch_size=batch_size, rate=rate, seed=seed)
-    sys.exit(run_training(settings, data_dir, out))
+        raise click.UsageError("--data-dir needs --data mnist or --data fashion-mnist: the digits are drawn.")
+    try:
+        settings = TASKS[network].settings(data, epochs=epochs, batch_size=batch_size, rate=rate, seed=seed)
+    except ArgumentError as problem:
+        raise click.UsageError(str(problem)) from None
+    one_thread()
+    return run_training(settings, data_dir, out)
 
 
 def main() -> None:
     """Run the command line; every expected failure is one line and an exit code: 2 for usage, 1 for the rest."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a file name may hold what the terminal cannot show
     try:
-        command(prog_name="wengert")
-    except (WengertError, OSError, MemoryError) as problem:
-        click.echo(f"wengert: {_one_line(problem)}", err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        click.echo("wengert: stopped before anything was learned", err=True)
-        sys.exit(130)
+        sys.exit(command(prog_name="wengert", standalone_mode=False))
+    except click.ClickException as problem:
+        _fail(f"{problem.format_message()} See wengert train --help.", problem.exit_code)
+    except MemoryError:
+        _fail("there is not enough memory: try a smaller --batch-size", 1)
+    except (WengertError, OSError) as problem:
+        _fail(str(problem), 1)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("stopped by Ctrl-C", 130)
 
 
-def _one_line(problem: BaseException) -> str:
-    if isinstance(problem, MemoryError):
-        return "there is not enough memory: try a smaller --batch-size"
-    return " ".join(str(problem).split())
+def _fail(problem: str, code: int) -> None:
+    click.echo(f"wengert: {' '.join(problem.split())}", err=True)
+    sys.exit(code)

@@ -62,11 +62,23 @@ def _fields(value: Any) -> tuple[tuple[str, ...], tuple[tuple[str, Any], ...]]:
     return dynamic, fixed
 
 
-def _sorted_keys(value: dict[Any, Any]) -> list[Any]:
+class _Keys(tuple[Any, ...]):
+    """The keys of a dict in sorted order, and how the dict had them: equal for dicts that differ in order only."""
+
+    order: tuple[Any, ...]
+
+
+def _sorted_keys(value: dict[Any, Any]) -> tuple[Any, ...]:
+    order = tuple(value)
     try:
-        return sorted(value)
+        ordered = sorted(order)
     except TypeError:  # keys of mixed types have no order of their own
-        return list(value)
+        ordered = sorted(order, key=lambda key: (type(key).__name__, repr(key)))
+    if (keys := tuple(ordered)) == order:
+        return order
+    keys = _Keys(keys)
+    keys.order = order
+    return keys
 
 
 def flatten(tree: Any) -> tuple[list[Any], Structure]:
@@ -85,7 +97,7 @@ def _flatten(tree: Any, found: list[Any]) -> Structure:
     if tree is None:
         return _NONE
     if kind is dict or isinstance(tree, dict):
-        keys = tuple(_sorted_keys(tree))
+        keys = _sorted_keys(tree)
         fixed = (("default_factory", tree.default_factory),) if isinstance(tree, defaultdict) else ()
         return Structure(kind, keys, tuple(_flatten(tree[key], found) for key in keys), fixed)
     if kind is list or isinstance(tree, SEQUENCE):
@@ -133,7 +145,10 @@ def _unflatten(structure: Structure, values: Iterator[Any]) -> Any:
         return None
     children = [_unflatten(child, values) for child in structure.children]
     if issubclass(kind, dict):
-        pairs = zip(structure.keys, children, strict=True)
+        pairs: Any = zip(structure.keys, children, strict=True)
+        if isinstance(structure.keys, _Keys):
+            items = dict(pairs)
+            pairs = ((key, items[key]) for key in structure.keys.order)
         make = cast("Callable[..., Any]", kind)
         return make(*(setting for _, setting in structure.fixed), pairs)
     if is_namedtuple(kind):
@@ -206,7 +221,7 @@ def paths(structure: Structure, prefix: str = "") -> list[str]:
     if structure.kind is None:
         return [prefix]
     found: list[str] = []
-    attributes = structure.kind is not dict and structure.keys
+    attributes = structure.keys and not issubclass(structure.kind, dict)
     for position, child in enumerate(structure.children):
         key = structure.keys[position] if structure.keys else position
         found += paths(child, prefix + (f".{key}" if attributes else f"[{key!r}]"))

@@ -96,6 +96,19 @@ def test_aux_comes_along() -> None:
     np.testing.assert_array_equal(aux["hidden"], [2.0, 4.0])
 
 
+@pytest.mark.parametrize("transform", [wg.value_and_grad, wg.jacfwd, wg.jacrev])
+def test_views_come_out_as_they_are_at_the_end(transform: Callable[..., Any]) -> None:
+    def function(x: Any) -> Any:
+        y = x * 1.0
+        view = y[:2]
+        y[0] = 7.0
+        return np.sum(view), view
+
+    result = transform(function, has_aux=True)(np.ones(3))
+    aux = result[0][1] if transform is wg.value_and_grad else result[1]
+    np.testing.assert_array_equal(aux, [7.0, 1.0])
+
+
 def test_names_say_what_was_transformed() -> None:
     assert wg.grad(power_sum).__name__ == "grad(power_sum)"
     assert wg.vmap(wg.grad(power_sum)).__name__ == "vmap(grad(power_sum))"

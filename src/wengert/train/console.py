@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Generator, Sequence
 
 from wengert.train.loop import EpochResult, Progress
 from wengert.train.tasks import Task
 
 _SECONDS_BETWEEN_LINES = 5.0
+_SECONDS_BETWEEN_UPDATES = 0.1
 
 
 def duration(seconds: float) -> str:
@@ -19,88 +22,102 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def score_text(task: Task, score: float) -> str:
-    """Write a score as the task counts it."""
-    return f"{score:.2%}" if task.score == "accuracy" else f"{score:.4f}"
-
-
 def progress_text(task: Task, progress: Progress) -> str:
     """Write where a run is, in one line."""
-    return (
-        f"epoch {progress.epoch}/{progress.epochs}  step {progress.step}/{progress.steps}  "
-        f"loss {progress.loss:.4f}  {task.score} {score_text(task, progress.score)}  "
-        f"{progress.rate:,.0f} examples/s  {duration(progress.remaining)} left"
-    )
+    parts = [
+        f"epoch {progress.epoch}/{progress.epochs}",
+        f"step {progress.step}/{progress.steps}",
+        f"loss {progress.loss:.4f}",
+        f"accuracy {progress.score:.2%}" if task.classifies else "",
+        f"{progress.rate:,.0f} examples/s",
+        f"{duration(progress.remaining)} left",
+    ]
+    return "  ".join(filter(None, parts))
 
 
 class Console:
-    """Reports a run with rich: a live line where the output is a terminal, now and then a plain line elsewhere."""
+    """Shows a run with rich: a live line where the output is a terminal, now and then a plain line elsewhere.
 
-    def __init__(self, task: Task, folder: Any) -> None:
+    Where the output cannot be written to any more (its reader has gone, or the disk is full), it is ``closed``.
+    """
+
+    def __init__(self, task: Task) -> None:
         from rich.console import Console as RichConsole
         from rich.live import Live
 
-        self.task, self.folder = task, folder
+        self.task, self.closed = task, False
         self.out = RichConsole(highlight=False)
-        self._live = (
-            Live(console=self.out, refresh_per_second=8, transient=True) if self.out.is_terminal else None
-        )
-        self._last = time.perf_counter()
+        terminal = self.out.file.isatty() and not self.out.is_dumb_terminal
+        self._live = Live(console=self.out, auto_refresh=False, transient=True) if terminal else None
+        self._last = 0.0
 
     def __enter__(self) -> Console:
+        self._last = time.perf_counter()
         if self._live is not None:
-            self._live.start()
+            with self._writing():
+                self._live.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
         if self._live is not None:
-            self._live.stop()
+            with self._writing():
+                self._live.stop()
 
-    def on_step(self, progress: Progress) -> None:
-        """Show where the run is."""
-        now = time.perf_counter()
-        if self._live is not None:
-            if now - self._last >= 0.1:
-                self._live.update(progress_text(self.task, progress))
-                self._last = now
-        elif now - self._last >= _SECONDS_BETWEEN_LINES:
-            self.say(progress_text(self.task, progress))
-            self._last = now
-
-    def on_epoch(self, result: EpochResult) -> None:
-        """Show and keep an epoch's results."""
-        self.folder.add_metrics(result)
-        self.say(
-            f"epoch {result.epoch}: loss {result.train_loss:.4f}, test loss {result.test_loss:.4f}, "
-            f"test {self.task.score} {score_text(self.task, result.test_score)}, {result.seconds:.1f} s"
-        )
-
-    def say(self, text: str) -> None:
+    def say(self, label: str, text: str) -> None:
         """Print a line."""
-        self.out.print(text, markup=False, soft_wrap=True)
+        with self._writing():
+            self.out.print(f"{label:<10}{text}", markup=False, soft_wrap=True)
+
+    def step(self, progress: Progress) -> None:
+        """Show where the run is, not too often."""
+        pause = _SECONDS_BETWEEN_LINES if self._live is None else _SECONDS_BETWEEN_UPDATES
+        if (now := time.perf_counter()) - self._last < pause:
+            return
+        self._last = now
+        text = progress_text(self.task, progress)
+        with self._writing():
+            if self._live is None:
+                self.out.print(text, markup=False, soft_wrap=True)
+            else:
+                from rich.text import Text
+
+                self._live.update(Text(text, no_wrap=True, overflow="ellipsis"), refresh=True)
+
+    def epoch(self, result: EpochResult) -> None:
+        """Print an epoch's results."""
+        score = f", test accuracy {result.test_score:.2%}" if self.task.classifies else ""
+        losses = f"loss {result.train_loss:.4f}, test loss {result.test_loss:.4f}"
+        self.say(f"epoch {result.epoch}", f"{losses}{score}, {result.seconds:.1f} s")
 
     def table(self, history: Sequence[EpochResult]) -> None:
         """Print the results of all epochs as a table."""
         from rich.table import Table
 
-        table = Table("epoch", title=self.task.title)
-        for name in (
-            "training loss",
-            f"training {self.task.score}",
-            "test loss",
-            f"test {self.task.score}",
-            "seconds",
-            "examples/s",
-        ):
+        table = Table("\nepoch", title=self.task.title)
+        classifies = self.task.classifies
+        scores = ("training\naccuracy", "test\naccuracy") if classifies else ()
+        for name in ("training\nloss", "test\nloss", *scores, "\nseconds", "\nexamples/s"):
             table.add_column(name, justify="right")
         for result in history:
+            accuracies = (f"{result.train_score:.2%}", f"{result.test_score:.2%}") if classifies else ()
             table.add_row(
                 str(result.epoch),
                 f"{result.train_loss:.4f}",
-                score_text(self.task, result.train_score),
                 f"{result.test_loss:.4f}",
-                score_text(self.task, result.test_score),
+                *accuracies,
                 f"{result.seconds:.1f}",
                 f"{result.examples_per_second:,.0f}",
             )
-        self.out.print(table)
+        with self._writing():
+            self.out.print(table)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Generator[None, None, None]:
+        try:
+            yield
+        except (OSError, SystemExit):  # rich leaves the program where the reader of a pipe has gone
+            self.closed = self.out.quiet = True
+            with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+                os.dup2(
+                    nowhere.fileno(), sys.stdout.fileno()
+                )  # what is still waiting to be written goes there

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from wengert.data import Dataset, batches
-from wengert.errors import WengertError
+from wengert.errors import ArgumentError, WengertError, message
 from wengert.train.tasks import Settings, Task
 from wengert.transforms.gradients import value_and_grad
 from wengert.tree import leaves
@@ -52,7 +52,7 @@ class EpochResult(NamedTuple):
 
 
 class Reporter(Protocol):
-    """Who is told how a run goes."""
+    """Who is told how a run goes, and may end it by raising `KeyboardInterrupt`."""
 
     def on_step(self, progress: Progress) -> None:
         """Take note of a step."""
@@ -100,6 +100,7 @@ def train(task: Task, settings: Settings, dataset: Dataset, reporter: Reporter) 
         The trained model and the results of the epochs; after Ctrl-C, what was learned until then.
 
     Raises:
+        ArgumentError: there are no images.
         DivergedError: the loss became NaN or infinite.
 
     Example:
@@ -113,6 +114,9 @@ def train(task: Task, settings: Settings, dataset: Dataset, reporter: Reporter) 
         >>> outcome.history[0].epoch
         1
     """
+    if not (len(dataset.train_images) and len(dataset.test_images)):
+        requirement = "there must be images to train with and to test"
+        raise ArgumentError(message("train", requirement, repr(dataset)))
     rng = np.random.default_rng(settings.seed)
     model = task.build(rng)
     optimiser = task.optimiser(settings.rate)
@@ -120,17 +124,19 @@ def train(task: Task, settings: Settings, dataset: Dataset, reporter: Reporter) 
     history: list[EpochResult] = []
     differentiate = value_and_grad(task.loss, has_aux=True)
     try:
-        for epoch in range(1, settings.epochs + 1):
-            clock = _Clock(epoch, settings, len(dataset.train_images))
-            for index in batches(len(dataset.train_images), settings.batch_size, rng=rng):
-                inputs = task.prepare(dataset.train_images[index])
-                (loss, score), gradients = differentiate(model, inputs, dataset.train_labels[index])
-                _check_finite(loss, epoch, clock.step + 1, settings)
-                model, state = optimiser.update(gradients, state, model)
-                reporter.on_step(clock.tick(float(loss), float(score), len(index)))
-            result = clock.finish(*evaluate(task, model, dataset.test_images, dataset.test_labels))
-            history.append(result)
-            reporter.on_epoch(result)
+        with np.errstate(all="ignore"):  # what overflows shows in the loss
+            for epoch in range(1, settings.epochs + 1):
+                clock = _Clock(epoch, settings, len(dataset.train_images))
+                for index in batches(len(dataset.train_images), settings.batch_size, rng=rng):
+                    inputs = task.prepare(dataset.train_images[index])
+                    (loss, score), gradients = differentiate(model, inputs, dataset.train_labels[index])
+                    _check_finite(loss, settings, f"in epoch {epoch}, step {clock.step + 1}")
+                    model, state = optimiser.update(gradients, state, model)
+                    reporter.on_step(clock.tick(float(loss), float(score), len(index)))
+                test_loss, test_score = evaluate(task, model, dataset.test_images, dataset.test_labels)
+                _check_finite(test_loss, settings, f"on the test images after epoch {epoch}")
+                history.append(clock.finish(test_loss, test_score))
+                reporter.on_epoch(history[-1])
     except KeyboardInterrupt:
         return Outcome(model, history, interrupted=True)
     return Outcome(model, history, interrupted=False)
@@ -192,9 +198,7 @@ class _Clock:
         )
 
 
-def _check_finite(loss: Any, epoch: int, step: int, settings: Settings) -> None:
+def _check_finite(loss: Any, settings: Settings, where: str) -> None:
     if not np.isfinite(loss):
-        raise DivergedError(
-            f"the loss became {float(loss)} in epoch {epoch}, step {step}: "
-            f"try a smaller learning rate than {settings.rate:g}"
-        )
+        hint = f"try a smaller learning rate than {settings.rate:g}"
+        raise DivergedError(f"the loss became {float(loss)} {where}: {hint}")

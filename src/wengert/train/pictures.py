@@ -1,9 +1,9 @@
-"""Pictures of a run, drawn with matplotlib where it is installed."""
+"""Pictures of a run, as PNG files, drawn with matplotlib where it is installed."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ def available() -> bool:
     return True
 
 
-def _figure(columns: int, rows: int, width: float, height: float) -> tuple[Any, Any]:
+def _figure(rows: int, columns: int, width: float, height: float) -> tuple[Any, Any]:
     # The object interface: no global state, no display, no backend of the user's disturbed.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -31,43 +31,49 @@ def _figure(columns: int, rows: int, width: float, height: float) -> tuple[Any, 
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def learning_curve(path: Path, task: Task, history: Sequence[EpochResult]) -> None:
-    """Draw loss and score by epoch."""
-    figure, axes = _figure(2, 1, 9, 3.6)
+def _png(figure: Any) -> bytes:
+    content = io.BytesIO()
+    figure.savefig(content, dpi=120)
+    return content.getvalue()
+
+
+def learning_curve(task: Task, history: Sequence[EpochResult]) -> bytes:
+    """Draw the loss by epoch and, of a classifier, the accuracy."""
+    columns = [("loss", [r.train_loss for r in history], [r.test_loss for r in history])]
+    if task.classifies:
+        columns.append(("accuracy", [r.train_score for r in history], [r.test_score for r in history]))
+    figure, axes = _figure(1, len(columns), 4.5 * len(columns), 3.6)
     epochs = [result.epoch for result in history]
-    columns = (
-        ("loss", [r.train_loss for r in history], [r.test_loss for r in history]),
-        (task.score, [r.train_score for r in history], [r.test_score for r in history]),
-    )
     for axis, (title, trained, tested) in zip(axes[0], columns, strict=True):
         axis.plot(epochs, trained, marker="o", label="training")
         axis.plot(epochs, tested, marker="s", label="test")
-        axis.set(title=title, xlabel="epoch", xticks=epochs)
+        axis.set(title=title, xlabel="epoch")
+        axis.xaxis.get_major_locator().set_params(integer=True)
         axis.grid(alpha=0.3)
         axis.legend()
     figure.suptitle(task.title)
-    figure.savefig(path, dpi=120)
+    return _png(figure)
 
 
-def reconstructions(path: Path, inputs: Any, outputs: Any) -> None:
-    """Draw pictures (upper row) and what the autoencoder makes of them (lower row)."""
-    figure, axes = _figure(len(inputs), 2, len(inputs), 2.2)
-    for column, pair in enumerate(zip(inputs, outputs, strict=True)):
-        for row, image in enumerate(pair):
-            axes[row][column].imshow(np.clip(image, 0, 1), cmap="gray_r", vmin=0, vmax=1)
-            axes[row][column].axis("off")
-    figure.savefig(path, dpi=120)
+def reconstructions(inputs: Any, outputs: Any) -> bytes:
+    """Draw pictures (upper row) and what the autoencoder makes of them (lower row), with values in [0, 1]."""
+    figure, axes = _figure(2, len(inputs), len(inputs), 2.2)
+    for row, images in zip(axes, (inputs, outputs), strict=True):
+        for axis, image in zip(row, images, strict=True):
+            axis.imshow(image, cmap="gray_r", vmin=0, vmax=1)
+            axis.axis("off")
+    return _png(figure)
 
 
-def examples(path: Path, images: Any, predicted: Sequence[str], expected: Sequence[str]) -> None:
+def examples(images: Any, predicted: Sequence[str], expected: Sequence[str]) -> bytes:
     """Draw pictures with what the network takes them for; mistakes in red."""
-    figure, axes = _figure(8, 2, 9, 2.9)
-    for axis, image, guess, truth in zip(axes.flat, images, predicted, expected, strict=False):
-        axis.imshow(image, cmap="gray_r")
-        axis.set_title(
-            guess if guess == truth else f"{guess} for {truth}",
-            color="black" if guess == truth else "red",
-            fontsize=9,
-        )
+    rows = -(-len(images) // 8)
+    figure, axes = _figure(rows, 8, 9, 1.45 * rows)
+    places: Any = np.ravel(axes)
+    for axis in places:
         axis.axis("off")
-    figure.savefig(path, dpi=120)
+    for axis, image, guess, truth in zip(places, images, predicted, expected, strict=False):
+        axis.imshow(image, cmap="gray_r", vmin=0, vmax=255)
+        text, color = (guess, "black") if guess == truth else (f"{guess} for {truth}", "red")
+        axis.set_title(text, color=color, fontsize=9)
+    return _png(figure)

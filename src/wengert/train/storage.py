@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import platform
 import time
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +18,15 @@ import numpy as np
 
 from wengert._version import __version__
 from wengert.data import DataError
+from wengert.data.files import replacing
+from wengert.dtypes import dtype_of
 from wengert.errors import WengertError
+from wengert.shapes import shape_of
 from wengert.train.loop import EpochResult, Outcome
 from wengert.train.tasks import TASKS, Settings
 from wengert.tree import flatten, paths, unflatten
 
+RUNS = Path("runs")
 MODEL, SETTINGS, METRICS, SUMMARY = "model.npz", "settings.json", "metrics.jsonl", "summary.json"
 
 
@@ -27,21 +34,33 @@ class RunError(WengertError, OSError):
     """A run that cannot be written or read."""
 
 
-def replace_file(path: Path, write: Callable[[Any], None]) -> None:
-    """Write a file so that it is either there whole or as it was before."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+@contextlib.contextmanager
+def _writing(path: Path) -> Generator[None, None, None]:
+    """Turn the system's complaints into an error that names the file."""
     try:
-        with open(partial, "wb") as stream:
-            write(stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+        yield
+    except RunError:
+        raise
+    except OSError as problem:
+        raise RunError(f"{path} cannot be written: {problem.strerror or problem}") from None
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file so that it is either there whole or as it was before."""
+    with _writing(path), replacing(path) as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+# -- models ----------------------------------------------------------------------------------------------
 
 
 def save_model(path: str | os.PathLike[str], model: Any) -> None:
     """Save the arrays of a model in NumPy's ``.npz``, each under the name of its place.
+
+    Raises:
+        RunError: the file cannot be written; one that was there before stays as it was.
 
     Example:
         >>> import tempfile, os
@@ -52,8 +71,10 @@ def save_model(path: str | os.PathLike[str], model: Any) -> None:
         (2, 3)
     """
     values, structure = flatten(model)
-    named: dict[str, Any] = dict(zip(paths(structure, "model"), map(np.asarray, values), strict=True))
-    replace_file(Path(path), lambda stream: np.savez(stream, **named))
+    arrays: dict[str, Any] = dict(zip(paths(structure, "model"), map(np.asarray, values), strict=True))
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    write_file(Path(path), content.getvalue())
 
 
 def load_model(path: str | os.PathLike[str], model: Any) -> Any:
@@ -64,24 +85,45 @@ def load_model(path: str | os.PathLike[str], model: Any) -> Any:
         FileNotFoundError: there is no such file.
     """
     values, structure = flatten(model)
+    names = paths(structure, "model")
+    saved = _read_arrays(path)
+    if different := set(names).symmetric_difference(saved):
+        raise DataError(f"{os.fspath(path)}: it is not a file of this model: {min(different)}")
     found: list[Any] = []
-    try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as saved:
-            for name, value in zip(paths(structure, "model"), values, strict=True):
-                array = saved[name]
-                if array.shape != np.shape(value) or array.dtype != value.dtype:
-                    raise DataError(
-                        f"{os.fspath(path)}: {name} must be {value.dtype}{np.shape(value)}; "
-                        f"got {array.dtype}{array.shape}"
-                    )
-                found.append(array)
-    except KeyError as problem:
-        raise DataError(f"{os.fspath(path)}: it is not a file of this model: {problem.args[0]}") from None
-    except (zipfile.BadZipFile, ValueError, EOFError) as problem:
-        if isinstance(problem, DataError):
-            raise
-        raise DataError(f"{os.fspath(path)}: the file is damaged: {problem}") from None
+    for name, value in zip(names, values, strict=True):
+        array, shape, dtype = saved[name], shape_of(value), dtype_of(value)
+        if (array.shape, array.dtype) != (shape, dtype):
+            raise DataError(
+                f"{os.fspath(path)}: {name} must be {dtype}{shape}; got {array.dtype}{array.shape}"
+            )
+        found.append(array if isinstance(value, np.ndarray) else type(value)(array[()]))
     return unflatten(structure, found)
+
+
+def _read_arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]]:
+    with open(path, "rb") as stream:
+        if not zipfile.is_zipfile(stream):
+            raise DataError(f"{os.fspath(path)}: it is no .npz file, or not a whole one")
+        stream.seek(0)
+        try:
+            with np.load(stream, allow_pickle=False) as saved:
+                return dict(saved)
+        except (zipfile.BadZipFile, ValueError, EOFError, zlib.error) as problem:
+            raise DataError(f"{os.fspath(path)}: the file is damaged: {problem}") from None
+
+
+# -- runs ------------------------------------------------------------------------------------------------
+
+
+def check_place(folder: str | os.PathLike[str] | None) -> None:
+    """Raise `RunError` where no new run can be kept, before much work is done for it."""
+    path = RUNS if folder is None else Path(folder)
+    with _writing(path):
+        nearest = next((place for place in (path, *path.parents) if place.exists()), path)
+        if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+            raise RunError(f"{path} cannot be written: {nearest} is not a folder to write into")
+        if folder is not None and nearest == path and any(path.iterdir()):
+            raise RunError(f"{path} is not empty: choose another folder with --out")
 
 
 class RunFolder:
@@ -96,42 +138,58 @@ class RunFolder:
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None, settings: Settings) -> None:
-        self.path = _new_folder(settings.task) if folder is None else Path(folder)
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            if any(self.path.iterdir()):
-                raise RunError(f"{self.path} is not empty: choose another folder with --out")
-            versions = {"wengert": __version__, "numpy": np.__version__, "python": platform.python_version()}
-            self._write(SETTINGS, json.dumps(settings._asdict() | {"versions": versions}, indent=2) + "\n")
-        except OSError as problem:
-            if isinstance(problem, RunError):
-                raise
-            raise RunError(f"{self.path} cannot be written: {problem.strerror or problem}") from None
+        if folder is None:
+            self.path = _make_new(RUNS / f"{settings.task}-{time.strftime('%Y%m%d-%H%M%S')}")
+        else:
+            self.path = Path(folder)
+            check_place(self.path)
+            with _writing(self.path):
+                self.path.mkdir(parents=True, exist_ok=True)
+        self._last: EpochResult | None = None
+        versions = {"wengert": __version__, "numpy": np.__version__, "python": platform.python_version()}
+        self._write_json(SETTINGS, settings._asdict() | {"versions": versions})
 
-    def _write(self, name: str, text: str) -> None:
-        replace_file(self.path / name, lambda stream: stream.write(text.encode()))
+    def write(self, name: str, content: bytes) -> Path:
+        """Write a file of the run, whole or not at all, and return where it is."""
+        path = self.path / name
+        write_file(path, content)
+        return path
+
+    def _write_json(self, name: str, content: Any) -> None:
+        self.write(name, (json.dumps(content, indent=2) + "\n").encode())
 
     def add_metrics(self, result: EpochResult) -> None:
         """Append an epoch's results to ``metrics.jsonl``."""
-        with open(self.path / METRICS, "a", encoding="utf-8") as stream:
+        self._last = result
+        path = self.path / METRICS
+        with _writing(path), open(path, "a", encoding="utf-8") as stream:
             stream.write(json.dumps(result._asdict()) + "\n")
 
     def finish(self, outcome: Outcome) -> None:
         """Save the model and how the run ended."""
         save_model(self.path / MODEL, outcome.model)
-        last = outcome.history[-1]._asdict() if outcome.history else None
-        self._write(
-            SUMMARY, json.dumps({"interrupted": outcome.interrupted, "last_epoch": last}, indent=2) + "\n"
-        )
+        self._summarise(interrupted=outcome.interrupted, problem=None)
+
+    def fail(self, problem: Exception) -> None:
+        """Save why the run ended without a model."""
+        self._summarise(interrupted=False, problem=str(problem))
+
+    def _summarise(self, **how: Any) -> None:
+        last = self._last._asdict() if self._last else None
+        self._write_json(SUMMARY, how | {"last_epoch": last})
 
 
-def _new_folder(task: str) -> Path:
-    stem = Path("runs") / f"{task}-{time.strftime('%Y%m%d-%H%M%S')}"
-    folder, count = stem, 1
-    while folder.exists():
-        count += 1
-        folder = stem.with_name(f"{stem.name}-{count}")
-    return folder
+def _make_new(stem: Path) -> Path:
+    """Make a folder that was not there before: several runs may start in the same second."""
+    folder, number = stem, 1
+    with _writing(stem):
+        while True:
+            try:
+                folder.mkdir(parents=True)
+                return folder
+            except FileExistsError:
+                number += 1
+                folder = stem.with_name(f"{stem.name}-{number}")
 
 
 def load_run(folder: str | os.PathLike[str]) -> tuple[Settings, Any]:
@@ -145,6 +203,6 @@ def load_run(folder: str | os.PathLike[str]) -> tuple[Settings, Any]:
         described = json.loads((path / SETTINGS).read_text("utf-8"))
         settings = Settings(**{field: described[field] for field in Settings._fields})
         task = TASKS[settings.task]
-    except (OSError, ValueError, KeyError) as problem:
+    except (OSError, ValueError, KeyError, TypeError) as problem:
         raise DataError(f"{path}: this is not the folder of a run: {problem}") from None
     return settings, load_model(path / MODEL, task.build(np.random.default_rng(0)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -34,8 +35,8 @@ class Task(NamedTuple):
     """Makes the model's input from grey images, uint8 (examples, height, width)."""
     loss: Callable[[Any, Any, Any], tuple[Any, Any]]
     """``(model, inputs, labels) -> (loss, score)``; the score is a sum over the examples."""
-    score: str
-    """What the score's mean over the examples is called."""
+    classifies: bool
+    """Whether the score counts the labels that were right; otherwise it is the loss."""
     optimiser: Callable[[float], optim.Optimiser]
     epochs: int
     batch_size: int
@@ -51,9 +52,10 @@ class Task(NamedTuple):
         }
         given = {name: value for name, value in chosen.items() if value is not None}
         settings = Settings(self.name, data, **(own | given))
-        if settings.epochs < 1 or settings.batch_size < 1 or not settings.rate > 0:
+        if settings.epochs < 1 or settings.batch_size < 1 or not 0 < settings.rate < math.inf:
             got = f"epochs={settings.epochs}, batch_size={settings.batch_size}, rate={settings.rate}"
-            raise ArgumentError(message("train", "epochs, batch size and rate must be positive", got))
+            requirement = "epochs, batch size and learning rate must be positive and finite"
+            raise ArgumentError(message("train", requirement, got))
         return settings
 
 
@@ -150,7 +152,7 @@ TASKS: dict[str, Task] = {
             cnn,
             standardised,
             classification_loss,
-            "accuracy",
+            True,
             optim.sgd,
             5,
             100,
@@ -162,7 +164,7 @@ TASKS: dict[str, Task] = {
             rnn,
             as_rows,
             classification_loss,
-            "accuracy",
+            True,
             optim.sgd,
             5,
             100,
@@ -174,7 +176,7 @@ TASKS: dict[str, Task] = {
             autoencoder,
             as_vectors,
             reconstruction_loss,
-            "squared error",
+            False,
             optim.sgd,
             4,
             1,
@@ -186,7 +188,7 @@ TASKS: dict[str, Task] = {
             mlp,
             as_vectors,
             classification_loss,
-            "accuracy",
+            True,
             optim.adam,
             5,
             128,

@@ -141,11 +141,6 @@ def matching(operation: str, requirement: str, direction: Any, like: Any) -> Any
 
 def scalar_output(operation: str, output: Any) -> Any:
     """Return the output of a function whose gradient is wanted, or raise what is wrong with it."""
-    if not isinstance(output, _NUMBERS):
-        hint = "return the scalar alone, or (scalar, aux) with has_aux=True"
-        raise DtypeError(
-            message(operation, "the function must return one number", type(output).__name__, hint)
-        )
     if shape_of(output) != () or not is_float(dtype_of(output)):
         hint = "reduce it (np.sum, np.mean), or use wg.jacobian for the derivative of an array"
         if shape_of(output) == ():
@@ -156,14 +151,23 @@ def scalar_output(operation: str, output: Any) -> Any:
     return output
 
 
-def split_aux(operation: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
-    """Return the output and what comes along with it."""
-    if not has_aux:
-        return result, None
-    if not (isinstance(result, tuple) and len(result) == 2):  # pyright: ignore[reportUnknownArgumentType]
-        raise ArgumentError(
-            message(
-                operation, "with has_aux=True the function must return (output, aux)", type(result).__name__
-            )
-        )
-    return result  # pyright: ignore[reportUnknownVariableType]
+def take_apart(operation: str, result: Any, has_aux: bool) -> tuple[list[Any], tree.Structure, Any]:
+    """Return the outputs of a function, their containers, and what comes along; while its transform still runs."""
+    aux = None
+    if has_aux:
+        if not (isinstance(result, tuple) and len(result) == 2):  # pyright: ignore[reportUnknownArgumentType]
+            requirement = "with has_aux=True the function must return (output, aux)"
+            raise ArgumentError(message(operation, requirement, type(result).__name__))  # pyright: ignore[reportUnknownArgumentType]
+        result, aux = result  # pyright: ignore[reportUnknownVariableType]
+        for value in tree.leaves(aux):
+            if isinstance(value, Box):
+                value.refresh()
+    outputs, structure = tree.flatten(result)
+    for value in outputs:
+        if isinstance(value, Box):
+            value.refresh()
+        elif not isinstance(value, _NUMBERS):
+            requirement = "the function must return arrays, numbers or containers of them"
+            hint = "return what else there is along with them: (output, aux), has_aux=True"
+            raise DtypeError(message(operation, requirement, type(value).__name__, hint))
+    return outputs, structure, aux

@@ -9,7 +9,7 @@ from wengert import tree
 from wengert.boxes import Box, running, snapshot
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, message
-from wengert.transforms.arguments import Followed, follow, matching, own, release, scalar_output, split_aux
+from wengert.transforms.arguments import Followed, follow, matching, own, release, scalar_output, take_apart
 from wengert.transforms.batching import named
 from wengert.transforms.reverse import Node, TapeTrace, walk_back
 
@@ -24,13 +24,9 @@ class Recording:
         trace = TapeTrace()
         with running(trace):
             result = followed.call([trace.box(node) for node in self.inputs])
-            output, aux = split_aux(operation, result, has_aux)
-            self.outputs, self.structure = tree.flatten(output)
-            for value in self.outputs:
-                if isinstance(value, Box):
-                    value.refresh()
-        self.nodes = [v.state if isinstance(v, Box) and v.owner is trace else None for v in self.outputs]
-        self.values = [release(trace, value) for value in self.outputs]
+            outputs, self.structure, aux = take_apart(operation, result, has_aux)
+        self.nodes = [v.state if isinstance(v, Box) and v.owner is trace else None for v in outputs]
+        self.values = [release(trace, value) for value in outputs]
         self.aux = tree.map_tree(lambda value: release(trace, value), aux)
 
     def pullback(self, cotangents: Sequence[Any]) -> list[Any]:

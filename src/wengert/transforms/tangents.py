@@ -11,7 +11,7 @@ from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import TensorType, show
 from wengert.shapes import shape_of
-from wengert.transforms.arguments import follow, matching, own, release, split_aux
+from wengert.transforms.arguments import follow, matching, own, release, take_apart
 from wengert.transforms.batching import named
 from wengert.transforms.forward import DualNumber, DualTrace, zeros_like
 from wengert.transforms.gradients import Argnums, grad
@@ -31,11 +31,7 @@ class Pushed:
         trace = DualTrace()
         with running(trace):
             duals = [trace.box(DualNumber(p, t)) for p, t in zip(primals, tangents, strict=True)]
-            output, aux = split_aux("jvp", call(duals), has_aux)
-            outputs, self.structure = tree.flatten(output)
-            for value in outputs:
-                if isinstance(value, Box):
-                    value.refresh()
+            outputs, self.structure, aux = take_apart("jvp", call(duals), has_aux)
         self.tangents = [
             v.state.tangent if isinstance(v, Box) and v.owner is trace else None for v in outputs
         ]

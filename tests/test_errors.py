@@ -1,0 +1,108 @@
+"""Errors: what they say, whom they name, and which builtin they are."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import errors
+from wengert.errors import WengertError, message, user_location
+
+CLASSES = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, WengertError)]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in CLASSES if kind is not WengertError])
+def test_every_error_is_a_builtin_one_too(kind: type[Exception]) -> None:
+    builtin = (ValueError, TypeError, IndexError, RuntimeError, AssertionError, OSError, KeyError)
+    assert issubclass(kind, builtin)
+    assert kind.__doc__
+
+
+def test_a_message_has_five_parts() -> None:
+    text = message("matmul", "inner dimensions must agree", "f64[3,4], f64[5,6]", "transpose one")
+    line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
+    expected = f"matmul: inner dimensions must agree; got f64[3,4], f64[5,6]; transpose one. [test_errors.py:{line}]"
+    assert text == expected
+    assert message("matmul", "must").startswith("matmul: must. [test_errors.py:")
+
+
+def line_of(problem: BaseException) -> str:
+    """Return the source line that the message of an error names."""
+    location = str(problem).rpartition("[")[2].rstrip("]")
+    name, _, number = location.rpartition(":")
+    assert name == "test_errors.py"
+    with open(__file__, encoding="utf-8") as file:
+        return file.read().splitlines()[int(number) - 1]
+
+
+def test_the_users_own_line_is_named() -> None:
+    def loss(w: Any) -> Any:
+        hidden = np.tanh(w) * 2.0
+        wrong = hidden + np.ones(7)  # this line
+        return np.sum(wrong)
+
+    for transform in (wg.grad, wg.jacfwd, wg.vmap, wg.trace, lambda f: wg.vmap(wg.grad(f))):
+        with pytest.raises(ValueError, match="add") as caught:
+            transform(loss)(np.ones((2, 3)))
+        assert "# this line" in line_of(caught.value)
+
+
+def test_numpy_in_between_is_not_named() -> None:
+    with pytest.raises(TypeError) as caught:
+        wg.grad(lambda x: np.apply_over_axes(lambda a, axis: float(a[0]), x, [0]))(np.ones(3))  # here
+    assert "# here" in line_of(caught.value)
+
+
+def test_the_location_outside_of_any_call() -> None:
+    assert user_location().startswith("test_errors.py:")
+
+
+ARRAY, MATRIX = np.ones(3), np.ones((2, 3))
+MISTAKES: dict[str, tuple[Any, type[Exception]]] = {
+    "shapes": (lambda: wg.grad(lambda x: np.sum(x + MATRIX.T))(np.ones(4)), ValueError),
+    "matmul": (lambda: wg.grad(lambda x: np.sum(x @ MATRIX))(ARRAY), ValueError),
+    "reshape": (lambda: wg.grad(lambda x: np.sum(x.reshape(2, 2)))(ARRAY), ValueError),
+    "axis": (lambda: wg.grad(lambda x: np.sum(np.sum(x, axis=3)))(ARRAY), IndexError),
+    "concatenate": (lambda: wg.grad(lambda x: np.sum(np.concatenate([x, MATRIX])))(ARRAY), ValueError),
+    "index": (lambda: wg.grad(lambda x: x[3])(ARRAY), IndexError),
+    "integers": (lambda: wg.grad(lambda x: x)(3), TypeError),
+    "vector": (lambda: wg.grad(lambda x: x)(ARRAY), ValueError),
+    "empty": (lambda: wg.grad(lambda x: np.max(x))(np.ones(0)), ValueError),
+    "unsupported": (lambda: wg.grad(lambda x: np.linalg.svd(x)[0][0, 0])(MATRIX), TypeError),
+    "float": (lambda: wg.grad(lambda x: float(x))(1.0), TypeError),
+    "broadcast": (lambda: wg.grad(lambda x: np.sum(np.broadcast_to(x, (2, 2))))(ARRAY), ValueError),
+    "transpose": (lambda: wg.grad(lambda x: np.sum(np.transpose(x, (0, 0))))(MATRIX), ValueError),
+    "bits": (lambda: wg.grad(lambda x: np.sum(x | 1))(ARRAY), TypeError),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_are_explained(mistake: str) -> None:
+    call, kind = MISTAKES[mistake]
+    with pytest.raises(kind) as caught:
+        call()
+    assert isinstance(caught.value, WengertError)
+    operation, _, rest = str(caught.value).partition(": ")
+    assert operation
+    assert len(rest) > 20
+    assert "MISTAKES" not in rest
+    assert f'"{mistake}": (lambda' in line_of(caught.value)
+
+
+def test_plain_arrays_get_the_same_explanation() -> None:
+    """Primitives on plain arrays say what is wrong as they do on boxes."""
+    from wengert.ops.arithmetic import add
+    from wengert.ops.reduction import reduce_max
+
+    with pytest.raises(ValueError, match=r"^add: operands must broadcast together; got \(3,\), \(2,\)"):
+        add(np.ones(3), np.ones(2))
+    with pytest.raises(ValueError, match="^reduce_max: the reduced axes must not be empty"):
+        reduce_max(np.ones(0), axes=(0,))
+    with pytest.raises(TypeError, match="^add: NumPy defines no such operation|^subtract"):
+        from wengert.ops.arithmetic import subtract
+
+        subtract(np.array(True), np.array(False))
