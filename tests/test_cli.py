@@ -22,7 +22,9 @@ def start(*arguments, cwd, **options):
     environment |= {"COLUMNS": "200", "OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(cwd / "cache")}
     command = [sys.executable, "-m", "wengert", *arguments]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, cwd=cwd, env=environment, **pipes, **options)
+    # Whoever runs the tests in the background has Ctrl-C switched off, and the process would inherit that.
+    listen = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
+    return subprocess.Popen(command, cwd=cwd, env=environment, **pipes, **listen, **options)
 
 
 def run(*arguments, cwd):
@@ -124,7 +126,10 @@ def test_ctrl_c_saves_the_model(small_mnist, tmp_path):
     while not metrics.exists() and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
+    try:
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert process.returncode == 130, err
     assert "Traceback" not in out + err
     assert (tmp_path / "run" / "model.npz").exists()

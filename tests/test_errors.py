@@ -25,7 +25,9 @@ def test_every_error_is_a_builtin_one_too(kind: type[Exception]) -> None:
 def test_a_message_has_five_parts() -> None:
     text = message("matmul", "inner dimensions must agree", "f64[3,4], f64[5,6]", "transpose one")
     line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
-    expected = f"matmul: inner dimensions must agree; got f64[3,4], f64[5,6]; transpose one. [test_errors.py:{line}]"
+    expected = (
+        f"matmul: inner dimensions must agree; got f64[3,4], f64[5,6]; transpose one. [test_errors.py:{line}]"
+    )
     assert text == expected
     assert message("matmul", "must").startswith("matmul: must. [test_errors.py:")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import math
 import sys
 
 import click
 
 from wengert._version import __version__
-from wengert.errors import ArgumentError, WengertError
+from wengert.errors import WengertError
 from wengert.train.command import DATA, run_training
 from wengert.train.tasks import TASKS
 from wengert.train.threads import one_thread
@@ -52,10 +53,9 @@ def train(
     """
     if data_dir is not None and data == "digits":
         raise click.UsageError("--data-dir needs --data mnist or --data fashion-mnist: the digits are drawn.")
-    try:
-        settings = TASKS[network].settings(data, epochs=epochs, batch_size=batch_size, rate=rate, seed=seed)
-    except ArgumentError as problem:
-        raise click.UsageError(str(problem)) from None
+    if rate is not None and not math.isfinite(rate):
+        raise click.BadParameter(f"{rate} is not a finite number.", param_hint="'--lr'")
+    settings = TASKS[network].settings(data, epochs=epochs, batch_size=batch_size, rate=rate, seed=seed)
     one_thread()
     return run_training(settings, data_dir, out)
 
@@ -67,7 +67,9 @@ def main() -> None:
     try:
         sys.exit(command(prog_name="wengert", standalone_mode=False))
     except click.ClickException as problem:
-        _fail(f"{problem.format_message()} See wengert train --help.", problem.exit_code)
+        context = problem.ctx if isinstance(problem, click.UsageError) else None
+        path = context.command_path if context else "wengert"
+        _fail(f"{problem.format_message().rstrip('.')}; see {path} --help", problem.exit_code)
     except MemoryError:
         _fail("there is not enough memory: try a smaller --batch-size", 1)
     except (WengertError, OSError) as problem:

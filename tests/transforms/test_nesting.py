@@ -68,7 +68,9 @@ def test_third_derivatives(ways: tuple[str, ...]) -> None:
         return a(lambda y: y * b(lambda z: np.sin(x * y) * z**2 + c(lambda w: w**2 * z * y)(x))(y))(x)
 
     # y (2 y sin(x y) + 2 x y), differentiated by y at y = x
-    np.testing.assert_allclose(mixed(x), 4 * x * np.sin(x * x) + 2 * x**3 * np.cos(x * x) + 4 * x**2, rtol=1e-13)
+    np.testing.assert_allclose(
+        mixed(x), 4 * x * np.sin(x * x) + 2 * x**3 * np.cos(x * x) + 4 * x**2, rtol=1e-13
+    )
 
 
 def third(x: float) -> Any:
@@ -292,9 +294,9 @@ def test_learning_to_learn() -> None:
         return loss(w)
 
     step = 2.0**-12
-    expected = (8 * (trained(0.2 + step) - trained(0.2 - step)) - (trained(0.2 + 2 * step) - trained(0.2 - 2 * step))) / (
-        12 * step
-    )
+    expected = (
+        8 * (trained(0.2 + step) - trained(0.2 - step)) - (trained(0.2 + 2 * step) - trained(0.2 - 2 * step))
+    ) / (12 * step)
     for derivative in (wg.grad, wg.derivative):
         np.testing.assert_allclose(derivative(trained)(0.2), expected, rtol=1e-9)
 

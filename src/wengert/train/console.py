@@ -66,7 +66,7 @@ class Console:
     def say(self, label: str, text: str) -> None:
         """Print a line."""
         with self._writing():
-            self.out.print(f"{label:<10}{text}", markup=False, soft_wrap=True)
+            self.out.print(f"{label:<9} {text}", markup=False, soft_wrap=True)
 
     def step(self, progress: Progress) -> None:
         """Show where the run is, not too often."""
