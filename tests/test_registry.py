@@ -16,6 +16,7 @@ import wengert as wg
 from tests.draws import HypothesisDraw
 from wengert.dtypes import SHORT_NAMES, dtype_of
 from wengert.errors import DtypeError
+from wengert.ir import parse, verify
 from wengert.ir.types import is_weak, type_of
 from wengert.primitive import REGISTRY, NonDifferentiable, Primitive, Structured
 from wengert.shapes import shape_of
@@ -317,13 +318,17 @@ def test_derivatives_of_a_batch_are_those_of_its_examples(sample: Sample) -> Non
         assert_close(tuple(p[example] for p in pulled), expected, 1e-10)
 
 
-# -- staging ---------------------------------------------------------------------------------------------
+# -- staging, print and parse ----------------------------------------------------------------------------
 
 
 def staged(function: Callable[..., Any], *operands: Any) -> Any:
-    """Write a function down as a graph and carry that out."""
+    """Write a function down as a graph, print it, and carry out what is read back."""
     graph, captured = stage(lambda *boxes: flat(function(*boxes)), [type_of(x) for x in operands])
     assert not captured
+    verify(graph)
+    text = graph.text(full=True)
+    graph = parse(text)
+    assert graph.text(full=True) == text
     results = evaluate(graph, *operands)
     assert [type_of(one) for one in results] == list(graph.output_types)
     return tuple(results)

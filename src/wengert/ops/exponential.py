@@ -61,8 +61,11 @@ cbrt = elementwise(
 
 
 def _base_partial(out: Any, x: Any, y: Any) -> Any:
-    """Return y x^(y-1), and 0 where y = 0: x^0 is constant, also at x = 0."""
-    return where(equal(y, 0), 0.0, y * power(x, where(equal(y, 0), 1.0, y - 1)))
+    """Return y x^(y-1), and 0 at x = y = 0: x^0 is constant, also there."""
+    if isinstance(y, np.generic) and y != 0:
+        return y * power(x, y - 1)
+    origin = logical_and(equal(x, 0), equal(y, 0))
+    return where(origin, 0.0, y * power(where(origin, 1.0, x), y - 1))
 
 
 def _exponent_partial(out: Any, x: Any, y: Any) -> Any:

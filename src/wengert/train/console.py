@@ -26,7 +26,7 @@ def progress_text(task: Task, progress: Progress) -> str:
     """Write where a run is, in one line."""
     parts = [
         f"epoch {progress.epoch}/{progress.epochs}",
-        f"step {progress.step}/{progress.steps}",
+        f"{progress.step}/{progress.steps}",
         f"loss {progress.loss:.4f}",
         f"accuracy {progress.score:.2%}" if task.classifies else "",
         f"{progress.rate:,.0f} examples/s",
@@ -109,7 +109,8 @@ class Console:
                 f"{result.examples_per_second:,.0f}",
             )
         with self._writing():
-            self.out.print(table)
+            # Rather wrapped by a narrow terminal than cut: the numbers must be there.
+            self.out.print(table, width=max(self.out.width, 80), crop=False)
 
     @contextlib.contextmanager
     def _writing(self) -> Generator[None, None, None]:

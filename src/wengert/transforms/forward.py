@@ -134,8 +134,14 @@ def _push_partials(
 
 
 def numeric(values: Sequence[Any]) -> Sequence[Any]:
-    """Return values with NumPy scalars for Python's, whose arithmetic raises where NumPy's gives infinity."""
-    return [np.float64(x) if type(x) is float or type(x) is int else x for x in values]
+    """Return a result and operands with NumPy scalars for Python's, which raise where NumPy's give infinity.
+
+    They take the dtype of the result, which comes first, as they did when it was computed.
+    """
+    if not any(type(x) is float or type(x) is int for x in values):
+        return values
+    convert = dtype_of(values[0]).type
+    return [convert(x) if type(x) is float or type(x) is int else x for x in values]
 
 
 def _push_linear(
