@@ -31,7 +31,7 @@ OF_MATRICES = {"inverse", "solve", "cholesky", "determinant", "log_determinant",
 
 STEP = 2.0**-18  # far below `draws.SHIFT`: differences cross no kink; a power of two: x +- STEP is exact
 EXAMPLES = 25
-LONGER = 40
+LONGER = 8
 
 
 def each(primitives: Sequence[Primitive]) -> Any:

@@ -39,7 +39,7 @@ def test_shapes_of_a_jacobian(transform: Transform, shape: tuple[int, ...]) -> N
     x = np.full(shape, 0.5)
     found = transform(lambda x: {"outer": np.multiply.outer(np.sin(x), np.ones(2)), "sum": np.sum(x)})(x)
     count = x.size
-    expected = np.cos(0.5) * np.eye(count).reshape(shape + (1,) + shape) * np.ones((2, *(1,) * len(shape)))
+    expected = np.cos(0.5) * np.eye(count).reshape((*shape, 1, *shape)) * np.ones((2, *(1,) * len(shape)))
     np.testing.assert_allclose(found["outer"], expected, rtol=1e-15)
     np.testing.assert_array_equal(found["sum"], np.ones(shape))
 

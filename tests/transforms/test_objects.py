@@ -393,7 +393,7 @@ def test_a_constant_is_a_copy_without_gradient():
     np.testing.assert_array_equal(x.grad, A)
     c[0] = x[1]  # may be written into
     np.sum(c).backward()
-    np.testing.assert_array_equal(x.grad, A + [0, 1, 0])
+    np.testing.assert_array_equal(x.grad, A + np.array([0, 1, 0]))
 
 
 def test_constants_keep_numpys_dtypes():

@@ -108,9 +108,9 @@ class Console:
                 f"{result.seconds:.1f}",
                 f"{result.examples_per_second:,.0f}",
             )
+        self.out.width = max(self.out.width, 80)  # better wrapped by a narrow terminal than cut
         with self._writing():
-            # Rather wrapped by a narrow terminal than cut: the numbers must be there.
-            self.out.print(table, width=max(self.out.width, 80), crop=False)
+            self.out.print(table, crop=False)
 
     @contextlib.contextmanager
     def _writing(self) -> Generator[None, None, None]:

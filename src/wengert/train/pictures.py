@@ -47,8 +47,8 @@ def learning_curve(task: Task, history: Sequence[EpochResult]) -> bytes:
     for axis, (title, trained, tested) in zip(axes[0], columns, strict=True):
         axis.plot(epochs, trained, marker="o", label="training")
         axis.plot(epochs, tested, marker="s", label="test")
-        axis.set(title=title, xlabel="epoch")
-        axis.xaxis.get_major_locator().set_params(integer=True)
+        axis.set(title=title, xlabel="epoch", xlim=(0.5, len(epochs) + 0.5))
+        axis.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
         axis.grid(alpha=0.3)
         axis.legend()
     figure.suptitle(task.title)
