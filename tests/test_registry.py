@@ -197,6 +197,36 @@ def test_derivatives_have_the_dtype_of_what_they_belong_to(sample: Sample) -> No
     assert [dtype_of(one) for one in pulled] == [x.dtype for x in point]
 
 
+INTEGERS = ("int64", "int8", "uint8", "bool")
+
+
+@sampled([primitive for primitive in SMOOTH if primitive.elementwise], 0.5)
+def test_integers_beside_floats_are_the_numbers_they_stand_for(sample: Sample) -> None:
+    """Unsigned ones, and truth values, do not wrap around in a derivative."""
+    as_floats = list(sample.operands)
+    for position in sample.followed[1:] if sample.draw.choice([True, False]) else sample.followed[:-1]:
+        as_floats[position] = np.abs(np.ceil(as_floats[position]))
+    moving = [i for i in sample.followed if as_floats[i] is sample.operands[i]]
+    dtype = sample.draw.choice(INTEGERS)
+    if dtype == "bool":
+        as_floats = [x if i in moving else np.minimum(x, 1) for i, x in enumerate(as_floats)]
+    as_integers = [
+        x.astype(dtype) if i in sample.followed and i not in moving else x for i, x in enumerate(as_floats)
+    ]
+    point = [sample.operands[i] for i in moving]
+
+    def derivatives(operands: list[Any]) -> Any:
+        def function(*values: Any) -> Any:
+            replaced = dict(zip(moving, values, strict=True))
+            return sample.apply(*(replaced.get(i, x) for i, x in enumerate(operands)))
+
+        out, tangent = wg.jvp(function, point, point)
+        return out, tangent, *wg.vjp(function, *point)[1](np.ones(shape_of(out)))
+
+    with any_values():
+        assert_close(derivatives(as_integers), derivatives(as_floats), 1e-12)
+
+
 # -- derivatives -----------------------------------------------------------------------------------------
 
 

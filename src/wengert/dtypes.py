@@ -27,6 +27,7 @@ FROM_SHORT_NAME: dict[str, Dtype] = {name: dtype for dtype, name in SHORT_NAMES.
 DEFAULT_DTYPE: dict[type, Dtype] = {bool: BOOL, int: INT64, float: FLOAT64}
 #: Classes to test for that leave the value untyped: what an array holds, and NumPy's stubs, no checker can know.
 NDARRAY: Any = np.ndarray
+NUMPY_SCALAR: Any = np.generic
 NUMPY_VALUE: Any = (np.ndarray, np.generic)
 SEQUENCE: Any = (tuple, list)
 #: Python's scalar type of each kind of dtype.

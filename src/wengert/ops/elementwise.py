@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import DEFAULT_DTYPE, FLOAT64, PYTHON_TYPE, is_float
+from wengert.dtypes import DEFAULT_DTYPE, FLOAT64, NUMPY_SCALAR, PYTHON_TYPE, is_float
 from wengert.errors import DtypeError, message
 from wengert.ir.types import TensorType, promote, show
 from wengert.ops.shape import reshape
@@ -27,7 +27,6 @@ from wengert.shapes import broadcast, shape_of
 UFUNCS: dict[np.ufunc, Primitive] = {}
 Interval = tuple[float, float]
 _PYTHON = DEFAULT_DTYPE.keys()
-_GENERIC: Any = np.generic
 
 
 def ufunc_type(name: str, ufunc: np.ufunc) -> Callable[..., TensorType]:
@@ -74,7 +73,7 @@ def evaluation(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def evaluate(*operands: Any, **params: Any) -> Any:
         result = function(*operands, **params)
-        if isinstance(result, _GENERIC) and all(type(operand) in _PYTHON for operand in operands):
+        if isinstance(result, NUMPY_SCALAR) and all(type(operand) in _PYTHON for operand in operands):
             return result.item()
         return result
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dtypes import NUMPY_SCALAR
 from wengert.kernels import special as kernels
 from wengert.ops.comparison import equal, isinf, logical_and, where
 from wengert.ops.elementwise import elementwise, operator_evaluation
@@ -62,10 +63,10 @@ cbrt = elementwise(
 
 def _base_partial(out: Any, x: Any, y: Any) -> Any:
     """Return y x^(y-1), and 0 at x = y = 0: x^0 is constant, also there."""
-    if isinstance(y, np.generic) and y != 0:
-        return y * power(x, y - 1)
+    if isinstance(y, NUMPY_SCALAR) and y != 0:
+        return y * power(x, y - 1.0)
     origin = logical_and(equal(x, 0), equal(y, 0))
-    return where(origin, 0.0, y * power(where(origin, 1.0, x), y - 1))
+    return where(origin, 0.0, y * power(where(origin, 1.0, x), y - 1.0))
 
 
 def _exponent_partial(out: Any, x: Any, y: Any) -> Any:

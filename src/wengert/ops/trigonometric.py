@@ -72,7 +72,7 @@ arctan2 = elementwise(
     "arctan2",
     np.arctan2,
     lambda out, y, x: x / hypot(x, y) / hypot(x, y),
-    lambda out, y, x: -y / hypot(x, y) / hypot(x, y),
+    lambda out, y, x: -(y / hypot(x, y) / hypot(x, y)),
     doc="the angle of the point (x, y), in (-pi, pi]; the derivative at the origin is NaN: there is none",
     domain=((0.2, 2.0), (-2.0, 2.0)),
     singular=True,

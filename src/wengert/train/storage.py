@@ -9,7 +9,6 @@ import os
 import platform
 import time
 import zipfile
-import zlib
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -100,16 +99,15 @@ def load_model(path: str | os.PathLike[str], model: Any) -> Any:
     return unflatten(structure, found)
 
 
-def _read_arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]]:
-    with open(path, "rb") as stream:
-        if not zipfile.is_zipfile(stream):
-            raise DataError(f"{os.fspath(path)}: it is no .npz file, or not a whole one")
-        stream.seek(0)
-        try:
-            with np.load(stream, allow_pickle=False) as saved:
-                return dict(saved)
-        except (zipfile.BadZipFile, ValueError, EOFError, zlib.error) as problem:
-            raise DataError(f"{os.fspath(path)}: the file is damaged: {problem}") from None
+def _read_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
+    content = io.BytesIO(Path(path).read_bytes())
+    if not zipfile.is_zipfile(content):
+        raise DataError(f"{os.fspath(path)}: it is no .npz file, or not a whole one")
+    try:
+        with np.load(content, allow_pickle=False) as saved:
+            return dict(saved)
+    except Exception as problem:  # there is no list of what zipfile and NumPy raise for damaged archives
+        raise DataError(f"{os.fspath(path)}: the file is damaged: {problem}") from None
 
 
 # -- runs ------------------------------------------------------------------------------------------------

@@ -153,12 +153,13 @@ def scalar_output(operation: str, output: Any) -> Any:
 
 def take_apart(operation: str, result: Any, has_aux: bool) -> tuple[list[Any], tree.Structure, Any]:
     """Return the outputs of a function, their containers, and what comes along; while its transform still runs."""
-    aux = None
+    aux: Any = None
     if has_aux:
         if not (isinstance(result, tuple) and len(result) == 2):  # pyright: ignore[reportUnknownArgumentType]
             requirement = "with has_aux=True the function must return (output, aux)"
             raise ArgumentError(message(operation, requirement, type(result).__name__))  # pyright: ignore[reportUnknownArgumentType]
-        result, aux = result  # pyright: ignore[reportUnknownVariableType]
+        pair: Any = result  # pyright: ignore[reportUnknownVariableType]
+        result, aux = pair
         for value in tree.leaves(aux):
             if isinstance(value, Box):
                 value.refresh()
