@@ -1,37 +1,28 @@
-"""The command line, as a user meets it: in a process of its own."""
+"""The command line, as a user meets it: what it prints, what it leaves behind, and its exit codes."""
 
 from __future__ import annotations
 
 import gzip
+import importlib.util
+import itertools
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
+from wengert.cli import main
 from wengert.data import digits, write_idx
+from wengert.train import TASKS
+from wengert.train.storage import load_run
+from wengert.tree import leaves
 
-
-def start(*arguments, cwd, **options):
-    environment = {
-        key: value for key, value in os.environ.items() if key not in ("WENGERT_DATA", "FORCE_COLOR")
-    }
-    environment |= {"COLUMNS": "200", "OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(cwd / "cache")}
-    command = [sys.executable, "-m", "wengert", *arguments]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    # Whoever runs the tests in the background has Ctrl-C switched off, and the process would inherit that.
-    listen = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
-    return subprocess.Popen(command, cwd=cwd, env=environment, **pipes, **listen, **options)
-
-
-def run(*arguments, cwd):
-    process = start(*arguments, cwd=cwd)
-    out, err = process.communicate(timeout=300)
-    assert "Traceback" not in out + err
-    return process.returncode, out, err
+NETWORKS = ("cnn", "rnn", "autoencoder", "mlp")
 
 
 @pytest.fixture(scope="module")
@@ -48,94 +39,353 @@ def mnist(folder):
     return ("--data", "mnist", "--data-dir", str(folder))
 
 
-@pytest.mark.parametrize("network", ["cnn", "rnn", "autoencoder", "mlp"])
-def test_train(network, small_mnist, tmp_path):
-    code, out, err = run("train", network, *mnist(small_mnist), "--epochs", "2", "--out", "run", cwd=tmp_path)
-    assert code == 0, err
-    assert "epoch 2: loss" in out
-    assert "examples/s" in out  # the table
+class Ended:
+    """How a run of the command ended."""
+
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+        assert "Traceback" not in out + err
+
+    def failed(self, code, *says):
+        """Check that one line on stderr says what is wrong, and nothing else does."""
+        assert (self.code, self.err.count("\n"), self.err[:9]) == (code, 1, "wengert: "), self.err
+        for words in says:
+            assert words in self.err
+
+
+@pytest.fixture
+def wengert(monkeypatch, tmp_path, capsys):
+    """Run the command in this process, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("WENGERT_DATA", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["wengert", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Ended(ended.value.code or 0, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """Make as if matplotlib were not installed."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+
+def start(*arguments, cwd, **options):
+    """Start the command in a process of its own."""
+    environment = {
+        key: value for key, value in os.environ.items() if key not in ("WENGERT_DATA", "FORCE_COLOR")
+    }
+    environment |= {"COLUMNS": "100", "TERM": "xterm", "PYTHONUNBUFFERED": "1"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    return subprocess.Popen(
+        [sys.executable, "-m", "wengert", *map(str, arguments)], cwd=cwd, env=environment, text=True, **pipes
+    )
+
+
+def end(process):
+    out, err = process.communicate(timeout=120)
+    return Ended(process.returncode, out, err)
+
+
+def wait_for(condition, process):
+    deadline = time.monotonic() + 120
+    while not condition() and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.02)
+
+
+# -- a run -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_train(network, small_mnist, wengert, tmp_path):
+    ended = wengert("train", network, *mnist(small_mnist), "--epochs", 2, "--out", "run")
+    assert (ended.code, ended.err) == (0, "")
+    assert "\x1b" not in ended.out
+    assert max(map(len, ended.out.splitlines())) <= 80
+    for words in (
+        "200 images to train",
+        "2 epochs",
+        "epoch 2   loss",
+        "examples/s",
+        "model     run/model.npz",
+    ):
+        assert words in ended.out
+    assert ("accuracy" in ended.out) == (network != "autoencoder")
     folder = tmp_path / "run"
-    settings = json.loads((folder / "settings.json").read_text())
-    assert settings["task"] == network
-    assert settings["epochs"] == 2
-    assert len((folder / "metrics.jsonl").read_text().splitlines()) == 2
-    assert (folder / "model.npz").stat().st_size > 0
-    pytest.importorskip("matplotlib")
+    settings, model = load_run(folder)
+    assert (settings.task, settings.epochs) == (network, 2)
+    assert all(np.all(np.isfinite(leaf)) for leaf in leaves(model))
+    metrics = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert [epoch["epoch"] for epoch in metrics] == [1, 2]
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary == {"interrupted": False, "problem": None, "last_epoch": metrics[-1]}
     pictures = {"learning_curve.png", "reconstructions.png" if network == "autoencoder" else "examples.png"}
-    for name in pictures:
-        assert (folder / name).read_bytes().startswith(b"\x89PNG")
-        assert name in out
+    written = {"settings.json", "metrics.jsonl", "model.npz", "summary.json"}
+    if importlib.util.find_spec("matplotlib"):
+        written |= pictures
+        for name in pictures:
+            assert (folder / name).read_bytes().startswith(b"\x89PNG")
+            assert name in ended.out
+    assert {path.name for path in folder.iterdir()} == written
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_the_settings_make_the_run_again(small_mnist, wengert, tmp_path):
+    def run(name, *options):
+        assert wengert("train", "mlp", *mnist(small_mnist), "--epochs", 2, "--out", name, *options).code == 0
+        lines = (tmp_path / name / "metrics.jsonl").read_text().splitlines()
+        return [
+            [json.loads(line)[key] for key in ("train_loss", "test_loss", "test_score")] for line in lines
+        ]
+
+    assert run("a", "--seed", 7) == run("b", "--seed", 7)
+    assert run("c", "--seed", 8) != run("d", "--seed", 7)
+    assert run("e", "--lr", 0.01) != run("f", "--batch-size", 1000)
+    settings = load_run(tmp_path / "f")[0]
+    assert (settings.batch_size, settings.rate, settings.seed) == (1000, TASKS["mlp"].rate, 0)
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_runs_have_folders_of_their_own(small_mnist, wengert, tmp_path):
+    for _ in range(2):
+        assert wengert("train", "mlp", *mnist(small_mnist), "--epochs", 1).code == 0
+    assert len(list(tmp_path.glob("runs/mlp-2*/model.npz"))) == 2
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_without_matplotlib(small_mnist, wengert, tmp_path):
+    ended = wengert("train", "mlp", *mnist(small_mnist), "--epochs", 1, "--out", "run")
+    assert (ended.code, ended.err) == (0, "")
+    assert "wengert[plot]" in ended.out
+    assert (tmp_path / "run" / "model.npz").exists()
+    assert not list(tmp_path.glob("run/*.png"))
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_a_narrow_terminal_loses_no_number(small_mnist, wengert, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    ended = wengert("train", "mlp", *mnist(small_mnist), "--epochs", 1, "--out", "run")
+    assert "…" not in ended.out
+    assert "examples/s" in ended.out
+
+
+def test_few_test_images_make_a_picture(wengert, tmp_path):
+    for name, count in (("train", 30), ("t10k", 3)):
+        images, labels = digits(count)
+        write_idx(tmp_path / f"{name}-images-idx3-ubyte", images)
+        write_idx(tmp_path / f"{name}-labels-idx1-ubyte", labels)
+    for network in ("mlp", "autoencoder"):
+        assert wengert("train", network, *mnist(tmp_path), "--epochs", 1, "--out", network).code == 0
+
+
+# -- usage -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("train", "gan"), "gan"),
-        (("train", "--epochs", "0"), "epochs"),
-        (("train", "--lr", "-1"), "lr"),
-        (("train", "--batch-size", "many"), "batch-size"),
+        (("train", "gan"), "'gan' is not one of 'cnn'"),
+        (("train", "cnn", "rnn"), "unexpected extra argument (rnn)"),
+        (("train", "--epochs", "0"), "--epochs"),
+        (("train", "--epochs", "1.5"), "--epochs"),
+        (("train", "--lr", "-1"), "--lr"),
+        (("train", "--lr", "0"), "--lr"),
+        (("train", "--lr", "nan"), "--lr"),
+        (("train", "--lr", "inf"), "--lr"),
+        (("train", "--batch-size", "many"), "--batch-size"),
+        (("train", "--seed", "-1"), "--seed"),
+        (("train", "--data", "cifar"), "--data"),
         (("train", "--data-dir", "x"), "--data-dir needs"),
+        (("train", "--out"), "--out"),
         (("train", "--what"), "--what"),
+        (("trian",), "'trian'"),
     ],
 )
-def test_usage_errors_exit_with_2(arguments, says, tmp_path):
-    code, _, err = run(*arguments, cwd=tmp_path)
-    assert code == 2
-    assert says in err
-    assert not list(tmp_path.glob("runs/*"))
+def test_usage_errors_exit_with_2(arguments, says, wengert, tmp_path):
+    wengert(*arguments).failed(2, says, "; see wengert", " --help\n")
+    assert not list(tmp_path.iterdir())
 
 
-def test_missing_and_damaged_files_exit_with_1(small_mnist, tmp_path):
-    code, _, err = run("train", *mnist(tmp_path / "nowhere"), "--out", "a", cwd=tmp_path)
-    assert (code, err.count("\n")) == (1, 1)
-    assert "nowhere" in err
-    damaged = tmp_path / "damaged"
-    damaged.mkdir()
+def test_help_and_version(wengert):
+    assert wengert("--version").out.startswith("wengert, version ")
+    for arguments in ((), ("--help",), ("-h",)):
+        ended = wengert(*arguments)
+        assert (ended.code, ended.err) == (0, "")
+        assert "train" in ended.out
+    assert "--batch-size" in wengert("train", "--help").out
+
+
+# -- data ------------------------------------------------------------------------------------------------
+
+
+def shorten(data):
+    return data[: len(data) // 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "says"),
+    [
+        ("train-images-idx3-ubyte", None, "but not train-images"),
+        ("train-images-idx3-ubyte", shorten, "at byte 16"),
+        ("train-images-idx3-ubyte", lambda data: gzip.compress(data)[:5000], "train-images"),
+        ("t10k-images-idx3-ubyte", lambda data: data + b"x", "the end of the file"),
+        ("t10k-images-idx3-ubyte", lambda data: b"PK" + data[2:], "IDX magic"),
+        ("t10k-labels-idx1-ubyte", lambda data: b"", "t10k-labels"),
+        ("train-labels-idx1-ubyte", lambda data: data[:-1] + b"\x0a", "a label below 10"),
+        ("train-labels-idx1-ubyte", lambda data: data[:7] + b"\x01" + data[8:9], "200 labels"),
+    ],
+)
+def test_missing_and_damaged_files_exit_with_1(name, change, says, small_mnist, wengert, tmp_path):
+    folder = tmp_path / "damaged"
+    folder.mkdir()
     for path in small_mnist.iterdir():
-        (damaged / path.name).write_bytes(path.read_bytes())
-    images = damaged / "train-images-idx3-ubyte"
-    images.write_bytes(gzip.compress(images.read_bytes())[:5000])
-    code, _, err = run("train", *mnist(damaged), "--out", "b", cwd=tmp_path)
-    assert (code, err.count("\n")) == (1, 1)
-    assert "train-images" in err
+        (folder / path.name).write_bytes(path.read_bytes())
+    if change is None:
+        (folder / name).unlink()
+    else:
+        (folder / name).write_bytes(change((folder / name).read_bytes()))
+    wengert("train", *mnist(folder)).failed(1, says, "damaged")
+    assert not (tmp_path / "runs").exists()
 
 
-def test_a_diverging_run_exits_with_1(small_mnist, tmp_path):
-    code, _, err = run(
-        "train", *mnist(small_mnist), "--lr", "1e30", "--batch-size", "20", "--out", "r", cwd=tmp_path
-    )
-    assert code == 1
-    assert "the loss became" in err.splitlines()[-1]
+def test_a_missing_folder_exits_with_1(wengert, tmp_path):
+    wengert("train", *mnist("nowhere")).failed(1, "nowhere: there is no such folder")
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_in_use_or_unwritable_exits_with_1(small_mnist, tmp_path):
+@pytest.mark.parametrize(
+    ("sizes", "shape", "says"),
+    [
+        ((0, 10), (28, 28), "must be images"),
+        ((10, 0), (28, 28), "must be images"),
+        ((10, 10), (32, 32), "28"),
+    ],
+)
+def test_sets_that_do_not_fit_exit_with_1(sizes, shape, says, wengert, tmp_path):
+    for name, count in zip(("train", "t10k"), sizes, strict=True):
+        write_idx(tmp_path / f"{name}-images-idx3-ubyte", np.zeros((count, *shape), np.uint8))
+        write_idx(tmp_path / f"{name}-labels-idx1-ubyte", np.zeros(count, np.uint8))
+    wengert("train", *mnist(tmp_path), "--out", "run").failed(1, says)
+
+
+# -- a loss that is not finite ---------------------------------------------------------------------------
+
+
+def test_a_diverging_run_says_where(small_mnist, wengert, tmp_path):
+    ended = wengert("train", *mnist(small_mnist), "--lr", "1e30", "--batch-size", 20, "--out", "run")
+    ended.failed(1, "the loss became", "in epoch 1, step", "smaller learning rate than 1e+30", "is in run")
+    assert {path.name for path in tmp_path.glob("run/*")} == {"settings.json", "summary.json"}
+    assert "the loss became" in json.loads((tmp_path / "run" / "summary.json").read_text())["problem"]
+
+
+def test_a_run_that_diverges_late_leaves_its_metrics(small_mnist, wengert, tmp_path, monkeypatch):
+    task, losses = TASKS["mlp"], itertools.count(1)
+
+    def loss(model, inputs, labels):
+        value, score = task.loss(model, inputs, labels)
+        return value * (np.nan if next(losses) > 5 else 1.0), score  # 2 steps and a test: an epoch takes 3
+
+    monkeypatch.setitem(TASKS, "mlp", task._replace(loss=loss))
+    ended = wengert("train", "mlp", *mnist(small_mnist), "--out", "run")
+    ended.failed(1, "the loss became nan on the test images after epoch 2")
+    metrics = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["epoch"] for line in metrics] == [1]
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["last_epoch"]["epoch"] == 1
+
+
+# -- where a run is kept ---------------------------------------------------------------------------------
+
+
+def test_a_folder_in_use_or_unwritable_exits_with_1(wengert, tmp_path, monkeypatch):
+    # The folder is looked at before 35,000 digits are drawn.
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("keep me")
-    code, _, err = run("train", *mnist(small_mnist), "--out", "full", cwd=tmp_path)
-    assert (code, err.count("\n")) == (1, 1)
-    assert "not empty" in err
-    code, _, err = run("train", *mnist(small_mnist), "--out", "full/file/run", cwd=tmp_path)
-    assert (code, err.count("\n")) == (1, 1)
-    assert "cannot be written" in err
+    wengert("train", "--out", "full").failed(1, "full is not empty")
+    wengert("train", "--out", "full/file").failed(1, "cannot be written: full/file is not a folder")
+    wengert("train", "--out", "full/file/run").failed(1, "cannot be written: full/file is not a folder")
+    wengert("train", "--out", "x" * 300).failed(1, "File name too long")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anywhere
+    wengert("train", "--out", "new").failed(1, "new cannot be written: . is not a folder to write into")
+    wengert("train").failed(1, "runs cannot be written")
+    assert [path.name for path in tmp_path.rglob("*")] == ["full", "file"]
 
 
-def test_ctrl_c_saves_the_model(small_mnist, tmp_path):
-    process = start("train", *mnist(small_mnist), "--epochs", "10000", "--out", "run", cwd=tmp_path)
-    metrics = tmp_path / "run" / "metrics.jsonl"
-    deadline = time.monotonic() + 120
-    while not metrics.exists() and time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.05)
+def test_a_full_disk_exits_with_1(small_mnist, tmp_path):
+    resource = pytest.importorskip("resource")  # the largest file that the process may write
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # noqa: E731
+    command = ("train", "mlp", *mnist(small_mnist), "--epochs", 1, "--out", "run")
+    ended = end(start(*command, cwd=tmp_path, preexec_fn=limit))
+    ended.failed(1, "run/model.npz cannot be written: File too large")
+    assert {path.name for path in tmp_path.glob("run/*")} == {"settings.json", "metrics.jsonl"}
+    assert not list(tmp_path.glob("run/.*")), "no partial file stays behind"
+
+
+# -- the end of the run is asked for ---------------------------------------------------------------------
+
+
+def endless(folder):
+    return ("train", "mlp", *mnist(folder), "--epochs", 100_000, "--out", "run")
+
+
+def test_ctrl_c_saves_what_was_learned(small_mnist, tmp_path):
+    process = start(*endless(small_mnist), cwd=tmp_path)
+    wait_for((tmp_path / "run" / "metrics.jsonl").exists, process)
     process.send_signal(signal.SIGINT)
-    try:
-        out, err = process.communicate(timeout=120)
-    finally:
-        process.kill()
-    assert process.returncode == 130, err
-    assert "Traceback" not in out + err
-    assert (tmp_path / "run" / "model.npz").exists()
-    assert "saved" in out
+    ended = end(process)
+    assert (ended.code, ended.err) == (130, "")
+    assert ended.out.endswith("by Ctrl-C; what was learned until then is saved in run\n")
+    load_run(tmp_path / "run")
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    metrics = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    assert summary["interrupted"]
+    assert summary["last_epoch"] == json.loads(metrics[-1])
 
 
-def test_help_and_version(tmp_path):
-    assert "wengert" in run("--version", cwd=tmp_path)[1]
-    assert "--batch-size" in run("train", "--help", cwd=tmp_path)[1]
+def test_ctrl_c_before_there_is_anything_to_save(tmp_path):
+    process = start("train", "--out", "run", cwd=tmp_path)
+    assert process.stdout.readline() == "drawing   35,000 digits\n"
+    process.send_signal(signal.SIGINT)
+    ended = end(process)
+    assert (ended.code, ended.err.split("\n")[-2]) == (130, "wengert: stopped by Ctrl-C")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_closed_pipe_ends_the_run_and_saves_it(small_mnist, tmp_path):
+    process = start(*endless(small_mnist), cwd=tmp_path)
+    assert process.stdout.readline().startswith("network")
+    process.stdout.close()
+    with process.stderr:
+        err = process.stderr.read()
+    Ended(process.wait(timeout=120), "", err).failed(1, "the output was closed", "saved in run")
+    load_run(tmp_path / "run")
+
+
+def test_a_terminal_shows_a_live_line(small_mnist, tmp_path):
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    process = start(*endless(small_mnist), cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown, pressed = b"", False
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        while select.select([terminal], [], [], 120)[0]:
+            try:
+                shown += terminal.read(65536)
+            except OSError:  # how Linux says that the other end was closed
+                break
+            if not pressed and b" left" in shown and b"epoch 3" in shown:
+                process.send_signal(signal.SIGINT)
+                pressed = True
+    assert process.wait(timeout=120) == 130
+    text = shown.decode()
+    assert "Traceback" not in text
+    assert "examples/s" in text
+    assert "accuracy" in text
+    assert text.count("\x1b[?25l") == text.count("\x1b[?25h"), "the cursor is shown again"
+    assert text.endswith("is saved in run\r\n")

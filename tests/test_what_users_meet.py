@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import math
+import pickle
 import traceback
 
 import numpy as np
@@ -147,3 +148,15 @@ def test_a_variable_is_updated_in_place_while_nothing_is_recorded():
     assert (scalar.grad, array.grad.tolist()) == (8.0, [0.5, 0.5])
     scalar.update(2 * scalar)
     assert scalar.value == 1.0
+
+
+@pytest.mark.parametrize("transform", [wg.grad, wg.value_and_grad, wg.vmap, wg.jacobian, wg.hessian, wg.hvp])
+def test_only_functions_are_transformed(transform):
+    name = transform.__name__
+    with pytest.raises(TypeError, match=rf"{name}: a function is needed; got float64; write wg\.{name}\(f\)"):
+        transform(np.sin(1.0))
+
+
+def test_pickling_inside_a_transform_raises():
+    with pytest.raises(TypeError, match="pickle: the derivative would be lost"):
+        wg.grad(lambda x: np.sum(pickle.loads(pickle.dumps(x)) ** 2))(np.ones(3))

@@ -138,6 +138,7 @@ class Array(Operators):
 
     item = _lost("item()", "leave the value as it is, or write wg.stop_gradient(x).item()")
     tolist = _lost("tolist()", "iterate over the array, or write wg.stop_gradient(x).tolist()")
+    __reduce__ = _lost("pickle", "pickle the value: wg.stop_gradient(x)")
     tobytes = _lost("tobytes()", "write wg.stop_gradient(x).tobytes()")
 
     def __repr__(self) -> str:

@@ -78,7 +78,14 @@ def test_convolve_keeps_float32():
         ((1, 4, 5, 5), (3, 2, 3, 3), {"groups": 2}, "groups"),
         ((1, 1, 2, 2), (1, 1, 3, 3), {}, "must fit"),
         ((1, 1, 5), (1, 1, 3, 3), {}, "rank"),
-        ((1, 1, 5, 5), (1, 1, 3, 3), {"stride": 0}, "stride"),
+        ((5, 5), (3, 3), {}, "images must be"),
+        ((1, 1, 5, 5), (1, 1, 3, 3), {"stride": 0}, "stride must be 2 integers >= 1; got 0"),
+        ((1, 1, 5, 5), (1, 1, 3, 3), {"stride": 1.5}, "stride must be 2 integers >= 1; got 1.5"),
+        ((1, 1, 5, 5), (1, 1, 3, 3), {"stride": (1, 1, 1)}, "stride must be 2 integers"),
+        ((1, 1, 5, 5), (1, 1, 3, 3), {"padding": -1}, "padding must be 2 integers >= 0"),
+        ((1, 1, 5, 5), (1, 1, 3, 3), {"dilation": "a"}, "dilation must be 2 integers"),
+        ((1, 1, 5, 5), (1, 1, 3, 3), {"dilation": 3}, "must fit"),
+        ((1, 1, 5, 5), (1, 1, 3, 3), {"groups": 0}, "groups must be an integer >= 1"),
     ],
 )
 def test_convolve_says_what_is_wrong(x, weight, options, says):
@@ -110,10 +117,48 @@ def test_max_pool_shares_the_derivative_of_ties():
     np.testing.assert_array_equal(found, np.full((1, 1, 2, 2), 0.25))
 
 
-def test_max_pool_pads_with_minus_infinity():
-    assert nn.max_pool(-np.ones((1, 1, 2, 2)), 2, padding=1).max() == -1
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8])
+def test_the_border_of_max_pool_is_below_everything(dtype):
+    lowest = np.full((1, 1, 2, 2), np.finfo(dtype).min if np.dtype(dtype).kind == "f" else 0, dtype)
+    found = nn.max_pool(lowest, 2, padding=1)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, lowest)
 
 
-def test_a_window_that_does_not_fit():
-    with pytest.raises(ShapeError, match="must fit"):
-        nn.max_pool(np.zeros((1, 1, 2, 2)), 3)
+@pytest.mark.parametrize(("size", "stride", "padding"), [(2, 2, 1), (3, 1, 2), (3, 2, 1)])
+def test_max_pool_with_a_border(size, stride, padding, rng):
+    x = rng.standard_normal((2, 3, 5, 6))
+    padded = np.pad(x, [(0, 0), (0, 0), (padding, padding), (padding, padding)], constant_values=-np.inf)
+    expected = pool_by_loops(padded, size, stride, np.max)
+    np.testing.assert_array_equal(nn.max_pool(x, size, stride, padding), expected)
+    check_grads(lambda x: nn.max_pool(x, size, stride, padding), (x,), order=2)
+
+
+def test_one_number_or_one_for_each_axis(rng):
+    x = rng.standard_normal((1, 1, 6, 8))
+    np.testing.assert_array_equal(nn.max_pool(x, (2, 4))[0, 0], x.reshape(3, 2, 2, 4).max(axis=(1, 3)))
+    np.testing.assert_array_equal(nn.average_pool(x, np.int64(2)), nn.average_pool(x, (2, 2)))
+    weight = rng.standard_normal((1, 1, 2, 2))
+    np.testing.assert_allclose(nn.convolve(x, weight, (2, 1))[0], nn.convolve(x, weight)[0, :, ::2])
+    assert nn.max_pool(np.ones((1, 1, 4)), 2).shape == (1, 1, 2)
+    assert nn.average_pool(np.ones((0, 1, 4, 4, 4)), 2).shape == (0, 1, 2, 2, 2)
+
+
+@pytest.mark.parametrize("pool", [nn.max_pool, nn.average_pool])
+@pytest.mark.parametrize(
+    ("shape", "size", "says"),
+    [
+        ((1, 1, 2, 2), 3, "must fit"),
+        ((1, 1, 2, 2), 0, "size must be 2 integers >= 1"),
+        ((2, 2), 2, "images must be"),
+        ((2,), 2, "images must be"),
+    ],
+)
+def test_windows_that_cannot_be(pool, shape, size, says):
+    with pytest.raises(ShapeError, match=f"{pool.__name__}: .*{says}"):
+        pool(np.zeros(shape), size)
+
+
+def test_a_window_must_not_lie_in_the_border():
+    with pytest.raises(ShapeError, match=r"padding must be less than the size \(2, 2\)"):
+        nn.max_pool(np.zeros((1, 1, 4, 4)), 2, padding=2)

@@ -7,6 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert import nn, tree
+from wengert.errors import ArgumentError, ShapeError
 from wengert.testing import check_grads
 
 
@@ -37,6 +38,8 @@ def test_the_same_seed_gives_the_same_weights():
         (nn.he_uniform, 2 / 400),
         (nn.he_normal, 2 / 400),
         (nn.normal(0.1), 0.01),
+        (nn.rescaled(nn.normal(0.1), 0.5), 0.0025),
+        (nn.zeros, 0.0),
     ],
 )
 def test_initialisers_have_their_variance(initialise, variance):
@@ -44,6 +47,22 @@ def test_initialisers_have_their_variance(initialise, variance):
     assert drawn.dtype == np.float32
     assert abs(drawn.mean()) < 1e-3
     assert np.isclose(drawn.var(), variance, rtol=0.02)
+    np.testing.assert_array_equal(drawn, initialise(np.random.default_rng(0), (400, 600), 400, 600))
+
+
+def test_orthogonal_matrices():
+    u = nn.orthogonal(0, (50, 50), 50, 50)
+    np.testing.assert_allclose(u @ u.T, np.eye(50), atol=1e-5)
+    assert np.isclose(u.var(), 2 / 100, rtol=0.1)
+    assert abs(np.mean([np.trace(nn.orthogonal(seed, (4, 4), 4, 4)) for seed in range(300)])) < 0.2, "uniform"
+    with pytest.raises(ShapeError, match="square"):
+        nn.orthogonal(0, (2, 3), 2, 3)
+
+
+@pytest.mark.parametrize("seed", [None, -1, 1.5, "seed"])
+def test_a_seed_is_an_integer_or_a_generator(seed):
+    with pytest.raises(ArgumentError, match=r"explicit seed is needed; .*give an integer"):
+        nn.Dense(3, 2, seed=seed)
 
 
 def papers_cnn(seed=0):
@@ -82,6 +101,7 @@ def test_rnn_is_its_recurrence(rng):
         h = np.tanh(x[:, t] @ layer.input_weight + h @ layer.hidden_weight + layer.bias)
         states.append(h)
     np.testing.assert_allclose(layer(x), h)
+    np.testing.assert_array_equal(layer(x[:, :0]), np.zeros((2, 4)))
     layer.sequence = True
     np.testing.assert_allclose(layer(x), np.stack(states, 1))
     check_grads(lambda m, x: np.sum(np.sin(m(x))), (layer, x), order=2)
@@ -102,9 +122,62 @@ def test_average_pool_layer_and_slicing_a_chain():
     assert isinstance(chain[1], nn.Flatten)
 
 
-def test_groups_must_divide():
-    with pytest.raises(ValueError, match="groups must divide"):
-        nn.Conv2D(3, 4, 3, seed=0, groups=2)
+def test_chains_in_chains(rng):
+    inner = nn.Chain(nn.Dense(3, 4, seed=0), nn.relu)
+    chain = nn.Chain(inner, nn.Dense(4, 2, seed=1), abs)
+    x = rng.standard_normal((5, 3)).astype("f4")
+    np.testing.assert_array_equal(chain(x), abs(chain[1](inner(x))))
+    assert chain[0] is inner
+    assert isinstance(chain[-1], nn.Lambda)
+    assert len(chain[1:]) == 2
+    np.testing.assert_array_equal(nn.Chain()(x), x)
+
+
+def test_flatten_keeps_the_examples():
+    assert nn.Flatten()(np.ones((0, 3, 4))).shape == (0, 12)
+    assert nn.Flatten()(np.ones((2, 0, 4))).shape == (2, 0)
+    assert nn.Flatten()(np.ones(5)).shape == (5, 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: nn.Conv2D(3, 4, 3, seed=0, groups=2), "groups must divide"),
+        (lambda: nn.Conv2D(3, 4, 3, seed=0, groups=0), "Conv2D: channels, filters and groups must be"),
+        (lambda: nn.Conv2D(1, 4, (3, 0), seed=0), "Conv2D: size must be 2 integers >= 1"),
+        (lambda: nn.Conv2D(1, 4, (3, 3, 3), seed=0), "Conv2D: size must be 2 integers >= 1"),
+        (lambda: nn.Dense(0, 4, seed=0), "Dense: inputs and outputs must be"),
+        (lambda: nn.Dense(4, 2.0, seed=0), "Dense: inputs and outputs must be"),
+        (lambda: nn.RNN(4, -1, seed=0), "RNN: inputs and hidden must be"),
+        (lambda: nn.Chain([nn.relu]), r"Chain\(\*layers\)"),
+        (lambda: nn.Chain(nn.Flatten), r"Flatten\(\) for Flatten"),
+        (lambda: nn.Chain(3), "layers and functions are needed; got 3"),
+    ],
+)
+def test_layers_that_cannot_be(make, says):
+    with pytest.raises(ValueError, match=says):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "says"),
+    [
+        (nn.Dense(3, 2, seed=0), (5, 4), r"Dense: the input must be \(\.\.\., 3\); got f64\[5,4\]"),
+        (nn.Dense(3, 2, seed=0), (), "Dense: the input"),
+        (nn.RNN(3, 2, seed=0), (5, 3), r"RNN: the input must be \(examples, steps, 3\)"),
+        (nn.RNN(3, 2, seed=0), (5, 7, 4), "RNN: the input"),
+        (nn.Conv2D(3, 2, 3, seed=0), (5, 2, 8, 8), "channels"),
+        (nn.MaxPool2D(2), (8, 8), "max_pool: images"),
+        (nn.AvgPool2D(2), (8, 8), "average_pool: images"),
+        (nn.Flatten(), (), "Flatten: the input"),
+    ],
+)
+def test_inputs_that_do_not_fit(layer, shape, says):
+    x = np.zeros(shape)
+    with pytest.raises(ShapeError, match=says):
+        layer(x)
+    with pytest.raises(ShapeError, match=says):
+        wg.grad(lambda x: np.sum(layer(x)))(x)
 
 
 @pytest.mark.parametrize("name", ["relu", "leaky_relu", "elu", "sigmoid", "tanh", "silu", "gelu", "softplus"])
@@ -116,6 +189,8 @@ def test_activations(name, rng):
         assert np.all(np.isfinite(activation(large)))
         assert np.all(np.isfinite(wg.vmap(wg.grad(activation))(large)))
     assert activation(np.ones(2, "f4")).dtype == np.float32
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(activation(np.array([np.nan]))).all(), "what went wrong is not hidden"
 
 
 def test_relu_at_zero():

@@ -7,6 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert import nn
+from wengert.errors import ShapeError
 from wengert.testing import check_grads
 
 
@@ -38,6 +39,8 @@ def test_cross_entropy_of_huge_logits(dtype):
         (np.array([-1, 0]), "must lie in"),
         (np.zeros(3, int), "labels must be"),
         (np.array([0.0, 1.0]), "integers"),
+        (np.array([True, False]), "integers"),
+        (np.zeros((3, 2)), "labels must be"),
     ],
 )
 def test_labels_that_do_not_fit(labels, says):
@@ -52,3 +55,37 @@ def test_squared_errors_and_accuracy(rng):
     check_grads(nn.sum_squared_error, (a, b))
     check_grads(nn.mean_squared_error, (a, b))
     assert nn.accuracy(np.eye(4), np.array([0, 1, 2, 0])) == 0.75
+    assert nn.mean_squared_error(a, 0.0) == np.mean(a**2)
+
+
+def test_lists_and_every_integer_dtype_are_labels(rng):
+    logits = rng.standard_normal((3, 4))
+    expected = nn.softmax_cross_entropy(logits, np.array([3, 0, 1]))
+    assert nn.softmax_cross_entropy(logits.tolist(), [3, 0, 1]) == expected
+    for dtype in (np.uint8, np.int32, np.int64):
+        assert nn.softmax_cross_entropy(logits, np.array([3, 0, 1], dtype)) == expected
+    assert nn.accuracy(logits.tolist(), [3, 0, 1]) == nn.accuracy(logits, np.array([3, 0, 1]))
+    assert nn.sum_squared_error([1.0, 2.0], [0.0, 0.0]) == 5.0
+
+
+def test_cross_entropy_of_each_example(rng):
+    logits, labels = rng.standard_normal((5, 4)), rng.integers(0, 4, 5)
+    each = wg.vmap(lambda z, label: nn.softmax_cross_entropy(z[np.newaxis], label[np.newaxis]))
+    found = each(logits, labels)
+    assert found.shape == (5,)
+    assert np.isclose(np.mean(found), nn.softmax_cross_entropy(logits, labels))
+
+
+@pytest.mark.parametrize("loss", [nn.sum_squared_error, nn.mean_squared_error])
+@pytest.mark.parametrize(
+    "shapes", [((3,), (3, 1)), ((3, 1), (3,)), ((2, 3), (3,)), ((2, 3), (1, 3)), ((), (3,))]
+)
+def test_squared_errors_do_not_broadcast(loss, shapes):
+    with pytest.raises(ShapeError, match="must have the same shape"):
+        loss(*map(np.ones, shapes))
+
+
+@pytest.mark.parametrize("shapes", [((2, 3), (3,)), ((2, 3), (2, 3)), ((3,), (3,))])
+def test_accuracy_refuses_labels_that_do_not_fit(shapes):
+    with pytest.raises(ShapeError, match="accuracy: labels must be"):
+        nn.accuracy(*map(np.ones, shapes))

@@ -1,16 +1,17 @@
-"""The training loop and the folder of a run."""
+"""The training loop."""
 
 from __future__ import annotations
 
-import json
+import itertools
 
 import numpy as np
 import pytest
 
 from wengert import train as training
-from wengert.data import DataError, digit_set, load
-from wengert.train.storage import MODEL, RunError, RunFolder, load_run
-from wengert.train.tasks import TASKS
+from wengert.data import Dataset, digit_set, load
+from wengert.errors import ArgumentError
+from wengert.train.loop import evaluate
+from wengert.train.tasks import TASKS, as_vectors
 from wengert.tree import leaves
 
 
@@ -32,6 +33,10 @@ class Notes:
 @pytest.fixture(scope="module")
 def small():
     return digit_set(train=300, test=60, seed=3)
+
+
+def ordered(images):
+    return np.sort(images.reshape(len(images), -1).view("V784"), axis=0)
 
 
 def run(name, small, notes=None, **chosen):
@@ -72,50 +77,111 @@ def test_ctrl_c_keeps_what_was_learned(small):
     assert not np.array_equal(leaves(outcome.model)[1], leaves(fresh)[1])
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_loss_that_is_not_finite_stops_the_run(small):
-    with pytest.raises(training.DivergedError, match="smaller learning rate"):
-        run("cnn", small, rate=1e30, epochs=2, batch_size=50)
+def test_ctrl_c_in_a_step_and_in_evaluation(small):
+    """What counts is the last whole step, wherever Ctrl-C hits."""
+    after_one = run("mlp", small, Notes(interrupt_at=1), epochs=1, batch_size=100).model
+    for call, steps in ((2, 1), (4, 3)):  # in the second step; in the evaluation after the third
+        calls = itertools.count(1)
+
+        def prepare(images, call=call, calls=calls):
+            if next(calls) == call:
+                raise KeyboardInterrupt
+            return as_vectors(images)
+
+        task, notes = TASKS["mlp"]._replace(prepare=prepare), Notes()
+        outcome = training.train(task, task.settings("digits", epochs=2, batch_size=100), small, notes)
+        assert (outcome.interrupted, outcome.history, len(notes.steps)) == (True, [], steps)
+        if steps == 1:
+            for found, expected in zip(leaves(outcome.model), leaves(after_one), strict=True):
+                np.testing.assert_array_equal(found, expected)
 
 
-def test_settings_are_checked():
-    with pytest.raises(ValueError, match="must be positive"):
-        TASKS["cnn"].settings("digits", epochs=0)
+@pytest.mark.parametrize("name", ["cnn", "rnn", "mlp"])
+def test_a_loss_that_is_not_finite_stops_the_run(name, small):
+    notes = Notes()
+    with pytest.raises(training.DivergedError, match=r"in epoch 1, step \d: .*smaller learning rate"):
+        run(name, small, notes, rate=1e38, epochs=2, batch_size=50)
+    assert all(np.isfinite(progress.loss) for progress in notes.steps)
 
 
-def test_a_run_folder_holds_the_run(tmp_path, small):
+def test_a_loss_that_is_not_finite_on_the_test_images_stops_the_run(small):
+    spoilt = TASKS["mlp"]._replace(
+        prepare=lambda images: np.where(len(images) == 60, np.nan, 1.0) * as_vectors(images)
+    )
+    notes = Notes()
+    with pytest.raises(training.DivergedError, match="on the test images after epoch 1"):
+        training.train(spoilt, spoilt.settings("digits", epochs=1), small, notes)
+    assert notes.epochs == []
+
+
+def test_batches_of_any_size(small):
+    for size, sizes in ((7, [7] * 42 + [6]), (300, [300]), (1000, [300]), (299, [299, 1])):
+        notes = Notes()
+        outcome = run("mlp", small, notes, epochs=1, batch_size=size)
+        assert [progress.step for progress in notes.steps] == list(range(1, len(sizes) + 1))
+        assert notes.steps[-1].steps == len(sizes)
+        assert notes.steps[-1].loss == outcome.history[0].train_loss
+        assert 0 <= outcome.history[0].train_score <= 1
+
+
+def test_means_count_each_example_once(small):
+    """The training loss at rate almost 0 is the loss over the whole set, whatever the batches."""
+    task = TASKS["mlp"]._replace(build=lambda rng: TASKS["mlp"].build(np.random.default_rng(5)))
+    still = [
+        training.train(task, task.settings("digits", epochs=1, batch_size=size, rate=1e-30), small, Notes())
+        for size in (7, 299, 1000)
+    ]
+    for outcome in still:
+        expected = evaluate(task, outcome.model, small.train_images, small.train_labels)
+        result = outcome.history[0]
+        np.testing.assert_allclose((result.train_loss, result.train_score), expected, rtol=1e-5)
+
+
+def test_evaluation_goes_in_parts(small):
     task = TASKS["mlp"]
-    settings = task.settings("digits", epochs=2)
-    folder = RunFolder(tmp_path / "run", settings)
-    outcome = training.train(task, settings, small, Notes())
-    for result in outcome.history:
-        folder.add_metrics(result)
-    folder.finish(outcome)
-    lines = [json.loads(line) for line in (folder.path / "metrics.jsonl").read_text().splitlines()]
-    assert [line["epoch"] for line in lines] == [1, 2]
-    assert lines[1]["test_score"] == outcome.history[1].test_score
-    kept, model = load_run(folder.path)
-    assert kept == settings
-    for a, b in zip(leaves(model), leaves(outcome.model), strict=True):
-        np.testing.assert_array_equal(a, b)
-    with pytest.raises(RunError, match="not empty"):
-        RunFolder(tmp_path / "run", settings)
-    assert not list(folder.path.glob(".*")), "no partial file stays behind"
+    model = task.build(np.random.default_rng(0))
+    images, labels = (np.resize(x, (2345, *x.shape[1:])) for x in (small.train_images, small.train_labels))
+    loss, right = task.loss(model, task.prepare(images), labels)
+    np.testing.assert_allclose(evaluate(task, model, images, labels), (loss, right / 2345), rtol=1e-5)
 
 
-def test_damaged_models_are_named(tmp_path, small):
-    task = TASKS["mlp"]
-    folder = RunFolder(tmp_path / "run", task.settings("digits"))
-    folder.finish(training.Outcome(task.build(np.random.default_rng(0)), [], False))
-    whole = (folder.path / MODEL).read_bytes()
-    (folder.path / MODEL).write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError, match=r"model\.npz"):
-        load_run(folder.path)
-    training.save_model(folder.path / MODEL, TASKS["rnn"].build(np.random.default_rng(0)))
-    with pytest.raises(DataError, match="not a file of this model"):
-        load_run(folder.path)
-    with pytest.raises(DataError, match="not the folder of a run"):
-        load_run(tmp_path)
+def test_every_example_is_seen_once_an_epoch(small):
+    seen = []
+
+    def prepare(images):
+        seen.append(images)
+        return as_vectors(images)
+
+    task = TASKS["mlp"]._replace(prepare=prepare)
+    training.train(task, task.settings("digits", epochs=2, batch_size=128), small, Notes())
+    first, second = np.concatenate(seen[:3]), np.concatenate(seen[4:7])
+    assert not np.array_equal(first, second)
+    for epoch in (first, second):
+        np.testing.assert_array_equal(ordered(epoch), ordered(small.train_images))
+
+
+def test_time_left_goes_down(small):
+    notes = Notes()
+    run("mlp", small, notes, epochs=3, batch_size=100)
+    for progress in notes.steps:
+        done = 300 * (progress.epoch - 1) + 100 * progress.step
+        assert progress.remaining * progress.rate == pytest.approx(900 - done)
+
+
+@pytest.mark.parametrize("sizes", [(0, 10), (10, 0)])
+def test_no_images(sizes):
+    train, test = (np.zeros((size, 28, 28), np.uint8) for size in sizes)
+    empty = Dataset(train, train[:, 0, 0], test, test[:, 0, 0], "empty", tuple("0123456789"))
+    with pytest.raises(ArgumentError, match="there must be images"):
+        run("mlp", empty)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"epochs": 0}, {"batch_size": 0}, {"rate": 0.0}, {"rate": np.nan}, {"rate": np.inf}]
+)
+def test_settings_are_checked(wrong):
+    with pytest.raises(ValueError, match="must be positive and finite"):
+        TASKS["cnn"].settings("digits", **wrong)
 
 
 @pytest.mark.slow

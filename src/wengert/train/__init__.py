@@ -1,7 +1,7 @@
 """Training: the papers' networks, the loop, and the folder in which a run is kept."""
 
 from wengert.train.loop import DivergedError, Outcome, train
-from wengert.train.storage import RunFolder, load_model, save_model
+from wengert.train.storage import RunFolder, load_model, load_run, save_model
 from wengert.train.tasks import TASKS, Settings, Task
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Settings",
     "Task",
     "load_model",
+    "load_run",
     "save_model",
     "train",
 ]

@@ -18,7 +18,7 @@ import numpy as np
 from wengert._version import __version__
 from wengert.data import DataError
 from wengert.data.files import replacing
-from wengert.dtypes import dtype_of
+from wengert.dtypes import NDARRAY, dtype_of
 from wengert.errors import WengertError
 from wengert.shapes import shape_of
 from wengert.train.loop import EpochResult, Outcome
@@ -105,7 +105,10 @@ def _read_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise DataError(f"{os.fspath(path)}: it is no .npz file, or not a whole one")
     try:
         with np.load(content, allow_pickle=False) as saved:
-            return dict(saved)
+            arrays = dict(saved)
+        if not all(isinstance(array, NDARRAY) for array in arrays.values()):
+            raise ValueError("it holds something that is no array")
+        return arrays
     except Exception as problem:  # there is no list of what zipfile and NumPy raise for damaged archives
         raise DataError(f"{os.fspath(path)}: the file is damaged: {problem}") from None
 

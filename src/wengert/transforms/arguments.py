@@ -28,10 +28,18 @@ class Followed(NamedTuple):
     """Calls the function with other values for the leaves."""
 
 
+def check_function(transform: str, fun: Any) -> None:
+    """Raise `DtypeError`, a `TypeError`, where something else than a function is to be transformed."""
+    if not callable(fun):
+        hint = f"write wg.{transform}(f)(x), not wg.{transform}(f(x))"
+        raise DtypeError(message(transform, "a function is needed", type(fun).__name__, hint))
+
+
 def follow(
     operation: str, fun: Callable[..., Any], argnums: Any, arguments: tuple[Any, ...], options: Any
 ) -> Followed:
     """Select the arguments named by ``argnums`` and check that derivatives exist for them."""
+    check_function(operation, fun)
     positions = _positions(operation, argnums, len(arguments))
     chosen = tuple(arguments[position] for position in positions)
     several = isinstance(argnums, SEQUENCE)

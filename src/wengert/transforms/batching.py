@@ -15,7 +15,7 @@ from wengert.ir.types import show
 from wengert.ops.shape import broadcast_to, transpose
 from wengert.primitive import Primitive
 from wengert.shapes import Shape, axis_index, shape_of
-from wengert.transforms.arguments import release
+from wengert.transforms.arguments import check_function, release
 
 
 class Batched:
@@ -143,6 +143,7 @@ def vmap(
 
 def named(wrapper: Callable[..., Any], transform: str, fun: Callable[..., Any]) -> Callable[..., Any]:
     """Name what a transform returns after the function that it transforms."""
+    check_function(transform, fun)
     name = getattr(fun, "__name__", type(fun).__name__)
     wrapper.__name__ = f"{transform}({name})"
     wrapper.__doc__ = getattr(fun, "__doc__", None)

@@ -9,7 +9,16 @@ from wengert import tree
 from wengert.boxes import Box, running, snapshot
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, message
-from wengert.transforms.arguments import Followed, follow, matching, own, release, scalar_output, take_apart
+from wengert.transforms.arguments import (
+    Followed,
+    check_function,
+    follow,
+    matching,
+    own,
+    release,
+    scalar_output,
+    take_apart,
+)
 from wengert.transforms.batching import named
 from wengert.transforms.reverse import Node, TapeTrace, walk_back
 
@@ -123,6 +132,7 @@ def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         >>> grad(lambda x1, x2: np.log(x1) + x1 * x2 - np.sin(x2), argnums=0)(2.0, 5.0)
         5.5
     """
+    check_function("grad", fun)
     both = value_and_grad(fun, argnums, has_aux)
 
     def gradient(*arguments: Any, **options: Any) -> Any:

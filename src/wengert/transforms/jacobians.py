@@ -14,7 +14,7 @@ from wengert.errors import ArgumentError, DtypeError, message
 from wengert.ir.types import show
 from wengert.ops.shape import concatenate, reshape
 from wengert.shapes import Shape, shape_of, size
-from wengert.transforms.arguments import Followed, follow
+from wengert.transforms.arguments import Followed, check_function, follow
 from wengert.transforms.batching import named, vmap
 from wengert.transforms.gradients import Argnums, Recording
 from wengert.transforms.tangents import Pushed
@@ -183,6 +183,7 @@ def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fals
         >>> jacobian(lambda x: np.sin(x))(np.array([0.0]))
         array([[1.]])
     """
+    check_function("jacobian", fun)
     forward = jacfwd(fun, argnums, has_aux)
 
     def jacobian_of(*arguments: Any, **options: Any) -> Any:
@@ -208,4 +209,5 @@ def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
         array([[4., 2.],
                [2., 0.]])
     """
+    check_function("hessian", fun)
     return named(jacfwd(jacrev(fun, argnums, has_aux), argnums, has_aux), "hessian", fun)

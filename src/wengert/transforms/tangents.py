@@ -11,7 +11,7 @@ from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import TensorType, show
 from wengert.shapes import shape_of
-from wengert.transforms.arguments import follow, matching, own, release, take_apart
+from wengert.transforms.arguments import check_function, follow, matching, own, release, take_apart
 from wengert.transforms.batching import named
 from wengert.transforms.forward import DualNumber, DualTrace, zeros_like
 from wengert.transforms.gradients import Argnums, grad
@@ -173,6 +173,7 @@ def hvp(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
         >>> hvp(lambda x: np.sum(x**3))(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
         array([ 6., 12.])
     """
+    check_function("hvp", fun)
     gradient = grad(fun, argnums)
 
     def product(*arguments: Any, **options: Any) -> Any:
