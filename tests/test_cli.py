@@ -77,6 +77,14 @@ def no_pictures(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def listening_to_ctrl_c():
+    """Undo what a shell does to whoever runs in its background: processes inherit a Ctrl-C that is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def start(*arguments, cwd, **options):
     """Start the command in a process of its own."""
     environment = {
