@@ -115,3 +115,65 @@ class HypothesisDraw:
     def _laid_out(self, values: Array) -> Any:
         layout = np.array if self._plain else self.choice(LAYOUTS)
         return layout(values)
+
+
+# -- indices ---------------------------------------------------------------------------------------------
+
+
+def draw_slice(draw: HypothesisDraw, extent: int) -> slice:
+    ends = [None, *range(-extent - 1, extent + 2)]
+    return slice(draw.choice(ends), draw.choice(ends), draw.choice([None, 1, 2, -1, -2, 3]))
+
+
+def draw_positions(draw: HypothesisDraw, extent: int) -> Any:
+    shape = draw.choice([(), (2,), (1,), (3, 1), (2, 3), (0,)]) if extent else (0,)
+    positions = draw.integers(shape, -extent, max(extent - 1, 0))
+    kind = draw.choice(["array", "array", "list", "small", "scalar"])
+    if kind == "list":
+        return positions.tolist()
+    if kind == "small":
+        return positions.astype(np.int8)
+    return np.int64(positions.flat[0]) if kind == "scalar" and positions.size else positions
+
+
+def draw_mask(draw: HypothesisDraw, shape: tuple[int, ...]) -> Any:
+    mask = draw.integers(shape, 0, 1) > 0
+    return mask.tolist() if mask.ndim == 1 and mask.size and draw.choice([False, True]) else mask
+
+
+def draw_entry(draw: HypothesisDraw, shape: tuple[int, ...], arrays: bool) -> tuple[Any, int]:
+    """Draw an index for the leading axis (or axes) of what is left, and the number of axes that it takes."""
+    kind = draw.choice(["slice", "int", *(["positions", "mask"] if arrays else [])])
+    if kind == "int" and shape[0]:
+        return draw.integer(-shape[0], shape[0] - 1), 1
+    if kind == "positions":
+        return draw_positions(draw, shape[0]), 1
+    if kind == "mask":
+        axes = draw.integer(1, len(shape))
+        return draw_mask(draw, shape[:axes]), axes
+    return draw_slice(draw, shape[0]), 1
+
+
+def draw_index(draw: HypothesisDraw, shape: tuple[int, ...], arrays: bool = True) -> Any:
+    """Draw an index that NumPy takes, but for masks and positions which may not broadcast together."""
+    entries: list[Any] = []
+    axis = 0
+    while axis < len(shape) and draw.integer(0, 3):
+        if draw.integer(0, 6) == 6:
+            entries.append(None)
+        entry, taken = draw_entry(draw, shape[axis:], arrays)
+        entries.append(entry)
+        axis += taken
+    if draw.integer(0, 2) == 2:
+        entries.insert(len(entries) if axis < len(shape) else draw.integer(0, len(entries)), Ellipsis)
+    if draw.integer(0, 4) == 4:
+        entries.append(None)
+    return entries[0] if len(entries) == 1 and draw.choice([True, False]) else tuple(entries)
+
+
+def refused(x: Array, index: Any) -> bool:
+    try:
+        x[index]
+    except IndexError:
+        return True
+    return False

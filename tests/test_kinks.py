@@ -97,6 +97,7 @@ CHOICES: dict[str, tuple[Scalar, tuple[float, ...], tuple[float, ...]]] = {
     "x^2.0 at 0": (lambda x: x**2.0, (0.0,), (0.0,)),
     "x^1.0 at 0": (lambda x: x**1.0, (0.0,), (1.0,)),
     "x^0.0 at 0": (lambda x: x**0.0, (0.0,), (0.0,)),
+    "x^0 of an unsigned 0": (lambda x: x ** np.uint8(0), (30.0,), (0.0,)),
     "x^3 at -1": (lambda x: x**3.0, (-1.0,), (3.0,)),
     "x^y at (0, 2)": (lambda x, y: x**y, (0.0, 2.0), (0.0, 0.0)),
     "x^y at (0, 1)": (lambda x, y: x**y, (0.0, 1.0), (1.0, 0.0)),

@@ -134,7 +134,8 @@ class Array(Operators):
             hint = "build arrays with np.stack or wengert.numpy.array, write into wengert.numpy.zeros, "
             hint += "or give up the derivative: wg.stop_gradient(x)"
             raise LostDerivativeError(message(what, "the derivative would be lost", str(self.type), hint))
-        return np.array(self._concrete(what, "use wengert.numpy, which takes traced integers"), dtype=dtype)
+        hint = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i]"
+        return np.array(self._concrete(what, hint), dtype=dtype)
 
     item = _lost("item()", "leave the value as it is, or write wg.stop_gradient(x).item()")
     tolist = _lost("tolist()", "iterate over the array, or write wg.stop_gradient(x).tolist()")

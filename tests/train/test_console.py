@@ -29,6 +29,14 @@ class Terminal(io.StringIO):
         return True
 
 
+@pytest.fixture
+def listening():
+    """Listen to Ctrl-C, which a shell lets the jobs in its background ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def printed(monkeypatch, stream, use, columns="80"):
     monkeypatch.setattr(sys, "stdout", stream)
     monkeypatch.setenv("COLUMNS", columns)
@@ -114,6 +122,7 @@ def test_an_output_that_fails_is_closed(monkeypatch, error, terminal):
     assert console.closed
 
 
+@pytest.mark.usefixtures("listening")
 def test_the_first_ctrl_c_waits_and_the_second_does_not():
     before = signal.getsignal(signal.SIGINT)
     with Interrupts() as interrupts:

@@ -124,8 +124,12 @@ def test_dtypes_and_shapes_are_kept(dtype: str, shape: tuple[int, ...]) -> None:
     value, gradient = wg.value_and_grad(lambda x: np.sum(np.sin(x) * 2.0 + x**2))(x)
     assert type(gradient) is np.ndarray
     assert (gradient.shape, gradient.dtype, dtype_of(value)) == (shape, x.dtype, x.dtype)
-    scalar = wg.grad(lambda x: x * x)(np.dtype(dtype).type(0.5))
-    assert type(scalar) is np.dtype(dtype).type
+    for function in (
+        lambda x: x * x,
+        lambda x: np.sum(np.reshape(x, (1, 1))),
+        lambda x: 1.0 * np.float32(2.0),
+    ):
+        assert type(wg.grad(function)(np.dtype(dtype).type(0.5))) is np.dtype(dtype).type
 
 
 def test_python_floats_give_python_floats() -> None:
@@ -237,6 +241,19 @@ def test_arguments_and_outputs_may_change_before_the_pullback() -> None:
     output, linear = wg.linearize(np.exp, x)
     x[:] = output[:] = 0.0
     np.testing.assert_array_equal(linear(np.ones(2)), expected)
+
+
+def test_what_stop_gradient_gives_may_change() -> None:
+    def function(x: Any) -> Any:
+        y = np.exp(x)
+        wg.stop_gradient(x)[:] = 7.0
+        wg.stop_gradient(y)[:] = 7.0
+        return np.sum(y * x)
+
+    x = np.array([0.5, 1.5])
+    for gradient in (wg.grad, wg.jacfwd):
+        np.testing.assert_allclose(gradient(function)(x), np.exp(x) * (1 + x), rtol=1e-15)
+    np.testing.assert_array_equal(x, [0.5, 1.5])
 
 
 # -- what is refused -------------------------------------------------------------------------------------

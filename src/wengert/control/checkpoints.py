@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from wengert import tree
-from wengert.boxes import Box, inside_transform, running
+from wengert.boxes import Box, inside_transform, running, snapshot
 from wengert.control.programs import (
     cotangents_or_zeros,
     mapped,
@@ -19,8 +19,7 @@ from wengert.control.programs import (
     spread,
 )
 from wengert.control.recording import record
-from wengert.control.values import flatten_numbers, is_followable, is_number, pack
-from wengert.dtypes import dtype_of, is_float
+from wengert.control.values import flatten_numbers, is_followable, pack
 from wengert.ir.graph import Graph
 from wengert.ops.conversion import stop_gradient_primitive
 from wengert.primitive import Primitive, Structured, primitive
@@ -88,7 +87,8 @@ def stop_gradient(value: T) -> T:
     """
 
     def stop(leaf: Any) -> Any:
-        return stop_gradient_primitive(leaf) if is_number(leaf) and is_float(dtype_of(leaf)) else leaf
+        # The array behind a box is the transform's: what the user gets of it is a copy.
+        return snapshot(stop_gradient_primitive(leaf)) if isinstance(leaf, Box) else leaf
 
     return tree.map_tree(stop, value)
 

@@ -131,6 +131,9 @@ from wengert.numpy.creation import (
 from wengert.numpy.creation import (
     zeros_like as zeros_like,
 )
+from wengert.numpy.selecting import (
+    take as take,  # NumPy's dispatches on the array alone, not on traced positions
+)
 from wengert.ops.elementwise import UFUNCS as _UFUNCS
 
 newaxis = None

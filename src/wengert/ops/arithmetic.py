@@ -70,8 +70,8 @@ scale = elementwise(
 divide = elementwise(
     "divide",
     np.divide,
-    lambda out, x, y: 1 / y,
-    lambda out, x, y: -out / y,
+    lambda out, x, y: divide(1, y),
+    lambda out, x, y: negative(divide(out, y)),
     doc="x / y",
     domain=((-2.0, 2.0), (0.5, 2.0)),
     singular=True,

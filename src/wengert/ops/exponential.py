@@ -95,7 +95,7 @@ expit = elementwise(
 def _share(x: Any, y: Any) -> Any:
     """Return e^x / (e^x + e^y), with 1/2 where both are the same infinity."""
     same_infinity = logical_and(isinf(x), equal(x, y))
-    return expit(where(same_infinity, 0.0, x) - where(same_infinity, 0.0, y))
+    return expit(where(same_infinity, 0.0, x - y))
 
 
 logaddexp = elementwise(

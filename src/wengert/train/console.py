@@ -118,7 +118,6 @@ class Console:
             yield
         except (OSError, SystemExit):  # rich leaves the program where the reader of a pipe has gone
             self.closed = self.out.quiet = True
+            # What is still waiting to be written goes nowhere.
             with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
-                os.dup2(
-                    nowhere.fileno(), sys.stdout.fileno()
-                )  # what is still waiting to be written goes there
+                os.dup2(nowhere.fileno(), sys.stdout.fileno())

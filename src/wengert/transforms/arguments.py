@@ -125,7 +125,9 @@ def own(values: Sequence[Any], leaves: Sequence[Any], directions: Sequence[Any] 
         if type(leaf) is float:
             given.append(float(value))
             continue
-        if isinstance(value, NDARRAY) and (
+        if isinstance(leaf, np.generic):
+            value = value[()]
+        elif isinstance(value, NDARRAY) and (
             value.base is not None or not value.flags.writeable or id(value) in taken
         ):
             value = value.copy()

@@ -179,6 +179,7 @@ class Cotangents:
             self._values[node] = cotangent
         elif node in self._own and not isinstance(cotangent, Box):
             before += cotangent
+            self._values[node] = before  # a box of a scalar is not changed in place
         else:
             total = before + cotangent
             self._values[node] = total

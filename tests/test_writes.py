@@ -1,0 +1,225 @@
+"""In-place writes: drawn programs against NumPy itself, through views and aliases."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wengert as wg
+from tests.draws import HypothesisDraw, draw_index, refused
+from tests.modes import EAGER, assert_gradient, assert_same, in_batch, in_graph, on_tape
+from wengert.errors import DtypeError, IndexingError, ShapeError
+
+Array = np.ndarray[Any, Any]
+
+#: A statement of a program: it reads and writes variables, by their number.
+Statement = Callable[[list[Any]], None]
+IN_PLACE = (operator.iadd, operator.isub, operator.imul, operator.itruediv)
+
+
+class Program:
+    """A drawn program: each statement is drawn for the shapes that the variables have by then."""
+
+    def __init__(self, draw: HypothesisDraw, x: Array, count: int) -> None:
+        self.draw = draw
+        self.statements: list[Statement] = []
+        shadow: list[Any] = [x.copy()]
+        for _ in range(count):
+            statement = self.statement(shadow)
+            statement(shadow)
+            self.statements.append(statement)
+        self.weights = [draw.rng.standard_normal(np.shape(variable)) for variable in shadow]
+
+    def __call__(self, x: Any) -> Any:
+        variables = [x.copy()]
+        for statement in self.statements:
+            statement(variables)
+        return sum((np.sum(w * variable) for w, variable in zip(self.weights, variables, strict=True)), 0.0)
+
+    def statement(self, shadow: list[Any]) -> Statement:
+        kinds = [self.bind, self.bind, self.write, self.write, self.add, self.whole, self.make, self.grow]
+        return self.draw.choice(kinds)(shadow, self.draw.integer(0, len(shadow) - 1))
+
+    def bind(self, shadow: list[Any], number: int) -> Statement:
+        """``u = v[...]``, ``u = v``, ``u = v.T``: views and aliases."""
+        kind = self.draw.choice(["index", "index", "alias", "transpose", "swap", "rows"])
+        index = draw_index(self.draw, shadow[number].shape, arrays=False)
+        if kind == "index" and np.ndim(shadow[number][index]):
+            return lambda v: v.append(v[number][index])
+        if kind == "transpose":
+            return lambda v: v.append(v[number].T)
+        if kind == "swap" and shadow[number].ndim > 1:
+            return lambda v: v.append(np.swapaxes(v[number], 0, -1))
+        if kind == "rows" and shadow[number].ndim > 1 and len(shadow[number]):
+            return lambda v: v.append(list(v[number])[-1])
+        return lambda v: v.append(v[number])
+
+    def value(self, shadow: list[Any], shape: tuple[int, ...]) -> Callable[[list[Any]], Any]:
+        """Draw something to write: a number, an element, or a variable of a fitting shape."""
+        fitting = [i for i, other in enumerate(shadow) if fits(other.shape, shape)]
+        number = self.draw.choice(fitting) if fitting else None
+        constant = self.draw.choice([-1.5, 0.5, 2.0, 3])
+        kind = self.draw.choice(["variable", "product", "constant", "plain"])
+        if kind == "plain":
+            plain = self.draw.rng.uniform(0.5, 2.0, shape)
+            return lambda v: plain
+        if number is None or kind == "constant":
+            return lambda v: constant
+        if kind == "product":
+            return lambda v: v[number] * v[number] * 0.25 + constant
+        return lambda v: v[number]
+
+    def write(self, shadow: list[Any], number: int) -> Statement:
+        """``v[i] = value``."""
+        index = draw_index(self.draw, shadow[number].shape)
+        if refused(shadow[number], index):
+            index = ...
+        value = self.value(shadow, np.shape(shadow[number][index]))
+
+        def run(v: list[Any]) -> None:
+            v[number][index] = value(v)
+
+        return run
+
+    def add(self, shadow: list[Any], number: int) -> Statement:
+        """``v[i] += value``."""
+        index = draw_index(self.draw, shadow[number].shape)
+        if refused(shadow[number], index):
+            index = ...
+        value = self.value(shadow, np.shape(shadow[number][index]))
+        combine = self.draw.choice([operator.iadd, operator.isub])
+
+        def run(v: list[Any]) -> None:
+            v[number][index] = combine(v[number][index], value(v))
+
+        return run
+
+    def whole(self, shadow: list[Any], number: int) -> Statement:
+        """``v += value``."""
+        combine = self.draw.choice(IN_PLACE)
+        value = self.value(shadow, shadow[number].shape)
+        if combine is operator.itruediv:
+            value = lambda v: 2.0  # noqa: E731 (differences need a program without poles)
+
+        def run(v: list[Any]) -> None:
+            v[number] = combine(v[number], value(v))
+
+        return run
+
+    def make(self, shadow: list[Any], number: int) -> Statement:
+        """``u = v.copy()``, ``u = 2 v + 1``: no views."""
+        if self.draw.choice([True, False]):
+            return lambda v: v.append(v[number].copy())
+        return lambda v: v.append(0.5 * v[number] + 1)
+
+    def grow(self, shadow: list[Any], number: int) -> Statement:
+        """``u = zeros(...)``: an array of the program's own, which boxes may be written into."""
+        shape = shadow[number].shape
+        return lambda v: v.append(wg.numpy.zeros(shape))
+
+
+def fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False
+
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_programs_that_write(data: st.DataObject) -> None:
+    draw = HypothesisDraw(data, plain=True)
+    shape = draw.choice([(3,), (2, 3), (4,), (2, 2), (1, 3), (2, 1, 2)])
+    x = draw.array(shape, 0.5, 1.5)
+    program = Program(draw, x, draw.integer(1, 7))
+    expected = program(x)
+    if not np.isfinite(expected) or abs(expected) > 1e4:
+        return
+    for run in (*EAGER, in_batch, in_graph):
+        assert_same(np.asarray(run(program, x)), np.asarray(expected), rtol=1e-12)
+    assert_gradient(program, x)
+
+
+def test_writes_reach_every_alias() -> None:
+    def function(x: Any) -> Any:
+        y = x * 2.0
+        alias, middle = y, y[1:3]
+        middle *= 10.0
+        last = middle[1:]
+        last[0] = alias[0] * y[3]
+        first = y[..., 0]
+        first += 100.0
+        alias += 1.0
+        return y, alias, middle, last, first
+
+    x = np.array([1.0, 2.0, 3.0, 4.0])
+    for run in EAGER:
+        assert_same(run(function, x), tuple(map(np.asarray, function(x))))
+
+
+def test_rows_of_an_iteration_are_views() -> None:
+    def function(x: Any) -> Any:
+        y = x * 1.0
+        for number, row in enumerate(y):
+            row *= number
+        return y
+
+    x = np.ones((3, 2))
+    assert_same(on_tape(function, x), np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]))
+
+
+def test_the_callers_array_stays_as_it_is() -> None:
+    def function(x: Any) -> Any:
+        x[0] = 7.0
+        x += 1.0
+        return np.sum(x * x)
+
+    x = np.array([1.0, 2.0])
+    np.testing.assert_array_equal(wg.grad(function)(x), [0.0, 6.0])
+    np.testing.assert_array_equal(x, [1.0, 2.0])
+
+
+def test_float32_arrays_keep_their_dtype_when_written() -> None:
+    def function(x: Any) -> Any:
+        y = x.astype(np.float32)
+        y[0] = x[1]
+        y += x
+        return y
+
+    x = np.array([1.0, 2.0])
+    assert_same(on_tape(function, x), np.array([3.0, 4.0], np.float32))
+
+
+# -- errors ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("write", "error", "says"),
+    [
+        (lambda y: y.__setitem__(5, 1.0), IndexingError, "index of axis 0 must lie in [-3, 3); got 5"),
+        (lambda y: y.__setitem__(0, [1.0, 2.0]), ShapeError, "the value must broadcast to ()"),
+        (lambda y: y.__iadd__(np.ones((2, 3))), ShapeError, "the result must keep the shape (3,)"),
+        (lambda y: y.__setitem__(slice(2), y), ShapeError, "the value must broadcast to (2,)"),
+    ],
+)
+def test_wrong_writes(write: Callable[[Any], Any], error: type[Exception], says: str) -> None:
+    with pytest.raises(error) as caught:
+        wg.grad(lambda x: (write(x * 1.0), 0.0)[1])(np.ones(3))
+    assert says in str(caught.value)
+    assert "test_writes.py:" in str(caught.value)
+
+
+def test_a_derivative_is_not_written_into_integers() -> None:
+    def function(x: Any) -> Any:
+        counts = wg.numpy.zeros(3, dtype=int)
+        counts[0] = x[0]
+        return np.sum(counts * x)
+
+    with pytest.raises(DtypeError, match="needs a floating array"):
+        wg.grad(function)(np.ones(3))
