@@ -23,7 +23,7 @@ ROWS = (
     "transforms",
     "control",
     "backend",
-    "jit",
+    "compiling",
     "numpy special",
     "nn optim",
     "data train testing inspect export cli",

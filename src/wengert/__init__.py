@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from wengert import nn as nn
     from wengert import optim as optim
     from wengert import testing as testing
+    from wengert.backend.team import get_threads as get_threads
+    from wengert.backend.team import set_threads as set_threads
+    from wengert.compiling import jit as jit
     from wengert.inspect import source as source
     from wengert.inspect import trace as trace
     from wengert.testing import check_grads as check_grads
@@ -48,6 +51,9 @@ if TYPE_CHECKING:
 _LATER: dict[str, tuple[str, str | None]] = {
     **{name: (f"wengert.{name}", None) for name in ("data", "inspect", "nn", "optim", "testing", "train")},
     "check_grads": ("wengert.testing", "check_grads"),
+    "get_threads": ("wengert.backend.team", "get_threads"),
+    "jit": ("wengert.compiling", "jit"),
+    "set_threads": ("wengert.backend.team", "set_threads"),
     "source": ("wengert.inspect", "source"),
     "trace": ("wengert.inspect", "trace"),
 }
@@ -66,6 +72,7 @@ __all__ = [
     "data",
     "derivative",
     "fori_loop",
+    "get_threads",
     "grad",
     "hessian",
     "hvp",
@@ -73,6 +80,7 @@ __all__ = [
     "jacfwd",
     "jacobian",
     "jacrev",
+    "jit",
     "jvp",
     "linearize",
     "nn",
@@ -80,6 +88,7 @@ __all__ = [
     "numpy",
     "optim",
     "scan",
+    "set_threads",
     "source",
     "special",
     "stop_gradient",

@@ -20,6 +20,7 @@ from typing import Any, Protocol, TypeAlias
 from wengert.boxes import RUNNING, Box, charged
 from wengert.errors import WengertError, message
 from wengert.ir.types import TensorType, show, type_of
+from wengert.nest.lowering import Lowering
 
 #: The partial derivative for one operand: ``(output, *operands, **params) -> value``, or a constant number.
 #: The arities are spelled out so that a lambda's parameters have types.
@@ -171,7 +172,7 @@ Batching = Callable[["Primitive", int, Sequence[Any], Sequence[bool], Mapping[st
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Primitive:
-    """One operation: type, evaluation, derivative, batching, NumPy source and samples, in one place.
+    """One operation: type, evaluation, derivative, batching, lowering, NumPy source and samples, in one place.
 
     Calling it carries it out: on arrays by evaluation, on boxes by the newest transform among them.
     """
@@ -184,6 +185,8 @@ class Primitive:
     """``(*arrays, **params) -> array``, or a tuple of them."""
     derivative: Derivative
     batch: Batching
+    lowering: Lowering
+    """How the compiler says it as a loop nest."""
     source: Callable[..., str]
     """``(*operand names, **params) -> str``: the operation as a NumPy expression."""
     samples: Samples | None

@@ -25,6 +25,7 @@ from wengert.dtypes import dtype_of, is_float
 from wengert.errors import ArgumentError, message
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType
+from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.comparison import where
 from wengert.ops.conversion import stop_gradient_primitive
 from wengert.ops.shape import reshape
@@ -204,6 +205,7 @@ cond_primitive = primitive(
     evaluate=_evaluate,
     derivative=Structured(_push, _pull),
     batch=_batch,
+    lowering=HoldsPrograms(),
     source=lambda pred, *operands, on_true, on_false: (
         f"cond({', '.join((pred, 'on_true', 'on_false', *operands))})"
     ),

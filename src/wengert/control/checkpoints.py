@@ -21,6 +21,7 @@ from wengert.control.programs import (
 from wengert.control.recording import record
 from wengert.control.values import flatten_numbers, is_followable, pack
 from wengert.ir.graph import Graph
+from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.conversion import stop_gradient_primitive
 from wengert.primitive import Primitive, Structured, primitive
 from wengert.transforms.reverse import Node, TapeTrace, walk_back
@@ -162,6 +163,7 @@ checkpoint_primitive = primitive(
     evaluate=_evaluate,
     derivative=Structured(_push, _pull),
     batch=_batch,
+    lowering=HoldsPrograms(),
     source=lambda *operands, program: f"checkpoint(program)({', '.join(operands)})",
     samples=None,
 )

@@ -25,6 +25,7 @@ from wengert.dtypes import is_float
 from wengert.errors import ArgumentError, DtypeError, message
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, type_of
+from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.reduction import reduce_sum
 from wengert.primitive import Structured, primitive
 from wengert.transforms.batching import BatchTrace
@@ -171,6 +172,7 @@ custom_vjp_primitive = primitive(
     evaluate=evaluation,
     derivative=Structured(_push, _pull),
     batch=batching,
+    lowering=HoldsPrograms(),
     source=source,
     samples=None,
 )

@@ -21,6 +21,7 @@ from wengert.control.programs import (
 from wengert.control.values import strong, zeros
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType, type_of
+from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.shape import transpose
 from wengert.primitive import Primitive, Structured, primitive
 from wengert.shapes import shape_of
@@ -289,6 +290,7 @@ scan_primitive = primitive(
     evaluate=_evaluate,
     derivative=Structured(_push, _pull),
     batch=_batch,
+    lowering=HoldsPrograms(),
     source=_source,
     samples=None,
 )

@@ -25,6 +25,7 @@ from wengert.dtypes import is_float
 from wengert.errors import ArgumentError, message
 from wengert.ir.graph import Graph
 from wengert.ir.types import type_of
+from wengert.nest.lowering import HoldsPrograms
 from wengert.primitive import Structured, primitive
 from wengert.transforms.batching import BatchTrace
 from wengert.transforms.reverse import Node, match, type_of_value, walk_back
@@ -113,6 +114,7 @@ custom_jvp_primitive = primitive(
     evaluate=evaluation,
     derivative=Structured(_push, _pull),
     batch=batching,
+    lowering=HoldsPrograms(),
     source=source,
     samples=None,
 )

@@ -23,6 +23,7 @@ from wengert.control.values import largest, strong, zeros
 from wengert.errors import UnsupportedError, message
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType, type_of
+from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.reduction import reduce_any
 from wengert.primitive import Primitive, Structured, primitive
 from wengert.transforms.staging import evaluate, stage
@@ -230,6 +231,7 @@ while_primitive = primitive(
     evaluate=_evaluate,
     derivative=Structured(_push, _pull),
     batch=_batch,
+    lowering=HoldsPrograms(),
     source=_source,
     samples=None,
 )

@@ -10,6 +10,7 @@ import numpy as np
 from wengert.dtypes import INT64, dtype_of
 from wengert.ir.types import TensorType
 from wengert.kernels.select import select
+from wengert.nest.lowering import Elementwise
 from wengert.ops.comparison import equal, signbit
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import elementwise, locally_constant, operator_evaluation, same_type
@@ -198,4 +199,5 @@ integer_power = elementwise(
     params={"exponent": 3},
     source="{0} ** {exponent}",
     type_rule=_integer_power_type,
+    lowering=Elementwise("integer_power", param="exponent"),
 )

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dtypes import BOOL
 from wengert.ir.types import TensorType, promote
 from wengert.kernels.select import select
+from wengert.nest.lowering import Elementwise
 from wengert.ops.elementwise import batch_elementwise, evaluation, locally_constant
 from wengert.primitive import Draw, Linear, primitive
 from wengert.shapes import broadcast
@@ -71,6 +73,7 @@ where = primitive(
         lambda cotangent, condition, x, y: where(condition, 0.0, cotangent),
     ),
     batch=batch_elementwise,
+    lowering=Elementwise("where", inputs=lambda types, result: [BOOL, result.dtype, result.dtype]),
     source="np.where({0}, {1}, {2})".format,
     samples=_where_samples,
     elementwise=True,

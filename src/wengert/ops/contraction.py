@@ -16,11 +16,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.dtypes import dtype_of
+from wengert.dtypes import BOOL, dtype_of
 from wengert.errors import ShapeError, message
 from wengert.ir.types import TensorType, promote, show
 from wengert.kernels.contract import check_access
 from wengert.kernels.contract import contract as evaluate_contract
+from wengert.nest.expression import Apply, Const, Expression, Guard, Reduce
+from wengert.nest.index import Dim, Index
+from wengert.nest.lowering import Definition, Operand, Pointwise, converted
 from wengert.primitive import Draw, Linear, Primitive, primitive
 from wengert.shapes import Shape, shape_of
 
@@ -79,6 +82,92 @@ def _batch(
     )
 
 
+def _lowering(
+    i: Sequence[Index],
+    result: Operand,
+    *operands: Operand,
+    extents: tuple[int, ...],
+    accesses: tuple[Access, ...],
+    out: Access,
+    shape: Shape,
+) -> Expression | Definition:
+    """Sum over the dimensions that the result leaves open; where it leaves a choice, add up in memory."""
+    solved = _solve(i, shape, extents, out)
+    if solved is None:
+        dims = tuple(map(Dim, extents))
+        product = _product([Index.of(dim) for dim in dims], result, operands, accesses)
+        target = _positions(out, [Index.of(dim) for dim in dims])
+        return Definition(dims, tuple(target), product, "add", lambda i: _zero(result))
+    positions, summed, conditions = solved
+    product = _product(positions, result, operands, accesses)
+    if conditions:
+        product = Guard(tuple(conditions), product, _zero(result))
+    return Reduce("add", tuple(summed), product, result.dtype) if summed else product
+
+
+def _solve(i: Sequence[Index], shape: Shape, extents: tuple[int, ...], out: Access) -> Any:
+    """Express the iteration space by the indices of the result and what is summed.
+
+    Returns:
+        The index of each dimension, the summed dimensions, and the conditions under which a point exists; or None if
+        an axis of the result has no dimension of step one left to solve for.
+    """
+    positions: list[Index | None] = [None] * len(extents)
+    chosen: list[tuple[int, int, Affine]] = []
+    for axis, (offset, terms) in enumerate(out):
+        free = [d for d, c in terms if abs(c) == 1 and positions[d] is None]
+        if not free:
+            if terms or shape[axis] != 1:
+                return None
+            continue
+        dimension = max(free, key=lambda d: extents[d])
+        positions[dimension] = Index(0)  # taken; its value comes below
+        chosen.append((axis, dimension, (offset, terms)))
+    summed: list[Dim] = []
+    for dimension, extent in enumerate(extents):
+        if positions[dimension] is None:
+            summed.append(Dim(extent))
+            positions[dimension] = Index.of(summed[-1])
+    taken = {dimension for _, dimension, _ in chosen}
+    conditions: list[tuple[Index, int]] = []
+    for axis, dimension, (offset, terms) in chosen:
+        if any(d in taken and d != dimension for d, _ in terms):
+            return None
+        sign = next(c for d, c in terms if d == dimension)
+        rest = i[axis] - offset
+        for other, coefficient in terms:
+            if other != dimension:
+                rest = rest - positions[other] * coefficient  # pyright: ignore[reportOptionalOperand]
+        positions[dimension] = solution = rest * sign
+        low, high = solution.bounds
+        if low < 0 or high >= extents[dimension]:
+            conditions.append((solution, extents[dimension]))
+    return positions, [dim for dim in summed if dim.extent != 1], conditions
+
+
+def _positions(access: Access, dims: Sequence[Index]) -> list[Index]:
+    return [sum((dims[d] * c for d, c in terms), Index(offset)) for offset, terms in access]
+
+
+def _product(
+    dims: Sequence[Index], result: Operand, operands: Sequence[Operand], accesses: Sequence[Access]
+) -> Expression:
+    factors = [
+        converted(x.at(_positions(access, dims)), result.dtype)
+        for x, access in zip(operands, accesses, strict=True)
+    ]
+    product = factors[0]
+    for factor in factors[1:]:
+        product = Apply(
+            "logical_and" if result.dtype == BOOL else "multiply", (product, factor), result.dtype
+        )
+    return product
+
+
+def _zero(result: Operand) -> Const:
+    return Const(result.dtype.type(0), result.dtype)
+
+
 def _samples(draw: Draw) -> Any:
     n, m, k, taps = (draw.integer(0, 3), draw.integer(1, 3), draw.integer(1, 3), draw.integer(1, 2))
     if draw.choice([True, False]):
@@ -109,6 +198,7 @@ contract = primitive(
     evaluate=_evaluate,
     derivative=Linear(_transpose, jointly=False, variadic=True),
     batch=_batch,
+    lowering=Pointwise(_lowering),
     source=_source,
     samples=_samples,
 )

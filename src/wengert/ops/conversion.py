@@ -6,6 +6,7 @@ from typing import Any
 
 from wengert.dtypes import FLOAT64, NUMPY_VALUE, Dtype, check_known
 from wengert.ir.types import TensorType
+from wengert.nest.lowering import Elementwise
 from wengert.ops.elementwise import batch_elementwise
 from wengert.primitive import Draw, Linear, NonDifferentiable, primitive
 
@@ -29,6 +30,7 @@ cast = primitive(
         lambda cotangent, x, dtype: cotangent
     ),  # the engine gives a cotangent its operand's dtype
     batch=batch_elementwise,
+    lowering=Elementwise("cast", inputs=lambda types, result: [types[0].dtype]),
     source=lambda x, dtype: f"np.asarray({x}).astype(np.{dtype.name})",
     samples=_cast_samples,
     elementwise=True,
@@ -41,6 +43,7 @@ stop_gradient_primitive = primitive(
     evaluate=lambda x: x,
     derivative=NonDifferentiable("the user said so"),
     batch=batch_elementwise,
+    lowering=Elementwise("positive"),
     source=lambda x: f"+{x}",
     samples=lambda draw: ((draw.array(draw.shape()),), {}),
     elementwise=True,

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import DEFAULT_DTYPE, FLOAT64, NUMPY_SCALAR, PYTHON_TYPE, is_float
+from wengert.dtypes import DEFAULT_DTYPE, FLOAT64, NUMPY_SCALAR, PYTHON_TYPE, Dtype, is_float
 from wengert.errors import DtypeError, message
 from wengert.ir.types import TensorType, promote, show
+from wengert.nest.lowering import Elementwise, Lowering
 from wengert.ops.shape import reshape
 from wengert.primitive import (
     Derivative,
@@ -45,6 +46,17 @@ def ufunc_type(name: str, ufunc: np.ufunc) -> Callable[..., TensorType]:
         return TensorType(DEFAULT_DTYPE[PYTHON_TYPE[dtype.kind]] if weak else dtype, shape, weak)
 
     return rule
+
+
+def ufunc_inputs(ufunc: np.ufunc) -> Callable[..., Sequence[Dtype]]:
+    """Return the dtypes that a ufunc converts its operands to."""
+
+    def inputs(types: Sequence[TensorType], result: TensorType) -> Sequence[Dtype]:
+        weak = all(one.weak for one in types)
+        given = tuple(one.dtype if weak else one.scalar for one in types)
+        return ufunc.resolve_dtypes((*given, None))[: ufunc.nin]
+
+    return inputs
 
 
 def float_type(name: str) -> Callable[..., TensorType]:
@@ -140,6 +152,7 @@ def elementwise(
     operands: int = 0,
     type_rule: Callable[..., TensorType] | None = None,
     samples: Samples | None = None,
+    lowering: Lowering | None = None,
 ) -> Primitive:
     """State an elementwise primitive.
 
@@ -157,6 +170,7 @@ def elementwise(
         operands: how many operands, where there are no partials to count.
         type_rule: where neither NumPy's ufunc nor "floats stay floats" decides.
         samples: where an interval for each operand does not describe them.
+        lowering: where it is not the scalar operation of the same name.
     """
     if isinstance(function, np.ufunc):
         count, rule, text = function.nin, ufunc_type(name, function), f"np.{function.__name__}"
@@ -171,6 +185,8 @@ def elementwise(
         evaluate=evaluate or evaluation(function),
         derivative=derivative or Partials(*partials, singular=singular),
         batch=batch_elementwise,
+        lowering=lowering
+        or Elementwise(name, ufunc_inputs(function) if isinstance(function, np.ufunc) else None),
         source=call.format,
         samples=samples or elementwise_samples(domains, params or {}),
         elementwise=True,

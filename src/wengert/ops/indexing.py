@@ -10,6 +10,9 @@ import numpy as np
 from wengert.dtypes import INT64
 from wengert.errors import DtypeError, ShapeError, message
 from wengert.ir.types import TensorType, show
+from wengert.nest.expression import Apply, Const, Expression, Iota
+from wengert.nest.index import Computed, Dim, Index, flatten
+from wengert.nest.lowering import Definition, Operand, Pointwise, converted
 from wengert.ops.comparison import less, where
 from wengert.ops.shape import move_batch, reshape
 from wengert.primitive import Draw, Linear, NonDifferentiable, Primitive, primitive
@@ -76,6 +79,42 @@ def _indices(draw: Draw, shape: Shape) -> tuple[Any, ...]:
     return tuple(draw.integers(result, -extent, max(extent - 1, 0)) for extent in shape[:count])
 
 
+def _positions(i: Sequence[Index], shape: Shape, indices: Sequence[Operand]) -> list[Index]:
+    """Return where the index arrays point, for the element at ``i`` of their broadcast shape."""
+    return [
+        Index.of(
+            Computed(Apply("position", (converted(index.broadcast_at(i), INT64),), INT64, extent), extent)
+        )
+        for index, extent in zip(indices, shape, strict=False)
+    ]
+
+
+def _gather_lowering(i: Sequence[Index], result: Operand, x: Operand, *indices: Operand) -> Expression:
+    lead = len(i) - (len(x.shape) - len(indices))
+    return x.at([*_positions(i[:lead], x.shape, indices), *i[lead:]])
+
+
+def _scatter_lowering(
+    i: Sequence[Index], result: Operand, y: Operand, *indices: Operand, shape: Shape
+) -> Definition:
+    dims = tuple(map(Dim, y.shape))
+    mine = [Index.of(dim) for dim in dims]
+    lead = len(dims) - (len(shape) - len(indices))
+    target = (*_positions(mine[:lead], shape, indices), *mine[lead:])
+    return Definition(dims, target, y.at(mine), "add", lambda i: Const(y.dtype.type(0), y.dtype))
+
+
+def _last_writer_lowering(i: Sequence[Index], result: Operand, *indices: Operand, shape: Shape) -> Definition:
+    taken = np.broadcast_shapes(*(index.shape for index in indices))
+    dims = tuple(map(Dim, taken))
+    mine = [Index.of(dim) for dim in dims]
+    target = (*_positions(mine, shape, indices), *i[len(indices) :])
+    within = tuple(dim for index in i[len(indices) :] for dim in index.dims())
+    number = Iota(flatten(mine, taken))
+    start = Const(np.int64(-1), INT64)
+    return Definition((*within, *dims), target, number, "assign", lambda i: start, frozenset(dims))
+
+
 def _gather_samples(draw: Draw) -> Any:
     shape = draw.shape(1)
     return (draw.array(shape), *_indices(draw, shape)), {}
@@ -100,6 +139,7 @@ gather = primitive(
         first_only=True,
     ),
     batch=_batch_gather,
+    lowering=Pointwise(_gather_lowering),
     source=lambda x, *indices: f"{x}[{', '.join(indices)}]",
     samples=_gather_samples,
 )
@@ -114,6 +154,7 @@ scatter_add = primitive(
         first_only=True,
     ),
     batch=_batch_scatter,
+    lowering=Pointwise(_scatter_lowering),
     source=lambda y, *indices, shape: f"scatter_add({y}, ({', '.join(indices)},), {shape})",
     samples=_scatter_samples,
 )
@@ -154,6 +195,7 @@ last_writer = primitive(
     evaluate=_last_writer,
     derivative=NonDifferentiable("its result is an integer"),
     batch=_batch_last_writer,
+    lowering=Pointwise(_last_writer_lowering),
     source=lambda *indices, shape: f"last_writer(({', '.join(indices)},), {shape})",
     samples=_last_writer_samples,
 )

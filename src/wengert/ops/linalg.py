@@ -14,6 +14,7 @@ import numpy as np
 from wengert.dtypes import FLOAT64, dtype_of, is_float
 from wengert.errors import DtypeError, ShapeError, message
 from wengert.ir.types import TensorType, promote, show
+from wengert.nest.lowering import OnHost
 from wengert.ops.comparison import where
 from wengert.ops.contraction import product
 from wengert.ops.elementwise import align
@@ -24,6 +25,7 @@ from wengert.primitive import Draw, Explicit, NonDifferentiable, Primitive, prim
 from wengert.shapes import broadcast, shape_of
 
 _LEAD = "abcdefgh"
+_LAPACK = OnHost("LAPACK does it")
 _FEW = 8  # rows up to which a determinant is differentiated by its minors, exact for singular matrices too
 
 
@@ -75,6 +77,7 @@ def _stated(
         evaluate=evaluate,
         derivative=derivative,
         batch=_batch,
+        lowering=_LAPACK,
         source=source.format,
         samples=lambda draw: ((_matrices(draw),), {}),
     )
@@ -129,6 +132,7 @@ solve = primitive(
     evaluate=np.linalg.solve,
     derivative=Explicit(_solve_tangent),
     batch=_batch,
+    lowering=_LAPACK,
     source=lambda a, b: f"np.linalg.solve({a}, {b})",
     samples=_solve_samples,
 )
@@ -157,6 +161,7 @@ cholesky = primitive(
     evaluate=np.linalg.cholesky,
     derivative=Explicit(_cholesky_tangent),
     batch=_batch,
+    lowering=_LAPACK,
     source="np.linalg.cholesky({0})".format,
     samples=lambda draw: ((_positive(draw),), {}),
 )

@@ -10,6 +10,9 @@ import numpy as np
 from wengert.dtypes import BOOL, INT64, NDARRAY, dtype_of
 from wengert.errors import ShapeError, message
 from wengert.ir.types import TensorType, show
+from wengert.nest.expression import Apply, Const, Expression, Guard, Reduce
+from wengert.nest.index import Dim, Index
+from wengert.nest.lowering import Definition, OnHost, Operand, Pointwise, converted
 from wengert.ops.arithmetic import multiply
 from wengert.ops.comparison import equal, where
 from wengert.ops.conversion import cast
@@ -48,6 +51,23 @@ def _extremum_samples(draw: Draw) -> Any:
     return (draw.array(shape),), {"axes": draw_axes(draw, len(shape))}
 
 
+def _reduction(combiner: str) -> Pointwise:
+    """Return the lowering of a reduction over axes."""
+
+    def rule(i: Sequence[Index], result: Operand, x: Operand, axes: Axes) -> Expression:
+        dims = tuple(Dim(x.shape[axis]) for axis in axes)
+        element = converted(x.at(_with_axes(i, axes, dims)), result.dtype)
+        return Reduce(combiner, dims, element, result.dtype)
+
+    return Pointwise(rule)
+
+
+def _with_axes(i: Sequence[Index], axes: Axes, dims: Sequence[Dim]) -> list[Index]:
+    """Return the indices of an operand: those of the result, and dimensions along the reduced axes."""
+    kept, reduced = iter(i), dict(zip(axes, dims, strict=True))
+    return [Index.of(reduced[axis]) if axis in reduced else next(kept) for axis in range(len(i) + len(axes))]
+
+
 def _source(name: str) -> Callable[..., str]:
     def source(x: str, axes: Axes) -> str:
         return f"np.{name}({x}, axis={axes})"
@@ -62,6 +82,7 @@ reduce_sum = primitive(
     evaluate=lambda x, axes: np.add.reduce(x, axis=axes, dtype=np.result_type(x)),
     derivative=Linear(lambda cotangent, x, axes: expand(cotangent, shape_of(x), axes)),
     batch=_batch_axes,
+    lowering=_reduction("add"),
     source=_source("sum"),
     samples=_samples,
 )
@@ -98,6 +119,7 @@ reduce_prod = primitive(
     evaluate=lambda x, axes: np.multiply.reduce(x, axis=axes, dtype=np.result_type(x)),
     derivative=Explicit(_product_tangent),
     batch=_batch_axes,
+    lowering=_reduction("multiply"),
     source=_source("prod"),
     samples=_samples,
 )
@@ -144,6 +166,7 @@ reduce_max = primitive(
     evaluate=_reduce_by(np.maximum),
     derivative=Explicit(_extremum_tangent),
     batch=_batch_axes,
+    lowering=_reduction("maximum"),
     source=_source("max"),
     samples=_extremum_samples,
 )
@@ -154,6 +177,7 @@ reduce_min = primitive(
     evaluate=_reduce_by(np.minimum),
     derivative=Explicit(_extremum_tangent),
     batch=_batch_axes,
+    lowering=_reduction("minimum"),
     source=_source("min"),
     samples=_extremum_samples,
 )
@@ -166,6 +190,14 @@ def _position_samples(draw: Draw) -> Any:
     return (draw.array(shape),), {"axis": draw.integer(0, len(shape) - 1)}
 
 
+def _position_lowering(name: str) -> Pointwise:
+    def rule(i: Sequence[Index], result: Operand, x: Operand, axis: int) -> Expression:
+        dim = Dim(x.shape[axis])
+        return Reduce(name, (dim,), x.at(_with_axes(i, (axis,), (dim,))), INT64)
+
+    return Pointwise(rule)
+
+
 def _position(name: str, function: Callable[..., Any], doc: str) -> Primitive:
     return primitive(
         name=name,
@@ -174,6 +206,7 @@ def _position(name: str, function: Callable[..., Any], doc: str) -> Primitive:
         evaluate=lambda x, axis: function(x, axis=axis),
         derivative=NonDifferentiable("its result is an integer"),
         batch=lambda op, size, xs, flags, params: op(xs[0], axis=params["axis"] + 1),
+        lowering=_position_lowering(name),
         source=lambda x, axis: f"np.{name}({x}, axis={axis})",
         samples=_position_samples,
     )
@@ -191,6 +224,7 @@ def _truth(name: str, ufunc: np.ufunc, numpy_name: str, doc: str) -> Primitive:
         evaluate=lambda x, axes: ufunc.reduce(x, axis=axes, dtype=bool),
         derivative=NonDifferentiable("its result is a truth value"),
         batch=_batch_axes,
+        lowering=_reduction(ufunc.__name__),
         source=_source(numpy_name),
         samples=_samples,
     )
@@ -208,6 +242,26 @@ def _running_samples(draw: Draw) -> Any:
         "axis": draw.integer(0, len(shape) - 1),
         "reverse": draw.choice([False, True]),
     }
+
+
+def _running_lowering(operation: str, neutral: int) -> Pointwise:
+    """Return the lowering of a running sum or product: each element from the one before it, in order."""
+
+    def rule(i: Sequence[Index], result: Operand, x: Operand, axis: int, reverse: bool) -> Definition:
+        dims = tuple(map(Dim, x.shape))
+        mine = [Index.of(dim) for dim in dims]
+        before = list(mine)
+        if reverse:
+            mine[axis] = mine[axis] * -1 + (x.shape[axis] - 1)
+            before[axis] = mine[axis] + 1
+        else:
+            before[axis] = mine[axis] - 1
+        start = Const(result.dtype.type(neutral), result.dtype)
+        total = Guard(((before[axis], x.shape[axis]),), result.at(before), start)
+        value = Apply(operation, (total, converted(x.at(mine), result.dtype)), result.dtype)
+        return Definition(dims, tuple(mine), value, "assign", None, frozenset((dims[axis],)))
+
+    return Pointwise(rule)
 
 
 def _running(ufunc: np.ufunc) -> Callable[..., Any]:
@@ -245,6 +299,7 @@ cumulative_sum = primitive(
         lambda cotangent, x, axis, reverse: cumulative_sum(cotangent, axis=axis, reverse=not reverse)
     ),
     batch=_batch_running,
+    lowering=_running_lowering("add", 0),
     source=_running_source("cumsum"),
     samples=_running_samples,
 )
@@ -279,6 +334,7 @@ cumulative_product = primitive(
     evaluate=_running(np.multiply),
     derivative=Explicit(_running_product_tangent),
     batch=_batch_running,
+    lowering=_running_lowering("multiply", 1),
     source=_running_source("cumprod"),
     samples=_running_samples,
 )
@@ -295,6 +351,7 @@ argsort = primitive(
     evaluate=lambda x, axis: np.argsort(x, axis=axis, kind="stable"),
     derivative=NonDifferentiable("its result is an integer"),
     batch=lambda op, size, xs, flags, params: op(xs[0], axis=params["axis"] + 1),
+    lowering=OnHost("sorting is no loop nest"),
     source=lambda x, axis: f"np.argsort({x}, axis={axis}, kind='stable')",
     samples=lambda draw: _position_samples(draw),
 )

@@ -9,6 +9,10 @@ import numpy as np
 
 from wengert.errors import ShapeError, message
 from wengert.ir.types import TensorType, promote, show
+from wengert.nest.expression import Const, Expression, Guard
+from wengert.nest.index import Dim, reshaped
+from wengert.nest.index import Index as Position
+from wengert.nest.lowering import Definition, Operand, Pointwise, converted
 from wengert.primitive import Draw, Linear, Primitive, primitive
 from wengert.shapes import Shape, drop_axes, shape_of, size
 
@@ -47,6 +51,7 @@ reshape = primitive(
     evaluate=lambda x, shape: np.reshape(x, shape),  # by position: its name changed in NumPy 2.1
     derivative=Linear(lambda cotangent, x, shape: reshape(cotangent, shape=shape_of(x))),
     batch=lambda op, size_, xs, flags, params: op(xs[0], shape=(size_, *params["shape"])),
+    lowering=Pointwise(lambda i, result, x, shape: x.at(reshaped(i, shape, x.shape))),
     source=lambda x, shape: f"np.reshape({x}, {shape})",
     samples=_reshape_samples,
 )
@@ -86,6 +91,9 @@ transpose = primitive(
     evaluate=lambda x, permutation: np.transpose(x, permutation),
     derivative=Linear(lambda ct, x, permutation: transpose(ct, permutation=inverse_permutation(permutation))),
     batch=_batch_transpose,
+    lowering=Pointwise(
+        lambda i, result, x, permutation: x.at([i[axis] for axis in inverse_permutation(permutation)])
+    ),
     source=lambda x, permutation: f"np.transpose({x}, {permutation})",
     samples=_transpose_samples,
 )
@@ -122,6 +130,7 @@ broadcast_to = primitive(
     evaluate=lambda x, shape: np.broadcast_to(x, shape),
     derivative=Linear(lambda cotangent, x, shape: cotangent),  # the engine undoes broadcasting
     batch=_batch_broadcast,
+    lowering=Pointwise(lambda i, result, x, shape: x.broadcast_at(i)),
     source=lambda x, shape: f"np.broadcast_to({x}, {shape})",
     samples=_broadcast_samples,
 )
@@ -145,6 +154,20 @@ def _split_cotangent(position: int, cotangent: Any, *operands: Any, axis: int) -
     return slice_(cotangent, index=tuple(index))
 
 
+def _concatenate_lowering(
+    i: Sequence[Position], result: Operand, *operands: Operand, axis: int
+) -> Expression:
+    start = result.shape[axis]
+    found: Expression | None = None
+    for x in reversed([x for x in operands if x.shape[axis]]):
+        start -= x.shape[axis]
+        mine = list(i)
+        mine[axis] = mine[axis] - start
+        element = converted(x.at(mine), result.dtype)
+        found = element if found is None else Guard(((mine[axis], x.shape[axis]),), element, found)
+    return found or zero(result)
+
+
 def _concatenate_samples(draw: Draw) -> Any:
     shape = draw.shape(1)
     return (draw.array(shape), draw.array(shape)), {"axis": draw.integer(0, len(shape) - 1)}
@@ -157,6 +180,7 @@ concatenate = primitive(
     evaluate=lambda *xs, axis: np.concatenate(xs, axis=axis),
     derivative=Linear(_split_cotangent, variadic=True),
     batch=lambda op, size_, xs, flags, params: op(*move_batch(xs, flags, size_), axis=params["axis"] + 1),
+    lowering=Pointwise(_concatenate_lowering),
     source=lambda *xs, axis: f"np.concatenate([{', '.join(xs)}], axis={axis})",
     samples=_concatenate_samples,
 )
@@ -254,6 +278,41 @@ def draw_index(draw: Draw, shape: Shape) -> Index:
     return tuple(entries)
 
 
+def _indexed(i: Sequence[Position], index: Index) -> list[Position]:
+    """Return where in the whole array the element at ``i`` of the indexed part stands."""
+    inside = iter(i)
+    return [
+        Position(entry) if isinstance(entry, int) else next(inside) * entry[2] + entry[0] for entry in index
+    ]
+
+
+def zero(result: Operand) -> Const:
+    """Return the zero of a result's dtype."""
+    return Const(result.dtype.type(0), result.dtype)
+
+
+def _placed(
+    i: Sequence[Position], result: Operand, x: Operand, index: Index, beside: Any
+) -> Expression | Definition:
+    """Return x where a basic index points and ``beside(i)`` elsewhere."""
+    if any(not isinstance(entry, int) and abs(entry[2]) > 1 for entry in index):
+        dims = tuple(map(Dim, x.shape))
+        mine = [Position.of(dim) for dim in dims]
+        value = converted(x.at(mine), result.dtype)
+        return Definition(dims, tuple(_indexed(mine, index)), value, "assign", beside)
+    conditions: list[tuple[Position, int]] = []
+    mine = []
+    for position, extent, entry in zip(i, result.shape, index, strict=True):
+        start, count, step = (entry, 1, 1) if isinstance(entry, int) else entry
+        inner = (position - start) * step
+        if not isinstance(entry, int):
+            mine.append(inner)
+        if (start, count) != (0, extent) or step < 0:
+            conditions.append((inner, count))
+    element = converted(x.at(mine), result.dtype)
+    return Guard(tuple(conditions), element, beside(i)) if conditions else element
+
+
 def _slice_samples(draw: Draw) -> Any:
     shape = draw.shape()
     return (draw.array(shape),), {"index": draw_index(draw, shape)}
@@ -279,6 +338,7 @@ slice_ = primitive(
         lambda cotangent, x, index: embed(cotangent, shape=shape_of(x), index=index), accumulate=_add_to_slice
     ),
     batch=lambda op, size_, xs, flags, params: op(xs[0], index=batch_index(size_, params["index"])),
+    lowering=Pointwise(lambda i, result, x, index: x.at(_indexed(i, index))),
     source=lambda x, index: f"{x}{index_source(index)}",
     samples=_slice_samples,
 )
@@ -290,6 +350,9 @@ embed = primitive(
     derivative=Linear(lambda cotangent, x, shape, index: slice_(cotangent, index=index)),
     batch=lambda op, size_, xs, flags, params: op(
         xs[0], shape=(size_, *params["shape"]), index=batch_index(size_, params["index"])
+    ),
+    lowering=Pointwise(
+        lambda i, result, x, shape, index: _placed(i, result, x, index, lambda i: zero(result))
     ),
     source=lambda x, shape, index: f"embed({x}, {shape}, np.s_{index_source(index)})",
     samples=_embed_samples,
@@ -327,6 +390,7 @@ place = primitive(
     batch=lambda op, size_, xs, flags, params: op(
         *move_batch(xs, flags, size_), index=batch_index(size_, params["index"])
     ),
+    lowering=Pointwise(lambda i, result, x, y, index: _placed(i, result, y, index, x.at)),
     source=lambda x, y, index: f"place({x}, {y}, np.s_{index_source(index)})",
     samples=_place_samples,
 )

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from wengert.kernels import special as kernels
+from wengert.nest.lowering import Elementwise
 from wengert.ops.elementwise import elementwise
 from wengert.ops.exponential import exp
 
@@ -38,6 +39,7 @@ polygamma = elementwise(
     domain=(0.5, 4.0),
     params={"order": 1},
     source="wengert.special.polygamma({order}, {0})",
+    lowering=Elementwise("polygamma", param="order"),
     singular=True,
 )
 digamma = elementwise(

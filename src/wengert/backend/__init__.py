@@ -1,0 +1,1 @@
+"""Nests to native code: layout, schedule, memory, LLVM IR, threads, cache."""

@@ -1,0 +1,137 @@
+"""Elementary functions on vectors, as functions of LLVM IR.
+
+Each is written once, for terms of any floating type and any number of lanes, without branches but for the huge
+arguments of circular functions, so that it inlines in loops and the lanes go on together. No result is more than
+2 ulp from the exact one.
+
+Example:
+    >>> text, declarations = definitions([("exp", Kind("float", 16))])
+    >>> text.splitlines()[0]
+    'define internal <16 x float> @wengert.exp.v16f32(<16 x float> %x) alwaysinline nounwind {'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from wengert.backend.builder import Kind, Value
+from wengert.backend.elementary import error, exponential, logarithmic, power, remainder, trigonometric
+from wengert.backend.elementary.parts import Term, Writer
+
+__all__ = ["definitions", "supports", "symbol"]
+
+
+class _Function(NamedTuple):
+    """How a function is written.
+
+    Args:
+        write: takes the operands and returns the result.
+        operands: how many there are.
+        wide: whether float32 numbers are computed with in float64.
+        inline: whether calls are to be replaced by the body.
+    """
+
+    write: Callable[..., Term]
+    operands: int = 1
+    wide: bool = False
+    inline: bool = True
+
+
+_FUNCTIONS: dict[str, _Function] = {
+    "exp": _Function(exponential.exp),
+    "exp2": _Function(exponential.exp2),
+    "expm1": _Function(exponential.expm1),
+    "tanh": _Function(exponential.tanh),
+    "expit": _Function(exponential.expit),
+    "sinh": _Function(exponential.sinh, wide=True),
+    "cosh": _Function(exponential.cosh, wide=True),
+    "log": _Function(logarithmic.log),
+    "log2": _Function(logarithmic.log2),
+    "log10": _Function(logarithmic.log10),
+    "log1p": _Function(logarithmic.log1p),
+    "logaddexp": _Function(logarithmic.logaddexp, operands=2),
+    "logaddexp2": _Function(logarithmic.logaddexp2, operands=2),
+    "arcsinh": _Function(logarithmic.arcsinh, wide=True),
+    "arccosh": _Function(logarithmic.arccosh, wide=True),
+    "arctanh": _Function(logarithmic.arctanh, wide=True),
+    "sqrt": _Function(Term.sqrt),
+    "cbrt": _Function(power.cbrt, wide=True),
+    "hypot": _Function(power.hypot, operands=2, wide=True),
+    "power": _Function(power.power, operands=2, wide=True, inline=False),
+    "sin": _Function(trigonometric.sin),
+    "cos": _Function(trigonometric.cos),
+    "tan": _Function(trigonometric.tan, wide=True),
+    "arcsin": _Function(trigonometric.arcsin, wide=True),
+    "arccos": _Function(trigonometric.arccos, wide=True),
+    "arctan": _Function(trigonometric.arctan, wide=True),
+    "arctan2": _Function(trigonometric.arctan2, operands=2, wide=True),
+    "erf": _Function(error.erf),
+    "erfc": _Function(error.erfc, wide=True),
+    "erfinv": _Function(error.erfinv, wide=True, inline=False),
+}
+_NAMES = ("%x", "%y")
+
+
+def supports(name: str, kind: Kind) -> bool:
+    """Return whether a function is available for a type.
+
+    Example:
+        >>> supports("exp", Kind("double", 8)), supports("exp", Kind("i32"))
+        (True, False)
+    """
+    return name in _FUNCTIONS and kind.is_float
+
+
+def symbol(name: str, kind: Kind) -> str:
+    """Return the name of a function in the module.
+
+    Example:
+        >>> symbol("exp", Kind("float", 16))
+        'wengert.exp.v16f32'
+    """
+    return f"wengert.{name}.{kind.suffix}"
+
+
+def definitions(wanted: Iterable[tuple[str, Kind]]) -> tuple[str, set[str]]:
+    """Return the text of the functions wanted and of what they call, each once, and their declarations.
+
+    Args:
+        wanted: names and types of operands.
+    """
+    texts: list[str] = []
+    declared: set[str] = set()
+    reduced: set[Kind] = set()
+    for name, kind in dict.fromkeys(wanted):
+        writer = _written(name, kind)
+        texts.append(_text(name, kind, writer))
+        declared |= writer.declared
+        reduced |= {each for _, each in writer.helpers}
+    texts += [remainder.lanewise_definition(kind) for kind in sorted(reduced)]
+    if reduced:
+        text, more = remainder.scalar_definition()
+        texts.append(text)
+        declared |= more
+    return "\n".join(texts), declared
+
+
+def _written(name: str, kind: Kind) -> Writer:
+    function = _FUNCTIONS[name]
+    wide = function.wide and kind.bits == 32
+    writer = Writer(kind.of("double") if wide else kind, 36 if wide else 53 if kind.bits == 64 else 24)
+    operands = [Term(writer, Value(each, kind)) for each in _NAMES[: function.operands]]
+    if wide:
+        operands = [each.convert("fpext", "double") for each in operands]
+    result = function.write(*operands)
+    if wide:
+        result = result.convert("fptrunc", "float")
+    writer.do(f"ret {result.value}")
+    return writer
+
+
+def _text(name: str, kind: Kind, writer: Writer) -> str:
+    function = _FUNCTIONS[name]
+    operands = ", ".join(f"{kind} {each}" for each in _NAMES[: function.operands])
+    attributes = "alwaysinline nounwind" if function.inline else "noinline nounwind"
+    body = "\n".join(writer.lines)
+    return f"define internal {kind} @{symbol(name, kind)}({operands}) {attributes} {{\n{body}\n}}\n"

@@ -1,0 +1,265 @@
+"""What the elementary functions share: terms that write instructions, exponents, polynomials, exact sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wengert.backend.builder import Builder, Kind, Value, constant
+
+Number = int | float
+
+
+class Writer(Builder):
+    """Writes one elementary function.
+
+    No operation carries a fast-math flag, not even ``contract``: the rounding errors that are computed below are
+    those of the operations as they stand. Where a fused operation is merely welcome, ``muladd`` asks for one.
+
+    Args:
+        kind: the type that the function works in.
+        digits: the precision of the result in bits: 24, 53, or 36 for a float32 result of float64 arithmetic.
+    """
+
+    def __init__(self, kind: Kind, digits: int) -> None:
+        super().__init__(fast="")
+        self.kind = kind
+        self.digits = digits
+        self.helpers: set[tuple[str, Kind]] = set()
+        """The functions of this package that the body calls."""
+
+    def term(self, text: str) -> Term:
+        """Return an operand by its name."""
+        return Term(self, Value(text, self.kind))
+
+    def number(self, number: Number, kind: Kind | None = None) -> Term:
+        """Return a constant."""
+        return Term(self, constant(kind or self.kind, number))
+
+
+class Term:
+    """A value of the function that is being written: arithmetic on terms writes instructions.
+
+    Example:
+        >>> writer = Writer(Kind("double"), 53)
+        >>> print((2 * writer.term("%x") + 1).value)
+        double %v2
+        >>> print(writer.lines[-1])
+          %v2 = fadd double %v1, 0x3FF0000000000000
+    """
+
+    def __init__(self, writer: Writer, value: Value) -> None:
+        self.writer = writer
+        self.value = value
+
+    @property
+    def kind(self) -> Kind:
+        """The type."""
+        return self.value.kind
+
+    def _operand(self, other: Term | Number) -> Value:
+        return other.value if isinstance(other, Term) else constant(self.kind, other)
+
+    def _write(self, operation: str, other: Term | Number, swapped: bool = False) -> Term:
+        name = "f" + operation if self.kind.is_float else operation
+        x, y = self.value, self._operand(other)
+        return Term(self.writer, self.writer.binary(name, *((y, x) if swapped else (x, y))))
+
+    def __add__(self, other: Term | Number) -> Term:
+        return self._write("add", other)
+
+    def __radd__(self, other: Number) -> Term:
+        return self._write("add", other, swapped=True)
+
+    def __sub__(self, other: Term | Number) -> Term:
+        return self._write("sub", other)
+
+    def __rsub__(self, other: Number) -> Term:
+        return self._write("sub", other, swapped=True)
+
+    def __mul__(self, other: Term | Number) -> Term:
+        return self._write("mul", other)
+
+    def __rmul__(self, other: Number) -> Term:
+        return self._write("mul", other, swapped=True)
+
+    def __truediv__(self, other: Term | Number) -> Term:
+        return self._write("div", other)
+
+    def __rtruediv__(self, other: Number) -> Term:
+        return self._write("div", other, swapped=True)
+
+    def __neg__(self) -> Term:
+        return Term(self.writer, self.writer.fneg(self.value))
+
+    def _bitwise(self, operation: str, other: Term | Number) -> Term:
+        return Term(self.writer, self.writer.binary(operation, self.value, self._operand(other)))
+
+    def __and__(self, other: Term | Number) -> Term:
+        return self._bitwise("and", other)
+
+    def __or__(self, other: Term | Number) -> Term:
+        return self._bitwise("or", other)
+
+    def __xor__(self, other: Term | Number) -> Term:
+        return self._bitwise("xor", other)
+
+    def __lshift__(self, other: Term | Number) -> Term:
+        return self._bitwise("shl", other)
+
+    def __rshift__(self, other: Term | Number) -> Term:
+        """Shift to the right and keep the sign."""
+        return self._bitwise("ashr", other)
+
+    def __invert__(self) -> Term:
+        return self._bitwise("xor", -1 if self.kind.scalar != "i1" else 1)
+
+    def _compare(self, condition: str, other: Term | Number) -> Term:
+        ordered = ("o" if self.kind.is_float else "s") + condition
+        return Term(self.writer, self.writer.compare(ordered, self.value, self._operand(other)))
+
+    def __lt__(self, other: Term | Number) -> Term:
+        return self._compare("lt", other)
+
+    def __gt__(self, other: Term | Number) -> Term:
+        return self._compare("gt", other)
+
+    def __le__(self, other: Term | Number) -> Term:
+        return self._compare("le", other)
+
+    def __ge__(self, other: Term | Number) -> Term:
+        return self._compare("ge", other)
+
+    def equals(self, other: Term | Number) -> Term:
+        """Return where the values are equal: nowhere that one is NaN."""
+        condition = "oeq" if self.kind.is_float else "eq"
+        return Term(self.writer, self.writer.compare(condition, self.value, self._operand(other)))
+
+    def is_nan(self) -> Term:
+        """Return where the value is NaN."""
+        return Term(self.writer, self.writer.compare("uno", self.value, self.value))
+
+    def where(self, condition: Term, otherwise: Term | Number) -> Term:
+        """Return this value where a condition holds, another elsewhere."""
+        return Term(self.writer, self.writer.select(condition.value, self.value, self._operand(otherwise)))
+
+    def bits(self) -> Term:
+        """Return the bits of a floating-point number as an integer."""
+        return self.convert("bitcast", self.kind.integer.scalar)
+
+    def convert(self, operation: str, scalar: str) -> Term:
+        """Return the value in another type."""
+        return Term(self.writer, self.writer.convert(operation, self.value, scalar))
+
+    def call(self, intrinsic: str, *others: Term | Number) -> Term:
+        """Call an intrinsic of LLVM that is overloaded on this type."""
+        operands = [self.value, *map(self._operand, others)]
+        return Term(self.writer, self.writer.intrinsic(intrinsic, *operands))
+
+    def __abs__(self) -> Term:
+        return self.call("fabs")
+
+    def sign_of(self, other: Term | Number) -> Term:
+        """Return the size of this value with the sign of another."""
+        return self.call("copysign", other)
+
+    def sqrt(self) -> Term:
+        """Return the square root, correctly rounded."""
+        return self.call("sqrt")
+
+    def muladd(self, factor: Term | Number, addend: Term | Number) -> Term:
+        """Return self * factor + addend, in one rounding or two."""
+        return self.call("fmuladd", factor, addend)
+
+    def fma(self, factor: Term | Number, addend: Term | Number) -> Term:
+        """Return self * factor + addend in one rounding."""
+        return self.call("fma", factor, addend)
+
+    def at_least(self, bound: Term | Number) -> Term:
+        """Return the larger of two numbers; NaN stays."""
+        lower = self.writer.number(bound) if not isinstance(bound, Term) else bound
+        return lower.where(self < lower, self)
+
+    def at_most(self, bound: Term | Number) -> Term:
+        """Return the smaller of two numbers; NaN stays."""
+        upper = self.writer.number(bound) if not isinstance(bound, Term) else bound
+        return upper.where(self > upper, self)
+
+
+# -- the format ---------------------------------------------------------------------------------------------------
+
+
+class Format:
+    """The parameters of an IEEE 754 binary format."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.fraction = 52 if kind.bits == 64 else 23
+        """The bits of the significand after its first."""
+        self.bias = 1023 if kind.bits == 64 else 127
+        self.least = 2.0 ** (1 - self.bias)
+        """The least normal number."""
+        self.magic = 1.5 * 2.0**self.fraction
+        """A number whose unit in the last place is 1: adding it rounds to an integer."""
+        self.sign = 1 << (kind.bits - 1)
+
+
+def format_of(x: Term) -> Format:
+    """Return the format of a floating-point term."""
+    return Format(x.kind)
+
+
+def polynomial(t: Term, powers: Sequence[float]) -> Term:
+    """Evaluate a polynomial, lowest power first.
+
+    Even and odd powers apart from degree 6 on (the second-order Horner rule): half of the latency.
+    """
+    if len(powers) < 7:
+        total = t.writer.number(powers[-1])
+        for power in reversed(powers[:-1]):
+            total = total.muladd(t, power)
+        return total
+    square = t * t
+    even, odd = polynomial_horner(square, powers[0::2]), polynomial_horner(square, powers[1::2])
+    return odd.muladd(t, even)
+
+
+def polynomial_horner(t: Term, powers: Sequence[float]) -> Term:
+    """Evaluate a polynomial by Horner's rule."""
+    total = t.writer.number(powers[-1])
+    for power in reversed(powers[:-1]):
+        total = total.muladd(t, power)
+    return total
+
+
+def power_of_two(k: Term, like: Term) -> Term:
+    """Return 2^k as a float for an integer k; only the low bits of k count."""
+    form = format_of(like)
+    return ((k + form.bias) << form.fraction).convert("bitcast", like.kind.scalar)
+
+
+def nearest(x: Term, factor: Term | Number) -> tuple[Term, Term]:
+    """Return the integer nearest to x * factor, as a float and as an integer that is right in its low bits."""
+    form = format_of(x)
+    shifted = x.muladd(factor, form.magic)
+    return shifted - form.magic, shifted.bits()
+
+
+# -- double-double arithmetic -------------------------------------------------------------------------------------
+
+
+def quick_two_sum(x: Term, y: Term) -> tuple[Term, Term]:
+    """Return x + y and its rounding error, for |x| >= |y| (Dekker 1971)."""
+    total = x + y
+    return total, y - (total - x)
+
+
+def two_sum(x: Term, y: Term) -> tuple[Term, Term]:
+    """Return x + y and its rounding error (Knuth 1969)."""
+    total = x + y
+    shadow = total - x
+    return total, (x - (total - shadow)) + (y - shadow)
+
+
+def two_product(x: Term, y: Term) -> tuple[Term, Term]:
+    """Return x y and its rounding error."""
+    product = x * y
+    return product, x.fma(y, -product)

@@ -1,0 +1,385 @@
+"""Fusion: what is cheap to compute is computed where it is used, and what is used once never reaches memory."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from wengert.nest.expression import (
+    Apply,
+    Buffer,
+    Expression,
+    Guard,
+    Load,
+    Reduce,
+    Rewriter,
+    children,
+    instantiate,
+    loads,
+    walk,
+)
+from wengert.nest.index import Computed, Dim, Index
+from wengert.nest.nest import (
+    Loop,
+    Nest,
+    Program,
+    Step,
+    Store,
+    all_steps,
+    inner_blocks,
+    reads,
+    reads_whole,
+    writes,
+)
+from wengert.nest.rewriting import bijection, buffers_read, can_pass, rewrite_step
+from wengert.nest.split import split_digits
+
+_COST = {
+    **dict.fromkeys(("divide", "sqrt", "reciprocal", "remainder", "floor_divide", "fmod", "scale"), 4),
+    **dict.fromkeys(("exp", "log", "expm1", "log1p", "exp2", "log2", "tanh", "expit", "sin", "cos"), 12),
+    **dict.fromkeys(("power", "tan", "arctan2", "lgamma", "digamma", "erf", "erfc", "erfinv"), 30),
+    **dict.fromkeys(("positive", "where", "cast"), 1),
+}
+_OTHER_FUNCTION = 12
+_CHEAP = frozenset(
+    """add subtract multiply negative square absolute fabs sign copysign maximum minimum fmax fmin floor ceil trunc rint
+    equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor logical_not isnan isinf
+    isfinite signbit bitwise_and bitwise_or bitwise_xor invert left_shift right_shift heaviside position
+    """.split()  # noqa: SIM905 (a list of them would fill a page)
+)
+_PASS = 4  # what writing an element and reading it again costs, in operations
+
+
+def fuse(program: Program) -> Program:
+    """Return the program with fewer nests and fewer buffers that computes the same.
+
+    1. A producer goes into its consumers where computing it again costs less than a pass over memory; a reduction goes
+       into a consumer that reads each of its results once (an epilogue).
+    2. Consumers that read just the element that a nest has at hand become further stores of that nest.
+    """
+    kept = {*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)}
+    count = Counter(
+        buffer for step in all_steps(program.steps) if isinstance(step, Nest) for buffer in writes(step)
+    )
+    mutable = {buffer for buffer, times in count.items() if times > 1} | (
+        kept & set(count) & set(program.inputs)
+    )
+    block = _Fusion(list(program.steps), kept | mutable)
+    block.run()
+    used = {buffer for step in block.steps for buffer in reads(step)}
+    constants = tuple(pair for pair in program.constants if pair[0] in used)
+    return replace(program, steps=tuple(block.steps), constants=constants)
+
+
+def cost(expression: Expression) -> int:
+    """Return how many simple operations an expression takes at one point, beyond the first load."""
+    total, count = 0, 0
+    for node in walk(expression):
+        if isinstance(node, Apply):
+            total += 1 if node.operation in _CHEAP else _COST.get(node.operation, _OTHER_FUNCTION)
+        elif isinstance(node, Load):
+            count += 1
+            total += 2 * any(isinstance(term, Computed) for index in node.indices for term, _ in index.terms)
+        elif isinstance(node, Guard):
+            total += 1
+    return total + max(count - 1, 0)
+
+
+class _Fusion:
+    """One list of steps; producers of this list are inlined here and in the steps inside it."""
+
+    def __init__(self, steps: list[Step], kept: set[Buffer], trips: int = 1) -> None:
+        self.steps = steps
+        self.kept = kept
+        self.trips = trips
+
+    def run(self) -> None:
+        position = 0
+        while position < len(self.steps):
+            step = self.steps[position]
+            if isinstance(step, Nest):
+                self.steps[position] = step = split_digits(step)
+                if self._inline(position, step):
+                    del self.steps[position]
+                    continue
+            elif inner_blocks(step):
+                self.steps[position] = self._inside(step)
+            position += 1
+        self._remove_dead()
+        self._merge_consumers()
+        self._remove_dead()
+
+    def _inside(self, step: Step) -> Step:
+        outside = {b for other in self.steps if other is not step for b in (*reads(other), *writes(other))}
+        blocks = []
+        for steps in inner_blocks(step):
+            others = {
+                b
+                for block in inner_blocks(step)
+                if block is not steps
+                for one in block
+                for b in (*reads(one), *writes(one))
+            }
+            predicate = getattr(step, "predicate", None)
+            inner = _Fusion(list(steps), self.kept | outside | others | ({predicate} if predicate else set()))
+            inner.run()
+            blocks.append(tuple(inner.steps))
+        if isinstance(step, Loop):
+            return replace(step, steps=blocks[0])
+        names = ("yes", "no") if hasattr(step, "yes") else ("condition", "steps")
+        return replace(step, **dict(zip(names, blocks, strict=True)))
+
+    # -- producers into consumers ------------------------------------------------------------------------
+
+    def _inline(self, position: int, producer: Nest) -> bool:
+        """Put a producer into its consumers, where that pays; tell whether it is gone."""
+        store = producer.stores[0]
+        if not self._is_definition(producer):
+            return False
+        later = self.steps[position + 1 :]
+        uses = [(n, step) for n, step in enumerate(later) if store.buffer in reads(step)]
+        if not uses:
+            return True
+        if not all(self._may_move(store.value, store, later[:n], step) for n, step in uses):
+            return False
+        if any(isinstance(node, Reduce) for node in walk(store.value)):
+            worth = len(uses) == 1 and self._is_epilogue(store, uses[0][1])
+        else:
+            worth = self._is_cheap(producer, store, [step for _, step in uses])
+        if worth:
+            for n, step in uses:
+                self.steps[position + 1 + n] = _with_definition(step, producer, store)
+        return worth
+
+    def _is_definition(self, nest: Nest) -> bool:
+        store = nest.stores[0]
+        if len(nest.stores) > 1 or store.buffer in self.kept or nest.sequential or store.combiner:
+            return False
+        if any(isinstance(node, Load) and node.buffer is store.buffer for node in walk(store.value)):
+            return False
+        return bijection(store.indices, store.buffer.shape, nest.dims)
+
+    def _may_move(self, value: Expression, store: Store, between: Sequence[Step], consumer: Step) -> bool:
+        read = buffers_read(value)
+        if any(read & set(writes(other)) for other in between):
+            return False
+        written = read & set(writes(consumer))
+        if not written:
+            return store.buffer not in reads_whole(consumer)
+        if not isinstance(consumer, Nest):
+            return False
+        # What the consumer overwrites may be read at the very element only, and not in a reduction.
+        merged = _with_definition(consumer, *_definition(value, store))
+        return all(
+            load.indices == target.indices
+            for target in merged.stores
+            if target.buffer in written
+            for load in loads(target.value)
+            if load.buffer is target.buffer
+        ) and not any(written & buffers_read(node) for node in merged.nodes() if isinstance(node, Reduce))
+
+    def _is_epilogue(self, store: Store, consumer: Step) -> bool:
+        if (
+            not isinstance(consumer, Nest)
+            or consumer.sequential
+            or any(one.combiner for one in consumer.stores)
+        ):
+            return False
+        inside = {
+            id(load) for node in consumer.nodes() if isinstance(node, Reduce) for load in loads(node.body)
+        }
+        found = [load for one in consumer.stores for load in loads(one.value) if load.buffer is store.buffer]
+        if len({load.indices for load in found}) != 1 or any(id(load) in inside for load in found):
+            return False
+        return bijection(found[0].indices, store.buffer.shape, consumer.dims)
+
+    def _is_cheap(self, producer: Nest, store: Store, consumers: Sequence[Step]) -> bool:
+        price = cost(store.value)
+        if price == 0:
+            return True
+        size = max(store.buffer.size, 1)
+        count = sum(_times_read(step, store.buffer) for step in consumers)
+        return price * (count - size) <= _PASS * size
+
+    def _remove_dead(self) -> None:
+        changed = True
+        while changed:
+            used = self.kept | {buffer for step in self.steps for buffer in reads(step)}
+            alive = [
+                step
+                for step in self.steps
+                if not isinstance(step, Nest) or any(buffer in used for buffer in writes(step))
+            ]
+            changed = len(alive) < len(self.steps)
+            self.steps[:] = alive
+
+    # -- consumers into producers ------------------------------------------------------------------------
+
+    def _merge_consumers(self) -> None:
+        position = 0
+        while position < len(self.steps):
+            producer = self.steps[position]
+            if isinstance(producer, Nest) and not producer.sequential:
+                self._absorb(position, producer)
+            position += 1
+
+    def _absorb(self, position: int, producer: Nest) -> None:
+        after = position + 1
+        while after < len(self.steps):
+            consumer = self.steps[after]
+            if isinstance(consumer, Nest) and can_pass(consumer, self.steps[position + 1 : after]):
+                merged = _merged(producer, consumer)
+                if merged is not None:
+                    self.steps[position] = producer = merged
+                    del self.steps[after]
+                    continue
+            after += 1
+        self.steps[position] = self._without_dead_stores(producer, position)
+
+    def _without_dead_stores(self, nest: Nest, position: int) -> Nest:
+        used = self.kept | {b for n, step in enumerate(self.steps) if n != position for b in reads(step)}
+        stores = tuple(store for store in nest.stores if store.buffer in used)
+        return replace(nest, stores=stores) if stores and len(stores) < len(nest.stores) else nest
+
+
+def _definition(value: Expression, store: Store) -> tuple[Nest, Store]:
+    dims = tuple(dict.fromkeys(dim for index in store.indices for dim in index.dims()))
+    return Nest(dims, (replace(store, value=value),)), store
+
+
+def _times_read(step: Step, buffer: Buffer) -> int:
+    """Return how often the elements of a buffer are read in a step."""
+    if isinstance(step, Nest):
+        points = math.prod(dim.extent for dim in step.dims)
+        total = 0
+        for store in step.stores:
+            total += points * _reads_at_a_point(store.value, buffer)
+        return total
+    trips = step.counter.extent if isinstance(step, Loop) else 1
+    return trips * sum(_times_read(one, buffer) for block in inner_blocks(step) for one in block)
+
+
+def _reads_at_a_point(expression: Expression, buffer: Buffer) -> int:
+    total = 0
+    seen: set[int] = set()
+
+    def visit(node: Expression, times: int) -> None:
+        nonlocal total
+        if id(node) in seen:
+            return
+        seen.add(id(node))
+        if isinstance(node, Load) and node.buffer is buffer:
+            total += times
+        if isinstance(node, Reduce):
+            times *= math.prod(dim.extent for dim in node.dims)
+        for child in children(node):
+            visit(child, times)
+
+    visit(expression, 1)
+    return total
+
+
+def _with_definition(step: Step, producer: Nest, store: Store) -> Step:
+    """Return a step with the value of an element in place of loads of it."""
+    cache: dict[object, Expression] = {}
+
+    def change(node: Expression) -> Expression:
+        if isinstance(node, Load) and node.buffer is store.buffer:
+            known = cache.get(node.indices)
+            if known is None:
+                known = cache[node.indices] = _element(producer, store, node)
+            return known
+        return node
+
+    changed = rewrite_step(step, change)
+    if isinstance(changed, Nest):
+        origin = (*producer.origin, *changed.origin)
+        changed = split_digits(
+            replace(changed, origin=origin, location=changed.location or producer.location)
+        )
+    return changed
+
+
+def _element(producer: Nest, store: Store, load: Load) -> Expression:
+    """Return the value of a producer at the element that a load reads."""
+    given = {}
+    for axis, (index, target) in enumerate(zip(load.indices, store.indices, strict=True)):
+        terms = sorted(target.terms, key=lambda pair: -pair[1])
+        for term, coefficient in terms:
+            assert isinstance(term, Dim)
+            whole = len(terms) == 1
+            given[term] = index if whole else index.digit(coefficient, term.extent)
+        assert terms or store.buffer.shape[axis] == 1
+    return instantiate(store.value, list(given), list(given.values()))
+
+
+def _merged(producer: Nest, consumer: Nest) -> Nest | None:
+    """Return both nests as one, if the consumer reads the producer's results where they are made, else None."""
+    if consumer.sequential or any(store.combiner for store in (*producer.stores, *consumer.stores)):
+        return None
+    if any(isinstance(node, Reduce) for node in consumer.nodes()):
+        return None
+    made = {store.buffer: store for store in producer.stores}
+    used = [load for store in consumer.stores for load in loads(store.value) if load.buffer in made]
+    if not used or set(made) & set(consumer.writes()):
+        return None
+    mapping = _same_domain(made[used[0].buffer], used[0], producer, consumer)
+    if mapping is None:
+        return None
+    moved = Rewriter(replace_term=lambda term: mapping.get(term))
+    values = {buffer: store.value for buffer, store in made.items()}
+    fits = True
+
+    def change(node: Expression) -> Expression:
+        nonlocal fits
+        if isinstance(node, Load) and node.buffer in made:
+            fits = fits and node.indices == made[node.buffer].indices
+            return values[node.buffer]
+        return node
+
+    inner = Rewriter(change)
+    stores = tuple(
+        replace(store, indices=tuple(map(moved.index, store.indices)), value=inner(moved(store.value)))
+        for store in consumer.stores
+    )
+    overwritten = {b for store in consumer.stores for b in [store.buffer]} & set(producer.reads())
+    if not fits or (overwritten and not _only_in_place(producer, stores, overwritten)):
+        return None
+    origin = (*producer.origin, *(name for name in consumer.origin if name != "copy"))
+    return replace(producer, stores=(*producer.stores, *stores), origin=origin)
+
+
+def _only_in_place(producer: Nest, stores: Sequence[Store], overwritten: set[Buffer]) -> bool:
+    targets = {store.buffer: store.indices for store in stores}
+    reduced = any(overwritten & buffers_read(node) for node in producer.nodes() if isinstance(node, Reduce))
+    return not reduced and all(
+        load.indices == targets[load.buffer]
+        for store in producer.stores
+        for load in loads(store.value)
+        if load.buffer in overwritten
+    )
+
+
+def _same_domain(store: Store, load: Load, producer: Nest, consumer: Nest) -> dict[object, object] | None:
+    """Return the producer's index for each dimension of the consumer, or None if they run through different points."""
+    if len(producer.dims) != len(consumer.dims):
+        return None
+    mapping: dict[object, object] = {}
+    for target, index in zip(store.indices, load.indices, strict=True):
+        if len(target.terms) != len(index.terms) or target.offset or index.offset:
+            return None
+        key = lambda pair: pair[1]  # noqa: E731
+        for (mine, c), (theirs, d) in zip(
+            sorted(target.terms, key=key), sorted(index.terms, key=key), strict=True
+        ):
+            if (
+                c != d
+                or not isinstance(mine, Dim)
+                or not isinstance(theirs, Dim)
+                or mine.extent != theirs.extent
+            ):
+                return None
+            mapping[theirs] = Index.of(mine)
+    return mapping if set(mapping) == set(consumer.dims) else None

@@ -1,0 +1,163 @@
+"""Layout: the order of the axes of every buffer, and the lanes, the axis that vector registers run along.
+
+Dimensions are identified across nests: the batch of a convolution's input is the batch of its output, of the pool, of
+the dense layer and of the loss. The class of axes that is a map dimension of the most work becomes the innermost axis
+of every intermediate buffer that has it, so that a batch of examples runs like one example on vector registers. Where
+there is no such class, buffers are in row-major order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from wengert.backend.target import Target
+from wengert.nest.expression import Apply, Buffer, Load, Reduce, loads, walk
+from wengert.nest.index import Dim, Index
+from wengert.nest.nest import Host, Nest, Program, all_steps, reads, writes
+
+_FEW = 8  # fewer elements than this are no lanes
+
+
+class Layout(NamedTuple):
+    """Where the elements of a buffer lie.
+
+    ``lanes`` is the axis that lies innermost, filled up with elements that no one reads to whole vectors; None for the
+    row-major order of an ordinary array.
+    """
+
+    strides: tuple[int, ...]
+    """In elements."""
+    size: int
+    """Elements, those filled up with included."""
+    lanes: int | None = None
+
+
+def row_major(shape: Sequence[int]) -> Layout:
+    """Return the layout of an ordinary array."""
+    strides: list[int] = []
+    count = 1
+    for extent in reversed(shape):
+        strides.append(count)
+        count *= extent
+    return Layout(tuple(reversed(strides)), count)
+
+
+def with_lanes(shape: Sequence[int], axis: int, width: int) -> Layout:
+    """Return the layout with one axis innermost, filled up to whole vectors.
+
+    Example:
+        >>> with_lanes((100, 6, 5), 0, 16)
+        Layout(strides=(1, 560, 112), size=3360, lanes=0)
+    """
+    padded = -(-shape[axis] // width) * width
+    strides = [1] * len(shape)
+    count = padded
+    for other in reversed(range(len(shape))):
+        if other != axis:
+            strides[other] = count
+            count *= shape[other]
+    return Layout(tuple(strides), count, axis)
+
+
+def work(nest: Nest) -> int:
+    """Return about how many operations a nest carries out."""
+    total = 0
+    for store in nest.stores:
+        for node in walk(store.value):
+            if isinstance(node, Reduce):
+                inner = math.prod(dim.extent for dim in node.dims)
+                total += inner * max(1, sum(isinstance(one, Apply) for one in walk(node.body)))
+        total += sum(isinstance(one, (Apply, Load)) for one in walk(store.value))
+    return total * math.prod(dim.extent for dim in nest.dims)
+
+
+class _Classes:
+    """Axes and dimensions that run along one another, found by union."""
+
+    def __init__(self) -> None:
+        self._parent: dict[object, object] = {}
+
+    def find(self, member: object) -> object:
+        parent = self._parent.setdefault(member, member)
+        while parent is not self._parent[parent]:
+            parent = self._parent[parent]
+        self._parent[member] = parent
+        return parent
+
+    def join(self, one: object, other: object) -> None:
+        self._parent[self.find(one)] = self.find(other)
+
+
+def _followed(nest: Nest) -> Iterator[tuple[Buffer, int, Dim]]:
+    """Yield the axes of buffers that just follow a dimension from end to end."""
+    pairs = [(store.buffer, store.indices) for store in nest.stores]
+    pairs += [(load.buffer, load.indices) for store in nest.stores for load in loads(store.value)]
+    for buffer, indices in pairs:
+        for axis, index in enumerate(indices):
+            dim = follows(index)
+            if dim is not None and dim.extent == buffer.shape[axis]:
+                yield buffer, axis, dim
+
+
+def follows(index: Index) -> Dim | None:
+    """Return the dimension that an index is, or None."""
+    if index.offset == 0 and len(index.terms) == 1:
+        term, coefficient = index.terms[0]
+        if coefficient == 1 and isinstance(term, Dim):
+            return term
+    return None
+
+
+def choose_layouts(program: Program, target: Target) -> dict[Buffer, Layout]:
+    """Return a layout for every buffer; those of arguments, results and constants are row-major."""
+    nests = [step for step in all_steps(program.steps) if isinstance(step, Nest)]
+    classes = _Classes()
+    for nest in nests:
+        for buffer, axis, dim in _followed(nest):
+            classes.join((buffer, axis), dim)
+    scores: dict[object, int] = defaultdict(int)
+    extents: dict[object, int] = {}
+    for nest in nests:
+        amount = work(nest)
+        for dim in nest.dims:
+            key = classes.find(dim)
+            scores[key] += amount
+            extents[key] = dim.extent
+    fixed = {*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)}
+    fixed |= {
+        b
+        for step in all_steps(program.steps)
+        if isinstance(step, Host)
+        for b in (*reads(step), *writes(step))
+    }
+    # Ordinary arrays lie in the order they come in: where they have a class innermost, it needs no change of order.
+    for buffer in fixed:
+        if buffer.shape:
+            key = classes.find((buffer, len(buffer.shape) - 1))
+            scores[key] += scores[key] // 50
+    wide = [key for key, extent in extents.items() if extent >= _FEW]
+    best = max(wide, key=lambda key: scores[key], default=None)
+    layouts: dict[Buffer, Layout] = {}
+    everything = {buffer for step in program.steps for buffer in (*reads(step), *writes(step))}
+    for buffer in {*everything, *fixed}:
+        axes = [
+            axis
+            for axis in range(len(buffer.shape))
+            if best is not None and classes.find((buffer, axis)) is best
+        ]
+        if buffer in fixed or len(axes) != 1 or buffer.shape[axes[0]] < 2:
+            layouts[buffer] = row_major(buffer.shape)
+        else:
+            layouts[buffer] = with_lanes(buffer.shape, axes[0], target.lanes(4))
+    return layouts
+
+
+def linear(layout: Layout, indices: Sequence[Index]) -> Index:
+    """Return the position of an element in memory, as an index."""
+    position = Index(0)
+    for index, stride in zip(indices, layout.strides, strict=True):
+        position = position + index * stride
+    return position

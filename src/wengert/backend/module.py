@@ -1,0 +1,286 @@
+"""A program as one LLVM module: a function for each nest, and the function that every thread runs through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from wengert.backend import elementary
+from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
+from wengert.backend.emit import Emitted, emit_nest
+from wengert.backend.evaluate import Checks
+from wengert.backend.layout import Layout, choose_layouts, work
+from wengert.backend.memory import Plan, plan
+from wengert.backend.schedule import Schedule, choose
+from wengert.backend.target import Target
+from wengert.nest.expression import Buffer
+from wengert.nest.index import Dim
+from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, While, reads, writes
+
+#: The first slots of the argument block; the buffers of the user follow.
+STATUS, ARENA, CALLBACK, FIRST = 0, 1, 2, 3
+_SMALL = 20_000
+"""Operations in a nest that one thread does sooner than several."""
+_POLL = 1 << 27
+"""Cycles between two looks at Ctrl-C: about 50 milliseconds."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """A program in LLVM's language, and what is needed to call it."""
+
+    text: str
+    program: Program
+    layouts: Mapping[Buffer, Layout]
+    memory: Plan
+    schedules: Mapping[Nest, Schedule]
+    checks: Checks
+    hosts: tuple[Host, ...]
+    slots: Mapping[Buffer, int]
+    parallel: bool
+    """Whether several threads have something to do."""
+
+
+def build(program: Program, target: Target, fast: str = "contract") -> Module:
+    """Return the module of a program."""
+    layouts = choose_layouts(program, target)
+    writer = _Module(program, layouts, plan(program, layouts), target, fast)
+    return writer.run()
+
+
+class _Module:
+    def __init__(
+        self, program: Program, layouts: Mapping[Buffer, Layout], memory: Plan, target: Target, fast: str
+    ) -> None:
+        self.program = program
+        self.layouts = layouts
+        self.memory = memory
+        self.target = target
+        self.fast = fast
+        self.checks = Checks()
+        self.functions: set[tuple[str, Kind]] = set()
+        self.declared: set[str] = set()
+        self.texts: list[str] = []
+        self.schedules: dict[Nest, Schedule] = {}
+        self.hosts: list[Host] = []
+        users = [*program.inputs, *(b for b, _ in program.constants), *program.outputs]
+        self.slots = {buffer: FIRST + n for n, buffer in enumerate(dict.fromkeys(users))}
+        self.builder = Builder()
+        self.pointers: dict[Buffer, Value] = {}
+        self.counters: dict[Dim, Value] = {}
+        self.parallel = False
+        self.pending: list[tuple[set[Buffer], set[Buffer]]] = []
+
+    def run(self) -> Module:
+        b = self.builder
+        self.status = self._slot(STATUS)
+        arena = self._slot(ARENA)
+        for buffer, slot in self.slots.items():
+            self.pointers[buffer] = self._slot(slot)
+        for buffer, place in self.memory.places.items():
+            self.pointers[buffer] = b.element(arena, "i8", constant(I64, place.offset))
+        self._steps(self.program.steps)
+        b.do("ret void")
+        declared = self.declared | b.declared
+        text, more = elementary.definitions(sorted(self.functions))
+        body = "\n".join(b.lines)
+        main = f"define void @main(ptr %args, i64 %thread, i64 %threads, ptr %team) nounwind {{\n{body}\n}}\n"
+        declared |= more
+        whole = "\n".join([*sorted(declared), text, *self.texts, main])
+        return Module(
+            whole,
+            self.program,
+            self.layouts,
+            self.memory,
+            self.schedules,
+            self.checks,
+            tuple(self.hosts),
+            self.slots,
+            self.parallel,
+        )
+
+    def _slot(self, number: int) -> Value:
+        pointer = self.builder.element(Value("%args", POINTER), "ptr", constant(I64, number))
+        return self.builder.load(pointer, POINTER, 8)
+
+    # -- steps -------------------------------------------------------------------------------------------
+
+    def _steps(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            match step:
+                case Nest():
+                    self._nest(step)
+                case Loop():
+                    self._loop(step)
+                case Branch():
+                    self._branch(step)
+                case While():
+                    self._while(step)
+                case Host():
+                    self._host(step)
+
+    def _nest(self, nest: Nest) -> None:
+        schedule = self.schedules[nest] = choose(nest, self.layouts, self.target)
+        name = f"nest{len(self.texts) + 1}"
+        emitted = emit_nest(
+            name,
+            nest,
+            schedule,
+            self.layouts,
+            tuple(self.counters),
+            self.checks,
+            self.functions,
+            self.declared,
+            self.fast,
+        )
+        self.texts.append(emitted.text)
+        self._before(set(nest.reads()), set(nest.writes()))
+        if emitted.parallel and work(nest) > _SMALL:
+            self.parallel = True
+            self._call(name, emitted, Value("%thread", I64), Value("%threads", I64))
+        else:
+            with self._first_thread():
+                self._call(name, emitted, constant(I64, 0), constant(I64, 1))
+
+    def _call(self, name: str, emitted: Emitted, thread: Value, threads: Value) -> None:
+        given = [self.status, thread, threads]
+        given += [self.pointers[buffer] for buffer in emitted.buffers]
+        given += [self.counters[dim] for dim in emitted.counters]
+        self.builder.do(f"call void @{name}({', '.join(map(str, given))})")
+
+    def _first_thread(self) -> Any:
+        return _OnlyIf(self.builder, self.builder.compare("eq", Value("%thread", I64), constant(I64, 0)))
+
+    # -- order between threads ---------------------------------------------------------------------------
+
+    def _before(self, read: set[Buffer], written: set[Buffer]) -> None:
+        """Wait for the other threads if a step needs what they do, or would disturb it."""
+        for others_read, others_written in self.pending:
+            if (
+                self._overlap(others_written, read)
+                or self._overlap(others_written, written)
+                or self._overlap(others_read, written)
+            ):
+                self._barrier()
+                break
+        self.pending.append((read, written))
+
+    def _overlap(self, ones: set[Buffer], others: set[Buffer]) -> bool:
+        return any(self._share_memory(one, other) for one in ones for other in others)
+
+    def _share_memory(self, one: Buffer, other: Buffer) -> bool:
+        if one is other:
+            return True
+        places = self.memory.places
+        if one not in places or other not in places:
+            return False
+        a, b = places[one], places[other]
+        return a.offset < b.offset + b.size and b.offset < a.offset + a.size
+
+    def _barrier(self) -> None:
+        if self.pending:
+            self.declared.add("declare void @wengert_barrier(ptr)")
+            self.builder.do("call void @wengert_barrier(ptr %team)")
+            self.pending.clear()
+
+    # -- control flow ------------------------------------------------------------------------------------
+
+    def _loop(self, step: Loop) -> None:
+        b = self.builder
+        extent = step.counter.extent
+        self._barrier()
+        head, body, after = b.new_label("loop"), b.new_label("turn"), b.new_label("done")
+        before = b.block
+        b.branch(head)
+        b.label(head)
+        place = len(b.lines)
+        count = Value(b.fresh(), I64)
+        b.branch_if(b.compare("slt", count, constant(I64, extent)), body, after)
+        b.label(body)
+        self.counters[step.counter] = (
+            b.binary("sub", constant(I64, extent - 1), count) if step.reverse else count
+        )
+        self._steps(step.steps)
+        stop = self._turn()
+        following = b.binary("add", count, constant(I64, 1))
+        b.lines.insert(place, f"  {count.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{b.block} ]")
+        b.branch_if(stop, after, head)
+        del self.counters[step.counter]
+        b.label(after)
+
+    def _turn(self) -> Value:
+        """End a turn of a loop: look at Ctrl-C now and then, wait for one another, and tell whether to stop."""
+        b = self.builder
+        stop = b.element(self.status, "i64", constant(I64, 1))
+        deadline = b.element(self.status, "i64", constant(I64, 2))
+        with self._first_thread():
+            now = b.emit("call i64 @llvm.readcyclecounter()", I64)
+            b.declared.add("declare i64 @llvm.readcyclecounter()")
+            due = b.compare("sgt", b.binary("sub", now, b.load(deadline, I64, 8)), constant(I64, _POLL))
+            with _OnlyIf(b, due):
+                b.store(now, deadline, 8)
+                self._callback(-1)
+        self.pending.append((set(), set()))
+        self._barrier()
+        return b.compare("ne", b.load(stop, I64, 8), constant(I64, 0))
+
+    def _callback(self, number: int) -> None:
+        b = self.builder
+        function = self._slot(CALLBACK)
+        b.do(f"call void {function.text}(i64 {number}, ptr %args)")
+
+    def _branch(self, step: Branch) -> None:
+        b = self.builder
+        self._barrier()
+        yes, no, after = b.new_label("yes"), b.new_label("no"), b.new_label("either")
+        b.branch_if(self._truth(step.predicate), yes, no)
+        for label, steps in ((yes, step.yes), (no, step.no)):
+            b.label(label)
+            self._steps(steps)
+            self._barrier()
+            b.branch(after)
+        b.label(after)
+
+    def _truth(self, predicate: Buffer) -> Value:
+        byte = self.builder.load(self.pointers[predicate], Kind("i8"), 1)
+        return self.builder.compare("ne", byte, constant(byte.kind, 0))
+
+    def _while(self, step: While) -> None:
+        b = self.builder
+        self._barrier()
+        head, body, after = b.new_label("while"), b.new_label("turn"), b.new_label("done")
+        b.branch(head)
+        b.label(head)
+        self._steps(step.condition)
+        self._barrier()
+        b.branch_if(self._truth(step.predicate), body, after)
+        b.label(body)
+        self._steps(step.steps)
+        stop = self._turn()
+        b.branch_if(stop, after, head)
+        b.label(after)
+
+    def _host(self, step: Host) -> None:
+        self._before(set(reads(step)), set(writes(step)))
+        with self._first_thread():
+            self._callback(len(self.hosts))
+        self.hosts.append(step)
+
+
+class _OnlyIf:
+    """What is written inside happens only on a condition."""
+
+    def __init__(self, builder: Builder, condition: Value) -> None:
+        self.builder = builder
+        self.condition = condition
+
+    def __enter__(self) -> None:
+        b = self.builder
+        yes, self.after = b.new_label("then"), b.new_label("after")
+        b.branch_if(self.condition, yes, self.after)
+        b.label(yes)
+
+    def __exit__(self, *problem: object) -> None:
+        self.builder.branch(self.after)
+        self.builder.label(self.after)

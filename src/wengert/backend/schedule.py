@@ -1,0 +1,233 @@
+"""Schedule: for each nest the lanes, the register tile, and the order of the loops, chosen by a model of the processor.
+
+A tile is a block of points computed together: its accumulators stay in registers while the reduction runs, and what
+several of its points read is loaded once. The model counts, for a tile, the loads and the operations of one step of
+the reduction, and takes the tile whose busier unit does least for each operation, among those whose accumulators fit
+the registers and hide the latency.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from wengert.backend.layout import Layout, linear
+from wengert.backend.target import Target
+from wengert.nest.expression import Apply, Buffer, Guard, Load, Reduce, free_dims, loads, walk
+from wengert.nest.index import Dim
+from wengert.nest.nest import Nest
+
+_LATENCY = 8
+"""Independent operations that keep two units of latency four busy."""
+_UNROLLED = 96
+"""Operations in the body of a reduction loop, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How a nest is carried out."""
+
+    lanes: Dim | None
+    """The dimension along vectors."""
+    width: int
+    """Elements of a vector; 1 where there are no lanes."""
+    tile: Mapping[Dim, int]
+    """Points of a dimension computed together; along the lanes, vectors."""
+    order: tuple[Dim, ...]
+    """The map dimensions, outermost first."""
+    unrolled: frozenset[Dim] = field(default_factory=frozenset[Dim])
+    """Dimensions of reductions that are written out."""
+
+
+def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Schedule:
+    """Return the schedule of a nest."""
+    width = target.lanes(_item_bytes(nest))
+    if nest.sequential == frozenset(nest.dims) and nest.dims:
+        return Schedule(None, 1, {}, nest.dims)
+    candidates = [None, *(dim for dim in _lane_candidates(nest) if dim.extent >= 2)]
+    costs = {dim: _cost(nest, dim, width, layouts) for dim in candidates}
+    lanes = min(candidates, key=lambda dim: costs[dim])
+    width = 1 if lanes is None else min(width, 1 << (lanes.extent - 1).bit_length())
+    unrolled = _unrolled(nest, lanes)
+    tile = _tile(nest, lanes, width, layouts, target, unrolled)
+    order = _order(nest, lanes, layouts)
+    return Schedule(lanes, width, tile, order, unrolled)
+
+
+def _item_bytes(nest: Nest) -> int:
+    """Return the size of the elements that fill a vector: the smallest floats, else the largest integers."""
+    dtypes = {store.buffer.dtype for store in nest.stores} | {node.dtype for node in nest.nodes()}
+    floats = [dtype.itemsize for dtype in dtypes if dtype.kind == "f"]
+    return min(floats) if floats else max(4, *(dtype.itemsize for dtype in dtypes), 4)
+
+
+def _lane_candidates(nest: Nest) -> list[Dim]:
+    reduced = [
+        dim
+        for node in nest.nodes()
+        if isinstance(node, Reduce) and not node.combiner.startswith("arg")
+        for dim in node.dims
+    ]
+    return [dim for dim in nest.dims if dim not in nest.sequential] + list(dict.fromkeys(reduced))
+
+
+def _stride(layouts: Mapping[Buffer, Layout], load: Load, dim: Dim) -> int | None:
+    """Return how far apart neighbours along a dimension lie; None if a computed index depends on it."""
+    position = linear(layouts[load.buffer], load.indices)
+    for term, _ in position.terms:
+        if not isinstance(term, Dim) and dim in _term_dims(term):
+            return None
+    return position.coefficient(dim)
+
+
+def _term_dims(term: object) -> set[Dim]:
+    expression = getattr(term, "expression", None)
+    if expression is not None:
+        return free_dims(expression)
+    return set(term.index.dims())
+
+
+def _cost(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]) -> float:
+    """Return about how many instructions a nest takes with a dimension along vectors."""
+    points = math.prod(dim.extent for dim in nest.dims)
+    total = 0.0
+    for store in nest.stores:
+        mapped = lanes in nest.dims
+        shrink = _shrink(lanes, width) if mapped else 1.0
+        stride = linear(layouts[store.buffer], store.indices).coefficient(lanes) if mapped and lanes else 1
+        writing = 1.0 if stride == 1 or not mapped else width * 1.2
+        outside = [node for node in walk(store.value) if not isinstance(node, Reduce)]
+        total += points * shrink * (writing + sum(isinstance(node, Apply) for node in outside))
+        for node in walk(store.value):
+            if isinstance(node, Reduce):
+                total += points * _reduction_cost(node, lanes, width, layouts, mapped)
+        inside = {id(one) for node in outside if isinstance(node, Reduce) for one in walk(node)}
+        for load in loads(store.value):
+            if id(load) not in inside:
+                total += points * shrink * _load_cost(load, lanes if mapped else None, width, layouts)
+    return total
+
+
+def _shrink(lanes: Dim | None, width: int) -> float:
+    """Return the vectors taken for each element: more than one in `width` where the last is not full."""
+    return -(-lanes.extent // width) / lanes.extent if lanes else 1.0
+
+
+def _reduction_cost(
+    node: Reduce, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout], mapped: bool
+) -> float:
+    steps = math.prod(dim.extent for dim in node.dims)
+    inside = lanes is not None and lanes in node.dims
+    active = lanes if mapped or inside else None
+    each = 1.0 + sum(isinstance(one, Apply) for one in walk(node.body))
+    # Registers take loads off most of the points of a tile.
+    each += sum(_load_cost(load, active, width, layouts) for load in loads(node.body)) * 0.6
+    shrink = _shrink(active, width)
+    return steps * each * shrink + (3.0 * math.log2(max(width, 2)) if inside else 0.0)
+
+
+def _load_cost(load: Load, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]) -> float:
+    if lanes is None:
+        return 1.0
+    stride = _stride(layouts, load, lanes)
+    return 0.7 if stride == 0 else 1.0 if stride == 1 else width * 1.2
+
+
+def _unrolled(nest: Nest, lanes: Dim | None) -> frozenset[Dim]:
+    """Return the inner dimensions of reductions that are few enough to be written out: taps, windows."""
+    chosen: set[Dim] = set()
+    for node in nest.nodes():
+        if isinstance(node, Reduce):
+            size = 1
+            for dim in reversed(node.dims):
+                if dim is not lanes and dim.extent * size <= 9:
+                    size *= dim.extent
+                    chosen.add(dim)
+    return frozenset(chosen)
+
+
+def _tile(
+    nest: Nest,
+    lanes: Dim | None,
+    width: int,
+    layouts: Mapping[Buffer, Layout],
+    target: Target,
+    unrolled: frozenset[Dim],
+) -> dict[Dim, int]:
+    """Return the points to compute together."""
+    reductions = [node for node in nest.nodes() if isinstance(node, Reduce)]
+    best: dict[Dim, int] = {}
+    if not reductions or nest.sequential:
+        return best
+    main = max(reductions, key=lambda node: math.prod(dim.extent for dim in node.dims))
+    depends = free_dims(main.body)
+    taps = math.prod(dim.extent for dim in main.dims if dim in unrolled)
+    streams = [frozenset(_dims_of(load, lanes)) for load in loads(main.body)]
+    applies = max(1, sum(isinstance(node, Apply) for node in walk(main.body)))
+    dims = sorted(
+        (d for d in nest.dims if d in depends - _guarding(main, lanes)), key=lambda d: d is not lanes
+    )
+    options = [_factors(dim, dim is lanes, width) for dim in dims]
+    least = math.inf
+    budget = target.registers - 4
+    for factors in itertools.product(*options):
+        tile = {dim: factor for dim, factor in zip(dims, factors, strict=True) if factor > 1}
+        count = math.prod(factors)
+        if count * len(reductions) > budget or count * taps * applies > max(_UNROLLED * 3, count):
+            continue
+        price = _price(tile, streams, count, budget, dims, width, lanes)
+        if price < least - 1e-9:
+            least, best = price, tile
+    return best
+
+
+def _guarding(node: Reduce, lanes: Dim | None) -> set[Dim]:
+    """Return the dimensions that the bounds of a reduction's loops depend on: one value for a whole tile."""
+    if not isinstance(node.body, Guard):
+        return set()
+    return {dim for index, _ in node.body.conditions for dim in index.dims() if dim is not lanes}
+
+
+def _dims_of(load: Load, lanes: Dim | None) -> set[Dim]:
+    return {dim for index in load.indices for dim in index.dims()}
+
+
+def _price(
+    tile: Mapping[Dim, int],
+    streams: Sequence[frozenset[Dim]],
+    count: int,
+    budget: int,
+    dims: Sequence[Dim],
+    width: int,
+    lanes: Dim | None,
+) -> float:
+    """Return the cycles for a point and a step of the reduction, on two loads and two operations a cycle."""
+    fetched = [math.prod(tile.get(dim, 1) for dim in stream) for stream in streams]
+    loading = sum(fetched) / 2
+    computing = count / 2
+    # Registers for the operand that is kept, besides the accumulators.
+    spill = max(0, count + min(fetched, default=0) - budget - 3)
+    cycles = max(loading, computing, _LATENCY / 2) + 0.05 * loading + spill
+    waste = 1.0
+    for dim in dims:
+        factor = tile.get(dim, 1)
+        steps = -(-dim.extent // width) if dim is lanes else dim.extent
+        waste *= -(-steps // factor) * factor / steps * (1.02 if steps % factor else 1.0)
+    return cycles * waste / count
+
+
+def _factors(dim: Dim, is_lanes: bool, width: int) -> list[int]:
+    steps = -(-dim.extent // width) if is_lanes else dim.extent
+    return [factor for factor in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16) if factor <= steps]
+
+
+def _order(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> tuple[Dim, ...]:
+    """Return the map dimensions by falling stride of the first store, sequential ones and then the lanes innermost."""
+    position = linear(layouts[nest.stores[0].buffer], nest.stores[0].indices)
+
+    def key(dim: Dim) -> tuple[bool, bool, int]:
+        return (dim is lanes, dim in nest.sequential, -abs(position.coefficient(dim)))
+
+    return tuple(sorted(nest.dims, key=key))

@@ -1,0 +1,283 @@
+"""A team of threads that runs compiled functions, each thread its share."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import operator
+import os
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from typing import NamedTuple, SupportsIndex
+
+from wengert.backend import cache
+from wengert.backend.native import Library, compile_module, load
+from wengert.backend.target import host
+from wengert.backend.team_ir import BLOCK_BYTES, FIELDS, team_ir
+from wengert.errors import ArgumentError, WengertError, message
+
+#: How many threads there are unless `set_threads` says so.
+VARIABLE = "WENGERT_THREADS"
+
+#: How long a thread watches for a change before it sleeps: about as long as to sleep and be woken takes. A longer time
+#: is lost whenever the thread that would make the change waits for this very processor.
+_WATCH_SECONDS = 20e-6
+#: How many teams of a size stay when no one uses them: the calls that usually run at the same time.
+_KEPT = 2
+#: How long to wait for a worker that was told to leave.
+_LEAVE_SECONDS = 5.0
+_ALIGNMENT = 128
+
+
+class TeamError(WengertError, RuntimeError):
+    """Threads that the system would not start."""
+
+
+class _Runtime(NamedTuple):
+    """The native functions of the team."""
+
+    library: Library
+    run: Callable[[int, int, int], int]
+    worker: Callable[[int, int], None]
+    stop: Callable[[int], None]
+    patience: int
+    """How many looks at a word fit into the time to watch it."""
+
+
+_lock = threading.RLock()
+_runtime: _Runtime | None = None
+#: Counts the forks that this process comes from.
+_epoch = 0
+_idle: defaultdict[int, list[Team]] = defaultdict(list)
+_threads: int | None = None
+
+
+def _measure_patience(pause: Callable[[int], None]) -> int:
+    """Return how many looks take the time to watch. The shortest of a few measurements was not interrupted."""
+    looks = 1000
+    best = float("inf")
+    for _ in range(5):
+        start = time.perf_counter()
+        pause(looks)
+        best = min(best, time.perf_counter() - start)
+    return int(looks * _WATCH_SECONDS / best)
+
+
+def _load_runtime() -> _Runtime:
+    """Compile the native functions, or take them from the disk."""
+    target = host()
+    text = team_ir(target.triple)
+    name = cache.key("team", target.identity, text)
+    code = cache.default().get(name)
+    if code is None:
+        code = compile_module(text, target)
+        cache.default().put(name, code)
+    library = load(code)
+    block, thread = ctypes.c_void_p, ctypes.c_int64
+    pause = ctypes.CFUNCTYPE(None, ctypes.c_int64)(library.address("wengert_pause"))
+    return _Runtime(
+        library,
+        ctypes.CFUNCTYPE(ctypes.c_int32, block, ctypes.c_void_p, ctypes.c_void_p)(
+            library.address("wengert_run")
+        ),
+        ctypes.CFUNCTYPE(None, block, thread)(library.address("wengert_worker")),
+        ctypes.CFUNCTYPE(None, block)(library.address("wengert_stop")),
+        _measure_patience(pause),
+    )
+
+
+def _native() -> _Runtime:
+    """Return the native functions, loaded once."""
+    global _runtime
+    with _lock:
+        if _runtime is None:
+            _runtime = _load_runtime()
+        return _runtime
+
+
+def symbols() -> dict[str, int]:
+    """Return the addresses of the native functions that compiled code calls.
+
+    ``i32 wengert_run(ptr team, ptr function, ptr args)`` and ``void wengert_barrier(ptr team)``; see `team_ir`.
+    """
+    library = _native().library
+    return {name: library.address(name) for name in ("wengert_run", "wengert_barrier")}
+
+
+def available() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _checked(name: str, threads: SupportsIndex) -> int:
+    """Return a number of threads, if it is one."""
+    try:
+        number = operator.index(threads)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise ArgumentError(
+            message(name, "the number of threads must be an integer of at least 1", repr(threads))
+        )
+    return number
+
+
+def get_threads() -> int:
+    """Return how many threads a compiled function takes.
+
+    It is what `set_threads` was given; else the environment variable ``WENGERT_THREADS``; else the number of processors
+    that this process may use.
+    """
+    if _threads is not None:
+        return _threads
+    text = os.environ.get(VARIABLE, "").strip()
+    if not text:
+        return available()
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise ArgumentError(
+            message(VARIABLE, "the number of threads must be an integer of at least 1", repr(text))
+        )
+    return int(text)
+
+
+def set_threads(threads: SupportsIndex) -> None:
+    """Choose how many threads a compiled function takes, from its next call on.
+
+    Example:
+        >>> before = get_threads()
+        >>> set_threads(2)
+        >>> get_threads()
+        2
+        >>> set_threads(before)
+    """
+    global _threads
+    _threads = _checked("set_threads", threads)
+    _stop_idle(keep=_threads)
+
+
+class Team:
+    """Threads that run one compiled function at a time.
+
+    The caller's thread is thread 0; the others wait for it in native code, without Python's lock. Get one from
+    `acquire` and `release` it, or use it in a ``with`` statement.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._native = _native()
+        self._epoch = _epoch
+        self._block = ctypes.create_string_buffer(BLOCK_BYTES + _ALIGNMENT)
+        self.address = -(-ctypes.addressof(self._block) // _ALIGNMENT) * _ALIGNMENT
+        """Where the state is that the native functions share."""
+        # To watch is to take the processor from the thread that is waited for, where there are not enough of them.
+        patience = self._native.patience if threads <= available() else 0
+        for field, number in (("threads", threads), ("patience", patience)):
+            ctypes.c_int64.from_address(self.address + FIELDS[field]).value = number
+        self._workers: list[threading.Thread] = []
+        try:
+            for index in range(1, threads):
+                worker = threading.Thread(
+                    target=self._work, args=(index,), name=f"wengert-{index}", daemon=True
+                )
+                worker.start()
+                self._workers.append(worker)
+        except BaseException as error:
+            self.stop()
+            if isinstance(error, RuntimeError):
+                hint = "ask for fewer with set_threads"
+                raise TeamError(
+                    message("threads", f"the system must start {threads}", str(error), hint)
+                ) from error
+            raise
+
+    def _work(self, index: int) -> None:
+        """Be a worker; being a method, it keeps the block and the code alive until it has returned."""
+        self._native.worker(self.address, index)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the workers are in this process: a fork copies the memory of a team and none of its threads."""
+        return self.threads == 1 or self._epoch == _epoch
+
+    def run(self, function: int, args: int) -> None:
+        """Call ``function(args, thread, threads, team)`` on every thread, and return when all have.
+
+        Args:
+            function: the address of a ``void (ptr args, i64 thread, i64 threads, ptr team)``.
+            args: an address, passed on.
+        """
+        if not self.alive or self._native.run(self.address, function, args):
+            # This team is busy: someone else's call is in it, or the call that this one comes from.
+            with acquire(self.threads) as other:
+                other.run(function, args)
+
+    def stop(self) -> None:
+        """Tell the workers to leave, and wait until they have. The team must be idle."""
+        self._native.stop(self.address)
+        for worker in self._workers:
+            worker.join(_LEAVE_SECONDS)
+
+    def release(self) -> None:
+        """Let others have the team."""
+        if self.threads == 1 or not self.alive:
+            return
+        with _lock:
+            kept = _idle[self.threads]
+            keep = len(kept) < _KEPT
+            if keep:
+                kept.append(self)
+        if not keep:
+            self.stop()
+
+    def __enter__(self) -> Team:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.release()
+
+
+def acquire(threads: int) -> Team:
+    """Return a team of that many threads that no one else uses; release it after the call.
+
+    A team for the caller's thread alone has no state that changes, so that one serves all.
+    """
+    with _lock:
+        kept = _idle[threads]
+        if kept:
+            return kept[-1] if threads == 1 else kept.pop()
+        if threads == 1:
+            kept.append(Team(1))
+            return kept[0]
+    return Team(_checked("acquire", threads))
+
+
+def _stop_idle(keep: int = 1) -> None:
+    """Stop the teams that no one uses, but those of one size."""
+    with _lock:
+        teams = [team for size in _idle if size not in (1, keep) for team in _idle[size]]
+        for size in set(_idle) - {1, keep}:
+            del _idle[size]
+    for team in teams:
+        team.stop()
+
+
+def _before_fork() -> None:
+    """Leave no idle worker behind that the child would not have, and no half-made team."""
+    _lock.acquire()
+    _stop_idle()
+
+
+def _after_fork_in_child() -> None:
+    """Let the child make teams of its own."""
+    global _epoch
+    _epoch += 1
+    _lock.release()
+
+
+atexit.register(_stop_idle)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_lock.release, after_in_child=_after_fork_in_child
+    )

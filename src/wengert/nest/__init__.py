@@ -1,0 +1,1 @@
+"""Loop nests: what the compiler's passes work on."""

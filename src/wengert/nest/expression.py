@@ -1,0 +1,254 @@
+"""What a nest computes at one point: loads, scalar operations, guards and reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from wengert.dtypes import INT64, Dtype
+from wengert.nest.index import Computed, Dim, Index, Part, Term
+from wengert.shapes import Shape
+
+
+class Buffer:
+    """An array of a program: an argument, a constant, or what a nest stores. It has no axis order yet."""
+
+    __slots__ = ("dtype", "name", "shape")
+
+    def __init__(self, dtype: Dtype, shape: Shape, name: str = "") -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self.name = name
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+    def __repr__(self) -> str:
+        return f"{self.name or 'b'}[{','.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Const:
+    """A number."""
+
+    value: Any
+    dtype: Dtype
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Iota:
+    """An index as a number."""
+
+    index: Index
+    dtype: Dtype = INT64
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Load:
+    """An element of a buffer."""
+
+    buffer: Buffer
+    indices: tuple[Index, ...]
+
+    @property
+    def dtype(self) -> Dtype:
+        """The dtype of the element."""
+        return self.buffer.dtype
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Apply:
+    """A scalar operation; its operands have been converted to what it works on."""
+
+    operation: str
+    operands: tuple[Expression, ...]
+    dtype: Dtype
+    param: int = 0
+    location: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Guard:
+    """``body`` where ``0 <= index < extent`` for every condition, ``otherwise`` elsewhere.
+
+    Where a condition fails, nothing that the body names is read.
+    """
+
+    conditions: tuple[tuple[Index, int], ...]
+    body: Expression
+    otherwise: Expression
+
+    @property
+    def dtype(self) -> Dtype:
+        """The dtype of either value."""
+        return self.body.dtype
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reduce:
+    """The values of the body over dimensions, combined: ``add multiply maximum minimum and or argmax argmin``.
+
+    The last two give the position along their one dimension.
+    """
+
+    combiner: str
+    dims: tuple[Dim, ...]
+    body: Expression
+    dtype: Dtype
+
+
+Expression: TypeAlias = "Const | Iota | Load | Apply | Guard | Reduce"
+
+
+def children(expression: Expression) -> Sequence[Expression]:
+    """Return the expressions directly inside another, those in computed indices included."""
+    match expression:
+        case Apply(operands=operands):
+            return operands
+        case Guard(conditions=conditions, body=body, otherwise=otherwise):
+            return (body, otherwise, *(e for index, _ in conditions for e in _computed(index)))
+        case Reduce(body=body):
+            return (body,)
+        case Load(indices=indices):
+            return [e for index in indices for e in _computed(index)]
+        case Iota(index=index):
+            return list(_computed(index))
+        case _:
+            return ()
+
+
+def _computed(index: Index) -> Iterator[Expression]:
+    for term, _ in index.terms:
+        if isinstance(term, Computed):
+            yield term.expression
+        elif isinstance(term, Part):
+            yield from _computed(term.index)
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """Yield every node once, parents first."""
+    seen: set[int] = set()
+    waiting = [expression]
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            waiting += children(node)
+
+
+def loads(expression: Expression) -> list[Load]:
+    """Return every load, those in computed indices included."""
+    return [node for node in walk(expression) if isinstance(node, Load)]
+
+
+def indices_of(node: Expression) -> Iterator[Index]:
+    """Yield the indices that stand in a node itself."""
+    match node:
+        case Load(indices=indices):
+            yield from indices
+        case Iota(index=index):
+            yield index
+        case Guard(conditions=conditions):
+            for index, _ in conditions:
+                yield index
+        case _:
+            return
+
+
+def free_dims(expression: Expression) -> set[Dim]:
+    """Return the dimensions that the value of an expression depends on."""
+    found: set[Dim] = set()
+    bound: set[Dim] = set()
+    for node in walk(expression):
+        for index in indices_of(node):
+            found.update(index.dims())
+        if isinstance(node, Reduce):
+            bound.update(node.dims)
+    return found - bound
+
+
+class Rewriter:
+    """Rebuilds expressions from the leaves up; what does not change stays the same object, what is shared stays shared.
+
+    Args:
+        change: called with each rebuilt node; what it returns takes the node's place.
+        replace_term: the index that stands for a term of indices; None keeps it.
+    """
+
+    def __init__(
+        self,
+        change: Callable[[Expression], Expression] = lambda node: node,
+        replace_term: Callable[[Term], Index | None] = lambda term: None,
+    ) -> None:
+        self.change = change
+        self.replace_term = replace_term
+        self._done: dict[int, tuple[Expression, Expression]] = {}
+
+    def __call__(self, node: Expression) -> Expression:
+        """Return the expression rebuilt."""
+        known = self._done.get(id(node))
+        if known is None:
+            known = self._done[id(node)] = (node, self.change(self._rebuild(node)))
+        return known[1]
+
+    def index(self, index: Index) -> Index:
+        """Return an index rebuilt."""
+        return index.substitute(self._term)
+
+    def _term(self, term: Term) -> Index | None:
+        if isinstance(term, Computed):
+            inner = self(term.expression)
+            return None if inner is term.expression else Index.of(replace(term, expression=inner))
+        return self.replace_term(term)
+
+    def _rebuild(self, node: Expression) -> Expression:
+        match node:
+            case Apply(operands=operands):
+                new = tuple(map(self, operands))
+                same = all(a is b for a, b in zip(new, operands, strict=True))
+                return node if same else replace(node, operands=new)
+            case Load(indices=indices):
+                found = tuple(map(self.index, indices))
+                same = all(a is b for a, b in zip(found, indices, strict=True))
+                return node if same else replace(node, indices=found)
+            case Iota(index=index):
+                changed = self.index(index)
+                return node if changed is index else replace(node, index=changed)
+            case Guard(conditions=conditions, body=body, otherwise=otherwise):
+                tests = tuple((self.index(index), extent) for index, extent in conditions)
+                return Guard(tests, self(body), self(otherwise))
+            case Reduce(body=body):
+                inner = self(body)
+                return node if inner is body else replace(node, body=inner)
+            case _:
+                return node
+
+
+def instantiate(
+    expression: Expression, dims: Sequence[Dim], indices: Sequence[Index], *, rename: bool = True
+) -> Expression:
+    """Return an expression at other indices; its reductions get dimensions of their own."""
+    given: dict[Any, Index] = dict(zip(dims, indices, strict=True))
+    renamed: dict[Dim, Dim] = {}
+    if rename:
+        for node in walk(expression):
+            if isinstance(node, Reduce):
+                renamed.update({dim: Dim(dim.extent, dim.name) for dim in node.dims})
+        given.update({old: Index.of(new) for old, new in renamed.items()})
+    return _renaming(given, renamed)(expression)
+
+
+def _renaming(given: Mapping[Any, Index], renamed: Mapping[Dim, Dim]) -> Rewriter:
+    def change(node: Expression) -> Expression:
+        if isinstance(node, Reduce) and renamed:
+            return replace(node, dims=tuple(renamed.get(dim, dim) for dim in node.dims))
+        return node
+
+    return Rewriter(change, given.get)

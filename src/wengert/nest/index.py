@@ -1,0 +1,229 @@
+"""Indices of a nest: sums of dimensions times constants, and the quotients and remainders that a reshape makes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+
+class Dim:
+    """One loop of a nest, or of a program around it: a counter from 0 up to its extent.
+
+    Two dimensions are the same only if they are the same object.
+    """
+
+    __slots__ = ("extent", "name")
+
+    def __init__(self, extent: int, name: str = "") -> None:
+        self.extent = extent
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"{self.name or 'd'}:{self.extent}"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """``(index // divisor) % modulus``: one digit of an index in a mixed radix."""
+
+    index: Index
+    divisor: int
+    modulus: int
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the largest value."""
+        low, high = self.index.bounds
+        if low >= 0 and high // self.divisor < self.modulus:
+            return low // self.divisor, high // self.divisor
+        return 0, self.modulus - 1
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Computed:
+    """An index that the program computes: the value of an expression, known to lie in ``[0, extent)``."""
+
+    expression: Any
+    extent: int
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the largest value."""
+        return 0, max(self.extent - 1, 0)
+
+
+#: What an index is a sum of.
+Term: TypeAlias = "Dim | Part | Computed"
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """``offset + sum coefficient * term``, an integer.
+
+    Example:
+        >>> i, j = Dim(4, "i"), Dim(3, "j")
+        >>> print(Index.of(i) * 3 + Index.of(j) + 1)
+        3 i + j + 1
+    """
+
+    offset: int
+    terms: tuple[tuple[Term, int], ...] = ()
+
+    @classmethod
+    def of(cls, term: Term) -> Index:
+        """Return the index that is one term."""
+        if isinstance(term, Dim) and term.extent == 1:
+            return cls(0)
+        return cls(0, ((term, 1),))
+
+    def __add__(self, other: Index | int) -> Index:
+        if isinstance(other, int):
+            return Index(self.offset + other, self.terms) if other else self
+        if not other.terms:
+            return self + other.offset
+        sums = dict(self.terms)
+        for term, coefficient in other.terms:
+            sums[term] = sums.get(term, 0) + coefficient
+        return Index(self.offset + other.offset, tuple((t, c) for t, c in sums.items() if c))
+
+    def __mul__(self, factor: int) -> Index:
+        if factor == 1:
+            return self
+        if factor == 0:
+            return Index(0)
+        return Index(self.offset * factor, tuple((t, c * factor) for t, c in self.terms))
+
+    def __sub__(self, other: Index | int) -> Index:
+        return self + (-other if isinstance(other, int) else other * -1)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the largest value, each term taken by itself."""
+        low = high = self.offset
+        for term, coefficient in self.terms:
+            first, last = (0, max(term.extent - 1, 0)) if isinstance(term, Dim) else term.bounds
+            low += min(coefficient * first, coefficient * last)
+            high += max(coefficient * first, coefficient * last)
+        return low, high
+
+    def digit(self, divisor: int, modulus: int) -> Index:
+        """Return ``(self // divisor) % modulus``, as a sum of dimensions where it is one."""
+        if modulus == 1:
+            return Index(0)
+        period = divisor * modulus
+        # What is a multiple of the period does not count.
+        kept = Index(self.offset % period, tuple((t, c) for t, c in self.terms if c % period))
+        coarse = Index(
+            kept.offset // divisor,
+            tuple((t, c // divisor) for t, c in kept.terms if c % divisor == 0),
+        )
+        fine = Index(kept.offset % divisor, tuple((t, c) for t, c in kept.terms if c % divisor))
+        low, high = fine.bounds
+        if low < 0 or high >= divisor:
+            return Index.of(Part(self, divisor, modulus))
+        low, high = coarse.bounds
+        if low < 0 or high >= modulus:
+            return Index.of(Part(kept if divisor == 1 else self, divisor, modulus))
+        return coarse
+
+    def substitute(self, replace: Callable[[Term], Index | None]) -> Index:
+        """Return the index with terms replaced; None keeps a term."""
+        result = Index(self.offset)
+        changed = False
+        for term, coefficient in self.terms:
+            new = replace(term)
+            if new is None and isinstance(term, Part):
+                inner = term.index.substitute(replace)
+                if inner is not term.index:
+                    new = inner.digit(term.divisor, term.modulus)
+            changed |= new is not None
+            result += (Index.of(term) if new is None else new) * coefficient
+        return result if changed else self
+
+    def dims(self) -> Iterable[Dim]:
+        """Yield the dimensions that the index depends on, those inside computed terms not."""
+        for term, _ in self.terms:
+            if isinstance(term, Dim):
+                yield term
+            elif isinstance(term, Part):
+                yield from term.index.dims()
+
+    @property
+    def is_affine(self) -> bool:
+        """Whether all terms are dimensions."""
+        return all(isinstance(term, Dim) for term, _ in self.terms)
+
+    def coefficient(self, dim: Dim) -> int:
+        """Return what a dimension is multiplied by."""
+        return next((c for t, c in self.terms if t is dim), 0)
+
+    def __str__(self) -> str:
+        return self.text(_plain)
+
+    def text(self, name: Callable[[Term], str]) -> str:
+        """Write the index, each term as ``name`` says."""
+        parts = [f"{'' if c == 1 else f'{c} '}{name(t)}" for t, c in self.terms]
+        if self.offset or not parts:
+            parts.append(str(self.offset))
+        return " + ".join(parts).replace("+ -", "- ")
+
+
+def _plain(term: Term) -> str:
+    if isinstance(term, Dim):
+        return term.name or "d"
+    if isinstance(term, Part):
+        return f"(({term.index}) / {term.divisor} % {term.modulus})"
+    return "[...]"
+
+
+def flatten(indices: Iterable[Index], shape: Iterable[int]) -> Index:
+    """Return the position in row-major order of an element of an array."""
+    position = Index(0)
+    for index, extent in zip(indices, shape, strict=True):
+        position = position * extent + index
+    return position
+
+
+def unflatten(position: Index, shape: tuple[int, ...]) -> tuple[Index, ...]:
+    """Return the indices of the element at a position in row-major order.
+
+    Example:
+        >>> i, j = Dim(4, "i"), Dim(6, "j")
+        >>> print(*unflatten(flatten((Index.of(i), Index.of(j)), (4, 6)), (2, 2, 6)), sep=", ")
+        ((6 i + j) / 12 % 2), ((6 i + j) / 6 % 2), j
+    """
+    indices: list[Index] = []
+    for axis, extent in enumerate(shape):
+        indices.append(position.digit(math.prod(shape[axis + 1 :]), extent))
+    return tuple(indices)
+
+
+def reshaped(indices: tuple[Index, ...], new: tuple[int, ...], old: tuple[int, ...]) -> tuple[Index, ...]:
+    """Return where the element at ``indices`` of the reshaped array ``new`` stands in the array ``old``.
+
+    The axes are taken in the smallest groups of equal size, so that what a reshape does not touch stays as it is.
+    """
+    found: list[Index] = []
+    left, right = 0, 0
+    while left < len(new) or right < len(old):
+        start, begin = left, right
+        product, other = 1, 1
+        if left < len(new):
+            product, left = new[left], left + 1
+        if right < len(old):
+            other, right = old[right], right + 1
+        while product != other:
+            if product < other and left < len(new):
+                product, left = product * new[left], left + 1
+            elif product > other and right < len(old):
+                other, right = other * old[right], right + 1
+            else:
+                break
+        position = flatten(indices[start:left], new[start:left])
+        if right - begin == 1:
+            found.append(position)
+        else:
+            found += unflatten(position, old[begin:right])
+    return tuple(found)

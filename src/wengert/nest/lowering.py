@@ -1,0 +1,162 @@
+"""How a primitive is said as a nest: the forms that the statement of a primitive chooses from.
+
+=================  ================================================================================
+`Elementwise`      one scalar operation on operands that broadcast
+`Pointwise`        an element of the result as an expression of elements of the operands
+`OnHost`           no native form: the compiled program calls the NumPy evaluation
+`HoldsPrograms`    holds programs: the compiler turns it into steps
+=================  ================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from wengert.dtypes import BOOL, Dtype
+from wengert.ir.types import TensorType
+from wengert.nest.expression import Apply, Buffer, Const, Expression, Iota, Load
+from wengert.nest.index import Dim, Index
+from wengert.shapes import Shape
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Section:
+    """A part of a buffer: its first axes at fixed indices, such as a row at a loop's counter."""
+
+    buffer: Buffer
+    lead: tuple[Index, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Grid:
+    """A constant array whose elements are an affine function of their indices, such as ``arange``."""
+
+    offset: Index
+    strides: tuple[int, ...]
+    dtype: Dtype
+
+
+#: Where the elements of a value come from.
+Source: TypeAlias = Buffer | Const | Section | Grid
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An operand as a rule sees it: a type, and an expression for each element."""
+
+    type: TensorType
+    source: Source
+
+    @property
+    def shape(self) -> Shape:
+        """Its shape."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> Dtype:
+        """Its dtype."""
+        return self.type.dtype
+
+    def at(self, indices: Sequence[Index]) -> Expression:
+        """Return the element at indices."""
+        match self.source:
+            case Const() as number:
+                return number
+            case Buffer() as buffer:
+                return Load(buffer, tuple(indices))
+            case Section(buffer=buffer, lead=lead):
+                return Load(buffer, (*lead, *indices))
+            case Grid(offset=offset, strides=strides, dtype=dtype):
+                position = offset
+                for index, stride in zip(indices, strides, strict=True):
+                    position += index * stride
+                return Iota(position, dtype)
+
+    def broadcast_at(self, indices: Sequence[Index]) -> Expression:
+        """Return the element that broadcasting brings to indices."""
+        mine = indices[len(indices) - len(self.shape) :] if self.shape else ()
+        return self.at([Index(0) if e == 1 else i for i, e in zip(mine, self.shape, strict=True)])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Definition:
+    """A result as a nest of its own, where an expression for each element does not say it.
+
+    At each point of ``dims``, ``value`` goes to ``indices``, combined with what stands there; before that the whole
+    result is ``initial``.
+    """
+
+    dims: tuple[Dim, ...]
+    indices: tuple[Index, ...]
+    value: Expression
+    combiner: str = ""
+    initial: Callable[[Sequence[Index]], Expression] | None = None
+    sequential: frozenset[Dim] = frozenset()
+
+
+class Elementwise:
+    """One scalar operation on elements.
+
+    Args:
+        operation: its name among the scalar operations of the backend; by default the primitive's.
+        inputs: ``(operand types, result type) -> dtypes`` that the operands are converted to first; by default the
+            dtype of the result.
+        param: the name of a parameter that the operation takes.
+    """
+
+    def __init__(
+        self,
+        operation: str = "",
+        inputs: Callable[[Sequence[TensorType], TensorType], Sequence[Dtype]] | None = None,
+        param: str = "",
+    ) -> None:
+        self.operation = operation
+        self.inputs = inputs
+        self.param = param
+
+    def dtypes(self, types: Sequence[TensorType], result: TensorType) -> Sequence[Dtype]:
+        """Return the dtypes that the operation works on."""
+        return self.inputs(types, result) if self.inputs else [result.dtype] * len(types)
+
+
+class Pointwise:
+    """An element of the result, as an expression of elements of the operands.
+
+    Args:
+        rule: ``(indices, result, *operands, **params) -> Expression``, or a `Definition`; ``result`` is the result as
+            an operand, which only sequential definitions read.
+    """
+
+    def __init__(self, rule: Callable[..., Expression | Definition]) -> None:
+        self.rule = rule
+
+
+class OnHost:
+    """The compiled program calls the NumPy evaluation, and why."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+
+class HoldsPrograms:
+    """The primitive holds programs."""
+
+
+Lowering = Elementwise | Pointwise | OnHost | HoldsPrograms
+
+
+def converted(expression: Expression, dtype: Dtype) -> Expression:
+    """Return an expression converted to a dtype."""
+    if expression.dtype == dtype:
+        return expression
+    if isinstance(expression, Const):
+        return Const(dtype.type(expression.value), dtype)
+    return Apply("cast", (expression,), dtype)
+
+
+def choice(condition: Expression, yes: Expression, no: Expression) -> Expression:
+    """Return one of two values by a truth value."""
+    assert condition.dtype == BOOL
+    return Apply("where", (condition, yes, no), yes.dtype)

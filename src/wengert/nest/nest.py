@@ -1,0 +1,168 @@
+"""Nests, and the programs that they are the steps of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from wengert.nest.expression import Buffer, Expression, loads, walk
+from wengert.nest.index import Dim, Index
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Store:
+    """One element written: the value itself, or the value combined with what stands there."""
+
+    buffer: Buffer
+    indices: tuple[Index, ...]
+    value: Expression
+    combiner: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Nest:
+    """A perfect loop nest: at every point of its dimensions, in any order, the stores.
+
+    ``sequential`` dimensions run in order, inside the others, and on one thread.
+    """
+
+    dims: tuple[Dim, ...]
+    stores: tuple[Store, ...]
+    sequential: frozenset[Dim] = frozenset()
+    location: str = ""
+    origin: tuple[str, ...] = ()
+    """The names of the operations that it carries out."""
+
+    def reads(self) -> list[Buffer]:
+        """Return the buffers that it reads, each once."""
+        found = dict.fromkeys(load.buffer for store in self.stores for load in loads(store.value))
+        for store in self.stores:
+            for index in store.indices:
+                for term, _ in index.terms:
+                    expression = getattr(term, "expression", None)
+                    if expression is not None:
+                        found.update(dict.fromkeys(load.buffer for load in loads(expression)))
+            if store.combiner:
+                found[store.buffer] = None
+        return list(found)
+
+    def writes(self) -> list[Buffer]:
+        """Return the buffers that it writes."""
+        return list(dict.fromkeys(store.buffer for store in self.stores))
+
+    def nodes(self) -> Iterator[Expression]:
+        """Yield every node of its expressions."""
+        for store in self.stores:
+            yield from walk(store.value)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Loop:
+    """Steps carried out for each value of a counter, up or (reverse) down."""
+
+    counter: Dim
+    reverse: bool
+    steps: tuple[Step, ...]
+    location: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Branch:
+    """One of two lists of steps, by a truth value in a buffer."""
+
+    predicate: Buffer
+    yes: tuple[Step, ...]
+    no: tuple[Step, ...]
+    location: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class While:
+    """Steps repeated as long as the condition's steps leave True in a buffer."""
+
+    predicate: Buffer
+    condition: tuple[Step, ...]
+    steps: tuple[Step, ...]
+    location: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Host:
+    """A call to the NumPy evaluation of an operation that has no native lowering."""
+
+    primitive: str
+    params: Any
+    operands: tuple[Buffer | Any, ...]
+    outputs: tuple[Buffer, ...]
+    location: str = ""
+
+
+Step: TypeAlias = "Nest | Loop | Branch | While | Host"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Program:
+    """A whole compiled function: what comes in, what is known, what is done, what goes out."""
+
+    inputs: tuple[Buffer, ...]
+    constants: tuple[tuple[Buffer, Any], ...]
+    outputs: tuple[Buffer, ...]
+    steps: tuple[Step, ...]
+    donated: dict[Buffer, Buffer] = field(default_factory=dict[Buffer, Buffer])
+    """Outputs that are written where an input lies."""
+
+
+def inner_blocks(step: Step) -> Sequence[tuple[Step, ...]]:
+    """Return the lists of steps inside a step."""
+    match step:
+        case Loop(steps=steps):
+            return (steps,)
+        case Branch(yes=yes, no=no):
+            return (yes, no)
+        case While(condition=condition, steps=steps):
+            return (condition, steps)
+        case _:
+            return ()
+
+
+def all_steps(steps: Sequence[Step]) -> Iterator[Step]:
+    """Yield every step, those inside others after them."""
+    for step in steps:
+        yield step
+        for block in inner_blocks(step):
+            yield from all_steps(block)
+
+
+def reads(step: Step) -> list[Buffer]:
+    """Return the buffers that a step reads, also in the steps inside it."""
+    match step:
+        case Nest():
+            return step.reads()
+        case Host(operands=operands):
+            return [operand for operand in operands if isinstance(operand, Buffer)]
+        case _:
+            inside = [buffer for block in inner_blocks(step) for one in block for buffer in reads(one)]
+            return [*inside, step.predicate] if isinstance(step, (Branch, While)) else inside
+
+
+def writes(step: Step) -> list[Buffer]:
+    """Return the buffers that a step writes, also in the steps inside it."""
+    match step:
+        case Nest():
+            return step.writes()
+        case Host(outputs=outputs):
+            return list(outputs)
+        case _:
+            return [buffer for block in inner_blocks(step) for one in block for buffer in writes(one)]
+
+
+def reads_whole(step: Step) -> set[Buffer]:
+    """Return the buffers that a step reads other than element by element: in calls to NumPy, and as predicates."""
+    found: set[Buffer] = set()
+    for one in all_steps([step]):
+        if isinstance(one, Host):
+            found.update(reads(one))
+        elif isinstance(one, (Branch, While)):
+            found.add(one.predicate)
+    return found

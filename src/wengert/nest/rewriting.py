@@ -1,0 +1,78 @@
+"""Steps rebuilt with other expressions, and what moving a step past others would disturb."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from wengert.nest.expression import Buffer, Expression, Load, Rewriter, loads
+from wengert.nest.index import Dim, Index
+from wengert.nest.nest import Branch, Loop, Nest, Step, Store, While, reads, writes
+
+
+def rewrite_step(step: Step, change: Callable[[Expression], Expression]) -> Step:
+    """Return a step with every node of its expressions changed, those in the steps inside it included."""
+
+    def block(steps: Sequence[Step]) -> tuple[Step, ...]:
+        return tuple(rewrite_step(one, change) for one in steps)
+
+    match step:
+        case Nest():
+            rewriter = Rewriter(change)
+            stores = tuple(_rewrite_store(store, rewriter) for store in step.stores)
+            same = all(new is old for new, old in zip(stores, step.stores, strict=True))
+            return step if same else replace(step, stores=stores)
+        case Loop(steps=steps):
+            return replace(step, steps=block(steps))
+        case Branch(yes=yes, no=no):
+            return replace(step, yes=block(yes), no=block(no))
+        case While(condition=condition, steps=steps):
+            return replace(step, condition=block(condition), steps=block(steps))
+        case _:
+            return step
+
+
+def _rewrite_store(store: Store, rewriter: Rewriter) -> Store:
+    value, indices = rewriter(store.value), tuple(map(rewriter.index, store.indices))
+    same = value is store.value and all(a is b for a, b in zip(indices, store.indices, strict=True))
+    return store if same else replace(store, value=value, indices=indices)
+
+
+def bijection(indices: Sequence[Index], shape: Sequence[int], dims: Sequence[Dim]) -> bool:
+    """Tell whether the dimensions run through all elements at the indices, each once."""
+    remaining = {dim for dim in dims if dim.extent != 1}
+    for index, extent in zip(indices, shape, strict=True):
+        if extent == 1:
+            continue
+        radix = 1
+        if index.offset or not index.is_affine:
+            return False
+        for term, coefficient in sorted(index.terms, key=lambda pair: pair[1]):
+            if coefficient != radix or term not in remaining:
+                return False
+            assert isinstance(term, Dim)
+            remaining.discard(term)
+            radix *= term.extent
+        if radix != extent:
+            return False
+    return not remaining
+
+
+def same_element(load: Load, store: Store) -> bool:
+    """Tell whether a load reads just the element that a store writes."""
+    return load.buffer is store.buffer and load.indices == store.indices
+
+
+def can_pass(step: Step, others: Sequence[Step]) -> bool:
+    """Tell whether a step may be carried out before others that stand before it."""
+    mine, written = set(reads(step)), set(writes(step))
+    for other in others:
+        theirs = set(writes(other))
+        if theirs & mine or theirs & written or written & set(reads(other)):
+            return False
+    return True
+
+
+def buffers_read(expression: Expression) -> set[Buffer]:
+    """Return the buffers that an expression loads."""
+    return {load.buffer for load in loads(expression)}

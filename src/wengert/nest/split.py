@@ -1,0 +1,73 @@
+"""Dimensions split until the digits that a reshape takes of them are dimensions themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from wengert.nest.expression import Expression, Reduce, Rewriter, indices_of
+from wengert.nest.index import Computed, Dim, Index, Part
+from wengert.nest.nest import Nest
+
+
+def split_digits(nest: Nest) -> Nest:
+    """Return the nest with dimensions split where its indices take digits of them.
+
+    ``x[f // 5, f % 5]`` for f < 15 becomes ``x[f1, f2]``, with ``f = 5 f1 + f2``: affine again.
+    """
+    while (found := next(_digits(nest), None)) is not None:
+        dim, divisor = found
+        outer, inner = Dim(dim.extent // divisor, dim.name), Dim(divisor, dim.name)
+        nest = _split(nest, dim, outer, inner)
+    return nest
+
+
+def _digits(nest: Nest) -> Iterator[tuple[Dim, int]]:
+    """Yield a dimension of which a digit is taken, and where to split it."""
+    indices = [index for store in nest.stores for index in store.indices]
+    indices += [index for node in nest.nodes() for index in indices_of(node)]
+    for index in indices:
+        for term, _ in index.terms:
+            if isinstance(term, Part):
+                yield from _split_of(term)
+
+
+def _split_of(part: Part) -> Iterator[tuple[Dim, int]]:
+    for term, coefficient in part.index.terms:
+        if isinstance(term, Part):
+            yield from _split_of(term)
+        elif isinstance(term, Dim) and part.index.offset % max(coefficient, 1) == 0 and coefficient > 0:
+            for point in (part.divisor * part.modulus, part.divisor):
+                size, rest = divmod(point, coefficient)
+                if rest == 0 and 1 < size < term.extent and term.extent % size == 0:
+                    yield term, size
+
+
+def _split(nest: Nest, dim: Dim, outer: Dim, inner: Dim) -> Nest:
+    index = Index.of(outer) * inner.extent + Index.of(inner)
+    kept = [one for one in (outer, inner) if one.extent != 1]
+
+    def change(node: Expression) -> Expression:
+        if isinstance(node, Reduce) and dim in node.dims:
+            return replace(
+                node, dims=tuple(new for old in node.dims for new in (kept if old is dim else [old]))
+            )
+        return node
+
+    rewrite = Rewriter(change, lambda term: index if term is dim else None)
+    return replace(
+        nest,
+        dims=tuple(new for old in nest.dims for new in (kept if old is dim else [old])),
+        stores=tuple(
+            replace(store, indices=tuple(map(rewrite.index, store.indices)), value=rewrite(store.value))
+            for store in nest.stores
+        ),
+        sequential=frozenset(new for old in nest.sequential for new in (kept if old is dim else [old])),
+    )
+
+
+def is_affine(nest: Nest) -> bool:
+    """Tell whether every index is a sum of dimensions and computed terms."""
+    indices = [index for store in nest.stores for index in store.indices]
+    indices += [index for node in nest.nodes() for index in indices_of(node)]
+    return all(isinstance(term, (Dim, Computed)) for index in indices for term, _ in index.terms)
