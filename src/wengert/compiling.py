@@ -1,22 +1,25 @@
-"""`jit`: a Python function as one native function."""
+"""`jit`: a Python function as one native function for each type of its arguments."""
 
 from __future__ import annotations
 
 import functools
+import logging
+import os
+import sys
+import time
+import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
 from wengert import tree
-from wengert.backend import team
-from wengert.backend.execute import Executable
-from wengert.backend.fuse import fuse
-from wengert.backend.lowering import lower
-from wengert.backend.module import build
-from wengert.backend.native import compile_module, load
-from wengert.backend.target import host
+from wengert.backend.compiled import Compiled, Options
+from wengert.backend.report import Report, report_of
 from wengert.boxes import Box
+from wengert.control.values import is_number
+from wengert.dtypes import DEFAULT_DTYPE, NDARRAY
+from wengert.errors import ArgumentError, DtypeError, message
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, type_of
 from wengert.passes.simplify import simplify
@@ -25,51 +28,72 @@ from wengert.transforms.staging import stage
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_log = logging.getLogger("wengert.jit")
+_MANY = 8
+"""Types of arguments after which a function that is compiled once more says why."""
+
+if "jit" in os.environ.get("WENGERT_LOG", "").split(","):
+    _log.setLevel(logging.INFO)
+    _log.addHandler(logging.StreamHandler(sys.stderr))
+
+
+class _Given(NamedTuple):
+    """The arguments of a call, taken apart."""
+
+    leaves: list[Any]
+    structure: Any
+    static: tuple[Any, ...]
+    key: Any
+
 
 class _Specialisation:
-    """The function compiled for the types of its arguments."""
+    """The function traced and compiled for the types of its arguments."""
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        leaves: Sequence[Any],
-        structure: Any,
-        donated: Sequence[int],
-        fast: str,
-    ) -> None:
-        types = [type_of(leaf) for leaf in leaves]
-        self.outputs: Any = None
+    def __init__(self, owner: Jitted[Any, Any], given: _Given, args: Sequence[Any]) -> None:
+        self.types = [type_of(leaf) for leaf in given.leaves]
+        self.donated = owner.donated_leaves(args)
+        self._outputs: Any = None
+        start = time.perf_counter()
 
         def flat(*values: Any) -> list[Any]:
-            args, kwargs = tree.unflatten(structure, values)
-            found, self.outputs = tree.flatten(function(*args, **kwargs))
-            return found
+            positional, named = tree.unflatten(given.structure, values)
+            result = owner.call(given.static, positional, named)
+            found, self._outputs = tree.flatten(result)
+            self.fixed = {n: leaf for n, leaf in enumerate(found) if not is_number(leaf)}
+            return [leaf for leaf in found if is_number(leaf)]
 
-        graph, captured = stage(flat, types)
-        self.captured = captured
-        self.graph = simplify(graph)
-        self.types = types
-        self.places = _places(self.graph, donated)
-        self.program = fuse(lower(self.graph, self.places))
-        self.module = build(self.program, host(), fast)
-        self.executable: Executable | None = None
+        graph, self.captured = stage(flat, self.types)
+        self.graph: Graph = simplify(graph)
+        self.seconds = time.perf_counter() - start
+        self.places = _places(self.graph, self.donated)
+        options = Options(owner.flags, "nan" in os.environ.get("WENGERT_CHECK", "").split(","))
+        self.compiled = Compiled.of(self.graph, self.places, options)
 
     def load(self) -> None:
-        code = compile_module(self.module.text, host(), team.symbols())
-        self.executable = Executable(self.module, load(code, team.symbols()))
+        """Compile now."""
+        start = time.perf_counter()
+        _ = self.compiled.executable
+        self.seconds += time.perf_counter() - start
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
-        if self.executable is None:
-            self.load()
-        assert self.executable is not None
-        inputs = [_contiguous(leaf, type_.dtype) for leaf, type_ in zip(leaves, self.types, strict=True)]
+        inputs = [_array(leaf, type_.dtype) for leaf, type_ in zip(leaves, self.types, strict=True)]
+        for position in self.donated:
+            inputs[position] = _given_up(leaves[position])
         outputs: list[Any] = []
         for number, atom in enumerate(self.graph.outputs):
             place = self.places.get(number)
             outputs.append(np.empty(atom.type.shape, atom.type.dtype) if place is None else inputs[place])
-        self.executable(inputs, outputs)
+        self.compiled.executable(inputs, outputs)
+        for position in self.donated:
+            _give_up(leaves[position])
         results = [_result(value, atom.type) for value, atom in zip(outputs, self.graph.outputs, strict=True)]
-        return tree.unflatten(self.outputs, results)
+        if self.fixed:
+            rest = iter(results)
+            results = [
+                self.fixed[n] if n in self.fixed else next(rest)
+                for n in range(len(results) + len(self.fixed))
+            ]
+        return tree.unflatten(self._outputs, results)
 
 
 def _result(value: Any, type_: TensorType) -> Any:
@@ -78,13 +102,64 @@ def _result(value: Any, type_: TensorType) -> Any:
     return value.item() if type_.weak else value[()]
 
 
-def _contiguous(leaf: Any, dtype: Any) -> Any:
-    value = np.asarray(leaf, dtype)
-    return value if value.flags.c_contiguous and value.flags.aligned else np.array(value, order="C")
+def _array(leaf: Any, dtype: Any) -> Any:
+    """Return an argument as the program takes it: as it is, if it is contiguous and aligned, else as a copy."""
+    if type(leaf) is np.ndarray and leaf.flags.c_contiguous and leaf.flags.aligned and leaf.dtype == dtype:
+        return leaf
+    return np.array(leaf, dtype, order="C")
+
+
+# -- donation --------------------------------------------------------------------------------------------
+
+_given_away: dict[int, weakref.ref[Any]] = {}
+
+
+def _given_up(leaf: Any) -> Any:
+    """Return a new array in the place of one that is given up."""
+    usable = (
+        type(leaf) is np.ndarray and leaf.flags.writeable and leaf.flags.c_contiguous and leaf.flags.aligned
+    )
+    if not usable:
+        requirement = "a donated argument must be a writable, contiguous and aligned array"
+        hint = "pass np.array(x), or do not donate it"
+        raise ArgumentError(message("jit", requirement, _describe(leaf), hint))
+    return leaf.view()
+
+
+def _give_up(leaf: Any) -> None:
+    """Remember that the caller's array is no longer the caller's, and keep it from being written."""
+    key = id(leaf)
+    _given_away[key] = weakref.ref(leaf, lambda _: _given_away.pop(key, None))
+    leaf.flags.writeable = False
+
+
+def _refuse_given_away(leaves: Sequence[Any]) -> None:
+    for leaf in leaves:
+        known = _given_away.get(id(leaf))
+        if known is not None and known() is leaf:
+            requirement = "an array that was donated belongs to the result of that call"
+            raise ArgumentError(message("jit", requirement, _describe(leaf), "use the returned array"))
+
+
+def _refuse_shared(arrays: Sequence[Any], donated: Sequence[int]) -> None:
+    """Raise an error where a donated array shares memory with another argument."""
+    for position in donated:
+        for other, array in enumerate(arrays):
+            if (
+                other != position
+                and isinstance(array, NDARRAY)
+                and np.may_share_memory(arrays[position], array)
+            ):
+                requirement = "a donated argument must not share memory with another one"
+                raise ArgumentError(message("jit", requirement, _describe(array), "pass a copy"))
+
+
+def _describe(leaf: Any) -> str:
+    return str(type_of(leaf)) if is_number(leaf) else type(leaf).__name__
 
 
 def _places(graph: Graph, donated: Sequence[int]) -> dict[int, int]:
-    """Return for results the donated arguments whose place they take: one of the same type each."""
+    """Return for results the donated arguments whose place they take: each the first of its type that is left."""
     free = list(donated)
     places: dict[int, int] = {}
     for number, atom in enumerate(graph.outputs):
@@ -97,40 +172,188 @@ def _places(graph: Graph, donated: Sequence[int]) -> dict[int, int]:
     return places
 
 
+# -- the function ----------------------------------------------------------------------------------------
+
+
 class Jitted(Generic[P, R]):
-    """A function that is compiled when it is first called with arguments of new types."""
+    """A function that is compiled when it is first called with arguments of new types. Made by `jit`."""
 
     def __init__(
-        self, function: Callable[P, R], static: Sequence[int], donate: Sequence[int], fastmath: bool
+        self, function: Callable[P, R], static: Sequence[int], donate: Sequence[int], flags: str
     ) -> None:
+        self.flags = flags
         self._function = function
         self._static = tuple(static)
         self._donate = tuple(donate)
-        self._fast = "contract" if not fastmath else "fast"
         self._known: dict[Any, _Specialisation] = {}
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Carry out the function."""
-        leaves, structure = tree.flatten((args, kwargs))
-        if any(isinstance(leaf, Box) for leaf in leaves):
+        """Carry out the function, compiling it if the types of the arguments are new."""
+        given = self._taken_apart(args, kwargs)
+        if given is None:
             return self._function(*args, **kwargs)
-        key = (structure, tuple((type_of(leaf)) for leaf in leaves))
-        found = self._known.get(key)
-        if found is None:
-            donated = _donated(args, self._donate)
-            found = self._known[key] = _Specialisation(self._function, leaves, structure, donated, self._fast)
-        return found(leaves)
+        found = self._known.get(given.key) or self._specialised(given, args)
+        if found.captured:  # it depends on a value that another transform follows
+            return self._function(*args, **kwargs)
+        if _given_away:
+            _refuse_given_away(given.leaves)
+        if self._donate:
+            _refuse_shared(given.leaves, found.donated)
+        return found(given.leaves)
+
+    # -- looking inside ----------------------------------------------------------------------------------
+
+    def report(self, *args: P.args, **kwargs: P.kwargs) -> Report:
+        """Tell what the function became: nests, lanes, tiles, operations, bytes, memory, and the cost of each line.
+
+        Nothing is carried out.
+
+        Example:
+            >>> import numpy as np, wengert as wg
+            >>> report = wg.jit(lambda x: np.sum(x * x)).report(np.ones(1000))
+            >>> report.operations
+            2000
+        """
+        found = self._traced(args, kwargs)
+        return report_of(found.compiled.module, found.graph)
+
+    def memory(self, *args: P.args, **kwargs: P.kwargs) -> int:
+        """Return the bytes that a call needs beside its arguments and results. Nothing is carried out.
+
+        Example:
+            >>> import numpy as np, wengert as wg
+            >>> wg.jit(lambda x: np.sum(x * x)).memory(np.ones(1000))
+            0
+        """
+        return self._traced(args, kwargs).compiled.module.memory.size
+
+    def graph(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
+        """Return the simplified graph for arguments of these types."""
+        return self._traced(args, kwargs).graph
+
+    def nests(self, *args: P.args, **kwargs: P.kwargs) -> str:
+        """Return the loop nests as text."""
+        from wengert.nest.printer import text
+
+        return text(self._traced(args, kwargs).compiled.program)
+
+    def llvm(self, *args: P.args, **kwargs: P.kwargs) -> str:
+        """Return the program in LLVM's language, as it is handed over."""
+        return self._traced(args, kwargs).compiled.module.text
+
+    def assembly(self, *args: P.args, **kwargs: P.kwargs) -> str:
+        """Return the processor's instructions."""
+        from wengert.backend.native import assembly
+
+        compiled = self._traced(args, kwargs).compiled
+        return assembly(compiled.module.text, compiled.target)
+
+    def _traced(self, args: Any, kwargs: Any) -> _Specialisation:
+        given = self._taken_apart(args, kwargs)
+        if given is None:
+            raise ArgumentError(
+                message("jit", "inside another transform there is nothing compiled to look at")
+            )
+        return self._known.get(given.key) or self._specialised(given, args, quiet=True)
+
+    # -- specialisation ----------------------------------------------------------------------------------
+
+    def _taken_apart(self, args: Sequence[Any], kwargs: dict[str, Any]) -> _Given | None:
+        """Return the arguments' leaves and the key of the specialisation; None inside another transform."""
+        static = tuple(args[n] for n in self._static if n < len(args))
+        rest = tuple(arg for n, arg in enumerate(args) if n not in self._static) if self._static else args
+        leaves, structure = tree.flatten((rest, kwargs))
+        for leaf in leaves:
+            if isinstance(leaf, Box):
+                return None
+        try:
+            types = tuple(_type_key(leaf) for leaf in leaves)
+            key = (structure, types, static and tuple((type(one), one) for one in static))
+            hash(key)
+        except TypeError:
+            raise self._unusable(leaves, structure, static) from None
+        return _Given(leaves, structure, static, key)
+
+    def _unusable(self, leaves: Sequence[Any], structure: Any, static: Sequence[Any]) -> Exception:
+        for one in static:
+            try:
+                hash(one)
+            except TypeError:
+                requirement = "a static argument must be hashable"
+                return ArgumentError(message("jit", requirement, type(one).__name__, "pass a tuple, say"))
+        for leaf, path in zip(leaves, tree.paths(structure), strict=True):
+            if not is_number(leaf):
+                requirement = "arguments must be arrays, numbers or containers of them"
+                hint = "name what is neither in static_argnums"
+                return DtypeError(message("jit", requirement, f"{type(leaf).__name__} at {path}", hint))
+        return DtypeError(message("jit", "the arguments must be usable as a key", show_types(leaves)))
+
+    def _specialised(self, given: _Given, args: Sequence[Any], *, quiet: bool = False) -> _Specialisation:
+        found = _Specialisation(self, given, args)
+        if not found.captured:
+            if not quiet:
+                found.load()
+                self._tell(given, found)
+            self._known[given.key] = found
+        return found
+
+    def _tell(self, given: _Given, found: _Specialisation) -> None:
+        name = getattr(self._function, "__qualname__", repr(self._function))
+        types = show_types(given.leaves)
+        _log.info("jit: compiled %s for (%s) in %.0f ms", name, types, found.seconds * 1e3)
+        if len(self._known) >= _MANY and (len(self._known) & (len(self._known) - 1)) == 0:
+            last = next(reversed(self._known))
+            why = _difference(last, given)
+            hint = "pad to one shape, or pass Python numbers that vary as arrays"
+            _log.warning(
+                "jit: %s is compiled for the %dth time: %s; %s", name, len(self._known) + 1, why, hint
+            )
+
+    def call(self, static: Sequence[Any], positional: Sequence[Any], named: dict[str, Any]) -> Any:
+        """Call the Python function, its static arguments put back in their places."""
+        args = list(positional)
+        for number, value in zip(sorted(self._static), static, strict=False):
+            args.insert(number, value)
+        return self._function(*args, **named)  # pyright: ignore[reportCallIssue]
+
+    def donated_leaves(self, args: Sequence[Any]) -> list[int]:
+        """Return which of the leaves are donated."""
+        count, found = 0, list[int]()
+        for position, arg in enumerate(args):
+            if position in self._static:
+                continue
+            leaves = tree.leaves(arg)
+            if position in self._donate:
+                found += [count + n for n, leaf in enumerate(leaves) if isinstance(leaf, NDARRAY)]
+            count += len(leaves)
+        return found
 
 
-def _donated(args: Sequence[Any], donate: Sequence[int]) -> list[int]:
-    count, found = 0, []
-    for position, arg in enumerate(args):
-        size = len(tree.leaves(arg))
-        if position in donate:
-            found += range(count, count + size)
-        count += size
-    return found
+def _type_key(leaf: Any) -> Any:
+    """Return what tells the types of leaves apart, quickly."""
+    kind = type(leaf)
+    if kind is np.ndarray:
+        return leaf.dtype, leaf.shape
+    if kind in DEFAULT_DTYPE:
+        return kind
+    if not is_number(leaf):
+        raise TypeError
+    return type_of(leaf)
+
+
+def show_types(leaves: Sequence[Any]) -> str:
+    """Write the types of arguments."""
+    return ", ".join(map(_describe, leaves))
+
+
+def _difference(last: Any, given: _Given) -> str:
+    if last[0] != given.structure:
+        return f"the containers are now {tree.show(given.structure)}, before {tree.show(last[0])}"
+    for before, leaf, path in zip(last[1], given.leaves, tree.paths(given.structure), strict=True):
+        if before != _type_key(leaf):
+            return f"the argument at {path} is now {_describe(leaf)}, before {before}"
+    return "a static argument has another value"
 
 
 def jit(
@@ -140,9 +363,40 @@ def jit(
     donate: int | Sequence[int] = (),
     fastmath: bool = False,
 ) -> Jitted[P, R]:
-    """Compile a function."""
-    return Jitted(fun, _tuple(static_argnums), _tuple(donate), fastmath)
+    """Compile a function to one native function, when it is first called and for each type of its arguments.
+
+    The function runs once on values that have types and no numbers. What it does with them, derivatives and updates
+    included, becomes one program: fused into few loops, laid out along vector registers, in memory planned ahead,
+    spread over threads (`wengert.set_threads`). Python's own ``if`` and ``while`` are decided then: on values they
+    raise an error; `wengert.cond`, `wengert.while_loop` and `wengert.scan` become part of the program.
+
+    Args:
+        fun: takes arrays, numbers and containers of them, and returns such.
+        static_argnums: positions of arguments that are no arrays; each value of them is compiled for itself.
+        donate: positions of arguments whose memory results of the same type may take. A donated array is refused from
+            then on.
+        fastmath: allow what is not exact: no NaN and no infinities, reassociation anywhere, reciprocals for quotients.
+
+    Returns:
+        The compiled function, which has besides ``report``, ``memory``, ``graph``, ``nests``, ``llvm`` and
+        ``assembly``, all called with arguments.
+
+    Raises:
+        DtypeError: an argument is neither array nor number.
+        ArgumentError: a donated array cannot be given up, or was already.
+        IndexingError: an index of the program lay outside its array.
+        CompileError: LLVM refused the program.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> fast = wg.jit(wg.grad(lambda x: np.sum(np.sin(x) * x)))
+        >>> fast(np.array([0.0, 1.0]))
+        array([0.        , 1.38177329])
+    """
+    if not callable(fun):
+        raise ArgumentError(message("jit", "a function is required", type(fun).__name__))
+    return Jitted(fun, _numbers(static_argnums), _numbers(donate), "fast" if fastmath else "contract")
 
 
-def _tuple(numbers: int | Sequence[int]) -> tuple[int, ...]:
+def _numbers(numbers: int | Sequence[int]) -> tuple[int, ...]:
     return (numbers,) if isinstance(numbers, int) else tuple(numbers)

@@ -12,6 +12,7 @@ import numpy as np
 
 #: LLVM's names of the element types.
 SCALARS = {
+    "float16": "half",  # moved, never computed with
     "float32": "float",
     "float64": "double",
     "bool": "i1",
@@ -24,8 +25,8 @@ SCALARS = {
     "uint32": "i32",
     "uint64": "i64",
 }
-_FLOATS = ("float", "double")
-_BITS = {"float": 32, "double": 64, "ptr": 64}
+_FLOATS = ("half", "float", "double")
+_BITS = {"half": 16, "float": 32, "double": 64, "ptr": 64}
 
 
 class Kind(NamedTuple):
@@ -85,6 +86,8 @@ def number_text(kind: Kind, number: float) -> str:
     """Write one number as LLVM does: floats by their bits, so that nothing is rounded."""
     if kind.scalar == "double":
         return "0x" + struct.pack(">d", number).hex().upper()
+    if kind.scalar == "half":
+        return "0xH" + np.float16(number).tobytes()[::-1].hex().upper()
     if kind.scalar == "float":
         # LLVM writes a float by the bits of the double of the same value.
         with np.errstate(over="ignore"):

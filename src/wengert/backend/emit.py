@@ -12,9 +12,19 @@ from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.backend.evaluate import Checks, Evaluator, Point
 from wengert.backend.layout import Layout, linear
 from wengert.backend.schedule import Schedule
-from wengert.nest.expression import Buffer, Expression, Guard, Load, Reduce, indices_of
+from wengert.nest.expression import (
+    Apply,
+    Buffer,
+    Expression,
+    Guard,
+    Load,
+    Reduce,
+    indices_of,
+    loads,
+    walk,
+)
 from wengert.nest.index import Computed, Dim, Index
-from wengert.nest.nest import Nest
+from wengert.nest.nest import Nest, Store
 
 _SPLIT = 8
 """Partial results of a reduction along the lanes, so that its operations need not wait for one another."""
@@ -114,8 +124,11 @@ class _NestEmitter:
         bad, after = b.new_label("bad"), b.new_label("good")
         b.branch_if(outside, bad, after)
         b.label(bad)
+        status = Value("%status", POINTER)
+        before = b.load(status, I64, 8)
         number = constant(I64, self.checks.number(place))
-        b.store(number, Value("%status", POINTER), 8)
+        first = b.compare("eq", before, constant(I64, 0))
+        b.store(b.select(first, number, before), status, 8)
         b.branch(after)
         b.label(after)
 
@@ -134,7 +147,9 @@ class _NestEmitter:
         return _Level(dim, factor * width, full, rest, masked)
 
     def _is_padded(self, dim: Dim) -> bool:
-        """Tell whether all that the lanes touch is filled up to whole vectors."""
+        """Tell whether all that the lanes touch is filled up to whole vectors, and no one looks at what fills it."""
+        if self.checks.nan:
+            return False
         for node in self.nest.nodes():
             if isinstance(node, Load) and not self._padded_access(node.buffer, node.indices, dim):
                 return False
@@ -257,6 +272,8 @@ class _NestEmitter:
     def _prepared(self, store: Any, point: Point) -> Callable[[], None]:
         evaluator, lanes = self.evaluator, self.schedule.lanes
         value = evaluator.value(store.value, point)
+        if self.checks.nan and store.buffer.dtype.kind == "f":
+            self._check_nan(value, store, point)
         vector = lanes is not None and lanes in self.nest.dims
         if store.combiner:
 
@@ -271,6 +288,22 @@ class _NestEmitter:
 
             return accumulate
         return lambda: evaluator.store(store.buffer, store.indices, value, point, vector)
+
+    def _check_nan(self, value: Value, store: Store, point: Point) -> None:
+        """Report a NaN that was not one before the operation."""
+        b = self.builder
+        made = b.compare("uno", value, value)
+        if not any(isinstance(node, Reduce) for node in walk(store.value)):
+            for load in loads(store.value):
+                if load.dtype.kind == "f":
+                    operand = self.evaluator.value(load, point)
+                    old, made = self.evaluator.aligned([b.compare("uno", operand, operand), made])
+                    made = b.both(made, b.negate(old))
+        if made.kind.lanes > 1:
+            if point.mask is not None:
+                made = b.both(made, point.mask)
+            made = b.call(f"llvm.vector.reduce.or.{made.kind.suffix}", made, result=Kind("i1"))
+        self._report(made, f"nan|{'/'.join(self.nest.origin)}|{self.nest.location}")
 
     def _reductions(self) -> list[tuple[tuple[Dim, ...], list[Reduce]]]:
         """Return the reductions of the nest, those over the same dimensions together."""
@@ -341,12 +374,11 @@ class _Reduction:
             self.evaluator.reduced[key] = self._across(node, value) if self.inside else value
 
     def _ordered(self) -> list[Dim]:
-        """Return the dimensions as they are nested: those that are written out innermost, the lanes before them."""
-        schedule = self.schedule
+        """Return the dimensions as they are nested: bounded ones, others, the lanes, and those that are written out."""
+        lanes = self.schedule.lanes
         guarded = {d for slot in self.slots for d in _guarded_dims(slot.node)}
-        return sorted(
-            self.dims, key=lambda d: (d in schedule.unrolled and d not in guarded, d is schedule.lanes)
-        )
+        unrolled = self.schedule.unrolled - guarded
+        return sorted(self.dims, key=lambda d: (d in unrolled, d is lanes, d not in guarded))
 
     # -- accumulators ------------------------------------------------------------------------------------
 
@@ -540,13 +572,22 @@ class _Reduction:
             element = self.evaluator.value(self._body(slot.node), point)
             if element.kind.lanes < value.kind.lanes:
                 element = self.builder.splat(element, value.kind.lanes)
-            if mask is not None:
+            if mask is not None and not self._vanishes(slot.node):
                 element = self.builder.select(mask, element, self._initial(slot))
             if slot.node.combiner.startswith("arg"):
                 after.append(self._best(slot, number, values, element, point))
             else:
                 after.append(self._combined(slot.node, value, element))
         return after
+
+    def _vanishes(self, node: Reduce) -> bool:
+        """Tell whether a sum of products is zero in lanes that do not exist: a masked load gives zero."""
+        body = node.body
+        factors = list(body.operands) if isinstance(body, Apply) and body.operation == "multiply" else [body]
+        lanes = self.schedule.lanes
+        return node.combiner == "add" and all(
+            isinstance(factor, Load) and lanes in self.evaluator.dims(factor) for factor in factors
+        )
 
     def _body(self, node: Reduce) -> Expression:
         """Return the body of a reduction, without the conditions that the bounds of its loops see to."""

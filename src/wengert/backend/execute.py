@@ -1,44 +1,89 @@
-"""A compiled program called from Python: buffers in, arrays out, and the errors that it found."""
+"""A compiled program called from Python: arrays in, arrays filled, and the errors that it found."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.backend import team
-from wengert.backend.module import CALLBACK, FIRST, Module
 from wengert.backend.native import Library
-from wengert.errors import IndexingError, message
-from wengert.nest.expression import Buffer
+from wengert.dtypes import Dtype
+from wengert.errors import IndexingError, WengertError
 from wengert.primitive import REGISTRY
+from wengert.shapes import Shape
 
+#: The first slots of the block of addresses; the arguments, constants and results of the program follow.
+STATUS, ARENA, CALLBACK, FIRST = 0, 1, 2, 3
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)
 _JOB = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 _ALIGNMENT = 64
+
+
+class NanError(WengertError, FloatingPointError):
+    """An operation made a NaN, under ``WENGERT_CHECK=nan``."""
+
+
+class Located(NamedTuple):
+    """An array of the program: a slot of the block of addresses, and bytes from there."""
+
+    slot: int
+    offset: int
+    dtype: Dtype
+    shape: Shape
+
+
+class HostCall(NamedTuple):
+    """An operation that is left to NumPy."""
+
+    primitive: str
+    params: Mapping[str, Any]
+    operands: tuple[Any, ...]
+    outputs: tuple[Located, ...]
+
+
+class Interface(NamedTuple):
+    """What a call needs to know of a program."""
+
+    arena: int
+    """Bytes of the arena."""
+    slots: int
+    """Of the block of addresses."""
+    inputs: tuple[int, ...]
+    """The slots of the arguments."""
+    outputs: tuple[int, ...]
+    """The slots of the results; the slot of an argument, if the result takes its place."""
+    constants: tuple[tuple[int, Any], ...]
+    places: tuple[str, ...]
+    """Where errors that the program reports come from."""
+    parallel: bool
+    """Whether several threads have something to do."""
+    hosts: tuple[HostCall, ...]
 
 
 class _Context:
     """What one call at a time needs: the arena, the status words and the block of addresses."""
 
     def __init__(self, executable: Executable) -> None:
-        module = executable.module
-        self.arena = aligned(module.memory.size)
+        interface = executable.interface
+        self.arena = aligned(interface.arena)
         self.status = np.zeros(8, np.int64)
-        self.block = np.zeros(FIRST + len(module.slots), np.uintp)
+        self.block = (ctypes.c_void_p * interface.slots)()
         self.problem: BaseException | None = None
-        self.block[0] = self.status.ctypes.data
-        self.block[1] = self.arena.ctypes.data
-        for buffer, value in executable.constants:
-            self.block[module.slots[buffer]] = value.ctypes.data
+        self.block[STATUS] = self.status.ctypes.data
+        self.block[ARENA] = self.arena.ctypes.data
+        for slot, value in executable.constants:
+            self.block[slot] = value.ctypes.data
         self.callback = _CALLBACK(self._call_back)
-        self.block[CALLBACK] = ctypes.cast(self.callback, ctypes.c_void_p).value or 0
-        self.address = self.block.ctypes.data
+        self.block[CALLBACK] = ctypes.cast(self.callback, ctypes.c_void_p).value
+        self.address = ctypes.addressof(self.block)
         self.executable = executable
 
     def _call_back(self, number: int, block: int) -> None:
+        """Carry out an operation of NumPy's; for a negative number only let Python see to its signals."""
         try:
             if number >= 0 and self.problem is None:
                 self.executable.host(number, self)
@@ -57,11 +102,11 @@ def aligned(size: int) -> Any:
 class Executable:
     """A program in memory."""
 
-    def __init__(self, module: Module, library: Library) -> None:
-        self.module = module
+    def __init__(self, interface: Interface, library: Library) -> None:
+        self.interface = interface
         self.library = library
         self.address = library.address("main")
-        self.constants = [(b, np.ascontiguousarray(value)) for b, value in module.program.constants]
+        self.constants = [(slot, np.ascontiguousarray(value)) for slot, value in interface.constants]
         self._job = _JOB(self.address)
         self._free: list[_Context] = []
 
@@ -74,6 +119,7 @@ class Executable:
 
         Raises:
             IndexingError: an index lay outside its array.
+            NanError: under ``WENGERT_CHECK=nan``, an operation made a NaN.
         """
         context = self._free.pop() if self._free else _Context(self)
         try:
@@ -82,14 +128,15 @@ class Executable:
             self._free.append(context)
 
     def _run(self, context: _Context, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        program, slots, block = self.module.program, self.module.slots, context.block
-        for buffer, array in zip((*program.inputs, *program.outputs), (*inputs, *outputs), strict=True):
-            block[slots[buffer]] = array.ctypes.data
+        interface, block = self.interface, context.block
+        for slot, array in zip(interface.inputs, inputs, strict=True):
+            block[slot] = address_of(array)
+        for slot, array in zip(interface.outputs, outputs, strict=True):
+            block[slot] = address_of(array)
         context.status[:2] = 0
-        threads = team.get_threads() if self.module.parallel else 1
+        threads = team.get_threads() if interface.parallel else 1
         if threads == 1:
-            with team.acquire(1) as alone:
-                self._job(context.address, 0, 1, alone.address)
+            self._job(context.address, 0, 1, _alone().address)
         else:
             with team.acquire(threads) as workers:
                 workers.run(self.address, context.address)
@@ -97,29 +144,48 @@ class Executable:
         if problem is not None:
             raise problem
         if context.status[0]:
-            place = self.module.checks.places[int(context.status[0]) - 1]
-            raise IndexingError(message("index", "indices must lie inside the array", place and f"[{place}]"))
+            raise _reported(interface.places[int(context.status[0]) - 1])
 
     def host(self, number: int, context: _Context) -> None:
         """Carry out an operation that is left to NumPy."""
-        step = self.module.hosts[number]
-        operands = [self._array(x, context) if isinstance(x, Buffer) else x for x in step.operands]
+        call = self.interface.hosts[number]
+        operands = [_array(x, context) if isinstance(x, Located) else x for x in call.operands]
         with np.errstate(all="ignore"):
-            results = REGISTRY[step.primitive].evaluate(*operands, **step.params)
-        if len(step.outputs) == 1 and not isinstance(results, tuple):
+            results = REGISTRY[call.primitive].evaluate(*operands, **call.params)
+        if len(call.outputs) == 1 and not isinstance(results, tuple):
             results = (results,)
-        for buffer, result in zip(step.outputs, results, strict=True):
-            self._array(buffer, context)[...] = result
-
-    def _array(self, buffer: Buffer, context: _Context) -> Any:
-        place = self.module.memory.places.get(buffer)
-        if place is None:
-            address = int(context.block[self.module.slots[buffer]])
-        else:
-            address = context.arena.ctypes.data + place.offset
-        size = buffer.size * buffer.dtype.itemsize
-        raw = (ctypes.c_char * max(size, 1)).from_address(address)
-        return np.frombuffer(raw, buffer.dtype, buffer.size).reshape(buffer.shape)
+        for output, result in zip(call.outputs, results, strict=True):
+            _array(output, context)[...] = result
 
 
-Runner = Callable[[Sequence[Any], Sequence[Any]], None]
+def address_of(array: Any) -> int:
+    """Return where an array's elements begin."""
+    return array.__array_interface__["data"][0]
+
+
+def _array(located: Located, context: _Context) -> Any:
+    size = math.prod(located.shape)
+    if not size:
+        return np.empty(located.shape, located.dtype)
+    address = (context.block[located.slot] or 0) + located.offset
+    raw = (ctypes.c_char * (size * located.dtype.itemsize)).from_address(address)
+    return np.frombuffer(raw, located.dtype, size).reshape(located.shape)
+
+
+_TEAMS: list[team.Team] = []
+
+
+def _alone() -> team.Team:
+    """Return the team of one, which any number of calls may use at a time: its barrier waits for no one."""
+    if not _TEAMS:
+        _TEAMS.append(team.acquire(1))
+    return _TEAMS[0]
+
+
+def _reported(place: str) -> WengertError:
+    kind, _, rest = place.partition("|")
+    operation, _, location = rest.partition("|")
+    where = f" [{location}]" if location else ""
+    if kind == "nan":
+        return NanError(f"{operation}: the result must be no NaN while WENGERT_CHECK=nan is set.{where}")
+    return IndexingError(f"index: indices must lie inside the array.{where}")

@@ -49,7 +49,7 @@ _CHEAP = frozenset(
     isfinite signbit bitwise_and bitwise_or bitwise_xor invert left_shift right_shift heaviside position
     """.split()  # noqa: SIM905 (a list of them would fill a page)
 )
-_PASS = 4  # what writing an element and reading it again costs, in operations
+_PASS = 6  # what writing an element and reading it again costs, in operations
 
 
 def fuse(program: Program) -> Program:

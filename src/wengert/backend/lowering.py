@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.backend.scalars import is_native
+from wengert.backend.scalars import COMPARISONS, NATIVE, is_native
 from wengert.dtypes import BOOL, Dtype
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.types import TensorType
@@ -23,19 +23,12 @@ from wengert.nest.lowering import (
     Pointwise,
     Section,
     Source,
+    choice,
     converted,
 )
 from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, While
 from wengert.primitive import REGISTRY
 from wengert.transforms.staging import stage
-
-#: The dtypes that nests work on; the others are left to NumPy.
-NATIVE = frozenset(
-    map(
-        np.dtype,
-        ("float32", "float64", "bool", *(f"{sign}int{b}" for sign in ("", "u") for b in (8, 16, 32, 64))),
-    )
-)
 
 
 def lower(graph: Graph, donated: Mapping[int, int] | None = None) -> Program:
@@ -49,16 +42,19 @@ def lower(graph: Graph, donated: Mapping[int, int] | None = None) -> Program:
     inputs = tuple(Buffer(var.dtype, var.shape, var.name or f"x{n}") for n, var in enumerate(graph.inputs, 1))
     block = _Block(constants)
     results = block.graph(graph, inputs)
+    places = donated or {}
     outputs: list[Buffer] = []
-    places: dict[Buffer, Buffer] = {}
+    moved: list[tuple[TensorType, Source, Buffer]] = []
     for number, (atom, source) in enumerate(zip(graph.outputs, results, strict=True)):
-        output = Buffer(atom.type.dtype, atom.type.shape, f"out{number}")
-        place = (donated or {}).get(number)
-        if place is not None:
-            places[output] = inputs[place]
-        outputs.append(output)
-        block.copy(Operand(atom.type, source), output)
-    return Program(inputs, tuple(constants), tuple(outputs), tuple(block.steps), places)
+        if number in places:
+            outputs.append(inputs[places[number]])
+            moved.append((atom.type, source, outputs[-1]))
+        else:
+            outputs.append(Buffer(atom.type.dtype, atom.type.shape, f"out{number}"))
+            block.copy(Operand(atom.type, source), outputs[-1])
+    if moved:
+        block.update(*zip(*moved, strict=True))
+    return Program(inputs, tuple(constants), tuple(outputs), tuple(block.steps))
 
 
 class _Block:
@@ -140,7 +136,9 @@ class _Block:
             for atom, dtype in zip(equation.operands, wanted, strict=True)
         )
         if operation == "positive":
-            value: Expression = operands[0]
+            value = operands[0]
+        elif operation in COMPARISONS and wanted[0] != wanted[1]:
+            value = _compared(operation, *operands)
         else:
             value = Apply(operation, operands, out.dtype, param, equation.location)
         self.define(equation, out, dims, value)
@@ -149,6 +147,9 @@ class _Block:
         """Write down what a rule says."""
         (out,) = equation.outputs
         dims = tuple(map(Dim, out.shape))
+        if 0 in out.shape:
+            self.define(equation, out, dims, Const(out.dtype.type(0), out.dtype))
+            return
         buffer = self.new(out)
         operands = map(self.operand, equation.operands)
         indices = tuple(map(Index.of, dims))
@@ -229,6 +230,15 @@ class _Block:
             ready.append((one, source, target))
         for one, source, target in ready:
             self.copy(Operand(one, source), target)
+
+
+def _compared(operation: str, x: Expression, y: Expression) -> Expression:
+    """Compare a signed with an unsigned integer: a negative one is below all that are unsigned."""
+    signed, order = (x, (-1, 0)) if x.dtype.kind == "i" else (y, (0, -1))
+    below = Apply("less", (signed, Const(signed.dtype.type(0), signed.dtype)), BOOL)
+    unsigned = y.dtype if signed is x else x.dtype
+    beside = Apply(operation, (converted(x, unsigned), converted(y, unsigned)), BOOL)
+    return choice(below, Const(getattr(np, operation)(*order), BOOL), beside)
 
 
 def _buffer_of(source: Source) -> Buffer | None:

@@ -10,6 +10,7 @@ from wengert.backend import elementary
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.backend.emit import Emitted, emit_nest
 from wengert.backend.evaluate import Checks
+from wengert.backend.execute import ARENA, CALLBACK, FIRST, STATUS, HostCall, Interface, Located
 from wengert.backend.layout import Layout, choose_layouts, work
 from wengert.backend.memory import Plan, plan
 from wengert.backend.schedule import Schedule, choose
@@ -18,8 +19,6 @@ from wengert.nest.expression import Buffer
 from wengert.nest.index import Dim
 from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, While, reads, writes
 
-#: The first slots of the argument block; the buffers of the user follow.
-STATUS, ARENA, CALLBACK, FIRST = 0, 1, 2, 3
 _SMALL = 20_000
 """Operations in a nest that one thread does sooner than several."""
 _POLL = 1 << 27
@@ -41,11 +40,43 @@ class Module:
     parallel: bool
     """Whether several threads have something to do."""
 
+    @property
+    def interface(self) -> Interface:
+        """What a call needs to know."""
+        program, slots = self.program, self.slots
+        return Interface(
+            arena=self.memory.size,
+            slots=FIRST + len(slots),
+            inputs=tuple(slots[buffer] for buffer in program.inputs),
+            outputs=tuple(slots[buffer] for buffer in program.outputs),
+            constants=tuple((slots[buffer], value) for buffer, value in program.constants),
+            places=tuple(self.checks.places),
+            parallel=self.parallel,
+            hosts=tuple(self._bound(step) for step in self.hosts),
+        )
 
-def build(program: Program, target: Target, fast: str = "contract") -> Module:
-    """Return the module of a program."""
+    def _bound(self, step: Host) -> HostCall:
+        def located(buffer: Buffer) -> Located:
+            place = self.memory.places.get(buffer)
+            slot, offset = (ARENA, place.offset) if place else (self.slots[buffer], 0)
+            return Located(slot, offset, buffer.dtype, buffer.shape)
+
+        operands = tuple(located(one) if isinstance(one, Buffer) else one for one in step.operands)
+        return HostCall(step.primitive, step.params, operands, tuple(map(located, step.outputs)))
+
+
+def build(program: Program, target: Target, flags: str = "contract", *, check_nan: bool = False) -> Module:
+    """Return the module of a program.
+
+    Args:
+        program: what to carry out.
+        target: the processor.
+        flags: LLVM's flags on floating-point arithmetic.
+        check_nan: stop at the first operation that makes a NaN.
+    """
     layouts = choose_layouts(program, target)
-    writer = _Module(program, layouts, plan(program, layouts), target, fast)
+    writer = _Module(program, layouts, plan(program, layouts), target, flags)
+    writer.checks.nan = check_nan
     return writer.run()
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from wengert.backend import elementary
 from wengert.backend.builder import SCALARS, Builder, Kind, Value, constant
 from wengert.dtypes import Dtype
@@ -34,12 +36,14 @@ class Context(NamedTuple):
 
 Emit: TypeAlias = Callable[..., Value]
 _EMITTERS: dict[str, Emit] = {}
+#: The dtypes that there are instructions for; operations on others are left to NumPy.
+NATIVE: frozenset[Dtype] = frozenset(map(np.dtype, SCALARS)) - {np.dtype(np.float16)}
 _ONLY_FLOAT = {"copysign", "heaviside", "reciprocal", "signbit", "fabs"}
 
 
 def is_native(operation: str, inputs: Sequence[Dtype], result: Dtype, param: int = 0) -> bool:
     """Tell whether there are instructions for an operation on dtypes."""
-    if any(dtype.name not in SCALARS for dtype in (*inputs, result)):
+    if not all(dtype in NATIVE for dtype in (*inputs, result)):
         return False
     if operation == "positive":
         return True
@@ -199,8 +203,8 @@ def _extremum(name: str, condition: str) -> None:
         return b.select(taken, x, y)
 
 
-_extremum("maximum", "ge")
-_extremum("minimum", "le")
+_extremum("maximum", "gt")
+_extremum("minimum", "lt")
 
 # -- rounding and division with remainder ----------------------------------------------------------------
 
@@ -283,7 +287,7 @@ def _floor_divide_floats(context: Context, x: Value, y: Value) -> Value:
 
 # -- comparison and logic --------------------------------------------------------------------------------
 
-_CONDITIONS = {
+COMPARISONS = {
     "equal": ("oeq", "eq"),
     "not_equal": ("une", "ne"),
     "less": ("olt", "lt"),
@@ -300,7 +304,7 @@ def _comparison(name: str, on_floats: str, on_integers: str) -> None:
         return context.builder.compare(on_floats if context.is_float else sign + on_integers, x, y)
 
 
-for _name, _conditions in _CONDITIONS.items():
+for _name, _conditions in COMPARISONS.items():
     _comparison(_name, *_conditions)
 
 

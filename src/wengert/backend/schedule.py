@@ -141,8 +141,9 @@ def _unrolled(nest: Nest, lanes: Dim | None) -> frozenset[Dim]:
     for node in nest.nodes():
         if isinstance(node, Reduce):
             size = 1
+            guarded = _guarding(node, None)
             for dim in reversed(node.dims):
-                if dim is not lanes and dim.extent * size <= 9:
+                if dim is not lanes and dim not in guarded and dim.extent * size <= 9:
                     size *= dim.extent
                     chosen.add(dim)
     return frozenset(chosen)
@@ -164,7 +165,9 @@ def _tile(
     main = max(reductions, key=lambda node: math.prod(dim.extent for dim in node.dims))
     depends = free_dims(main.body)
     taps = math.prod(dim.extent for dim in main.dims if dim in unrolled)
-    streams = [frozenset(_dims_of(load, lanes)) for load in loads(main.body)]
+    streams = [
+        (frozenset(_dims_of(load)), _distance(load, main, lanes, width, target)) for load in loads(main.body)
+    ]
     applies = max(1, sum(isinstance(node, Apply) for node in walk(main.body)))
     dims = sorted(
         (d for d in nest.dims if d in depends - _guarding(main, lanes)), key=lambda d: d is not lanes
@@ -183,6 +186,17 @@ def _tile(
     return best
 
 
+def _distance(load: Load, node: Reduce, lanes: Dim | None, width: int, target: Target) -> float:
+    """Return the cycles that a load takes: more where a sweep of the reduction reads more than the nearest cache."""
+    swept = load.buffer.dtype.itemsize
+    for dim in _dims_of(load):
+        if dim in node.dims:
+            swept *= dim.extent
+        elif dim is lanes:
+            swept *= min(dim.extent, 8 * width)
+    return 0.5 if swept <= target.level1 * 5 // 8 else 1.2
+
+
 def _guarding(node: Reduce, lanes: Dim | None) -> set[Dim]:
     """Return the dimensions that the bounds of a reduction's loops depend on: one value for a whole tile."""
     if not isinstance(node.body, Guard):
@@ -190,13 +204,13 @@ def _guarding(node: Reduce, lanes: Dim | None) -> set[Dim]:
     return {dim for index, _ in node.body.conditions for dim in index.dims() if dim is not lanes}
 
 
-def _dims_of(load: Load, lanes: Dim | None) -> set[Dim]:
+def _dims_of(load: Load) -> set[Dim]:
     return {dim for index in load.indices for dim in index.dims()}
 
 
 def _price(
     tile: Mapping[Dim, int],
-    streams: Sequence[frozenset[Dim]],
+    streams: Sequence[tuple[frozenset[Dim], float]],
     count: int,
     budget: int,
     dims: Sequence[Dim],
@@ -204,17 +218,18 @@ def _price(
     lanes: Dim | None,
 ) -> float:
     """Return the cycles for a point and a step of the reduction, on two loads and two operations a cycle."""
-    fetched = [math.prod(tile.get(dim, 1) for dim in stream) for stream in streams]
-    loading = sum(fetched) / 2
+    fetched = [math.prod(tile.get(dim, 1) for dim in stream) for stream, _ in streams]
+    loading = sum(count * cycles for count, (_, cycles) in zip(fetched, streams, strict=True))
     computing = count / 2
     # Registers for the operand that is kept, besides the accumulators.
     spill = max(0, count + min(fetched, default=0) - budget - 3)
     cycles = max(loading, computing, _LATENCY / 2) + 0.05 * loading + spill
+    # What is left over at the end of a dimension is a tile of its own, with fewer points to share its loads.
     waste = 1.0
     for dim in dims:
         factor = tile.get(dim, 1)
         steps = -(-dim.extent // width) if dim is lanes else dim.extent
-        waste *= -(-steps // factor) * factor / steps * (1.02 if steps % factor else 1.0)
+        waste *= 1.0 + 0.3 * (factor - steps % factor) / steps if steps % factor else 1.0
     return cycles * waste / count
 
 
@@ -224,10 +239,27 @@ def _factors(dim: Dim, is_lanes: bool, width: int) -> list[int]:
 
 
 def _order(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> tuple[Dim, ...]:
-    """Return the map dimensions by falling stride of the first store, sequential ones and then the lanes innermost."""
-    position = linear(layouts[nest.stores[0].buffer], nest.stores[0].indices)
+    """Return the map dimensions, outermost first: sequential ones inside the others, and the lanes innermost.
 
-    def key(dim: Dim) -> tuple[bool, bool, int]:
-        return (dim is lanes, dim in nest.sequential, -abs(position.coefficient(dim)))
+    The dimensions that the most bytes do not depend on come last, so that those bytes are used again while they are in
+    the nearest cache; among equal ones, those along which the first result lies close together.
+    """
+    position = linear(layouts[nest.stores[0].buffer], nest.stores[0].indices)
+    read = [load for store in nest.stores for load in loads(store.value)]
+    footprints = [(set(_dims_of(load)), _footprint(load)) for load in read] if _sums(nest) else []
+
+    def key(dim: Dim) -> tuple[bool, bool, int, int]:
+        reused = sum(size for dims, size in footprints if dim not in dims)
+        return (dim is lanes, dim in nest.sequential, reused, -abs(position.coefficient(dim)))
 
     return tuple(sorted(nest.dims, key=key))
+
+
+def _sums(nest: Nest) -> bool:
+    return any(isinstance(node, Reduce) for node in nest.nodes())
+
+
+def _footprint(load: Load) -> int:
+    """Return how many bytes a load reads in the whole nest."""
+    count = math.prod(dim.extent for dim in _dims_of(load))
+    return min(count, load.buffer.size) * load.buffer.dtype.itemsize

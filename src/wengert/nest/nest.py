@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from wengert.nest.expression import Buffer, Expression, loads, walk
@@ -108,9 +108,8 @@ class Program:
     inputs: tuple[Buffer, ...]
     constants: tuple[tuple[Buffer, Any], ...]
     outputs: tuple[Buffer, ...]
+    """Where the results go; an input, if a result takes its place."""
     steps: tuple[Step, ...]
-    donated: dict[Buffer, Buffer] = field(default_factory=dict[Buffer, Buffer])
-    """Outputs that are written where an input lies."""
 
 
 def inner_blocks(step: Step) -> Sequence[tuple[Step, ...]]:

@@ -91,7 +91,10 @@ def _positions(i: Sequence[Index], shape: Shape, indices: Sequence[Operand]) -> 
 
 def _gather_lowering(i: Sequence[Index], result: Operand, x: Operand, *indices: Operand) -> Expression:
     lead = len(i) - (len(x.shape) - len(indices))
-    return x.at([*_positions(i[:lead], x.shape, indices), *i[lead:]])
+    positions = _positions(i[:lead], x.shape, indices)
+    if 0 in x.shape:  # there is nothing to read, but an index to complain about
+        return converted(Iota(sum(positions, Index(0))), result.dtype)
+    return x.at([*positions, *i[lead:]])
 
 
 def _scatter_lowering(

@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from wengert.backend.builder import Kind, Value
-from wengert.backend.elementary import error, exponential, logarithmic, power, remainder, trigonometric
+from wengert.backend.elementary import error, exponential, gamma, logarithmic, power, remainder, trigonometric
 from wengert.backend.elementary.parts import Term, Writer
+from wengert.errors import message
 
 __all__ = ["definitions", "supports", "symbol"]
 
@@ -58,7 +59,7 @@ _FUNCTIONS: dict[str, _Function] = {
     "sqrt": _Function(Term.sqrt),
     "cbrt": _Function(power.cbrt, wide=True),
     "hypot": _Function(power.hypot, operands=2, wide=True),
-    "power": _Function(power.power, operands=2, wide=True, inline=False),
+    "power": _Function(power.power, operands=2, inline=False),
     "sin": _Function(trigonometric.sin),
     "cos": _Function(trigonometric.cos),
     "tan": _Function(trigonometric.tan, wide=True),
@@ -69,6 +70,8 @@ _FUNCTIONS: dict[str, _Function] = {
     "erf": _Function(error.erf),
     "erfc": _Function(error.erfc, wide=True),
     "erfinv": _Function(error.erfinv, wide=True, inline=False),
+    "lgamma": _Function(gamma.lgamma, wide=True, inline=False),
+    "digamma": _Function(gamma.digamma, wide=True, inline=False),
 }
 _NAMES = ("%x", "%y")
 
@@ -98,6 +101,9 @@ def definitions(wanted: Iterable[tuple[str, Kind]]) -> tuple[str, set[str]]:
 
     Args:
         wanted: names and types of operands.
+
+    Raises:
+        KeyError: There is no such function.
     """
     texts: list[str] = []
     declared: set[str] = set()
@@ -116,9 +122,11 @@ def definitions(wanted: Iterable[tuple[str, Kind]]) -> tuple[str, set[str]]:
 
 
 def _written(name: str, kind: Kind) -> Writer:
+    if not supports(name, kind):
+        raise KeyError(message("compile", f"no elementary function is called {name} for {kind}", name))
     function = _FUNCTIONS[name]
     wide = function.wide and kind.bits == 32
-    writer = Writer(kind.of("double") if wide else kind, 36 if wide else 53 if kind.bits == 64 else 24)
+    writer = Writer(kind, 36 if kind.bits == 32 else 53)
     operands = [Term(writer, Value(each, kind)) for each in _NAMES[: function.operands]]
     if wide:
         operands = [each.convert("fpext", "double") for each in operands]

@@ -17,14 +17,14 @@ from wengert.backend.elementary.parts import Term, polynomial, quick_two_sum, tw
 
 def _near(x: Term) -> Term:
     """Return erf x for |x| < 1."""
-    digits = 24 if x.writer.digits == 24 else 53
+    digits = 24 if x.digits == 24 else 53
     return x.muladd(polynomial(x * x, tables.ERF[digits]), x)
 
 
 def erf(x: Term) -> Term:
     """Return 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x."""
     size = abs(x)
-    if x.writer.digits == 24:
+    if x.digits == 24:
         tame = size.at_most(3.95)
         rest = exp(-(tame * polynomial(tame, tables.ERF_TAIL[24])))
     else:
@@ -36,14 +36,14 @@ def erf(x: Term) -> Term:
 
 
 def erfc(x: Term) -> Term:
-    """Erfc x = 1 - erf x without cancellation; for x < 0, 2 - erfc |x|."""
+    """Return erfc x = 1 - erf x without cancellation; for x < 0, 2 - erfc |x|."""
     size = abs(x)
     tame = size.at_most(28.0)
-    table = tables.ERFC[53] if x.writer.digits == 53 else tables.ERFC_SINGLE[36]
-    bottom, lost = two_sum(tame, x.writer.number(0.5))
+    table = tables.ERFC[53] if x.digits == 53 else tables.ERFC_SINGLE[36]
+    bottom, lost = two_sum(tame, x.number(0.5))
     inverse = 1.0 / bottom
     rest = polynomial((tame - 3.0) / (tame + 3.0), table)
-    p, p_low = quick_two_sum(x.writer.number(39 / 64), rest)
+    p, p_low = quick_two_sum(x.number(39 / 64), rest)
     factor, error = two_product(p, inverse)
     error = factor.muladd(inverse.fma(-bottom, 1.0) - inverse * lost, p_low.muladd(inverse, error))
     square, square_low = two_product(tame, tame)
@@ -60,13 +60,13 @@ def erfinv(y: Term) -> Term:
     tails, x is the root of w times a polynomial in it.
     """
     size = abs(y)
-    digits = y.writer.digits
+    digits = y.digits
     w = -log((1.0 - size) * (size + 1.0))
     root = w.sqrt()
     rest = polynomial(w - 3.0, tables.ERFINV[digits])
-    first, last = quick_two_sum(y.writer.number(23 / 16), rest)
+    first, last = quick_two_sum(y.number(23 / 16), rest)
     near = size.muladd(first, size * last)
     tail = root * polynomial(root - 4.2, tables.ERFINV_TAIL[digits])
     result = near.where(w < 6.0, tail)
-    result = y.writer.number(math.inf).where(size.equals(1.0), result).sign_of(y)
-    return y.writer.number(math.nan).where(size > 1.0, result)
+    result = y.number(math.inf).where(size.equals(1.0), result).sign_of(y)
+    return y.number(math.nan).where(size > 1.0, result)

@@ -9,83 +9,90 @@ from __future__ import annotations
 import math
 
 from wengert.backend.elementary import tables
-from wengert.backend.elementary.parts import Term, format_of, nearest, polynomial, quick_two_sum
+from wengert.backend.elementary.parts import (
+    Term,
+    format_of,
+    nearest,
+    polynomial,
+    power_of_two,
+    quick_two_sum,
+)
 
-#: Where a subnormal result begins to be possible, as an exponent of 2, and the scaling that makes it normal.
+#: The scaling, as an exponent of 2, of results that may be subnormal before their last step.
 _RESCUE = 64
+#: What float64 arithmetic for a float32 result is confined to, as an exponent of 2: far beyond float32.
+_NARROW = 200
 
 
 def reduced(x: Term) -> tuple[Term, Term]:
     """Return r = x - n ln 2 and the integer n, right in its low bits."""
     count, n = nearest(x, 1 / math.log(2))
-    high, low = tables.LN2[min(format_of(x).fraction + 1, 53)]
+    high, low = tables.LN2[24 if x.kind.bits == 32 else 53]
     return count.muladd(-low, count.muladd(-high, x)), n
 
 
-def scaled(significand: Term, n: Term, small: Term) -> Term:
-    """Return significand * 2^(n - 1), in two steps where the result may be subnormal."""
-    form = format_of(significand)
-    step = (n + _RESCUE).where(small, n)
-    power = ((step + (form.bias - 1)) << form.fraction).convert("bitcast", significand.kind.scalar)
-    last = significand.writer.number(2.0**-_RESCUE).where(small, 1.0)
-    return (significand * power) * last
-
-
-def limits(x: Term) -> tuple[float, float, float]:
-    """Return where exp is 0, where its result may be subnormal, and where it is infinite."""
+def confined(x: Term, unit: float) -> Term:
+    """Return x limited to where 2^(x / unit) is neither 0 nor infinite, and a little beyond; NaN stays."""
     form = format_of(x)
-    return (
-        -(form.bias + form.fraction + 1) * math.log(2),
-        (4 - form.bias) * math.log(2),
-        (form.bias + 1.25) * math.log(2),
-    )
+    lowest, highest = -(form.bias + form.fraction + 1), form.bias + 1.25
+    if x.digits == 36:
+        lowest, highest = -_NARROW, _NARROW
+    return x.at_least(lowest * unit).at_most(highest * unit)
+
+
+def scaled(significand: Term, n: Term, x: Term, unit: float) -> Term:
+    """Return significand * 2^(n - 1), in two steps where 2^(x / unit) may be subnormal."""
+    form = format_of(significand)
+    if significand.digits == 36:
+        return significand * power_of_two(n - 1, significand)
+    small = x < (4 - form.bias) * unit
+    step = (n + _RESCUE).where(small, n)
+    last = significand.number(2.0**-_RESCUE).where(small, 1.0)
+    return (significand * power_of_two(step - 1, significand)) * last
+
+
+def twice_exp(r: Term) -> Term:
+    """Return 2 exp r = 2 + 2 r + 2 r^2 q(r) for |r| <= ln 2 / 2."""
+    return (r * r).muladd(polynomial(r, [2 * c for c in tables.EXP[r.digits]]), r + r) + 2.0
 
 
 def exp(x: Term) -> Term:
-    """Exp x = 2^(n - 1) (2 + 2 r + 2 r^2 q(r)): twice, so that 2^(n - 1) is finite up to the largest result."""
-    zero, small, infinite = limits(x)
-    r, n = reduced(x.at_least(zero).at_most(infinite))
-    twice = (r * r).muladd(polynomial(r, [2 * c for c in tables.EXP[x.writer.digits]]), r + r) + 2.0
-    return scaled(twice, n, x < small)
+    """Return exp x = 2^(n - 1) (2 exp r): twice, so that 2^(n - 1) is finite up to the largest result."""
+    r, n = reduced(confined(x, math.log(2)))
+    return scaled(twice_exp(r), n, x, math.log(2))
 
 
 def exp_of_sum(x: Term, low: Term, factor: tuple[Term, Term] | None = None) -> Term:
     """Return exp (x + low), times a factor in two parts if one is given, for a low part that is small everywhere."""
-    zero, small, infinite = limits(x)
-    r, n = reduced(x.at_least(zero).at_most(infinite))
+    r, n = reduced(confined(x, math.log(2)))
     r, error = quick_two_sum(r, low)
-    first, last = quick_two_sum(x.writer.number(2.0), r + r)
-    rest = (r * r).muladd(polynomial(r, [2 * c for c in tables.EXP[x.writer.digits]]), last + (error + error))
+    first, last = quick_two_sum(x.number(2.0), r + r)
+    rest = (r * r).muladd(polynomial(r, [2 * c for c in tables.EXP[x.digits]]), last + (error + error))
     significand, lost = quick_two_sum(first, rest)
     if factor is not None:
         significand = significand.muladd(factor[0], significand.muladd(factor[1], lost * factor[0]))
-    return scaled(significand, n, x < small)
+    return scaled(significand, n, x, math.log(2))
 
 
 def exp2(x: Term) -> Term:
-    """2^x = 2^n exp((x - n) ln 2), the product in two parts."""
-    form = format_of(x)
-    x = x.at_least(-float(form.bias + form.fraction + 1)).at_most(form.bias + 1.25)
-    count, n = nearest(x, 1.0)
-    high, low = tables.LN2[min(form.fraction + 1, 53)]
-    rest = x - count
-    r = rest * math.log(2)
-    twice = (r * r).muladd(polynomial(r, [2 * c for c in tables.EXP[x.writer.digits]]), r + r) + 2.0
-    return scaled(twice, n, x < float(4 - form.bias))
+    """Return 2^x = 2^n exp((x - n) ln 2)."""
+    tame = confined(x, 1.0)
+    count, n = nearest(tame, 1.0)
+    return scaled(twice_exp((tame - count) * math.log(2)), n, x, 1.0)
 
 
 def expm1_parts(x: Term) -> tuple[Term, Term, Term]:
     """Return r, exp r - 1 - r and the integer n."""
     r, n = reduced(x)
-    return r, (r * r) * polynomial(r, tables.EXP[x.writer.digits]), n
+    return r, (r * r) * polynomial(r, tables.EXP[x.digits]), n
 
 
 def expm1(x: Term) -> Term:
-    """Exp x - 1 = 2 (2^(n - 1) (exp r - 1) + (2^(n - 1) - 1 / 2)): 2^n less 1 is exact while that 1 matters."""
+    """Return exp x - 1 = 2 (2^(n - 1) (exp r - 1) + (2^(n - 1) - 1 / 2)); 2^n - 1 is exact while that 1 matters."""
     form = format_of(x)
-    least = -(form.fraction + 3) * math.log(2)
-    r, rest, n = expm1_parts(x.at_least(least).at_most(limits(x)[2]))
-    half = ((n + (form.bias - 1)) << form.fraction).convert("bitcast", x.kind.scalar)
+    tame = x.at_least(-(form.fraction + 3) * math.log(2)).at_most((form.bias + 1.25) * math.log(2))
+    r, rest, n = expm1_parts(tame)
+    half = power_of_two(n - 1, x)
     # |2^n - 1| exceeds |2^n r| unless n = 0, where the sum is exact.
     main, error = quick_two_sum(half - 0.5, half * r)
     result = main + half.muladd(rest, error)
@@ -93,7 +100,7 @@ def expm1(x: Term) -> Term:
 
 
 def tanh(x: Term) -> Term:
-    """Tanh |x| = e / (e + 2) with e = exp(2 |x|) - 1; below 0.34, |x| + (e - 2 |x| - e tanh |x|) / 2.
+    """Return tanh |x| = e / (e + 2), e = exp(2 |x|) - 1; below 0.34, |x| + (e - 2 |x| - e tanh |x|) / 2.
 
     Here 0 <= r < ln 2, so that e = 2^n - 1 + 2^n (exp r - 1) is a sum of positive terms.
     """
@@ -103,8 +110,8 @@ def tanh(x: Term) -> Term:
     count, n = nearest(double.muladd(1 / math.log(2), -0.5), 1.0)
     high, low = tables.LN2[24 if x.kind.bits == 32 else 53]
     r = count.muladd(-low, count.muladd(-high, double))
-    rest = (r * r) * polynomial(r, tables.EXP_UP[x.writer.digits])
-    power = ((n + form.bias) << form.fraction).convert("bitcast", x.kind.scalar)
+    rest = (r * r) * polynomial(r, tables.EXP_UP[x.digits])
+    power = power_of_two(n, x)
     e = power.muladd(r + rest, power - 1.0)
     ratio = e / (e + 2.0)
     near = ratio.muladd(-e, rest).muladd(0.5, size)
@@ -112,15 +119,15 @@ def tanh(x: Term) -> Term:
 
 
 def sinh(x: Term) -> Term:
-    """Sinh x = x + x^3 p(x^2) for |x| < 1, else h - 1 / (4 h) with h = exp |x| / 2."""
+    """Return sinh x = x + x^3 p(x^2) for |x| < 1, else h - 1 / (4 h) with h = exp |x| / 2."""
     z = x * x
-    near = (x * z).muladd(polynomial(z, tables.SINH[x.writer.digits]), x)
+    near = (x * z).muladd(polynomial(z, tables.SINH[x.digits]), x)
     half = _half_exp(abs(x))
     return near.where(abs(x) < 1.0, (half - 0.25 / half).sign_of(x))
 
 
 def cosh(x: Term) -> Term:
-    """Cosh x = h + 1 / (4 h) with h = exp |x| / 2."""
+    """Return cosh x = h + 1 / (4 h) with h = exp |x| / 2."""
     half = _half_exp(abs(x))
     return half + 0.25 / half
 
@@ -128,17 +135,19 @@ def cosh(x: Term) -> Term:
 def _half_exp(x: Term) -> Term:
     """Return exp x / 2 for x >= 0, which is finite wherever cosh is."""
     form = format_of(x)
+    if x.digits == 36:
+        r, n = reduced(x.at_most(_NARROW * math.log(2)))
+        return twice_exp(r) * power_of_two(n - 2, x)
     r, n = reduced(x.at_most((form.bias + 3) * math.log(2)))
-    first, last = quick_two_sum(x.writer.number(2.0), r + r)
-    rest = (r * r).muladd(polynomial(r, [2 * c for c in tables.EXP[x.writer.digits]]), last)
+    first, last = quick_two_sum(x.number(2.0), r + r)
+    rest = (r * r).muladd(polynomial(r, [2 * c for c in tables.EXP[x.digits]]), last)
     large = x > (form.bias - 1) * math.log(2)
-    step = (n - 8).where(large, n)
-    power = ((step + (form.bias - 2)) << form.fraction).convert("bitcast", x.kind.scalar)
-    return ((first + rest) * power) * x.writer.number(256.0).where(large, 1.0)
+    power = power_of_two((n - 8).where(large, n) - 2, x)
+    return ((first + rest) * power) * x.number(256.0).where(large, 1.0)
 
 
 def expit(x: Term) -> Term:
-    """1 / (1 + e) for x >= 0, q = e / (1 + e) for x < 0, with e = exp(-|x|); left of -1, e - e q."""
+    """Return 1 / (1 + e) for x >= 0, q = e / (1 + e) for x < 0, with e = exp(-|x|); left of -1, e - e q."""
     e = exp(-abs(x))
-    ratio = x.writer.number(1.0).where(x >= 0.0, e) / (e + 1.0)
+    ratio = x.number(1.0).where(x >= 0.0, e) / (e + 1.0)
     return (e - e * ratio).where(x < -1.0, ratio)

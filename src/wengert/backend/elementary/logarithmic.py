@@ -23,34 +23,41 @@ _BITS_OF_ROOT_HALF = {32: 0x3F3504F3, 64: 0x3FE6A09E667F3BCD}
 
 
 def exponent_and_fraction(x: Term) -> tuple[Term, Term]:
-    """Return e, a float, and f = m - 1 for a positive x, subnormal or not."""
+    """Return e, a float, and f = m - 1 for a positive x; a float32 number is not subnormal in float64."""
     form = format_of(x)
-    tiny = x < form.least
-    normal = (x * 2.0**form.fraction).where(tiny, x)
-    root = _BITS_OF_ROOT_HALF[x.kind.bits]
-    shifted = normal.bits() - root
-    m = ((shifted & ((1 << form.fraction) - 1)) + root).convert("bitcast", x.kind.scalar)
-    e = (shifted >> form.fraction).convert("sitofp", x.kind.scalar)
-    return (e - float(form.fraction)).where(tiny, e), m - 1.0
+    root, one = _BITS_OF_ROOT_HALF[x.kind.bits], form.bias << form.fraction
+    unit = 2.0**form.fraction
+    tiny = None if x.digits == 36 else x < form.least
+    normal = x if tiny is None else (x * unit).where(tiny, x)
+    shifted = normal.bits() + (one - root)
+    m = ((shifted & ((1 << form.fraction) - 1)) + root).float()
+    # The exponent becomes the last bits of a number whose unit in the last place is 1.
+    e = (shifted.logical_shift(form.fraction) | x.number(unit).bits()).float()
+    zero = x.number(unit + form.bias)
+    return e - (
+        zero if tiny is None else x.number(unit + form.bias + form.fraction).where(tiny, zero)
+    ), m - 1.0
 
 
 def with_limits(x: Term, result: Term) -> Term:
     """Return a logarithm with its values at 0, infinity, NaN and negative numbers put in."""
-    outside = x.writer.number(math.nan).where(~(x >= 0.0), x)  # infinity is its own logarithm
-    outside = x.writer.number(-math.inf).where(x.equals(0.0), outside)
-    return result.where((x > 0.0) & (x < math.inf), outside)
+    outside = x.number(-math.inf).where(x.equals(0.0), math.nan)
+    outside = x.where(x > 0.0, outside)  # infinity is its own logarithm
+    infinity = ((1 << (x.kind.bits - 1)) - 1) ^ ((1 << format_of(x).fraction) - 1)
+    # Without signs, the bits of every number but 0 and the positive finite ones are out of this range.
+    return result.where((x.bits() - 1).below(infinity - 1), outside)
 
 
 def correction(f: Term, small: Term | None = None) -> Term:
     """Return log (1 + f) - f, and a small term that comes with it."""
     square = f * f
-    if f.writer.digits == 24:
+    if f.digits == 24:
         rest = (square * f) * polynomial(f, tables.LOG[24])
         return square.muladd(-0.5, rest if small is None else rest + small)
     s = f / (f + 2.0)
     z = s * s
     half = square * 0.5
-    series = z * polynomial(z, tables.ARTANH[f.writer.digits])
+    series = z * polynomial(z, tables.ARTANH[f.digits])
     return s.muladd(half + series, -half if small is None else small) - (0.0 if small is None else half)
 
 
@@ -59,19 +66,19 @@ def log_of_sum(x: Term, low: Term | None = None) -> Term:
     e, f = exponent_and_fraction(x)
     first, last = tables.LN2[24 if x.kind.bits == 32 else 53]
     small = e * last
-    if low is not None:
+    if low is not None and x.digits != 36:
         small = small + low / x
     return e.muladd(first, f + correction(f, small))
 
 
 def log(x: Term) -> Term:
-    """Log x = e ln 2 + f - f^2 / 2 + ..., the smallest terms first."""
+    """Return log x = e ln 2 + f - f^2 / 2 + ..., the smallest terms first."""
     return with_limits(x, log_of_sum(x))
 
 
 def log1p(x: Term) -> Term:
-    """Log (1 + x) with the rounding error of 1 + x made good."""
-    total, error = two_sum(x.writer.number(1.0), x)
+    """Return log (1 + x) with the rounding error of 1 + x made good."""
+    total, error = two_sum(x.number(1.0), x)
     result = with_limits(total, log_of_sum(total, error))
     return x.where(abs(x) < 2.0 ** -(format_of(x).fraction + 2), result)
 
@@ -88,23 +95,23 @@ def _log_to_base(x: Term, base: int) -> Term:
 
 
 def log2(x: Term) -> Term:
-    """log2 x = e + log m / log 2."""
+    """Return log2 x = e + log m / log 2."""
     return _log_to_base(x, 2)
 
 
 def log10(x: Term) -> Term:
-    """log10 x = e log10 2 + log m / log 10."""
+    """Return log10 x = e log10 2 + log m / log 10."""
     return _log_to_base(x, 10)
 
 
 def logaddexp(x: Term, y: Term) -> Term:
-    """Log (exp x + exp y) = max(x, y) + log1p(exp(-|x - y|))."""
+    """Return log (exp x + exp y) = max(x, y) + log1p(exp(-|x - y|))."""
     rest = log1p(exp(-abs(x - y)))
     return (x + math.log(2)).where(x.equals(y), x.at_least(y) + rest)
 
 
 def logaddexp2(x: Term, y: Term) -> Term:
-    """log2 (2^x + 2^y) = max(x, y) + log1p(2^(-|x - y|)) / log 2."""
+    """Return log2 (2^x + 2^y) = max(x, y) + log1p(2^(-|x - y|)) / log 2."""
     rest = log1p(exp2(-abs(x - y)))
     return (x + 1.0).where(x.equals(y), rest.muladd(1 / math.log(2), x.at_least(y)))
 
@@ -120,17 +127,17 @@ def _root_of_sum(high: Term, low: Term) -> tuple[Term, Term]:
 
 
 def arcsinh(x: Term) -> Term:
-    """Arsinh x = x + x^3 p(x^2) near 0, else log (|x| + sqrt(x^2 + 1)) in two parts; log 2 |x| far out."""
+    """Return arsinh x = x + x^3 p(x^2) near 0, else log (|x| + sqrt(x^2 + 1)) in two parts; log 2 |x| far out."""
     size = abs(x)
     z = x * x
-    near = (x * z).muladd(polynomial(z, tables.ARSINH[x.writer.digits]), x)
+    near = (x * z).muladd(polynomial(z, tables.ARSINH[x.digits]), x)
     far = size > 2.0**30
     tame = size.at_most(2.0**30)
     square, error = two_product(tame, tame)
-    total, lost = two_sum(square, x.writer.number(1.0))
+    total, lost = two_sum(square, x.number(1.0))
     root, rest = _root_of_sum(total, lost + error)
     argument, lost = quick_two_sum(root, tame)
-    argument, low = size.where(far, argument), x.writer.number(0.0).where(far, lost + rest)
+    argument, low = size.where(far, argument), x.number(0.0).where(far, lost + rest)
     result = log_of_sum(argument, low)
     result = (result + math.log(2)).where(far, result)
     result = size.where(~(size < math.inf), result)
@@ -138,33 +145,33 @@ def arcsinh(x: Term) -> Term:
 
 
 def arccosh(x: Term) -> Term:
-    """Arcosh x = log (1 + t + sqrt(t^2 + 2 t)) with t = x - 1, in two parts; log 2 x far out."""
+    """Return arcosh x = log (1 + t + sqrt(t^2 + 2 t)) with t = x - 1, in two parts; log 2 x far out."""
     far = x > 2.0**30
     t = x.at_most(2.0**30) - 1.0
     square, error = two_product(t, t)
     total, lost = two_sum(t + t, square)
     root, rest = _root_of_sum(total, lost + error)
     part, lost = two_sum(root, t)
-    argument, more = two_sum(x.writer.number(1.0), part)
+    argument, more = two_sum(x.number(1.0), part)
     low = (lost + rest) + more
-    argument, low = x.where(far, argument), x.writer.number(0.0).where(far, low)
+    argument, low = x.where(far, argument), x.number(0.0).where(far, low)
     result = log_of_sum(argument, low)
     result = (result + math.log(2)).where(far, result)
     result = x.where(~(x < math.inf), result)
-    return x.writer.number(math.nan).where(x < 1.0, result)
+    return x.number(math.nan).where(x < 1.0, result)
 
 
 def arctanh(x: Term) -> Term:
-    """Artanh x = x + x^3 p(x^2) near 0, else log (1 + 2 x / (1 - x)) / 2."""
+    """Return artanh x = x + x^3 p(x^2) near 0, else log (1 + 2 x / (1 - x)) / 2."""
     size = abs(x)
     z = x * x
-    near = (x * z).muladd(polynomial(z, tables.ARTANH_NEAR[x.writer.digits]), x)
-    one = x.writer.number(1.0)
+    near = (x * z).muladd(polynomial(z, tables.ARTANH_NEAR[x.digits]), x)
+    one = x.number(1.0)
     below = one - size
     ratio = (size + size) / below
     rest = ratio.fma(-below, size + size) / below
     argument, lost = two_sum(one, ratio)
     result = (log_of_sum(argument, lost + rest) * 0.5).sign_of(x)
     result = near.where(size < 0.5, result)
-    limit = x.writer.number(math.inf).where(size.equals(1.0), math.nan).sign_of(x)
+    limit = x.number(math.inf).where(size.equals(1.0), math.nan).sign_of(x)
     return result.where(size < 1.0, limit)

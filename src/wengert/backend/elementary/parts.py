@@ -17,23 +17,19 @@ class Writer(Builder):
 
     Args:
         kind: the type that the function works in.
-        digits: the precision of the result in bits: 24, 53, or 36 for a float32 result of float64 arithmetic.
+        digits: the precision, in bits, that float64 arithmetic is for: 53, or 36 where the result is a float32.
     """
 
     def __init__(self, kind: Kind, digits: int) -> None:
         super().__init__(fast="")
         self.kind = kind
-        self.digits = digits
+        self.wide_digits = digits
         self.helpers: set[tuple[str, Kind]] = set()
         """The functions of this package that the body calls."""
 
     def term(self, text: str) -> Term:
         """Return an operand by its name."""
         return Term(self, Value(text, self.kind))
-
-    def number(self, number: Number, kind: Kind | None = None) -> Term:
-        """Return a constant."""
-        return Term(self, constant(kind or self.kind, number))
 
 
 class Term:
@@ -55,6 +51,15 @@ class Term:
     def kind(self) -> Kind:
         """The type."""
         return self.value.kind
+
+    @property
+    def digits(self) -> int:
+        """The precision of the polynomials to use, in bits: 24 for float32 arithmetic, else 36 or 53."""
+        return 24 if self.kind.bits == 32 else self.writer.wide_digits
+
+    def number(self, number: Number) -> Term:
+        """Return a constant of the same type."""
+        return Term(self.writer, constant(self.kind, number))
 
     def _operand(self, other: Term | Number) -> Value:
         return other.value if isinstance(other, Term) else constant(self.kind, other)
@@ -110,6 +115,10 @@ class Term:
         """Shift to the right and keep the sign."""
         return self._bitwise("ashr", other)
 
+    def logical_shift(self, other: int) -> Term:
+        """Shift to the right and fill with zeros."""
+        return self._bitwise("lshr", other)
+
     def __invert__(self) -> Term:
         return self._bitwise("xor", -1 if self.kind.scalar != "i1" else 1)
 
@@ -134,6 +143,10 @@ class Term:
         condition = "oeq" if self.kind.is_float else "eq"
         return Term(self.writer, self.writer.compare(condition, self.value, self._operand(other)))
 
+    def below(self, other: Term | Number) -> Term:
+        """Return where an integer is less than another, both without sign."""
+        return Term(self.writer, self.writer.compare("ult", self.value, self._operand(other)))
+
     def is_nan(self) -> Term:
         """Return where the value is NaN."""
         return Term(self.writer, self.writer.compare("uno", self.value, self.value))
@@ -145,6 +158,10 @@ class Term:
     def bits(self) -> Term:
         """Return the bits of a floating-point number as an integer."""
         return self.convert("bitcast", self.kind.integer.scalar)
+
+    def float(self) -> Term:
+        """Return the floating-point number that has these bits."""
+        return self.convert("bitcast", "float" if self.kind.bits == 32 else "double")
 
     def convert(self, operation: str, scalar: str) -> Term:
         """Return the value in another type."""
@@ -176,12 +193,12 @@ class Term:
 
     def at_least(self, bound: Term | Number) -> Term:
         """Return the larger of two numbers; NaN stays."""
-        lower = self.writer.number(bound) if not isinstance(bound, Term) else bound
+        lower = self.number(bound) if not isinstance(bound, Term) else bound
         return lower.where(self < lower, self)
 
     def at_most(self, bound: Term | Number) -> Term:
         """Return the smaller of two numbers; NaN stays."""
-        upper = self.writer.number(bound) if not isinstance(bound, Term) else bound
+        upper = self.number(bound) if not isinstance(bound, Term) else bound
         return upper.where(self > upper, self)
 
 
@@ -213,18 +230,13 @@ def polynomial(t: Term, powers: Sequence[float]) -> Term:
     Even and odd powers apart from degree 6 on (the second-order Horner rule): half of the latency.
     """
     if len(powers) < 7:
-        total = t.writer.number(powers[-1])
-        for power in reversed(powers[:-1]):
-            total = total.muladd(t, power)
-        return total
+        return _horner(t, powers)
     square = t * t
-    even, odd = polynomial_horner(square, powers[0::2]), polynomial_horner(square, powers[1::2])
-    return odd.muladd(t, even)
+    return _horner(square, powers[1::2]).muladd(t, _horner(square, powers[0::2]))
 
 
-def polynomial_horner(t: Term, powers: Sequence[float]) -> Term:
-    """Evaluate a polynomial by Horner's rule."""
-    total = t.writer.number(powers[-1])
+def _horner(t: Term, powers: Sequence[float]) -> Term:
+    total = t.number(powers[-1])
     for power in reversed(powers[:-1]):
         total = total.muladd(t, power)
     return total
@@ -233,7 +245,7 @@ def polynomial_horner(t: Term, powers: Sequence[float]) -> Term:
 def power_of_two(k: Term, like: Term) -> Term:
     """Return 2^k as a float for an integer k; only the low bits of k count."""
     form = format_of(like)
-    return ((k + form.bias) << form.fraction).convert("bitcast", like.kind.scalar)
+    return ((k + form.bias) << form.fraction).float()
 
 
 def nearest(x: Term, factor: Term | Number) -> tuple[Term, Term]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 
 from wengert.backend.elementary import tables
-from wengert.backend.elementary.exponential import exp_of_sum
+from wengert.backend.elementary.exponential import exp, exp_of_sum
 from wengert.backend.elementary.logarithmic import correction, exponent_and_fraction
 from wengert.backend.elementary.parts import (
     Term,
     format_of,
     nearest,
     polynomial,
+    power_of_two,
     quick_two_sum,
     two_product,
 )
@@ -26,9 +27,9 @@ def _two_part_log(x: Term) -> tuple[Term, Term]:
     """Return log x in two parts, for a positive finite x."""
     e, f = exponent_and_fraction(x)
     first, last = tables.LN2[53]
-    if x.writer.digits < 53:
-        return e * math.log(2) + (f + correction(f)), x.writer.number(0.0)
-    bottom, lost = quick_two_sum(x.writer.number(2.0), f)
+    if x.digits == 36:
+        return e.muladd(math.log(2), f + correction(f)), x.number(0.0)
+    bottom, lost = quick_two_sum(x.number(2.0), f)
     inverse = 1.0 / bottom
     s = f * inverse
     s_low = (s.fma(-bottom, f) - s * lost) * inverse
@@ -36,7 +37,7 @@ def _two_part_log(x: Term) -> tuple[Term, Term]:
     z_low = (s * 2.0).muladd(s_low, error)
     third, third_low = tables.TWO_THIRDS
     tail = z * polynomial(z, tables.ARTANH_TAIL[53])
-    weight, lost = quick_two_sum(x.writer.number(third), tail + third_low)
+    weight, lost = quick_two_sum(x.number(third), tail + third_low)
     cube, error = two_product(z, s)
     cube_low = z.muladd(s_low, z_low.muladd(s, error))
     term, error = two_product(cube, weight)
@@ -59,66 +60,70 @@ def _integers(y: Term) -> tuple[Term, Term]:
     return whole, odd & whole
 
 
-def power(x: Term, y: Term) -> Term:
-    """x^y; 1 if x is 1 or y is 0, even for NaN; NaN for a negative x and a y that is no integer."""
-    writer = x.writer
-    size = abs(x)
-    high, low = _two_part_log(size)
+def _of_positive(x: Term, y: Term) -> Term:
+    """Return exp(y log x) for positive finite numbers x."""
+    high, low = _two_part_log(x)
     product = y * high
+    if x.digits == 36:
+        return exp(product)
     lost = y.muladd(low, y.fma(high, -product))
-    result = exp_of_sum(product, lost.where(abs(product) < 2.0**12, 0.0))
+    return exp_of_sum(product, lost.where(abs(product) < 2.0**12, 0.0))
+
+
+def power(x: Term, y: Term) -> Term:
+    """Return x^y; 1 if x is 1 or y is 0, even for NaN; NaN for a negative x and a y that is no integer."""
+    number, size = x.number, abs(x)
+    if x.kind.bits == 32:
+        wide = (each.convert("fpext", "double") for each in (size, y))
+        result = _of_positive(*wide).convert("fptrunc", "float")
+    else:
+        result = _of_positive(size, y)
     infinite = abs(y).equals(math.inf)
     grows = (y > 0.0) ^ (size < 1.0)
-    limit = writer.number(math.inf).where(grows, 0.0)
+    limit = number(math.inf).where(grows, 0.0)
     result = limit.where(infinite | size.equals(0.0) | size.equals(math.inf), result)
     whole, odd = _integers(y)
-    negative = x.bits() < 0
-    result = (-result).where(negative & odd, result)
+    result = (-result).where((x.bits() < 0) & odd, result)
     undefined = ((x < 0.0) & (x > -math.inf) & ~whole & ~infinite) | x.is_nan() | y.is_nan()
-    result = writer.number(math.nan).where(undefined, result)
+    result = number(math.nan).where(undefined, result)
     one = x.equals(1.0) | y.equals(0.0) | (infinite & size.equals(1.0))
-    return writer.number(1.0).where(one, result)
+    return number(1.0).where(one, result)
 
 
 def hypot(x: Term, y: Term) -> Term:
-    """sqrt(x^2 + y^2), scaled by a power of two where a square could overflow or underflow."""
+    """Return sqrt(x^2 + y^2), scaled by a power of two where a square could overflow or underflow."""
     form = format_of(x)
     larger = abs(x).at_least(abs(y))
     shift = 2.0 ** (form.bias // 2 + 100)
     large, small = larger > 2.0 ** (form.bias // 2 - 2), larger < 2.0 ** (-form.bias // 2 + 60)
-    one = x.writer.number(1.0)
-    scale = x.writer.number(1 / shift).where(large, x.writer.number(shift).where(small, one))
-    back = x.writer.number(shift).where(large, x.writer.number(1 / shift).where(small, one))
+    one = x.number(1.0)
+    scale = x.number(1 / shift).where(large, x.number(shift).where(small, one))
+    back = x.number(shift).where(large, x.number(1 / shift).where(small, one))
     u, v = x * scale, y * scale
     result = u.muladd(u, v * v).sqrt() * back
     infinite = abs(x).equals(math.inf) | abs(y).equals(math.inf)
-    return x.writer.number(math.inf).where(infinite, result)
+    return x.number(math.inf).where(infinite, result)
 
 
 def cbrt(x: Term) -> Term:
-    """Return the cube root: of m = |x| 2^(-3 k), 1 <= m < 8, from a polynomial for m^(-1/3).
+    """Return the cube root: of m = |x| 2^(-3 k), 0.35 < m < 2.83, from a polynomial for m^(-1/3).
 
-    One step of a third-order iteration for y = m^(-1/3), then one of Newton's method for m y^2, whose residual is
+    One step of a fourth-order iteration for y = m^(-1/3), then one of Newton's method for m y^2, whose residual is
     computed exactly.
     """
     size = abs(x)
     e, f = exponent_and_fraction(size)
     third, n = nearest(e, 1 / 3)
-    form = format_of(x)
     rest = e - third * 3.0
-    scale = rest.where(rest > 0.0, 1.0)
-    m = f + 1.0
-    two, four, half = (x.writer.number(c) for c in (2.0, 4.0, 0.5))
-    scale = two.where(rest > 0.0, half.where(rest < 0.0, 1.0))
-    m = m * scale
+    two, half = x.number(2.0), x.number(0.5)
+    m = (f + 1.0) * two.where(rest > 0.0, half.where(rest < 0.0, 1.0))
     y = polynomial(m, tables.CBRT[53])
     h = 1.0 - (m * y) * (y * y)
     y = y.muladd(h * h.muladd(h.muladd(14 / 81, 2 / 9), 1 / 3), y)
     root = m * (y * y)
-    if x.writer.digits == 53:
+    if x.digits != 36:
         square, error = two_product(root, root)
         residual = square.fma(-root, m) - error * root
         root = residual.muladd((y * y) * (1 / 3), root)
-    power_of_two = ((n + form.bias) << form.fraction).convert("bitcast", x.kind.scalar)
-    result = (root * power_of_two).sign_of(x)
+    result = (root * power_of_two(n, x)).sign_of(x)
     return result.where((size > 0.0) & (size < math.inf), x)

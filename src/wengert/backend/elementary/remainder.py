@@ -18,7 +18,7 @@ from wengert.backend.elementary.parts import Term, Writer, nearest, quick_two_su
 _QUICK = {32: 3000.0, 64: 24000.0}
 _DOUBLE, _I128 = Kind("double"), Kind("i128")
 _SCALAR = "{ double, double, i64 }"
-_NAME = "wengert.remainder"
+_NAME, _TABLE = "wengert.remainder", "wengert.two_over_pi"
 
 
 def _struct(kind: Kind) -> str:
@@ -29,12 +29,11 @@ def quick_reduction(x: Term) -> tuple[Term, Term, Term]:
     """Return r in two parts and n, right in its low bits, for moderate x."""
     count, n = nearest(x, 2 / math.pi)
     parts = tables.HALF_PI[24 if x.kind.bits == 32 else 53]
-    high, low = count.muladd(-parts[0], x), None
-    for part in parts[1:-1]:
-        # Where the sum cancels it is exact, so that the order of its operands matters nowhere.
+    # Where the sums below cancel they are exact, so that the order of their operands matters nowhere.
+    high, low = quick_two_sum(count.muladd(-parts[0], x), count * -parts[1])
+    for part in parts[2:-1]:
         high, error = quick_two_sum(high, count * -part)
-        low = error if low is None else low + error
-    assert low is not None
+        low = low + error
     return high, count.muladd(-parts[-1], low), n
 
 
@@ -70,37 +69,45 @@ def _huge(x: Term, huge: Term, quick: tuple[Term, Term, Term]) -> list[Term]:
     for i, old in enumerate(quick):
         got = writer.emit(f"extractvalue {_struct(kind)} {parts.text}, {i}", old.kind)
         news.append(Term(writer, got).where(huge, old))
-    news[0] = writer.number(math.nan).where(infinite, news[0])
+    news[0] = x.number(math.nan).where(infinite, news[0])
     return news
 
 
 def lanewise_definition(kind: Kind) -> str:
     """Return the function that reduces every lane of a vector by itself."""
     builder = Builder(fast="")
-    high, low, n = (Value("undef", each) for each in (kind, kind, kind.integer))
-    scalar = Kind(kind.scalar)
+    high, low, n = (Value("poison", each) for each in (kind, kind, kind.integer))
     for lane in range(kind.lanes):
         x = Value("%x", kind) if kind.lanes == 1 else builder.extract(Value("%x", kind), lane)
-        wide = x if kind.bits == 64 else builder.convert("fpext", x, "double")
-        parts = builder.emit(f"call {_SCALAR} @{_NAME}({wide})", kind)
-        r, rest = (builder.emit(f"extractvalue {_SCALAR} {parts.text}, {i}", _DOUBLE) for i in (0, 1))
-        count = builder.emit(f"extractvalue {_SCALAR} {parts.text}, 2", I64)
-        if kind.bits == 32:
-            first = builder.convert("fptrunc", r, "float")
-            rest = builder.convert(
-                "fptrunc", builder.fsub(r, builder.convert("fpext", first, "double")), "float"
-            )
-            r, count = first, builder.convert("trunc", count, "i32")
+        r, rest, count = _one_lane(builder, x)
         if kind.lanes == 1:
             high, low, n = r, rest, count
         else:
             high, low, n = (builder.insert(*pair, lane) for pair in ((high, r), (low, rest), (n, count)))
-    struct = Value("undef", scalar)
-    for i, part in enumerate((high, low, n)):
-        struct = builder.emit(f"insertvalue {_struct(kind)} {struct.text}, {part}, {i}", scalar)
-    builder.do(f"ret {_struct(kind)} {struct.text}")
+    _return(builder, _struct(kind), high, low, n)
     body = "\n".join(builder.lines)
     return f"define internal {_struct(kind)} @{_NAME}.{kind.suffix}({kind} %x) noinline cold nounwind {{\n{body}\n}}\n"
+
+
+def _one_lane(builder: Builder, x: Value) -> tuple[Value, Value, Value]:
+    """Return the reduction of one number in its own type."""
+    wide = x if x.kind == _DOUBLE else builder.convert("fpext", x, "double")
+    parts = builder.emit(f"call {_SCALAR} @{_NAME}({wide})", _DOUBLE)
+    r, rest = (builder.emit(f"extractvalue {_SCALAR} {parts.text}, {i}", _DOUBLE) for i in (0, 1))
+    count = builder.emit(f"extractvalue {_SCALAR} {parts.text}, 2", I64)
+    if x.kind == _DOUBLE:
+        return r, rest, count
+    first = builder.convert("fptrunc", r, "float")
+    rest = builder.fsub(r, builder.convert("fpext", first, "double"))
+    return first, builder.convert("fptrunc", rest, "float"), builder.convert("trunc", count, "i32")
+
+
+def _return(builder: Builder, struct: str, *parts: Value) -> None:
+    """Return several values from a function."""
+    text = "poison"
+    for i, part in enumerate(parts):
+        text = builder.emit(f"insertvalue {struct} {text}, {part}, {i}", I64).text
+    builder.do(f"ret {struct} {text}")
 
 
 def scalar_definition() -> tuple[str, set[str]]:
@@ -108,7 +115,7 @@ def scalar_definition() -> tuple[str, set[str]]:
     writer = Writer(_DOUBLE, 53)
     x = writer.term("%x")
     bits = x.bits()
-    window, unit = _window(writer, bits)
+    window = _window(writer, bits)
     negative = bits < 0
     half = constant(_I128, 1 << 125)
     n = writer.binary("lshr", writer.binary("add", window, half), constant(_I128, 126))
@@ -121,30 +128,26 @@ def scalar_definition() -> tuple[str, set[str]]:
     high, low = (part.where(~(below ^ negative), -part) for part in (high, low))
     count = Term(writer, writer.convert("trunc", n, "i64"))
     count = (0 - count).where(negative, count)
-    struct = "undef"
-    for i, part in enumerate((high, low, count)):
-        struct = writer.emit(f"insertvalue {_SCALAR} {struct}, {part.value}, {i}", I64).text
-    writer.do(f"ret {_SCALAR} {struct}")
+    _return(writer, _SCALAR, high.value, low.value, count.value)
     body = "\n".join(writer.lines)
     table = ", ".join(f"i64 {constant(I64, word).text}" for word in tables.TWO_OVER_PI)
-    data = f"@{unit} = internal unnamed_addr constant [{len(tables.TWO_OVER_PI)} x i64] [{table}]\n"
+    data = f"@{_TABLE} = internal unnamed_addr constant [{len(tables.TWO_OVER_PI)} x i64] [{table}]\n"
     define = f"define internal {_SCALAR} @{_NAME}(double %x) noinline cold nounwind {{\n{body}\n}}\n"
     return data + define, writer.declared
 
 
-def _window(writer: Writer, bits: Term) -> tuple[Value, str]:
-    """Return x times 2/pi modulo 4 in units of 2^-126, and the name of the table of bits.
+def _window(writer: Writer, bits: Term) -> Value:
+    """Return x times 2/pi modulo 4 in units of 2^-126.
 
     With x = m 2^e, bits before the one of weight 2^(1 - e) give multiples of 4.
     """
-    table = "wengert.two_over_pi"
     e = ((bits >> 52) & 0x7FF) - (1023 + 52)
     m = (bits & ((1 << 52) - 1)) | (1 << 52)
     start = e + (64 - 2)  # the table begins with a word of zeros; bit 1 of 2/pi has the weight 1 / 2
     index, shift = start >> 6, start & 63
     given: list[Value] = []
     for i in range(4):
-        place = writer.element(Value(f"@{table}", POINTER), "i64", (index + i).value)
+        place = writer.element(Value(f"@{_TABLE}", POINTER), "i64", (index + i).value)
         given.append(writer.load(place, I64, 8))
     high, middle, low = (writer.intrinsic("fshl", *given[i : i + 2], shift.value) for i in range(3))
     wide = writer.convert("zext", m.value, "i128")
@@ -153,7 +156,7 @@ def _window(writer: Writer, bits: Term) -> tuple[Value, str]:
     product = writer.binary("mul", wide, writer.convert("zext", middle, "i128"))
     total = writer.binary("add", product, carry)
     product = writer.binary("mul", wide, writer.convert("zext", high, "i128"))
-    return writer.binary("add", total, writer.binary("shl", product, constant(_I128, 64))), table
+    return writer.binary("add", total, writer.binary("shl", product, constant(_I128, 64)))
 
 
 def _times_half_pi(writer: Writer, size: Value, zeros: Value) -> tuple[Term, Term]:
@@ -165,10 +168,10 @@ def _times_half_pi(writer: Writer, size: Value, zeros: Value) -> tuple[Term, Ter
         return kept.convert("uitofp", "double") * 2.0**exponent
 
     first, second = part(75, 75 - 126), part(22, 22 - 126)
-    half_pi, rest = math.pi / 2, 6.123233995736766e-17
+    half_pi, rest = (part / 2 for part in tables.PI[53])
     high = first * half_pi
     low = first.fma(half_pi, -high) + first.muladd(rest, second * half_pi)
     exponent = Term(writer, writer.convert("trunc", zeros, "i64"))
-    scale = ((1023 - exponent) << 52).convert("bitcast", "double")
+    scale = ((1023 - exponent) << 52).float()
     high, low = quick_two_sum(high * scale, low * scale)
     return high, low

@@ -16,8 +16,8 @@ from wengert.backend.elementary.remainder import reduction
 def _sine_parts(high: Term, low: Term) -> tuple[Term, Term]:
     """Return sin(high + low) as high and the rest: low (1 - high^2 / 2) + high^3 p(high^2)."""
     z = high * high
-    p = polynomial(z, tables.SIN[high.writer.digits])
-    if high.writer.digits == 53:
+    p = polynomial(z, tables.SIN[high.digits])
+    if high.digits == 53:
         low = low.muladd(z * -0.5, low)
     return high, (high * z).muladd(p, low)
 
@@ -25,8 +25,8 @@ def _sine_parts(high: Term, low: Term) -> tuple[Term, Term]:
 def _cosine_parts(high: Term, low: Term) -> tuple[Term, Term]:
     """Return cos(high + low) as 1 - high^2 / 2, rounded, and the rest."""
     z = high * high
-    p = polynomial(z, tables.COS[high.writer.digits])
-    main, error = quick_two_sum(high.writer.number(1.0), z * -0.5)
+    p = polynomial(z, tables.COS[high.digits])
+    main, error = quick_two_sum(high.number(1.0), z * -0.5)
     return main, error + (z * z).muladd(p, high * -low)
 
 
@@ -34,28 +34,25 @@ def _circular(x: Term, quarter: int) -> Term:
     """Return sin(x + quarter pi/2)."""
     high, low, n = reduction(x)
     sine, cosine = _sine_parts(high, low), _cosine_parts(high, low)
-    if quarter:
-        n = n + quarter
-    form = format_of(x)
+    n = n + quarter if quarter else n
     odd = (n & 1).equals(1)
     result = cosine[0].where(odd, sine[0]) + cosine[1].where(odd, sine[1])
-    sign = (n << (x.kind.bits - 2)) & form.sign
-    return (result.bits() ^ sign).convert("bitcast", x.kind.scalar)
+    negative = (n << (x.kind.bits - 2)) & format_of(x).sign
+    return (result.bits() ^ negative).float()
 
 
 def sin(x: Term) -> Term:
-    """Sin x; -0 at -0."""
-    result = _circular(x, 0)
-    return x.where(x.equals(0.0), result)
+    """Return sin x; -0 at -0."""
+    return x.where(x.equals(0.0), _circular(x, 0))
 
 
 def cos(x: Term) -> Term:
-    """Cos x = sin(x + pi/2)."""
+    """Return cos x = sin(x + pi/2)."""
     return _circular(x, 1)
 
 
 def tan(x: Term) -> Term:
-    """Tan x = sin r / cos r, or -cos r / sin r for odd n, each in two parts; -0 at -0."""
+    """Return tan x = sin r / cos r, or -cos r / sin r for odd n, each in two parts; -0 at -0."""
     high, low, n = reduction(x)
     sine, cosine = quick_two_sum(*_sine_parts(high, low)), quick_two_sum(*_cosine_parts(high, low))
     odd = (n & 1).equals(1)
@@ -78,15 +75,15 @@ def _arctangent(top: Term, bottom: Term) -> Term:
     It is arctan t plus 0, pi/4 or pi/2 with |t| <= tan(pi/8) as t = top / bottom, (top - bottom) / (top + bottom)
     or -bottom / top.
     """
-    number = top.writer.number
+    number = top.number
     first = top > bottom * (math.sqrt(2) - 1)
     last = top > bottom * (math.sqrt(2) + 1)
     dividend = (-bottom).where(last, (top - bottom).where(first, top))
     divisor = top.where(last, (top + bottom).where(first, bottom))
     t = dividend / divisor
     z = t * t
-    rest = (t * z) * polynomial(z, tables.ARCTAN[top.writer.digits])
-    high, low = tables.PI
+    rest = (t * z) * polynomial(z, tables.ARCTAN[top.digits])
+    high, low = tables.PI[24 if top.kind.bits == 32 else 53]
     base = number(high / 2).where(last, number(high / 4).where(first, 0.0))
     base_low = number(low / 2).where(last, number(low / 4).where(first, 0.0))
     main, error = quick_two_sum(base, t)
@@ -95,23 +92,24 @@ def _arctangent(top: Term, bottom: Term) -> Term:
 
 def arctan(x: Term) -> Term:
     """Return arctan x; -0 at -0."""
-    return _arctangent(abs(x).at_most(2.0**60), x.writer.number(1.0)).sign_of(x)
+    return _arctangent(abs(x).at_most(2.0**60), x.number(1.0)).sign_of(x)
 
 
 def arctan2(y: Term, x: Term) -> Term:
     """Return the angle of the point (x, y), with the signs of zero of ISO C, annex F."""
-    number = x.writer.number
+    number = x.number
     top, bottom = abs(y), abs(x)
     both = top.equals(math.inf) & bottom.equals(math.inf)
     top, bottom = number(1.0).where(both, top), number(1.0).where(both, bottom)
     larger = top.at_least(bottom)
     # A quotient of numbers that are far apart is what it is; sums of large ones must not overflow.
-    scale = number(0.25).where(larger > 1.0, number(2.0**60).where(larger < 2.0**-900, 1.0))
+    tiny = larger < format_of(x).least * 2.0**60
+    scale = number(0.25).where(larger > 1.0, number(2.0**60).where(tiny, 1.0))
     angle = _arctangent(top * scale, bottom * scale)
     angle = number(0.0).where(top.equals(0.0), angle)
     angle = number(math.pi / 2).where(top.equals(math.inf), angle)
     angle = number(0.0).where(bottom.equals(math.inf), angle)
-    high, low = tables.PI
+    high, low = tables.PI[24 if x.kind.bits == 32 else 53]
     angle = (high - (angle - low)).where(x.bits() < 0, angle)
     return number(math.nan).where(x.is_nan() | y.is_nan(), angle.sign_of(y))
 
@@ -122,21 +120,21 @@ def _arcsine_parts(x: Term) -> tuple[Term, Term, Term]:
     small = size <= 0.5
     z = (size * size).where(small, 0.5 - size * 0.5)
     t = size.where(small, z.sqrt())
-    return small, t, (t * z) * polynomial(z, tables.ARCSIN[x.writer.digits])
+    return small, t, (t * z) * polynomial(z, tables.ARCSIN[x.digits])
 
 
 def arcsin(x: Term) -> Term:
-    """Arcsin x = pi/2 - 2 arcsin sqrt((1 - x) / 2) for x > 1/2."""
+    """Return arcsin x = pi/2 - 2 arcsin sqrt((1 - x) / 2) for x > 1/2."""
     small, t, rest = _arcsine_parts(x)
-    high, low = tables.PI
+    high, low = tables.PI[24 if x.kind.bits == 32 else 53]
     far = high / 2 - (t * 2.0 - rest.muladd(-2.0, low / 2))
     return (t + rest).where(small, far).sign_of(x)
 
 
 def arccos(x: Term) -> Term:
-    """Arccos x = pi/2 - arcsin x for |x| <= 1/2, else 2 arcsin sqrt((1 - |x|) / 2), or pi less that for x < 0."""
+    """Return arccos x = pi/2 - arcsin x for |x| <= 1/2, else 2 arcsin sqrt((1 - |x|) / 2), or pi less that."""
     small, t, rest = _arcsine_parts(x)
-    high, low = tables.PI
+    high, low = tables.PI[24 if x.kind.bits == 32 else 53]
     rest_signed = rest.sign_of(x)
     near = high / 2 - (t.sign_of(x) + (rest_signed - low / 2))
     twice, twice_rest = t + t, rest + rest

@@ -1,0 +1,49 @@
+"""Print the arena of the compiled CNN step beside the temporary memory that XLA reports for the same step.
+
+XLA's figure is the smaller one of its two layouts. Above half of it the comparison fails. Nothing is run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+from sides import jax_side, wengert_side
+from workloads import TRAININGS
+
+import wengert as wg
+
+LIMIT = 0.5
+
+
+def arguments(name: str, integer: type[np.signedinteger]) -> tuple[Any, ...]:
+    images, labels = np.zeros((60_000, 28, 28), np.uint8), np.zeros(60_000, integer)
+    return images, labels, np.arange(TRAININGS[name].batch, dtype=integer)
+
+
+def arena(name: str) -> int:
+    """Return the bytes of the intermediate values of Wengert's step."""
+    step, carry = wengert_side.training_step(name)
+    return int(wg.jit(step, donate=(0,)).memory(carry, *arguments(name, np.int64)))
+
+
+def temporary(name: str, variant: str) -> int:
+    """Return the bytes of the intermediate values of XLA's step."""
+    step, carry = jax_side.training_step(name, variant)
+    compiled = jax.jit(step, donate_argnums=0).lower(carry, *arguments(name, np.int32)).compile()
+    return compiled.memory_analysis().temp_size_in_bytes
+
+
+def main() -> None:
+    xla = {layout: temporary("cnn", layout) for layout in ("NCHW", "NHWC")}
+    for layout, size in xla.items():
+        print(f"XLA, {layout}: {size:,} bytes of temporary memory")
+    ours = arena("cnn")
+    ratio = ours / min(xla.values())
+    print(f"Wengert: {ours:,} bytes, {ratio:.2f} of the smaller (at most {LIMIT})")
+    raise SystemExit(ratio > LIMIT)
+
+
+if __name__ == "__main__":
+    main()

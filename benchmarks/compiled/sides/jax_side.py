@@ -1,0 +1,193 @@
+"""JAX: `jax.jit` with donation; several steps in one `lax.scan`; recurrent networks scanned or unrolled."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from workloads import ADAM, TRAININGS, Training, initial_weights, load_data, workload
+
+from sides.runner import Runner, batches, repeat
+
+if len(os.sched_getaffinity(0)) == 1:
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def cnn(parameters: Any, x: Any, layout: str) -> Any:
+    w1, b1, w2, b2, w3, b3, w4, b4 = parameters
+    last = layout == "NHWC"
+
+    def convolve(x: Any, w: Any, b: Any) -> Any:
+        y = lax.conv_general_dilated(x, w, (1, 1), "VALID", dimension_numbers=(layout, "OIHW", layout))
+        return jax.nn.relu(y + (b if last else b[:, None, None]))
+
+    def pool(
+        x: Any,
+    ) -> Any:  # as a maximum over an axis: faster than reduce_window, whose transpose is a scatter
+        n, *sizes = x.shape
+        if last:
+            h, w, c = sizes
+            x = x[:, : h // 2 * 2, : w // 2 * 2]
+            return x.reshape(n, h // 2, 2, w // 2, 2, c).max((2, 4))
+        c, h, w = sizes
+        x = x[:, :, : h // 2 * 2, : w // 2 * 2]
+        return x.reshape(n, c, h // 2, 2, w // 2, 2).max((3, 5))
+
+    x = pool(convolve(x[..., None] if last else x[:, None], w1, b1))
+    x = pool(convolve(x, w2, b2))
+    if last:
+        x = x.transpose(0, 3, 1, 2)
+    return jax.nn.relu(x.reshape(len(x), -1) @ w3 + b3) @ w4 + b4
+
+
+def rnn(parameters: Any, x: Any, unroll: int) -> Any:
+    w, u, b, v, c = parameters
+
+    def step(h: Any, projected: Any) -> tuple[Any, None]:
+        return jnp.tanh(projected + h @ u), None
+
+    h, _ = lax.scan(step, jnp.zeros((len(x), 64)), jnp.swapaxes(x @ w + b, 0, 1), unroll=unroll)
+    return h @ v + c
+
+
+def lstm(parameters: Any, x: Any, unroll: int) -> Any:
+    w, u, b, v, c = parameters
+
+    def step(state: Any, projected: Any) -> tuple[Any, None]:
+        h, cell = state
+        i, f, g, o = jnp.split(projected + h @ u, 4, axis=1)
+        cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(g)
+        return (jax.nn.sigmoid(o) * jnp.tanh(cell), cell), None
+
+    zero = jnp.zeros((len(x), 64))
+    (h, _), _ = lax.scan(step, (zero, zero), jnp.swapaxes(x @ w + b, 0, 1), unroll=unroll)
+    return h @ v + c
+
+
+def mlp(parameters: Any, x: Any) -> Any:
+    w1, b1, w2, b2, w3, b3 = parameters
+    x = jax.nn.relu(x.reshape(len(x), -1) @ w1 + b1)
+    return jax.nn.relu(x @ w2 + b2) @ w3 + b3
+
+
+def classification(network: Callable[..., Any]) -> Callable[..., Any]:
+    def loss(parameters: Any, x: Any, labels: Any) -> Any:
+        scores = jax.nn.log_softmax(network(parameters, x))
+        return -jnp.mean(jnp.take_along_axis(scores, labels[:, None], 1))
+
+    return loss
+
+
+def reconstruction(parameters: Any, x: Any, labels: Any) -> Any:
+    w1, b1, w2, b2, w3 = parameters
+    x = x.reshape(len(x), -1)
+    sigmoid = jax.nn.sigmoid
+    return jnp.sum((sigmoid(sigmoid(sigmoid(x @ w1 + b1) @ w2 + b2) @ w3) - x) ** 2) / len(x)
+
+
+def loss_of(name: str, variant: str) -> Callable[..., Any]:
+    unroll = 28 if "unrolled" in variant else 1
+    if name == "cnn":
+        return classification(partial(cnn, layout="NHWC" if "NHWC" in variant else "NCHW"))
+    if name in ("rnn", "lstm"):
+        return classification(partial({"rnn": rnn, "lstm": lstm}[name], unroll=unroll))
+    return classification(mlp) if name == "mlp" else reconstruction
+
+
+def update(training: Training, gradients: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
+    tree, rate = jax.tree.map, training.rate
+    if training.optimiser == "sgd":
+        return tree(lambda p, g: p - rate * g, parameters, gradients), state
+    (beta1, beta2, epsilon), (count, mean, square) = ADAM, state
+    count = count + 1
+    mean = tree(lambda m, g: beta1 * m + (1 - beta1) * g, mean, gradients)
+    square = tree(lambda s, g: beta2 * s + (1 - beta2) * g * g, square, gradients)
+    scale, root = rate / (1 - beta1**count), jnp.sqrt(1 - beta2**count)
+    moved = tree(lambda p, m, s: p - scale * m / (jnp.sqrt(s) / root + epsilon), parameters, mean, square)
+    return moved, (count, mean, square)
+
+
+def training_step(name: str, variant: str) -> tuple[Callable[..., Any], Any]:
+    """Return ``step(carry, images, labels, index) -> (carry, loss)`` and the first carry."""
+    training, differentiate = TRAININGS[name], jax.value_and_grad(loss_of(name, variant))
+    weights = list(map(jnp.asarray, initial_weights(name)))
+    zeros = [jnp.zeros_like(weight) for weight in weights]
+    adam = training.optimiser == "adam"
+    state = (jnp.zeros((), jnp.int32), zeros, [zero.copy() for zero in zeros]) if adam else ()
+
+    def step(carry: Any, images: Any, labels: Any, index: Any) -> tuple[Any, Any]:
+        parameters, state = carry
+        x = images[index].astype(jnp.float32) * training.scale
+        x = (x - training.shift) * training.stretch if training.shift else x
+        loss, gradients = differentiate(parameters, x, labels[index])
+        return update(training, gradients, state, parameters), loss
+
+    return step, (weights, state)
+
+
+def train(name: str, variant: str, folder: Path) -> Runner:
+    training, data = TRAININGS[name], load_data(folder)
+    one, carry = training_step(name, variant)
+    chunk = training.chunk if "steps" in variant else 1
+
+    def several(carry: Any, images: Any, labels: Any, index: Any) -> tuple[Any, Any]:
+        carry, losses = lax.scan(lambda carry, row: one(carry, images, labels, row), carry, index)
+        return carry, losses[-1]
+
+    step = jax.jit(one if chunk == 1 else several, donate_argnums=0)
+    images, labels = jnp.asarray(data.images), jnp.asarray(data.labels, jnp.int32)
+    rows = batches(training, data._replace(order=data.order.astype(np.int32)), chunk)
+
+    def advance(steps: int) -> Any:
+        nonlocal carry
+        for _ in range(steps // chunk):
+            carry, loss = step(carry, images, labels, next(rows))
+        jax.block_until_ready(carry)
+        return float(loss)
+
+    return Runner(advance, training.chunk)
+
+
+def chain(x: Any) -> Any:
+    return jnp.sum(jnp.exp(-x * x) * jnp.sin(x) + jnp.sqrt(1 + x * x))
+
+
+def logarithm(x1: Any, x2: Any) -> Any:
+    return jnp.log(x1) + x1 * x2 - jnp.sin(x2)
+
+
+def rosenbrock(x: Any) -> Any:
+    return jnp.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def hvp(x: Any, v: Any) -> Any:
+    return jax.jvp(jax.grad(rosenbrock), (x,), (v,))[1]
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "matmul": jnp.matmul,
+    "chain": chain,
+    "gradient-ln": jax.grad(logarithm, argnums=(0, 1)),
+    "gradient-rosenbrock": jax.grad(rosenbrock),
+    "hessian-rosenbrock": jax.hessian(rosenbrock),
+    "hvp-rosenbrock": hvp,
+}
+
+
+def prepare(name: str, variant: str, threads: int, folder: Path) -> Runner:
+    if name in TRAININGS:
+        return train(name, variant, folder)
+    jax.config.update("jax_enable_x64", True)
+    function = jax.jit(FUNCTIONS["matmul" if name.startswith("matmul") else name])
+    arguments = workload(name).arguments
+    if variant != "jit floats":  # otherwise Python's own numbers go in, as they do for the others
+        arguments = tuple(map(jnp.asarray, arguments))
+    return repeat(function, arguments, lambda value: jax.tree.map(np.asarray, jax.block_until_ready(value)))

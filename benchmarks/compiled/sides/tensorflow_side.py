@@ -1,0 +1,131 @@
+"""TensorFlow: the training step as a `tf.function`, also compiled by XLA, also several steps in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+from workloads import ADAM, TRAININGS, initial_weights, load_data
+
+from sides.runner import Runner, batches
+
+
+def cnn(parameters: Any, x: Any) -> Any:
+    w1, b1, w2, b2, w3, b3, w4, b4 = parameters
+    x = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x[..., None], w1, 1, "VALID") + b1), 2, 2, "VALID")
+    x = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x, w2, 1, "VALID") + b2), 2, 2, "VALID")
+    x = tf.reshape(tf.transpose(x, (0, 3, 1, 2)), (-1, 400))
+    return tf.nn.relu(x @ w3 + b3) @ w4 + b4
+
+
+def projections(x: Any, w: Any, b: Any) -> list[Any]:
+    projected = tf.reshape(tf.reshape(tf.transpose(x, (1, 0, 2)), (-1, 28)) @ w + b, (28, -1, w.shape[1]))
+    return tf.unstack(projected)
+
+
+def rnn(parameters: Any, x: Any) -> Any:
+    w, u, b, v, c = parameters
+    h = tf.zeros((x.shape[0], 64))
+    for projected in projections(x, w, b):
+        h = tf.tanh(projected + h @ u)
+    return h @ v + c
+
+
+def lstm(parameters: Any, x: Any) -> Any:
+    w, u, b, v, c = parameters
+    h = cell = tf.zeros((x.shape[0], 64))
+    for projected in projections(x, w, b):
+        i, f, g, o = tf.split(projected + h @ u, 4, axis=1)
+        cell = tf.sigmoid(f) * cell + tf.sigmoid(i) * tf.tanh(g)
+        h = tf.sigmoid(o) * tf.tanh(cell)
+    return h @ v + c
+
+
+def mlp(parameters: Any, x: Any) -> Any:
+    w1, b1, w2, b2, w3, b3 = parameters
+    x = tf.nn.relu(tf.reshape(x, (-1, 784)) @ w1 + b1)
+    return tf.nn.relu(x @ w2 + b2) @ w3 + b3
+
+
+def classification(network: Callable[..., Any]) -> Callable[..., Any]:
+    def loss(parameters: Any, x: Any, labels: Any) -> Any:
+        entropies = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, network(parameters, x))
+        return tf.reduce_mean(entropies)
+
+    return loss
+
+
+def reconstruction(parameters: Any, x: Any, labels: Any) -> Any:
+    w1, b1, w2, b2, w3 = parameters
+    x = tf.reshape(x, (-1, 784))
+    sigmoid = tf.sigmoid
+    y = sigmoid(sigmoid(sigmoid(x @ w1 + b1) @ w2 + b2) @ w3)
+    return tf.reduce_sum(tf.square(y - x)) / x.shape[0]
+
+
+LOSSES: dict[str, Callable[..., Any]] = {
+    **{network.__name__: classification(network) for network in (cnn, rnn, lstm, mlp)},
+    "autoencoder-1": reconstruction,
+    "autoencoder-100": reconstruction,
+}
+
+
+def updater(name: str, variables: list[Any]) -> Callable[[Any], None]:
+    training = TRAININGS[name]
+
+    def sgd(gradients: Any) -> None:
+        for variable, gradient in zip(variables, gradients, strict=True):
+            variable.assign_sub(training.rate * gradient)
+
+    if training.optimiser == "sgd":
+        return sgd
+    beta1, beta2, epsilon = ADAM
+    means, squares = ([tf.Variable(tf.zeros_like(v)) for v in variables] for _ in range(2))
+    count = tf.Variable(0.0)
+
+    def adam(gradients: Any) -> None:
+        t = count.assign_add(1.0)
+        scale, root = training.rate / (1 - beta1**t), tf.sqrt(1 - beta2**t)
+        for p, m, s, g in zip(variables, means, squares, gradients, strict=True):
+            mean = m.assign(beta1 * m + (1 - beta1) * g)
+            square = s.assign(beta2 * s + (1 - beta2) * g * g)
+            p.assign_sub(scale * mean / (tf.sqrt(square) / root + epsilon))
+
+    return adam
+
+
+def prepare(name: str, variant: str, threads: int, folder: Path) -> Runner:
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(threads)
+    training, data = TRAININGS[name], load_data(folder)
+    arrays = [array.transpose(2, 3, 1, 0) if array.ndim == 4 else array for array in initial_weights(name)]
+    variables = [tf.Variable(array) for array in arrays]
+    update, loss_of = updater(name, variables), LOSSES[name]
+    images, labels = tf.constant(data.images), tf.constant(data.labels)
+
+    def one(index: Any) -> Any:
+        x = tf.cast(tf.gather(images, index), tf.float32) * training.scale
+        x = (x - training.shift) * training.stretch if training.shift else x
+        with tf.GradientTape() as tape:
+            loss = loss_of(variables, x, tf.gather(labels, index))
+        update(tape.gradient(loss, variables))
+        return loss
+
+    def several(index: Any) -> Any:
+        loss = tf.constant(0.0)
+        for position in tf.range(training.chunk):
+            loss = one(index[position])
+        return loss
+
+    chunk = training.chunk if "steps" in variant else 1
+    step = tf.function(one if chunk == 1 else several, jit_compile="XLA" in variant)
+    rows = batches(training, data, chunk)
+
+    def advance(steps: int) -> Any:
+        for _ in range(steps // chunk):
+            loss = step(tf.constant(next(rows)))
+        return float(loss)
+
+    return Runner(advance, training.chunk)

@@ -1,0 +1,157 @@
+"""PyTorch: eager, `torch.compile`, and both with channels last; fused optimisers; recurrent modules or own cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.nn import functional
+from workloads import ADAM, TRAININGS, initial_weights, load_data, workload
+
+from sides.runner import Runner, batches, repeat
+
+
+def cnn(parameters: Any, x: Any, memory_format: Any) -> Any:
+    w1, b1, w2, b2, w3, b3, w4, b4 = parameters
+    x = x[:, None].contiguous(memory_format=memory_format)
+    x = functional.max_pool2d(functional.relu(functional.conv2d(x, w1, b1)), 2)
+    x = functional.max_pool2d(functional.relu(functional.conv2d(x, w2, b2)), 2)
+    return functional.relu(x.flatten(1) @ w3 + b3) @ w4 + b4
+
+
+def rnn_cells(parameters: Any, x: Any) -> Any:
+    w, u, b, v, c = parameters
+    h = x.new_zeros(len(x), 64)
+    for projected in (x.transpose(0, 1) @ w + b).unbind():
+        h = torch.tanh(torch.addmm(projected, h, u))
+    return h @ v + c
+
+
+def lstm_cells(parameters: Any, x: Any) -> Any:
+    w, u, b, v, c = parameters
+    h = cell = x.new_zeros(len(x), 64)
+    for projected in (x.transpose(0, 1) @ w + b).unbind():
+        i, f, g, o = torch.addmm(projected, h, u).chunk(4, 1)
+        cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(g)
+        h = torch.sigmoid(o) * torch.tanh(cell)
+    return h @ v + c
+
+
+def recurrent(parameters: Any, x: Any, module: Any) -> Any:
+    *_, v, c = parameters
+    outputs, _ = module(x.transpose(0, 1))
+    return outputs[-1] @ v + c
+
+
+def recurrent_module(name: str, weights: list[Any]) -> Any:
+    """Return `nn.RNN` or `nn.LSTM` on the given weights; its second bias stays zero."""
+    module = {"rnn": torch.nn.RNN, "lstm": torch.nn.LSTM}[name](28, 64)
+    module.weight_ih_l0.data, module.weight_hh_l0.data = (w.data.T.contiguous() for w in weights[:2])
+    module.bias_ih_l0.data = weights[2].data
+    torch.nn.init.zeros_(module.bias_hh_l0).requires_grad_(False)
+    return module
+
+
+def mlp(parameters: Any, x: Any) -> Any:
+    w1, b1, w2, b2, w3, b3 = parameters
+    x = functional.relu(torch.addmm(b1, x.flatten(1), w1))
+    return torch.addmm(b3, functional.relu(torch.addmm(b2, x, w2)), w3)
+
+
+def autoencoder(parameters: Any, x: Any) -> Any:
+    w1, b1, w2, b2, w3 = parameters
+    return torch.sigmoid(torch.sigmoid(torch.sigmoid(torch.addmm(b1, x, w1)) @ w2 + b2) @ w3)
+
+
+def network_of(name: str, variant: str, weights: list[Any]) -> tuple[Callable[..., Any], list[Any]]:
+    """Return ``network(parameters, x)`` and what the optimiser updates."""
+    if name == "cnn":
+        last = torch.channels_last if "channels_last" in variant else torch.contiguous_format
+        for i in (0, 2):
+            weights[i].data = weights[i].data.contiguous(memory_format=last)
+        return partial(cnn, memory_format=last), weights
+    if name in ("rnn", "lstm"):
+        if "cells" in variant:
+            return {"rnn": rnn_cells, "lstm": lstm_cells}[name], weights
+        module = recurrent_module(name, weights)
+        updated = [p for p in module.parameters() if p.requires_grad]
+        return partial(recurrent, module=module), [*updated, *weights[3:]]
+    return (mlp if name == "mlp" else autoencoder), weights
+
+
+def train(name: str, variant: str, folder: Path) -> Runner:
+    training, data = TRAININGS[name], load_data(folder)
+    weights = [torch.from_numpy(weight).requires_grad_() for weight in initial_weights(name)]
+    network, updated = network_of(name, variant, weights)
+    images, labels = torch.from_numpy(data.images), torch.from_numpy(data.labels)
+    if training.optimiser == "adam":
+        optimiser: Any = torch.optim.Adam(updated, training.rate, ADAM[:2], ADAM[2], fused=True)
+    else:
+        optimiser = torch.optim.SGD(updated, training.rate, fused=True)
+
+    def loss_of(index: Any) -> Any:
+        x = images[index].float() * training.scale
+        x = (x - training.shift) * training.stretch if training.shift else x
+        if name.startswith("autoencoder"):
+            x = x.flatten(1)
+            return (network(weights, x) - x).square().sum() / len(x)
+        return functional.cross_entropy(network(weights, x), labels[index])
+
+    forward = torch.compile(loss_of, dynamic=False) if "compile" in variant else loss_of
+    rows = batches(training, data, 1)
+
+    def advance(steps: int) -> Any:
+        for _ in range(steps):
+            optimiser.zero_grad(set_to_none=True)
+            loss = forward(torch.from_numpy(next(rows)))
+            loss.backward()
+            optimiser.step()
+        return loss.item()
+
+    return Runner(advance, training.chunk)
+
+
+def chain(x: Any) -> Any:
+    return torch.sum(torch.exp(-x * x) * torch.sin(x) + torch.sqrt(1 + x * x))
+
+
+def logarithm(x1: Any, x2: Any) -> Any:
+    return torch.log(x1) + x1 * x2 - torch.sin(x2)
+
+
+def rosenbrock(x: Any) -> Any:
+    return torch.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def hvp(x: Any, v: Any) -> Any:
+    return torch.func.jvp(torch.func.grad(rosenbrock), (x,), (v,))[1]
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "matmul": torch.matmul,
+    "chain": chain,
+    "gradient-ln": torch.func.grad(logarithm, argnums=(0, 1)),
+    "gradient-rosenbrock": torch.func.grad(rosenbrock),
+    "hessian-rosenbrock": torch.func.hessian(rosenbrock),
+    "hvp-rosenbrock": hvp,
+}
+
+
+def to_numpy(value: Any) -> Any:
+    return tuple(map(to_numpy, value)) if isinstance(value, tuple) else value.numpy()
+
+
+def prepare(name: str, variant: str, threads: int, folder: Path) -> Runner:
+    torch.set_num_threads(threads)
+    if name in TRAININGS:
+        return train(name, variant, folder)
+    function = FUNCTIONS["matmul" if name.startswith("matmul") else name]
+    arguments = tuple(torch.as_tensor(value, dtype=None) for value in workload(name).arguments)
+    if name == "gradient-ln":
+        arguments = tuple(value.double() for value in arguments)
+    if variant == "compile":
+        function = torch.compile(function, dynamic=False)
+    return repeat(function, arguments, to_numpy)

@@ -1,0 +1,136 @@
+"""What is measured: the workloads, with the data and the first weights that all contestants share. NumPy only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Training(NamedTuple):
+    """A training step: gather and scaling of uint8 images, forward, backward and update."""
+
+    title: str
+    batch: int
+    rate: float
+    scale: float
+    """What a grey value is multiplied by, before ``shift`` is subtracted and ``stretch`` multiplied."""
+    shift: float = 0.0
+    stretch: float = 1.0
+    optimiser: str = "sgd"
+    chunk: int = 50
+    """Steps that a contestant may carry out in one call; losses are compared after the first so many."""
+    tolerance: float = 1e-3
+
+
+class Calculation(NamedTuple):
+    """A function of fixed arguments."""
+
+    title: str
+    arguments: tuple[Any, ...]
+    chunk: int = 1
+    tolerance: float = 1e-9
+
+
+TRAININGS = {
+    "cnn": Training("CNN training step, batch 100", 100, 0.01, 1 / 255, 0.1307, 1 / 0.3081),
+    "rnn": Training("tanh RNN step, hidden 64", 100, 0.015, 2 / 255),
+    "lstm": Training("LSTM step, hidden 64, SGD", 100, 0.015, 2 / 255),
+    "autoencoder-1": Training("autoencoder, one sample a step", 1, 0.02, 1 / 255, chunk=200),
+    "autoencoder-100": Training("autoencoder, batch 100", 100, 0.02, 1 / 255),
+    "mlp": Training("MLP 784-256-256-10, Adam, batch 128", 128, 1e-3, 1 / 255, optimiser="adam"),
+}
+CALCULATIONS = {
+    **{
+        f"matmul-{n}-{dtype}": f"matrix product {n}^3, {dtype}"
+        for n in (1024, 256)
+        for dtype in ("float32", "float64")
+    },
+    "chain": "sum of exp(-x²) sin x + sqrt(1 + x²), 10^7 float32",
+    "gradient-ln": "gradient of ln x1 + x1 x2 - sin x2",
+    "gradient-rosenbrock": "gradient of Rosenbrock, n = 10",
+    "hessian-rosenbrock": "Hessian of Rosenbrock, n = 100",
+    "hvp-rosenbrock": "HVP of Rosenbrock, n = 10,000",
+}
+NAMES = (*TRAININGS, *CALCULATIONS)
+
+ADAM = (0.9, 0.999, 1e-8)
+"""Adam's two decays and epsilon."""
+
+
+def workload(name: str) -> Training | Calculation:
+    if name in TRAININGS:
+        return TRAININGS[name]
+    rng = np.random.default_rng(1)
+    kind, *rest = name.split("-")
+    title = CALCULATIONS[name]
+    if kind == "matmul":
+        n, dtype = int(rest[0]), rest[1]
+        factors = tuple(rng.standard_normal((n, n)).astype(dtype) for _ in range(2))
+        return Calculation(title, factors, tolerance=1e-4 if dtype == "float32" else 1e-9)
+    if kind == "chain":
+        return Calculation(title, (rng.standard_normal(10**7, np.float32),), tolerance=1e-4)
+    if name == "gradient-ln":
+        return Calculation(title, (2.0, 5.0))
+    n = {"gradient": 10, "hessian": 100, "hvp": 10_000}[kind]
+    return Calculation(title, tuple(rng.standard_normal((2, n))) if kind == "hvp" else (rng.random(n),))
+
+
+def initial_weights(name: str) -> list[np.ndarray]:
+    """Return the weights that a training starts from, a bias after the weight that it belongs to.
+
+    Dense weights are (inputs, outputs), filters (outputs, inputs, height, width); an LSTM's gates are input, forget,
+    cell and output, side by side.
+    """
+    rng = np.random.default_rng(0)
+
+    def dense(inputs: int, outputs: int, bound: float | None = None) -> list[np.ndarray]:
+        bound = bound or np.sqrt(6 / (inputs + outputs))
+        return [uniform(bound, (inputs, outputs)), np.zeros(outputs, np.float32)]
+
+    def uniform(bound: float, shape: tuple[int, ...]) -> np.ndarray:
+        return rng.uniform(-bound, bound, shape).astype(np.float32)
+
+    if name == "cnn":
+        filters = [
+            array
+            for outputs, inputs in ((6, 1), (16, 6))
+            for array in (
+                uniform(np.sqrt(6 / (9 * inputs)), (outputs, inputs, 3, 3)),
+                np.zeros(outputs, np.float32),
+            )
+        ]
+        return [*filters, *dense(400, 84), *dense(84, 10)]
+    if name == "mlp":
+        return [*dense(784, 256), *dense(256, 256), *dense(256, 10)]
+    if name in ("rnn", "lstm"):
+        gates = 64 if name == "rnn" else 256
+        inputs = uniform(0.06, (28, gates))
+        recurrent = uniform(0.12, (64, gates))
+        return [inputs, recurrent, np.zeros(gates, np.float32), *dense(64, 10)]
+    last = dense(100, 784, 0.17)[:1]  # the paper's last layer has no bias
+    return [*dense(784, 300, 0.17), *dense(300, 100, 0.17), *last]
+
+
+class Data(NamedTuple):
+    """The training images and labels, and the order in which they are visited."""
+
+    images: np.ndarray
+    labels: np.ndarray
+    order: np.ndarray
+
+    def batches(self, size: int) -> np.ndarray:
+        """Return the indices of each full batch of an epoch, a row each."""
+        count = len(self.order) // size
+        return self.order[: count * size].reshape(count, size)
+
+
+def save_data(folder: Path, images: Any, labels: Any) -> None:
+    order = np.random.default_rng(0).permutation(len(images))
+    for field, value in zip(Data._fields, (images, np.asarray(labels, np.int64), order), strict=True):
+        np.save(folder / f"{field}.npy", value)
+
+
+def load_data(folder: Path) -> Data:
+    return Data(*(np.load(folder / f"{field}.npy") for field in Data._fields))

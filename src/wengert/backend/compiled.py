@@ -1,0 +1,126 @@
+"""A graph compiled: through the passes, or from the cache of earlier processes."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert._version import __version__
+from wengert.backend import cache, team
+from wengert.backend.execute import Executable, Interface
+from wengert.backend.fuse import fuse
+from wengert.backend.lowering import lower
+from wengert.backend.module import Module, build
+from wengert.backend.narrow import narrow
+from wengert.backend.native import compile_module, load
+from wengert.backend.target import Target, host
+from wengert.ir.graph import Graph
+from wengert.nest.lowering import OnHost
+from wengert.nest.nest import Program
+from wengert.primitive import REGISTRY
+
+
+class Options(NamedTuple):
+    """How a graph is compiled."""
+
+    flags: str = "contract"
+    """LLVM's flags on floating-point arithmetic: what may be rewritten."""
+    check_nan: bool = False
+    """Stop at the operation that made the first NaN."""
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A graph on its way to native code; each stage is made when it is first asked for.
+
+    Args:
+        graph: the simplified graph.
+        places: for a result, the position of the argument in whose place it is written.
+        options: what may be rewritten and what is checked.
+    """
+
+    graph: Graph
+    places: Mapping[int, int]
+    options: Options
+    target: Target
+
+    @classmethod
+    def of(cls, graph: Graph, places: Mapping[int, int], options: Options) -> Compiled:
+        """Return the graph to be compiled for this processor."""
+        return cls(graph, places, options, host())
+
+    @cached_property
+    def program(self) -> Program:
+        """The nests, fused and narrowed."""
+        lowered = lower(self.graph, self.places)
+        return lowered if self.options.check_nan else narrow(fuse(lowered))
+
+    @cached_property
+    def module(self) -> Module:
+        """The program in LLVM's language."""
+        return build(self.program, self.target, self.options.flags, check_nan=self.options.check_nan)
+
+    @cached_property
+    def executable(self) -> Executable:
+        """The native function."""
+        name = self._name()
+        stored = cache.default().get(name) if name else None
+        found = _unpacked(stored) if stored else None
+        if found is None:
+            code = compile_module(self.module.text, self.target, team.symbols())
+            found = self.module.interface, code
+            if name:
+                cache.default().put(name, _packed(*found))
+        interface, code = found
+        return Executable(interface, load(code, team.symbols()))
+
+    def _name(self) -> str:
+        """Return the name in the cache; an empty one for programs that call back into this process."""
+        if not _is_self_contained(self.graph):
+            return ""
+        parts = (__version__, self.target.identity, repr(self.options), repr(sorted(self.places.items())))
+        return cache.key(*parts, self.graph.text(full=True))
+
+
+def _is_self_contained(graph: Graph) -> bool:
+    for equation in graph.equations:
+        lowering = REGISTRY[equation.primitive].lowering
+        if isinstance(lowering, OnHost) or equation.params.get("graph", graph) is None:
+            return False
+        if not all(map(_is_self_contained, equation.graphs())):
+            return False
+    return True
+
+
+def _packed(interface: Interface, code: bytes) -> bytes:
+    """Return an entry of the cache: the facts as JSON, the constants, the object code."""
+    arrays = [value for _, value in interface.constants]
+    facts = {
+        **interface._asdict(),
+        "hosts": None,
+        "constants": [[slot, value.dtype.str, list(value.shape)] for slot, value in interface.constants],
+        "sizes": [value.nbytes for value in arrays],
+    }
+    head = json.dumps(facts).encode()
+    return b"".join([struct.pack("<Q", len(head)), head, *(value.tobytes() for value in arrays), code])
+
+
+def _unpacked(entry: bytes) -> tuple[Interface, bytes]:
+    (length,) = struct.unpack_from("<Q", entry)
+    facts: Any = json.loads(entry[8 : 8 + length])
+    position = 8 + length
+    constants: list[tuple[int, Any]] = []
+    for (slot, dtype, shape), size in zip(facts["constants"], facts.pop("sizes"), strict=True):
+        raw = entry[position : position + size]
+        constants.append((slot, np.frombuffer(raw, np.dtype(dtype)).reshape(shape)))
+        position += size
+    facts["constants"] = tuple(constants)
+    for name in ("inputs", "outputs", "places"):
+        facts[name] = tuple(facts[name])
+    return Interface(**{**facts, "hosts": ()}), entry[position:]

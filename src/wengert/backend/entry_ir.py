@@ -1,0 +1,394 @@
+"""The text of an entry: a native function with the signature that Python calls its built-in functions by.
+
+The entry looks at its arguments, carries the program out, and makes the results, all without the interpreter. An object
+that is not exactly what the program was compiled for makes it pass the whole call on to the callable that comes next.
+Nothing in the text depends on the process: what does stands in a table, which the entry finds through its ``self``.
+
+Sources: the Python/C API manual, "Common Object Structures" (``METH_FASTCALL | METH_KEYWORDS``); PEP 590, vectorcall;
+the NumPy C-API manual, "Array API".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
+from wengert.backend.execute import Interface
+from wengert.dtypes import SHORT_NAMES, Dtype
+from wengert.ir.types import TensorType
+from wengert.tree import LEAF, Structure
+
+
+class Signature(NamedTuple):
+    """What a compiled function takes and gives: containers, and the types of their leaves in order."""
+
+    arguments: Structure
+    """Of the tuple of positional arguments."""
+    taken: tuple[TensorType, ...]
+    results: Structure
+    given: tuple[TensorType, ...]
+
+
+class Offsets(NamedTuple):
+    """Where the fields of objects lie, in bytes, on 64-bit CPython and NumPy; `entry.supported` verifies them."""
+
+    type: int = 8
+    value: int = 16
+    """Of a float and of NumPy's scalars."""
+    size: int = 16
+    """Of a tuple and of a list."""
+    tuple_items: int = tuple.__basicsize__
+    """Behind the hash from Python 3.14 on."""
+    list_items: int = 24
+    """A pointer to them."""
+    data: int = 16
+    ndim: int = 24
+    shape: int = 32
+    descr: int = 56
+    flags: int = 64
+    descr_code: int = 24
+    """The word of a dtype that holds its byte order and its number."""
+
+
+OFFSETS = Offsets()
+#: NumPy's flags of an array that compiled code reads as it lies: C-contiguous, aligned and writable. An array that was
+#: donated is not writable any more, and must not be read.
+READABLE = 0x0001 | 0x0100 | 0x0400
+#: The part of the word of a dtype that counts: byte order (byte 2) and number (bytes 4 to 7).
+CODE_MASK = 0xFFFF_FFFF_00FF_0000
+
+_OBJECTS = ("float", "int", "tuple", "list", "ndarray", "True", "False", "None")
+_FUNCTIONS = (
+    "PyObject_Vectorcall",
+    "Py_IncRef",
+    "Py_DecRef",
+    "PyFloat_FromDouble",
+    "PyLong_FromLongLong",
+    "PyBool_FromLong",
+    "PyLong_AsLongLongAndOverflow",
+    "PyTuple_New",
+    "PyList_New",
+    "PyArray_New",
+    "PyArray_Scalar",
+)
+_SCALARS = tuple(f"{part} {name}" for name in SHORT_NAMES.values() for part in ("scalar", "dtype"))
+#: Where each address that is the same for all entries of a process stands in the table, in words.
+WORDS = {name: number for number, name in enumerate((*_OBJECTS, *_FUNCTIONS, *_SCALARS))}
+
+
+#: What one entry has for itself follows, by the first word of each part. The method is a ``PyMethodDef`` and its name.
+TEAM = len(WORDS)
+METHOD = TEAM + 1
+STATUS = METHOD + 6
+BLOCK = STATUS + 8
+
+
+def pointer_to(dtype: Dtype, what: str) -> str:
+    """Return the name in `WORDS` of the scalar type, or the dtype, of a dtype."""
+    return f"{what} {SHORT_NAMES[dtype]}"
+
+
+def code_of(dtype: Dtype) -> int:
+    """Return what `CODE_MASK` leaves of the word of a dtype.
+
+    Example:
+        >>> import numpy as np
+        >>> hex(code_of(np.dtype(np.float64)))
+        '0xc003d0000'
+    """
+    return ord(dtype.byteorder) << 16 | dtype.num << 32
+
+
+def number_word(interface: Interface, position: int) -> int:
+    """Return the word of the table, after the block, for the number that is an argument or, after these, a result."""
+    return BLOCK + interface.slots + position
+
+
+def entry_ir(signature: Signature, interface: Interface) -> str:
+    """Return the function ``entry``, to follow the ``main`` that it calls.
+
+    Args:
+        signature: what it takes and gives.
+        interface: where ``main`` looks for the addresses.
+    """
+    return _Entry(signature, interface).text()
+
+
+def _objects(structure: Structure) -> int:
+    """Return how many objects a structure is made of, containers included."""
+    return 1 + sum(map(_objects, structure.children))
+
+
+class _Entry:
+    def __init__(self, signature: Signature, interface: Interface) -> None:
+        self.signature = signature
+        self.interface = interface
+        self.b = Builder(fast="")
+        self.constants: list[str] = []
+        self.owned = Value("%owned", POINTER)
+        self.objects = _objects(signature.results)
+        self.made = 0
+
+    def text(self) -> str:
+        b, n = self.b, self.objects
+        b.do(f"{self.owned.text} = alloca [{n} x ptr], align 8")
+        for number in range(n):
+            self._own(number, Value("null", POINTER))
+        self.words = self._field(self._field(Value("%self", POINTER), OFFSETS.tuple_items), OFFSETS.data)
+        addresses = self._arguments()
+        arrays = self._arrays()
+        self._run(addresses, arrays)
+        root = self._result(self.signature.results, self._boxed(arrays))
+        b.do(f"ret {self._owned(root)}")
+        self._released("again")
+        self._next()
+        b.label("failed")
+        self._release()
+        b.do("ret ptr null")
+        body = "\n".join(b.lines)
+        header = "define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %names) nounwind"
+        return "\n".join([*self.constants, f"{header} {{\n{body}\n}}\n"])
+
+    # -- fields, words and conditions --------------------------------------------------------------------
+
+    def _at(self, pointer: Value, offset: int) -> Value:
+        return self.b.element(pointer, "i8", constant(I64, offset))
+
+    def _field(self, pointer: Value, offset: int, kind: Kind = POINTER) -> Value:
+        return self.b.load(self._at(pointer, offset), kind, kind.bits // 8)
+
+    def _word(self, name: str) -> Value:
+        return self._field(self.words, 8 * WORDS[name])
+
+    def _here(self, number: int) -> Value:
+        return self._at(self.words, 8 * number)
+
+    def _call(self, function: str, *given: Value, result: Kind = POINTER) -> Value:
+        address = self._word(function)
+        return self.b.emit(f"call {result} {address.text}({', '.join(map(str, given))})", result)
+
+    def _require(self, condition: Value, otherwise: str = "other") -> None:
+        """Go on only if a condition holds."""
+        label = self.b.new_label("so")
+        self.b.branch_if(condition, label, otherwise)
+        self.b.label(label)
+
+    def _same(self, x: Value, y: Value) -> Value:
+        return self.b.compare("eq", x, y)
+
+    def _is_number(self, x: Value, number: int) -> Value:
+        return self._same(x, constant(x.kind, number))
+
+    # -- what comes in -----------------------------------------------------------------------------------
+
+    def _arguments(self) -> list[Value]:
+        """Check the arguments, and return the address of the first element of each leaf."""
+        structure = self.signature.arguments
+        given = self._same(Value("%names", POINTER), Value("null", POINTER))
+        counted = self._is_number(Value("%count", I64), len(structure.children))
+        self._require(self.b.both(given, counted))
+        found: list[Value] = []
+        self._items(Value("%args", POINTER), structure, found)
+        return found
+
+    def _items(self, items: Value, structure: Structure, found: list[Value]) -> None:
+        for number, child in enumerate(structure.children):
+            self._argument(self._field(items, 8 * number), child, found)
+
+    def _argument(self, item: Value, structure: Structure, found: list[Value]) -> None:
+        if structure == LEAF:
+            found.append(self._leaf(item, len(found)))
+        elif structure.kind is type(None):
+            self._require(self._same(item, self._word("None")))
+        else:
+            is_list = structure.kind is list
+            self._require(self._same(self._type(item), self._word("list" if is_list else "tuple")))
+            self._require(self._is_number(self._field(item, OFFSETS.size, I64), len(structure.children)))
+            self._items(self._first_item(item, structure), structure, found)
+
+    def _first_item(self, container: Value, structure: Structure) -> Value:
+        """Return where the items of a tuple or a list are."""
+        if structure.kind is list:
+            return self._field(container, OFFSETS.list_items)
+        return self._at(container, OFFSETS.tuple_items)
+
+    def _type(self, item: Value) -> Value:
+        return self._field(item, OFFSETS.type)
+
+    def _leaf(self, item: Value, position: int) -> Value:
+        type_ = self.signature.taken[position]
+        if type_.weak:
+            place = self._here(number_word(self.interface, position))
+            read: Callable[[Value, Value], Value] = {"f": self._float, "i": self._int, "b": self._bool}[
+                type_.dtype.kind
+            ]
+            return read(item, place)
+        if type_.shape:
+            self._require(self._same(self._type(item), self._word("ndarray")))
+            return self._array(item, type_)
+        return self._scalar(item, type_)
+
+    def _float(self, item: Value, _: Value) -> Value:
+        self._require(self._same(self._type(item), self._word("float")))
+        return self._at(item, OFFSETS.value)
+
+    def _int(self, item: Value, place: Value) -> Value:
+        """Read an integer of 64 bits. The function reports a larger one, and cannot fail on an exact int."""
+        self._require(self._same(self._type(item), self._word("int")))
+        number = self._call("PyLong_AsLongLongAndOverflow", item, place, result=I64)
+        self._require(self._is_number(self.b.load(place, Kind("i32"), 4), 0))
+        self.b.store(number, place, 8)
+        return place
+
+    def _bool(self, item: Value, place: Value) -> Value:
+        true = self._same(item, self._word("True"))
+        self._require(self.b.either(true, self._same(item, self._word("False"))))
+        self.b.store(self.b.convert("zext", true, "i8"), place, 1)
+        return place
+
+    def _scalar(self, item: Value, type_: TensorType) -> Value:
+        """Take a scalar of NumPy's, or an array without axes."""
+        b = self.b
+        scalar, other, after = b.new_label("scalar"), b.new_label("array"), b.new_label("value")
+        kind = self._type(item)
+        b.branch_if(self._same(kind, self._word(pointer_to(type_.dtype, "scalar"))), scalar, other)
+        b.label(scalar)
+        inside = self._at(item, OFFSETS.value)
+        b.branch(after)
+        b.label(other)
+        self._require(self._same(kind, self._word("ndarray")))
+        data = self._array(item, type_)
+        end = b.block
+        b.branch(after)
+        b.label(after)
+        return b.emit(f"phi ptr [ {inside.text}, %{scalar} ], [ {data.text}, %{end} ]", POINTER)
+
+    def _array(self, item: Value, type_: TensorType) -> Value:
+        b, i32 = self.b, Kind("i32")
+        flags = b.binary("and", self._field(item, OFFSETS.flags, i32), constant(i32, READABLE))
+        code = self._field(self._field(item, OFFSETS.descr), OFFSETS.descr_code, I64)
+        code = b.binary("and", code, constant(I64, CODE_MASK))
+        fits = b.both(self._is_number(flags, READABLE), self._is_number(code, code_of(type_.dtype)))
+        self._require(b.both(fits, self._is_number(self._field(item, OFFSETS.ndim, i32), type_.ndim)))
+        if type_.shape:
+            shape = self._field(item, OFFSETS.shape)
+            for axis, extent in enumerate(type_.shape):
+                self._require(self._is_number(self._field(shape, 8 * axis, I64), extent))
+        return self._field(item, OFFSETS.data)
+
+    # -- what goes out -----------------------------------------------------------------------------------
+
+    def _own(self, number: int, value: Value) -> None:
+        """Remember an object that must be released if the call does not succeed."""
+        self.b.store(value, self._at(self.owned, 8 * number), 8)
+
+    def _owned(self, number: int) -> Value:
+        return self._field(self.owned, 8 * number)
+
+    def _new(self, value: Value) -> int:
+        """Return the number of an object that was made; go to the end if it could not be."""
+        number, self.made = self.made, self.made + 1
+        self._require(self.b.compare("ne", value, Value("null", POINTER)), "failed")
+        self._own(number, value)
+        return number
+
+    def _arrays(self) -> dict[int, int]:
+        """Make the arrays of the results. This comes first, since making objects may run Python code."""
+        made: dict[int, int] = {}
+        null, zero = Value("null", POINTER), constant(Kind("i32"), 0)
+        for position, type_ in enumerate(self.signature.given):
+            if type_.shape:
+                name = f"@entry_shape{position}"
+                extents = ", ".join(f"i64 {extent}" for extent in type_.shape)
+                self.constants.append(
+                    f"{name} = private unnamed_addr constant [{type_.ndim} x i64] [{extents}], align 8"
+                )
+                ndim, number = constant(Kind("i32"), type_.ndim), constant(Kind("i32"), type_.dtype.num)
+                shape = Value(name, POINTER)
+                given = (self._word("ndarray"), ndim, shape, number, null, null, zero, zero, null)
+                made[position] = self._new(self._call("PyArray_New", *given))
+        return made
+
+    def _run(self, addresses: list[Value], arrays: Mapping[int, int]) -> None:
+        """Carry out the program; if it reports an error, let the next one do so, which knows how to say it."""
+        b = self.b
+        filled = list(zip(self.interface.inputs, addresses, strict=True))
+        for position, number in arrays.items():
+            filled.append((self.interface.outputs[position], self._field(self._owned(number), OFFSETS.data)))
+        for slot, address in filled:
+            b.store(address, self._here(BLOCK + slot), 8)
+        team = self._field(self.words, 8 * TEAM)
+        block = self._here(BLOCK)
+        b.do(f"call void @main({block}, {constant(I64, 0)}, {constant(I64, 1)}, {team})")
+        status = self._field(self.words, 8 * STATUS, I64)
+        self._require(self._is_number(status, 0), "again")
+
+    def _boxed(self, arrays: Mapping[int, int]) -> Iterator[int]:
+        """Return the objects of the leaves, with numbers made into objects before any container is made."""
+        objects: list[int] = []
+        for position, type_ in enumerate(self.signature.given):
+            if type_.shape:
+                objects.append(arrays[position])
+            else:
+                place = self._here(number_word(self.interface, len(self.signature.taken) + position))
+                objects.append(self._new(self._number(place, type_)))
+        return iter(objects)
+
+    def _number(self, place: Value, type_: TensorType) -> Value:
+        if not type_.weak:
+            dtype = self._word(pointer_to(type_.dtype, "dtype"))
+            return self._call("PyArray_Scalar", place, dtype, Value("null", POINTER))
+        match type_.dtype.kind:
+            case "f":
+                return self._call("PyFloat_FromDouble", self.b.load(place, Kind("double"), 8))
+            case "i":
+                return self._call("PyLong_FromLongLong", self.b.load(place, I64, 8))
+            case _:
+                truth = self.b.convert("zext", self.b.load(place, Kind("i8"), 1), "i64")
+                return self._call("PyBool_FromLong", truth)
+
+    def _result(self, structure: Structure, leaves: Iterator[int]) -> int:
+        """Put the objects into containers, and return the number of the outermost."""
+        if structure == LEAF:
+            return next(leaves)
+        if structure.kind is type(None):
+            none = self._word("None")
+            self._retain(none)
+            return self._new(none)
+        parts = [self._result(child, leaves) for child in structure.children]
+        is_list = structure.kind is list
+        container = self._new(
+            self._call("PyList_New" if is_list else "PyTuple_New", constant(I64, len(parts)))
+        )
+        items = self._first_item(self._owned(container), structure)
+        for number, part in enumerate(parts):
+            self.b.store(self._owned(part), self._at(items, 8 * number), 8)
+            self._own(part, Value("null", POINTER))
+        return container
+
+    def _retain(self, value: Value) -> None:
+        self.b.do(f"call void {self._word('Py_IncRef').text}({value})")
+
+    # -- the other ways out ------------------------------------------------------------------------------
+
+    def _released(self, label: str) -> None:
+        """Begin the block in which a call that reported an error begins anew."""
+        self.b.label(label)
+        self.b.store(constant(I64, 0), self._here(STATUS), 8)
+        self._release()
+        self.b.branch("other")
+
+    def _release(self) -> None:
+        """Give up what was made; `Py_DecRef` takes null for nothing."""
+        for number in range(self.objects):
+            release = self._word("Py_DecRef")
+            self.b.do(f"call void {release.text}({self._owned(number)})")
+
+    def _next(self) -> None:
+        """Pass the call on."""
+        self.b.label("other")
+        following = self._field(Value("%self", POINTER), OFFSETS.tuple_items + 8)
+        function = self._word("PyObject_Vectorcall")
+        call = f"tail call ptr {function.text}({following}, ptr %args, i64 %count, ptr %names)"
+        self.b.do(f"ret {self.b.emit(call, POINTER)}")

@@ -1,0 +1,258 @@
+"""Narrowing: what is zero for certain is not computed, and what no one reads is not stored.
+
+A guard whose alternative is zero comes from padding, from the transpose of a slice, or from the border of a
+convolution. It moves outwards through operations that a zero passes through, from the body of a sum into the bounds of
+its loops, and from a store into the extents of the buffer. The zeros of padding are taken for absent terms: a product
+with one is zero also if the other factor is infinite or NaN.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Load, Reduce, Rewriter, loads
+from wengert.nest.index import Dim, Index
+from wengert.nest.nest import Nest, Program, Step, all_steps, reads_whole, writes
+from wengert.nest.rewriting import rewrite_step
+from wengert.nest.split import split_digits
+
+Range = tuple[int, int]
+
+
+def narrow(program: Program) -> Program:
+    """Return the program with smaller loops and buffers that computes the same results."""
+    fixed = {*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)}
+    nests = [step for step in all_steps(program.steps) if isinstance(step, Nest)]
+    count = Counter(buffer for nest in nests for buffer in writes(nest))
+    fixed |= {buffer for step in program.steps for buffer in reads_whole(step)}
+    fixed |= {buffer for buffer, times in count.items() if times > 1}
+    steps = list(program.steps)
+    for position, step in enumerate(steps):
+        step = steps[position] = hoist_guards(step)
+        if isinstance(step, Nest):
+            for store in step.stores:
+                step = _narrow_store(steps, position, step, store.buffer, fixed)
+    _narrow_reads(steps, fixed)
+    return replace(program, steps=tuple(split_digits(one) if isinstance(one, Nest) else one for one in steps))
+
+
+# -- guards ----------------------------------------------------------------------------------------------
+
+
+def hoist_guards(step: Step) -> Step:
+    """Move guards with the alternative zero outwards, and into the bounds of sums."""
+    return rewrite_step(step, _hoisted)
+
+
+def _hoisted(node: Expression) -> Expression:
+    if isinstance(node, Apply):
+        return _hoisted_from_operands(node)
+    if isinstance(node, Guard) and isinstance(node.body, Guard):
+        if _is_zero(node.body.otherwise) and _is_zero(node.otherwise):
+            return Guard(_merged(node.conditions, node.body.conditions), node.body.body, node.otherwise)
+        return node
+    if isinstance(node, Reduce) and node.combiner == "add" and isinstance(node.body, Guard):
+        return _bounded_sum(node, node.body)
+    return node
+
+
+def _hoisted_from_operands(node: Apply) -> Expression:
+    for position, operand in enumerate(node.operands):
+        if isinstance(operand, Guard) and _is_zero(operand.otherwise) and _zero_passes(node, position):
+            operands = (*node.operands[:position], operand.body, *node.operands[position + 1 :])
+            inner = _hoisted(replace(node, operands=operands))
+            zero = Const(node.dtype.type(0), node.dtype)
+            return _hoisted(Guard(operand.conditions, inner, zero))
+    return node
+
+
+def _zero_passes(node: Apply, position: int) -> bool:
+    """Tell whether the result is zero where the operand is."""
+    if node.operation in ("multiply", "negative", "positive", "cast"):
+        return True
+    if node.operation == "scale":
+        return position == 0
+    if node.operation == "where" and position > 0:
+        return _is_zero(node.operands[3 - position])
+    return False
+
+
+def _is_zero(node: Expression) -> bool:
+    return isinstance(node, Const) and not node.value
+
+
+def _merged(
+    first: Sequence[tuple[Index, int]], second: Sequence[tuple[Index, int]]
+) -> tuple[tuple[Index, int], ...]:
+    """Return all conditions; of two on the same index the stricter."""
+    found: dict[tuple[int, object], tuple[Index, int]] = {}
+    for index, extent in (*first, *second):
+        key = (index.offset, index.terms)
+        if key not in found or found[key][1] > extent:
+            found[key] = (index, extent)
+    return tuple(found.values())
+
+
+def _bounded_sum(node: Reduce, body: Guard) -> Expression:
+    """Sum only where the conditions hold, as far as they are on one dimension of the sum alone."""
+    if not _is_zero(body.otherwise):
+        return node
+    rewritten: dict[Dim, Index] = {}
+    dims = list(node.dims)
+    left: list[tuple[Index, int]] = []
+    for index, extent in body.conditions:
+        dim = _only_dim(index)
+        if dim is None or dim not in dims or dim in rewritten:
+            left.append((index, extent))
+            continue
+        low, high = _range(index, dim, extent)
+        smaller = Dim(high - low, dim.name)
+        dims[dims.index(dim)] = smaller
+        rewritten[dim] = Index.of(smaller) + low
+    if not rewritten:
+        return node
+    inner: Expression = Guard(tuple(left), body.body, body.otherwise) if left else body.body
+    moved = Rewriter(replace_term=lambda term: rewritten.get(term))(inner)  # pyright: ignore[reportArgumentType]
+    kept = tuple(dim for dim in dims if dim.extent != 1)
+    return _hoisted(Reduce(node.combiner, kept, moved, node.dtype)) if kept else moved
+
+
+def _only_dim(index: Index) -> Dim | None:
+    if len(index.terms) == 1:
+        term, coefficient = index.terms[0]
+        if isinstance(term, Dim) and abs(coefficient) == 1:
+            return term
+    return None
+
+
+def _range(index: Index, dim: Dim, extent: int) -> Range:
+    """Return the values of a dimension, from the first to before the last, for which ``0 <= index < extent``."""
+    if index.coefficient(dim) == 1:
+        low, high = -index.offset, extent - index.offset
+    else:
+        low, high = index.offset - extent + 1, index.offset + 1
+    low, high = max(low, 0), min(high, dim.extent)
+    return low, max(high, low)
+
+
+# -- buffers ---------------------------------------------------------------------------------------------
+
+
+def _narrow_store(steps: list[Step], position: int, nest: Nest, buffer: Buffer, fixed: set[Buffer]) -> Nest:
+    """Store only what is not zero for certain; the readers know of the zeros."""
+    store = next(one for one in nest.stores if one.buffer is buffer)
+    value = store.value
+    if buffer in fixed or nest.sequential or store.combiner or len(nest.stores) > 1:
+        return nest
+    if not isinstance(value, Guard) or not _is_zero(value.otherwise):
+        return nest
+    ranges = [(0, extent) for extent in buffer.shape]
+    left: list[tuple[Index, int]] = []
+    for index, extent in value.conditions:
+        dim = _only_dim(index)
+        axis = next((n for n, one in enumerate(store.indices) if dim and one.terms == ((dim, 1),)), None)
+        if dim is None or axis is None or store.indices[axis].offset:
+            left.append((index, extent))
+        else:
+            low, high = _range(index, dim, extent)
+            ranges[axis] = (max(low, ranges[axis][0]), min(high, ranges[axis][1]))
+    if all(one == (0, extent) for one, extent in zip(ranges, buffer.shape, strict=True)):
+        return nest
+    if any(low >= high for low, high in ranges):
+        return nest
+    inner: Expression = Guard(tuple(left), value.body, value.otherwise) if left else value.body
+    smaller = _shrink(nest, buffer, ranges, inner)
+    steps[position] = smaller
+    new = smaller.stores[0].buffer
+    zero = Const(buffer.dtype.type(0), buffer.dtype)
+
+    def change(node: Expression) -> Expression:
+        if isinstance(node, Load) and node.buffer is buffer:
+            indices = tuple(index - low for index, (low, _) in zip(node.indices, ranges, strict=True))
+            tests = tuple(
+                (index, high - low)
+                for index, (low, high) in zip(indices, ranges, strict=True)
+                if index.bounds[0] < 0 or index.bounds[1] >= high - low
+            )
+            load = Load(new, indices)
+            return Guard(tests, load, zero) if tests else load
+        return node
+
+    for later in range(position + 1, len(steps)):
+        steps[later] = hoist_guards(rewrite_step(steps[later], change))
+    return smaller
+
+
+def _shrink(nest: Nest, buffer: Buffer, ranges: Sequence[Range], value: Expression) -> Nest:
+    """Return a nest that stores a part of its buffer, in a buffer of that size."""
+    new = Buffer(buffer.dtype, tuple(high - low for low, high in ranges), buffer.name)
+    store = next(one for one in nest.stores if one.buffer is buffer)
+    moved: dict[object, Index] = {}
+    dims = list(nest.dims)
+    for index, (low, high) in zip(store.indices, ranges, strict=True):
+        dim = _only_dim(index)
+        if dim is not None and high - low < dim.extent:
+            smaller = Dim(high - low, dim.name)
+            dims[dims.index(dim)] = smaller
+            moved[dim] = Index.of(smaller) + low
+    rewrite = Rewriter(replace_term=moved.get)
+    indices = tuple(rewrite.index(index) - low for index, (low, _) in zip(store.indices, ranges, strict=True))
+    stored = replace(store, buffer=new, indices=indices, value=rewrite(value))
+    return replace(nest, dims=tuple(dim for dim in dims if dim.extent != 1), stores=(stored,))
+
+
+def _narrow_reads(steps: list[Step], fixed: set[Buffer]) -> None:
+    """Compute only the part of a buffer that is read."""
+    for position in reversed(range(len(steps))):
+        nest = steps[position]
+        if not isinstance(nest, Nest) or nest.sequential or len(nest.stores) > 1:
+            continue
+        store = nest.stores[0]
+        if store.buffer in fixed or store.combiner:
+            continue
+        if not all(_only_dim(index) is not None or not index.terms for index in store.indices):
+            continue
+        ranges = _read_ranges(steps[position + 1 :], store.buffer)
+        if ranges is None or any(low >= high for low, high in ranges):
+            continue
+        if all(one == (0, extent) for one, extent in zip(ranges, store.buffer.shape, strict=True)):
+            continue
+        smaller = _shrink(nest, store.buffer, ranges, store.value)
+        steps[position] = smaller
+        new, old = smaller.stores[0].buffer, store.buffer
+
+        def change(
+            node: Expression, new: Buffer = new, old: Buffer = old, ranges: Sequence[Range] = ranges
+        ) -> Expression:
+            if isinstance(node, Load) and node.buffer is old:
+                return Load(new, tuple(i - low for i, (low, _) in zip(node.indices, ranges, strict=True)))
+            return node
+
+        for later in range(position + 1, len(steps)):
+            steps[later] = rewrite_step(steps[later], change)
+
+
+def _read_ranges(later: Sequence[Step], buffer: Buffer) -> list[Range] | None:
+    """Return the part of each axis that is read; None if nothing is."""
+    found: list[Range] | None = None
+    for step in all_steps(later):
+        if not isinstance(step, Nest):
+            continue
+        for store in step.stores:
+            for load in loads(store.value):
+                if load.buffer is not buffer:
+                    continue
+                mine = [
+                    (max(low, 0), min(high + 1, extent))
+                    for (low, high), extent in zip(
+                        (i.bounds for i in load.indices), buffer.shape, strict=True
+                    )
+                ]
+                found = (
+                    mine
+                    if found is None
+                    else [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(found, mine, strict=True)]
+                )
+    return found

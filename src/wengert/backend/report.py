@@ -1,0 +1,154 @@
+"""What a compiled function became: nests, lanes and tiles, operations and bytes, memory, and the cost of each line."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from wengert.backend.module import Module
+from wengert.ir.graph import Graph
+from wengert.nest.expression import Apply, Expression, Reduce, children
+from wengert.nest.nest import Host, Loop, Nest, Step, inner_blocks
+from wengert.nest.printer import Names, step_lines
+
+
+class NestReport(NamedTuple):
+    """One nest."""
+
+    text: str
+    """Its stores, as loops."""
+    fused: tuple[str, ...]
+    """The operations that it carries out."""
+    lanes: str
+    """The dimension along vectors, and the elements of a vector; empty where there is none."""
+    tile: str
+    """The points computed together."""
+    operations: int
+    """Arithmetic operations in all, loops around it included."""
+    bytes: int
+    """Bytes of the arrays that it reads and writes, each counted once a turn."""
+    location: str
+    """The user's line."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a compiled function became. Printing it shows all of it.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> print(wg.jit(lambda x: np.exp(x) + 1.0).report(np.zeros(1000)).nests[0].text)
+        nest i<1000:
+          out0[i] = (exp(x1[i]) + 1.0)
+    """
+
+    nests: tuple[NestReport, ...]
+    hosts: tuple[str, ...]
+    """The operations that are left to NumPy."""
+    arena: int
+    """Bytes of all intermediate arrays."""
+    lifetimes: tuple[str, ...]
+    """Each intermediate array: its place in the arena, and from which step to which it lives."""
+
+    @property
+    def operations(self) -> int:
+        """Arithmetic operations of a call."""
+        return sum(nest.operations for nest in self.nests)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that the nests move."""
+        return sum(nest.bytes for nest in self.nests)
+
+    @property
+    def lines(self) -> dict[str, int]:
+        """The arithmetic operations that each of the user's lines costs, dearest first."""
+        totals: dict[str, int] = defaultdict(int)
+        for nest in self.nests:
+            totals[nest.location or "(inputs and results)"] += nest.operations
+        return dict(sorted(totals.items(), key=lambda pair: -pair[1]))
+
+    def __str__(self) -> str:
+        moved = f"{self.bytes:,} bytes moved, arena {self.arena:,} bytes"
+        parts = [f"{len(self.nests)} nests, {self.operations:,} operations, {moved}"]
+        for nest in self.nests:
+            how = ", ".join(part for part in (nest.lanes, nest.tile) if part)
+            parts.append(f"\n{nest.text}")
+            parts.append(
+                f"    # {' + '.join(nest.fused)}; {how}; {nest.operations:,} operations [{nest.location}]"
+            )
+        if self.hosts:
+            parts.append(f"\nleft to NumPy: {', '.join(self.hosts)}")
+        if self.lifetimes:
+            parts.append("\nin the arena (bytes, steps):")
+            parts += [f"    {line}" for line in self.lifetimes]
+        parts.append("\noperations by line:")
+        parts += [f"    {location}: {count:,}" for location, count in self.lines.items()]
+        return "\n".join(parts)
+
+
+def report_of(module: Module, graph: Graph) -> Report:
+    """Return the report of a module."""
+    names = Names()
+    nests: list[NestReport] = []
+    hosts: list[str] = []
+
+    def visit(steps: Sequence[Step], turns: int) -> None:
+        for step in steps:
+            if isinstance(step, Nest):
+                nests.append(_nest(step, module, names, turns))
+            elif isinstance(step, Host):
+                hosts.append(f"{step.primitive} [{step.location}]")
+            inner = turns * (step.counter.extent if isinstance(step, Loop) else 1)
+            for block in inner_blocks(step):
+                visit(block, inner)
+
+    visit(module.program.steps, 1)
+    lifetimes = tuple(
+        f"{names.buffer(buffer)}: {place.offset:,} to {place.offset + place.size:,}, "
+        f"steps {place.lifetime.first} to {place.lifetime.last}"
+        for buffer, place in sorted(module.memory.places.items(), key=lambda pair: pair[1].lifetime)
+    )
+    return Report(tuple(nests), tuple(hosts), module.memory.size, lifetimes)
+
+
+def _nest(nest: Nest, module: Module, names: Names, turns: int) -> NestReport:
+    schedule = module.schedules[nest]
+    text = "\n".join(step_lines(nest, names))
+    lanes = f"lanes {names.dim(schedule.lanes)} x {schedule.width}" if schedule.lanes else ""
+    tile = " ".join(f"{names.dim(dim)} x {count}" for dim, count in schedule.tile.items())
+    moved = sum(buffer.size * buffer.dtype.itemsize for buffer in {*nest.reads(), *nest.writes()})
+    fused = tuple(name for name in dict.fromkeys(nest.origin))
+    return NestReport(
+        text,
+        fused,
+        lanes,
+        f"tile {tile}" if tile else "",
+        operations(nest) * turns,
+        moved * turns,
+        nest.location,
+    )
+
+
+def operations(nest: Nest) -> int:
+    """Return the arithmetic operations of a nest: what is shared is counted once, moves and conversions not at all."""
+    total = 0
+    seen: set[int] = set()
+    for store in nest.stores:
+        total += _operations(store.value, math.prod(dim.extent for dim in nest.dims), seen)
+        total += math.prod(dim.extent for dim in nest.dims) if store.combiner else 0
+    return total
+
+
+def _operations(expression: Expression, points: int, seen: set[int]) -> int:
+    if id(expression) in seen:
+        return 0
+    seen.add(id(expression))
+    if isinstance(expression, Reduce):
+        inner = points * math.prod(dim.extent for dim in expression.dims)
+        return inner + _operations(expression.body, inner, seen)
+    mine = points if isinstance(expression, Apply) and expression.operation not in ("cast", "where") else 0
+    return mine + sum(_operations(child, points, seen) for child in children(expression))

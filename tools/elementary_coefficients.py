@@ -1,0 +1,463 @@
+"""Compute the tables of wengert/backend/elementary/tables.py and print that file (needs mpmath).
+
+    python tools/elementary_coefficients.py > src/wengert/backend/elementary/tables.py
+
+Every polynomial is minimax: Remez's exchange (1934) on a grid of Chebyshev points, in 50 digits, of the lowest
+number of coefficients that reaches the accuracy asked for. Coefficients are then rounded one after another from
+the constant term on, and those that are left are fitted again, by weighted least squares, so that they make good
+what the rounding of the lower ones lost.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+
+Function = Callable[[Any], Any]
+mp.mp.dps = 50
+
+HEADER = '''\
+"""Minimax polynomials and constants, lowest power first. Printed by tools/elementary_coefficients.py.
+
+A polynomial is kept by the precision of the result, in bits: 24 for float32 arithmetic, whose coefficients are
+float32 numbers, 36 for float32 results of float64 arithmetic, and 53.
+"""
+
+from __future__ import annotations
+'''
+#: The accuracy, as a power of two, that a polynomial has for each precision of the result.
+TARGETS = {24: -27.5, 36: -36.0, 53: -58.5}
+
+
+def value(powers: Sequence[Any], t: Any) -> Any:
+    """Return the polynomial at t by Horner's rule."""
+    total = mp.mpf(0)
+    for power in reversed(powers):
+        total = total * t + power
+    return total
+
+
+def chebyshev(low: Any, high: Any, count: int) -> list[Any]:
+    """Return the Chebyshev points of an interval, in increasing order."""
+    return [(low + high - (high - low) * mp.cospi((k + mp.mpf(0.5)) / count)) / 2 for k in range(count)]
+
+
+class Problem:
+    """A function and a weight on a grid: the error is weight(t) (p(t) - function(t))."""
+
+    def __init__(self, function: Function, weight: Function, low: Any, high: Any, points: int = 400) -> None:
+        self.grid = chebyshev(mp.mpf(low), mp.mpf(high), points)
+        self.truth = [function(t) for t in self.grid]
+        self.weights = [weight(t) for t in self.grid]
+
+    def errors(self, powers: Sequence[Any]) -> list[Any]:
+        """Return the weighted errors on the grid."""
+        rows = zip(self.grid, self.truth, self.weights, strict=True)
+        return [weight * (value(powers, t) - truth) for t, truth, weight in rows]
+
+    def remez(self, count: int) -> tuple[list[Any], Any]:
+        """Return the minimax polynomial with ``count`` coefficients and its largest error."""
+        last = len(self.grid) - 1
+        chosen = [round(last * float(1 - mp.cospi(mp.mpf(k) / count)) / 2) for k in range(count + 1)]
+        powers: list[Any] = []
+        errors: list[Any] = []
+        for _ in range(12):
+            rows = [
+                [self.grid[i] ** k for k in range(count)] + [(-1) ** n / self.weights[i]]
+                for n, i in enumerate(chosen)
+            ]
+            solution = mp.lu_solve(mp.matrix(rows), mp.matrix([self.truth[i] for i in chosen]))
+            powers, level = [solution[k] for k in range(count)], abs(solution[count])
+            errors = self.errors(powers)
+            largest = max(map(abs, errors))
+            if largest < level * mp.mpf(1.02):
+                break
+            found = _alternating(errors, count + 1)
+            if len(found) < count + 1:
+                break
+            chosen = found
+        return powers, max(map(abs, errors))
+
+    def refit(self, fixed: Sequence[Any], count: int) -> list[Any]:
+        """Return the coefficients after the fixed ones that are best in the weighted least-squares sense."""
+        start = len(fixed)
+        errors = (
+            self.errors(fixed) if fixed else [-w * y for w, y in zip(self.weights, self.truth, strict=True)]
+        )
+        columns = [
+            [w * t**k for w, t in zip(self.weights, self.grid, strict=True)] for k in range(start, count)
+        ]
+        normal = mp.matrix([[mp.fdot(a, b) for b in columns] for a in columns])
+        return list(mp.lu_solve(normal, mp.matrix([-mp.fdot(a, errors) for a in columns])))
+
+
+def _alternating(errors: Sequence[Any], wanted: int) -> list[int]:
+    """Return the positions of the largest error of each run of one sign, the ``wanted`` largest in a row."""
+    groups: list[list[int]] = []
+    for i, error in enumerate(errors):
+        if groups and (error > 0) == (errors[groups[-1][-1]] > 0):
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    peaks = [max(group, key=lambda i: abs(errors[i])) for group in groups]
+    while len(peaks) > wanted:
+        peaks = peaks[1:] if abs(errors[peaks[0]]) < abs(errors[peaks[-1]]) else peaks[:-1]
+    return peaks
+
+
+def rounded(number: Any, bits: int) -> Any:
+    """Round to float32 or float64."""
+    return mp.mpf(float(np.float32(float(number)))) if bits == 24 else mp.mpf(float(number))
+
+
+def fit(
+    function: Function, weight: Function, low: Any, high: Any, bits: int, target: float | None = None
+) -> list[float]:
+    """Return the rounded coefficients of the shortest polynomial that is accurate enough."""
+    problem = Problem(function, weight, low, high)
+    limit = mp.mpf(2) ** (TARGETS[bits] if target is None else target)
+    for count in range(2, 40):
+        powers, error = problem.remez(count)
+        if error < limit:
+            break
+    else:
+        raise ValueError("no low degree is enough: split the range")
+    if bits == 24:
+        fixed: list[Any] = []
+        while len(fixed) < len(powers):
+            rest = powers if not fixed else problem.refit(fixed, len(powers))
+            fixed.append(rounded(rest[0] if fixed else powers[0], bits))
+        powers = fixed
+    final = [rounded(power, bits) for power in powers]
+    error = max(map(abs, problem.errors(final)))
+    print(f"  {bits} bits: {len(final)} coefficients, 2^{float(mp.log(error, 2)):.1f}", file=sys.stderr)
+    return [float(power) for power in final]
+
+
+def split(number: Any, *bits: int, last: int = 53) -> list[float]:
+    """Return parts of the given numbers of bits, and a last one, whose sum is the number."""
+    rest, parts = mp.mpf(number), []
+    for width in bits:
+        unit = mp.mpf(2) ** (mp.floor(mp.log(abs(rest), 2)) + 1 - width)
+        part = mp.nint(rest / unit) * unit
+        parts.append(float(part))
+        rest -= part
+    return [*parts, float(rounded(rest, last))]
+
+
+def words(number: Any, count: int) -> list[int]:
+    """Return the first bits of a fraction as 64-bit words, after one word of zeros."""
+    with mp.workprec(64 * count + 64):
+        scaled = int(mp.floor(number() * mp.mpf(2) ** (64 * count)))
+    return [0, *((scaled >> (64 * (count - 1 - i))) & (2**64 - 1) for i in range(count))]
+
+
+# -- the functions: each returns the part that a polynomial approximates ------------------------------------------
+
+
+def series(terms: Callable[[int], Any], start: int = 0, count: int = 60) -> Function:
+    """Return a function by its power series, for arguments where a closed form would cancel."""
+    coefficients = [terms(k) for k in range(start, start + count)]
+    return lambda t: value(coefficients, t)
+
+
+def odd_rest(function: Function) -> Function:
+    """(function(x) - x) / x**3 as a function of x**2."""
+
+    def rest(z: Any) -> Any:
+        x = mp.sqrt(z)
+        return (function(x) - x) / (x * z)
+
+    return rest
+
+
+def erfc_scaled(q: Any) -> Any:
+    """exp(x**2) erfc(x) (x + 3) for x = 3 (1 + q) / (1 - q)."""
+    x = 3 * (1 + q) / (1 - q)
+    return mp.exp(x * x) * mp.erfc(x) * (x + 3)
+
+
+def erfc_flat(q: Any) -> Any:
+    """exp(x**2) erfc(x) (x + 1/2) - 39 / 64 for x = 3 (1 + q) / (1 - q): small, and so are its errors."""
+    x = 3 * (1 + q) / (1 - q)
+    return mp.exp(x * x) * mp.erfc(x) * (x + 0.5) - mp.mpf(39) / 64
+
+
+def erfinv_near(w: Any) -> Any:
+    """Return arerf y / y - 23 / 16 for w + 3 = -log(1 - y**2)."""
+    y = mp.sqrt(-mp.expm1(-(w + 3)))
+    return (mp.erfinv(y) / y if y else mp.sqrt(mp.pi) / 2) - mp.mpf(23) / 16
+
+
+def erfinv_tail(r: Any) -> Any:
+    """Return arerf y / r for r + 4.2 = sqrt(-log(1 - y**2))."""
+    root = r + mp.mpf(4.2)
+    return mp.erfinv(mp.sqrt(-mp.expm1(-root * root))) / root
+
+
+NEAR, MID = mp.sqrt(1.25), mp.sqrt(31.25)  # the centres of [0.5, 2.5] and [2.5, 12.5]
+
+
+def ratio_range(centre: Any) -> tuple[Any, Any]:
+    """Return the range of q = (x - centre) / (x + centre) for the range of x about a centre."""
+    edge = (mp.sqrt(5) - 1) / (mp.sqrt(5) + 1) * mp.mpf(1.0001)
+    return -edge, edge
+
+
+def lgamma_quotient(q: Any, centre: Any) -> Any:
+    """Return log Gamma(x) / ((x - 1) (x - 2)) for x = centre (1 + q) / (1 - q)."""
+    x = centre * (1 + q) / (1 - q)
+    return mp.loggamma(x) / ((x - 1) * (x - 2))
+
+
+def stirling(z: Any) -> Any:
+    """The remainder of Stirling's formula times x, for z = 1 / x**2."""
+    if z < mp.mpf(10) ** -12:
+        return mp.mpf(1) / 12 - z / 360 + z * z / 1260
+    x = 1 / mp.sqrt(z)
+    return x * (mp.loggamma(x) - (x - 0.5) * mp.log(x) + x - mp.log(2 * mp.pi) / 2)
+
+
+def digamma_quotient(q: Any) -> Any:
+    """Return digamma over x - x0, its zero, for x = NEAR (1 + q) / (1 - q)."""
+    x = NEAR * (1 + q) / (1 - q)
+    return mp.digamma(x) / (x - DIGAMMA_ROOT)
+
+
+def digamma_rest(z: Any) -> Any:
+    """The remainder of log x - 1 / (2 x) - digamma x times x**2, for z = 1 / x**2."""
+    x = 1 / mp.sqrt(z)
+    return (mp.log(x) - 1 / (2 * x) - mp.digamma(x)) / z
+
+
+DIGAMMA_ROOT = mp.findroot(mp.digamma, 1.4616)
+
+
+def exponential_rest() -> Function:
+    """(exp r - 1 - r) / r**2."""
+    return series(lambda k: 1 / mp.factorial(k), 2)
+
+
+def polynomials() -> dict[str, tuple[Function, Function, Any, Any, tuple[int, ...]]]:
+    """Return for each table the function, the weight of its error, the interval and the precisions."""
+    half = mp.log(2) / 2 * mp.mpf(1.0001)
+    quarter = mp.pi / 4 * mp.mpf(1.0001)
+    low, high = mp.sqrt(0.5) - 1, mp.sqrt(2) - 1
+    ratio = (high / (2 + high)) ** 2 * mp.mpf(1.001)
+    every = (24, 36, 53)
+    return {
+        # exp r = 1 + r + r^2 EXP(r)
+        "EXP": (exponential_rest(), abs, -half, half, every),
+        # log (1 + f) = f - f^2 / 2 + f^3 LOG(f)
+        "LOG": (
+            lambda f: (mp.log(1 + f) - f + f * f / 2) / f**3,
+            lambda f: f**3 / mp.log(1 + f),
+            low,
+            high,
+            (24,),
+        ),
+        # 2 artanh s = 2 s + s ARTANH(s^2) s^2
+        "ARTANH": (
+            series(lambda k: mp.mpf(2) / (2 * k + 3)),
+            lambda z: z / 2,
+            0,
+            ratio,
+            (36, 53),
+        ),
+        # erf x = x + x ERF(x^2), |x| < 1
+        "ERF": (
+            series(
+                lambda k: 2 / mp.sqrt(mp.pi) * mp.mpf(-1) ** k / (mp.factorial(k) * (2 * k + 1)) - (k == 0)
+            ),
+            lambda z: mp.sqrt(z) / mp.erf(mp.sqrt(z)) if z else mp.sqrt(mp.pi) / 2,
+            0,
+            1,
+            (24, 53),
+        ),
+        # erf x = 1 - exp(-x ERF_TAIL(x)), 1 <= x < 4
+        "ERF_TAIL": (lambda x: -mp.log(mp.erfc(x)) / x, lambda x: x * mp.erfc(x), 1, mp.mpf(3.95), (24,)),
+        # exp(x^2) erfc(x) (x + 3) = ERFC_NEAR(q), q = (x - 3) / (x + 3), 1 <= x < 6, for erf only
+        "ERFC_NEAR": (erfc_scaled, lambda q: mp.erfc(3 * (1 + q) / (1 - q)), -0.5, mp.mpf(1) / 3, (53,)),
+        # exp(x^2) erfc(x) (x + 1/2) = 39 / 64 + ERFC(q), for erfc
+        "ERFC": (erfc_flat, lambda q: 2, mp.mpf(-2.3) / 3.7, mp.mpf(24.5) / 30.5, (53,)),
+        "ERFC_SINGLE": (erfc_flat, lambda q: 2, mp.mpf(-2.3) / 3.7, mp.mpf(7.5) / 13.5, (36,)),
+        # arctan x = x + x^3 ARCTAN(x^2), |x| <= tan(pi/8)
+        "ARCTAN": (
+            series(lambda k: mp.mpf(-1) ** (k + 1) / (2 * k + 3), count=130),
+            lambda z: z,
+            0,
+            mp.mpf(0.1717),
+            every,
+        ),
+        # arcsin x = x + x^3 ARCSIN(x^2), |x| <= 1/2
+        "ARCSIN": (odd_rest(mp.asin), lambda z: z, mp.mpf(10) ** -9, mp.mpf(0.25), every),
+        # exp r = 1 + r + r^2 EXP_UP(r) for 0 <= r < log 2
+        "EXP_UP": (exponential_rest(), lambda r: r * r / mp.expm1(r), mp.mpf(-0.0001), 2 * half, every),
+        # sinh x = x + x^3 SINH(x^2)
+        "SINH": (
+            series(lambda k: 1 / mp.factorial(2 * k + 3)),
+            lambda z: z * mp.sqrt(z) / mp.sinh(mp.sqrt(z)),
+            0,
+            1,
+            every,
+        ),
+        # arsinh x = x + x^3 ARSINH(x^2), 0 < x < 1/2
+        "ARSINH": (
+            odd_rest(mp.asinh),
+            lambda z: z * mp.sqrt(z) / mp.asinh(mp.sqrt(z)),
+            mp.mpf(10) ** -9,
+            mp.mpf(0.25),
+            every,
+        ),
+        "ARTANH_NEAR": (
+            odd_rest(mp.atanh),
+            lambda z: z * mp.sqrt(z) / mp.atanh(mp.sqrt(z)),
+            mp.mpf(10) ** -9,
+            mp.mpf(0.25),
+            every,
+        ),
+        # 2 artanh s = 2 s + 2/3 s^3 + s^5 ARTANH_TAIL(s^2)
+        "ARTANH_TAIL": (
+            series(lambda k: mp.mpf(2) / (2 * k + 5)),
+            lambda z: z * z / 2 * 2**10,
+            0,
+            ratio,
+            (53,),
+        ),
+        # m^(-1/3) roughly
+        "CBRT": (
+            lambda m: m ** (-mp.mpf(1) / 3),
+            lambda m: m ** (mp.mpf(1) / 3) * mp.mpf(2) ** -49,
+            0.35,
+            2.83,
+            (53,),
+        ),
+        # arerf y = y (23 / 16 + ERFINV(w - 3)), w = -log(1 - y^2) < 6
+        "ERFINV": (erfinv_near, lambda w: 1, -3, 3, (36, 53)),
+        # arerf y = r ERFINV_TAIL(r - 4.2), r = sqrt w
+        "ERFINV_TAIL": (
+            erfinv_tail,
+            lambda r: 1 / erfinv_tail(r),
+            mp.sqrt(6) - mp.mpf(4.2),
+            mp.mpf(6.01) - mp.mpf(4.2),
+            (36, 53),
+        ),
+        # log Gamma(x) = (x - 1) (x - 2) (9 / 16 + LGAMMA(q)), q = (x - c) / (x + c), 1/2 <= x <= 5/2
+        "LGAMMA": (
+            lambda q: lgamma_quotient(q, NEAR) - mp.mpf(9) / 16,
+            lambda q: 2,
+            *ratio_range(NEAR),
+            (36, 53),
+        ),
+        # log Gamma(x) = (x - 1) (x - 2) (17 / 64 + LGAMMA_MID(q)), 5/2 <= x <= 25/2
+        "LGAMMA_MID": (
+            lambda q: lgamma_quotient(q, MID) - mp.mpf(17) / 64,
+            lambda q: 1 / lgamma_quotient(q, MID),
+            *ratio_range(MID),
+            (36, 53),
+        ),
+        # log Gamma(x) = (x - 1/2) (log x - 1) + log(2 pi) / 2 - 1/2 + LGAMMA_TAIL(1 / x^2) / x
+        "LGAMMA_TAIL": (stirling, lambda z: 1, 0, mp.mpf(12.49) ** -2, (36, 53)),
+        # digamma x = (x - x0) (9 / 8 + DIGAMMA(q)), 1/2 <= x <= 5/2
+        "DIGAMMA": (
+            lambda q: digamma_quotient(q) - mp.mpf(9) / 8,
+            lambda q: 1 / digamma_quotient(q),
+            *ratio_range(NEAR),
+            (36, 53),
+        ),
+        # digamma x = 3 / 2 + DIGAMMA_MID(q), 5/2 <= x <= 25/2
+        "DIGAMMA_MID": (
+            lambda q: mp.digamma(MID * (1 + q) / (1 - q)) - mp.mpf(3) / 2,
+            lambda q: 1 / mp.digamma(MID * (1 + q) / (1 - q)),
+            *ratio_range(MID),
+            (36, 53),
+        ),
+        # digamma x = log x - 1 / (2 x) - DIGAMMA_TAIL(1 / x^2) / x^2
+        "DIGAMMA_TAIL": (digamma_rest, lambda z: z, mp.mpf(10) ** -8, mp.mpf(12.49) ** -2, (36, 53)),
+        # pi cot(pi f) = 1 / f - f COTANGENT(f^2), |f| <= 1/2
+        "COTANGENT": (
+            series(lambda k: 2 * mp.zeta(2 * k + 2), count=130),
+            lambda z: mp.mpf(0.3),
+            0,
+            mp.mpf(0.25),
+            (36, 53),
+        ),
+        # sin(pi f) = f SINPI(f^2), |f| <= 1/2
+        "SINPI": (
+            series(lambda k: (-1) ** k * mp.pi ** (2 * k + 1) / mp.factorial(2 * k + 1)),
+            lambda z: 1 / mp.sincpi(mp.sqrt(z)) / mp.pi,
+            0,
+            mp.mpf(0.25),
+            (36, 53),
+        ),
+        # sin r = r + r^3 SIN(r^2)
+        "SIN": (
+            series(lambda k: (-1) ** (k + 1) / mp.factorial(2 * k + 3)),
+            lambda z: z / mp.sinc(mp.sqrt(z)),
+            0,
+            quarter**2,
+            every,
+        ),
+        # cos r = 1 - r^2 / 2 + r^4 COS(r^2)
+        "COS": (
+            series(lambda k: (-1) ** k / mp.factorial(2 * k + 4)),
+            lambda z: z * z / mp.cos(mp.sqrt(z)),
+            0,
+            quarter**2,
+            every,
+        ),
+    }
+
+
+def show(numbers: Sequence[float]) -> str:
+    """Return the elements of a tuple, four a line."""
+    rows = (numbers[i : i + 4] for i in range(0, len(numbers), 4))
+    return "".join("        " + ", ".join(map(repr, row)) + ",\n" for row in rows)
+
+
+def main() -> None:
+    """Print the module."""
+    print(HEADER)
+    for name, (function, weight, low, high, precisions) in polynomials().items():
+        print(name, file=sys.stderr)
+        print(f"{name} = {{")
+        for bits in precisions:
+            print(f"    {bits}: (\n{show(fit(function, weight, low, high, bits))}    ),")
+        print("}")
+    print(
+        f"LN2 = {{\n    24: {tuple(split(mp.log(2), 10, last=24))},\n    53: {tuple(split(mp.log(2), 32))},\n}}"
+    )
+    print('"""The natural logarithm of 2, in parts that an exponent multiplies exactly."""')
+    print(f"HALF_PI = {{\n    24: {tuple(split(mp.pi / 2, 13, 13, 13, last=24))},")
+    print(f"    36: {tuple(split(mp.pi / 2, 33))},\n    53: {tuple(split(mp.pi / 2, 38, 38))},\n}}")
+    print('"""Half of pi, in parts that the number of quadrants multiplies exactly."""')
+    print(f"TWO_THIRDS = {tuple(split(mp.mpf(2) / 3, 53))}")
+    print(f"PI = {{\n    24: {tuple(split(mp.pi, 24, last=24))},\n    53: {tuple(split(mp.pi, 53))},\n}}")
+    print(f"DIGAMMA_ROOT = {tuple(split(DIGAMMA_ROOT, 53))}")
+    print("BASES = {")
+    for bits in (24, 53):
+        print(f"    {bits}: {{")
+        for base in (2, 10):
+            scale = split(1 / mp.log(base), bits, last=bits)
+            two = split(mp.log(2, base), bits - 12, last=bits) if base != 2 else [1.0, 0.0]
+            print(f"        {base}: {(*scale, *two)},")
+        print("    },")
+    print("}")
+    print('"""For a base, 1 / log(base) and log 2 to this base, in two parts each; an exponent times the first is exact."""')
+    print("TWO_OVER_PI = (")
+    bits = words(lambda: 2 / mp.pi, 20)
+    print(
+        "".join(
+            "    " + ", ".join(f"0x{word:016X}" for word in bits[i : i + 4]) + ",\n" for i in range(0, 21, 4)
+        )
+        + ")"
+    )
+    print('"""The bits of 2 / pi, 64 in a word, after one word of zeros."""')
+
+
+if __name__ == "__main__":
+    main()
