@@ -2,10 +2,7 @@
 
     python tools/elementary_coefficients.py > src/wengert/backend/elementary/tables.py
 
-Every polynomial is minimax: Remez's exchange (1934) on a grid of Chebyshev points, in 50 digits, of the lowest
-number of coefficients that reaches the accuracy asked for. Coefficients are then rounded one after another from
-the constant term on, and those that are left are fitted again, by weighted least squares, so that they make good
-what the rounding of the lower ones lost.
+Every polynomial is minimax; see tools/minimax.py.
 """
 
 from __future__ import annotations
@@ -15,10 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import mpmath as mp
-import numpy as np
-
-Function = Callable[[Any], Any]
-mp.mp.dps = 50
+from minimax import Function, fit, rounded, value
 
 HEADER = '''\
 """Minimax polynomials and constants, lowest power first. Printed by tools/elementary_coefficients.py.
@@ -28,114 +22,9 @@ float32 numbers, 36 for float32 results of float64 arithmetic, and 53.
 """
 
 from __future__ import annotations
+
+# fmt: off
 '''
-#: The accuracy, as a power of two, that a polynomial has for each precision of the result.
-TARGETS = {24: -27.5, 36: -36.0, 53: -58.5}
-
-
-def value(powers: Sequence[Any], t: Any) -> Any:
-    """Return the polynomial at t by Horner's rule."""
-    total = mp.mpf(0)
-    for power in reversed(powers):
-        total = total * t + power
-    return total
-
-
-def chebyshev(low: Any, high: Any, count: int) -> list[Any]:
-    """Return the Chebyshev points of an interval, in increasing order."""
-    return [(low + high - (high - low) * mp.cospi((k + mp.mpf(0.5)) / count)) / 2 for k in range(count)]
-
-
-class Problem:
-    """A function and a weight on a grid: the error is weight(t) (p(t) - function(t))."""
-
-    def __init__(self, function: Function, weight: Function, low: Any, high: Any, points: int = 400) -> None:
-        self.grid = chebyshev(mp.mpf(low), mp.mpf(high), points)
-        self.truth = [function(t) for t in self.grid]
-        self.weights = [weight(t) for t in self.grid]
-
-    def errors(self, powers: Sequence[Any]) -> list[Any]:
-        """Return the weighted errors on the grid."""
-        rows = zip(self.grid, self.truth, self.weights, strict=True)
-        return [weight * (value(powers, t) - truth) for t, truth, weight in rows]
-
-    def remez(self, count: int) -> tuple[list[Any], Any]:
-        """Return the minimax polynomial with ``count`` coefficients and its largest error."""
-        last = len(self.grid) - 1
-        chosen = [round(last * float(1 - mp.cospi(mp.mpf(k) / count)) / 2) for k in range(count + 1)]
-        powers: list[Any] = []
-        errors: list[Any] = []
-        for _ in range(12):
-            rows = [
-                [self.grid[i] ** k for k in range(count)] + [(-1) ** n / self.weights[i]]
-                for n, i in enumerate(chosen)
-            ]
-            solution = mp.lu_solve(mp.matrix(rows), mp.matrix([self.truth[i] for i in chosen]))
-            powers, level = [solution[k] for k in range(count)], abs(solution[count])
-            errors = self.errors(powers)
-            largest = max(map(abs, errors))
-            if largest < level * mp.mpf(1.02):
-                break
-            found = _alternating(errors, count + 1)
-            if len(found) < count + 1:
-                break
-            chosen = found
-        return powers, max(map(abs, errors))
-
-    def refit(self, fixed: Sequence[Any], count: int) -> list[Any]:
-        """Return the coefficients after the fixed ones that are best in the weighted least-squares sense."""
-        start = len(fixed)
-        errors = (
-            self.errors(fixed) if fixed else [-w * y for w, y in zip(self.weights, self.truth, strict=True)]
-        )
-        columns = [
-            [w * t**k for w, t in zip(self.weights, self.grid, strict=True)] for k in range(start, count)
-        ]
-        normal = mp.matrix([[mp.fdot(a, b) for b in columns] for a in columns])
-        return list(mp.lu_solve(normal, mp.matrix([-mp.fdot(a, errors) for a in columns])))
-
-
-def _alternating(errors: Sequence[Any], wanted: int) -> list[int]:
-    """Return the positions of the largest error of each run of one sign, the ``wanted`` largest in a row."""
-    groups: list[list[int]] = []
-    for i, error in enumerate(errors):
-        if groups and (error > 0) == (errors[groups[-1][-1]] > 0):
-            groups[-1].append(i)
-        else:
-            groups.append([i])
-    peaks = [max(group, key=lambda i: abs(errors[i])) for group in groups]
-    while len(peaks) > wanted:
-        peaks = peaks[1:] if abs(errors[peaks[0]]) < abs(errors[peaks[-1]]) else peaks[:-1]
-    return peaks
-
-
-def rounded(number: Any, bits: int) -> Any:
-    """Round to float32 or float64."""
-    return mp.mpf(float(np.float32(float(number)))) if bits == 24 else mp.mpf(float(number))
-
-
-def fit(
-    function: Function, weight: Function, low: Any, high: Any, bits: int, target: float | None = None
-) -> list[float]:
-    """Return the rounded coefficients of the shortest polynomial that is accurate enough."""
-    problem = Problem(function, weight, low, high)
-    limit = mp.mpf(2) ** (TARGETS[bits] if target is None else target)
-    for count in range(2, 40):
-        powers, error = problem.remez(count)
-        if error < limit:
-            break
-    else:
-        raise ValueError("no low degree is enough: split the range")
-    if bits == 24:
-        fixed: list[Any] = []
-        while len(fixed) < len(powers):
-            rest = powers if not fixed else problem.refit(fixed, len(powers))
-            fixed.append(rounded(rest[0] if fixed else powers[0], bits))
-        powers = fixed
-    final = [rounded(power, bits) for power in powers]
-    error = max(map(abs, problem.errors(final)))
-    print(f"  {bits} bits: {len(final)} coefficients, 2^{float(mp.log(error, 2)):.1f}", file=sys.stderr)
-    return [float(power) for power in final]
 
 
 def split(number: Any, *bits: int, last: int = 53) -> list[float]:
@@ -285,12 +174,12 @@ def polynomials() -> dict[str, tuple[Function, Function, Any, Any, tuple[int, ..
         # exp(x^2) erfc(x) (x + 1/2) = 39 / 64 + ERFC(q), for erfc
         "ERFC": (erfc_flat, lambda q: 2, mp.mpf(-2.3) / 3.7, mp.mpf(24.5) / 30.5, (53,)),
         "ERFC_SINGLE": (erfc_flat, lambda q: 2, mp.mpf(-2.3) / 3.7, mp.mpf(7.5) / 13.5, (36,)),
-        # arctan x = x + x^3 ARCTAN(x^2), |x| <= tan(pi/8)
+        # arctan x = x + x^3 ARCTAN(x^2), |x| <= 35 / 64
         "ARCTAN": (
             series(lambda k: mp.mpf(-1) ** (k + 1) / (2 * k + 3), count=130),
             lambda z: z,
             0,
-            mp.mpf(0.1717),
+            mp.mpf(0.2993),
             every,
         ),
         # arcsin x = x + x^3 ARCSIN(x^2), |x| <= 1/2
@@ -428,35 +317,40 @@ def main() -> None:
         for bits in precisions:
             print(f"    {bits}: (\n{show(fit(function, weight, low, high, bits))}    ),")
         print("}")
-    print(
-        f"LN2 = {{\n    24: {tuple(split(mp.log(2), 10, last=24))},\n    53: {tuple(split(mp.log(2), 32))},\n}}"
-    )
+    constants()
+
+
+def constants() -> None:
+    """Print the tables that are no polynomials."""
+    show_parts("LN2", {24: split(mp.log(2), 10, last=24), 53: split(mp.log(2), 32)})
     print('"""The natural logarithm of 2, in parts that an exponent multiplies exactly."""')
-    print(f"HALF_PI = {{\n    24: {tuple(split(mp.pi / 2, 13, 13, 13, last=24))},")
-    print(f"    36: {tuple(split(mp.pi / 2, 33))},\n    53: {tuple(split(mp.pi / 2, 38, 38))},\n}}")
+    show_parts("HALF_PI", {24: split(mp.pi / 2, 13, 13, 13, last=24), 53: split(mp.pi / 2, 38, 38)})
     print('"""Half of pi, in parts that the number of quadrants multiplies exactly."""')
+    show_parts("PI", {24: split(mp.pi, 24, last=24), 53: split(mp.pi, 53)})
     print(f"TWO_THIRDS = {tuple(split(mp.mpf(2) / 3, 53))}")
-    print(f"PI = {{\n    24: {tuple(split(mp.pi, 24, last=24))},\n    53: {tuple(split(mp.pi, 53))},\n}}")
     print(f"DIGAMMA_ROOT = {tuple(split(DIGAMMA_ROOT, 53))}")
-    print("BASES = {")
-    for bits in (24, 53):
-        print(f"    {bits}: {{")
-        for base in (2, 10):
-            scale = split(1 / mp.log(base), bits, last=bits)
-            two = split(mp.log(2, base), bits - 12, last=bits) if base != 2 else [1.0, 0.0]
-            print(f"        {base}: {(*scale, *two)},")
-        print("    },")
-    print("}")
-    print('"""For a base, 1 / log(base) and log 2 to this base, in two parts each; an exponent times the first is exact."""')
-    print("TWO_OVER_PI = (")
-    bits = words(lambda: 2 / mp.pi, 20)
-    print(
-        "".join(
-            "    " + ", ".join(f"0x{word:016X}" for word in bits[i : i + 4]) + ",\n" for i in range(0, 21, 4)
+    for base in (2, 10):
+        scales = {bits: split(1 / mp.log(base), bits, last=bits) for bits in (24, 53)}
+        twos = {
+            bits: split(mp.log(2, base), bits - 12, last=bits) if base != 2 else [1.0, 0.0] for bits in scales
+        }
+        show_parts(f"BASE_{base}", {bits: [*scales[bits], *twos[bits]] for bits in scales})
+        print(
+            f'"""1 / log {base} in two parts, then log 2 to base {base}: an exponent times its first is exact."""'
         )
-        + ")"
-    )
-    print('"""The bits of 2 / pi, 64 in a word, after one word of zeros."""')
+    print("TWO_OVER_PI = (")
+    bits = [f"0x{word:016X}" for word in words(lambda: 2 / mp.pi, 20)]
+    for i in range(0, len(bits), 4):
+        print(f"    {', '.join(bits[i : i + 4])},")
+    print(')\n"""The bits of 2 / pi, 64 in a word, after one word of zeros."""')
+
+
+def show_parts(name: str, parts: dict[int, list[float]]) -> None:
+    """Print a table of constants by precision."""
+    print(f"{name} = {{")
+    for bits, numbers in parts.items():
+        print(f"    {bits}: ({', '.join(map(repr, numbers))}),")
+    print("}")
 
 
 if __name__ == "__main__":

@@ -57,7 +57,8 @@ def first_call(workload: str) -> float:
 def in_fresh_process(workload: str, cache: str) -> float:
     command = [sys.executable, __file__, workload]
     environment = {**os.environ, "WENGERT_CACHE": cache}
-    return float(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    return float(done.stdout)
 
 
 def measure(workload: str) -> tuple[float, float]:

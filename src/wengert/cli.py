@@ -36,6 +36,7 @@ def command(context: click.Context) -> None:
 @click.option(
     "--seed", type=click.IntRange(min=0), help="Of the first weights and of the order of the images."
 )
+@click.option("--eager", is_flag=True, help="Carry out each operation by NumPy: do not compile.")
 @click.option("--out", type=click.Path(), help="A new folder for the run.  [default: runs/NETWORK-DATE-TIME]")
 def train(
     network: str,
@@ -45,6 +46,7 @@ def train(
     batch_size: int | None,
     rate: float | None,
     seed: int | None,
+    eager: bool,
     out: str | None,
 ) -> int:
     """Train a network of the papers: cnn, rnn, autoencoder or mlp.
@@ -57,7 +59,7 @@ def train(
         raise click.BadParameter(f"{rate} is not a finite number.", param_hint="'--lr'")
     settings = TASKS[network].settings(data, epochs=epochs, batch_size=batch_size, rate=rate, seed=seed)
     one_thread()
-    return run_training(settings, data_dir, out)
+    return run_training(settings, data_dir, out, compiled=not eager)
 
 
 def main() -> None:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import logging
 import os
 import sys
 import time
-import weakref
 from collections.abc import Callable, Sequence
+from types import MethodType
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
 from wengert import tree
+from wengert.backend import donation
 from wengert.backend.compiled import Compiled, Options
+from wengert.backend.native import assembly
 from wengert.backend.report import Report, report_of
 from wengert.boxes import Box
 from wengert.control.values import is_number
-from wengert.dtypes import DEFAULT_DTYPE, NDARRAY
+from wengert.dtypes import DEFAULT_DTYPE, NDARRAY, check_known
 from wengert.errors import ArgumentError, DtypeError, message
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, type_of
+from wengert.nest.printer import text
 from wengert.passes.simplify import simplify
 from wengert.transforms.staging import stage
 
@@ -50,9 +54,10 @@ class _Specialisation:
     """The function traced and compiled for the types of its arguments."""
 
     def __init__(self, owner: Jitted[Any, Any], given: _Given, args: Sequence[Any]) -> None:
-        self.types = [type_of(leaf) for leaf in given.leaves]
+        self.types = [_known_type(leaf) for leaf in given.leaves]
         self.donated = owner.donated_leaves(args)
         self._outputs: Any = None
+        self.fixed: dict[int, Any] = {}
         start = time.perf_counter()
 
         def flat(*values: Any) -> list[Any]:
@@ -78,21 +83,24 @@ class _Specialisation:
     def __call__(self, leaves: Sequence[Any]) -> Any:
         inputs = [_array(leaf, type_.dtype) for leaf, type_ in zip(leaves, self.types, strict=True)]
         for position in self.donated:
-            inputs[position] = _given_up(leaves[position])
+            inputs[position] = donation.view(leaves[position])
         outputs: list[Any] = []
         for number, atom in enumerate(self.graph.outputs):
             place = self.places.get(number)
             outputs.append(np.empty(atom.type.shape, atom.type.dtype) if place is None else inputs[place])
-        self.compiled.executable(inputs, outputs)
-        for position in self.donated:
-            _give_up(leaves[position])
-        results = [_result(value, atom.type) for value, atom in zip(outputs, self.graph.outputs, strict=True)]
+        executable = self.compiled.executable
+        try:
+            executable(inputs, outputs)
+        finally:  # a call that fails has overwritten a part of them
+            for position in self.donated:
+                donation.give_up(leaves[position])
+        results: list[Any] = [
+            _result(value, atom.type) for value, atom in zip(outputs, self.graph.outputs, strict=True)
+        ]
         if self.fixed:
             rest = iter(results)
-            results = [
-                self.fixed[n] if n in self.fixed else next(rest)
-                for n in range(len(results) + len(self.fixed))
-            ]
+            count = len(results) + len(self.fixed)
+            results = [self.fixed[n] if n in self.fixed else next(rest) for n in range(count)]
         return tree.unflatten(self._outputs, results)
 
 
@@ -102,60 +110,17 @@ def _result(value: Any, type_: TensorType) -> Any:
     return value.item() if type_.weak else value[()]
 
 
+def _known_type(leaf: Any) -> TensorType:
+    """Return the type of an argument, in the byte order of this machine."""
+    type_ = type_of(leaf)
+    return type_._replace(dtype=check_known("jit", type_.dtype))
+
+
 def _array(leaf: Any, dtype: Any) -> Any:
     """Return an argument as the program takes it: as it is, if it is contiguous and aligned, else as a copy."""
-    if type(leaf) is np.ndarray and leaf.flags.c_contiguous and leaf.flags.aligned and leaf.dtype == dtype:
+    if isinstance(leaf, NDARRAY) and leaf.flags.c_contiguous and leaf.flags.aligned and leaf.dtype == dtype:
         return leaf
     return np.array(leaf, dtype, order="C")
-
-
-# -- donation --------------------------------------------------------------------------------------------
-
-_given_away: dict[int, weakref.ref[Any]] = {}
-
-
-def _given_up(leaf: Any) -> Any:
-    """Return a new array in the place of one that is given up."""
-    usable = (
-        type(leaf) is np.ndarray and leaf.flags.writeable and leaf.flags.c_contiguous and leaf.flags.aligned
-    )
-    if not usable:
-        requirement = "a donated argument must be a writable, contiguous and aligned array"
-        hint = "pass np.array(x), or do not donate it"
-        raise ArgumentError(message("jit", requirement, _describe(leaf), hint))
-    return leaf.view()
-
-
-def _give_up(leaf: Any) -> None:
-    """Remember that the caller's array is no longer the caller's, and keep it from being written."""
-    key = id(leaf)
-    _given_away[key] = weakref.ref(leaf, lambda _: _given_away.pop(key, None))
-    leaf.flags.writeable = False
-
-
-def _refuse_given_away(leaves: Sequence[Any]) -> None:
-    for leaf in leaves:
-        known = _given_away.get(id(leaf))
-        if known is not None and known() is leaf:
-            requirement = "an array that was donated belongs to the result of that call"
-            raise ArgumentError(message("jit", requirement, _describe(leaf), "use the returned array"))
-
-
-def _refuse_shared(arrays: Sequence[Any], donated: Sequence[int]) -> None:
-    """Raise an error where a donated array shares memory with another argument."""
-    for position in donated:
-        for other, array in enumerate(arrays):
-            if (
-                other != position
-                and isinstance(array, NDARRAY)
-                and np.may_share_memory(arrays[position], array)
-            ):
-                requirement = "a donated argument must not share memory with another one"
-                raise ArgumentError(message("jit", requirement, _describe(array), "pass a copy"))
-
-
-def _describe(leaf: Any) -> str:
-    return str(type_of(leaf)) if is_number(leaf) else type(leaf).__name__
 
 
 def _places(graph: Graph, donated: Sequence[int]) -> dict[int, int]:
@@ -183,23 +148,24 @@ class Jitted(Generic[P, R]):
     ) -> None:
         self.flags = flags
         self._function = function
-        self._static = tuple(static)
+        self._static = tuple(sorted(static))
         self._donate = tuple(donate)
         self._known: dict[Any, _Specialisation] = {}
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Carry out the function, compiling it if the types of the arguments are new."""
+        if kwargs:
+            args, kwargs = self._in_places(args, kwargs)
         given = self._taken_apart(args, kwargs)
         if given is None:
             return self._function(*args, **kwargs)
         found = self._known.get(given.key) or self._specialised(given, args)
         if found.captured:  # it depends on a value that another transform follows
             return self._function(*args, **kwargs)
-        if _given_away:
-            _refuse_given_away(given.leaves)
+        donation.refuse_given_up(given.leaves)
         if self._donate:
-            _refuse_shared(given.leaves, found.donated)
+            donation.refuse_shared(given.leaves, found.donated)
         return found(given.leaves)
 
     # -- looking inside ----------------------------------------------------------------------------------
@@ -234,8 +200,6 @@ class Jitted(Generic[P, R]):
 
     def nests(self, *args: P.args, **kwargs: P.kwargs) -> str:
         """Return the loop nests as text."""
-        from wengert.nest.printer import text
-
         return text(self._traced(args, kwargs).compiled.program)
 
     def llvm(self, *args: P.args, **kwargs: P.kwargs) -> str:
@@ -244,12 +208,11 @@ class Jitted(Generic[P, R]):
 
     def assembly(self, *args: P.args, **kwargs: P.kwargs) -> str:
         """Return the processor's instructions."""
-        from wengert.backend.native import assembly
-
         compiled = self._traced(args, kwargs).compiled
         return assembly(compiled.module.text, compiled.target)
 
     def _traced(self, args: Any, kwargs: Any) -> _Specialisation:
+        args, kwargs = self._in_places(args, kwargs)
         given = self._taken_apart(args, kwargs)
         if given is None:
             raise ArgumentError(
@@ -257,7 +220,18 @@ class Jitted(Generic[P, R]):
             )
         return self._known.get(given.key) or self._specialised(given, args, quiet=True)
 
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Bind the function as a method, whose first argument is the object."""
+        return self if instance is None else MethodType(self, instance)
+
     # -- specialisation ----------------------------------------------------------------------------------
+
+    def _in_places(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """Put arguments that are given by name where static and donated ones are counted."""
+        if kwargs and (self._static or self._donate):
+            bound = inspect.signature(self._function).bind(*args, **kwargs)
+            return bound.args, bound.kwargs
+        return args, kwargs
 
     def _taken_apart(self, args: Sequence[Any], kwargs: dict[str, Any]) -> _Given | None:
         """Return the arguments' leaves and the key of the specialisation; None inside another transform."""
@@ -313,7 +287,7 @@ class Jitted(Generic[P, R]):
     def call(self, static: Sequence[Any], positional: Sequence[Any], named: dict[str, Any]) -> Any:
         """Call the Python function, its static arguments put back in their places."""
         args = list(positional)
-        for number, value in zip(sorted(self._static), static, strict=False):
+        for number, value in zip(self._static, static, strict=False):
             args.insert(number, value)
         return self._function(*args, **named)  # pyright: ignore[reportCallIssue]
 
@@ -332,7 +306,7 @@ class Jitted(Generic[P, R]):
 
 def _type_key(leaf: Any) -> Any:
     """Return what tells the types of leaves apart, quickly."""
-    kind = type(leaf)
+    kind = leaf.__class__
     if kind is np.ndarray:
         return leaf.dtype, leaf.shape
     if kind in DEFAULT_DTYPE:
@@ -344,7 +318,14 @@ def _type_key(leaf: Any) -> Any:
 
 def show_types(leaves: Sequence[Any]) -> str:
     """Write the types of arguments."""
-    return ", ".join(map(_describe, leaves))
+    return ", ".join(map(donation.describe, leaves))
+
+
+def _shown(key: Any) -> str:
+    """Write a type that `_type_key` returned."""
+    if isinstance(key, type):
+        return key.__name__
+    return str(key if isinstance(key, TensorType) else TensorType(*key))
 
 
 def _difference(last: Any, given: _Given) -> str:
@@ -352,7 +333,7 @@ def _difference(last: Any, given: _Given) -> str:
         return f"the containers are now {tree.show(given.structure)}, before {tree.show(last[0])}"
     for before, leaf, path in zip(last[1], given.leaves, tree.paths(given.structure), strict=True):
         if before != _type_key(leaf):
-            return f"the argument at {path} is now {_describe(leaf)}, before {before}"
+            return f"the argument at {path} is now {donation.describe(leaf)}, before {_shown(before)}"
     return "a static argument has another value"
 
 
@@ -395,8 +376,15 @@ def jit(
     """
     if not callable(fun):
         raise ArgumentError(message("jit", "a function is required", type(fun).__name__))
-    return Jitted(fun, _numbers(static_argnums), _numbers(donate), "fast" if fastmath else "contract")
+    static, donated = _numbers("static_argnums", static_argnums), _numbers("donate", donate)
+    if set(static) & set(donated):
+        both = ", ".join(map(str, sorted(set(static) & set(donated))))
+        raise ArgumentError(message("jit", "a static argument is no array and cannot be donated", both))
+    return Jitted(fun, static, donated, "fast" if fastmath else "contract")
 
 
-def _numbers(numbers: int | Sequence[int]) -> tuple[int, ...]:
-    return (numbers,) if isinstance(numbers, int) else tuple(numbers)
+def _numbers(name: str, numbers: int | Sequence[int]) -> tuple[int, ...]:
+    found = (numbers,) if isinstance(numbers, int) else tuple(numbers)
+    if not all(isinstance(number, int) and number >= 0 for number in found):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(message("jit", f"{name} must be positions of arguments, from 0", repr(numbers)))
+    return found

@@ -56,17 +56,39 @@ def _assert_same_leaf(found: Any, expected: Any, ulp: float, scale: float, place
         np.testing.assert_array_equal(one, other, err_msg=place)
         return
     special = ~np.isfinite(other)
-    np.testing.assert_array_equal(np.where(special | ~np.isfinite(one), one, 0), np.where(special, other, 0), place)
+    np.testing.assert_array_equal(
+        np.where(special | ~np.isfinite(one), one, 0), np.where(special, other, 0), place
+    )
     unit = np.finfo(one.dtype)
     with np.errstate(all="ignore"):
         size = np.maximum(np.abs(np.where(special, 0, other)), scale)
-        wrong = ~special & ~(np.abs(one - other) <= ulp * np.maximum(size * unit.eps, unit.smallest_subnormal))
+        wrong = ~special & ~(
+            np.abs(one - other) <= ulp * np.maximum(size * unit.eps, unit.smallest_subnormal)
+        )
     assert not wrong.any(), f"{place}: {one[wrong][:4]} instead of {other[wrong][:4]}"
     if not scale:
         zeros = other == 0
-        np.testing.assert_array_equal(np.signbit(one[zeros]), np.signbit(other[zeros]), f"signs of zeros, {place}")
+        np.testing.assert_array_equal(
+            np.signbit(one[zeros]), np.signbit(other[zeros]), f"signs of zeros, {place}"
+        )
 
 
 def is_python_number(value: Any) -> bool:
     """Tell whether a value is a Python scalar and not one of NumPy's."""
     return type(value) in (bool, int, float)
+
+
+def unaligned(x: Any) -> Any:
+    """Return a copy whose elements begin at odd addresses."""
+    raw = np.empty(x.nbytes + 1, np.uint8)[1:]
+    found = raw.view(x.dtype).reshape(x.shape)
+    found[...] = x
+    assert not found.flags.aligned
+    return found
+
+
+def read_only(x: Any) -> Any:
+    """Return a copy that cannot be written to."""
+    found = x.copy()
+    found.flags.writeable = False
+    return found

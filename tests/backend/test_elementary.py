@@ -29,9 +29,9 @@ UNARY = ORDINARY + SPECIAL
 BINARY = ["power", "arctan2", "hypot", "logaddexp", "logaddexp2"]
 SCALARS = {"float": np.float32, "double": np.float64}
 #: The largest error allowed, in ulp, where it is less than 2.
-LIMITS = dict.fromkeys(["exp", "exp2", *LOGARITHMIC, "sin", "cos", "tan", "power"], 1.1)
-LIMITS |= {"sqrt": 0.5, "expit": 1.85, "tanh": 1.7, "erf": 1.2}
-#: A wider format of the platform, for many points at once.
+LIMITS = dict.fromkeys(["exp", "exp2", *LOGARITHMIC, "sin", "cos", "arctan", "power"], 1.1)
+LIMITS |= {"sqrt": 0.5, "tan": 1.3, "erf": 1.4, "erfc": 1.5, "arctan2": 1.6}
+#: Wider formats, for many points at once.
 WIDE = {"float": np.float64, "double": np.longdouble}
 LONG = np.finfo(np.longdouble).nmant > 60
 
@@ -128,10 +128,8 @@ def exact(name: str, *operands: Any) -> Any:
         "logaddexp": lambda: mp.log(mp.exp(x) + mp.exp(rest[0])),
         "logaddexp2": lambda: mp.log(mp.mpf(2) ** x + mp.mpf(2) ** rest[0]) / mp.log(2),
     }
-    named = {"arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "arcsin": "asin", "arccos": "acos"}
-    named |= {"arctan": "atan", "arctan2": "atan2"}
     with mp.workdps(60):
-        return own[name]() if name in own else getattr(mp, named.get(name, name))(x, *rest)
+        return own[name]() if name in own else getattr(mp, name.replace("arc", "a"))(x, *rest)
 
 
 def domain(name: str, x: np.ndarray) -> np.ndarray:
@@ -185,6 +183,9 @@ def check(name: str, scalar: str, operands: tuple[np.ndarray, ...], truth: np.nd
 
 
 def wide(name: str, scalar: str, *operands: np.ndarray) -> np.ndarray:
+    """Return values computed in a wider format."""
+    if scalar == "double" and not LONG:
+        pytest.skip("no format is wider than float64 here")
     function = expit if name == "expit" else getattr(np, name)
     with np.errstate(all="ignore"):
         return function(*(each.astype(WIDE[scalar]) for each in operands))
@@ -195,6 +196,11 @@ def digits(value: Any) -> np.longdouble:
     if mp.isinf(value) or abs(value) > mp.mpf(2) ** 1100:
         return np.longdouble(np.inf) * int(mp.sign(value))
     return np.longdouble(0) if abs(value) < mp.mpf(2) ** -1100 else np.longdouble(mp.nstr(value, 25))
+
+
+def truths(name: str, *operands: np.ndarray) -> np.ndarray:
+    """Return exact values, rounded to the widest format."""
+    return np.array([digits(exact(name, *map(float, each))) for each in zip(*operands, strict=True)])
 
 
 # -- errors ----------------------------------------------------------------------------------------------------
@@ -209,15 +215,12 @@ def test_a_sample_against_many_digits(name, scalar):
         x = np.concatenate([x, 1 - 10.0 ** draws.uniform(-7 if scalar == "float" else -15, -1, 100)])
         x = domain(name, x.astype(SCALARS[scalar]))
     x = draws.choice(x, min(x.size, 300 if name in SPECIAL else 600), replace=False)
-    truth = np.array([digits(exact(name, float(each))) for each in x], np.longdouble)
-    check(name, scalar, (x,), truth)
+    check(name, scalar, (x,), truths(name, x))
 
 
 @pytest.mark.parametrize("scalar", SCALARS)
 @pytest.mark.parametrize("name", ORDINARY)
 def test_many_points(name, scalar):
-    if scalar == "double" and not LONG:
-        pytest.skip("no format is wider than float64 here")
     x = np.concatenate([spread(scalar, 1 << 17), interesting(scalar, 1 << 11)])
     check(name, scalar, (x,), wide(name, scalar, x))
 
@@ -225,8 +228,6 @@ def test_many_points(name, scalar):
 @pytest.mark.parametrize("scalar", SCALARS)
 @pytest.mark.parametrize("name", ["power", "arctan2", "hypot"])
 def test_many_pairs(name, scalar):
-    if scalar == "double" and not LONG:
-        pytest.skip("no format is wider than float64 here")
     draws = np.random.default_rng(2)
     x = np.concatenate([spread(scalar, 1 << 15), interesting(scalar, 1 << 11)])
     y = draws.permutation(x)
@@ -235,8 +236,7 @@ def test_many_pairs(name, scalar):
         with np.errstate(all="ignore"):
             extreme = draws.uniform(-1.1, 1.1, x.size) * largest / np.log(x.astype(np.longdouble))
             extreme = extreme.astype(x.dtype)
-        usable = np.isfinite(extreme)
-        x, y = np.concatenate([x, x[usable]]), np.concatenate([y, extreme[usable]])
+        x, y = np.concatenate([x, x]), np.concatenate([y, np.where(np.isfinite(extreme), extreme, y)])
     check(name, scalar, (x, y), wide(name, scalar, x, y))
 
 
@@ -245,10 +245,7 @@ def test_many_pairs(name, scalar):
 def test_a_sample_of_pairs_against_many_digits(name, scalar):
     draws = np.random.default_rng(3)
     x, y = (draws.uniform(0.1, 40, 400).astype(SCALARS[scalar]) for _ in range(2))
-    truth = np.array(
-        [digits(exact(name, *map(float, pair))) for pair in zip(x, y, strict=True)], np.longdouble
-    )
-    check(name, scalar, (x, y), truth)
+    check(name, scalar, (x, y), truths(name, x, y))
 
 
 @pytest.mark.parametrize("scalar", SCALARS)
@@ -266,8 +263,7 @@ def test_sums_of_exponentials_where_they_cancel(name, scalar):
 def test_gamma_left_of_zero(name, scalar):
     """Near the zeros the error is that of the terms that cancel: some ulp of the reflected value, or of 2."""
     x = -np.random.default_rng(6).uniform(0.01, 30, 300).astype(SCALARS[scalar])
-    truth = np.array([digits(exact(name, float(each))) for each in x], np.longdouble)
-    reflected = np.array([digits(exact(name, float(1 - each))) for each in x], np.longdouble)
+    truth, reflected = truths(name, x), truths(name, 1 - x)
     size = np.maximum(np.maximum(np.abs(truth), np.abs(reflected)), 2.0).astype(x.dtype)
     assert np.all(np.abs(native(name, scalar, 8)(x) - truth) <= 2 * np.spacing(size))
 
@@ -299,7 +295,6 @@ def test_a_sixteenth_of_all_float32_numbers(name):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not LONG, reason="no format is wider than float64 here")
 @pytest.mark.parametrize("name", ORDINARY)
 def test_many_float64_numbers(name):
     for seed in range(8):
@@ -344,7 +339,7 @@ def test_special_values(name, scalar):
         x, wanted = (np.array(each, SCALARS[scalar]) for each in zip(*LIMITS_OF[name], strict=True))
     else:
         x = specials(SCALARS[scalar])
-        wanted = wide(name, scalar, x).astype(x.dtype) if LONG else getattr(np, name)(x)
+        wanted = wide(name, scalar, x).astype(x.dtype)
     assert_alike(widest(name, scalar)(x), wanted, x)
 
 
@@ -400,9 +395,5 @@ def test_definitions_come_once():
 def test_support():
     assert elementary.supports("exp", Kind("double"))
     assert not elementary.supports("exp", Kind("i64", 4))
-    assert not elementary.supports("gamma", Kind("double"))
-
-
-def test_unknown_functions_are_refused():
     with pytest.raises(KeyError, match="no elementary function"):
-        elementary.definitions([("besselj", Kind("double"))])
+        elementary.definitions([("gamma", Kind("double"))])

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import gc
 import pickle
+import platform
 import subprocess
 import sys
 import threading
 import tracemalloc
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,8 @@ from hypothesis.extra import numpy as hnp
 import wengert as wg
 from wengert import tree
 from wengert.backend import entry, team
-from wengert.backend.entry_ir import OFFSETS, Signature, entry_ir
+from wengert.backend.entry_ir import entry_ir
+from wengert.backend.entry_table import OFFSETS, Signature
 from wengert.backend.execute import Executable
 from wengert.backend.fuse import fuse
 from wengert.backend.lowering import lower
@@ -35,7 +38,10 @@ from wengert.ir.types import type_of
 from wengert.passes.simplify import simplify
 from wengert.transforms.staging import stage
 
-pytestmark = pytest.mark.skipif(not entry.supported(), reason="another Python or NumPy than entries know")
+pytestmark = pytest.mark.skipif(
+    platform.python_implementation() != "CPython" or "t" in getattr(sys, "abiflags", ""),
+    reason="there are no entries on this Python",
+)
 
 HERE = Path(__file__)
 
@@ -187,8 +193,39 @@ def test_containers() -> None:
             served(*other)
 
 
+def test_dicts() -> None:
+    def function(weights: Any, empty: Any) -> Any:
+        matrix, vector = weights["layers"][0]["weight"], weights["bias"]
+        return {"y": matrix @ vector, "rest": {"bias": vector * 2, "empty": {}}, "a": weights["scale"]}
+
+    layers, bias = [{"weight": np.ones((3, 3))}], np.arange(3.0)
+    weights = {"scale": 2.0, "layers": layers, "bias": bias}
+    served = compiled(function, weights, {})
+    assert_same(served(weights, {}), function(weights, {}))
+    assert list(served(weights, {})) == ["y", "rest", "a"]
+    again = {"layers": layers, "bias": bias, "scale": 3.0}
+    assert_same(served(again, {}), function(again, {}))
+    for other in (
+        {**weights, "more": 1.0},
+        {"layers": layers, "bias": bias},
+        {"layers": layers, "bias": bias, "other": 1.0},
+        {"layers": layers, "bias": bias, 1: 1.0},
+        {**weights, "bias": 1.0},
+        OrderedDict(weights),
+    ):
+        with pytest.raises(PassedOnError):
+            served(other, {})
+    with pytest.raises(PassedOnError):
+        served(weights, {"a": 1.0})
+
+
 def test_a_function_without_arguments() -> None:
     assert_same(compiled(lambda: (1.5, np.arange(3) * 2))(), (1.5, np.arange(3) * 2))
+
+
+def test_an_array_that_the_function_knows() -> None:
+    known = np.arange(100.0) ** 2
+    assert_same(compiled(lambda x: known * x, 3.0)(4.0), known * 4.0)
 
 
 def test_a_branch() -> None:
@@ -317,13 +354,11 @@ def test_entries_in_a_row() -> None:
 def test_an_index_outside_its_array() -> None:
     served = compiled(lambda x, i: (x[i], x * 2), POINT, 1)
     assert_same(served(POINT, 3)[0], POINT[3])
-    before = tracked(lambda: None)
     for _ in range(3):
         with pytest.raises(PassedOnError) as passed:
             served(POINT, 10)
         assert passed.value.args == (POINT, 10)
         assert_same(served(POINT, -1)[0], POINT[-1])
-    assert before >= 0
 
 
 # -- references and memory -----------------------------------------------------------------------------------
@@ -346,9 +381,10 @@ def tracked(work: Callable[[], object]) -> int:
 
 def test_references_and_memory(rosenbrock_entry: Any, wengert_entry: Any, scalars: Any) -> None:
     served = compiled(lambda x, i: ([x[i], None], (x * 2, x.sum())), POINT, 1, following=lambda *_: None)
-    everything = compiled(lambda x: [x, None, (x,)], POINT)
+    everything = compiled(lambda d: [d["x"], None, ({"two": d["x"]},)], {"x": POINT})
     x, number, value = POINT.copy(), 12345678901, 2.5
     objects = (x, number, value, None, np.float64, np.dtype(float), np.ndarray, True, rosenbrock_entry)
+    gc.collect()
     counts = list(map(sys.getrefcount, objects))
 
     def work() -> None:
@@ -358,11 +394,11 @@ def test_references_and_memory(rosenbrock_entry: Any, wengert_entry: Any, scalar
             scalars(number, True, value)
             served(x, 3)
             served(x, 30)  # reports an error
-            everything(x)
+            everything({"x": x})
 
     assert tracked(work) < 10_000
     for one, before in zip(objects, counts, strict=True):
-        assert abs(sys.getrefcount(one) - before) < 100
+        assert abs(sys.getrefcount(one) - before) < 5_000  # where one for each call would be 50,000
 
 
 def test_the_code_lives_as_long_as_its_function() -> None:
@@ -487,12 +523,13 @@ def switching(interval: float) -> Iterator[None]:
 
 
 def test_memory_that_runs_out() -> None:
+    """Each allocation of a call fails once, also those of containers too large for Python's free lists."""
     testcapi = pytest.importorskip("_testcapi")
-    served = compiled(lambda x: ([x * 2, x + 1], (x.sum(), (x[0],))), POINT)
+    served = compiled(lambda x: [[None, x * 2], {f"key{n}": (x[n], x.sum()) for n in range(9)}], POINT)
     expected = served(POINT)
-    count = sys.getrefcount(POINT)
+    counts = list(map(sys.getrefcount, (POINT, None)))
     outcomes: set[bool] = set()
-    for start in range(12):
+    for start in [*range(40)] * 20:
         found = problem = None
         testcapi.set_nomemory(start, start + 1)
         try:
@@ -505,7 +542,8 @@ def test_memory_that_runs_out() -> None:
         if problem is None:
             assert_same(found, expected)
     assert outcomes == {True, False}
-    assert sys.getrefcount(POINT) == count
+    for one, before in zip((POINT, None), counts, strict=True):
+        assert abs(sys.getrefcount(one) - before) < 10
 
 
 # -- which programs, and on which Python ---------------------------------------------------------------------
@@ -515,9 +553,11 @@ def test_memory_that_runs_out() -> None:
     ("function", "examples"),
     [
         (lambda x: x @ x, (np.ones((60, 60)),)),
+        (lambda x: x * 2, (np.ones(12_000),)),  # which several threads would share
+        (lambda *xs: [x * 2 for x in xs], tuple(np.ones(9_000 + n) for n in range(4))),
         (lambda x: wg.fori_loop(0, 3, lambda i, y: y * 2, x), (1.0,)),
-        (lambda x: x["key"], ({"key": 1.0},)),
-        (lambda x: {"key": x}, (1.0,)),
+        (lambda x: x[0], ({0: 1.0},)),
+        (lambda x: {(): x}, (1.0,)),
         (lambda x: np.linalg.inv(x), (np.eye(2),)),
     ],
 )
@@ -561,7 +601,25 @@ def test_code_from_another_process(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", program, str(HERE), str(file)], check=True)
     signature, module = staged(gradient, 2.0, 5.0)
     served = linked(signature, module, file.read_bytes())
-    assert_same(served(2.0, 5.0), gradient(2.0, 5.0))
+    assert_same(served(2.0, 5.0), compiled(gradient, 2.0, 5.0)(2.0, 5.0))
+
+
+def test_what_tells_entries_apart() -> None:
+    functions = (
+        lambda x, y: {"a": x, "b": y},
+        lambda x, y: {"b": y, "a": x},
+        lambda x, y: (x, y),
+        lambda x, y: [x, y],
+    )
+    signatures = [staged(one, *examples)[0] for one in functions for examples in ((1.0, 1.0), (1, POINT))]
+    assert len(set(map(entry.identity, signatures))) == len(signatures)
+    assert entry.identity(signatures[0]) == entry.identity(staged(functions[0], 2.0, 3.0)[0])
+
+
+def test_a_program_without_an_entry() -> None:
+    signature, module = staged(rosenbrock, POINT)
+    code = compile_module(module.text, host(), team.symbols())
+    assert linked(signature, module, code) is refuse
 
 
 def test_it_looks_like_a_builtin(wengert_entry: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 from wengert import train as training
 from wengert.data import Dataset, digit_set, load
 from wengert.errors import ArgumentError
-from wengert.train.loop import evaluate
+from wengert.train.steps import Steps
 from wengert.train.tasks import TASKS, as_vectors
 from wengert.tree import leaves
 
@@ -132,7 +132,8 @@ def test_means_count_each_example_once(small):
         for size in (7, 299, 1000)
     ]
     for outcome in still:
-        expected = evaluate(task, outcome.model, small.train_images, small.train_labels)
+        steps = Steps(task, task.optimiser(task.rate), compiled=False)
+        expected = steps.evaluate(outcome.model, small.train_images, small.train_labels)
         result = outcome.history[0]
         np.testing.assert_allclose((result.train_loss, result.train_score), expected, rtol=1e-5)
 
@@ -142,7 +143,9 @@ def test_evaluation_goes_in_parts(small):
     model = task.build(np.random.default_rng(0))
     images, labels = (np.resize(x, (2345, *x.shape[1:])) for x in (small.train_images, small.train_labels))
     loss, right = task.loss(model, task.prepare(images), labels)
-    np.testing.assert_allclose(evaluate(task, model, images, labels), (loss, right / 2345), rtol=1e-5)
+    for compiled in (False, True):
+        found = Steps(task, task.optimiser(task.rate), compiled=compiled).evaluate(model, images, labels)
+        np.testing.assert_allclose(found, (loss, right / 2345), rtol=1e-5)
 
 
 def test_every_example_is_seen_once_an_epoch(small):

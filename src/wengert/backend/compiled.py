@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert._version import __version__
 from wengert.backend import cache, team
+from wengert.backend.blocks import block_batches
+from wengert.backend.coalesce import coalesce
 from wengert.backend.execute import Executable, Interface
 from wengert.backend.fuse import fuse
 from wengert.backend.lowering import lower
@@ -59,7 +63,9 @@ class Compiled:
     def program(self) -> Program:
         """The nests, fused and narrowed."""
         lowered = lower(self.graph, self.places)
-        return lowered if self.options.check_nan else narrow(fuse(lowered))
+        if self.options.check_nan:
+            return lowered
+        return coalesce(block_batches(narrow(fuse(lowered)), self.target))
 
     @cached_property
     def module(self) -> Module:
@@ -75,7 +81,7 @@ class Compiled:
         if found is None:
             code = compile_module(self.module.text, self.target, team.symbols())
             found = self.module.interface, code
-            if name:
+            if name and not self.module.interface.hosts:
                 cache.default().put(name, _packed(*found))
         interface, code = found
         return Executable(interface, load(code, team.symbols()))
@@ -84,8 +90,17 @@ class Compiled:
         """Return the name in the cache; an empty one for programs that call back into this process."""
         if not _is_self_contained(self.graph):
             return ""
-        parts = (__version__, self.target.identity, repr(self.options), repr(sorted(self.places.items())))
+        parts = (_compiler(), self.target.identity, repr(self.options), repr(sorted(self.places.items())))
         return cache.key(*parts, self.graph.text(full=True))
+
+
+@functools.cache
+def _compiler() -> str:
+    """Return what tells this compiler from others: its version, and the age of its sources, for who works on it."""
+    folder = Path(__file__).parents[1]
+    facts = ((str(path.relative_to(folder)), path.stat()) for path in sorted(folder.glob("*/**/*.py")))
+    ages = " ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in facts)
+    return cache.key(__version__, ages)
 
 
 def _is_self_contained(graph: Graph) -> bool:

@@ -15,6 +15,7 @@ from wengert.backend.schedule import Schedule
 from wengert.nest.expression import (
     Apply,
     Buffer,
+    Const,
     Expression,
     Guard,
     Load,
@@ -95,7 +96,14 @@ class _NestEmitter:
         self.buffers = tuple(dict.fromkeys((*nest.reads(), *nest.writes())))
         pointers = {buffer: Value(f"%b{n}", POINTER) for n, buffer in enumerate(self.buffers)}
         self.evaluator = Evaluator(
-            self.builder, pointers, layouts, schedule.lanes, schedule.width, functions, self._report
+            self.builder,
+            pointers,
+            layouts,
+            schedule.lanes,
+            schedule.width,
+            functions,
+            self._report,
+            _own_dims(nest),
         )
         self.functions = functions
 
@@ -572,22 +580,15 @@ class _Reduction:
             element = self.evaluator.value(self._body(slot.node), point)
             if element.kind.lanes < value.kind.lanes:
                 element = self.builder.splat(element, value.kind.lanes)
-            if mask is not None and not self._vanishes(slot.node):
+            if mask is not None and not (
+                slot.node.combiner == "add" and self.evaluator.vanishes(slot.node.body)
+            ):
                 element = self.builder.select(mask, element, self._initial(slot))
             if slot.node.combiner.startswith("arg"):
                 after.append(self._best(slot, number, values, element, point))
             else:
                 after.append(self._combined(slot.node, value, element))
         return after
-
-    def _vanishes(self, node: Reduce) -> bool:
-        """Tell whether a sum of products is zero in lanes that do not exist: a masked load gives zero."""
-        body = node.body
-        factors = list(body.operands) if isinstance(body, Apply) and body.operation == "multiply" else [body]
-        lanes = self.schedule.lanes
-        return node.combiner == "add" and all(
-            isinstance(factor, Load) and lanes in self.evaluator.dims(factor) for factor in factors
-        )
 
     def _body(self, node: Reduce) -> Expression:
         """Return the body of a reduction, without the conditions that the bounds of its loops see to."""
@@ -623,12 +624,21 @@ class _Reduction:
 
 
 def _conditions(nodes: Sequence[Reduce]) -> Iterator[tuple[Any, int]]:
-    if len(nodes) == 1 and nodes[0].combiner == "add" and isinstance(nodes[0].body, Guard):
-        yield from nodes[0].body.conditions
+    """Yield the conditions that a reduction's loops may see to: where they fail, there is nothing to add."""
+    if len(nodes) == 1 and nodes[0].combiner == "add":
+        body = nodes[0].body
+        if isinstance(body, Guard) and isinstance(body.otherwise, Const) and not body.otherwise.value:
+            yield from body.conditions
 
 
 def _guarded_dims(node: Reduce) -> set[Dim]:
     return {dim for index, _ in _conditions([node]) for dim in index.dims()}
+
+
+def _own_dims(nest: Nest) -> frozenset[Dim]:
+    """Return the dimensions of a nest and of its reductions."""
+    reduced = (dim for node in nest.nodes() if isinstance(node, Reduce) for dim in node.dims)
+    return frozenset((*nest.dims, *reduced))
 
 
 def _all_dims(nest: Nest) -> set[Dim]:

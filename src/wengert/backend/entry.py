@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from wengert.backend import team
-from wengert.backend.entry_ir import (
+from wengert.backend.entry_table import (
     BLOCK,
     CODE_MASK,
     METHOD,
@@ -32,6 +32,9 @@ from wengert.backend.entry_ir import (
     WORDS,
     Signature,
     code_of,
+    insertion_order,
+    keys,
+    keys_word,
     number_word,
     pointer_to,
 )
@@ -49,7 +52,7 @@ _FEW_OPERATIONS = 50_000
 #: How a built-in function of this kind is called: ``METH_FASTCALL | METH_KEYWORDS``.
 _CALL = 0x0080 | 0x0002
 _NAME = b"compiled\0"
-_CONTAINERS = (None, tuple, list, type(None))
+_CONTAINERS = (None, tuple, list, dict, type(None))
 #: Positions in NumPy's table of functions, which its binary interface fixes.
 _ARRAY_API = {"PyArray_New": 93, "PyArray_Scalar": 60}
 _ARRAY_TYPE, _INTERFACE_VERSION = 2, 0
@@ -59,8 +62,8 @@ _INTERFACE = 2  # of NumPy, its major version
 def eligible(signature: Signature, module: Module) -> bool:
     """Tell whether a program can have an entry.
 
-    It must be small; its arguments and results, arrays and numbers in tuples and lists; its results, new arrays; and it
-    must call nothing that is written in Python.
+    It must be small; take and give numbers and arrays, alone or in tuples, lists and dicts; give new arrays only;
+    and call nothing that is written in Python.
     """
     program = module.program
     plain = (
@@ -79,7 +82,8 @@ def eligible(signature: Signature, module: Module) -> bool:
 
 
 def _is_plain(structure: Structure) -> bool:
-    return structure.kind in _CONTAINERS and all(map(_is_plain, structure.children))
+    named = structure.kind is not dict or all(type(key) is str for key in structure.keys)
+    return structure.kind in _CONTAINERS and named and all(map(_is_plain, structure.children))
 
 
 def _is_known(type_: TensorType) -> bool:
@@ -102,7 +106,9 @@ def make(signature: Signature, executable: Executable, following: Callable[..., 
     if not supported():
         return following
     interface = executable.interface
-    table = np.zeros(number_word(interface, len(signature.taken) + len(signature.given)), np.uintp)
+    first_key, names = keys_word(signature, interface), tuple(keys(signature))
+    table = np.zeros(first_key + len(names), np.uintp)
+    table[first_key:] = [id(name) for name in names]
     address = table.ctypes.data
     arena = aligned(interface.arena)
     alone = team.acquire(1)
@@ -118,7 +124,20 @@ def make(signature: Signature, executable: Executable, following: Callable[..., 
     method = address + 8 * METHOD
     definition = struct.pack("=QQQQ16s", method + 32, entry, _CALL, 0, _NAME)
     table[METHOD:STATUS] = np.frombuffer(definition, np.uintp)
-    return _new_function()(method, (table, following, executable, arena, alone), None)
+    constants = tuple(value for _, value in executable.constants)
+    kept = (executable.library, arena, alone, names, constants)
+    return _new_function()(method, (table, following, kept), None)
+
+
+def identity(signature: Signature) -> str:
+    """Return what the text of an entry depends on beside the program, for its name in the cache."""
+    return (
+        f"{signature} {_orders(signature.results)} {OFFSETS} {READABLE} {list(WORDS)}" if supported() else ""
+    )
+
+
+def _orders(structure: Structure) -> Any:
+    return insertion_order(structure), list(map(_orders, structure.children))
 
 
 @functools.cache
@@ -147,7 +166,7 @@ def _address(name: str) -> int:
     objects: dict[str, Any] = {
         "ndarray": np.ndarray,
         **{str(value): value for value in (True, False, None)},
-        **{kind.__name__: kind for kind in (float, int, tuple, list)},
+        **{kind.__name__: kind for kind in (float, int, tuple, list, dict)},
     }
     for dtype in SHORT_NAMES:
         objects[pointer_to(dtype, "scalar")] = dtype.type
@@ -241,6 +260,7 @@ def _layouts() -> Iterator[bool]:
     items = _field(several, OFFSETS.list_items)
     yield _field(several, OFFSETS.size) == 3
     yield [_word(items + 8 * n) for n in range(3)] == [id(one) for one in several]
+    yield _field(dict(enumerate(several)), OFFSETS.size) == 3
     yield _bytes(pair[0], OFFSETS.value, 8) == struct.pack("=d", 1.5)
     for dtype in SHORT_NAMES:
         scalar = dtype.type(1)

@@ -11,98 +11,26 @@ the NumPy C-API manual, "Array API".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
+from wengert.backend.entry_table import (
+    BLOCK,
+    CODE_MASK,
+    OFFSETS,
+    READABLE,
+    STATUS,
+    TEAM,
+    WORDS,
+    Signature,
+    code_of,
+    insertion_order,
+    keys_word,
+    number_word,
+    pointer_to,
+)
 from wengert.backend.execute import Interface
-from wengert.dtypes import SHORT_NAMES, Dtype
 from wengert.ir.types import TensorType
 from wengert.tree import LEAF, Structure
-
-
-class Signature(NamedTuple):
-    """What a compiled function takes and gives: containers, and the types of their leaves in order."""
-
-    arguments: Structure
-    """Of the tuple of positional arguments."""
-    taken: tuple[TensorType, ...]
-    results: Structure
-    given: tuple[TensorType, ...]
-
-
-class Offsets(NamedTuple):
-    """Where the fields of objects lie, in bytes, on 64-bit CPython and NumPy; `entry.supported` verifies them."""
-
-    type: int = 8
-    value: int = 16
-    """Of a float and of NumPy's scalars."""
-    size: int = 16
-    """Of a tuple and of a list."""
-    tuple_items: int = tuple.__basicsize__
-    """Behind the hash from Python 3.14 on."""
-    list_items: int = 24
-    """A pointer to them."""
-    data: int = 16
-    ndim: int = 24
-    shape: int = 32
-    descr: int = 56
-    flags: int = 64
-    descr_code: int = 24
-    """The word of a dtype that holds its byte order and its number."""
-
-
-OFFSETS = Offsets()
-#: NumPy's flags of an array that compiled code reads as it lies: C-contiguous, aligned and writable. An array that was
-#: donated is not writable any more, and must not be read.
-READABLE = 0x0001 | 0x0100 | 0x0400
-#: The part of the word of a dtype that counts: byte order (byte 2) and number (bytes 4 to 7).
-CODE_MASK = 0xFFFF_FFFF_00FF_0000
-
-_OBJECTS = ("float", "int", "tuple", "list", "ndarray", "True", "False", "None")
-_FUNCTIONS = (
-    "PyObject_Vectorcall",
-    "Py_IncRef",
-    "Py_DecRef",
-    "PyFloat_FromDouble",
-    "PyLong_FromLongLong",
-    "PyBool_FromLong",
-    "PyLong_AsLongLongAndOverflow",
-    "PyTuple_New",
-    "PyList_New",
-    "PyArray_New",
-    "PyArray_Scalar",
-)
-_SCALARS = tuple(f"{part} {name}" for name in SHORT_NAMES.values() for part in ("scalar", "dtype"))
-#: Where each address that is the same for all entries of a process stands in the table, in words.
-WORDS = {name: number for number, name in enumerate((*_OBJECTS, *_FUNCTIONS, *_SCALARS))}
-
-
-#: What one entry has for itself follows, by the first word of each part. The method is a ``PyMethodDef`` and its name.
-TEAM = len(WORDS)
-METHOD = TEAM + 1
-STATUS = METHOD + 6
-BLOCK = STATUS + 8
-
-
-def pointer_to(dtype: Dtype, what: str) -> str:
-    """Return the name in `WORDS` of the scalar type, or the dtype, of a dtype."""
-    return f"{what} {SHORT_NAMES[dtype]}"
-
-
-def code_of(dtype: Dtype) -> int:
-    """Return what `CODE_MASK` leaves of the word of a dtype.
-
-    Example:
-        >>> import numpy as np
-        >>> hex(code_of(np.dtype(np.float64)))
-        '0xc003d0000'
-    """
-    return ord(dtype.byteorder) << 16 | dtype.num << 32
-
-
-def number_word(interface: Interface, position: int) -> int:
-    """Return the word of the table, after the block, for the number that is an argument or, after these, a result."""
-    return BLOCK + interface.slots + position
 
 
 def entry_ir(signature: Signature, interface: Interface) -> str:
@@ -120,21 +48,25 @@ def _objects(structure: Structure) -> int:
     return 1 + sum(map(_objects, structure.children))
 
 
+_NULL = Value("null", POINTER)
+_I32 = Kind("i32")
+
+
 class _Entry:
     def __init__(self, signature: Signature, interface: Interface) -> None:
         self.signature = signature
         self.interface = interface
         self.b = Builder(fast="")
         self.constants: list[str] = []
-        self.owned = Value("%owned", POINTER)
         self.objects = _objects(signature.results)
         self.made = 0
+        self.next_key = keys_word(signature, interface)
 
     def text(self) -> str:
-        b, n = self.b, self.objects
-        b.do(f"{self.owned.text} = alloca [{n} x ptr], align 8")
-        for number in range(n):
-            self._own(number, Value("null", POINTER))
+        b = self.b
+        self.owned = self._local(self.objects)
+        for number in range(self.objects):
+            self._own(number, _NULL)
         self.words = self._field(self._field(Value("%self", POINTER), OFFSETS.tuple_items), OFFSETS.data)
         addresses = self._arguments()
         arrays = self._arrays()
@@ -168,6 +100,20 @@ class _Entry:
         address = self._word(function)
         return self.b.emit(f"call {result} {address.text}({', '.join(map(str, given))})", result)
 
+    def _do(self, function: str, item: Value) -> None:
+        self.b.do(f"call void {self._word(function).text}({item})")
+
+    def _local(self, words: int) -> Value:
+        """Return room on the stack. It is made at the beginning, where it counts once and may become registers."""
+        name = self.b.fresh()
+        self.b.lines.insert(1, f"  {name} = alloca [{words} x ptr], align 8")
+        return Value(name, POINTER)
+
+    def _keys(self, count: int) -> Value:
+        """Return the address of the next so many keys in the table."""
+        self.next_key += count
+        return self._here(self.next_key - count)
+
     def _require(self, condition: Value, otherwise: str = "other") -> None:
         """Go on only if a condition holds."""
         label = self.b.new_label("so")
@@ -185,7 +131,7 @@ class _Entry:
     def _arguments(self) -> list[Value]:
         """Check the arguments, and return the address of the first element of each leaf."""
         structure = self.signature.arguments
-        given = self._same(Value("%names", POINTER), Value("null", POINTER))
+        given = self._same(Value("%names", POINTER), _NULL)
         counted = self._is_number(Value("%count", I64), len(structure.children))
         self._require(self.b.both(given, counted))
         found: list[Value] = []
@@ -202,16 +148,39 @@ class _Entry:
         elif structure.kind is type(None):
             self._require(self._same(item, self._word("None")))
         else:
-            is_list = structure.kind is list
-            self._require(self._same(self._type(item), self._word("list" if is_list else "tuple")))
+            assert structure.kind is not None
+            self._require(self._same(self._type(item), self._word(structure.kind.__name__)))
             self._require(self._is_number(self._field(item, OFFSETS.size, I64), len(structure.children)))
             self._items(self._first_item(item, structure), structure, found)
 
     def _first_item(self, container: Value, structure: Structure) -> Value:
-        """Return where the items of a tuple or a list are."""
+        """Return where the items of a container are."""
+        if structure.kind is dict:
+            return self._values(container, len(structure.keys))
         if structure.kind is list:
             return self._field(container, OFFSETS.list_items)
         return self._at(container, OFFSETS.tuple_items)
+
+    def _values(self, container: Value, count: int) -> Value:
+        """Return where the values of a dict are, in the order of the keys, which must be the very objects in the table.
+
+        To look one up might call Python code, of a key of another class; to compare addresses does not.
+        """
+        b = self.b
+        keys, values = self._keys(count), self._local(count + 1)
+        position, key, value, seen = (self._local(1) for _ in range(4))
+        for place in (position, seen):
+            b.store(constant(I64, 0), place, 8)
+        with b.loop(constant(I64, 0), constant(I64, count)):
+            self._call("PyDict_Next", container, position, key, value, result=_I32)
+            with b.loop(constant(I64, 0), constant(I64, count)) as number:
+                expected = b.load(b.element(keys, "ptr", number), POINTER, 8)
+                same = self._same(b.load(key, POINTER, 8), expected)
+                where = b.select(same, number, constant(I64, count))  # or one too far, where no one looks
+                b.store(b.load(value, POINTER, 8), b.element(values, "ptr", where), 8)
+                b.store(b.binary("add", b.load(seen, I64, 8), b.convert("zext", same, "i64")), seen, 8)
+        self._require(self._is_number(b.load(seen, I64, 8), count))
+        return values
 
     def _type(self, item: Value) -> Value:
         return self._field(item, OFFSETS.type)
@@ -237,7 +206,7 @@ class _Entry:
         """Read an integer of 64 bits. The function reports a larger one, and cannot fail on an exact int."""
         self._require(self._same(self._type(item), self._word("int")))
         number = self._call("PyLong_AsLongLongAndOverflow", item, place, result=I64)
-        self._require(self._is_number(self.b.load(place, Kind("i32"), 4), 0))
+        self._require(self._is_number(self.b.load(place, _I32, 4), 0))
         self.b.store(number, place, 8)
         return place
 
@@ -265,12 +234,12 @@ class _Entry:
         return b.emit(f"phi ptr [ {inside.text}, %{scalar} ], [ {data.text}, %{end} ]", POINTER)
 
     def _array(self, item: Value, type_: TensorType) -> Value:
-        b, i32 = self.b, Kind("i32")
-        flags = b.binary("and", self._field(item, OFFSETS.flags, i32), constant(i32, READABLE))
+        b = self.b
+        flags = b.binary("and", self._field(item, OFFSETS.flags, _I32), constant(_I32, READABLE))
         code = self._field(self._field(item, OFFSETS.descr), OFFSETS.descr_code, I64)
         code = b.binary("and", code, constant(I64, CODE_MASK))
         fits = b.both(self._is_number(flags, READABLE), self._is_number(code, code_of(type_.dtype)))
-        self._require(b.both(fits, self._is_number(self._field(item, OFFSETS.ndim, i32), type_.ndim)))
+        self._require(b.both(fits, self._is_number(self._field(item, OFFSETS.ndim, _I32), type_.ndim)))
         if type_.shape:
             shape = self._field(item, OFFSETS.shape)
             for axis, extent in enumerate(type_.shape):
@@ -289,14 +258,14 @@ class _Entry:
     def _new(self, value: Value) -> int:
         """Return the number of an object that was made; go to the end if it could not be."""
         number, self.made = self.made, self.made + 1
-        self._require(self.b.compare("ne", value, Value("null", POINTER)), "failed")
+        self._require(self.b.compare("ne", value, _NULL), "failed")
         self._own(number, value)
         return number
 
     def _arrays(self) -> dict[int, int]:
         """Make the arrays of the results. This comes first, since making objects may run Python code."""
         made: dict[int, int] = {}
-        null, zero = Value("null", POINTER), constant(Kind("i32"), 0)
+        null, zero = _NULL, constant(_I32, 0)
         for position, type_ in enumerate(self.signature.given):
             if type_.shape:
                 name = f"@entry_shape{position}"
@@ -304,7 +273,7 @@ class _Entry:
                 self.constants.append(
                     f"{name} = private unnamed_addr constant [{type_.ndim} x i64] [{extents}], align 8"
                 )
-                ndim, number = constant(Kind("i32"), type_.ndim), constant(Kind("i32"), type_.dtype.num)
+                ndim, number = constant(_I32, type_.ndim), constant(_I32, type_.dtype.num)
                 shape = Value(name, POINTER)
                 given = (self._word("ndarray"), ndim, shape, number, null, null, zero, zero, null)
                 made[position] = self._new(self._call("PyArray_New", *given))
@@ -338,7 +307,7 @@ class _Entry:
     def _number(self, place: Value, type_: TensorType) -> Value:
         if not type_.weak:
             dtype = self._word(pointer_to(type_.dtype, "dtype"))
-            return self._call("PyArray_Scalar", place, dtype, Value("null", POINTER))
+            return self._call("PyArray_Scalar", place, dtype, _NULL)
         match type_.dtype.kind:
             case "f":
                 return self._call("PyFloat_FromDouble", self.b.load(place, Kind("double"), 8))
@@ -354,21 +323,33 @@ class _Entry:
             return next(leaves)
         if structure.kind is type(None):
             none = self._word("None")
-            self._retain(none)
+            self._do("Py_IncRef", none)
             return self._new(none)
+        if structure.kind is dict:
+            return self._dict(structure, leaves)
         parts = [self._result(child, leaves) for child in structure.children]
-        is_list = structure.kind is list
-        container = self._new(
-            self._call("PyList_New" if is_list else "PyTuple_New", constant(I64, len(parts)))
-        )
-        items = self._first_item(self._owned(container), structure)
-        for number, part in enumerate(parts):
-            self.b.store(self._owned(part), self._at(items, 8 * number), 8)
-            self._own(part, Value("null", POINTER))
+        new = "PyList_New" if structure.kind is list else "PyTuple_New"
+        container = self._new(self._call(new, constant(I64, len(parts))))
+        if parts:
+            items = self._first_item(self._owned(container), structure)
+            for number, part in enumerate(parts):
+                self.b.store(self._owned(part), self._at(items, 8 * number), 8)
+                self._own(part, _NULL)
         return container
 
-    def _retain(self, value: Value) -> None:
-        self.b.do(f"call void {self._word('Py_IncRef').text}({value})")
+    def _dict(self, structure: Structure, leaves: Iterator[int]) -> int:
+        keys = self._keys(len(structure.keys))
+        parts = [self._result(child, leaves) for child in structure.children]
+        container = self._new(self._call("PyDict_New"))
+        for name in insertion_order(structure):
+            number = structure.keys.index(name)
+            part = self._owned(parts[number])
+            pair = (self._field(keys, 8 * number), part)
+            done = self._call("PyDict_SetItem", self._owned(container), *pair, result=_I32)
+            self._require(self._is_number(done, 0), "failed")
+            self._do("Py_DecRef", part)  # now the dict's
+            self._own(parts[number], _NULL)
+        return container
 
     # -- the other ways out ------------------------------------------------------------------------------
 
@@ -382,8 +363,7 @@ class _Entry:
     def _release(self) -> None:
         """Give up what was made; `Py_DecRef` takes null for nothing."""
         for number in range(self.objects):
-            release = self._word("Py_DecRef")
-            self.b.do(f"call void {release.text}({self._owned(number)})")
+            self._do("Py_DecRef", self._owned(number))
 
     def _next(self) -> None:
         """Pass the call on."""

@@ -65,6 +65,7 @@ class Evaluator:
         width: int,
         functions: set[tuple[str, Kind]],
         report: Callable[[Value, str], None],
+        known: frozenset[Dim],
     ) -> None:
         self.builder = builder
         self.pointers = pointers
@@ -73,6 +74,7 @@ class Evaluator:
         self.width = width
         self.functions = functions
         self.report = report
+        self.known = known
         self.counters: dict[Dim, Value] = {}
         """The loops that are open; a dimension that is written out has none."""
         self.reduced: dict[tuple[int, Any], Value] = {}
@@ -202,19 +204,28 @@ class Evaluator:
             if inside.kind.lanes == 1:
                 uniform = inside if uniform is None else self.builder.both(uniform, inside)
             else:
-                varying = inside if varying is None else self.builder.both(varying, inside)
+                varying = inside if varying is None else self._both(varying, inside)
         otherwise = self.value(node.otherwise, point)
         if varying is not None:
-            masks = varying if masks is None else self.builder.both(masks, varying)
+            masks = varying if masks is None else self._both(masks, varying)
 
         def inner() -> Value:
             value = self.value(node.body, point._replace(mask=masks))
-            if varying is None:
+            if varying is None or (_is_zero(node.otherwise) and self.vanishes(node.body)):
                 return value
             yes, no, _ = self.aligned([value, otherwise, varying])
             return self.builder.select(varying, yes, no)
 
         return inner() if uniform is None else self._branch(uniform, inner, otherwise)
+
+    def vanishes(self, node: Expression) -> bool:
+        """Tell whether a product is zero in lanes that are masked out, as what is loaded there is."""
+        factors = node.operands if isinstance(node, Apply) and node.operation == "multiply" else (node,)
+        return all(isinstance(factor, Load) and self.lanes in self.dims(factor) for factor in factors)
+
+    def _both(self, one: Value, other: Value) -> Value:
+        known = self._recall(("both", one, other))
+        return known or self._remember(("both", one, other), self.builder.both(one, other))
 
     def _branch(self, condition: Value, inner: Callable[[], Value], otherwise: Value) -> Value:
         b = self.builder
@@ -242,7 +253,9 @@ class Evaluator:
         if low >= 0 and high < extent:
             return None
         value = self.index(index, point)
-        return self.builder.compare("ult", value, constant(value.kind, extent))
+        key = ("inside", value, extent)
+        known = self._recall(key)
+        return known or self._remember(key, self.builder.compare("ult", value, constant(value.kind, extent)))
 
     # -- indices -----------------------------------------------------------------------------------------
 
@@ -274,7 +287,11 @@ class Evaluator:
     def _term(self, term: Any, point: Point) -> Value | None:
         """Return the part of a term that is known only when the program runs."""
         if isinstance(term, Dim):
-            return self.counters.get(term)
+            counter = self.counters.get(term)
+            assert counter is not None or term in self.known, (
+                "a loop around the nest must be a parameter of it"
+            )
+            return counter
         if isinstance(term, Computed):
             return self.value(term.expression, point)
         assert isinstance(term, Part)
@@ -315,7 +332,7 @@ class Evaluator:
                 fixed += coefficient * point.offset(term)
                 if term is self.lanes:
                     stride = coefficient
-                counter = self.counters.get(term)
+                counter = self._term(term, point)
                 if counter is None:
                     continue
                 key = ("address", pointer, term, coefficient)
@@ -450,10 +467,16 @@ class Evaluator:
         b.do(f"call void @{name}({value}, <{self.width} x ptr> align {size} {pointers.text}, {mask})")
 
 
+def _is_zero(node: Expression) -> bool:
+    return isinstance(node, Const) and not node.value
+
+
 def _dims_of_term(evaluator: Evaluator, term: Any) -> frozenset[Dim]:
     if isinstance(term, Computed):
         return evaluator.dims(term.expression)
-    return frozenset(term.index.dims()) if isinstance(term, Part) else frozenset((term,))
+    if isinstance(term, Part):
+        return frozenset().union(*(_dims_of_term(evaluator, inner) for inner, _ in term.index.terms))
+    return frozenset((term,))
 
 
 def _first_lane(kind: Kind) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from wengert.shapes import Shape
 
 #: The first slots of the block of addresses; the arguments, constants and results of the program follow.
 STATUS, ARENA, CALLBACK, FIRST = 0, 1, 2, 3
-_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)
+_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64)
 _JOB = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 _ALIGNMENT = 64
 
@@ -77,19 +77,30 @@ class _Context:
         self.block[ARENA] = self.arena.ctypes.data
         for slot, value in executable.constants:
             self.block[slot] = value.ctypes.data
-        self.callback = _CALLBACK(self._call_back)
+        served = self._serve()
+        next(served)
+        self.callback = _CALLBACK(served.send)
         self.block[CALLBACK] = ctypes.cast(self.callback, ctypes.c_void_p).value
         self.address = ctypes.addressof(self.block)
         self.executable = executable
 
-    def _call_back(self, number: int, block: int) -> None:
-        """Carry out an operation of NumPy's; for a negative number only let Python see to its signals."""
-        try:
-            if number >= 0 and self.problem is None:
-                self.executable.host(number, self)
-        except BaseException as problem:
-            self.problem = problem
-            self.status[1] = 1
+    def _serve(self) -> Generator[None, int]:
+        """Carry out the operations of NumPy's that are asked for; at a negative number only see to Python's signals.
+
+        Python sees to its signals where a function begins, so that Ctrl-C would be raised before a function could catch
+        it, and be lost on the way through native code. A generator goes on in the middle of its ``try``.
+        """
+        while True:
+            try:
+                while True:
+                    number = yield
+                    if number >= 0 and self.problem is None:
+                        self.executable.host(number, self)
+            except GeneratorExit:
+                return
+            except BaseException as problem:
+                self.problem = problem
+                self.status[1] = 1
 
 
 def aligned(size: int) -> Any:
@@ -121,7 +132,10 @@ class Executable:
             IndexingError: an index lay outside its array.
             NanError: under ``WENGERT_CHECK=nan``, an operation made a NaN.
         """
-        context = self._free.pop() if self._free else _Context(self)
+        try:
+            context = self._free.pop()
+        except IndexError:  # every context is in a call
+            context = _Context(self)
         try:
             self._run(context, inputs, outputs)
         finally:
@@ -133,7 +147,7 @@ class Executable:
             block[slot] = address_of(array)
         for slot, array in zip(interface.outputs, outputs, strict=True):
             block[slot] = address_of(array)
-        context.status[:2] = 0
+        context.status[:2], context.problem = 0, None
         threads = team.get_threads() if interface.parallel else 1
         if threads == 1:
             self._job(context.address, 0, 1, _alone().address)
@@ -168,7 +182,7 @@ def _array(located: Located, context: _Context) -> Any:
     if not size:
         return np.empty(located.shape, located.dtype)
     address = (context.block[located.slot] or 0) + located.offset
-    raw = (ctypes.c_char * (size * located.dtype.itemsize)).from_address(address)
+    raw: Any = (ctypes.c_char * (size * located.dtype.itemsize)).from_address(address)
     return np.frombuffer(raw, located.dtype, size).reshape(located.shape)
 
 

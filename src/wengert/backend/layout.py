@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from wengert.backend.target import Target
@@ -92,27 +92,40 @@ class _Classes:
 
 
 def _followed(nest: Nest) -> Iterator[tuple[Buffer, int, Dim]]:
-    """Yield the axes of buffers that just follow a dimension from end to end."""
+    """Yield the axes of buffers that follow a dimension, from their beginning or from block to block."""
     pairs = [(store.buffer, store.indices) for store in nest.stores]
     pairs += [(load.buffer, load.indices) for store in nest.stores for load in loads(store.value)]
+    own = {*nest.dims, *(dim for node in nest.nodes() if isinstance(node, Reduce) for dim in node.dims)}
     for buffer, indices in pairs:
         for axis, index in enumerate(indices):
-            dim = follows(index)
-            if dim is not None and dim.extent == buffer.shape[axis]:
+            dim = follows(index, own)
+            if dim is not None and dim.extent <= buffer.shape[axis]:
                 yield buffer, axis, dim
 
 
-def follows(index: Index) -> Dim | None:
-    """Return the dimension that an index is, or None."""
-    if index.offset == 0 and len(index.terms) == 1:
-        term, coefficient = index.terms[0]
+def follows(index: Index, own: Collection[Dim] | None = None) -> Dim | None:
+    """Return the dimension that an index is, or None; counters of loops around the nest, not its own, may be added."""
+    terms = [(t, c) for t, c in index.terms if own is None or t in own or not isinstance(t, Dim)]
+    if index.offset == 0 and len(terms) == 1:
+        term, coefficient = terms[0]
         if coefficient == 1 and isinstance(term, Dim):
             return term
     return None
 
 
-def choose_layouts(program: Program, target: Target) -> dict[Buffer, Layout]:
-    """Return a layout for every buffer; those of arguments, results and constants are row-major."""
+class LaneClass(NamedTuple):
+    """The axes and dimensions that run along the lanes."""
+
+    classes: _Classes
+    key: object
+
+    def has(self, member: object) -> bool:
+        """Tell whether a dimension, or a buffer and an axis, belongs to the class."""
+        return self.classes.find(member) is self.key
+
+
+def lane_class(program: Program) -> LaneClass | None:
+    """Return the class of axes that is a map dimension of the most work."""
     nests = [step for step in all_steps(program.steps) if isinstance(step, Nest)]
     classes = _Classes()
     for nest in nests:
@@ -126,28 +139,30 @@ def choose_layouts(program: Program, target: Target) -> dict[Buffer, Layout]:
             key = classes.find(dim)
             scores[key] += amount
             extents[key] = dim.extent
-    fixed = {*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)}
-    fixed |= {
-        b
-        for step in all_steps(program.steps)
-        if isinstance(step, Host)
-        for b in (*reads(step), *writes(step))
-    }
     # Ordinary arrays lie in the order they come in: where they have a class innermost, it needs no change of order.
-    for buffer in fixed:
+    for buffer in _fixed(program):
         if buffer.shape:
             key = classes.find((buffer, len(buffer.shape) - 1))
             scores[key] += scores[key] // 50
     wide = [key for key, extent in extents.items() if extent >= _FEW]
     best = max(wide, key=lambda key: scores[key], default=None)
+    return None if best is None else LaneClass(classes, best)
+
+
+def _fixed(program: Program) -> set[Buffer]:
+    """Return the buffers that are ordinary arrays: the user's, and those that NumPy is called with."""
+    fixed = {*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)}
+    hosts = (step for step in all_steps(program.steps) if isinstance(step, Host))
+    return fixed | {buffer for step in hosts for buffer in (*reads(step), *writes(step))}
+
+
+def choose_layouts(program: Program, target: Target) -> dict[Buffer, Layout]:
+    """Return a layout for every buffer; those of arguments, results and constants are row-major."""
+    lanes, fixed = lane_class(program), _fixed(program)
     layouts: dict[Buffer, Layout] = {}
     everything = {buffer for step in program.steps for buffer in (*reads(step), *writes(step))}
     for buffer in {*everything, *fixed}:
-        axes = [
-            axis
-            for axis in range(len(buffer.shape))
-            if best is not None and classes.find((buffer, axis)) is best
-        ]
+        axes = [axis for axis in range(len(buffer.shape)) if lanes is not None and lanes.has((buffer, axis))]
         if buffer in fixed or len(axes) != 1 or buffer.shape[axes[0]] < 2:
             layouts[buffer] = row_major(buffer.shape)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from wengert.backend.layout import Layout
@@ -34,45 +34,50 @@ class Plan(NamedTuple):
     places: dict[Buffer, Place]
 
 
+class _Clock:
+    """Goes through the steps of a program and notes when buffers are in use."""
+
+    def __init__(self, outside: set[Buffer]) -> None:
+        self.outside = outside
+        self.time = 0
+        self.first: dict[Buffer, int] = {}
+        self.last: dict[Buffer, int] = {}
+        self.loops: list[tuple[int, int, set[Buffer]]] = []
+
+    def note(self, buffers: Iterable[Buffer], time: int) -> None:
+        for buffer in buffers:
+            if buffer not in self.outside:
+                self.first.setdefault(buffer, time)
+                self.last[buffer] = max(self.last.get(buffer, 0), time)
+
+    def visit(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            self.time += 1
+            start = self.time
+            for block in inner_blocks(step):
+                self.visit(block)
+            if isinstance(step, (Branch, While)):
+                self.note((step.predicate,), start)
+                self.note((step.predicate,), self.time)
+            if isinstance(step, (Loop, While)):
+                self.loops.append((start, self.time, {*reads(step), *writes(step)} - self.outside))
+            elif not inner_blocks(step):
+                self.note((*writes(step), *reads(step)), start)
+
+
 def lifetimes(program: Program) -> dict[Buffer, Lifetime]:
     """Return when each intermediate buffer is in use.
 
-    What a loop reads and does not make itself stays to the end of the loop.
+    What a loop touches and what is also touched before or after it lives through the whole loop.
     """
-    outside = {*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)}
-    first: dict[Buffer, int] = {}
-    last: dict[Buffer, int] = {}
-    clock = 0
-
-    def visit(steps: Sequence[Step]) -> None:
-        nonlocal clock
-        for step in steps:
-            clock += 1
-            start = clock
-            blocks = inner_blocks(step)
-            if blocks:
-                before = set(first)
-                predicate = step.predicate if isinstance(step, (Branch, While)) else None
-                if predicate is not None:
-                    note(predicate, start)
-                for block in blocks:
-                    visit(block)
-                if isinstance(step, (Loop, While)):
-                    touched = {*reads(step), *writes(step)}
-                    for buffer in touched & before:
-                        last[buffer] = max(last.get(buffer, 0), clock)
-                if predicate is not None:
-                    note(predicate, clock)
-            else:
-                for buffer in (*writes(step), *reads(step)):
-                    note(buffer, start)
-
-    def note(buffer: Buffer, time: int) -> None:
-        if buffer not in outside:
-            first.setdefault(buffer, time)
-            last[buffer] = max(last.get(buffer, 0), time)
-
-    visit(program.steps)
+    clock = _Clock({*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)})
+    clock.visit(program.steps)
+    first, last = clock.first, clock.last
+    for start, end, touched in clock.loops:  # inner loops come before those around them
+        for buffer in touched:
+            if first[buffer] < start or last[buffer] > end:
+                first[buffer] = min(first[buffer], start)
+                last[buffer] = max(last[buffer], end)
     return {buffer: Lifetime(first[buffer], last[buffer]) for buffer in first}
 
 

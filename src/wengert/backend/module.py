@@ -13,6 +13,7 @@ from wengert.backend.evaluate import Checks
 from wengert.backend.execute import ARENA, CALLBACK, FIRST, STATUS, HostCall, Interface, Located
 from wengert.backend.layout import Layout, choose_layouts, work
 from wengert.backend.memory import Plan, plan
+from wengert.backend.pack import pack
 from wengert.backend.schedule import Schedule, choose
 from wengert.backend.target import Target
 from wengert.nest.expression import Buffer
@@ -75,6 +76,7 @@ def build(program: Program, target: Target, flags: str = "contract", *, check_na
         check_nan: stop at the first operation that makes a NaN.
     """
     layouts = choose_layouts(program, target)
+    program = pack(program, layouts, target)
     writer = _Module(program, layouts, plan(program, layouts), target, flags)
     writer.checks.nan = check_nan
     return writer.run()

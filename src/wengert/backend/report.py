@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +13,8 @@ from wengert.ir.graph import Graph
 from wengert.nest.expression import Apply, Expression, Reduce, children
 from wengert.nest.nest import Host, Loop, Nest, Step, inner_blocks
 from wengert.nest.printer import Names, step_lines
+
+_MOVES = ("cast", "where", "position")
 
 
 class NestReport(NamedTuple):
@@ -31,7 +33,9 @@ class NestReport(NamedTuple):
     bytes: int
     """Bytes of the arrays that it reads and writes, each counted once a turn."""
     location: str
-    """The user's line."""
+    """The user's line that most recently had a part in it."""
+    costs: Mapping[str, int]
+    """The operations by the user's lines."""
 
 
 @dataclass(frozen=True)
@@ -68,18 +72,19 @@ class Report:
         """The arithmetic operations that each of the user's lines costs, dearest first."""
         totals: dict[str, int] = defaultdict(int)
         for nest in self.nests:
-            totals[nest.location or "(inputs and results)"] += nest.operations
+            for location, count in nest.costs.items():
+                totals[location or "(inputs and results)"] += count
         return dict(sorted(totals.items(), key=lambda pair: -pair[1]))
 
     def __str__(self) -> str:
         moved = f"{self.bytes:,} bytes moved, arena {self.arena:,} bytes"
-        parts = [f"{len(self.nests)} nests, {self.operations:,} operations, {moved}"]
+        count = f"{len(self.nests)} {'nest' if len(self.nests) == 1 else 'nests'}"
+        parts = [f"{count}, {self.operations:,} operations, {moved}"]
         for nest in self.nests:
             how = ", ".join(part for part in (nest.lanes, nest.tile) if part)
-            parts.append(f"\n{nest.text}")
-            parts.append(
-                f"    # {' + '.join(nest.fused)}; {how}; {nest.operations:,} operations [{nest.location}]"
-            )
+            facts = [" + ".join(nest.fused), how, f"{nest.operations:,} operations"]
+            where = f" [{nest.location}]" if nest.location else ""
+            parts += [f"\n{nest.text}", f"    # {'; '.join(filter(None, facts))}{where}"]
         if self.hosts:
             parts.append(f"\nleft to NumPy: {', '.join(self.hosts)}")
         if self.lifetimes:
@@ -122,33 +127,41 @@ def _nest(nest: Nest, module: Module, names: Names, turns: int) -> NestReport:
     tile = " ".join(f"{names.dim(dim)} x {count}" for dim, count in schedule.tile.items())
     moved = sum(buffer.size * buffer.dtype.itemsize for buffer in {*nest.reads(), *nest.writes()})
     fused = tuple(name for name in dict.fromkeys(nest.origin))
+    lines = {location: count * turns for location, count in costs(nest).items()}
     return NestReport(
         text,
         fused,
         lanes,
         f"tile {tile}" if tile else "",
-        operations(nest) * turns,
+        sum(lines.values()),
         moved * turns,
         nest.location,
+        lines,
     )
 
 
-def operations(nest: Nest) -> int:
-    """Return the arithmetic operations of a nest: what is shared is counted once, moves and conversions not at all."""
-    total = 0
+def costs(nest: Nest) -> Counter[str]:
+    """Return the arithmetic operations of a nest by the user's lines.
+
+    What is shared is counted once; moves, conversions and the arithmetic of indices are not.
+    """
+    found: Counter[str] = Counter()
     seen: set[int] = set()
+    points = math.prod(dim.extent for dim in nest.dims)
+
+    def visit(node: Expression, times: int) -> None:
+        if id(node) in seen:
+            return
+        seen.add(id(node))
+        if isinstance(node, Reduce):
+            times *= math.prod(dim.extent for dim in node.dims)
+            found[getattr(node.body, "location", "") or nest.location] += times
+        elif isinstance(node, Apply) and node.operation not in _MOVES:
+            found[node.location or nest.location] += times
+        for child in children(node):
+            visit(child, times)
+
     for store in nest.stores:
-        total += _operations(store.value, math.prod(dim.extent for dim in nest.dims), seen)
-        total += math.prod(dim.extent for dim in nest.dims) if store.combiner else 0
-    return total
-
-
-def _operations(expression: Expression, points: int, seen: set[int]) -> int:
-    if id(expression) in seen:
-        return 0
-    seen.add(id(expression))
-    if isinstance(expression, Reduce):
-        inner = points * math.prod(dim.extent for dim in expression.dims)
-        return inner + _operations(expression.body, inner, seen)
-    mine = points if isinstance(expression, Apply) and expression.operation not in ("cast", "where") else 0
-    return mine + sum(_operations(child, points, seen) for child in children(expression))
+        found[nest.location] += points if store.combiner else 0
+        visit(store.value, points)
+    return found

@@ -46,14 +46,24 @@ def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Sche
     width = target.lanes(_item_bytes(nest))
     if nest.sequential == frozenset(nest.dims) and nest.dims:
         return Schedule(None, 1, {}, nest.dims)
-    candidates = [None, *(dim for dim in _lane_candidates(nest) if dim.extent >= 2)]
-    costs = {dim: _cost(nest, dim, width, layouts) for dim in candidates}
-    lanes = min(candidates, key=lambda dim: costs[dim])
+    costs = _costs(nest, width, layouts)
+    lanes = min(costs, key=lambda dim: costs[dim])
     width = 1 if lanes is None else min(width, 1 << (lanes.extent - 1).bit_length())
     unrolled = _unrolled(nest, lanes)
     tile = _tile(nest, lanes, width, layouts, target, unrolled)
     order = _order(nest, lanes, layouts)
     return Schedule(lanes, width, tile, order, unrolled)
+
+
+def least_cost(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> float:
+    """Return about how many instructions a nest takes with the best lanes."""
+    return min(_costs(nest, target.lanes(_item_bytes(nest)), layouts).values())
+
+
+def _costs(nest: Nest, width: int, layouts: Mapping[Buffer, Layout]) -> dict[Dim | None, float]:
+    """Return the cost of each choice of lanes."""
+    candidates = [None, *(dim for dim in _lane_candidates(nest) if dim.extent >= 2)]
+    return {dim: _cost(nest, dim, width, layouts) for dim in candidates}
 
 
 def _item_bytes(nest: Nest) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -112,23 +112,25 @@ def children(expression: Expression) -> Sequence[Expression]:
         case Apply(operands=operands):
             return operands
         case Guard(conditions=conditions, body=body, otherwise=otherwise):
-            return (body, otherwise, *(e for index, _ in conditions for e in _computed(index)))
+            return (body, otherwise, *computed(index for index, _ in conditions))
         case Reduce(body=body):
             return (body,)
         case Load(indices=indices):
-            return [e for index in indices for e in _computed(index)]
+            return list(computed(indices))
         case Iota(index=index):
-            return list(_computed(index))
+            return list(computed((index,)))
         case _:
             return ()
 
 
-def _computed(index: Index) -> Iterator[Expression]:
-    for term, _ in index.terms:
-        if isinstance(term, Computed):
-            yield term.expression
-        elif isinstance(term, Part):
-            yield from _computed(term.index)
+def computed(indices: Iterable[Index]) -> Iterator[Expression]:
+    """Yield the expressions that stand in indices."""
+    for index in indices:
+        for term, _ in index.terms:
+            if isinstance(term, Computed):
+                yield term.expression
+            elif isinstance(term, Part):
+                yield from computed((term.index,))
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

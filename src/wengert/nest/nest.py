@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from wengert.nest.expression import Buffer, Expression, loads, walk
+from wengert.nest.expression import Buffer, Expression, computed, loads, walk
 from wengert.nest.index import Dim, Index
 
 
@@ -38,11 +38,8 @@ class Nest:
         """Return the buffers that it reads, each once."""
         found = dict.fromkeys(load.buffer for store in self.stores for load in loads(store.value))
         for store in self.stores:
-            for index in store.indices:
-                for term, _ in index.terms:
-                    expression = getattr(term, "expression", None)
-                    if expression is not None:
-                        found.update(dict.fromkeys(load.buffer for load in loads(expression)))
+            for expression in computed(store.indices):
+                found.update(dict.fromkeys(load.buffer for load in loads(expression)))
             if store.combiner:
                 found[store.buffer] = None
         return list(found)
@@ -52,9 +49,11 @@ class Nest:
         return list(dict.fromkeys(store.buffer for store in self.stores))
 
     def nodes(self) -> Iterator[Expression]:
-        """Yield every node of its expressions."""
+        """Yield every node of its expressions, those in computed indices included."""
         for store in self.stores:
             yield from walk(store.value)
+            for expression in computed(store.indices):
+                yield from walk(expression)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -82,11 +82,17 @@ def _indices(draw: Draw, shape: Shape) -> tuple[Any, ...]:
 def _positions(i: Sequence[Index], shape: Shape, indices: Sequence[Operand]) -> list[Index]:
     """Return where the index arrays point, for the element at ``i`` of their broadcast shape."""
     return [
-        Index.of(
-            Computed(Apply("position", (converted(index.broadcast_at(i), INT64),), INT64, extent), extent)
-        )
+        _position(converted(index.broadcast_at(i), INT64), extent)
         for index, extent in zip(indices, shape, strict=False)
     ]
+
+
+def _position(number: Expression, extent: int) -> Index:
+    if isinstance(number, Iota):
+        low, high = number.index.bounds
+        if 0 <= low <= high < extent:
+            return number.index
+    return Index.of(Computed(Apply("position", (number,), INT64, extent), extent))
 
 
 def _gather_lowering(i: Sequence[Index], result: Operand, x: Operand, *indices: Operand) -> Expression:

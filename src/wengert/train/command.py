@@ -18,7 +18,9 @@ from wengert.train.tasks import TASKS, Settings, Task
 DATA = ("digits", "mnist", "fashion-mnist")
 
 
-def run_training(settings: Settings, data_folder: str | None, out: str | None) -> int:
+def run_training(
+    settings: Settings, data_folder: str | None, out: str | None, *, compiled: bool = True
+) -> int:
     """Train, show, and keep everything in a folder, which is made when the data are there.
 
     Returns:
@@ -36,7 +38,8 @@ def run_training(settings: Settings, data_folder: str | None, out: str | None) -
     with Interrupts() as interrupts:
         try:
             with console:
-                outcome = train(task, settings, dataset, _Reporter(console, folder, interrupts))
+                reporter = _Reporter(console, folder, interrupts)
+                outcome = train(task, settings, dataset, reporter, compiled=compiled)
         except DivergedError as problem:
             folder.fail(problem)
             raise DivergedError(f"{problem}; what was measured until then is in {folder.path}") from None

@@ -9,11 +9,9 @@ import numpy as np
 
 from wengert.data import Dataset, batches
 from wengert.errors import ArgumentError, WengertError, message
+from wengert.train.steps import Mean, Steps, groups
 from wengert.train.tasks import Settings, Task
-from wengert.transforms.gradients import value_and_grad
 from wengert.tree import leaves
-
-_EVALUATION_BATCH = 1000
 
 
 class DivergedError(WengertError, ArithmeticError):
@@ -71,23 +69,9 @@ class Outcome(NamedTuple):
     interrupted: bool
 
 
-class _Mean:
-    """A running mean."""
-
-    def __init__(self) -> None:
-        self.total = 0.0
-        self.count = 0
-
-    def add(self, total: float, count: int) -> None:
-        self.total += total
-        self.count += count
-
-    @property
-    def value(self) -> float:
-        return self.total / self.count if self.count else float("nan")
-
-
-def train(task: Task, settings: Settings, dataset: Dataset, reporter: Reporter) -> Outcome:
+def train(
+    task: Task, settings: Settings, dataset: Dataset, reporter: Reporter, *, compiled: bool = True
+) -> Outcome:
     """Train a task's network.
 
     Args:
@@ -95,6 +79,8 @@ def train(task: Task, settings: Settings, dataset: Dataset, reporter: Reporter) 
         settings: epochs, batch size, learning rate and seed; the same settings give the same numbers.
         dataset: images and labels.
         reporter: told of every step and epoch.
+        compiled: carry out several steps (gather, forward, backward, update) as one call of native code; otherwise
+            each operation by NumPy.
 
     Returns:
         The trained model and the results of the epochs; after Ctrl-C, what was learned until then.
@@ -122,34 +108,26 @@ def train(task: Task, settings: Settings, dataset: Dataset, reporter: Reporter) 
     optimiser = task.optimiser(settings.rate)
     state = optimiser.init(model)
     history: list[EpochResult] = []
-    differentiate = value_and_grad(task.loss, has_aux=True)
+    steps = Steps(task, optimiser, compiled=compiled)
+    images, labels = dataset.train_images, dataset.train_labels
     try:
         with np.errstate(all="ignore"):  # what overflows shows in the loss
             for epoch in range(1, settings.epochs + 1):
-                clock = _Clock(epoch, settings, len(dataset.train_images))
-                for index in batches(len(dataset.train_images), settings.batch_size, rng=rng):
-                    inputs = task.prepare(dataset.train_images[index])
-                    (loss, score), gradients = differentiate(model, inputs, dataset.train_labels[index])
-                    _check_finite(loss, settings, f"in epoch {epoch}, step {clock.step + 1}")
-                    model, state = optimiser.update(gradients, state, model)
-                    reporter.on_step(clock.tick(float(loss), float(score), len(index)))
-                test_loss, test_score = evaluate(task, model, dataset.test_images, dataset.test_labels)
+                clock = _Clock(epoch, settings, len(images))
+                for index in groups(
+                    batches(len(images), settings.batch_size, rng=rng), steps.group(settings, images)
+                ):
+                    model, state, losses, scores = steps.run(model, state, images, labels, index)
+                    for loss, score in zip(losses, scores, strict=True):
+                        _check_finite(loss, settings, f"in epoch {epoch}, step {clock.step + 1}")
+                        reporter.on_step(clock.tick(float(loss), float(score), index.shape[1]))
+                test_loss, test_score = steps.evaluate(model, dataset.test_images, dataset.test_labels)
                 _check_finite(test_loss, settings, f"on the test images after epoch {epoch}")
                 history.append(clock.finish(test_loss, test_score))
                 reporter.on_epoch(history[-1])
     except KeyboardInterrupt:
         return Outcome(model, history, interrupted=True)
     return Outcome(model, history, interrupted=False)
-
-
-def evaluate(task: Task, model: Any, images: Any, labels: Any) -> tuple[float, float]:
-    """Return the mean loss and the mean score of a model over a set of images."""
-    loss, score = _Mean(), _Mean()
-    for index in batches(len(images), _EVALUATION_BATCH, rng=None, shuffle=False):
-        mean, total = task.loss(model, task.prepare(images[index]), labels[index])
-        loss.add(float(mean) * len(index), len(index))
-        score.add(float(total), len(index))
-    return loss.value, score.value
 
 
 def parameter_count(model: Any) -> int:
@@ -164,7 +142,7 @@ class _Clock:
         self.epoch, self.settings, self.examples = epoch, settings, examples
         self.steps = -(-examples // settings.batch_size)
         self.step = 0
-        self.loss, self.score = _Mean(), _Mean()
+        self.loss, self.score = Mean(), Mean()
         self.start = time.perf_counter()
         self.seconds = 0.0
 

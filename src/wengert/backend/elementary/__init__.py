@@ -1,8 +1,9 @@
 """Elementary functions on vectors, as functions of LLVM IR.
 
 Each is written once, for terms of any floating type and any number of lanes, without branches but for the huge
-arguments of circular functions, so that it inlines in loops and the lanes go on together. No result is more than
-2 ulp from the exact one.
+arguments of circular functions, so that it inlines in loops and the lanes go on together. Results are within 2 ulp
+of the exact ones, but where a sum of exponentials is nearly 1 (logaddexp) or a gamma function's zero lies left of 0:
+there the error is that of the terms that cancel.
 
 Example:
     >>> text, declarations = definitions([("exp", Kind("float", 16))])
@@ -45,28 +46,28 @@ _FUNCTIONS: dict[str, _Function] = {
     "expm1": _Function(exponential.expm1),
     "tanh": _Function(exponential.tanh),
     "expit": _Function(exponential.expit),
-    "sinh": _Function(exponential.sinh, wide=True),
-    "cosh": _Function(exponential.cosh, wide=True),
+    "sinh": _Function(exponential.sinh),
+    "cosh": _Function(exponential.cosh),
     "log": _Function(logarithmic.log),
     "log2": _Function(logarithmic.log2),
     "log10": _Function(logarithmic.log10),
     "log1p": _Function(logarithmic.log1p),
     "logaddexp": _Function(logarithmic.logaddexp, operands=2),
     "logaddexp2": _Function(logarithmic.logaddexp2, operands=2),
-    "arcsinh": _Function(logarithmic.arcsinh, wide=True),
-    "arccosh": _Function(logarithmic.arccosh, wide=True),
-    "arctanh": _Function(logarithmic.arctanh, wide=True),
+    "arcsinh": _Function(logarithmic.arcsinh),
+    "arccosh": _Function(logarithmic.arccosh),
+    "arctanh": _Function(logarithmic.arctanh),
     "sqrt": _Function(Term.sqrt),
-    "cbrt": _Function(power.cbrt, wide=True),
+    "cbrt": _Function(power.cbrt),
     "hypot": _Function(power.hypot, operands=2, wide=True),
     "power": _Function(power.power, operands=2, inline=False),
     "sin": _Function(trigonometric.sin),
     "cos": _Function(trigonometric.cos),
-    "tan": _Function(trigonometric.tan, wide=True),
-    "arcsin": _Function(trigonometric.arcsin, wide=True),
-    "arccos": _Function(trigonometric.arccos, wide=True),
-    "arctan": _Function(trigonometric.arctan, wide=True),
-    "arctan2": _Function(trigonometric.arctan2, operands=2, wide=True),
+    "tan": _Function(trigonometric.tan),
+    "arcsin": _Function(trigonometric.arcsin),
+    "arccos": _Function(trigonometric.arccos),
+    "arctan": _Function(trigonometric.arctan),
+    "arctan2": _Function(trigonometric.arctan2, operands=2),
     "erf": _Function(error.erf),
     "erfc": _Function(error.erfc, wide=True),
     "erfinv": _Function(error.erfinv, wide=True, inline=False),

@@ -1,7 +1,8 @@
-"""Exponentials and what is made of them: exp, exp2, expm1, tanh, the logistic function.
+"""Exponentials, hyperbolic functions and the logistic function.
 
 Reduction as in Cody and Waite, *Software Manual for the Elementary Functions* (1980): x = n ln 2 + r with
 |r| <= ln 2 / 2 and ln 2 in two parts, the first of which times n is exact. exp r is 1 + r + r^2 q(r), q minimax.
+NaN has no meaningful n, but stays NaN in the product by any power of 2.
 """
 
 from __future__ import annotations
@@ -81,17 +82,12 @@ def exp2(x: Term) -> Term:
     return scaled(twice_exp((tame - count) * math.log(2)), n, x, 1.0)
 
 
-def expm1_parts(x: Term) -> tuple[Term, Term, Term]:
-    """Return r, exp r - 1 - r and the integer n."""
-    r, n = reduced(x)
-    return r, (r * r) * polynomial(r, tables.EXP[x.digits]), n
-
-
 def expm1(x: Term) -> Term:
     """Return exp x - 1 = 2 (2^(n - 1) (exp r - 1) + (2^(n - 1) - 1 / 2)); 2^n - 1 is exact while that 1 matters."""
     form = format_of(x)
     tame = x.at_least(-(form.fraction + 3) * math.log(2)).at_most((form.bias + 1.25) * math.log(2))
-    r, rest, n = expm1_parts(tame)
+    r, n = reduced(tame)
+    rest = (r * r) * polynomial(r, tables.EXP[x.digits])
     half = power_of_two(n - 1, x)
     # |2^n - 1| exceeds |2^n r| unless n = 0, where the sum is exact.
     main, error = quick_two_sum(half - 0.5, half * r)

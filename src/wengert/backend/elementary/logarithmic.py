@@ -27,16 +27,15 @@ def exponent_and_fraction(x: Term) -> tuple[Term, Term]:
     form = format_of(x)
     root, one = _BITS_OF_ROOT_HALF[x.kind.bits], form.bias << form.fraction
     unit = 2.0**form.fraction
-    tiny = None if x.digits == 36 else x < form.least
-    normal = x if tiny is None else (x * unit).where(tiny, x)
-    shifted = normal.bits() + (one - root)
-    m = ((shifted & ((1 << form.fraction) - 1)) + root).float()
-    # The exponent becomes the last bits of a number whose unit in the last place is 1.
-    e = (shifted.logical_shift(form.fraction) | x.number(unit).bits()).float()
     zero = x.number(unit + form.bias)
-    return e - (
-        zero if tiny is None else x.number(unit + form.bias + form.fraction).where(tiny, zero)
-    ), m - 1.0
+    if x.digits != 36:
+        tiny = x < form.least
+        x, zero = (x * unit).where(tiny, x), x.number(unit + form.bias + form.fraction).where(tiny, zero)
+    shifted = x.bits() + (one - root)
+    m = ((shifted & ((1 << form.fraction) - 1)) + root).as_float()
+    # The exponent becomes the last bits of a number whose unit in the last place is 1.
+    e = (shifted.logical_shift(form.fraction) | x.number(unit).bits()).as_float()
+    return e - zero, m - 1.0
 
 
 def with_limits(x: Term, result: Term) -> Term:
@@ -58,7 +57,9 @@ def correction(f: Term, small: Term | None = None) -> Term:
     z = s * s
     half = square * 0.5
     series = z * polynomial(z, tables.ARTANH[f.digits])
-    return s.muladd(half + series, -half if small is None else small) - (0.0 if small is None else half)
+    if small is None:
+        return s.muladd(half + series, -half)
+    return s.muladd(half + series, small) - half
 
 
 def log_of_sum(x: Term, low: Term | None = None) -> Term:
@@ -83,25 +84,25 @@ def log1p(x: Term) -> Term:
     return x.where(abs(x) < 2.0 ** -(format_of(x).fraction + 2), result)
 
 
-def _log_to_base(x: Term, base: int) -> Term:
+def _log_to_base(x: Term, base: dict[int, tuple[float, ...]]) -> Term:
     """Return e log 2 + log m with the logarithm of m in two parts before it is scaled."""
     e, f = exponent_and_fraction(x)
-    first, last, two, rest_of_two = tables.BASES[24 if x.kind.bits == 32 else 53][base]
+    first, last, two, rest_of_two = base[24 if x.kind.bits == 32 else 53]
     high, low = quick_two_sum(f, correction(f))
     scaled = high.muladd(first, high.muladd(last, low * first))
-    if base != 2:
+    if rest_of_two:
         scaled = e.muladd(rest_of_two, scaled)
     return with_limits(x, e.muladd(two, scaled))
 
 
 def log2(x: Term) -> Term:
     """Return log2 x = e + log m / log 2."""
-    return _log_to_base(x, 2)
+    return _log_to_base(x, tables.BASE_2)
 
 
 def log10(x: Term) -> Term:
     """Return log10 x = e log10 2 + log m / log 10."""
-    return _log_to_base(x, 10)
+    return _log_to_base(x, tables.BASE_10)
 
 
 def logaddexp(x: Term, y: Term) -> Term:

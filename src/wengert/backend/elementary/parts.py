@@ -159,7 +159,7 @@ class Term:
         """Return the bits of a floating-point number as an integer."""
         return self.convert("bitcast", self.kind.integer.scalar)
 
-    def float(self) -> Term:
+    def as_float(self) -> Term:
         """Return the floating-point number that has these bits."""
         return self.convert("bitcast", "float" if self.kind.bits == 32 else "double")
 
@@ -245,7 +245,7 @@ def _horner(t: Term, powers: Sequence[float]) -> Term:
 def power_of_two(k: Term, like: Term) -> Term:
     """Return 2^k as a float for an integer k; only the low bits of k count."""
     form = format_of(like)
-    return ((k + form.bias) << form.fraction).float()
+    return ((k + form.bias) << form.fraction).as_float()
 
 
 def nearest(x: Term, factor: Term | Number) -> tuple[Term, Term]:

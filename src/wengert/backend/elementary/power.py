@@ -92,17 +92,16 @@ def power(x: Term, y: Term) -> Term:
 
 def hypot(x: Term, y: Term) -> Term:
     """Return sqrt(x^2 + y^2), scaled by a power of two where a square could overflow or underflow."""
-    form = format_of(x)
-    larger = abs(x).at_least(abs(y))
-    shift = 2.0 ** (form.bias // 2 + 100)
-    large, small = larger > 2.0 ** (form.bias // 2 - 2), larger < 2.0 ** (-form.bias // 2 + 60)
-    one = x.number(1.0)
-    scale = x.number(1 / shift).where(large, x.number(shift).where(small, one))
-    back = x.number(shift).where(large, x.number(1 / shift).where(small, one))
-    u, v = x * scale, y * scale
-    result = u.muladd(u, v * v).sqrt() * back
     infinite = abs(x).equals(math.inf) | abs(y).equals(math.inf)
-    return x.number(math.inf).where(infinite, result)
+    if x.digits == 36:
+        return x.number(math.inf).where(infinite, x.muladd(x, y * y).sqrt())
+    half = format_of(x).bias // 2
+    larger, shift = abs(x).at_least(abs(y)), 2.0 ** (half + 100)
+    large, small = larger > 2.0 ** (half - 2), larger < 2.0 ** (60 - half)
+    one, up, down = (x.number(factor) for factor in (1.0, shift, 1 / shift))
+    scale, back = down.where(large, up.where(small, one)), up.where(large, down.where(small, one))
+    u, v = x * scale, y * scale
+    return x.number(math.inf).where(infinite, u.muladd(u, v * v).sqrt() * back)
 
 
 def cbrt(x: Term) -> Term:

@@ -172,6 +172,6 @@ def _times_half_pi(writer: Writer, size: Value, zeros: Value) -> tuple[Term, Ter
     high = first * half_pi
     low = first.fma(half_pi, -high) + first.muladd(rest, second * half_pi)
     exponent = Term(writer, writer.convert("trunc", zeros, "i64"))
-    scale = ((1023 - exponent) << 52).float()
+    scale = ((1023 - exponent) << 52).as_float()
     high, low = quick_two_sum(high * scale, low * scale)
     return high, low

@@ -38,7 +38,7 @@ def _circular(x: Term, quarter: int) -> Term:
     odd = (n & 1).equals(1)
     result = cosine[0].where(odd, sine[0]) + cosine[1].where(odd, sine[1])
     negative = (n << (x.kind.bits - 2)) & format_of(x).sign
-    return (result.bits() ^ negative).float()
+    return (result.bits() ^ negative).as_float()
 
 
 def sin(x: Term) -> Term:
@@ -66,18 +66,20 @@ def tan(x: Term) -> Term:
     return x.where(x.equals(0.0), result)
 
 
+#: The largest quotient whose arctangent is a polynomial; its arctangent is a little above 1/2.
+_DIRECT = 35 / 64
+
 # -- inverses -----------------------------------------------------------------------------------------------------
 
 
 def _arctangent(top: Term, bottom: Term) -> Term:
     """Return arctan(top / bottom) for two positive numbers of moderate size, or a top of 0.
 
-    It is arctan t plus 0, pi/4 or pi/2 with |t| <= tan(pi/8) as t = top / bottom, (top - bottom) / (top + bottom)
-    or -bottom / top.
+    It is arctan t plus 0, pi/4 or pi/2 with t = top / bottom, (top - bottom) / (top + bottom) or -bottom / top.
+    The middle range begins where the result exceeds 1/2, so that the errors of its two sums count for half.
     """
     number = top.number
-    first = top > bottom * (math.sqrt(2) - 1)
-    last = top > bottom * (math.sqrt(2) + 1)
+    first, last = top > bottom * _DIRECT, bottom < top * _DIRECT
     dividend = (-bottom).where(last, (top - bottom).where(first, top))
     divisor = top.where(last, (top + bottom).where(first, bottom))
     t = dividend / divisor
@@ -104,7 +106,7 @@ def arctan2(y: Term, x: Term) -> Term:
     larger = top.at_least(bottom)
     # A quotient of numbers that are far apart is what it is; sums of large ones must not overflow.
     tiny = larger < format_of(x).least * 2.0**60
-    scale = number(0.25).where(larger > 1.0, number(2.0**60).where(tiny, 1.0))
+    scale = number(0.25).where(larger > 2.0 ** (format_of(x).bias - 1), number(2.0**60).where(tiny, 1.0))
     angle = _arctangent(top * scale, bottom * scale)
     angle = number(0.0).where(top.equals(0.0), angle)
     angle = number(math.pi / 2).where(top.equals(math.inf), angle)

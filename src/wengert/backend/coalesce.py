@@ -1,0 +1,160 @@
+"""Copies removed: a value is made where it is wanted in the end.
+
+What a loop carries starts as a copy of an argument and ends as a copy into a result. Where the two buffers are never
+both in use, they become one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from wengert.backend.layout import follows
+from wengert.backend.memory import Lifetime, lifetimes
+from wengert.nest.expression import Buffer, Expression, Load
+from wengert.nest.nest import (
+    Branch,
+    Host,
+    Loop,
+    Nest,
+    Program,
+    Step,
+    While,
+    all_steps,
+    inner_blocks,
+    reads,
+    writes,
+)
+from wengert.nest.rewriting import rewrite_step
+
+
+def coalesce(program: Program) -> Program:
+    """Return the program with the copies between whole buffers gone that need not be."""
+    while (found := _superfluous(program)) is not None:
+        copy, old, new = found
+        steps = _without(program.steps, copy)
+        program = replace(program, steps=_renamed(steps, {old: new}))
+    return program
+
+
+def _superfluous(program: Program) -> tuple[Nest, Buffer, Buffer] | None:
+    """Return a copy that can go, and which buffer becomes which."""
+    outside = {*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)}
+    living = lifetimes(program)
+    times = _access_times(program.steps)
+    for step in all_steps(program.steps):
+        pair = _copied(step)
+        if pair is None:
+            continue
+        source, target = pair
+        assert isinstance(step, Nest)
+        if source is target:
+            return step, source, target
+        if source not in outside and not _meet(source, target, living[source], times, step):
+            return step, source, target
+        if (
+            target not in outside
+            and source not in outside
+            and not _meet(target, source, living[target], times, step)
+        ):
+            return step, target, source
+    return None
+
+
+def _copied(step: Step) -> tuple[Buffer, Buffer] | None:
+    """Return source and target of a nest that copies a whole buffer."""
+    if not isinstance(step, Nest) or len(step.stores) != 1:
+        return None
+    store = step.stores[0]
+    value = store.value
+    if store.combiner or not isinstance(value, Load) or value.indices != store.indices:
+        return None
+    if value.buffer.shape != store.buffer.shape or value.buffer.dtype != store.buffer.dtype:
+        return None
+    for index, extent in zip(store.indices, store.buffer.shape, strict=True):
+        dim = follows(index)
+        if extent != 1 and (dim is None or dim.extent != extent):
+            return None
+    return value.buffer, store.buffer
+
+
+def _access_times(steps: Sequence[Step]) -> dict[Buffer, list[tuple[int, Step]]]:
+    """Return when each buffer is read or written, in the clock of `lifetimes`."""
+    found: dict[Buffer, list[tuple[int, Step]]] = {}
+    for clock, step in enumerate(all_steps(steps), 1):
+        if not inner_blocks(step):
+            for buffer in dict.fromkeys((*reads(step), *writes(step))):
+                found.setdefault(buffer, []).append((clock, step))
+        elif isinstance(step, (Branch, While)):
+            found.setdefault(step.predicate, []).append((clock, step))
+    return found
+
+
+def _meet(
+    old: Buffer, new: Buffer, life: Lifetime, times: Mapping[Buffer, list[tuple[int, Step]]], copy: Nest
+) -> bool:
+    """Tell whether the new buffer is in use, other than by copies from one to the other, while the old one lives."""
+    for clock, step in times.get(new, []):
+        if life.first <= clock <= life.last and step is not copy and set(_copied(step) or ()) != {old, new}:
+            return True
+    return False
+
+
+def _without(steps: Sequence[Step], gone: Step) -> tuple[Step, ...]:
+    kept: list[Step] = []
+    for step in steps:
+        if step is gone:
+            continue
+        match step:
+            case Loop(steps=inner):
+                kept.append(replace(step, steps=_without(inner, gone)))
+            case Branch(yes=yes, no=no):
+                kept.append(replace(step, yes=_without(yes, gone), no=_without(no, gone)))
+            case While(condition=condition, steps=inner):
+                kept.append(replace(step, condition=_without(condition, gone), steps=_without(inner, gone)))
+            case _:
+                kept.append(step)
+    return tuple(kept)
+
+
+def _renamed(steps: Sequence[Step], names: Mapping[Buffer, Buffer]) -> tuple[Step, ...]:
+    """Return the steps with buffers in the places of others."""
+
+    def change(node: Expression) -> Expression:
+        if isinstance(node, Load) and node.buffer in names:
+            return Load(names[node.buffer], node.indices)
+        return node
+
+    def rename(step: Step) -> Step:
+        match step:
+            case Nest():
+                moved = rewrite_step(step, change)
+                assert isinstance(moved, Nest)
+                stores = tuple(
+                    replace(store, buffer=names.get(store.buffer, store.buffer)) for store in moved.stores
+                )
+                return replace(moved, stores=stores)
+            case Loop(steps=inner):
+                return replace(step, steps=tuple(map(rename, inner)))
+            case Branch(yes=yes, no=no, predicate=predicate):
+                return replace(
+                    step,
+                    yes=tuple(map(rename, yes)),
+                    no=tuple(map(rename, no)),
+                    predicate=names.get(predicate, predicate),
+                )
+            case While(condition=condition, steps=inner, predicate=predicate):
+                return replace(
+                    step,
+                    condition=tuple(map(rename, condition)),
+                    steps=tuple(map(rename, inner)),
+                    predicate=names.get(predicate, predicate),
+                )
+            case Host(operands=operands, outputs=outputs):
+                return replace(
+                    step,
+                    operands=tuple(names.get(x, x) if isinstance(x, Buffer) else x for x in operands),
+                    outputs=tuple(names.get(x, x) for x in outputs),
+                )
+
+    return tuple(map(rename, steps))

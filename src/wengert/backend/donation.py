@@ -1,0 +1,59 @@
+"""Donation: arrays whose memory the results of a compiled function take, and their owners, who may use them no more."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.control.values import is_number
+from wengert.dtypes import NDARRAY
+from wengert.errors import ArgumentError, message
+from wengert.ir.types import type_of
+
+_given_up: dict[int, weakref.ref[Any]] = {}
+
+
+def view(array: Any) -> Any:
+    """Return a new array in the place of one that is given up; raise an error if it cannot be."""
+    if not (type(array) is np.ndarray and array.flags.carray and array.dtype.isnative):
+        requirement = "a donated argument must be a writable, contiguous and aligned array"
+        hint = "pass np.array(x), or do not donate it"
+        raise ArgumentError(message("jit", requirement, describe(array), hint))
+    return array.view()
+
+
+def give_up(array: Any) -> None:
+    """Remember that an array is no longer its owner's, and keep it from being written."""
+    key = id(array)
+    _given_up[key] = weakref.ref(array, lambda _: _given_up.pop(key, None))
+    array.flags.writeable = False
+
+
+def refuse_given_up(leaves: Sequence[Any]) -> None:
+    """Raise an error where an argument was given up in an earlier call."""
+    if not _given_up:
+        return
+    for leaf in leaves:
+        known = _given_up.get(id(leaf))
+        if known is not None and known() is leaf:
+            requirement = "an array that was donated belongs to the result of that call"
+            raise ArgumentError(message("jit", requirement, describe(leaf), "use the returned array"))
+
+
+def refuse_shared(arrays: Sequence[Any], donated: Sequence[int]) -> None:
+    """Raise an error where a donated array shares memory with another argument."""
+    for position in donated:
+        for other, array in enumerate(arrays):
+            if other == position or not isinstance(array, NDARRAY):
+                continue
+            if np.may_share_memory(arrays[position], array):
+                requirement = "a donated argument must not share memory with another one"
+                raise ArgumentError(message("jit", requirement, describe(array), "pass a copy"))
+
+
+def describe(leaf: Any) -> str:
+    """Write the type of an argument."""
+    return str(type_of(leaf)) if is_number(leaf) else type(leaf).__name__

@@ -1,0 +1,135 @@
+"""Packing: an operand of a large product copied first, so that what runs along the lanes lies along the lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from wengert.backend.layout import Layout, follows, with_lanes, work
+from wengert.backend.schedule import least_cost
+from wengert.backend.target import Target
+from wengert.nest.expression import Buffer, Expression, Load, Reduce, loads
+from wengert.nest.index import Dim, Index
+from wengert.nest.nest import Branch, Loop, Nest, Program, Step, Store, While, writes
+from wengert.nest.rewriting import rewrite_step
+
+_LARGE = 200_000
+"""Operations from which on a product is worth a look."""
+_GAIN = 0.85
+"""Of its cost, what a product may still cost with the copy for the copy to be made."""
+_COPY = 2.5
+"""Instructions for each element of a copy that changes the order."""
+
+
+def pack(program: Program, layouts: dict[Buffer, Layout], target: Target) -> Program:
+    """Return the program with copies of operands in other orders, and add their layouts.
+
+    The gradient of a dense layer's weights, ``dW[i, o] = sum over n of x[n, i] g[n, o]``, has the batch innermost in
+    both factors and sums over it, which leaves a sum across a register for every element. With a copy of ``g`` along
+    ``o``, the lanes run along ``o`` and no such sum is left.
+    """
+    return replace(program, steps=_packed(program.steps, layouts, target))
+
+
+def _packed(steps: Sequence[Step], layouts: dict[Buffer, Layout], target: Target) -> tuple[Step, ...]:
+    done: list[Step] = []
+    for step in steps:
+        match step:
+            case Nest():
+                done += _with_copy(step, layouts, target)
+            case Loop(steps=inner):
+                first, rest = _taken_out(_packed(inner, layouts, target))
+                done += [*first, replace(step, steps=rest)]
+            case Branch(yes=yes, no=no):
+                done.append(replace(step, yes=_packed(yes, layouts, target), no=_packed(no, layouts, target)))
+            case While(steps=inner):
+                first, rest = _taken_out(_packed(inner, layouts, target))
+                done += [*first, replace(step, steps=rest)]
+            case _:
+                done.append(step)
+    return tuple(done)
+
+
+def _taken_out(steps: Sequence[Step]) -> tuple[list[Nest], tuple[Step, ...]]:
+    """Return the copies in a loop that are the same in each turn, and the other steps."""
+    changing = {buffer for step in steps for buffer in writes(step) if not _is_copy(step)}
+    first = [
+        step for step in steps if isinstance(step, Nest) and _is_copy(step) and _is_fixed(step, changing)
+    ]
+    return first, tuple(step for step in steps if step not in first)
+
+
+def _is_copy(step: Step) -> bool:
+    return isinstance(step, Nest) and step.origin == ("pack",)
+
+
+def _is_fixed(copy: Nest, changing: set[Buffer]) -> bool:
+    (load,) = loads(copy.stores[0].value)
+    own = all(dim in copy.dims for index in load.indices for dim in index.dims())
+    return own and load.buffer not in changing
+
+
+def _with_copy(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> list[Step]:
+    """Return a nest, behind the copy that makes it cheaper if there is one."""
+    if work(nest) < _LARGE or nest.sequential:
+        return [nest]
+    before = least_cost(nest, layouts, target)
+    best: tuple[float, Nest, Nest, Buffer, Layout] | None = None
+    for load, dim in _candidates(nest):
+        copy, copied, changed = _copied(nest, load)
+        axis = next(n for n, index in enumerate(copied.indices) if index.coefficient(dim))
+        layout = with_lanes(copied.buffer.shape, axis, target.lanes(copied.buffer.dtype.itemsize))
+        cost = least_cost(changed, {**layouts, copied.buffer: layout}, target) + _COPY * copied.buffer.size
+        if cost < before * _GAIN and (best is None or cost < best[0]):
+            best = cost, copy, changed, copied.buffer, layout
+    if best is None:
+        return [nest]
+    _, copy, changed, buffer, layout = best
+    layouts[buffer] = layout
+    return [copy, changed]
+
+
+def _candidates(nest: Nest) -> list[tuple[Load, Dim]]:
+    """Return the factors of sums of products that could lie in another order, and along which dimension."""
+    found: list[tuple[Load, Dim]] = []
+    own = {*nest.dims, *(dim for node in nest.nodes() if isinstance(node, Reduce) for dim in node.dims)}
+    for node in nest.nodes():
+        if isinstance(node, Reduce) and node.combiner == "add":
+            for load in loads(node.body):
+                dims = [follows(index, own) for index in load.indices]
+                kept = [dim for dim in dims if dim is not None]
+                plain = all(
+                    d is not None or not (set(i.dims()) & own)
+                    for d, i in zip(dims, load.indices, strict=True)
+                )
+                if plain and len(set(kept)) == len(kept) >= 2:
+                    found += [(load, dim) for dim in kept if dim.extent >= 8]
+    return found
+
+
+def _copied(nest: Nest, load: Load) -> tuple[Nest, Load, Nest]:
+    """Return the copy of what a load reads, the load of the copy, and the nest with it."""
+    own = {*nest.dims, *(dim for node in nest.nodes() if isinstance(node, Reduce) for dim in node.dims)}
+    dims = [dim for index in load.indices if (dim := follows(index, own)) is not None]
+    buffer = Buffer(load.buffer.dtype, tuple(dim.extent for dim in dims), load.buffer.name)
+    fresh = {dim: Dim(dim.extent, dim.name) for dim in dims}
+    source = tuple(
+        index.substitute(lambda term: Index.of(fresh[term]) if term in fresh else None)  # pyright: ignore[reportArgumentType]
+        for index in load.indices
+    )
+    target = tuple(Index.of(fresh[dim]) for dim in dims)
+    copy = Nest(
+        tuple(fresh.values()),
+        (Store(buffer, target, Load(load.buffer, source)),),
+        location=nest.location,
+        origin=("pack",),
+    )
+    moved = Load(buffer, tuple(map(Index.of, dims)))
+
+    def change(node: Expression) -> Expression:
+        same = isinstance(node, Load) and node.buffer is load.buffer and node.indices == load.indices
+        return moved if same else node
+
+    changed = rewrite_step(nest, change)
+    assert isinstance(changed, Nest)
+    return copy, moved, changed
