@@ -23,6 +23,7 @@ from wengert.backend.lowering import lower
 from wengert.backend.module import Module, build
 from wengert.backend.narrow import narrow
 from wengert.backend.native import compile_module, load
+from wengert.backend.partial import split_reductions
 from wengert.backend.target import Target, host
 from wengert.ir.graph import Graph
 from wengert.nest.lowering import OnHost
@@ -65,7 +66,7 @@ class Compiled:
         lowered = lower(self.graph, self.places)
         if self.options.check_nan:
             return lowered
-        return coalesce(block_batches(narrow(fuse(lowered)), self.target))
+        return split_reductions(coalesce(block_batches(narrow(fuse(lowered)), self.target)))
 
     @cached_property
     def module(self) -> Module:

@@ -108,6 +108,7 @@ class _Fusion:
                 self.steps[position] = self._inside(step)
             position += 1
         self._remove_dead()
+        self._hoist_scalars()
         self._merge_consumers()
         self._remove_dead()
 
@@ -215,28 +216,42 @@ class _Fusion:
             changed = len(alive) < len(self.steps)
             self.steps[:] = alive
 
+    def _hoist_scalars(self) -> None:
+        """Compute scalars as soon as they can be: a learning rate that is late would part what belongs together."""
+        for position, step in enumerate(self.steps):
+            if isinstance(step, Nest) and all(buffer.size == 1 for buffer in step.writes()):
+                first = position
+                while first and can_pass(step, self.steps[first - 1 : first]):
+                    first -= 1
+                del self.steps[position]
+                self.steps.insert(first, step)
+
     # -- consumers into producers ------------------------------------------------------------------------
 
     def _merge_consumers(self) -> None:
         position = 0
         while position < len(self.steps):
             producer = self.steps[position]
-            if isinstance(producer, Nest) and not producer.sequential:
-                self._absorb(position, producer)
-            position += 1
+            if not isinstance(producer, Nest) or producer.sequential or not self._absorb(position, producer):
+                position += 1
 
-    def _absorb(self, position: int, producer: Nest) -> None:
-        after = position + 1
+    def _absorb(self, position: int, producer: Nest) -> bool:
+        """Take up the consumers of a nest that can become a part of it; tell whether it moved down to one of them."""
+        start, after = position, position + 1
         while after < len(self.steps):
-            consumer = self.steps[after]
-            if isinstance(consumer, Nest) and can_pass(consumer, self.steps[position + 1 : after]):
-                merged = _merged(producer, consumer)
-                if merged is not None:
-                    self.steps[position] = producer = merged
+            consumer, between = self.steps[after], self.steps[position + 1 : after]
+            merged = _merged(producer, consumer) if isinstance(consumer, Nest) else None
+            if merged is not None and isinstance(consumer, Nest):
+                if can_pass(consumer, between):
                     del self.steps[after]
+                    self.steps[position] = producer = merged
                     continue
+                if all(can_pass(step, (producer,)) for step in between):
+                    self.steps[position : after + 1] = [*between, merged]
+                    producer, position = merged, after - 1
             after += 1
         self.steps[position] = self._without_dead_stores(producer, position)
+        return position > start
 
     def _without_dead_stores(self, nest: Nest, position: int) -> Nest:
         used = self.kept | {b for n, step in enumerate(self.steps) if n != position for b in reads(step)}
