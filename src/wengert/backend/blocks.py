@@ -102,7 +102,7 @@ class _Run:
         fitting = max(1, (vectors * self.target.level2) // (2 * max(held, 1)))
         if held <= self.target.level2 or fitting >= vectors:
             return list(self.nests)
-        size = min(fitting * 2, 4) * self.target.lanes(4)
+        size = min(fitting, 4) * self.target.lanes(4)
         return self._loop(extent, size)
 
     # -- what goes where ---------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ def _superfluous(program: Program) -> tuple[Nest, Buffer, Buffer] | None:
         if (
             target not in outside
             and source not in outside
+            and _is_dead_after(source, living[source], times, step)
             and not _meet(target, source, living[target], times, step)
         ):
             return step, target, source
@@ -98,6 +99,13 @@ def _meet(
         if life.first <= clock <= life.last and step is not copy and set(_copied(step) or ()) != {old, new}:
             return True
     return False
+
+
+def _is_dead_after(
+    buffer: Buffer, life: Lifetime, times: Mapping[Buffer, list[tuple[int, Step]]], copy: Nest
+) -> bool:
+    """Tell whether what a buffer holds is of no use once it is copied."""
+    return any(step is copy and life.last <= clock for clock, step in times[buffer])
 
 
 def _without(steps: Sequence[Step], gone: Step) -> tuple[Step, ...]:

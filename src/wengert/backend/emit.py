@@ -120,7 +120,7 @@ class _NestEmitter:
         self.builder.do("ret void")
         declared |= self.builder.declared
         parameters = ["ptr %status", "i64 %thread", "i64 %threads"]
-        parameters += [f"ptr noalias %b{n}" for n in range(len(self.buffers))]
+        parameters += [f"ptr %b{n}" for n in range(len(self.buffers))]
         parameters += [f"i64 %c{n}" for n in range(len(around))]
         body = "\n".join(self.builder.lines)
         text = f"define internal void @{name}({', '.join(parameters)}) nounwind {{\n{body}\n}}\n"
