@@ -11,7 +11,7 @@ import sys
 import threading
 import tracemalloc
 import weakref
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -529,27 +529,24 @@ def test_memory_that_runs_out() -> None:
     expected = served(POINT)
     gc.collect()
     count = sys.getrefcount(POINT)
-    outcomes: set[bool] = set()
 
-    def call(start: int) -> None:
-        found = problem = None
+    def call(start: int) -> Any:
         testcapi.set_nomemory(start, start + 1)
         try:
-            found = served(POINT)
-        except MemoryError as error:
-            problem = error
+            return served(POINT)
+        except MemoryError:
+            return None
         finally:
             testcapi.remove_mem_hooks()
-        outcomes.add(problem is None)
-        if problem is None:
+
+    outcomes = list(map(call, range(40)))
+    assert None in outcomes
+    assert outcomes[-1] is not None
+    for found in outcomes:
+        if found is not None:
             assert_same(found, expected)
-
-    def work() -> None:
-        for start in [*range(40)] * 10:
-            call(start)
-
-    assert tracked(work) < 10_000
-    assert outcomes == {True, False}
+    del outcomes, found
+    assert tracked(lambda: deque(map(call, [*range(40)] * 10), 0)) < 10_000
     assert sys.getrefcount(POINT) == count
 
 

@@ -267,6 +267,7 @@ class _NestEmitter:
 
     def _tile(self, counts: Mapping[Dim, int]) -> None:
         points = self._points(counts)
+        self.evaluator.tile = counts
         with self.evaluator.scope():
             for dims, nodes in self._reductions():
                 self._reduce(dims, nodes, points)

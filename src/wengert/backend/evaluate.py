@@ -75,6 +75,8 @@ class Evaluator:
         self.functions = functions
         self.report = report
         self.known = known
+        self.tile: Mapping[Dim, int] = {}
+        """The points that are computed together."""
         self.counters: dict[Dim, Value] = {}
         """The loops that are open; a dimension that is written out has none."""
         self.reduced: dict[tuple[int, Any], Value] = {}
@@ -367,11 +369,68 @@ class Evaluator:
             value = self.builder.load(pointer, Kind(_memory_scalar(buffer.dtype)), size)
         elif stride == 1:
             value = self._load_vector(pointer, buffer, point.mask)
+        elif (across := self._across(node, stride, point)) is not None:
+            value = self._transposed(node, stride or 0, point, across)
         else:
             value = self._gather(pointer, stride, positions, buffer, point.mask)
         if buffer.dtype.kind == "b":
             value = self.builder.convert("trunc", value, "i1")
         return value
+
+    def _across(self, node: Load, stride: int | None, point: Point) -> Dim | None:
+        """Return a dimension written out for a whole vector along which the elements lie next to one another."""
+        layout = self.layouts[node.buffer]
+        if stride is None or layout.size < self.width:
+            return None
+        position = linear(layout, node.indices)
+        for dim, count in self.tile.items():
+            whole = point.offset(dim) // self.width < count // self.width
+            if dim is not self.lanes and position.coefficient(dim) == 1 and whole:
+                return dim
+        return None
+
+    def _transposed(self, node: Load, stride: int, point: Point, dim: Dim) -> Value:
+        """Read a square block along the other dimension, and exchange rows and columns in registers."""
+        others = tuple(pair for pair in point.offsets if pair[0] is not dim)
+        block, column = divmod(point.offset(dim), self.width)
+        key = ("block", id(node), others, block, point.mask)
+        first = self._recall((*key, 0))
+        if first is None:
+            corner = Point((*others, (dim, block * self.width)), point.mask)
+            rows = [self._row(node, stride * lane, lane, corner) for lane in range(self.width)]
+            for number, value in enumerate(self._exchanged(rows)):
+                self._remember((*key, number), value)
+        value = self._recall((*key, column))
+        assert value is not None
+        if point.mask is None:
+            return value
+        return self.builder.select(point.mask, value, constant(value.kind, 0))
+
+    def _row(self, node: Load, distance: int, lane: int, corner: Point) -> Value:
+        """Read the row of one lane; of a lane that does not exist, what begins the buffer."""
+        b, scalar = self.builder, _memory_scalar(node.buffer.dtype)
+        pointer, _, _ = self.address(node.buffer, node.indices, corner)
+        row = b.element(pointer, scalar, constant(I64, distance))
+        if corner.mask is not None:
+            row = b.select(b.extract(corner.mask, lane), row, self.pointers[node.buffer])
+        return b.load(row, Kind(scalar, self.width), node.buffer.dtype.itemsize)
+
+    def _exchanged(self, rows: list[Value]) -> list[Value]:
+        """Transpose a square of vectors: blocks off the diagonal change places, of one element, then two, four, ..."""
+        b, width, step = self.builder, len(rows), 1
+        while step < width:
+            for row in range(width):
+                if row & step:
+                    continue
+                one, other = rows[row], rows[row + step]
+                low = [lane if not lane & step else width + lane - step for lane in range(width)]
+                high = [lane + step if not lane & step else width + lane for lane in range(width)]
+                for place, lanes in ((row, low), (row + step, high)):
+                    mask = ", ".join(f"i32 {lane}" for lane in lanes)
+                    text = f"shufflevector {one}, {other}, <{width} x i32> <{mask}>"
+                    rows[place] = b.emit(text, one.kind)
+            step *= 2
+        return rows
 
     def _load_vector(self, pointer: Value, buffer: Buffer, mask: Value | None) -> Value:
         kind = Kind(_memory_scalar(buffer.dtype), self.width)

@@ -17,7 +17,7 @@ _LARGE = 200_000
 """Operations from which on a product is worth a look."""
 _GAIN = 0.85
 """Of its cost, what a product may still cost with the copy for the copy to be made."""
-_COPY = 2.5
+_COPY = 1.0
 """Instructions for each element of a copy that changes the order."""
 
 

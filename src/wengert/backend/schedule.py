@@ -116,7 +116,10 @@ def _cost(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, La
         inside = {id(one) for node in outside if isinstance(node, Reduce) for one in walk(node)}
         for load in loads(store.value):
             if id(load) not in inside:
-                total += points * shrink * _load_cost(load, lanes if mapped else None, width, layouts)
+                each = _load_cost(load, lanes if mapped else None, width, layouts)
+                if each > 2 and not _sums(nest) and _across(nest, lanes, width, layouts):
+                    each = 5.0
+                total += points * shrink * each
     return total
 
 
@@ -170,8 +173,11 @@ def _tile(
     """Return the points to compute together."""
     reductions = [node for node in nest.nodes() if isinstance(node, Reduce)]
     best: dict[Dim, int] = {}
-    if not reductions or nest.sequential:
+    if nest.sequential:
         return best
+    if not reductions:
+        across = _across(nest, lanes, width, layouts)
+        return {across: width} if across else {}
     main = max(reductions, key=lambda node: math.prod(dim.extent for dim in node.dims))
     depends = free_dims(main.body)
     taps = math.prod(dim.extent for dim in main.dims if dim in unrolled)
@@ -212,6 +218,19 @@ def _guarding(node: Reduce, lanes: Dim | None) -> set[Dim]:
     if not isinstance(node.body, Guard):
         return set()
     return {dim for index, _ in node.body.conditions for dim in index.dims() if dim is not lanes}
+
+
+def _across(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]) -> Dim | None:
+    """Return a dimension along which what does not lie along the lanes does, to be read in square blocks."""
+    if lanes is None:
+        return None
+    for load in (load for store in nest.stores for load in loads(store.value)):
+        if _stride(layouts, load, lanes) not in (0, 1):
+            position = linear(layouts[load.buffer], load.indices)
+            for dim in nest.dims:
+                if dim is not lanes and dim.extent >= width and position.coefficient(dim) == 1:
+                    return dim
+    return None
 
 
 def _dims_of(load: Load) -> set[Dim]:

@@ -1,0 +1,31 @@
+"""Programs in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+_BEGINNING = "import numpy as np\nimport wengert as wg\n"
+
+
+def run(program: str, name: str = "user.py", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program, whose lines count from 1, under a name and with changes to the environment.
+
+    The cache is off unless the changes say where it is.
+    """
+    path = f"{ROOT / 'src'}{os.pathsep}{ROOT}"
+    given = {**os.environ, "PYTHONPATH": path, "WENGERT_CACHE": "off", **environment}
+    code = f"exec({_BEGINNING!r})\nexec(compile({program!r}, {name!r}, 'exec'))"
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], env=given, capture_output=True, text=True, timeout=120
+    )
+
+
+def output(program: str, **environment: str) -> str:
+    """Run a program that must end well, and return what it prints."""
+    done = run(program, **environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
