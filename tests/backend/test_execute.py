@@ -18,7 +18,7 @@ from tests.backend.comparing import assert_same
 from tests.backend.running import output, run
 from wengert.backend import team
 from wengert.backend.compiled import Compiled, Options
-from wengert.backend.execute import NanError
+from wengert.backend.execute import Executable, NanError
 from wengert.backend.native import compile_module
 from wengert.errors import IndexingError
 
@@ -266,15 +266,15 @@ def test_a_compiled_function_called_from_inside_itself(monkeypatch: pytest.Monke
     inner, outer = np.eye(2), np.array([[2.0, 1.0], [0.0, 3.0]])
     expected = compiled(inner), compiled(outer)
     found: list[Any] = []
-    invert = np.linalg.inv
+    carry_out = Executable.host
 
-    def inverse(x: Any) -> Any:
+    def host(self: Executable, number: int, context: Any) -> None:
         if not found:
             found.append(None)
             found.append(compiled(inner))
-        return invert(x)
+        carry_out(self, number, context)
 
-    monkeypatch.setattr(np.linalg, "inv", inverse)
+    monkeypatch.setattr(Executable, "host", host)
     assert_same((compiled(outer), found[1]), (expected[1], expected[0]))
 
 
@@ -347,6 +347,7 @@ def test_native_code_calls_no_allocator(training: Any) -> None:
 
 def test_loss_falls(training: Any) -> None:
     step, params, x, y = training
+    x, y = x[:300], y[:300]
     mine = {name: value.copy() for name, value in params.items()}
     other = params
     losses: list[float] = []
