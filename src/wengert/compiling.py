@@ -15,8 +15,9 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 
 from wengert import tree
-from wengert.backend import donation
+from wengert.backend import donation, entry
 from wengert.backend.compiled import Compiled, Options
+from wengert.backend.entry_table import Signature
 from wengert.backend.native import assembly
 from wengert.backend.report import Report, report_of
 from wengert.boxes import Box
@@ -32,6 +33,8 @@ from wengert.transforms.staging import stage
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_MOST_ENTRIES = 16
+"""Entries that a call goes through one after the other, the newest first."""
 _log = logging.getLogger("wengert.jit")
 _MANY = 8
 """Types of arguments after which a function that is compiled once more says why."""
@@ -72,7 +75,16 @@ class _Specialisation:
         self.seconds = time.perf_counter() - start
         self.places = _places(self.graph, self.donated)
         options = Options(owner.flags, "nan" in os.environ.get("WENGERT_CHECK", "").split(","))
-        self.compiled = Compiled.of(self.graph, self.places, options)
+        self.signature = self._signature(given)
+        self.compiled = Compiled.of(self.graph, self.places, options, self.signature)
+
+    def _signature(self, given: _Given) -> Signature | None:
+        """Return what an entry would take and give; None where a call is more than that."""
+        arguments, named = given.structure.children
+        if named.children or given.static or self.donated or self.captured or self.fixed:
+            return None
+        results = tuple(atom.type for atom in self.graph.outputs)
+        return Signature(arguments, tuple(self.types), self._outputs, results)
 
     def load(self) -> None:
         """Compile now."""
@@ -143,9 +155,17 @@ def _places(graph: Graph, donated: Sequence[int]) -> dict[int, int]:
 class Jitted(Generic[P, R]):
     """A function that is compiled when it is first called with arguments of new types. Made by `jit`."""
 
+    # A slot, not a method: Python finds the newest entry in it and calls that, with no frame of Python code.
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+
+    __call__: Callable[P, R]
+    """Carries out the function, compiling it if the types of the arguments are new."""
+
     def __init__(
         self, function: Callable[P, R], static: Sequence[int], donate: Sequence[int], flags: str
     ) -> None:
+        self.__call__ = self._general
+        self._served: set[_Specialisation] = set()
         self.flags = flags
         self._function = function
         self._static = tuple(sorted(static))
@@ -153,8 +173,8 @@ class Jitted(Generic[P, R]):
         self._known: dict[Any, _Specialisation] = {}
         functools.update_wrapper(self, function)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Carry out the function, compiling it if the types of the arguments are new."""
+    def _general(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Carry out a call that no entry serves."""
         if kwargs:
             args, kwargs = self._in_places(args, kwargs)
         given = self._taken_apart(args, kwargs)
@@ -166,6 +186,9 @@ class Jitted(Generic[P, R]):
         donation.refuse_given_up(given.leaves)
         if self._donate:
             donation.refuse_shared(given.leaves, found.donated)
+        if found.signature is not None and found not in self._served and len(self._served) < _MOST_ENTRIES:
+            self._served.add(found)
+            self.__call__ = entry.make(found.signature, found.compiled.executable, self.__call__)
         return found(given.leaves)
 
     # -- looking inside ----------------------------------------------------------------------------------

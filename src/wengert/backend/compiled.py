@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert._version import __version__
-from wengert.backend import cache, team
+from wengert.backend import cache, entry, team
 from wengert.backend.blocks import block_batches
 from wengert.backend.coalesce import coalesce
+from wengert.backend.entry_ir import entry_ir
+from wengert.backend.entry_table import Signature
 from wengert.backend.execute import Executable, Interface
 from wengert.backend.fuse import fuse
 from wengert.backend.lowering import lower
@@ -24,6 +26,7 @@ from wengert.backend.module import Module, build
 from wengert.backend.narrow import narrow
 from wengert.backend.native import compile_module, load
 from wengert.backend.partial import split_reductions
+from wengert.backend.sink import sink_sums
 from wengert.backend.target import Target, host
 from wengert.ir.graph import Graph
 from wengert.nest.lowering import OnHost
@@ -54,11 +57,14 @@ class Compiled:
     places: Mapping[int, int]
     options: Options
     target: Target
+    signature: Signature | None = None
 
     @classmethod
-    def of(cls, graph: Graph, places: Mapping[int, int], options: Options) -> Compiled:
+    def of(
+        cls, graph: Graph, places: Mapping[int, int], options: Options, signature: Signature | None = None
+    ) -> Compiled:
         """Return the graph to be compiled for this processor."""
-        return cls(graph, places, options, host())
+        return cls(graph, places, options, host(), signature)
 
     @cached_property
     def program(self) -> Program:
@@ -66,12 +72,21 @@ class Compiled:
         lowered = lower(self.graph, self.places)
         if self.options.check_nan:
             return lowered
-        return split_reductions(coalesce(block_batches(narrow(fuse(lowered)), self.target)))
+        return split_reductions(
+            coalesce(block_batches(sink_sums(narrow(fuse(lowered)), self.target), self.target))
+        )
 
     @cached_property
     def module(self) -> Module:
         """The program in LLVM's language."""
         return build(self.program, self.target, self.options.flags, check_nan=self.options.check_nan)
+
+    @cached_property
+    def text(self) -> str:
+        """The module, with the entry that Python calls if it can have one."""
+        if self.signature is None or not entry.eligible(self.signature, self.module):
+            return self.module.text
+        return self.module.text + entry_ir(self.signature, self.module.interface)
 
     @cached_property
     def executable(self) -> Executable:
@@ -80,7 +95,7 @@ class Compiled:
         stored = cache.default().get(name) if name else None
         found = _unpacked(stored) if stored else None
         if found is None:
-            code = compile_module(self.module.text, self.target, team.symbols())
+            code = compile_module(self.text, self.target, team.symbols())
             found = self.module.interface, code
             if name and not self.module.interface.hosts:
                 cache.default().put(name, _packed(*found))
@@ -92,6 +107,7 @@ class Compiled:
         if not _is_self_contained(self.graph):
             return ""
         parts = (_compiler(), self.target.identity, repr(self.options), repr(sorted(self.places.items())))
+        parts = (*parts, entry.identity(self.signature) if self.signature else "")
         return cache.key(*parts, self.graph.text(full=True))
 
 

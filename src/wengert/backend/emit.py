@@ -13,7 +13,6 @@ from wengert.backend.evaluate import Checks, Evaluator, Point
 from wengert.backend.layout import Layout, linear
 from wengert.backend.schedule import Schedule
 from wengert.nest.expression import (
-    Apply,
     Buffer,
     Const,
     Expression,

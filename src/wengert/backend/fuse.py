@@ -181,20 +181,18 @@ class _Fusion:
             if load.buffer is target.buffer
         ) and not any(written & buffers_read(node) for node in merged.nodes() if isinstance(node, Reduce))
 
-    def _is_epilogue(self, store: Store, consumer: Step) -> bool:
-        if (
-            not isinstance(consumer, Nest)
-            or consumer.sequential
-            or any(one.combiner for one in consumer.stores)
-        ):
+    def _is_epilogue(self, store: Store, step: Step, counters: tuple[Dim, ...] = ()) -> bool:
+        """Tell whether each result is read once, where it can be computed then and there."""
+        if isinstance(step, Loop):
+            readers = [one for one in step.steps if store.buffer in reads(one)]
+            return len(readers) == 1 and self._is_epilogue(store, readers[0], (*counters, step.counter))
+        if not isinstance(step, Nest) or step.sequential or any(one.combiner for one in step.stores):
             return False
-        inside = {
-            id(load) for node in consumer.nodes() if isinstance(node, Reduce) for load in loads(node.body)
-        }
-        found = [load for one in consumer.stores for load in loads(one.value) if load.buffer is store.buffer]
+        inside = {id(load) for node in step.nodes() if isinstance(node, Reduce) for load in loads(node.body)}
+        found = [load for one in step.stores for load in loads(one.value) if load.buffer is store.buffer]
         if len({load.indices for load in found}) != 1 or any(id(load) in inside for load in found):
             return False
-        return bijection(found[0].indices, store.buffer.shape, consumer.dims)
+        return bijection(found[0].indices, store.buffer.shape, (*counters, *step.dims))
 
     def _is_cheap(self, producer: Nest, store: Store, consumers: Sequence[Step]) -> bool:
         price = cost(store.value)

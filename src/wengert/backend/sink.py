@@ -14,7 +14,7 @@ from wengert.backend.target import Target
 from wengert.nest.expression import Buffer, Const, Expression, Load, Reduce, Rewriter, loads
 from wengert.nest.index import Dim, Index
 from wengert.nest.nest import Loop, Nest, Program, Step, Store, all_steps, reads, reads_whole, writes
-
+from wengert.nest.rewriting import rewrite_step
 
 
 def sink_sums(program: Program, target: Target) -> Program:
@@ -65,8 +65,48 @@ def _sink(steps: list[Step], position: int, stack: Buffer) -> None:
     clear = [_zero(partial.stores[0].buffer) for partial in partials]
     for n, (_, _, _, rest) in zip(readers, inside, strict=True):
         steps[n] = rest
-    steps[position] = replace(loop, steps=(*loop.steps, *partials))
+    steps[position] = replace(loop, steps=_without_stack((*loop.steps, *partials), stack, row, loop.counter))
     steps[position:position] = clear
+
+
+def _without_stack(steps: tuple[Step, ...], stack: Buffer, row: Store, counter: Dim) -> tuple[Step, ...]:
+    """Keep the row of one turn alone, where no turn reads that of another: in a buffer that holds it anyway, if any."""
+    here = Index(0, ((counter, 1),))
+    found = [load for step in all_steps(steps) if isinstance(step, Nest) for load in _loads(step, stack)]
+    if any(load.indices[0] != here for load in found):
+        return steps
+    twins = [
+        store
+        for step in steps
+        if isinstance(step, Nest) and row in step.stores
+        for store in step.stores
+        if store.value is row.value and store.indices == row.indices[1:] and not store.combiner
+    ]
+    kept = twins[0].buffer if twins else Buffer(stack.dtype, stack.shape[1:], stack.name)
+
+    def change(node: Expression) -> Expression:
+        if isinstance(node, Load) and node.buffer is stack:
+            return Load(kept, node.indices[1:])
+        return node
+
+    return tuple(_with_row(rewrite_step(step, change), stack, kept, bool(twins)) for step in steps)
+
+
+def _loads(nest: Nest, buffer: Buffer) -> list[Load]:
+    return [node for node in nest.nodes() if isinstance(node, Load) and node.buffer is buffer]
+
+
+def _with_row(step: Step, stack: Buffer, kept: Buffer, stored: bool) -> Step:
+    """Store the row of a turn in the buffer that is kept, unless it is stored there already."""
+    if not isinstance(step, Nest):
+        return step
+    stores: list[Store] = []
+    for store in step.stores:
+        if store.buffer is not stack:
+            stores.append(store)
+        elif not stored:
+            stores.append(replace(store, buffer=kept, indices=store.indices[1:]))
+    return replace(step, stores=tuple(stores))
 
 
 def _row_store(loop: Loop, stack: Buffer) -> Store | None:
@@ -78,7 +118,9 @@ def _row_store(loop: Loop, stack: Buffer) -> Store | None:
         for store in step.stores
         if store.buffer is stack
     ]
-    direct = [store for step in loop.steps if isinstance(step, Nest) for store in step.stores if store in found]
+    direct = [
+        store for step in loop.steps if isinstance(step, Nest) for store in step.stores if store in found
+    ]
     if len(found) != 1 or len(direct) != 1:
         return None
     (store,) = found
