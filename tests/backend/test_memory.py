@@ -48,18 +48,23 @@ class Machine:
                         self.run(step.condition)
                         self.read(step.predicate)
                         self.run(step.steps)
+                        self.read(step.predicate)  # a thread may be late to look at it
                     self.run(step.condition)
                     self.read(step.predicate)
                 case Branch():
                     self.read(step.predicate)
                     before = dict(self.owner)
                     self.run(step.yes)
+                    self.read(step.predicate)
                     one, self.owner = self.owner, before
                     self.run(step.no)
+                    self.read(step.predicate)
                     self.owner = {key: buffer for key, buffer in one.items() if self.owner.get(key) is buffer}
                 case _:
                     assert not inner_blocks(step)
-                    for buffer in reads(step):
+                    # A recurrence reads what it has written itself.
+                    own = writes(step) if getattr(step, "sequential", ()) else ()
+                    for buffer in set(reads(step)).difference(own):
                         self.read(buffer)
                     for buffer in writes(step):
                         self.write(buffer)

@@ -126,7 +126,9 @@ class Evaluator:
         """Return what tells apart the values of an expression at the points of a tile."""
         _, dims, vector = self._facts(node)
         offsets = tuple(pair for pair in point.offsets if pair[0] in dims)
-        return id(node), (offsets, point.mask if vector else None)
+        # A reduction is carried out for the whole tile, whatever guards stand around it.
+        masked = vector and not isinstance(node, Reduce)
+        return id(node), (offsets, point.mask if masked else None)
 
     # -- expressions -------------------------------------------------------------------------------------
 

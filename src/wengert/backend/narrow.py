@@ -241,7 +241,7 @@ def _read_ranges(later: Sequence[Step], buffer: Buffer) -> list[Range] | None:
         if not isinstance(step, Nest):
             continue
         for store in step.stores:
-            for load in loads(store.value):
+            for load in (*loads(store.value), *loads(Load(store.buffer, store.indices))[1:]):
                 if load.buffer is not buffer:
                     continue
                 mine = [

@@ -171,7 +171,7 @@ def _tile(
     unrolled: frozenset[Dim],
 ) -> dict[Dim, int]:
     """Return the points to compute together."""
-    reductions = [node for node in nest.nodes() if isinstance(node, Reduce)]
+    reductions = list(dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce)))
     best: dict[Dim, int] = {}
     if nest.sequential:
         return best

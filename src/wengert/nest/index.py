@@ -125,7 +125,9 @@ class Index:
             return Index.of(Part(self, divisor, modulus))
         low, high = coarse.bounds
         if low < 0 or high >= modulus:
-            return Index.of(Part(kept if divisor == 1 else self, divisor, modulus))
+            # Digits are those of what is not negative.
+            short = divisor == 1 and kept.bounds[0] >= 0
+            return Index.of(Part(kept if short else self, divisor, modulus))
         return coarse
 
     def substitute(self, replace: Callable[[Term], Index | None]) -> Index:

@@ -1,0 +1,111 @@
+"""Random programs, compiled: the values and gradients of eager mode, whatever is fused, tiled and laid out anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.backend.comparing import assert_same, eager
+from tests.backend.programs import Program
+from wengert import tree
+
+GRAPHS = 24
+MANY = 2000
+
+#: Sums are added up in another order, and a hundred operations follow one another.
+ULP = {"float64": 1e5, "float32": 2e3}
+
+
+def length(seed: int) -> int:
+    return 5 + seed * 7 % 36
+
+
+def gradient(program: Program) -> Callable[..., Any]:
+    def run(integers: Any, floats: Any) -> Any:
+        return wg.value_and_grad(lambda floats: sum(np.sum(np.cos(y)) for y in program(integers, floats)))(floats)
+
+    return run
+
+
+def assert_close(found: Any, expected: Any) -> None:
+    """Compare arrays in units of their largest elements."""
+    leaves, structure = tree.flatten(found)
+    others, other_structure = tree.flatten(expected)
+    assert structure == other_structure
+    for one, other in zip(leaves, others, strict=True):
+        size = float(np.max(np.abs(other), initial=0.05))
+        assert_same(one, other, ULP[np.asarray(other).dtype.name], size)
+
+
+def check(function: Callable[..., Any], integers: Any, floats: Any) -> Any:
+    expected = eager(function, integers, floats)
+    compiled = wg.jit(function)
+    found = compiled(integers, floats)
+    assert_close(found, expected)
+    return compiled, found
+
+
+def check_seed(seed: int) -> None:
+    dtype = np.float32 if seed % 5 == 4 else np.float64
+    program = Program(seed, length(seed), differentiable=False)
+    check(program, *program.arguments(dtype))
+    program = Program(seed, length(seed))
+    check(gradient(program), *program.arguments(dtype))
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    before = wg.get_threads()
+    yield
+    wg.set_threads(before)
+
+
+@pytest.mark.parametrize("seed", range(GRAPHS))
+def test_values_and_gradients(seed: int) -> None:
+    check_seed(seed)
+
+
+@pytest.mark.parametrize("seed", range(3000, 3005))
+def test_threads_share_the_work_the_same_way_in_every_run(threads: None, seed: int) -> None:
+    program = Program(seed, length(seed))
+    integers, floats = program.arguments(np.float64)
+    floats = [np.resize(x, (60, *x.shape[1:])) if x.ndim else x for x in floats]
+    function = gradient(program)
+    expected = eager(function, integers, floats)
+    compiled = wg.jit(function)
+    for count in (1, 2):
+        wg.set_threads(count)
+        first = compiled(integers, floats)
+        assert_close(first, expected)
+        for _ in range(3):
+            again = compiled(integers, floats)
+            assert [np.asarray(x).tobytes() for x in tree.leaves(again)] == [
+                np.asarray(x).tobytes() for x in tree.leaves(first)
+            ]
+
+
+@pytest.mark.parametrize("seed", range(4000, 4005))
+def test_results_in_the_place_of_arguments(seed: int) -> None:
+    program = Program(seed, length(seed))
+    integers, floats = program.arguments(np.float64)
+
+    def step(floats: Any, integers: Any) -> Any:
+        gradients = gradient(program)(integers, floats)[1]
+        return [x - 0.1 * slope for x, slope in zip(floats, gradients, strict=True)]
+
+    expected = eager(step, floats, integers)
+    given = [np.array(x) for x in floats]
+    found = wg.jit(step, donate=0)(given, integers)
+    assert_close(found, expected)
+    assert all(np.shares_memory(one, two) for one, two in zip(found, given, strict=True) if one.ndim)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(40))
+def test_many_more(block: int) -> None:
+    for seed in range(10_000 + block * MANY // 40, 10_000 + (block + 1) * MANY // 40):
+        check_seed(seed)
