@@ -324,7 +324,8 @@ class Evaluator:
             The address, the distance between neighbouring lanes in elements, and None; or, where a computed index
             differs from lane to lane, the address of the buffer, None, and the position of every lane.
         """
-        position = linear(self.layouts[buffer], indices)
+        layout = self.layouts[buffer]
+        position = linear(layout, indices)
         pointer = self.pointers[buffer]
         scalar = _memory_scalar(buffer.dtype)
         if any(not isinstance(t, Dim) and self.lanes in _dims_of_term(self, t) for t, _ in position.terms):
@@ -339,6 +340,8 @@ class Evaluator:
                 counter = self._term(term, point)
                 if counter is None:
                     continue
+                if layout.panel and indices[layout.lanes or 0].coefficient(term):
+                    coefficient = layout.rows  # tiles begin where panels do
                 key = ("address", pointer, term, coefficient)
                 moved = self._recall(key)
                 if moved is None:

@@ -25,7 +25,8 @@ class Layout(NamedTuple):
     """Where the elements of a buffer lie.
 
     ``lanes`` is the axis that lies innermost, filled up with elements that no one reads to whole vectors; None for the
-    row-major order of an ordinary array.
+    row-major order of an ordinary array. With ``panel`` that axis is cut into pieces of so many elements, one piece
+    behind the other, each with all the other axes.
     """
 
     strides: tuple[int, ...]
@@ -33,6 +34,15 @@ class Layout(NamedTuple):
     size: int
     """Elements, those filled up with included."""
     lanes: int | None = None
+    panel: int = 0
+
+    @property
+    def rows(self) -> int:
+        """How far apart neighbouring panels lie, for each element of a panel."""
+        return self.size // -(-self.length // self.panel) // self.panel
+
+    length: int = 0
+    """The extent of the axis that is cut into panels."""
 
 
 def row_major(shape: Sequence[int]) -> Layout:
@@ -60,6 +70,23 @@ def with_lanes(shape: Sequence[int], axis: int, width: int) -> Layout:
             strides[other] = count
             count *= shape[other]
     return Layout(tuple(strides), count, axis)
+
+
+def with_panels(shape: Sequence[int], axis: int, panel: int) -> Layout:
+    """Return the layout with one axis in panels: what a tile of a product reads lies in one piece.
+
+    Example:
+        >>> with_panels((784, 300), 1, 64).size == 784 * 320
+        True
+    """
+    strides = [1] * len(shape)
+    count = panel
+    for other in reversed(range(len(shape))):
+        if other != axis:
+            strides[other] = count
+            count *= shape[other]
+    pieces = -(-shape[axis] // panel)
+    return Layout(tuple(strides), count * pieces, axis, panel, shape[axis])
 
 
 def work(nest: Nest) -> int:

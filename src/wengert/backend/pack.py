@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wengert.backend.layout import Layout, follows, with_lanes, work
-from wengert.backend.schedule import least_cost
+from wengert.backend.layout import Layout, follows, with_lanes, with_panels, work
+from wengert.backend.schedule import choose, least_cost
 from wengert.backend.target import Target
 from wengert.nest.expression import Buffer, Expression, Load, Reduce, loads
 from wengert.nest.index import Dim, Index
@@ -19,6 +20,8 @@ _GAIN = 0.85
 """Of its cost, what a product may still cost with the copy for the copy to be made."""
 _COPY = 1.0
 """Instructions for each element of a copy that changes the order."""
+_AGAIN = 12
+"""Tiles that read the same panel, from which on it is worth a copy in one piece."""
 
 
 def pack(program: Program, layouts: dict[Buffer, Layout], target: Target) -> Program:
@@ -70,7 +73,7 @@ def _is_fixed(copy: Nest, changing: set[Buffer]) -> bool:
 
 
 def _with_copy(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> list[Step]:
-    """Return a nest, behind the copy that makes it cheaper if there is one."""
+    """Return a nest, behind the copies that make it cheaper if there are such."""
     if work(nest) < _LARGE or nest.sequential:
         return [nest]
     before = least_cost(nest, layouts, target)
@@ -82,11 +85,41 @@ def _with_copy(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> lis
         cost = least_cost(changed, {**layouts, copied.buffer: layout}, target) + _COPY * copied.buffer.size
         if cost < before * _GAIN and (best is None or cost < best[0]):
             best = cost, copy, changed, copied.buffer, layout
-    if best is None:
+    done: list[Step] = []
+    if best is not None:
+        _, copy, nest, buffer, layout = best
+        layouts[buffer] = layout
+        done.append(copy)
+    return [*done, *_in_panels(nest, layouts, target)]
+
+
+def _in_panels(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> list[Step]:
+    """Return a product, behind the copy into panels of the factor that its tiles read over and over."""
+    schedule = choose(nest, layouts, target)
+    lanes = schedule.lanes
+    if lanes is None or lanes not in nest.dims or not schedule.tile:
         return [nest]
-    _, copy, changed, buffer, layout = best
-    layouts[buffer] = layout
-    return [copy, changed]
+    panel = schedule.tile.get(lanes, 1) * schedule.width
+    for load in dict.fromkeys(load for load, dim in _candidates(nest) if dim is lanes):
+        swept = math.prod(
+            dim.extent for index in load.indices for dim in index.dims() if dim not in nest.dims
+        )
+        others = math.prod(
+            dim.extent // schedule.tile.get(dim, 1) for dim in nest.dims if dim not in _own(load)
+        )
+        layout = layouts[load.buffer]
+        aligned = layout.lanes is not None and not layout.panel
+        large = swept * panel * load.buffer.dtype.itemsize > target.level1 // 2
+        if others >= _AGAIN and large and not aligned and lanes.extent > panel:
+            copy, copied, changed = _copied(nest, load)
+            axis = next(n for n, index in enumerate(copied.indices) if index.coefficient(lanes))
+            layouts[copied.buffer] = with_panels(copied.buffer.shape, axis, panel)
+            return [copy, changed]
+    return [nest]
+
+
+def _own(load: Load) -> set[Dim]:
+    return {dim for index in load.indices for dim in index.dims()}
 
 
 def _candidates(nest: Nest) -> list[tuple[Load, Dim]]:

@@ -47,12 +47,25 @@ def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Sche
     if nest.sequential == frozenset(nest.dims) and nest.dims:
         return Schedule(None, 1, {}, nest.dims)
     costs = _costs(nest, width, layouts)
-    lanes = min(costs, key=lambda dim: costs[dim])
+    panels = _panels(nest, layouts)
+    lanes = next(iter(panels)) if panels else min(costs, key=lambda dim: costs[dim])
     width = 1 if lanes is None else min(width, 1 << (lanes.extent - 1).bit_length())
     unrolled = _unrolled(nest, lanes)
-    tile = _tile(nest, lanes, width, layouts, target, unrolled)
-    order = _order(nest, lanes, layouts)
+    tile = _tile(nest, lanes, width, layouts, target, unrolled, panels)
+    order = _order(nest, lanes, layouts, tile, width)
     return Schedule(lanes, width, tile, order, unrolled)
+
+
+def _panels(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, int]:
+    """Return the dimensions along which buffers are cut into panels, and the elements of a panel."""
+    pairs = [(store.buffer, store.indices) for store in nest.stores]
+    pairs += [(load.buffer, load.indices) for store in nest.stores for load in loads(store.value)]
+    found: dict[Dim, int] = {}
+    for buffer, indices in pairs:
+        layout = layouts[buffer]
+        if layout.panel and layout.lanes is not None:
+            found.update(dict.fromkeys(indices[layout.lanes].dims(), layout.panel))
+    return found
 
 
 def least_cost(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> float:
@@ -169,15 +182,17 @@ def _tile(
     layouts: Mapping[Buffer, Layout],
     target: Target,
     unrolled: frozenset[Dim],
+    panels: Mapping[Dim, int],
 ) -> dict[Dim, int]:
-    """Return the points to compute together."""
+    """Return the points to compute together; along a panel, all of them."""
     reductions = list(dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce)))
     best: dict[Dim, int] = {}
     if nest.sequential:
         return best
+    fixed = {dim: panel // (width if dim is lanes else 1) for dim, panel in panels.items()}
     if not reductions:
         across = _across(nest, lanes, width, layouts)
-        return {across: width} if across else {}
+        return {**({across: width} if across else {}), **fixed}
     main = max(reductions, key=lambda node: math.prod(dim.extent for dim in node.dims))
     depends = free_dims(main.body)
     taps = math.prod(dim.extent for dim in main.dims if dim in unrolled)
@@ -188,7 +203,7 @@ def _tile(
     dims = sorted(
         (d for d in nest.dims if d in depends - _guarding(main, lanes)), key=lambda d: d is not lanes
     )
-    options = [_factors(dim, dim is lanes, width) for dim in dims]
+    options = [[fixed[dim]] if dim in fixed else _factors(dim, dim is lanes, width) for dim in dims]
     least = math.inf
     budget = target.registers - 4
     for factors in itertools.product(*options):
@@ -267,28 +282,39 @@ def _factors(dim: Dim, is_lanes: bool, width: int) -> list[int]:
     return [factor for factor in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16) if factor <= steps]
 
 
-def _order(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> tuple[Dim, ...]:
-    """Return the map dimensions, outermost first: sequential ones inside the others, and the lanes innermost.
+def _order(
+    nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout], tile: Mapping[Dim, int], width: int
+) -> tuple[Dim, ...]:
+    """Return the map dimensions, outermost first, and sequential ones inside the others.
 
-    The dimensions that the most bytes do not depend on come last, so that those bytes are used again while they are in
-    the nearest cache; among equal ones, those along which the first result lies close together.
+    Of a nest with sums, those dimensions come last that take the fewest new bytes from one tile to the next: the rest
+    stays in the nearest cache. Otherwise, and among equal ones, those along which the first result lies close together.
     """
     position = linear(layouts[nest.stores[0].buffer], nest.stores[0].indices)
-    read = [load for store in nest.stores for load in loads(store.value)]
-    footprints = [(set(_dims_of(load)), _footprint(load)) for load in read] if _sums(nest) else []
+    read = [load for node in nest.nodes() if isinstance(node, Reduce) for load in loads(node.body)]
+    own = set(nest.dims)
+
+    def fetched(dim: Dim) -> int:
+        total = 0
+        for load in dict.fromkeys(read):
+            dims = _dims_of(load)
+            if dim in dims:
+                points = (
+                    tile.get(d, 1) * (width if d is lanes else 1) if d in own else d.extent for d in dims
+                )
+                total += math.prod(points) * load.buffer.dtype.itemsize
+        return total
 
     def key(dim: Dim) -> tuple[bool, bool, int, int]:
-        reused = sum(size for dims, size in footprints if dim not in dims)
-        return (dim is lanes, dim in nest.sequential, reused, -abs(position.coefficient(dim)))
+        return (
+            not read and dim is lanes,
+            dim in nest.sequential,
+            -fetched(dim),
+            -abs(position.coefficient(dim)),
+        )
 
     return tuple(sorted(nest.dims, key=key))
 
 
 def _sums(nest: Nest) -> bool:
     return any(isinstance(node, Reduce) for node in nest.nodes())
-
-
-def _footprint(load: Load) -> int:
-    """Return how many bytes a load reads in the whole nest."""
-    count = math.prod(dim.extent for dim in _dims_of(load))
-    return min(count, load.buffer.size) * load.buffer.dtype.itemsize
