@@ -187,7 +187,9 @@ def part(program: Program, x: Any, values: Sequence[Any]) -> Any:
     for extent in shape_of(x):
         start, step = program.random.randrange(extent), program.random.choice([1, 1, 2, 3, -1, -2])
         kind = program.random.randrange(4)
-        entries.append(start if kind == 0 else slice(start, None, step) if kind == 1 else slice(None, None, step))
+        entries.append(
+            start if kind == 0 else slice(start, None, step) if kind == 1 else slice(None, None, step)
+        )
     return x[tuple(entries)]
 
 
@@ -316,7 +318,36 @@ def repeat_while(program: Program, x: Any, values: Sequence[Any]) -> Any:
 
 
 KINDS: tuple[Callable[[Program, Any, Sequence[Any]], Any], ...] = (
-    *(unary, unary, unary, binary, binary, binary, binary, reduce, reduce, softmax, accumulate, reshape, transpose),
-    *(part, join, pad, write, product, product, convolve, pool, gather, scatter, choose, branch, scan, repeat),
+    *(
+        unary,
+        unary,
+        unary,
+        binary,
+        binary,
+        binary,
+        binary,
+        reduce,
+        reduce,
+        softmax,
+        accumulate,
+        reshape,
+        transpose,
+    ),
+    *(
+        part,
+        join,
+        pad,
+        write,
+        product,
+        product,
+        convolve,
+        pool,
+        gather,
+        scatter,
+        choose,
+        branch,
+        scan,
+        repeat,
+    ),
     repeat_while,
 )

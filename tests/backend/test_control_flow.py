@@ -21,14 +21,18 @@ def total(value: Any) -> Any:
 
 def check_modes(function: Function, *point: Any, reverse: bool = True) -> None:
     """Compare values, derivatives in a direction, and gradients; all of them in one program."""
-    direction = wg.tree.map_tree(lambda x: np.cos(np.arange(np.size(x)) + 1.0).reshape(np.shape(x))[()], point)
+    direction = wg.tree.map_tree(
+        lambda x: np.cos(np.arange(np.size(x)) + 1.0).reshape(np.shape(x))[()], point
+    )
 
     def everything(*point: Any) -> Any:
         found = [function(*point), wg.jvp(function, point, direction)]
         if reverse:
             numbers = tuple(range(len(point)))
             found.append(wg.grad(lambda *point: total(function(*point)), argnums=numbers)(*point))
-            found.append(wg.jvp(wg.grad(lambda *point: total(function(*point)), argnums=numbers), point, direction))
+            found.append(
+                wg.jvp(wg.grad(lambda *point: total(function(*point)), argnums=numbers), point, direction)
+            )
         return found
 
     check(everything, *point, ulp=2e3, scale=1.0)
@@ -186,7 +190,9 @@ def test_scan_with_a_branch_and_integers() -> None:
         x = wg.cond(count % 2 == 0, lambda x: x * row, lambda x: x + row, x)
         return (count + 1, x), (count, x)
 
-    check(lambda x, rows: wg.scan(step, (0, x), rows), np.float32(0.5), np.linspace(0, 1, 5, dtype=np.float32))
+    check(
+        lambda x, rows: wg.scan(step, (0, x), rows), np.float32(0.5), np.linspace(0, 1, 5, dtype=np.float32)
+    )
 
 
 # -- programs with rules of their own ---------------------------------------------------------------------
@@ -218,7 +224,9 @@ def clipped(x: Any, y: Any) -> Any:
     return x * y
 
 
-clipped.defvjp(lambda x, y: (x * y, (x, y)), lambda kept, ct: (np.clip(ct, -0.1, 0.1) * kept[1], ct * kept[0]))
+clipped.defvjp(
+    lambda x, y: (x * y, (x, y)), lambda kept, ct: (np.clip(ct, -0.1, 0.1) * kept[1], ct * kept[0])
+)
 
 
 def test_rules_of_the_user() -> None:

@@ -13,7 +13,7 @@ from tests.backend.comparing import assert_same, eager
 from tests.backend.programs import Program
 from wengert import tree
 
-GRAPHS = 24
+GRAPHS = 30
 MANY = 2000
 
 #: Sums are added up in another order, and a hundred operations follow one another.
@@ -26,7 +26,9 @@ def length(seed: int) -> int:
 
 def gradient(program: Program) -> Callable[..., Any]:
     def run(integers: Any, floats: Any) -> Any:
-        return wg.value_and_grad(lambda floats: sum(np.sum(np.cos(y)) for y in program(integers, floats)))(floats)
+        return wg.value_and_grad(lambda floats: sum(np.sum(np.cos(y)) for y in program(integers, floats)))(
+            floats
+        )
 
     return run
 
@@ -74,7 +76,13 @@ def test_threads_share_the_work_the_same_way_in_every_run(threads: None, seed: i
     program = Program(seed, length(seed))
     integers, floats = program.arguments(np.float64)
     floats = [np.resize(x, (60, *x.shape[1:])) if x.ndim else x for x in floats]
-    function = gradient(program)
+    wide = np.linspace(-1, 1, 120_000).reshape(400, 300)
+
+    def function(integers: Any, floats: Any) -> Any:
+        value, slopes = gradient(program)(integers, floats)
+        shared = np.tanh(wide * value).sum(1) @ np.cos(wide)
+        return value, slopes, shared, np.sum(np.sin(wide) * shared)
+
     expected = eager(function, integers, floats)
     compiled = wg.jit(function)
     for count in (1, 2):

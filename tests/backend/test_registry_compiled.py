@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,8 +10,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.backend.comparing import FEW, assert_same, check, eager
-from tests.draws import LAYOUTS, SPACING, HypothesisDraw
+from tests.backend.comparing import FEW, check, eager
+from tests.draws import SPACING, HypothesisDraw
 from wengert.dtypes import dtype_of
 from wengert.errors import DtypeError
 from wengert.primitive import REGISTRY, NonDifferentiable, Primitive
@@ -103,10 +102,10 @@ def seed_of(primitive: Primitive, salt: int = 0) -> int:
     return int.from_bytes(primitive.name.encode(), "little") % 2**31 + salt
 
 
-def takes(application: Callable[[], Any]) -> bool:
+def takes(function: Callable[..., Any], operands: Sequence[Any]) -> bool:
     """Tell whether NumPy knows an operation on these types and values."""
     try:
-        eager(application)
+        eager(function, operands)
     except (DtypeError, ValueError, ArithmeticError, TypeError, np.linalg.LinAlgError):
         return False
     return True
@@ -134,8 +133,8 @@ def tolerance(primitive: Primitive) -> dict[str, float]:
 def check_samples(primitive: Primitive, seed: int, count: int) -> None:
     draws = [Sample(primitive, SeededDraw(seed + number)) for number in range(count)]
     found = [(one.apply, one.operands) for one in draws]
-    found += [(one.apply, given) for one in draws if takes(lambda one=one, given=(given := one.converted()): one.apply(given))]
-    check_together(found, **tolerance(primitive))
+    converted = [(one.apply, one.converted()) for one in draws]
+    check_together([*found, *(pair for pair in converted if takes(*pair))], **tolerance(primitive))
 
 
 @each(SAMPLED)
@@ -166,16 +165,60 @@ def check_specials(primitive: Primitive, dtypes: Sequence[str]) -> None:
     if primitive.name == "cast":  # of numbers that the other type has not, NumPy leaves open what becomes
         return
     cases = [every_pair(len(sample.operands), dtype) for dtype in dtypes]
-    cases = [given for given in cases if takes(lambda given=given: sample.apply(given))]
+    cases = [given for given in cases if takes(sample.apply, given)]
     applications = [(sample.apply, given) for given in cases]
     if primitive.name in EITHER_ZERO:
-        applications = [(lambda given: sample.apply(given) + 0, given) for given in cases if given[0].dtype != bool]
+        applications = [
+            (lambda given: sample.apply(given) + 0, given) for given in cases if given[0].dtype != bool
+        ]
     check_together(applications)
 
 
 @each(ELEMENTWISE)
 def test_special_values(primitive: Primitive) -> None:
     check_specials(primitive, SHORT[:6])
+
+
+@pytest.mark.parametrize("number", [-1, 0, 127, 128, 255, 256, 2**40])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint32", "int64", "uint64"])
+def test_python_integers_are_compared_as_what_they_are(dtype: str, number: int) -> None:
+    signs = [np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal]
+    check(lambda x: [sign(x, number) for sign in signs] + [number < x, number == x], specials(dtype))
+
+
+def test_python_integers_that_do_not_fit() -> None:
+    for function in (lambda x: x + 300, lambda x: -1 - x, lambda x: np.maximum(x, 256)):
+        with pytest.raises(OverflowError):
+            eager(function, np.zeros(3, np.uint8))
+        with pytest.raises(OverflowError):
+            wg.jit(function)(np.zeros(3, np.uint8))
+    check(lambda x: [x + 255, x << 9, 1 - x], np.arange(3, dtype=np.uint8))
+
+
+# -- memory ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("after", ["bool", "int8", "uint16", "int32", "float32", "float64"])
+def test_nothing_is_written_beside_a_result(after: str) -> None:
+    """Results that take the places of arguments which are parts of larger arrays leave the other parts as they are."""
+    sizes, dtypes = (1, 9, 15, 17, 33, 65), ("int8", "int16", "float32", "int64", "float64")
+    given = [np.arange(size).astype(dtype) for size in sizes for dtype in dtypes]
+    around = [np.ones(len(x) + 32, after) for x in given]
+    places = [one[16:-16] for one in around]
+    wg.jit(lambda places, given: [x.astype(after) for x in given], donate=0)(places, given)
+    for x, one in zip(given, around, strict=True):
+        np.testing.assert_array_equal(one[16:-16], x.astype(after))
+        assert one[:16].all()
+        assert one[-16:].all()
+
+
+def test_arguments_at_odd_addresses() -> None:
+    bytes_ = np.arange(8 * 65 + 1).astype(np.uint8)
+    for dtype in ("float32", "int16", "uint64"):
+        x = np.frombuffer(bytes_, dtype, 60, offset=1)
+        assert not x.flags.aligned
+        check(lambda x: [x.astype(np.int64) >> 1, x[::-3] > 5, np.max(x)], np.where(x == x, x, 0))
+        check(lambda x: [x * x.dtype.type(2), np.isnan(x)], x)
 
 
 # -- derivatives and batches -----------------------------------------------------------------------------
@@ -223,3 +266,22 @@ def check_batches(primitive: Primitive, seed: int, size: int) -> None:
 @each(SAMPLED)
 def test_batches(primitive: Primitive) -> None:
     check_batches(primitive, seed_of(primitive, 200), 3)
+
+
+# -- all of this, longer ---------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@each(SAMPLED)
+def test_longer(primitive: Primitive) -> None:
+    for number in range(20):
+        check_samples(primitive, seed_of(primitive, 1000 + 10 * number), 6)
+        check_batches(primitive, seed_of(primitive, 2000 + number), (1, 2, 17, 33)[number % 4])
+        if primitive in SMOOTH:
+            check_derivatives(primitive, seed_of(primitive, 3000 + 10 * number), 2)
+
+
+@pytest.mark.slow
+@each(ELEMENTWISE)
+def test_special_values_of_every_dtype(primitive: Primitive) -> None:
+    check_specials(primitive, LONG)

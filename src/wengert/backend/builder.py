@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -283,7 +283,7 @@ class Builder:
     # -- loops -------------------------------------------------------------------------------------------
 
     @contextmanager
-    def loop(self, start: Value, stop: Value, step: int = 1, hint: str = "loop") -> Iterator[Value]:
+    def loop(self, start: Value, stop: Value, step: int = 1, hint: str = "loop") -> Generator[Value]:
         """Repeat what is written inside for ``start <= counter < stop``; may run no time at all."""
         head, body, after = self.new_label(hint), self.new_label("body"), self.new_label("after")
         before = self.block

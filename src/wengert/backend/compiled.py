@@ -155,4 +155,5 @@ def _unpacked(entry: bytes) -> tuple[Interface, bytes]:
     facts["constants"] = tuple(constants)
     for name in ("inputs", "outputs", "places"):
         facts[name] = tuple(facts[name])
-    return Interface(**{**facts, "hosts": ()}), entry[position:]
+    facts["hosts"] = ()
+    return Interface(**facts), entry[position:]

@@ -37,6 +37,8 @@ class Emitted(NamedTuple):
     buffers: tuple[Buffer, ...]
     counters: tuple[Dim, ...]
     parallel: bool
+    tiles: int
+    """Of the outermost dimension: what threads share."""
 
 
 class _Level(NamedTuple):
@@ -70,8 +72,8 @@ def emit_nest(
 ) -> Emitted:
     """Write the function of a nest.
 
-    The function takes the status word, the thread's number and the number of threads, the buffers, and the counters of
-    the loops around the nest that it depends on.
+    The function takes the status word, the first tile and the one after the last, the buffers, and the counters of the
+    loops around the nest that it depends on.
     """
     emitter = _NestEmitter(nest, schedule, layouts, checks, functions, fast)
     return emitter.run(name, counters, declared)
@@ -118,12 +120,12 @@ class _NestEmitter:
             self._levels(levels, 0, {}, parallel)
         self.builder.do("ret void")
         declared |= self.builder.declared
-        parameters = ["ptr %status", "i64 %thread", "i64 %threads"]
+        parameters = ["ptr %status", "i64 %first", "i64 %last"]
         parameters += [f"ptr %b{n}" for n in range(len(self.buffers))]
         parameters += [f"i64 %c{n}" for n in range(len(around))]
         body = "\n".join(self.builder.lines)
         text = f"define internal void @{name}({', '.join(parameters)}) nounwind {{\n{body}\n}}\n"
-        return Emitted(text, self.buffers, around, parallel)
+        return Emitted(text, self.buffers, around, parallel, levels[0].tiles if levels else 1)
 
     def _report(self, outside: Value, place: str) -> None:
         """Note in the status word that an index lay outside."""
@@ -193,8 +195,7 @@ class _NestEmitter:
         start, stop = constant(I64, 0), constant(I64, level.full)
         last: Value | None = None
         if parallel:
-            first, end = self._share(level.tiles)
-            start = first
+            start, end = Value("%first", I64), Value("%last", I64)
             stop = b.intrinsic("smin", end, stop)
             last = b.compare("eq", end, constant(I64, level.tiles))
         if level.full:
@@ -233,14 +234,6 @@ class _NestEmitter:
     _masked = 0
     """Elements of the last vector that exist, where it is not whole."""
 
-    def _share(self, tiles: int) -> tuple[Value, Value]:
-        """Return the first tile of this thread, and that of the next."""
-        b, total = self.builder, constant(I64, tiles)
-        thread, threads = Value("%thread", I64), Value("%threads", I64)
-        following = b.binary("add", thread, constant(I64, 1))
-        first = b.binary("udiv", b.binary("mul", total, thread), threads)
-        return first, b.binary("udiv", b.binary("mul", total, following), threads)
-
     # -- a tile ------------------------------------------------------------------------------------------
 
     def _points(self, counts: Mapping[Dim, int]) -> list[Point]:
@@ -253,7 +246,7 @@ class _NestEmitter:
         points: list[Point] = []
         for offsets in itertools.product(*axes):
             mask = None
-            if self._masked and lanes in counts:
+            if self._masked and lanes is not None and lanes in counts:
                 at = next(offset for dim, offset in offsets if dim is lanes)
                 if at == (counts[lanes] - 1) * width:
                     mask = self._mask(self._masked)

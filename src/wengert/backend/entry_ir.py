@@ -289,7 +289,7 @@ class _Entry:
             b.store(address, self._here(BLOCK + slot), 8)
         team = self._field(self.words, 8 * TEAM)
         block = self._here(BLOCK)
-        b.do(f"call void @main({block}, {constant(I64, 0)}, {constant(I64, 1)}, {team})")
+        b.do(f"call void @main({block}, {team})")
         status = self._field(self.words, 8 * STATUS, I64)
         self._require(self._is_number(status, 0), "again")
 

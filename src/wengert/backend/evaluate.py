@@ -539,7 +539,7 @@ def _dims_of_term(evaluator: Evaluator, term: Any) -> frozenset[Dim]:
     if isinstance(term, Computed):
         return evaluator.dims(term.expression)
     if isinstance(term, Part):
-        return frozenset().union(*(_dims_of_term(evaluator, inner) for inner, _ in term.index.terms))
+        return frozenset[Dim]().union(*(_dims_of_term(evaluator, inner) for inner, _ in term.index.terms))
     return frozenset((term,))
 
 

@@ -19,7 +19,7 @@ from wengert.shapes import Shape
 #: The first slots of the block of addresses; the arguments, constants and results of the program follow.
 STATUS, ARENA, CALLBACK, FIRST = 0, 1, 2, 3
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64)
-_JOB = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+_MAIN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _ALIGNMENT = 64
 
 
@@ -118,7 +118,7 @@ class Executable:
         self.library = library
         self.address = library.address("main")
         self.constants = [(slot, np.ascontiguousarray(value)) for slot, value in interface.constants]
-        self._job = _JOB(self.address)
+        self._main = _MAIN(self.address)
         self._free: list[_Context] = []
 
     def __call__(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
@@ -150,10 +150,10 @@ class Executable:
         context.status[:2], context.problem = 0, None
         threads = team.get_threads() if interface.parallel else 1
         if threads == 1:
-            self._job(context.address, 0, 1, _alone().address)
+            self._main(context.address, _alone().address)
         else:
             with team.acquire(threads) as workers:
-                workers.run(self.address, context.address)
+                self._main(context.address, workers.address)
         problem, context.problem = context.problem, None
         if problem is not None:
             raise problem

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from wengert.backend.merge import merged_nests
 from wengert.nest.expression import (
     Apply,
     Buffer,
@@ -14,7 +15,6 @@ from wengert.nest.expression import (
     Guard,
     Load,
     Reduce,
-    Rewriter,
     children,
     instantiate,
     loads,
@@ -173,6 +173,7 @@ class _Fusion:
             return False
         # What the consumer overwrites may be read at the very element only, and not in a reduction.
         merged = _with_definition(consumer, *_definition(value, store))
+        assert isinstance(merged, Nest)
         return all(
             load.indices == target.indices
             for target in merged.stores
@@ -238,7 +239,7 @@ class _Fusion:
         start, after = position, position + 1
         while after < len(self.steps):
             consumer, between = self.steps[after], self.steps[position + 1 : after]
-            merged = _merged(producer, consumer) if isinstance(consumer, Nest) else None
+            merged = merged_nests(producer, consumer) if isinstance(consumer, Nest) else None
             if merged is not None and isinstance(consumer, Nest):
                 if can_pass(consumer, between):
                     del self.steps[after]
@@ -317,7 +318,7 @@ def _with_definition(step: Step, producer: Nest, store: Store) -> Step:
 
 def _element(producer: Nest, store: Store, load: Load) -> Expression:
     """Return the value of a producer at the element that a load reads."""
-    given = {}
+    given: dict[Dim, Index] = {}
     for axis, (index, target) in enumerate(zip(load.indices, store.indices, strict=True)):
         terms = sorted(target.terms, key=lambda pair: -pair[1])
         for term, coefficient in terms:
@@ -326,73 +327,3 @@ def _element(producer: Nest, store: Store, load: Load) -> Expression:
             given[term] = index if whole else index.digit(coefficient, term.extent)
         assert terms or store.buffer.shape[axis] == 1
     return instantiate(store.value, list(given), list(given.values()))
-
-
-def _merged(producer: Nest, consumer: Nest) -> Nest | None:
-    """Return both nests as one, if the consumer reads the producer's results where they are made, else None."""
-    if consumer.sequential or any(store.combiner for store in (*producer.stores, *consumer.stores)):
-        return None
-    if any(isinstance(node, Reduce) for node in consumer.nodes()):
-        return None
-    made = {store.buffer: store for store in producer.stores}
-    used = [load for store in consumer.stores for load in loads(store.value) if load.buffer in made]
-    if not used or set(made) & set(consumer.writes()):
-        return None
-    mapping = _same_domain(made[used[0].buffer], used[0], producer, consumer)
-    if mapping is None:
-        return None
-    moved = Rewriter(replace_term=lambda term: mapping.get(term))
-    values = {buffer: store.value for buffer, store in made.items()}
-    fits = True
-
-    def change(node: Expression) -> Expression:
-        nonlocal fits
-        if isinstance(node, Load) and node.buffer in made:
-            fits = fits and node.indices == made[node.buffer].indices
-            return values[node.buffer]
-        return node
-
-    inner = Rewriter(change)
-    stores = tuple(
-        replace(store, indices=tuple(map(moved.index, store.indices)), value=inner(moved(store.value)))
-        for store in consumer.stores
-    )
-    overwritten = {b for store in consumer.stores for b in [store.buffer]} & set(producer.reads())
-    if not fits or (overwritten and not _only_in_place(producer, stores, overwritten)):
-        return None
-    origin = (*producer.origin, *(name for name in consumer.origin if name != "copy"))
-    return replace(producer, stores=(*producer.stores, *stores), origin=origin)
-
-
-def _only_in_place(producer: Nest, stores: Sequence[Store], overwritten: set[Buffer]) -> bool:
-    targets = {store.buffer: store.indices for store in stores}
-    reduced = any(overwritten & buffers_read(node) for node in producer.nodes() if isinstance(node, Reduce))
-    return not reduced and all(
-        load.indices == targets[load.buffer]
-        for store in producer.stores
-        for load in loads(store.value)
-        if load.buffer in overwritten
-    )
-
-
-def _same_domain(store: Store, load: Load, producer: Nest, consumer: Nest) -> dict[object, object] | None:
-    """Return the producer's index for each dimension of the consumer, or None if they run through different points."""
-    if len(producer.dims) != len(consumer.dims):
-        return None
-    mapping: dict[object, object] = {}
-    for target, index in zip(store.indices, load.indices, strict=True):
-        if len(target.terms) != len(index.terms) or target.offset or index.offset:
-            return None
-        key = lambda pair: pair[1]  # noqa: E731
-        for (mine, c), (theirs, d) in zip(
-            sorted(target.terms, key=key), sorted(index.terms, key=key), strict=True
-        ):
-            if (
-                c != d
-                or not isinstance(mine, Dim)
-                or not isinstance(theirs, Dim)
-                or mine.extent != theirs.extent
-            ):
-                return None
-            mapping[theirs] = Index.of(mine)
-    return mapping if set(mapping) == set(consumer.dims) else None

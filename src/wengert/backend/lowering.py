@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from wengert.backend.scalars import COMPARISONS, NATIVE, is_native
-from wengert.dtypes import BOOL, Dtype
+from wengert.dtypes import BOOL, INT64, Dtype
+from wengert.errors import message
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.types import TensorType
 from wengert.nest.expression import Apply, Buffer, Const, Expression
@@ -125,6 +126,10 @@ class _Block:
         (out,) = equation.outputs
         wanted = lowering.dtypes([atom.type for atom in equation.operands], out.type)
         operation = lowering.operation or equation.primitive
+        if operation in COMPARISONS:
+            wanted = _compared_dtypes([atom.type for atom in equation.operands], wanted)
+        elif operation not in ("cast", "where", "scale"):
+            _check_range(equation, wanted)
         param = equation.params.get(lowering.param, 0)
         if not is_native(operation, wanted, out.dtype, param):
             self.host(equation)
@@ -231,6 +236,24 @@ class _Block:
             ready.append((one, source, target))
         for one, source, target in ready:
             self.copy(Operand(one, source), target)
+
+
+def _check_range(equation: Equation, wanted: Sequence[Dtype]) -> None:
+    """Raise what NumPy raises where a Python integer is none of the dtype that it is used with."""
+    for atom, dtype in zip(equation.operands, wanted, strict=True):
+        if isinstance(atom, Literal) and type(atom.value) is int and dtype.kind in "iu":
+            limits = np.iinfo(dtype)
+            if not limits.min <= atom.value <= limits.max:
+                requirement = f"a Python integer must be one of {dtype}"
+                raise OverflowError(message(equation.primitive, requirement, str(atom.value)))
+
+
+def _compared_dtypes(types: Sequence[TensorType], wanted: Sequence[Dtype]) -> Sequence[Dtype]:
+    """Return the dtypes to compare in: a Python integer need not be one of the other operand's dtype."""
+    own = [one.dtype for one in types]
+    if not any(one.weak for one in types) or any(dtype.kind not in "iu" for dtype in own):
+        return wanted
+    return own if np.dtype(np.uint64) in own else [INT64, INT64]
 
 
 def _compared(operation: str, x: Expression, y: Expression) -> Expression:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from wengert.backend import elementary
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
-from wengert.backend.emit import Emitted, emit_nest
+from wengert.backend.emit import emit_nest
 from wengert.backend.evaluate import Checks
 from wengert.backend.execute import ARENA, CALLBACK, FIRST, STATUS, HostCall, Interface, Located
 from wengert.backend.layout import Layout, choose_layouts, work
@@ -18,7 +17,7 @@ from wengert.backend.schedule import Schedule, choose
 from wengert.backend.target import Target
 from wengert.nest.expression import Buffer
 from wengert.nest.index import Dim
-from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, While, reads, writes
+from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, While
 
 _SMALL = 20_000
 """Operations in a nest that one thread does sooner than several."""
@@ -103,7 +102,7 @@ class _Module:
         self.pointers: dict[Buffer, Value] = {}
         self.counters: dict[Dim, Value] = {}
         self.parallel = False
-        self.pending: list[tuple[set[Buffer], set[Buffer]]] = []
+        self.frame = 1
 
     def run(self) -> Module:
         b = self.builder
@@ -113,16 +112,19 @@ class _Module:
             self.pointers[buffer] = self._slot(slot)
         for buffer, place in self.memory.places.items():
             self.pointers[buffer] = b.element(arena, "i8", constant(I64, place.offset))
+        start = len(b.lines)
         self._steps(self.program.steps)
         b.do("ret void")
-        declared = self.declared | b.declared
-        text, more = elementary.definitions(sorted(self.functions))
+        if self.parallel:
+            self.declared.add("declare void @wengert_wake(ptr)")
+            frame = f"  %frame = alloca [{self.frame} x i64], align 8"
+            b.lines[start:start] = [frame, "  call void @wengert_wake(ptr %team)"]
+        text, declared = elementary.definitions(sorted(self.functions))
+        declared |= self.declared | b.declared
         body = "\n".join(b.lines)
-        main = f"define void @main(ptr %args, i64 %thread, i64 %threads, ptr %team) nounwind {{\n{body}\n}}\n"
-        declared |= more
-        whole = "\n".join([*sorted(declared), text, *self.texts, main])
+        main = f"define void @main(ptr %args, ptr %team) nounwind {{\n{body}\n}}\n"
         return Module(
-            whole,
+            "\n".join([*sorted(declared), text, *self.texts, main]),
             self.program,
             self.layouts,
             self.memory,
@@ -168,61 +170,32 @@ class _Module:
             self.fast,
         )
         self.texts.append(emitted.text)
-        self._before(set(nest.reads()), set(nest.writes()))
-        if emitted.parallel and work(nest) > _SMALL:
-            self.parallel = True
-            self._call(name, emitted, Value("%thread", I64), Value("%threads", I64))
-        else:
-            with self._first_thread():
-                self._call(name, emitted, constant(I64, 0), constant(I64, 1))
-
-    def _call(self, name: str, emitted: Emitted, thread: Value, threads: Value) -> None:
-        given = [self.status, thread, threads]
+        given = [self.status, constant(I64, 0), constant(I64, emitted.tiles)]
         given += [self.pointers[buffer] for buffer in emitted.buffers]
         given += [self.counters[dim] for dim in emitted.counters]
-        self.builder.do(f"call void @{name}({', '.join(map(str, given))})")
+        if emitted.parallel and work(nest) > _SMALL:
+            self._share(name, given, emitted.tiles)
+        else:
+            self.builder.do(f"call void @{name}({', '.join(map(str, given))})")
 
-    def _first_thread(self) -> Any:
-        return _OnlyIf(self.builder, self.builder.compare("eq", Value("%thread", I64), constant(I64, 0)))
-
-    # -- order between threads ---------------------------------------------------------------------------
-
-    def _before(self, read: set[Buffer], written: set[Buffer]) -> None:
-        """Wait for the other threads if a step needs what they do, or would disturb it."""
-        for others_read, others_written in self.pending:
-            if (
-                self._overlap(others_written, read)
-                or self._overlap(others_written, written)
-                or self._overlap(others_read, written)
-            ):
-                self._barrier()
-                break
-        self.pending.append((read, written))
-
-    def _overlap(self, ones: set[Buffer], others: set[Buffer]) -> bool:
-        return any(self._share_memory(one, other) for one in ones for other in others)
-
-    def _share_memory(self, one: Buffer, other: Buffer) -> bool:
-        if one is other:
-            return True
-        places = self.memory.places
-        if one not in places or other not in places:
-            return False
-        a, b = places[one], places[other]
-        return a.offset < b.offset + b.size and b.offset < a.offset + a.size
-
-    def _barrier(self) -> None:
-        if self.pending:
-            self.declared.add("declare void @wengert_barrier(ptr)")
-            self.builder.do("call void @wengert_barrier(ptr %team)")
-            self.pending.clear()
+    def _share(self, name: str, given: Sequence[Value], tiles: int) -> None:
+        """Offer the tiles of a nest to the team: what its function takes goes through memory."""
+        b = self.builder
+        self.parallel = True
+        passed = [given[0], *given[3:]]
+        self.frame = max(self.frame, len(passed))
+        frame = Value("%frame", POINTER)
+        for number, value in enumerate(passed):
+            b.store(value, b.element(frame, "i64", constant(I64, number)), 8)
+        self.texts.append(_unpacking(name, passed))
+        self.declared.add("declare void @wengert_share(ptr, ptr, ptr, i64)")
+        b.do(f"call void @wengert_share(ptr %team, ptr @{name}.tiles, ptr %frame, i64 {tiles})")
 
     # -- control flow ------------------------------------------------------------------------------------
 
     def _loop(self, step: Loop) -> None:
         b = self.builder
         extent = step.counter.extent
-        self._barrier()
         head, body, after = b.new_label("loop"), b.new_label("turn"), b.new_label("done")
         before = b.block
         b.branch(head)
@@ -243,19 +216,16 @@ class _Module:
         b.label(after)
 
     def _turn(self) -> Value:
-        """End a turn of a loop: look at Ctrl-C now and then, wait for one another, and tell whether to stop."""
+        """End a turn of a loop: look at Ctrl-C now and then, and tell whether to stop."""
         b = self.builder
         stop = b.element(self.status, "i64", constant(I64, 1))
         deadline = b.element(self.status, "i64", constant(I64, 2))
-        with self._first_thread():
-            now = b.emit("call i64 @llvm.readcyclecounter()", I64)
-            b.declared.add("declare i64 @llvm.readcyclecounter()")
-            due = b.compare("sgt", b.binary("sub", now, b.load(deadline, I64, 8)), constant(I64, _POLL))
-            with _OnlyIf(b, due):
-                b.store(now, deadline, 8)
-                self._callback(-1)
-        self.pending.append((set(), set()))
-        self._barrier()
+        now = b.emit("call i64 @llvm.readcyclecounter()", I64)
+        b.declared.add("declare i64 @llvm.readcyclecounter()")
+        due = b.compare("sgt", b.binary("sub", now, b.load(deadline, I64, 8)), constant(I64, _POLL))
+        with _OnlyIf(b, due):
+            b.store(now, deadline, 8)
+            self._callback(-1)
         return b.compare("ne", b.load(stop, I64, 8), constant(I64, 0))
 
     def _callback(self, number: int) -> None:
@@ -265,13 +235,11 @@ class _Module:
 
     def _branch(self, step: Branch) -> None:
         b = self.builder
-        self._barrier()
         yes, no, after = b.new_label("yes"), b.new_label("no"), b.new_label("either")
         b.branch_if(self._truth(step.predicate), yes, no)
         for label, steps in ((yes, step.yes), (no, step.no)):
             b.label(label)
             self._steps(steps)
-            self._barrier()
             b.branch(after)
         b.label(after)
 
@@ -281,12 +249,10 @@ class _Module:
 
     def _while(self, step: While) -> None:
         b = self.builder
-        self._barrier()
         head, body, after = b.new_label("while"), b.new_label("turn"), b.new_label("done")
         b.branch(head)
         b.label(head)
         self._steps(step.condition)
-        self._barrier()
         b.branch_if(self._truth(step.predicate), body, after)
         b.label(body)
         self._steps(step.steps)
@@ -295,10 +261,22 @@ class _Module:
         b.label(after)
 
     def _host(self, step: Host) -> None:
-        self._before(set(reads(step)), set(writes(step)))
-        with self._first_thread():
-            self._callback(len(self.hosts))
+        self._callback(len(self.hosts))
         self.hosts.append(step)
+
+
+def _unpacking(name: str, passed: Sequence[Value]) -> str:
+    """Return the function by which a thread of the team computes some of the tiles of a nest."""
+    b = Builder()
+    values: list[Value] = []
+    for number, value in enumerate(passed):
+        place = b.element(Value("%frame", POINTER), "i64", constant(I64, number))
+        values.append(b.load(place, value.kind, 8))
+    first, last = Value("%first", I64), Value("%last", I64)
+    b.do(f"call void @{name}({', '.join(map(str, (values[0], first, last, *values[1:])))})")
+    b.do("ret void")
+    body = "\n".join(b.lines)
+    return f"define internal void @{name}.tiles(ptr %frame, i64 %first, i64 %last) nounwind {{\n{body}\n}}\n"
 
 
 class _OnlyIf:

@@ -207,9 +207,9 @@ def _narrow_reads(steps: list[Step], fixed: set[Buffer]) -> None:
     """Compute only the part of a buffer that is read."""
     for position in reversed(range(len(steps))):
         nest = steps[position]
-        if not isinstance(nest, Nest) or nest.sequential or len(nest.stores) > 1:
+        if not isinstance(nest, Nest) or nest.sequential or len(nest.stores) != 1:
             continue
-        store = nest.stores[0]
+        (store,) = nest.stores
         if store.buffer in fixed or store.combiner:
             continue
         if not all(_only_dim(index) is not None or not index.terms for index in store.indices):

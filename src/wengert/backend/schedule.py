@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from wengert.backend.layout import Layout, linear
 from wengert.backend.target import Target
 from wengert.nest.expression import Apply, Buffer, Guard, Load, Reduce, free_dims, loads, walk
-from wengert.nest.index import Dim
+from wengert.nest.index import Computed, Dim, Part, Term
 from wengert.nest.nest import Nest
 
 _LATENCY = 8
@@ -105,11 +105,10 @@ def _stride(layouts: Mapping[Buffer, Layout], load: Load, dim: Dim) -> int | Non
     return position.coefficient(dim)
 
 
-def _term_dims(term: object) -> set[Dim]:
-    expression = getattr(term, "expression", None)
-    if expression is not None:
-        return free_dims(expression)
-    return set(term.index.dims())
+def _term_dims(term: Term) -> set[Dim]:
+    if isinstance(term, Computed):
+        return free_dims(term.expression)
+    return set(term.index.dims()) if isinstance(term, Part) else {term}
 
 
 def _cost(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]) -> float:

@@ -26,10 +26,12 @@ def _digits(nest: Nest) -> Iterator[tuple[Dim, int]]:
     """Yield a dimension of which a digit is taken, and where to split it."""
     indices = [index for store in nest.stores for index in store.indices]
     indices += [index for node in nest.nodes() for index in indices_of(node)]
+    # The counters of loops around the nest are not its to split.
+    mine = {*nest.dims, *(dim for node in nest.nodes() if isinstance(node, Reduce) for dim in node.dims)}
     for index in indices:
         for term, _ in index.terms:
             if isinstance(term, Part):
-                yield from _split_of(term)
+                yield from (pair for pair in _split_of(term) if pair[0] in mine)
 
 
 def _split_of(part: Part) -> Iterator[tuple[Dim, int]]:

@@ -67,15 +67,16 @@ class Steps:
     def _step(self, model: Any, state: Any, images: Any, labels: Any, index: Any) -> Advance:
         inputs = self.task.prepare(images[index])
         (loss, score), gradients = self._differentiate(model, inputs, labels[index])
-        return Advance(*self.optimiser.update(gradients, state, model), loss, score)
+        model, state = self.optimiser.update(gradients, state, model)
+        return Advance(model, state, loss, score)
 
     def _scanned(self, model: Any, state: Any, images: Any, labels: Any, index: Any) -> Advance:
         def body(carry: Any, batch: Any) -> Any:
-            after = self._step(*carry, images, labels, batch)
+            after = self._step(carry[0], carry[1], images, labels, batch)
             return (after.model, after.state), (after.losses, after.scores)
 
-        carry, (losses, scores) = scan(body, (model, state), index)
-        return Advance(*carry, losses, scores)
+        (model, state), (losses, scores) = scan(body, (model, state), index)
+        return Advance(model, state, losses, scores)
 
     def _repeated(self, model: Any, state: Any, images: Any, labels: Any, index: Any) -> Advance:
         losses: list[Any] = []
