@@ -339,7 +339,7 @@ def test_native_code_calls_no_allocator(training: Any) -> None:
     step, params, x, y = training
     text = step.llvm(params, x, y)
     declared = set(re.findall(r"^declare .* @([\w.]+)\(", text, re.MULTILINE))
-    assert {name for name in declared if not name.startswith("llvm.")} <= {"wengert_barrier"}
+    assert all(name.startswith(("llvm.", "wengert_")) for name in declared)
     compiled = Compiled.of(step.graph(params, x, y), {}, Options())
     code = compile_module(compiled.module.text, compiled.target, team.symbols())
     assert not re.search(rb"malloc|calloc|realloc|mmap|_Zn[wa]m|alloca", code)

@@ -112,10 +112,10 @@ def _solve(i: Sequence[Index], shape: Shape, extents: tuple[int, ...], out: Acce
         The index of each dimension, the summed dimensions, and the conditions under which a point exists; or None if
         an axis of the result has no dimension of step one left to solve for.
     """
-    positions: list[Index | None] = [None] * len(extents)
+    positions: dict[int, Index] = {}
     chosen: list[tuple[int, int, Affine]] = []
     for axis, (offset, terms) in enumerate(out):
-        free = [d for d, c in terms if abs(c) == 1 and positions[d] is None]
+        free = [d for d, c in terms if abs(c) == 1 and d not in positions]
         if not free:
             if terms or shape[axis] != 1:
                 return None
@@ -125,7 +125,7 @@ def _solve(i: Sequence[Index], shape: Shape, extents: tuple[int, ...], out: Acce
         chosen.append((axis, dimension, (offset, terms)))
     summed: list[Dim] = []
     for dimension, extent in enumerate(extents):
-        if positions[dimension] is None:
+        if dimension not in positions:
             summed.append(Dim(extent))
             positions[dimension] = Index.of(summed[-1])
     taken = {dimension for _, dimension, _ in chosen}
@@ -137,7 +137,7 @@ def _solve(i: Sequence[Index], shape: Shape, extents: tuple[int, ...], out: Acce
         rest = i[axis] - offset
         for other, coefficient in terms:
             if other != dimension:
-                rest = rest - positions[other] * coefficient  # pyright: ignore[reportOptionalOperand]
+                rest = rest - positions[other] * coefficient
         positions[dimension] = solution = rest * sign
         low, high = solution.bounds
         if low < 0 or high >= extents[dimension]:
