@@ -6,6 +6,7 @@ Containers are dict, list, tuple, namedtuple, dataclass and None (an empty one).
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, cast
@@ -54,12 +55,28 @@ def static(default: Any = dataclasses.MISSING) -> Any:
 
 
 def _fields(value: Any) -> tuple[tuple[str, ...], tuple[tuple[str, Any], ...]]:
-    fields = dataclasses.fields(value)
+    dynamic, fixed = _field_names(cast("type[Any]", type(value)))
+    return dynamic, tuple((name, getattr(value, name)) for name in fixed)
+
+
+@functools.cache
+def _field_names(kind: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of a dataclass's fields: those that hold trees, and those that are settings."""
+    fields = dataclasses.fields(kind)
     dynamic = tuple(field.name for field in fields if not field.metadata.get("static"))
-    fixed = tuple(
-        (field.name, getattr(value, field.name)) for field in fields if field.metadata.get("static")
-    )
-    return dynamic, fixed
+    return dynamic, tuple(field.name for field in fields if field.metadata.get("static"))
+
+
+@functools.cache
+def _container(kind: type[Any]) -> str:
+    """Return what containers of a type are: empty, a mapping, a sequence, a dataclass, or a leaf."""
+    if kind is type(None):
+        return "empty"
+    if issubclass(kind, dict):
+        return "mapping"
+    if issubclass(kind, SEQUENCE):
+        return "sequence"
+    return "dataclass" if dataclasses.is_dataclass(kind) else "leaf"
 
 
 class _Keys(tuple[Any, ...]):
@@ -94,19 +111,23 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
 
 def _flatten(tree: Any, found: list[Any]) -> Structure:
     kind = cast("type[Any]", type(tree))
-    if tree is None:
-        return _NONE
-    if kind is dict or isinstance(tree, dict):
-        keys = _sorted_keys(tree)
-        fixed = (("default_factory", tree.default_factory),) if isinstance(tree, defaultdict) else ()
-        return Structure(kind, keys, tuple(_flatten(tree[key], found) for key in keys), fixed)
-    if kind is list or isinstance(tree, SEQUENCE):
-        return Structure(kind, (), tuple(_flatten(item, found) for item in tree))
-    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
-        names, fixed = _fields(tree)
-        return Structure(kind, names, tuple(_flatten(getattr(tree, name), found) for name in names), fixed)
-    found.append(tree)
-    return LEAF
+    match _container(kind):
+        case "leaf":
+            found.append(tree)
+            return LEAF
+        case "sequence":
+            return Structure(kind, (), tuple([_flatten(item, found) for item in tree]))
+        case "dataclass":
+            names, fixed = _fields(tree)
+            return Structure(
+                kind, names, tuple([_flatten(getattr(tree, name), found) for name in names]), fixed
+            )
+        case "mapping":
+            keys = _sorted_keys(tree)
+            fixed = (("default_factory", tree.default_factory),) if isinstance(tree, defaultdict) else ()
+            return Structure(kind, keys, tuple([_flatten(tree[key], found) for key in keys]), fixed)
+        case _:
+            return _NONE
 
 
 def children(container: Any) -> dict[Any, Any] | None:

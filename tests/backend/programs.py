@@ -207,7 +207,7 @@ def pad(program: Program, x: Any, values: Sequence[Any]) -> Any:
 
 def write(program: Program, x: Any, values: Sequence[Any]) -> Any:
     """Write into a part of a copy."""
-    y = program.array(x).copy()
+    y = wg.numpy.array(program.array(x))
     axis = program.axis(y)
     step = program.random.choice([1, 2, -1])
     place = (slice(None),) * axis + (slice(program.random.randrange(shape_of(y)[axis]), None, step),)
@@ -270,7 +270,7 @@ def gather(program: Program, x: Any, values: Sequence[Any]) -> Any:
 
 
 def scatter(program: Program, x: Any, values: Sequence[Any]) -> Any:
-    y = program.array(x).copy()
+    y = wg.numpy.array(program.array(x))
     places = program.positions(shape_of(y)[0])
     y[places] = 0.5 * y[places] + 0.1
     return y

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.backend.execute import address_of
 from wengert.control.values import is_number
 from wengert.dtypes import NDARRAY
 from wengert.errors import ArgumentError, message
@@ -44,14 +45,21 @@ def refuse_given_up(leaves: Sequence[Any]) -> None:
 
 
 def refuse_shared(arrays: Sequence[Any], donated: Sequence[int]) -> None:
-    """Raise an error where a donated array shares memory with another argument."""
-    for position in donated:
-        for other, array in enumerate(arrays):
-            if other == position or not isinstance(array, NDARRAY):
-                continue
-            if np.may_share_memory(arrays[position], array):
-                requirement = "a donated argument must not share memory with another one"
-                raise ArgumentError(message("jit", requirement, describe(array), "pass a copy"))
+    """Raise an error where a donated array shares memory with another argument that is not copied anyway."""
+    given = set(donated)
+    spans: list[tuple[int, int, int]] = []
+    for position, array in enumerate(arrays):
+        if isinstance(array, NDARRAY) and array.flags.c_contiguous and array.nbytes:
+            start = address_of(array)
+            spans.append((start, start + array.nbytes, position))
+    spans.sort()
+    end, last = 0, -1
+    for start, stop, position in spans:
+        if start < end and (position in given or last in given):
+            requirement = "a donated argument must not share memory with another one"
+            raise ArgumentError(message("jit", requirement, describe(arrays[position]), "pass a copy"))
+        if stop > end:
+            end, last = stop, position
 
 
 def describe(leaf: Any) -> str:

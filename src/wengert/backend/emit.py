@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from wengert.backend import scalars
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant, constants
 from wengert.backend.evaluate import Checks, Evaluator, Point
-from wengert.backend.layout import Layout, linear
+from wengert.backend.layout import Layout, follows, linear
 from wengert.backend.schedule import Schedule
 from wengert.nest.expression import (
     Buffer,
@@ -164,7 +164,15 @@ class _NestEmitter:
                 return False
             if getattr(node, "operation", "") == "position" and dim in self.evaluator.dims(node):
                 return False
-        return all(self._padded_access(store.buffer, store.indices, dim) for store in self.nest.stores)
+        return all(
+            self._padded_access(store.buffer, store.indices, dim) and self._fills(store, dim)
+            for store in self.nest.stores
+        )
+
+    def _fills(self, store: Store, dim: Dim) -> bool:
+        """Tell whether what lies behind the elements that are stored is no element of the buffer."""
+        lanes = self.layouts[store.buffer].lanes
+        return lanes is not None and store.buffer.shape[lanes] == dim.extent
 
     def _padded_access(self, buffer: Buffer, indices: Any, dim: Dim) -> bool:
         layout = self.layouts[buffer]
@@ -181,7 +189,7 @@ class _NestEmitter:
                 for t, _ in position.terms
                 if not isinstance(t, Computed)
             )
-        return stride == 1 and layout.lanes is not None and indices[layout.lanes].offset == 0
+        return stride == 1 and layout.lanes is not None and follows(indices[layout.lanes]) is dim
 
     def _levels(
         self, levels: Sequence[_Level], depth: int, counts: dict[Dim, int], parallel: bool = False

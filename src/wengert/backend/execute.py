@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import sys
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -43,6 +44,8 @@ class HostCall(NamedTuple):
     params: Mapping[str, Any]
     operands: tuple[Any, ...]
     outputs: tuple[Located, ...]
+    location: str = ""
+    """The user's line."""
 
 
 class Interface(NamedTuple):
@@ -119,6 +122,7 @@ class Executable:
         self.address = library.address("main")
         self.constants = [(slot, np.ascontiguousarray(value)) for slot, value in interface.constants]
         self._main = _MAIN(self.address)
+        self._given = frozenset(interface.inputs)
         self._free: list[_Context] = []
 
     def __call__(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
@@ -146,7 +150,8 @@ class Executable:
         for slot, array in zip(interface.inputs, inputs, strict=True):
             block[slot] = address_of(array)
         for slot, array in zip(interface.outputs, outputs, strict=True):
-            block[slot] = address_of(array)
+            if slot not in self._given:
+                block[slot] = address_of(array)
         context.status[:2], context.problem = 0, None
         threads = team.get_threads() if interface.parallel else 1
         if threads == 1:
@@ -164,17 +169,37 @@ class Executable:
         """Carry out an operation that is left to NumPy."""
         call = self.interface.hosts[number]
         operands = [_array(x, context) if isinstance(x, Located) else x for x in call.operands]
-        with np.errstate(all="ignore"):
-            results = REGISTRY[call.primitive].evaluate(*operands, **call.params)
+        try:
+            with np.errstate(all="ignore"):
+                results = REGISTRY[call.primitive].evaluate(*operands, **call.params)
+        except Exception as problem:
+            where = f" [{call.location}]" if call.location else ""
+            problem.add_note(f"{call.primitive}: called from compiled code.{where}")
+            raise
         if len(call.outputs) == 1 and not isinstance(results, tuple):
             results = (results,)
         for output, result in zip(call.outputs, results, strict=True):
             _array(output, context)[...] = result
 
 
-def address_of(array: Any) -> int:
-    """Return where an array's elements begin."""
+def _slow_address_of(array: Any) -> int:
     return array.__array_interface__["data"][0]
+
+
+def _quick_address_of(array: Any) -> int:
+    return _POINTER.from_address(id(array) + _DATA).value or 0
+
+
+_POINTER = ctypes.c_void_p
+#: Where in the object of an array CPython and NumPy keep the address of its elements.
+_DATA = object.__basicsize__
+_sample = np.arange(3)
+#: Return where an array's elements begin.
+address_of = (
+    _quick_address_of
+    if sys.implementation.name == "cpython" and _quick_address_of(_sample) == _slow_address_of(_sample)
+    else _slow_address_of
+)
 
 
 def _array(located: Located, context: _Context) -> Any:

@@ -1,4 +1,4 @@
-"""A team of threads that runs compiled functions, each thread its share."""
+"""A team of threads that helps the thread of a compiled function with its loops."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from wengert.errors import ArgumentError, WengertError, message
 #: How many threads there are unless `set_threads` says so.
 VARIABLE = "WENGERT_THREADS"
 
-#: How long a thread watches for a change before it sleeps: about as long as to sleep and be woken takes. A longer time
-#: is lost whenever the thread that would make the change waits for this very processor.
-_WATCH_SECONDS = 20e-6
+#: How long a worker watches for the next loop before it sleeps: a few times what to be woken takes.
+_WATCH_SECONDS = 150e-6
+#: How long the caller watches a worker that is still at its last tiles before it gives its processor up, which that
+#: worker may be in need of.
+_WAIT_SECONDS = 50e-6
 #: How many teams of a size stay when no one uses them: the calls that usually run at the same time.
 _KEPT = 2
 #: How long to wait for a worker that was told to leave.
@@ -39,11 +41,10 @@ class _Runtime(NamedTuple):
     """The native functions of the team."""
 
     library: Library
-    run: Callable[[int, int, int], int]
     worker: Callable[[int, int], None]
     stop: Callable[[int], None]
-    patience: int
-    """How many looks at a word fit into the time to watch it."""
+    pace: float
+    """How many looks at a word fit into a second."""
 
 
 _lock = threading.RLock()
@@ -54,15 +55,15 @@ _idle: defaultdict[int, list[Team]] = defaultdict(list)
 _threads: int | None = None
 
 
-def _measure_patience(pause: Callable[[int], None]) -> int:
-    """Return how many looks take the time to watch. The shortest of a few measurements was not interrupted."""
+def _measure_pace(pause: Callable[[int], None]) -> float:
+    """Return how many looks fit into a second. The shortest of a few measurements was not interrupted."""
     looks = 1000
     best = float("inf")
     for _ in range(5):
         start = time.perf_counter()
         pause(looks)
         best = min(best, time.perf_counter() - start)
-    return int(looks * _WATCH_SECONDS / best)
+    return looks / best
 
 
 def _load_runtime() -> _Runtime:
@@ -79,12 +80,9 @@ def _load_runtime() -> _Runtime:
     pause = ctypes.CFUNCTYPE(None, ctypes.c_int64)(library.address("wengert_pause"))
     return _Runtime(
         library,
-        ctypes.CFUNCTYPE(ctypes.c_int32, block, ctypes.c_void_p, ctypes.c_void_p)(
-            library.address("wengert_run")
-        ),
         ctypes.CFUNCTYPE(None, block, thread)(library.address("wengert_worker")),
         ctypes.CFUNCTYPE(None, block)(library.address("wengert_stop")),
-        _measure_patience(pause),
+        _measure_pace(pause),
     )
 
 
@@ -100,10 +98,11 @@ def _native() -> _Runtime:
 def symbols() -> dict[str, int]:
     """Return the addresses of the native functions that compiled code calls.
 
-    ``i32 wengert_run(ptr team, ptr function, ptr args)`` and ``void wengert_barrier(ptr team)``; see `team_ir`.
+    ``void wengert_share(ptr team, ptr function, ptr frame, i64 tiles)`` and ``void wengert_wake(ptr team)``; see
+    `team_ir`.
     """
     library = _native().library
-    return {name: library.address(name) for name in ("wengert_run", "wengert_barrier")}
+    return {name: library.address(name) for name in ("wengert_share", "wengert_wake")}
 
 
 def available() -> int:
@@ -158,10 +157,10 @@ def set_threads(threads: SupportsIndex) -> None:
 
 
 class Team:
-    """Threads that run one compiled function at a time.
+    """Threads that take part in the loops of one compiled function at a time.
 
-    The caller's thread is thread 0; the others wait for it in native code, without Python's lock. Get one from
-    `acquire` and `release` it, or use it in a ``with`` statement.
+    The caller's thread is one of them; the others, the workers, wait for its loops in native code, without Python's
+    lock. Get a team from `acquire` and `release` it, or use it in a ``with`` statement.
     """
 
     def __init__(self, threads: int) -> None:
@@ -171,9 +170,14 @@ class Team:
         self._block = ctypes.create_string_buffer(BLOCK_BYTES + _ALIGNMENT)
         self.address = -(-ctypes.addressof(self._block) // _ALIGNMENT) * _ALIGNMENT
         """Where the state is that the native functions share."""
-        # To watch is to take the processor from the thread that is waited for, where there are not enough of them.
-        patience = self._native.patience if threads <= available() else 0
-        for field, number in (("threads", threads), ("patience", patience)):
+        fields = {
+            "threads": threads,
+            # To watch is to take the processor from a thread that works, where there are not enough of them.
+            "watchers": available(),
+            "watch": int(_WATCH_SECONDS * self._native.pace),
+            "wait": int(_WAIT_SECONDS * self._native.pace),
+        }
+        for field, number in fields.items():
             ctypes.c_int64.from_address(self.address + FIELDS[field]).value = number
         self._workers: list[threading.Thread] = []
         try:
@@ -200,18 +204,6 @@ class Team:
     def alive(self) -> bool:
         """Whether the workers are in this process: a fork copies the memory of a team and none of its threads."""
         return self.threads == 1 or self._epoch == _epoch
-
-    def run(self, function: int, args: int) -> None:
-        """Call ``function(args, thread, threads, team)`` on every thread, and return when all have.
-
-        Args:
-            function: the address of a ``void (ptr args, i64 thread, i64 threads, ptr team)``.
-            args: an address, passed on.
-        """
-        if not self.alive or self._native.run(self.address, function, args):
-            # This team is busy: someone else's call is in it, or the call that this one comes from.
-            with acquire(self.threads) as other:
-                other.run(function, args)
 
     def stop(self) -> None:
         """Tell the workers to leave, and wait until they have. The team must be idle."""

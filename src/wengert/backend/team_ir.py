@@ -1,13 +1,21 @@
-"""The team of threads as LLVM IR: how its members wait for one another.
+"""The team of threads as LLVM IR: how a loop's tiles are dealt out to whoever is there.
 
-The state is a block of memory with a cache line pair for each word that several threads write (see `FIELDS`). Whoever
-waits watches a word for a short time and then sleeps in the kernel until the word changes (a futex on Linux). Who
-changes the word wakes the sleepers, if there are any: a waiter counts itself before the kernel compares the word, and
-the other side changes the word before it reads the count, both in the one order of sequential consistency, so that one
-of them sees the other (Dekker's argument; Drepper, Futexes are tricky, 2011).
+The thread that runs a program offers the tiles of a loop to the team, takes part, and waits only for tiles that
+another thread has begun: no thread is waited for because it exists (self-scheduling; Polychronopoulos and Kuck,
+Guided self-scheduling, 1987, section 2). The tiles lie in chunks, and a chunk is claimed with one addition to a word
+that holds the number of chunks and the next of them::
 
-The barrier counts arrivals and ends with a change of generation (Mellor-Crummey and Scott, Algorithms for scalable
-synchronization on shared-memory multiprocessors, 1991, section 3.1).
+    word = chunks << 32 | next
+
+Whatever the addition returns belongs to the region of that moment: with ``next < chunks`` it is a claim, and what
+describes the region stays as it is until the chunk is done, because the owner waits for that; otherwise it is nothing,
+and the owner overwrites it. So a worker may sleep between any two instructions. The claim acquires what the owner
+released with the word, and the owner acquires what a worker released with the count of chunks done.
+
+A worker watches the word for a short time after the last region, then sleeps in the kernel until the bell is rung (a
+futex on Linux). It counts itself before the kernel compares the bell, and who rings changes the bell before reading
+the count, both in the one order of sequential consistency, so that one of them sees the other (Dekker's argument;
+Drepper, Futexes are tricky, 2011). The owner waits for the last chunks in the same way.
 """
 
 from __future__ import annotations
@@ -21,23 +29,32 @@ _APART = 128
 FIELDS = {
     # Written once, before there are workers.
     "threads": 0,  # i64
-    "patience": 8,  # i64: how many times to look at a word before sleeping
-    # The job: written by the thread that calls, read by the workers.
-    "job": _APART,  # i32: counts the jobs
-    "job_sleepers": _APART + 4,  # i32
-    "function": _APART + 8,  # ptr: null tells the workers to leave
-    "args": _APART + 16,  # ptr
-    # The end of the job: how many workers are still at it.
-    "remaining": 2 * _APART,  # i32
-    "remaining_sleepers": 2 * _APART + 4,  # i32
-    "busy": 2 * _APART + 8,  # i32: whether there is a job at all
-    # The barrier within a job.
-    "arrived": 3 * _APART,  # i32
-    "generation": 4 * _APART,  # i32
-    "generation_sleepers": 4 * _APART + 4,  # i32
+    "watchers": 8,  # i64: how many threads watch for regions; the others sleep whenever there is none
+    "watch": 16,  # i64: how many looks at the word after a region, before a worker sleeps
+    "wait": 24,  # i64: how many looks at what is done, before the owner sleeps
+    # The region.
+    "word": _APART,  # i64: chunks << 32 | next
+    "function": _APART + 8,  # ptr
+    "frame": _APART + 16,  # ptr
+    "size": _APART + 24,  # i64: tiles of a chunk
+    "longer": _APART + 32,  # i64: how many chunks, the first ones, have a tile more
+    # How many chunks the workers have done, ever.
+    "done": 2 * _APART,  # i32
+    "waiting": 2 * _APART + 4,  # i32: whether the owner sleeps
+    # What workers sleep on.
+    "bell": 3 * _APART,  # i32: how often it was rung
+    "sleepers": 3 * _APART + 4,  # i32
+    "stop": 3 * _APART + 8,  # i32: whether the workers must leave
+    # What only the owner uses.
+    "expected": 4 * _APART,  # i32: how many chunks the workers were given, ever
 }
 #: The size of the block.
 BLOCK_BYTES = 5 * _APART
+
+#: How many chunks there are for each thread.
+CHUNKS = 4
+#: The owner yields its processor this many times before it sleeps.
+_YIELDS = 4
 
 _WAIT, _WAKE = 128, 129  # FUTEX_WAIT and FUTEX_WAKE, among the threads of one process
 _FUTEX = {"x86_64": 202, "aarch64": 98}
@@ -75,47 +92,36 @@ def _system(triple: str) -> _System:
             f"{declared}\ndeclare i64 @syscall(i64, ...)",
         )
     # Elsewhere a sleeper looks at the word now and then.
-    return _System(pause, "call i32 @usleep(i32 50)", "add i32 0, 0", f"{declared}\ndeclare i32 @usleep(i32)")
+    return _System(
+        pause, "call i32 @usleep(i32 100)", "add i32 0, 0", f"{declared}\ndeclare i32 @usleep(i32)"
+    )
 
 
-def _at(field: str) -> str:
-    """Return the instruction that finds a field of the block."""
-    return f"getelementptr inbounds i8, ptr %team, i64 {FIELDS[field]}"
+def _at(field: str, kind: str = "") -> str:
+    """Write the instructions that find a field of the block and, for a type, load it."""
+    place = f"%{field}.at = getelementptr inbounds i8, ptr %team, i64 {FIELDS[field]}"
+    return f"{place}\n  %{field} = load {kind}, ptr %{field}.at, align 8" if kind else place
 
 
-def _waiting(system: _System) -> str:
-    """Write how to wait until a word is no longer what it was, and how to wake those who wait."""
+def _sleeping(system: _System) -> str:
+    """Write how a thread sleeps until a word is no longer what it was, and how the sleepers are woken."""
     return f"""
-define internal void @wait(ptr %team, ptr %word, i32 %old, ptr %sleepers) nounwind noinline {{
+define internal void @sleep(ptr %word, i32 %old, ptr %sleepers) nounwind noinline {{
 entry:
-  %patience_at = {_at("patience")}
-  %patience = load i64, ptr %patience_at, align 8
-  br label %look
-look:
-  %looks = phi i64 [ 0, %entry ], [ %more, %again ]
-  %now = load atomic i32, ptr %word acquire, align 4
-  %changed = icmp ne i32 %now, %old
-  br i1 %changed, label %done, label %stay
-stay:
-  %patient = icmp ult i64 %looks, %patience
-  br i1 %patient, label %again, label %sleep
-again:
-  {system.pause}
-  %more = add i64 %looks, 1
-  br label %look
-sleep:
   %before = atomicrmw add ptr %sleepers, i32 1 seq_cst, align 4
+  br label %again
+again:
   %slept = {system.sleep}
-  %after = atomicrmw sub ptr %sleepers, i32 1 seq_cst, align 4
-  %later = load atomic i32, ptr %word acquire, align 4
-  %different = icmp ne i32 %later, %old
-  br i1 %different, label %done, label %sleep
+  %now = load atomic i32, ptr %word acquire, align 4
+  %same = icmp eq i32 %now, %old
+  br i1 %same, label %again, label %done
 done:
+  %after = atomicrmw sub ptr %sleepers, i32 1 seq_cst, align 4
   ret void
 }}
 
-define internal void @wake(ptr %word, ptr %sleepers) nounwind alwaysinline {{
-  fence seq_cst
+define internal void @ring(ptr %word, ptr %sleepers) nounwind alwaysinline {{
+  %before = atomicrmw add ptr %word, i32 1 seq_cst, align 4
   %count = load atomic i32, ptr %sleepers seq_cst, align 4
   %none = icmp eq i32 %count, 0
   br i1 %none, label %done, label %call
@@ -141,134 +147,220 @@ done:
 """
 
 
-_BARRIER = f"""
-define void @wengert_barrier(ptr %team) nounwind {{
-entry:
-  %threads_at = {_at("threads")}
-  %threads = load i64, ptr %threads_at, align 8
-  %alone = icmp eq i64 %threads, 1
-  br i1 %alone, label %done, label %arrive
-arrive:
-  %generation_at = {_at("generation")}
-  %sleepers = {_at("generation_sleepers")}
-  %arrived_at = {_at("arrived")}
-  %generation = load atomic i32, ptr %generation_at monotonic, align 4
-  %before = atomicrmw add ptr %arrived_at, i32 1 acq_rel, align 4
-  %wide = zext i32 %before to i64
-  %place = add i64 %wide, 1
-  %last = icmp eq i64 %place, %threads
-  br i1 %last, label %open, label %wait
-open:
-  store atomic i32 0, ptr %arrived_at monotonic, align 4
-  %next = add i32 %generation, 1
-  store atomic i32 %next, ptr %generation_at seq_cst, align 4
-  call void @wake(ptr %generation_at, ptr %sleepers)
-  br label %done
-wait:
-  call void @wait(ptr %team, ptr %generation_at, i32 %generation, ptr %sleepers)
-  br label %done
-done:
+_CHUNK = """
+declare i64 @llvm.umin.i64(i64, i64)
+declare i32 @sched_yield()
+
+define internal void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number) nounwind alwaysinline {
+  %all = mul i64 %number, %size
+  %more = call i64 @llvm.umin.i64(i64 %number, i64 %longer)
+  %first = add i64 %all, %more
+  %long = icmp ult i64 %number, %longer
+  %one = zext i1 %long to i64
+  %own = add i64 %size, %one
+  %last = add i64 %first, %own
+  call void %function(ptr %frame, i64 %first, i64 %last)
   ret void
-}}
+}
 """
 
-_RUN = f"""
-define internal void @publish(ptr %team, ptr %function, ptr %args) nounwind alwaysinline {{
-  %function_at = {_at("function")}
-  %args_at = {_at("args")}
-  %job_at = {_at("job")}
-  %sleepers = {_at("job_sleepers")}
-  store ptr %function, ptr %function_at, align 8
-  store ptr %args, ptr %args_at, align 8
-  %before = atomicrmw add ptr %job_at, i32 1 seq_cst, align 4
-  call void @wake(ptr %job_at, ptr %sleepers)
+
+def _share(system: _System) -> str:
+    """Write how the owner shares a loop out, and how it waits for the last of it."""
+    return f"""
+define internal void @finish(ptr %team, i32 %expected) nounwind noinline {{
+entry:
+  {_at("done")}
+  {_at("waiting")}
+  {_at("wait", "i64")}
+  br label %look
+look:
+  %looks = phi i64 [ 0, %entry ], [ %more, %again ], [ %more, %yield ]
+  %now = load atomic i32, ptr %done.at acquire, align 4
+  %over = icmp eq i32 %now, %expected
+  br i1 %over, label %end, label %stay
+stay:
+  %more = add i64 %looks, 1
+  %patient = icmp ult i64 %looks, %wait
+  br i1 %patient, label %again, label %late
+again:
+  {system.pause}
+  br label %look
+late:
+  %sleepy = add i64 %wait, {_YIELDS}
+  %polite = icmp ult i64 %looks, %sleepy
+  br i1 %polite, label %yield, label %tired
+yield:
+  %yielded = call i32 @sched_yield()
+  br label %look
+tired:
+  call void @sleep(ptr %done.at, i32 %now, ptr %waiting.at)
+  br label %look.again
+look.again:
+  %later = load atomic i32, ptr %done.at acquire, align 4
+  %finished = icmp eq i32 %later, %expected
+  br i1 %finished, label %end, label %still
+still:
+  call void @sleep(ptr %done.at, i32 %later, ptr %waiting.at)
+  br label %look.again
+end:
   ret void
 }}
 
-define i32 @wengert_run(ptr %team, ptr %function, ptr %args) nounwind {{
+define void @wengert_share(ptr %team, ptr %function, ptr %frame, i64 %tiles) nounwind {{
 entry:
-  %threads_at = {_at("threads")}
-  %threads = load i64, ptr %threads_at, align 8
-  %alone = icmp eq i64 %threads, 1
-  br i1 %alone, label %single, label %try
-single:
-  call void %function(ptr %args, i64 0, i64 1, ptr %team)
-  ret i32 0
-try:
-  %busy_at = {_at("busy")}
-  %exchange = cmpxchg ptr %busy_at, i32 0, i32 1 acquire monotonic, align 4
-  %free = extractvalue {{ i32, i1 }} %exchange, 1
-  br i1 %free, label %start, label %refuse
-refuse:
-  ret i32 1
-start:
-  %remaining_at = {_at("remaining")}
-  %sleepers = {_at("remaining_sleepers")}
-  %short = trunc i64 %threads to i32
-  %workers = sub i32 %short, 1
-  store atomic i32 %workers, ptr %remaining_at monotonic, align 4
-  call void @publish(ptr %team, ptr %function, ptr %args)
-  call void %function(ptr %args, i64 0, i64 %threads, ptr %team)
-  br label %finish
-finish:
-  %left = load atomic i32, ptr %remaining_at acquire, align 4
-  %over = icmp eq i32 %left, 0
-  br i1 %over, label %done, label %wait
-wait:
-  call void @wait(ptr %team, ptr %remaining_at, i32 %left, ptr %sleepers)
-  br label %finish
+  %nobody = icmp eq ptr %team, null
+  br i1 %nobody, label %alone, label %some
+some:
+  {_at("threads", "i64")}
+  %single = icmp ult i64 %threads, 2
+  %whole = icmp slt i64 %tiles, 2
+  %not = or i1 %single, %whole
+  br i1 %not, label %alone, label %publish
+alone:
+  %any = icmp sgt i64 %tiles, 0
+  br i1 %any, label %direct, label %return
+direct:
+  call void %function(ptr %frame, i64 0, i64 %tiles)
+  br label %return
+return:
+  ret void
+publish:
+  {_at("word")}
+  {_at("function")}
+  {_at("frame")}
+  {_at("size")}
+  {_at("longer")}
+  {_at("expected", "i32")}
+  %most = mul i64 %threads, {CHUNKS}
+  %chunks = call i64 @llvm.umin.i64(i64 %most, i64 %tiles)
+  %size = udiv i64 %tiles, %chunks
+  %longer = urem i64 %tiles, %chunks
+  store ptr %function, ptr %function.at, align 8
+  store ptr %frame, ptr %frame.at, align 8
+  store i64 %size, ptr %size.at, align 8
+  store i64 %longer, ptr %longer.at, align 8
+  %high = shl i64 %chunks, 32
+  %open = or i64 %high, 1
+  store atomic i64 %open, ptr %word.at release, align 8
+  br label %mine
+mine:
+  %number = phi i64 [ 0, %publish ], [ %next, %mine ]
+  %own = phi i64 [ 1, %publish ], [ %owned, %mine ]
+  call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number)
+  %claimed = atomicrmw add ptr %word.at, i64 1 monotonic, align 8
+  %next = and i64 %claimed, 4294967295
+  %owned = add i64 %own, 1
+  %left = icmp ult i64 %next, %chunks
+  br i1 %left, label %mine, label %ours
+ours:
+  %theirs = sub i64 %chunks, %own
+  %given = trunc i64 %theirs to i32
+  %then = add i32 %expected, %given
+  store i32 %then, ptr %expected.at, align 4
+  call void @finish(ptr %team, i32 %then)
+  ret void
+}}
+
+define void @wengert_wake(ptr %team) nounwind {{
+entry:
+  %nobody = icmp eq ptr %team, null
+  br i1 %nobody, label %done, label %some
+some:
+  {_at("threads", "i64")}
+  %single = icmp ult i64 %threads, 2
+  br i1 %single, label %done, label %call
+call:
+  {_at("bell")}
+  {_at("sleepers")}
+  call void @ring(ptr %bell.at, ptr %sleepers.at)
+  br label %done
 done:
-  store atomic i32 0, ptr %busy_at release, align 4
-  ret i32 0
+  ret void
 }}
 
 define void @wengert_stop(ptr %team) nounwind {{
-  call void @publish(ptr %team, ptr null, ptr null)
+  {_at("stop")}
+  store atomic i32 1, ptr %stop.at monotonic, align 4
+  call void @wengert_wake(ptr %team)
   ret void
 }}
 """
 
-_WORKER = f"""
-define void @wengert_worker(ptr %team, i64 %thread) nounwind {{
+
+def _worker(system: _System) -> str:
+    """Write the life of a worker."""
+    return f"""
+define void @wengert_worker(ptr %team, i64 %index) nounwind {{
 entry:
-  %threads_at = {_at("threads")}
-  %threads = load i64, ptr %threads_at, align 8
-  %job_at = {_at("job")}
-  %job_sleepers = {_at("job_sleepers")}
-  %function_at = {_at("function")}
-  %args_at = {_at("args")}
-  %remaining_at = {_at("remaining")}
-  %remaining_sleepers = {_at("remaining_sleepers")}
-  br label %idle
-idle:
-  %seen = phi i32 [ 0, %entry ], [ %job, %work ], [ %job, %last ]
-  call void @wait(ptr %team, ptr %job_at, i32 %seen, ptr %job_sleepers)
-  %job = load atomic i32, ptr %job_at acquire, align 4
-  %function = load ptr, ptr %function_at, align 8
-  %args = load ptr, ptr %args_at, align 8
-  %stop = icmp eq ptr %function, null
-  br i1 %stop, label %done, label %work
+  {_at("word")}
+  {_at("function")}
+  {_at("frame")}
+  {_at("size")}
+  {_at("longer")}
+  {_at("done")}
+  {_at("waiting")}
+  {_at("bell")}
+  {_at("sleepers")}
+  {_at("stop")}
+  {_at("watchers", "i64")}
+  {_at("watch", "i64")}
+  %watcher = icmp ult i64 %index, %watchers
+  %patience = select i1 %watcher, i64 %watch, i64 0
+  br label %awake
+awake:
+  %heard = load atomic i32, ptr %bell.at acquire, align 4
+  %stopped = load atomic i32, ptr %stop.at monotonic, align 4
+  %leave = icmp ne i32 %stopped, 0
+  br i1 %leave, label %end, label %look
+look:
+  %looks = phi i64 [ 0, %awake ], [ %more, %again ], [ 0, %claim ]
+  %word = load atomic i64, ptr %word.at monotonic, align 8
+  %of = lshr i64 %word, 32
+  %at = and i64 %word, 4294967295
+  %open = icmp ult i64 %at, %of
+  br i1 %open, label %claim, label %closed
+closed:
+  %patient = icmp ult i64 %looks, %patience
+  br i1 %patient, label %again, label %idle
+again:
+  {system.pause}
+  %more = add i64 %looks, 1
+  br label %look
+claim:
+  %claimed = atomicrmw add ptr %word.at, i64 1 acquire, align 8
+  %chunks = lshr i64 %claimed, 32
+  %number = and i64 %claimed, 4294967295
+  %won = icmp ult i64 %number, %chunks
+  br i1 %won, label %work, label %look
 work:
-  call void %function(ptr %args, i64 %thread, i64 %threads, ptr %team)
-  %before = atomicrmw sub ptr %remaining_at, i32 1 seq_cst, align 4
-  %final = icmp eq i32 %before, 1
-  br i1 %final, label %last, label %idle
-last:
-  call void @wake(ptr %remaining_at, ptr %remaining_sleepers)
-  br label %idle
-done:
+  %function = load ptr, ptr %function.at, align 8
+  %frame = load ptr, ptr %frame.at, align 8
+  %size = load i64, ptr %size.at, align 8
+  %longer = load i64, ptr %longer.at, align 8
+  call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number)
+  call void @ring(ptr %done.at, ptr %waiting.at)
+  br label %claim
+idle:
+  %rung = load atomic i32, ptr %bell.at acquire, align 4
+  %called = icmp ne i32 %rung, %heard
+  br i1 %called, label %awake, label %rest
+rest:
+  call void @sleep(ptr %bell.at, i32 %heard, ptr %sleepers.at)
+  br label %awake
+end:
   ret void
 }}
 """
 
 
 def team_ir(triple: str) -> str:
-    """Return the module of the team: how to run a job, to wait within one, and to be a worker.
+    """Return the module of the team: how to share a loop, and to be a worker.
 
-    * ``i32 wengert_run(team, function, args)`` calls ``function(args, thread, threads, team)`` on every thread of the
-      team, the caller's as thread 0, and returns 0 when all have finished; 1, having done nothing, if the team is busy.
-    * ``void wengert_barrier(team)`` returns when every thread of the team has come to it.
-    * ``void wengert_worker(team, thread)`` runs a thread's share of every job until ``wengert_stop(team)``.
+    * ``void wengert_share(team, function, frame, tiles)`` calls ``function(frame, first, last)`` for chunks that
+      together are all the tiles from 0 on, on whichever threads of the team are there, and returns when all are done.
+    * ``void wengert_wake(team)`` wakes the workers that sleep; `wengert_share` leaves them alone.
+    * ``void wengert_worker(team, index)`` takes part in whatever is shared until ``wengert_stop(team)``.
     * ``void wengert_pause(count)`` passes a time of that many looks at a word.
 
     Example:
@@ -276,4 +368,4 @@ def team_ir(triple: str) -> str:
         True
     """
     system = _system(triple)
-    return f"{system.declarations}\n{_waiting(system)}{_BARRIER}{_RUN}{_WORKER}"
+    return f"{system.declarations}\n{_sleeping(system)}{_CHUNK}{_share(system)}{_worker(system)}"
