@@ -124,12 +124,19 @@ def test_scan_with_carries_that_swap(length: int, reverse: bool) -> None:
     check_modes(function, rng.normal(size=3), rng.normal(size=3), rng.normal(size=(length, 3)))
 
 
-def test_scan_that_rotates_four_carries() -> None:
-    def function(a: Any, b: Any) -> Any:
-        step = lambda s, _: ((s[1], s[2], s[3], s[0] * 0.5 + s[3]), None)  # noqa: E731
-        return wg.scan(step, (a, b, a * b, a - b), None, length=5)[0]
+@pytest.mark.parametrize("length", [1, 4, 5])
+def test_scan_that_moves_carries_around(length: int) -> None:
+    def function(a: Any, b: Any, rows: Any) -> Any:
+        left = lambda s, x: ((s[1], s[2], s[3], s[0] * 0.5 + s[3]), None)  # noqa: E731
+        right = lambda s, x: ((s[2] + x, s[0], s[1]), s[0])  # noqa: E731
+        swap = lambda s, x: ((s[1], s[0]), s[0] * x)  # noqa: E731
+        return (
+            wg.scan(left, (a, b, a * b, a - b), rows)[0],
+            wg.scan(right, (a, b, a + b), rows),
+            wg.scan(swap, (a, b), rows),
+        )
 
-    check_modes(function, np.linspace(0, 1, 5), np.linspace(1, 2, 5))
+    check_modes(function, np.linspace(0, 1, 5), np.linspace(1, 2, 5), np.linspace(2, 3, length))
 
 
 def test_scans_of_scans() -> None:
@@ -152,8 +159,15 @@ def test_one_start_for_several_loops() -> None:
         second = wg.scan(lambda c, _: (c * 0.5 + 0.1, None), start, None, length=2)[0]
         return first, second, start
 
+    def counted(x: Any) -> Any:
+        start = wg.fori_loop(0, 2, lambda i, v: np.cos(v), x)
+        step = lambda s: (s[0] + 1, 0.5 * np.cos(s[1]))  # noqa: E731
+        count, _ = wg.while_loop(lambda s: s[0] < 3, step, (0, start))
+        return count, wg.while_loop(lambda s: s[0] < 2, step, (0, start))[1]
+
     check_modes(function, np.linspace(-1, 1, 9))
     check(lambda x: function(x)[1], np.linspace(-1, 1, 9))
+    check(counted, np.linspace(-1, 1, 9))
 
 
 def test_recurrent_network_over_examples() -> None:

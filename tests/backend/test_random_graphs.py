@@ -112,6 +112,57 @@ def test_results_in_the_place_of_arguments(seed: int) -> None:
     assert all(np.shares_memory(one, two) for one, two in zip(found, given, strict=True) if one.ndim)
 
 
+# -- what random programs have found ---------------------------------------------------------------------
+
+
+def test_sums_of_arrays_written_into() -> None:
+    def function(x: Any) -> Any:
+        y = wg.numpy.array(x)
+        y[1:] = 0.5 * np.sin(y[1:])
+        z = wg.numpy.array(np.mean(wg.numpy.array(x).reshape(3, -1), axis=0))
+        z[4::-1] += np.sum(y)
+        return np.sum(y), np.mean(z), z
+
+    check(lambda _, x: (function(x), wg.grad(lambda x: np.sum(function(x)[2] ** 2))(x)), [], np.linspace(-1, 2, 27))
+
+
+def test_reversed_parts_of_reshaped_joins() -> None:
+    def function(_: Any, x: Any) -> Any:
+        joined = np.concatenate([x, np.full_like(x, 0.25), np.tanh(x)], axis=3)
+        return joined.reshape(10, 9)[3::-1], joined.reshape(5, 18)[::-2, ::-1].sum(0)
+
+    check(function, [], np.linspace(-1, 1, 30).reshape(1, 5, 3, 2))
+
+
+def test_rows_of_a_reshaped_product_in_a_loop() -> None:
+    def function(_: Any, x: Any) -> Any:
+        rows = np.reshape(np.tanh(x @ x[:6].T), (40, 3, 1))
+        return wg.scan(lambda c, row: (0.5 * c + row, c * row), np.zeros((3, 1)), rows)
+
+    check(function, [], np.linspace(-1, 1, 80).reshape(20, 4))
+
+
+def test_positions_that_are_taken_apart_and_cut_off() -> None:
+    def function(places: Any, x: Any) -> Any:
+        first = np.reshape(np.sin(x), (-1,))[places]
+        padded = np.pad(first[4:], (4, 0))
+        return wg.grad(lambda x: np.sum(x[places] * np.concatenate([places[:4] * 0.0, padded[4:]])))(x[:, 0]), first
+
+    check(function, np.array([2, -1, 0, 3, 1, -2]), np.linspace(-1, 1, 20).reshape(5, 4))
+
+
+def test_a_few_elements_added_to_many() -> None:
+    def function(_: Any, x: Any) -> Any:
+        few = np.tanh(np.outer(x[:5], x[:7]).sum(1)) * 0.2
+        many = wg.numpy.zeros(24)
+        many[:5] += few
+        other = wg.numpy.zeros(24)
+        other[np.arange(2)] += few[:2]
+        return many + other, np.sum(np.cos(many) * other)
+
+    check(lambda _, x: (function(_, x), wg.grad(lambda x: function(_, x)[1])(x)), [], np.linspace(0.1, 1, 24))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(40))
 def test_many_more(block: int) -> None:

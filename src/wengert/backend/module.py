@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from wengert.backend import elementary
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.backend.emit import emit_nest
-from wengert.backend.evaluate import Checks
 from wengert.backend.execute import ARENA, CALLBACK, FIRST, STATUS, HostCall, Interface, Located
 from wengert.backend.layout import Layout, choose_layouts, work
 from wengert.backend.memory import Plan, plan
 from wengert.backend.pack import pack
 from wengert.backend.schedule import Schedule, choose
+from wengert.backend.state import Checks
 from wengert.backend.target import Target
 from wengert.nest.expression import Buffer
 from wengert.nest.index import Dim

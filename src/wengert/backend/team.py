@@ -23,6 +23,8 @@ VARIABLE = "WENGERT_THREADS"
 
 #: How long a worker watches for the next loop before it sleeps: a few times what to be woken takes.
 _WATCH_SECONDS = 150e-6
+#: How often it lets others have the processor meanwhile, such as the caller.
+_YIELD_SECONDS = 5e-6
 #: How long the caller watches a worker that is still at its last tiles before it gives its processor up, which that
 #: worker may be in need of.
 _WAIT_SECONDS = 50e-6
@@ -175,6 +177,7 @@ class Team:
             # To watch is to take the processor from a thread that works, where there are not enough of them.
             "watchers": available(),
             "watch": int(_WATCH_SECONDS * self._native.pace),
+            "yield": int(_YIELD_SECONDS * self._native.pace),
             "wait": int(_WAIT_SECONDS * self._native.pace),
         }
         for field, number in fields.items():

@@ -31,7 +31,8 @@ FIELDS = {
     "threads": 0,  # i64
     "watchers": 8,  # i64: how many threads watch for regions; the others sleep whenever there is none
     "watch": 16,  # i64: how many looks at the word after a region, before a worker sleeps
-    "wait": 24,  # i64: how many looks at what is done, before the owner sleeps
+    "yield": 24,  # i64: after how many of them it yields its processor, each time
+    "wait": 32,  # i64: how many looks at what is done, before the owner sleeps
     # The region.
     "word": _APART,  # i64: chunks << 32 | next
     "function": _APART + 8,  # ptr
@@ -41,6 +42,8 @@ FIELDS = {
     # How many chunks the workers have done, ever.
     "done": 2 * _APART,  # i32
     "waiting": 2 * _APART + 4,  # i32: whether the owner sleeps
+    "since": 2 * _APART + 8,  # i64: when it began to
+    "usual": 2 * _APART + 16,  # i64: how long a chunk took the owner
     # What workers sleep on.
     "bell": 3 * _APART,  # i32: how often it was rung
     "sleepers": 3 * _APART + 4,  # i32
@@ -55,6 +58,11 @@ BLOCK_BYTES = 5 * _APART
 CHUNKS = 4
 #: The owner yields its processor this many times before it sleeps.
 _YIELDS = 4
+#: A worker that takes this many times what a chunk takes the owner was not running.
+_LATE = 4
+#: How many times as long as the owner waited the worker then stays away; twice as long each next time, to a second.
+_AWAY = 8
+_LONGEST = 1_000_000_000
 
 _WAIT, _WAKE = 128, 129  # FUTEX_WAIT and FUTEX_WAKE, among the threads of one process
 _FUTEX = {"x86_64": 202, "aarch64": 98}
@@ -71,6 +79,8 @@ class _System(NamedTuple):
     pause: str
     sleep: str
     wake: str
+    nap: str
+    clock: int
     declarations: str
 
 
@@ -83,17 +93,25 @@ def _system(triple: str) -> _System:
         architecture, "declare void @llvm.aarch64.hint(i32)"
     )
     declared = kind if hint else ""
+    clock = 1 if "linux" in triple else 6  # CLOCK_MONOTONIC
     if "linux" in triple and architecture in _FUTEX:
         call = f"call i64 (i64, ...) @syscall(i64 {_FUTEX[architecture]}"
         return _System(
             pause,
             f"{call}, ptr %word, i32 {_WAIT}, i32 %old, ptr null)",
             f"{call}, ptr %word, i32 {_WAKE}, i32 2147483647)",
+            f"{call}, ptr %word, i32 {_WAIT}, i32 %old, ptr %time)",
+            clock,
             f"{declared}\ndeclare i64 @syscall(i64, ...)",
         )
     # Elsewhere a sleeper looks at the word now and then.
     return _System(
-        pause, "call i32 @usleep(i32 100)", "add i32 0, 0", f"{declared}\ndeclare i32 @usleep(i32)"
+        pause,
+        "call i32 @usleep(i32 100)",
+        "add i32 0, 0",
+        "call i32 @usleep(i32 1000)",
+        clock,
+        f"{declared}\ndeclare i32 @usleep(i32)",
     )
 
 
@@ -120,7 +138,7 @@ done:
   ret void
 }}
 
-define internal void @ring(ptr %word, ptr %sleepers) nounwind alwaysinline {{
+define internal i32 @ring(ptr %word, ptr %sleepers) nounwind alwaysinline {{
   %before = atomicrmw add ptr %word, i32 1 seq_cst, align 4
   %count = load atomic i32, ptr %sleepers seq_cst, align 4
   %none = icmp eq i32 %count, 0
@@ -129,7 +147,20 @@ call:
   %woken = {system.wake}
   br label %done
 done:
-  ret void
+  ret i32 %count
+}}
+
+declare i32 @clock_gettime(i32, ptr)
+
+define internal i64 @clock() nounwind noinline {{
+  %time = alloca [2 x i64], align 8
+  %status = call i32 @clock_gettime(i32 {system.clock}, ptr %time)
+  %seconds = load i64, ptr %time, align 8
+  %rest.at = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %rest.at, align 8
+  %whole = mul i64 %seconds, 1000000000
+  %now = add i64 %whole, %rest
+  ret i64 %now
 }}
 
 define void @wengert_pause(i64 %count) nounwind {{
@@ -149,6 +180,7 @@ done:
 
 _CHUNK = """
 declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.umax.i64(i64, i64)
 declare i32 @sched_yield()
 
 define internal void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number) nounwind alwaysinline {
@@ -168,7 +200,7 @@ define internal void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i
 def _share(system: _System) -> str:
     """Write how the owner shares a loop out, and how it waits for the last of it."""
     return f"""
-define internal void @finish(ptr %team, i32 %expected) nounwind noinline {{
+define internal void @finish(ptr %team, i32 %expected, i64 %start, i64 %own) nounwind noinline {{
 entry:
   {_at("done")}
   {_at("waiting")}
@@ -194,15 +226,22 @@ yield:
   %yielded = call i32 @sched_yield()
   br label %look
 tired:
-  call void @sleep(ptr %done.at, i32 %now, ptr %waiting.at)
-  br label %look.again
-look.again:
+  {_at("since")}
+  {_at("usual")}
+  %noon = call i64 @clock()
+  %passed = sub i64 %noon, %start
+  %usual = udiv i64 %passed, %own
+  store atomic i64 %noon, ptr %since.at monotonic, align 8
+  store atomic i64 %usual, ptr %usual.at monotonic, align 8
+  br label %rest
+rest:
+  %seen = phi i32 [ %now, %tired ], [ %later, %still ]
+  call void @sleep(ptr %done.at, i32 %seen, ptr %waiting.at)
   %later = load atomic i32, ptr %done.at acquire, align 4
   %finished = icmp eq i32 %later, %expected
   br i1 %finished, label %end, label %still
 still:
-  call void @sleep(ptr %done.at, i32 %later, ptr %waiting.at)
-  br label %look.again
+  br label %rest
 end:
   ret void
 }}
@@ -232,6 +271,7 @@ publish:
   {_at("size")}
   {_at("longer")}
   {_at("expected", "i32")}
+  %start = call i64 @clock()
   %most = mul i64 %threads, {CHUNKS}
   %chunks = call i64 @llvm.umin.i64(i64 %most, i64 %tiles)
   %size = udiv i64 %tiles, %chunks
@@ -258,7 +298,7 @@ ours:
   %given = trunc i64 %theirs to i32
   %then = add i32 %expected, %given
   store i32 %then, ptr %expected.at, align 4
-  call void @finish(ptr %team, i32 %then)
+  call void @finish(ptr %team, i32 %then, i64 %start, i64 %own)
   ret void
 }}
 
@@ -273,15 +313,17 @@ some:
 call:
   {_at("bell")}
   {_at("sleepers")}
-  call void @ring(ptr %bell.at, ptr %sleepers.at)
+  %asleep = call i32 @ring(ptr %bell.at, ptr %sleepers.at)
   br label %done
 done:
   ret void
 }}
 
+@always = internal constant i32 1
+
 define void @wengert_stop(ptr %team) nounwind {{
   {_at("stop")}
-  store atomic i32 1, ptr %stop.at monotonic, align 4
+  %unless = call i32 @ring(ptr %stop.at, ptr @always)
   call void @wengert_wake(ptr %team)
   ret void
 }}
@@ -291,8 +333,65 @@ define void @wengert_stop(ptr %team) nounwind {{
 def _worker(system: _System) -> str:
     """Write the life of a worker."""
     return f"""
+define internal void @learn(ptr %team, ptr %memory) nounwind noinline {{
+entry:
+  {_at("since")}
+  {_at("usual")}
+  {_at("stop")}
+  %time = alloca [2 x i64], align 8
+  %rest.at = getelementptr i64, ptr %time, i64 1
+  %back.at = getelementptr i64, ptr %memory, i64 1
+  %since = load atomic i64, ptr %since.at monotonic, align 8
+  %usual = load atomic i64, ptr %usual.at monotonic, align 8
+  %now = call i64 @clock()
+  %waited = sub i64 %now, %since
+  %fair = mul i64 %usual, {_LATE}
+  %late = icmp sgt i64 %waited, %fair
+  br i1 %late, label %leave, label %end
+leave:
+  %before = load i64, ptr %memory, align 8
+  %back = load i64, ptr %back.at, align 8
+  %there = sub i64 %now, %back
+  %good = mul i64 %before, 4
+  %again = icmp slt i64 %there, %good
+  %twice = mul i64 %before, 2
+  %more = select i1 %again, i64 %twice, i64 0
+  %first = mul i64 %waited, {_AWAY}
+  %long = call i64 @llvm.umax.i64(i64 %first, i64 %more)
+  %length = call i64 @llvm.umin.i64(i64 %long, i64 {_LONGEST})
+  %until = add i64 %now, %length
+  store i64 %length, ptr %memory, align 8
+  store i64 %until, ptr %back.at, align 8
+  br label %away
+away:
+  %clock = phi i64 [ %now, %leave ], [ %later, %nap ]
+  %left = sub i64 %until, %clock
+  %over = icmp slt i64 %left, 1
+  %stop = load atomic i32, ptr %stop.at monotonic, align 4
+  %told = icmp ne i32 %stop, 0
+  %return = or i1 %over, %told
+  br i1 %return, label %end, label %nap
+nap:
+  %seconds = udiv i64 %left, 1000000000
+  %rest = urem i64 %left, 1000000000
+  store i64 %seconds, ptr %time, align 8
+  store i64 %rest, ptr %rest.at, align 8
+  call void @nap(ptr %stop.at, i32 0, ptr %time)
+  %later = call i64 @clock()
+  br label %away
+end:
+  ret void
+}}
+
+define internal void @nap(ptr %word, i32 %old, ptr %time) nounwind noinline {{
+  %napped = {system.nap}
+  ret void
+}}
+
 define void @wengert_worker(ptr %team, i64 %index) nounwind {{
 entry:
+  %memory = alloca [2 x i64], align 8
+  store [2 x i64] zeroinitializer, ptr %memory, align 8
   {_at("word")}
   {_at("function")}
   {_at("frame")}
@@ -305,6 +404,7 @@ entry:
   {_at("stop")}
   {_at("watchers", "i64")}
   {_at("watch", "i64")}
+  {_at("yield", "i64")}
   %watcher = icmp ult i64 %index, %watchers
   %patience = select i1 %watcher, i64 %watch, i64 0
   br label %awake
@@ -314,7 +414,8 @@ awake:
   %leave = icmp ne i32 %stopped, 0
   br i1 %leave, label %end, label %look
 look:
-  %looks = phi i64 [ 0, %awake ], [ %more, %again ], [ 0, %claim ]
+  %looks = phi i64 [ 0, %awake ], [ %more, %again ], [ %more, %give ], [ 0, %claim ]
+  %until = phi i64 [ 0, %awake ], [ %sooner, %again ], [ %yield, %give ], [ %yield, %claim ]
   %word = load atomic i64, ptr %word.at monotonic, align 8
   %of = lshr i64 %word, 32
   %at = and i64 %word, 4294967295
@@ -322,10 +423,17 @@ look:
   br i1 %open, label %claim, label %closed
 closed:
   %patient = icmp ult i64 %looks, %patience
-  br i1 %patient, label %again, label %idle
+  br i1 %patient, label %stay, label %idle
+stay:
+  %more = add i64 %looks, 1
+  %sooner = sub i64 %until, 1
+  %polite = icmp slt i64 %sooner, 0
+  br i1 %polite, label %give, label %again
+give:
+  %yielded = call i32 @sched_yield()
+  br label %look
 again:
   {system.pause}
-  %more = add i64 %looks, 1
   br label %look
 claim:
   %claimed = atomicrmw add ptr %word.at, i64 1 acquire, align 8
@@ -339,8 +447,12 @@ work:
   %size = load i64, ptr %size.at, align 8
   %longer = load i64, ptr %longer.at, align 8
   call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number)
-  call void @ring(ptr %done.at, ptr %waiting.at)
-  br label %claim
+  %kept = call i32 @ring(ptr %done.at, ptr %waiting.at)
+  %late = icmp ne i32 %kept, 0
+  br i1 %late, label %learn, label %claim
+learn:
+  call void @learn(ptr %team, ptr %memory)
+  br label %awake
 idle:
   %rung = load atomic i32, ptr %bell.at acquire, align 4
   %called = icmp ne i32 %rung, %heard
