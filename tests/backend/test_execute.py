@@ -195,17 +195,23 @@ def interrupted(function, *args):
     else:
         print("not interrupted")
 
-turn = wg.jit(lambda x, n: wg.fori_loop(0, n, lambda i, c: np.sin(c) + i * 1e-3, x))
-wait = wg.jit(lambda x: wg.while_loop(lambda c: c[0] > -1, lambda c: np.tanh(c) * 0.5, x))
-host = wg.jit(lambda x: wg.fori_loop(0, 10**12, lambda i, c: np.linalg.inv(c), x))
-wide = wg.jit(lambda x: wg.fori_loop(0, 10**9, lambda i, c: np.sin(c) + 1.0, x))
-turn(np.ones(3), 2)
+def loop(body):
+    return wg.jit(lambda x, n: wg.fori_loop(0, n, lambda i, c: body(i, c), x))
+
+turn = loop(lambda i, c: np.sin(c) + i * 1e-3)
+host = loop(lambda i, c: np.linalg.inv(c))
+wide = loop(lambda i, c: np.sin(c) + 1.0)
+wait = wg.jit(lambda x, least: wg.while_loop(lambda c: c[0] > least, lambda c: np.tanh(c) * 0.5, x))
 for threads in (1, 2):
     wg.set_threads(threads)
-    interrupted(turn, np.ones(3), 10**12)
-    interrupted(wait, np.ones(3))
-    interrupted(host, np.eye(3))
-    interrupted(wide, np.ones(100_000))
+    for function, x, brief, long in (
+        (turn, np.ones(3), 2, 10**12),
+        (host, np.eye(3), 2, 10**12),
+        (wide, np.ones(100_000), 2, 10**12),
+        (wait, np.ones(3), 0.5, -1.0),
+    ):
+        function(x, brief)
+        interrupted(function, x, long)
 print(turn(np.zeros(1), 3), wg.jit(wg.grad(np.sin))(0.0))
 """
 

@@ -11,7 +11,7 @@ import pytest
 import wengert as wg
 from tests.backend.comparing import assert_same, eager
 from tests.backend.programs import Program
-from wengert import tree
+from wengert import nn, tree
 
 GRAPHS = 30
 MANY = 2000
@@ -123,7 +123,11 @@ def test_sums_of_arrays_written_into() -> None:
         z[4::-1] += np.sum(y)
         return np.sum(y), np.mean(z), z
 
-    check(lambda _, x: (function(x), wg.grad(lambda x: np.sum(function(x)[2] ** 2))(x)), [], np.linspace(-1, 2, 27))
+    check(
+        lambda _, x: (function(x), wg.grad(lambda x: np.sum(function(x)[2] ** 2))(x)),
+        [],
+        np.linspace(-1, 2, 27),
+    )
 
 
 def test_reversed_parts_of_reshaped_joins() -> None:
@@ -146,9 +150,19 @@ def test_positions_that_are_taken_apart_and_cut_off() -> None:
     def function(places: Any, x: Any) -> Any:
         first = np.reshape(np.sin(x), (-1,))[places]
         padded = np.pad(first[4:], (4, 0))
-        return wg.grad(lambda x: np.sum(x[places] * np.concatenate([places[:4] * 0.0, padded[4:]])))(x[:, 0]), first
+        return wg.grad(lambda x: np.sum(x[places] * np.concatenate([places[:4] * 0.0, padded[4:]])))(
+            x[:, 0]
+        ), first
 
     check(function, np.array([2, -1, 0, 3, 1, -2]), np.linspace(-1, 1, 20).reshape(5, 4))
+
+
+def test_two_sums_of_which_one_has_bounds() -> None:
+    def function(_: Any, x: Any) -> Any:
+        pooled = nn.average_pool(x[None, None], (2, 1), 1)[0, 0]
+        return np.sum(np.tanh(x @ pooled.T)) + np.sum(pooled**2)
+
+    check(lambda _, x: wg.value_and_grad(function, 1)(_, x), 0.0, np.linspace(-1, 1, 45).reshape(5, 9))
 
 
 def test_a_few_elements_added_to_many() -> None:

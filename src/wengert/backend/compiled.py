@@ -26,6 +26,7 @@ from wengert.backend.module import Module, build
 from wengert.backend.narrow import narrow
 from wengert.backend.native import compile_module, load
 from wengert.backend.partial import split_reductions
+from wengert.backend.peel import peel_edges
 from wengert.backend.sink import sink_sums
 from wengert.backend.target import Target, host
 from wengert.ir.graph import Graph
@@ -68,13 +69,13 @@ class Compiled:
 
     @cached_property
     def program(self) -> Program:
-        """The nests, fused and narrowed."""
-        lowered = lower(self.graph, self.places)
+        """The nests: lowered, and unless each operation is to be checked, fused and put in the best order."""
+        program = lower(self.graph, self.places)
         if self.options.check_nan:
-            return lowered
-        return split_reductions(
-            coalesce(block_batches(sink_sums(narrow(fuse(lowered)), self.target), self.target))
-        )
+            return program
+        program = narrow(fuse(program))
+        program = block_batches(sink_sums(program, self.target), self.target)
+        return split_reductions(peel_edges(coalesce(program)))
 
     @cached_property
     def module(self) -> Module:

@@ -40,15 +40,12 @@ from wengert.backend.entry_table import (
 )
 from wengert.backend.execute import ARENA, Executable, aligned
 from wengert.backend.execute import STATUS as STATUS_SLOT
-from wengert.backend.layout import work
-from wengert.backend.module import Module
+from wengert.backend.module import SHORT, Module
 from wengert.dtypes import DEFAULT_DTYPE, PYTHON_TYPE, SHORT_NAMES, Dtype
 from wengert.ir.types import TensorType
 from wengert.nest.nest import Branch, Nest, all_steps
 from wengert.tree import Structure
 
-#: So many operations are done in the time that Python's lock may be held for.
-_FEW_OPERATIONS = 50_000
 #: How a built-in function of this kind is called: ``METH_FASTCALL | METH_KEYWORDS``.
 _CALL = 0x0080 | 0x0002
 _NAME = b"compiled\0"
@@ -62,8 +59,8 @@ _INTERFACE = 2  # of NumPy, its major version
 def eligible(signature: Signature, module: Module) -> bool:
     """Tell whether a program can have an entry.
 
-    It must be small; take and give numbers and arrays, alone or in tuples, lists and dicts; give new arrays only;
-    and call nothing that is written in Python.
+    It must be short, for Python's lock is held; take and give numbers and arrays, alone or in tuples, lists and dicts;
+    give new arrays only; and call nothing that is written in Python.
     """
     program = module.program
     plain = (
@@ -78,7 +75,7 @@ def eligible(signature: Signature, module: Module) -> bool:
     steps = list(all_steps(program.steps))
     if not plain or not all(isinstance(step, (Nest, Branch)) for step in steps):
         return False
-    return sum(work(step) for step in steps if isinstance(step, Nest)) <= _FEW_OPERATIONS and supported()
+    return module.work <= SHORT and supported()
 
 
 def _is_plain(structure: Structure) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.backend.patterns import recognised
 from wengert.backend.scalars import COMPARISONS, NATIVE, is_native
 from wengert.dtypes import BOOL, INT64, Dtype
 from wengert.errors import message
@@ -17,6 +18,7 @@ from wengert.nest.expression import Apply, Buffer, Const, Expression
 from wengert.nest.index import Dim, Index
 from wengert.nest.lowering import (
     Definition,
+    Diagonal,
     Elementwise,
     Grid,
     HoldsPrograms,
@@ -93,12 +95,11 @@ class _Block:
 
     def constant(self, value: Any) -> Source:
         """Return where a constant array is: in an expression where one says it, else in a buffer."""
-        if value.dtype in NATIVE and value.size:
-            first = value.reshape(-1)[0]
-            if value.tobytes() == first.tobytes() * value.size:
-                return Const(first, value.dtype)
-            if value.dtype.kind in "iu" and (grid := _grid(value)):
-                return grid
+        pattern = recognised(value) if value.dtype in NATIVE and value.size else None
+        return pattern or self.stored(value)
+
+    def stored(self, value: Any) -> Buffer:
+        """Return the buffer of a constant array."""
         buffer = Buffer(value.dtype, value.shape, f"c{len(self.constants) + 1}")
         self.constants.append((buffer, value))
         return buffer
@@ -275,22 +276,6 @@ def _alone(index: Index) -> Iterator[Dim]:
         yield index.terms[0][0]
 
 
-def _grid(value: Any) -> Grid | None:
-    """Return an integer array as an affine function of its indices, if it is one."""
-    offset = int(value.reshape(-1)[0])
-    strides: list[int] = []
-    for axis, extent in enumerate(value.shape):
-        first = [0] * value.ndim
-        first[axis] = 1
-        strides.append(int(value[tuple(first)]) - offset if extent > 1 else 0)
-    total: Any = offset
-    for axis, stride in enumerate(strides):
-        total = total + stride * np.arange(
-            value.shape[axis], dtype=object if value.dtype.itemsize == 8 else None
-        ).reshape([-1 if other == axis else 1 for other in range(value.ndim)])
-    return Grid(Index(offset), tuple(strides), value.dtype) if np.array_equal(total, value) else None
-
-
 # -- operations that hold programs -----------------------------------------------------------------------
 
 
@@ -365,7 +350,8 @@ def _scan(block: _Block, equation: Equation) -> list[Source]:
     stacks = [block.new(var) for var in equation.outputs[count:]]
     counter = Dim(params["length"], "t")
     step = Index(0, ((counter, 1),))
-    rows = [_row(source, step) for source in sources[middle:]]
+    sliced = [atom.type for atom in equation.operands[middle:]]
+    rows = [_row(block, source, type_, step) for source, type_ in zip(sources[middle:], sliced, strict=True)]
     body = block.inner()
     results = body.graph(body_graph, [*sources[:constants], *carries, *rows])
     results = [_as(s, t.dtype) for s, t in zip(results, types, strict=True)]
@@ -377,7 +363,7 @@ def _scan(block: _Block, equation: Equation) -> list[Source]:
     return [*carries, *stacks]
 
 
-def _row(source: Source, step: Index) -> Source:
+def _row(block: _Block, source: Source, type_: TensorType, step: Index) -> Source:
     match source:
         case Buffer():
             return Section(source, (step,))
@@ -385,6 +371,8 @@ def _row(source: Source, step: Index) -> Source:
             return Section(buffer, (*lead, step))
         case Grid(offset=offset, strides=strides):
             return replace(source, offset=offset + step * strides[0], strides=strides[1:])
+        case Diagonal():
+            return Section(block.copy(Operand(type_, source)), (step,))
         case Const():
             return source
 

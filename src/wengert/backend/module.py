@@ -17,10 +17,12 @@ from wengert.backend.state import Checks
 from wengert.backend.target import Target
 from wengert.nest.expression import Buffer
 from wengert.nest.index import Dim
-from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, While
+from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, While, inner_blocks
 
-_SMALL = 20_000
+_SMALL = 50_000
 """Operations in a nest that one thread does sooner than several."""
+SHORT = 1_000_000
+"""Operations of a program that is over before other threads are there: some tens of microseconds."""
 _POLL = 1 << 27
 """Cycles between two looks at Ctrl-C: about 50 milliseconds."""
 
@@ -39,6 +41,8 @@ class Module:
     slots: Mapping[Buffer, int]
     parallel: bool
     """Whether several threads have something to do."""
+    work: int
+    """About how many operations it carries out."""
 
     @property
     def interface(self) -> Interface:
@@ -103,6 +107,7 @@ class _Module:
         self.counters: dict[Dim, Value] = {}
         self.parallel = False
         self.frame = 1
+        self.work = _total(program.steps)
 
     def run(self) -> Module:
         b = self.builder
@@ -133,6 +138,7 @@ class _Module:
             tuple(self.hosts),
             self.slots,
             self.parallel,
+            self.work,
         )
 
     def _slot(self, number: int) -> Value:
@@ -173,7 +179,7 @@ class _Module:
         given = [self.status, constant(I64, 0), constant(I64, emitted.tiles)]
         given += [self.pointers[buffer] for buffer in emitted.buffers]
         given += [self.counters[dim] for dim in emitted.counters]
-        if emitted.parallel and work(nest) > _SMALL:
+        if emitted.parallel and work(nest) > _SMALL and self.work > SHORT:
             self._share(name, given, emitted.tiles)
         else:
             self.builder.do(f"call void @{name}({', '.join(map(str, given))})")
@@ -263,6 +269,16 @@ class _Module:
     def _host(self, step: Host) -> None:
         self._callback(len(self.hosts))
         self.hosts.append(step)
+
+
+def _total(steps: Sequence[Step]) -> int:
+    """Return about how many operations steps carry out; of a loop without a known end, one turn."""
+    total = 0
+    for step in steps:
+        turns = step.counter.extent if isinstance(step, Loop) else 1
+        inside = sum(_total(block) for block in inner_blocks(step))
+        total += work(step) if isinstance(step, Nest) else turns * inside
+    return total
 
 
 def _unpacking(name: str, passed: Sequence[Value]) -> str:

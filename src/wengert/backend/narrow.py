@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Load, Reduce, Rewriter, loads
 from wengert.nest.index import Dim, Index
 from wengert.nest.nest import Nest, Program, Step, all_steps, reads_whole, writes
@@ -48,7 +50,7 @@ def hoist_guards(step: Step) -> Step:
 
 def _hoisted(node: Expression) -> Expression:
     if isinstance(node, Apply):
-        return _hoisted_from_operands(node)
+        return _hoisted_from_operands(_chosen(node))
     if isinstance(node, Guard) and isinstance(node.body, Guard):
         if _is_zero(node.body.otherwise) and _is_zero(node.otherwise):
             return Guard(_merged(node.conditions, node.body.conditions), node.body.body, node.otherwise)
@@ -56,6 +58,20 @@ def _hoisted(node: Expression) -> Expression:
     if isinstance(node, Reduce) and node.combiner == "add" and isinstance(node.body, Guard):
         return _bounded_sum(node, node.body)
     return node
+
+
+def _chosen(node: Apply) -> Apply:
+    """Scale only what a choice with zero leaves: ``scale(v if c else 0, f)`` is ``v f if c else 0``."""
+    if node.operation != "scale":
+        return node
+    direction, factor = node.operands
+    if not isinstance(direction, Apply) or direction.operation != "where":
+        return node
+    condition, value, otherwise = direction.operands
+    if not (isinstance(value, Const) and value.value and _is_zero(otherwise)) or not np.isfinite(value.value):
+        return node
+    product = factor if value.value == 1 else Apply("multiply", (value, factor), node.dtype)
+    return Apply("where", (condition, product, otherwise), node.dtype, location=node.location)
 
 
 def _hoisted_from_operands(node: Apply) -> Expression:

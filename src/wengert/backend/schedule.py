@@ -199,9 +199,8 @@ def _tile(
         (frozenset(_dims_of(load)), _distance(load, main, lanes, width, target)) for load in loads(main.body)
     ]
     applies = max(1, sum(isinstance(node, Apply) for node in walk(main.body)))
-    dims = sorted(
-        (d for d in nest.dims if d in depends - _guarding(main, lanes)), key=lambda d: d is not lanes
-    )
+    bounding = {dim for node in reductions for dim in _guarding(node, lanes)}
+    dims = sorted((d for d in nest.dims if d in depends - bounding), key=lambda d: d is not lanes)
     options = [[fixed[dim]] if dim in fixed else _factors(dim, dim is lanes, width) for dim in dims]
     least = math.inf
     budget = target.registers - 4

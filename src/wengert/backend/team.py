@@ -21,6 +21,8 @@ from wengert.errors import ArgumentError, WengertError, message
 #: How many threads there are unless `set_threads` says so.
 VARIABLE = "WENGERT_THREADS"
 
+#: How many chunks a loop has for each thread that has a processor.
+_CHUNKS = 4
 #: How long a worker watches for the next loop before it sleeps: a few times what to be woken takes.
 _WATCH_SECONDS = 150e-6
 #: How often it lets others have the processor meanwhile, such as the caller.
@@ -173,7 +175,7 @@ class Team:
         self.address = -(-ctypes.addressof(self._block) // _ALIGNMENT) * _ALIGNMENT
         """Where the state is that the native functions share."""
         fields = {
-            "threads": threads,
+            "chunks": 1 if threads == 1 else _CHUNKS * min(threads, available()),
             # To watch is to take the processor from a thread that works, where there are not enough of them.
             "watchers": available(),
             "watch": int(_WATCH_SECONDS * self._native.pace),

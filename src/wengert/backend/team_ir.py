@@ -12,6 +12,9 @@ describes the region stays as it is until the chunk is done, because the owner w
 and the owner overwrites it. So a worker may sleep between any two instructions. The claim acquires what the owner
 released with the word, and the owner acquires what a worker released with the count of chunks done.
 
+A worker that was not running while the owner waited for its chunk, because another process has its processor, stays away
+for a while: one such wait takes as long as thousands of loops.
+
 A worker watches the word for a short time after the last region, then sleeps in the kernel until the bell is rung (a
 futex on Linux). It counts itself before the kernel compares the bell, and who rings changes the bell before reading
 the count, both in the one order of sequential consistency, so that one of them sees the other (Dekker's argument;
@@ -28,7 +31,7 @@ _APART = 128
 #: Where each field of the block begins.
 FIELDS = {
     # Written once, before there are workers.
-    "threads": 0,  # i64
+    "chunks": 0,  # i64: into how many chunks a loop goes; 1 for a team of one
     "watchers": 8,  # i64: how many threads watch for regions; the others sleep whenever there is none
     "watch": 16,  # i64: how many looks at the word after a region, before a worker sleeps
     "yield": 24,  # i64: after how many of them it yields its processor, each time
@@ -54,14 +57,14 @@ FIELDS = {
 #: The size of the block.
 BLOCK_BYTES = 5 * _APART
 
-#: How many chunks there are for each thread.
-CHUNKS = 4
 #: The owner yields its processor this many times before it sleeps.
 _YIELDS = 4
 #: A worker that takes this many times what a chunk takes the owner was not running.
 _LATE = 4
-#: How many times as long as the owner waited the worker then stays away; twice as long each next time, to a second.
-_AWAY = 8
+#: How many times as long as the owner waited for it the worker then stays away; twice as long as the last time if that
+#: is less than so many times as long ago; never longer than so many nanoseconds.
+_PENALTY = 8
+_GOOD = 4
 _LONGEST = 1_000_000_000
 
 _WAIT, _WAKE = 128, 129  # FUTEX_WAIT and FUTEX_WAKE, among the threads of one process
@@ -78,8 +81,8 @@ class _System(NamedTuple):
 
     pause: str
     sleep: str
-    wake: str
     nap: str
+    wake: str
     clock: int
     declarations: str
 
@@ -95,24 +98,18 @@ def _system(triple: str) -> _System:
     declared = kind if hint else ""
     clock = 1 if "linux" in triple else 6  # CLOCK_MONOTONIC
     if "linux" in triple and architecture in _FUTEX:
-        call = f"call i64 (i64, ...) @syscall(i64 {_FUTEX[architecture]}"
+        call = f"call i64 (i64, ...) @syscall(i64 {_FUTEX[architecture]}, ptr %word"
         return _System(
             pause,
-            f"{call}, ptr %word, i32 {_WAIT}, i32 %old, ptr null)",
-            f"{call}, ptr %word, i32 {_WAKE}, i32 2147483647)",
-            f"{call}, ptr %word, i32 {_WAIT}, i32 %old, ptr %time)",
+            f"{call}, i32 {_WAIT}, i32 %old, ptr null)",
+            f"{call}, i32 {_WAIT}, i32 %old, ptr %time)",
+            f"{call}, i32 {_WAKE}, i32 2147483647)",
             clock,
             f"{declared}\ndeclare i64 @syscall(i64, ...)",
         )
     # Elsewhere a sleeper looks at the word now and then.
-    return _System(
-        pause,
-        "call i32 @usleep(i32 100)",
-        "add i32 0, 0",
-        "call i32 @usleep(i32 1000)",
-        clock,
-        f"{declared}\ndeclare i32 @usleep(i32)",
-    )
+    sleep, nap = (f"call i32 @usleep(i32 {length})" for length in (100, 1000))
+    return _System(pause, sleep, nap, "add i32 0, 0", clock, f"{declared}\ndeclare i32 @usleep(i32)")
 
 
 def _at(field: str, kind: str = "") -> str:
@@ -121,9 +118,14 @@ def _at(field: str, kind: str = "") -> str:
     return f"{place}\n  %{field} = load {kind}, ptr %{field}.at, align 8" if kind else place
 
 
-def _sleeping(system: _System) -> str:
-    """Write how a thread sleeps until a word is no longer what it was, and how the sleepers are woken."""
-    return f"""
+def _waiting(system: _System) -> str:
+    """Write how a thread watches, and how it sleeps until a word is no longer what it was or for a time."""
+    return f"""{system.declarations}
+define internal void @pause() nounwind alwaysinline {{
+  {system.pause}
+  ret void
+}}
+
 define internal void @sleep(ptr %word, i32 %old, ptr %sleepers) nounwind noinline {{
 entry:
   %before = atomicrmw add ptr %sleepers, i32 1 seq_cst, align 4
@@ -138,51 +140,92 @@ done:
   ret void
 }}
 
+define internal void @nap(ptr %word, i32 %old, ptr %time) nounwind noinline {{
+  %slept = {system.nap}
+  ret void
+}}
+
+define internal void @wake(ptr %word) nounwind noinline {{
+  %woken = {system.wake}
+  ret void
+}}
+
+@monotonic = internal constant i32 {system.clock}
+"""
+
+
+_CLOCK = """
+declare i32 @clock_gettime(i32, ptr)
+declare i32 @sched_yield()
+declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.umax.i64(i64, i64)
+
+define internal i64 @clock() nounwind noinline {
+  %time = alloca [2 x i64], align 8
+  %rest.at = getelementptr i64, ptr %time, i64 1
+  %kind = load i32, ptr @monotonic, align 4
+  %status = call i32 @clock_gettime(i32 %kind, ptr %time)
+  %seconds = load i64, ptr %time, align 8
+  %rest = load i64, ptr %rest.at, align 8
+  %whole = mul i64 %seconds, 1000000000
+  %now = add i64 %whole, %rest
+  ret i64 %now
+}
+
+define void @wengert_pause(i64 %count) nounwind {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  call void @pause()
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+
+_BELL = f"""
 define internal i32 @ring(ptr %word, ptr %sleepers) nounwind alwaysinline {{
   %before = atomicrmw add ptr %word, i32 1 seq_cst, align 4
   %count = load atomic i32, ptr %sleepers seq_cst, align 4
   %none = icmp eq i32 %count, 0
   br i1 %none, label %done, label %call
 call:
-  %woken = {system.wake}
+  call void @wake(ptr %word)
   br label %done
 done:
   ret i32 %count
 }}
 
-declare i32 @clock_gettime(i32, ptr)
-
-define internal i64 @clock() nounwind noinline {{
-  %time = alloca [2 x i64], align 8
-  %status = call i32 @clock_gettime(i32 {system.clock}, ptr %time)
-  %seconds = load i64, ptr %time, align 8
-  %rest.at = getelementptr i64, ptr %time, i64 1
-  %rest = load i64, ptr %rest.at, align 8
-  %whole = mul i64 %seconds, 1000000000
-  %now = add i64 %whole, %rest
-  ret i64 %now
+define void @wengert_wake(ptr %team) nounwind {{
+entry:
+  %nobody = icmp eq ptr %team, null
+  br i1 %nobody, label %done, label %some
+some:
+  {_at("chunks", "i64")}
+  %alone = icmp ult i64 %chunks, 2
+  br i1 %alone, label %done, label %call
+call:
+  {_at("bell")}
+  {_at("sleepers")}
+  %asleep = call i32 @ring(ptr %bell.at, ptr %sleepers.at)
+  br label %done
+done:
+  ret void
 }}
 
-define void @wengert_pause(i64 %count) nounwind {{
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  {system.pause}
-  %next = add i64 %i, 1
-  %more = icmp ult i64 %next, %count
-  br i1 %more, label %loop, label %done
-done:
+define void @wengert_stop(ptr %team) nounwind {{
+  {_at("stop")}
+  store atomic i32 1, ptr %stop.at seq_cst, align 4
+  call void @wake(ptr %stop.at)
+  call void @wengert_wake(ptr %team)
   ret void
 }}
 """
 
-
 _CHUNK = """
-declare i64 @llvm.umin.i64(i64, i64)
-declare i64 @llvm.umax.i64(i64, i64)
-declare i32 @sched_yield()
-
 define internal void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number) nounwind alwaysinline {
   %all = mul i64 %number, %size
   %more = call i64 @llvm.umin.i64(i64 %number, i64 %longer)
@@ -196,70 +239,20 @@ define internal void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i
 }
 """
 
-
-def _share(system: _System) -> str:
-    """Write how the owner shares a loop out, and how it waits for the last of it."""
-    return f"""
-define internal void @finish(ptr %team, i32 %expected, i64 %start, i64 %own) nounwind noinline {{
-entry:
-  {_at("done")}
-  {_at("waiting")}
-  {_at("wait", "i64")}
-  br label %look
-look:
-  %looks = phi i64 [ 0, %entry ], [ %more, %again ], [ %more, %yield ]
-  %now = load atomic i32, ptr %done.at acquire, align 4
-  %over = icmp eq i32 %now, %expected
-  br i1 %over, label %end, label %stay
-stay:
-  %more = add i64 %looks, 1
-  %patient = icmp ult i64 %looks, %wait
-  br i1 %patient, label %again, label %late
-again:
-  {system.pause}
-  br label %look
-late:
-  %sleepy = add i64 %wait, {_YIELDS}
-  %polite = icmp ult i64 %looks, %sleepy
-  br i1 %polite, label %yield, label %tired
-yield:
-  %yielded = call i32 @sched_yield()
-  br label %look
-tired:
-  {_at("since")}
-  {_at("usual")}
-  %noon = call i64 @clock()
-  %passed = sub i64 %noon, %start
-  %usual = udiv i64 %passed, %own
-  store atomic i64 %noon, ptr %since.at monotonic, align 8
-  store atomic i64 %usual, ptr %usual.at monotonic, align 8
-  br label %rest
-rest:
-  %seen = phi i32 [ %now, %tired ], [ %later, %still ]
-  call void @sleep(ptr %done.at, i32 %seen, ptr %waiting.at)
-  %later = load atomic i32, ptr %done.at acquire, align 4
-  %finished = icmp eq i32 %later, %expected
-  br i1 %finished, label %end, label %still
-still:
-  br label %rest
-end:
-  ret void
-}}
-
+_SHARE = f"""
 define void @wengert_share(ptr %team, ptr %function, ptr %frame, i64 %tiles) nounwind {{
 entry:
   %nobody = icmp eq ptr %team, null
   br i1 %nobody, label %alone, label %some
 some:
-  {_at("threads", "i64")}
-  %single = icmp ult i64 %threads, 2
-  %whole = icmp slt i64 %tiles, 2
-  %not = or i1 %single, %whole
-  br i1 %not, label %alone, label %publish
+  {_at("chunks", "i64")}
+  %number = call i64 @llvm.umin.i64(i64 %chunks, i64 %tiles)
+  %few = icmp ult i64 %number, 2
+  br i1 %few, label %alone, label %publish
 alone:
-  %any = icmp sgt i64 %tiles, 0
-  br i1 %any, label %direct, label %return
-direct:
+  %any = icmp ne i64 %tiles, 0
+  br i1 %any, label %whole, label %return
+whole:
   call void %function(ptr %frame, i64 0, i64 %tiles)
   br label %return
 return:
@@ -272,126 +265,84 @@ publish:
   {_at("longer")}
   {_at("expected", "i32")}
   %start = call i64 @clock()
-  %most = mul i64 %threads, {CHUNKS}
-  %chunks = call i64 @llvm.umin.i64(i64 %most, i64 %tiles)
-  %size = udiv i64 %tiles, %chunks
-  %longer = urem i64 %tiles, %chunks
+  %size = udiv i64 %tiles, %number
+  %longer = urem i64 %tiles, %number
   store ptr %function, ptr %function.at, align 8
   store ptr %frame, ptr %frame.at, align 8
   store i64 %size, ptr %size.at, align 8
   store i64 %longer, ptr %longer.at, align 8
-  %high = shl i64 %chunks, 32
+  %high = shl i64 %number, 32
   %open = or i64 %high, 1
   store atomic i64 %open, ptr %word.at release, align 8
   br label %mine
 mine:
-  %number = phi i64 [ 0, %publish ], [ %next, %mine ]
+  %this = phi i64 [ 0, %publish ], [ %next, %mine ]
   %own = phi i64 [ 1, %publish ], [ %owned, %mine ]
-  call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number)
+  call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %this)
   %claimed = atomicrmw add ptr %word.at, i64 1 monotonic, align 8
   %next = and i64 %claimed, 4294967295
   %owned = add i64 %own, 1
-  %left = icmp ult i64 %next, %chunks
+  %left = icmp ult i64 %next, %number
   br i1 %left, label %mine, label %ours
 ours:
-  %theirs = sub i64 %chunks, %own
+  %theirs = sub i64 %number, %own
   %given = trunc i64 %theirs to i32
   %then = add i32 %expected, %given
-  store i32 %then, ptr %expected.at, align 4
+  store i32 %then, ptr %expected.at, align 8
   call void @finish(ptr %team, i32 %then, i64 %start, i64 %own)
-  ret void
-}}
-
-define void @wengert_wake(ptr %team) nounwind {{
-entry:
-  %nobody = icmp eq ptr %team, null
-  br i1 %nobody, label %done, label %some
-some:
-  {_at("threads", "i64")}
-  %single = icmp ult i64 %threads, 2
-  br i1 %single, label %done, label %call
-call:
-  {_at("bell")}
-  {_at("sleepers")}
-  %asleep = call i32 @ring(ptr %bell.at, ptr %sleepers.at)
-  br label %done
-done:
-  ret void
-}}
-
-@always = internal constant i32 1
-
-define void @wengert_stop(ptr %team) nounwind {{
-  {_at("stop")}
-  %unless = call i32 @ring(ptr %stop.at, ptr @always)
-  call void @wengert_wake(ptr %team)
   ret void
 }}
 """
 
-
-def _worker(system: _System) -> str:
-    """Write the life of a worker."""
-    return f"""
-define internal void @learn(ptr %team, ptr %memory) nounwind noinline {{
+_FINISH = f"""
+define internal void @finish(ptr %team, i32 %expected, i64 %start, i64 %own) nounwind {{
 entry:
+  {_at("done")}
+  {_at("waiting")}
   {_at("since")}
   {_at("usual")}
-  {_at("stop")}
-  %time = alloca [2 x i64], align 8
-  %rest.at = getelementptr i64, ptr %time, i64 1
-  %back.at = getelementptr i64, ptr %memory, i64 1
-  %since = load atomic i64, ptr %since.at monotonic, align 8
-  %usual = load atomic i64, ptr %usual.at monotonic, align 8
-  %now = call i64 @clock()
-  %waited = sub i64 %now, %since
-  %fair = mul i64 %usual, {_LATE}
-  %late = icmp sgt i64 %waited, %fair
-  br i1 %late, label %leave, label %end
-leave:
-  %before = load i64, ptr %memory, align 8
-  %back = load i64, ptr %back.at, align 8
-  %there = sub i64 %now, %back
-  %good = mul i64 %before, 4
-  %again = icmp slt i64 %there, %good
-  %twice = mul i64 %before, 2
-  %more = select i1 %again, i64 %twice, i64 0
-  %first = mul i64 %waited, {_AWAY}
-  %long = call i64 @llvm.umax.i64(i64 %first, i64 %more)
-  %length = call i64 @llvm.umin.i64(i64 %long, i64 {_LONGEST})
-  %until = add i64 %now, %length
-  store i64 %length, ptr %memory, align 8
-  store i64 %until, ptr %back.at, align 8
-  br label %away
-away:
-  %clock = phi i64 [ %now, %leave ], [ %later, %nap ]
-  %left = sub i64 %until, %clock
-  %over = icmp slt i64 %left, 1
-  %stop = load atomic i32, ptr %stop.at monotonic, align 4
-  %told = icmp ne i32 %stop, 0
-  %return = or i1 %over, %told
-  br i1 %return, label %end, label %nap
-nap:
-  %seconds = udiv i64 %left, 1000000000
-  %rest = urem i64 %left, 1000000000
-  store i64 %seconds, ptr %time, align 8
-  store i64 %rest, ptr %rest.at, align 8
-  call void @nap(ptr %stop.at, i32 0, ptr %time)
-  %later = call i64 @clock()
-  br label %away
+  {_at("wait", "i64")}
+  %late = add i64 %wait, {_YIELDS}
+  br label %look
+look:
+  %looks = phi i64 [ 0, %entry ], [ %more, %again ], [ %more, %yield ]
+  %now = load atomic i32, ptr %done.at acquire, align 4
+  %over = icmp eq i32 %now, %expected
+  br i1 %over, label %end, label %stay
+stay:
+  %more = add i64 %looks, 1
+  %patient = icmp ult i64 %looks, %wait
+  br i1 %patient, label %again, label %give
+again:
+  call void @pause()
+  br label %look
+give:
+  %awake = icmp ult i64 %looks, %late
+  br i1 %awake, label %yield, label %tired
+yield:
+  %yielded = call i32 @sched_yield()
+  br label %look
+tired:
+  %since = call i64 @clock()
+  %passed = sub i64 %since, %start
+  %usual = udiv i64 %passed, %own
+  store atomic i64 %since, ptr %since.at monotonic, align 8
+  store atomic i64 %usual, ptr %usual.at monotonic, align 8
+  br label %rest
+rest:
+  %seen = phi i32 [ %now, %tired ], [ %then, %rest ]
+  call void @sleep(ptr %done.at, i32 %seen, ptr %waiting.at)
+  %then = load atomic i32, ptr %done.at acquire, align 4
+  %finished = icmp eq i32 %then, %expected
+  br i1 %finished, label %end, label %rest
 end:
   ret void
 }}
+"""
 
-define internal void @nap(ptr %word, i32 %old, ptr %time) nounwind noinline {{
-  %napped = {system.nap}
-  ret void
-}}
-
+_WORKER = f"""
 define void @wengert_worker(ptr %team, i64 %index) nounwind {{
 entry:
-  %memory = alloca [2 x i64], align 8
-  store [2 x i64] zeroinitializer, ptr %memory, align 8
   {_at("word")}
   {_at("function")}
   {_at("frame")}
@@ -405,6 +356,8 @@ entry:
   {_at("watchers", "i64")}
   {_at("watch", "i64")}
   {_at("yield", "i64")}
+  %memory = alloca [2 x i64], align 8
+  store [2 x i64] zeroinitializer, ptr %memory, align 8
   %watcher = icmp ult i64 %index, %watchers
   %patience = select i1 %watcher, i64 %watch, i64 0
   br label %awake
@@ -433,7 +386,7 @@ give:
   %yielded = call i32 @sched_yield()
   br label %look
 again:
-  {system.pause}
+  call void @pause()
   br label %look
 claim:
   %claimed = atomicrmw add ptr %word.at, i64 1 acquire, align 8
@@ -448,10 +401,10 @@ work:
   %longer = load i64, ptr %longer.at, align 8
   call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number)
   %kept = call i32 @ring(ptr %done.at, ptr %waiting.at)
-  %late = icmp ne i32 %kept, 0
-  br i1 %late, label %learn, label %claim
-learn:
-  call void @learn(ptr %team, ptr %memory)
+  %waited = icmp ne i32 %kept, 0
+  br i1 %waited, label %late, label %claim
+late:
+  call void @away(ptr %team, ptr %memory)
   br label %awake
 idle:
   %rung = load atomic i32, ptr %bell.at acquire, align 4
@@ -460,6 +413,59 @@ idle:
 rest:
   call void @sleep(ptr %bell.at, i32 %heard, ptr %sleepers.at)
   br label %awake
+end:
+  ret void
+}}
+"""
+
+# The memory of a worker: for how long it was away the last time, and when it came back.
+_AWAY = f"""
+define internal void @away(ptr %team, ptr %memory) nounwind noinline {{
+entry:
+  {_at("since")}
+  {_at("usual")}
+  {_at("stop")}
+  %time = alloca [2 x i64], align 8
+  %rest.at = getelementptr i64, ptr %time, i64 1
+  %back.at = getelementptr i64, ptr %memory, i64 1
+  %since = load atomic i64, ptr %since.at monotonic, align 8
+  %usual = load atomic i64, ptr %usual.at monotonic, align 8
+  %now = call i64 @clock()
+  %waited = sub i64 %now, %since
+  %fair = mul i64 %usual, {_LATE}
+  %late = icmp sgt i64 %waited, %fair
+  br i1 %late, label %leave, label %end
+leave:
+  %before = load i64, ptr %memory, align 8
+  %back = load i64, ptr %back.at, align 8
+  %there = sub i64 %now, %back
+  %good = mul i64 %before, {_GOOD}
+  %again = icmp slt i64 %there, %good
+  %twice = mul i64 %before, 2
+  %more = select i1 %again, i64 %twice, i64 0
+  %first = mul i64 %waited, {_PENALTY}
+  %long = call i64 @llvm.umax.i64(i64 %first, i64 %more)
+  %length = call i64 @llvm.umin.i64(i64 %long, i64 {_LONGEST})
+  %until = add i64 %now, %length
+  store i64 %length, ptr %memory, align 8
+  store i64 %until, ptr %back.at, align 8
+  br label %check
+check:
+  %clock = phi i64 [ %now, %leave ], [ %later, %sleep ]
+  %left = sub i64 %until, %clock
+  %over = icmp slt i64 %left, 1
+  %stopped = load atomic i32, ptr %stop.at monotonic, align 4
+  %told = icmp ne i32 %stopped, 0
+  %return = or i1 %over, %told
+  br i1 %return, label %end, label %sleep
+sleep:
+  %seconds = udiv i64 %left, 1000000000
+  %rest = urem i64 %left, 1000000000
+  store i64 %seconds, ptr %time, align 8
+  store i64 %rest, ptr %rest.at, align 8
+  call void @nap(ptr %stop.at, i32 0, ptr %time)
+  %later = call i64 @clock()
+  br label %check
 end:
   ret void
 }}
@@ -479,5 +485,4 @@ def team_ir(triple: str) -> str:
         >>> "@syscall(i64 202" in team_ir("x86_64-unknown-linux-gnu")
         True
     """
-    system = _system(triple)
-    return f"{system.declarations}\n{_sleeping(system)}{_CHUNK}{_share(system)}{_worker(system)}"
+    return "".join((_waiting(_system(triple)), _CLOCK, _BELL, _CHUNK, _SHARE, _FINISH, _WORKER, _AWAY))

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from wengert.dtypes import BOOL, Dtype
+from wengert.dtypes import BOOL, INT64, Dtype
 from wengert.ir.types import TensorType
-from wengert.nest.expression import Apply, Buffer, Const, Expression, Iota, Load
+from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load
 from wengert.nest.index import Dim, Index
 from wengert.shapes import Shape
 
@@ -38,8 +38,33 @@ class Grid:
     dtype: Dtype
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Diagonal:
+    """A constant array that is one number on a part of a diagonal of two axes, and zero elsewhere: ``eye``."""
+
+    rows: int
+    columns: int
+    """The two axes."""
+    offset: int
+    """``index[columns] - index[rows]`` on the diagonal."""
+    first: int
+    count: int
+    """The rows on which the diagonal is not zero."""
+    value: Const
+
+    def at(self, indices: Sequence[Index]) -> Expression:
+        """Return the element at indices."""
+        dtype = self.value.dtype
+        distance = Iota(indices[self.columns] - indices[self.rows] - self.offset)
+        on_it = Apply("equal", (distance, Const(INT64.type(0), INT64)), BOOL)
+        zero = Const(dtype.type(0), dtype)
+        element = Apply("where", (on_it, self.value, zero), dtype)
+        row = indices[self.rows] - self.first
+        return Guard(((row, self.count),), element, zero)
+
+
 #: Where the elements of a value come from.
-Source: TypeAlias = Buffer | Const | Section | Grid
+Source: TypeAlias = Buffer | Const | Section | Grid | Diagonal
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +89,8 @@ class Operand:
         match self.source:
             case Const() as number:
                 return number
+            case Diagonal() as diagonal:
+                return diagonal.at(indices)
             case Buffer() as buffer:
                 return Load(buffer, tuple(indices))
             case Section(buffer=buffer, lead=lead):

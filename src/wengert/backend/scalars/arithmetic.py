@@ -29,9 +29,10 @@ def _scale(context: Context, direction: Value, factor: Value) -> Value:
     b = context.builder
     if not context.is_float:
         return b.binary("and" if context.dtype.kind == "b" else "mul", direction, factor)
-    finite = b.compare("olt", b.intrinsic("fabs", factor), like(factor, float("inf")))
-    moves = b.compare("une", direction, like(direction, 0.0))
-    return b.select(b.either(finite, moves), b.fmul(direction, factor), like(direction, 0.0))
+    product = b.fmul(direction, factor)
+    # Of a zero direction the product is zero too, or NaN where the factor is infinite or NaN.
+    rests = b.compare("oeq", direction, like(direction, 0.0))
+    return b.select(b.both(b.compare("uno", product, product), rests), like(direction, 0.0), product)
 
 
 @operation("negative")

@@ -1,0 +1,106 @@
+"""Edges apart: the few elements at which a condition on an index fails become nests of their own.
+
+The body of a difference along an axis, ``x[1:] - x[:-1]``, or of its derivative holds conditions that fail at the first
+or last element only. Once the dimension is cut there, no part has anything left to decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from wengert.nest.expression import Expression, Guard, Rewriter
+from wengert.nest.index import Dim, Index
+from wengert.nest.nest import Branch, Loop, Nest, Program, Step, While
+
+_LONG = 64
+"""Elements of a dimension from which on it is worth a cut."""
+_PARTS = 5
+"""Nests that one becomes, at most."""
+
+
+def peel_edges(program: Program) -> Program:
+    """Return the program with nests cut where conditions on a single index change."""
+    return replace(program, steps=_peeled(program.steps))
+
+
+def _peeled(steps: Sequence[Step]) -> tuple[Step, ...]:
+    done: list[Step] = []
+    for step in steps:
+        match step:
+            case Nest():
+                done += _cut(step)
+            case Loop(steps=inner):
+                done.append(replace(step, steps=_peeled(inner)))
+            case Branch(yes=yes, no=no):
+                done.append(replace(step, yes=_peeled(yes), no=_peeled(no)))
+            case While(steps=inner):
+                done.append(replace(step, steps=_peeled(inner)))
+            case _:
+                done.append(step)
+    return tuple(done)
+
+
+def _cut(nest: Nest) -> list[Step]:
+    if any(store.combiner for store in nest.stores) or _reads_what_it_writes(nest):
+        return [nest]
+    for dim in nest.dims:
+        if dim.extent < _LONG or dim in nest.sequential:
+            continue
+        points = _changes(nest, dim)
+        edges = sorted({0, dim.extent, *points})
+        widest = max(b - a for a, b in pairwise(edges))
+        if 2 < len(edges) <= _PARTS + 1 and widest >= dim.extent * 0.9:
+            parts = [_part(nest, dim, low, high) for low, high in pairwise(edges)]
+            return [one for part in parts for one in _cut(part)]
+    return [nest]
+
+
+def _reads_what_it_writes(nest: Nest) -> bool:
+    return bool(set(nest.reads()) & set(nest.writes()))
+
+
+def _changes(nest: Nest, dim: Dim) -> set[int]:
+    """Return where along a dimension conditions on it alone change."""
+    found: set[int] = set()
+    for node in nest.nodes():
+        if isinstance(node, Guard):
+            for index, extent in node.conditions:
+                if len(index.terms) == 1 and index.terms[0][0] is dim and abs(index.terms[0][1]) == 1:
+                    found.update(_bounds(index, extent))
+    return {point for point in found if 0 < point < dim.extent}
+
+
+def _bounds(index: Index, extent: int) -> tuple[int, int]:
+    if index.terms[0][1] == 1:
+        return -index.offset, extent - index.offset
+    return index.offset - extent + 1, index.offset + 1
+
+
+def _part(nest: Nest, dim: Dim, low: int, high: int) -> Nest:
+    """Return a nest for a part of a dimension, with the conditions that are decided there gone."""
+    part = Dim(high - low, dim.name)
+    moved = Index.of(part) + low
+    rewrite = Rewriter(_decided, lambda term: moved if term is dim else None)
+    stores = tuple(
+        replace(store, indices=tuple(map(rewrite.index, store.indices)), value=rewrite(store.value))
+        for store in nest.stores
+    )
+    dims = tuple(part if one is dim else one for one in nest.dims)
+    return replace(nest, dims=tuple(one for one in dims if one.extent != 1), stores=stores)
+
+
+def _decided(node: Expression) -> Expression:
+    if not isinstance(node, Guard):
+        return node
+    left: list[tuple[Index, int]] = []
+    for index, extent in node.conditions:
+        low, high = index.bounds
+        if high < 0 or low >= extent:
+            return node.otherwise
+        if low < 0 or high >= extent:
+            left.append((index, extent))
+    if len(left) == len(node.conditions):
+        return node
+    return replace(node, conditions=tuple(left)) if left else node.body
