@@ -556,9 +556,9 @@ def test_memory_that_runs_out() -> None:
 @pytest.mark.parametrize(
     ("function", "examples"),
     [
-        (lambda x: x @ x, (np.ones((60, 60)),)),
-        (lambda x: x * 2, (np.ones(12_000),)),  # which several threads would share
-        (lambda *xs: [x * 2 for x in xs], tuple(np.ones(9_000 + n) for n in range(4))),
+        (lambda x: x @ x, (np.ones((160, 160)),)),
+        (lambda x: x * 2, (np.ones(1_200_000),)),  # which several threads would share
+        (lambda *xs: [x * 2 for x in xs], tuple(np.ones(190_000 + n) for n in range(4))),
         (lambda x: wg.fori_loop(0, 3, lambda i, y: y * 2, x), (1.0,)),
         (lambda x: x[0], ({0: 1.0},)),
         (lambda x: {(): x}, (1.0,)),
