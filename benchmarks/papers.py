@@ -45,11 +45,12 @@ class Watch:
         self._before = 0.0
 
 
-def classifier(name: str, dataset: Any) -> str:
+def classifier(name: str, dataset: Any, compiled: bool) -> str:
     accuracies, seconds = [], []
     for seed in SEEDS:
         watch = Watch()
-        train(TASKS[name], TASKS[name].settings("mnist", epochs=5, seed=seed), dataset, watch)
+        settings = TASKS[name].settings("mnist", epochs=5, seed=seed)
+        train(TASKS[name], settings, dataset, watch, compiled=compiled)
         accuracies.append(watch.epochs[-1].test_score)
         seconds += [epoch.seconds for epoch in watch.epochs]
         print(
@@ -64,11 +65,12 @@ def classifier(name: str, dataset: Any) -> str:
     return f"{each}; mean {np.mean(accuracies):.2%} | {np.median(seconds):.1f}"
 
 
-def autoencoder(dataset: Any) -> str:
+def autoencoder(dataset: Any, compiled: bool) -> str:
     errors = []
     for seed in SEEDS:
         watch = Watch(last_step=20_000)
-        train(TASKS["autoencoder"], TASKS["autoencoder"].settings("mnist", seed=seed), dataset, watch)
+        settings = TASKS["autoencoder"].settings("mnist", seed=seed)
+        train(TASKS["autoencoder"], settings, dataset, watch, compiled=compiled)
         errors.append(float(np.mean(watch.losses[15_000:])))
         print("autoencoder seed", seed, f"{errors[-1]:.2f}", file=sys.stderr)
     each = " ".join(f"{error:.2f}" for error in errors)
@@ -79,13 +81,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("networks", nargs="*", default=["cnn", "rnn", "autoencoder"])
     parser.add_argument("--write", action="store_true", help="replace the table in docs/results.md")
+    parser.add_argument("--eager", action="store_true", help="carry out each operation by NumPy")
     arguments = parser.parse_args()
+    compiled = not arguments.eager
     dataset = load("mnist")
     lines = ["| network | result, seeds 0, 1, 2 | seconds an epoch |", "|---|---|---:|"]
     for name in arguments.networks:
-        lines.append(
-            f"| {name} | {autoencoder(dataset) if name == 'autoencoder' else classifier(name, dataset)} |"
+        measured = (
+            autoencoder(dataset, compiled) if name == "autoencoder" else classifier(name, dataset, compiled)
         )
+        lines.append(f"| {name} | {measured} |")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     made = "\n".join(lines) + f"\n\nPeak memory of the process, data included: {peak:.0f} MB."
     print(made)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from wengert.dtypes import FLOAT64, INT64
 from wengert.nest.expression import Apply, Buffer, Const, Guard, Iota, Load, Reduce, free_dims, instantiate
-from wengert.nest.index import Dim, Index, Part, flatten, unflatten
+from wengert.nest.index import Dim, Index, Part, flatten, reshaped, unflatten
 from wengert.nest.nest import Nest, Store
 from wengert.nest.rewriting import bijection
 from wengert.nest.split import is_affine, split_digits
@@ -180,3 +180,16 @@ def test_expressions_at_other_indices_have_sums_of_their_own() -> None:
     assert new is not k
     assert new.extent == 4
     assert free_dims(whole) == {i}
+
+
+@given(st.lists(st.integers(1, 4), max_size=4), st.data())
+def test_reshaped_elements(shape: list[int], data: st.DataObject) -> None:
+    other = data.draw(st.permutations(shape))
+    cut = data.draw(st.integers(0, len(other)))
+    new = (*other[:cut], int(np.prod(other[cut:]))) if data.draw(st.booleans()) else (*other, 1)
+    over = [Dim(extent) for extent in new]
+    found = reshaped(tuple(map(Index.of, over)), new, tuple(shape))
+    numbers = np.arange(int(np.prod(shape))).reshape(shape)
+    for point in points(over):
+        place = tuple(value(index, point) for index in found)
+        assert numbers[place] == numbers.reshape(new)[tuple(point[dim] for dim in over)]

@@ -12,8 +12,8 @@ describes the region stays as it is until the chunk is done, because the owner w
 and the owner overwrites it. So a worker may sleep between any two instructions. The claim acquires what the owner
 released with the word, and the owner acquires what a worker released with the count of chunks done.
 
-A worker that was not running while the owner waited for its chunk, because another process has its processor, stays away
-for a while: one such wait takes as long as thousands of loops.
+A worker that was not running while the owner waited for its chunk, because another process has its processor, stays
+away for a while: one such wait takes as long as thousands of loops.
 
 A worker watches the word for a short time after the last region, then sleeps in the kernel until the bell is rung (a
 futex on Linux). It counts itself before the kernel compares the bell, and who rings changes the bell before reading
@@ -23,7 +23,7 @@ Drepper, Futexes are tricky, 2011). The owner waits for the last chunks in the s
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from wengert.backend.team_system import system_ir
 
 #: Two cache lines: processors fetch them in pairs.
 _APART = 128
@@ -47,6 +47,7 @@ FIELDS = {
     "waiting": 2 * _APART + 4,  # i32: whether the owner sleeps
     "since": 2 * _APART + 8,  # i64: when it began to
     "usual": 2 * _APART + 16,  # i64: how long a chunk took the owner
+    "place": 2 * _APART + 24,  # i32: the processor of the owner
     # What workers sleep on.
     "bell": 3 * _APART,  # i32: how often it was rung
     "sleepers": 3 * _APART + 4,  # i32
@@ -61,55 +62,11 @@ BLOCK_BYTES = 5 * _APART
 _YIELDS = 4
 #: A worker that takes this many times what a chunk takes the owner was not running.
 _LATE = 4
-#: How many times as long as the owner waited for it the worker then stays away; twice as long as the last time if that
-#: is less than so many times as long ago; never longer than so many nanoseconds.
-_PENALTY = 8
-_GOOD = 4
+#: A worker that was there for so many times what the owner now waited for it has made up for that. Otherwise it stays
+#: away, so many times as long, twice as long as before, or so many nanoseconds.
+_GOOD = 8
+_PENALTY = 4
 _LONGEST = 1_000_000_000
-
-_WAIT, _WAKE = 128, 129  # FUTEX_WAIT and FUTEX_WAKE, among the threads of one process
-_FUTEX = {"x86_64": 202, "aarch64": 98}
-_PAUSE = {
-    "x86_64": "llvm.x86.sse2.pause()",
-    "aarch64": "llvm.aarch64.hint(i32 1)",
-    "arm64": "llvm.aarch64.hint(i32 1)",
-}
-
-
-class _System(NamedTuple):
-    """What differs between systems: a hint to the processor, and how a thread sleeps and wakes others."""
-
-    pause: str
-    sleep: str
-    nap: str
-    wake: str
-    clock: int
-    declarations: str
-
-
-def _system(triple: str) -> _System:
-    """Return how threads wait on a system."""
-    architecture = triple.split("-")[0]
-    hint = _PAUSE.get(architecture)
-    pause = f"call void @{hint}" if hint else ""
-    kind = {"x86_64": "declare void @llvm.x86.sse2.pause()"}.get(
-        architecture, "declare void @llvm.aarch64.hint(i32)"
-    )
-    declared = kind if hint else ""
-    clock = 1 if "linux" in triple else 6  # CLOCK_MONOTONIC
-    if "linux" in triple and architecture in _FUTEX:
-        call = f"call i64 (i64, ...) @syscall(i64 {_FUTEX[architecture]}, ptr %word"
-        return _System(
-            pause,
-            f"{call}, i32 {_WAIT}, i32 %old, ptr null)",
-            f"{call}, i32 {_WAIT}, i32 %old, ptr %time)",
-            f"{call}, i32 {_WAKE}, i32 2147483647)",
-            clock,
-            f"{declared}\ndeclare i64 @syscall(i64, ...)",
-        )
-    # Elsewhere a sleeper looks at the word now and then.
-    sleep, nap = (f"call i32 @usleep(i32 {length})" for length in (100, 1000))
-    return _System(pause, sleep, nap, "add i32 0, 0", clock, f"{declared}\ndeclare i32 @usleep(i32)")
 
 
 def _at(field: str, kind: str = "") -> str:
@@ -117,74 +74,6 @@ def _at(field: str, kind: str = "") -> str:
     place = f"%{field}.at = getelementptr inbounds i8, ptr %team, i64 {FIELDS[field]}"
     return f"{place}\n  %{field} = load {kind}, ptr %{field}.at, align 8" if kind else place
 
-
-def _waiting(system: _System) -> str:
-    """Write how a thread watches, and how it sleeps until a word is no longer what it was or for a time."""
-    return f"""{system.declarations}
-define internal void @pause() nounwind alwaysinline {{
-  {system.pause}
-  ret void
-}}
-
-define internal void @sleep(ptr %word, i32 %old, ptr %sleepers) nounwind noinline {{
-entry:
-  %before = atomicrmw add ptr %sleepers, i32 1 seq_cst, align 4
-  br label %again
-again:
-  %slept = {system.sleep}
-  %now = load atomic i32, ptr %word acquire, align 4
-  %same = icmp eq i32 %now, %old
-  br i1 %same, label %again, label %done
-done:
-  %after = atomicrmw sub ptr %sleepers, i32 1 seq_cst, align 4
-  ret void
-}}
-
-define internal void @nap(ptr %word, i32 %old, ptr %time) nounwind noinline {{
-  %slept = {system.nap}
-  ret void
-}}
-
-define internal void @wake(ptr %word) nounwind noinline {{
-  %woken = {system.wake}
-  ret void
-}}
-
-@monotonic = internal constant i32 {system.clock}
-"""
-
-
-_CLOCK = """
-declare i32 @clock_gettime(i32, ptr)
-declare i32 @sched_yield()
-declare i64 @llvm.umin.i64(i64, i64)
-declare i64 @llvm.umax.i64(i64, i64)
-
-define internal i64 @clock() nounwind noinline {
-  %time = alloca [2 x i64], align 8
-  %rest.at = getelementptr i64, ptr %time, i64 1
-  %kind = load i32, ptr @monotonic, align 4
-  %status = call i32 @clock_gettime(i32 %kind, ptr %time)
-  %seconds = load i64, ptr %time, align 8
-  %rest = load i64, ptr %rest.at, align 8
-  %whole = mul i64 %seconds, 1000000000
-  %now = add i64 %whole, %rest
-  ret i64 %now
-}
-
-define void @wengert_pause(i64 %count) nounwind {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  call void @pause()
-  %next = add i64 %i, 1
-  %more = icmp ult i64 %next, %count
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-"""
 
 _BELL = f"""
 define internal i32 @ring(ptr %word, ptr %sleepers) nounwind alwaysinline {{
@@ -210,6 +99,9 @@ some:
 call:
   {_at("bell")}
   {_at("sleepers")}
+  {_at("place")}
+  %processor = call i32 @processor()
+  store atomic i32 %processor, ptr %place.at monotonic, align 4
   %asleep = call i32 @ring(ptr %bell.at, ptr %sleepers.at)
   br label %done
 done:
@@ -226,6 +118,9 @@ define void @wengert_stop(ptr %team) nounwind {{
 """
 
 _CHUNK = """
+declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.umax.i64(i64, i64)
+
 define internal void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number) nounwind alwaysinline {
   %all = mul i64 %number, %size
   %more = call i64 @llvm.umin.i64(i64 %number, i64 %longer)
@@ -383,6 +278,7 @@ stay:
   %polite = icmp slt i64 %sooner, 0
   br i1 %polite, label %give, label %again
 give:
+  call void @part(ptr %team)
   %yielded = call i32 @sched_yield()
   br label %look
 again:
@@ -418,6 +314,23 @@ end:
 }}
 """
 
+# A thread that wakes another may get it on its own processor, where neither helps the other.
+_PART = f"""
+define internal void @part(ptr %team) nounwind {{
+entry:
+  {_at("place")}
+  %place = load atomic i32, ptr %place.at monotonic, align 4
+  %here = call i32 @processor()
+  %same = icmp eq i32 %place, %here
+  br i1 %same, label %move, label %done
+move:
+  call void @leave(i32 %here)
+  br label %done
+done:
+  ret void
+}}
+"""
+
 # The memory of a worker: for how long it was away the last time, and when it came back.
 _AWAY = f"""
 define internal void @away(ptr %team, ptr %memory) nounwind noinline {{
@@ -438,14 +351,14 @@ entry:
 leave:
   %before = load i64, ptr %memory, align 8
   %back = load i64, ptr %back.at, align 8
-  %there = sub i64 %now, %back
-  %good = mul i64 %before, {_GOOD}
-  %again = icmp slt i64 %there, %good
-  %twice = mul i64 %before, 2
-  %more = select i1 %again, i64 %twice, i64 0
+  %there = sub i64 %since, %back
+  %fine = mul i64 %waited, {_GOOD}
+  %bad = icmp slt i64 %there, %fine
   %first = mul i64 %waited, {_PENALTY}
-  %long = call i64 @llvm.umax.i64(i64 %first, i64 %more)
-  %length = call i64 @llvm.umin.i64(i64 %long, i64 {_LONGEST})
+  %twice = mul i64 %before, 2
+  %long = call i64 @llvm.umax.i64(i64 %first, i64 %twice)
+  %short = call i64 @llvm.umin.i64(i64 %long, i64 {_LONGEST})
+  %length = select i1 %bad, i64 %short, i64 0
   %until = add i64 %now, %length
   store i64 %length, ptr %memory, align 8
   store i64 %until, ptr %back.at, align 8
@@ -485,4 +398,4 @@ def team_ir(triple: str) -> str:
         >>> "@syscall(i64 202" in team_ir("x86_64-unknown-linux-gnu")
         True
     """
-    return "".join((_waiting(_system(triple)), _CLOCK, _BELL, _CHUNK, _SHARE, _FINISH, _WORKER, _AWAY))
+    return "".join((system_ir(triple), _BELL, _CHUNK, _SHARE, _FINISH, _WORKER, _PART, _AWAY))

@@ -1,0 +1,157 @@
+"""Every pass on nests leaves what a program computes as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.nest.interpreting import Interpreter
+from wengert import nn, tree
+from wengert.backend import blocks, compiled, partial, peel
+from wengert.backend.compiled import Compiled, Options
+from wengert.backend.target import named
+from wengert.ir.types import type_of
+from wengert.nest.nest import Program
+from wengert.nest.printer import text
+from wengert.passes.simplify import simplify
+from wengert.transforms.staging import stage
+
+RNG = np.random.default_rng(0)
+#: A processor with caches so small that a small program outgrows them.
+TINY = named("avx2")._replace(level1=256, level2=512, level3=1024)
+
+
+@pytest.fixture
+def stages(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Program]]:
+    """Return a list to which every pass adds its name and what it returns; small programs are large enough."""
+    for module, name, least in (
+        (blocks, "_LONG", 2),
+        (blocks, "_NESTS", 2),
+        (partial, "_LARGE", 50),
+        (peel, "_LONG", 8),
+    ):
+        monkeypatch.setattr(module, name, least)
+    found: list[tuple[str, Program]] = []
+
+    def recording(name: str, function: Callable[..., Program]) -> Callable[..., Program]:
+        def recorded(*args: Any) -> Program:
+            found.append((name, function(*args)))
+            return found[-1][1]
+
+        return recorded
+
+    for name, function in vars(compiled).items():
+        if getattr(function, "__annotations__", {}).get("return") == "Program" and not isinstance(
+            function, type
+        ):
+            monkeypatch.setattr(compiled, name, recording(name, function))
+    return found
+
+
+def normal(*shape: int) -> Any:
+    return RNG.normal(size=shape)
+
+
+def network(params: Any, x: Any, labels: Any) -> Any:
+    hidden = nn.max_pool(nn.relu(nn.convolve(x, params["filters"], padding=1)), 2).reshape(len(x), -1)
+    logits = hidden @ params["weight"] + params["bias"]
+    shifted = logits - np.max(logits, axis=1, keepdims=True)
+    return np.mean(np.log(np.sum(np.exp(shifted), axis=1)) - shifted[np.arange(len(x)), labels])
+
+
+def network_step(params: Any, x: Any, labels: Any) -> Any:
+    value, gradient = wg.value_and_grad(network)(params, x, labels)
+    return {name: params[name] - 0.1 * gradient[name] for name in params}, value
+
+
+def recurrent(w: Any, xs: Any) -> Any:
+    def cell(h: Any, x: Any) -> Any:
+        h = np.tanh(x @ w[:2] + h @ w[2:])
+        return h, h[:, ::-1]
+
+    last, stack = wg.scan(cell, np.zeros((xs.shape[1], 3)), xs)
+    return np.sum(last**2) + np.sum(stack * np.arange(3.0))
+
+
+def shapes(x: Any, y: Any) -> Any:
+    z = np.concatenate([np.pad(x, ((0, 1), (2, 0))), y[::-1]], axis=0)
+    return np.roll(z, 1, 0).reshape(2, -1).T[::2], np.cumsum(z, 0)[1:, ::2], np.sort(z, axis=0)
+
+
+def loops(x: Any) -> Any:
+    y = wg.while_loop(lambda c: np.sum(c) < 50, lambda c: c * 1.5 + np.flip(c), np.abs(x))
+    z = wg.cond(y[0] > y[1], lambda a: np.cumsum(a), lambda a: a - x, y)
+    return wg.fori_loop(0, 3, lambda i, c: wg.fori_loop(0, 2, lambda j, d: d * 0.5 + y[i] + j, c) + x, z)
+
+
+def writes(x: Any, i: Any) -> Any:
+    z = x * 2
+    z[1:3] += x[:2]
+    z[i] = x[0]
+    return z, z[i][::-1], wg.grad(lambda x: np.sum(x[i] ** 2))(x)
+
+
+def differences(x: Any) -> Any:
+    return wg.value_and_grad(lambda x: np.sum((x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2))(x)
+
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[int, int]]] = {
+    "network": (
+        network_step,
+        (
+            {"filters": normal(2, 1, 3, 3), "weight": normal(8, 3), "bias": normal(3)},
+            normal(20, 1, 4, 4),
+            RNG.integers(0, 3, 20),
+        ),
+        {0: 0, 1: 1, 2: 2},
+    ),
+    "recurrent": (wg.value_and_grad(recurrent), (normal(5, 3), normal(4, 8, 2)), {}),
+    "shapes": (shapes, (normal(3, 4), normal(4, 6)), {}),
+    "loops": (loops, (normal(5),), {0: 0}),
+    "writes": (writes, (normal(6, 2), np.array([3, -1, 0])), {}),
+    "differences": (differences, (normal(30),), {}),
+    "exchanged": (lambda a, b: (b[::-1] + 1, a - b), (normal(5), normal(5)), {0: 0, 1: 1}),
+    "moments": (lambda x: ((x - x.mean(0)) / x.std(0), np.argmax(x, 1), x.max()), (normal(8, 3),), {}),
+}
+
+
+def passed(name: str) -> tuple[list[Any], Program]:
+    """Return the leaves of a program's arguments, and the program after all passes."""
+    function, arguments, places = PROGRAMS[name]
+    leaves, structure = tree.flatten(arguments)
+
+    def flat(*values: Any) -> list[Any]:
+        return tree.leaves(function(*tree.unflatten(structure, values)))
+
+    graph = simplify(stage(flat, tuple(map(type_of, leaves)))[0])
+    return leaves, Compiled(graph, places, Options(), TINY).program
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_results_stay_as_they_are(name: str, stages: list[tuple[str, Program]]) -> None:
+    leaves, last = passed(name)
+    assert last is stages[-1][1]
+    function, arguments, _ = PROGRAMS[name]
+    expected = tree.leaves(function(*tree.map_tree(np.array, arguments)))
+    for step, program in stages:
+        for found, other in zip(Interpreter(program)(*leaves), expected, strict=True):
+            np.testing.assert_allclose(found, other, rtol=1e-9, atol=1e-12, err_msg=f"after {step}")
+
+
+def test_every_pass_has_something_to_do(stages: list[tuple[str, Program]]) -> None:
+    names: set[str] = set()
+    active: set[str] = set()
+    for name in PROGRAMS:
+        stages.clear()
+        passed(name)
+        for (_, before), (step, after) in pairwise(stages):
+            names.add(step)
+            if text(before) != text(after):
+                active.add(step)
+    assert {"fuse", "narrow"} < names
+    assert active == names
