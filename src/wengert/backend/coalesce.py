@@ -27,6 +27,10 @@ from wengert.nest.nest import (
 )
 from wengert.nest.rewriting import rewrite_step
 
+_LONG = 64
+"""Turns of a loop from which on it pays to carry values in the best layout, copied there and back."""
+_LINE = 64
+
 
 def coalesce(program: Program) -> Program:
     """Return the program with the copies between whole buffers gone that need not be."""
@@ -42,12 +46,15 @@ def _superfluous(program: Program) -> tuple[Nest, Buffer, Buffer] | None:
     outside = {*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)}
     living = lifetimes(program)
     times = _access_times(program.steps)
+    resident = _resident(program.steps)
     for step in all_steps(program.steps):
         pair = _copied(step)
         if pair is None:
             continue
         source, target = pair
         assert isinstance(step, Nest)
+        if (source in outside) != (target in outside) and ({source, target} & resident):
+            continue
         if source is target:
             return step, source, target
         if source not in outside and not _meet(source, target, living[source], times, step):
@@ -60,6 +67,21 @@ def _superfluous(program: Program) -> tuple[Nest, Buffer, Buffer] | None:
         ):
             return step, target, source
     return None
+
+
+def _resident(steps: Sequence[Step]) -> set[Buffer]:
+    """Return the buffers that a long loop goes through over and over, and whose rows lie badly in an ordinary array."""
+    found: set[Buffer] = set()
+    for step in all_steps(steps):
+        if isinstance(step, Loop) and step.counter.extent >= _LONG:
+            found.update(buffer for buffer in (*reads(step), *writes(step)) if _lies_badly(buffer))
+    return found
+
+
+def _lies_badly(buffer: Buffer) -> bool:
+    """Tell whether the rows of an ordinary array do not begin where cache lines do."""
+    row = buffer.shape[-1] * buffer.dtype.itemsize if len(buffer.shape) > 1 else 0
+    return row > 4 * _LINE and row % _LINE != 0
 
 
 def _copied(step: Step) -> tuple[Buffer, Buffer] | None:

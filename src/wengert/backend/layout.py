@@ -19,6 +19,7 @@ from wengert.nest.index import Dim, Index
 from wengert.nest.nest import Host, Nest, Program, all_steps, reads, writes
 
 _FEW = 8  # fewer elements than this are no lanes
+_ROW = 3  # vectors of a row from which on it is filled up to whole ones
 
 
 class Layout(NamedTuple):
@@ -190,10 +191,17 @@ def choose_layouts(program: Program, target: Target) -> dict[Buffer, Layout]:
     everything = {buffer for step in program.steps for buffer in (*reads(step), *writes(step))}
     for buffer in {*everything, *fixed}:
         axes = [axis for axis in range(len(buffer.shape)) if lanes is not None and lanes.has((buffer, axis))]
-        if buffer in fixed or len(axes) != 1 or buffer.shape[axes[0]] < 2:
+        width = target.lanes(4)
+        if buffer in fixed:
             layouts[buffer] = row_major(buffer.shape)
+        elif len(axes) == 1 and buffer.shape[axes[0]] > 1:
+            layouts[buffer] = with_lanes(buffer.shape, axes[0], width)
+        elif len(buffer.shape) > 1 and buffer.shape[-1] >= _ROW * width:
+            layouts[buffer] = with_lanes(
+                buffer.shape, len(buffer.shape) - 1, width
+            )  # rows begin where lines do
         else:
-            layouts[buffer] = with_lanes(buffer.shape, axes[0], target.lanes(4))
+            layouts[buffer] = row_major(buffer.shape)
     return layouts
 
 

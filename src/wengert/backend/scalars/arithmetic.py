@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wengert.backend import elementary
 from wengert.backend.builder import Value
 from wengert.backend.scalars.context import EMITTERS, Context, like, operation
 
@@ -83,12 +84,18 @@ def _heaviside(context: Context, x: Value, y: Value) -> Value:
 
 
 MAX_POWER = 64
+_EXACT = 4
+"""The largest exponent up to which a few products err by no more than the power itself."""
 
 
 @operation("integer_power")
 def _integer_power(context: Context, x: Value) -> Value:
-    """Multiply by repeated squaring."""
+    """Multiply by repeated squaring, where that is as exact as the general power."""
     exponent = abs(context.param)
+    if context.is_float and exponent > _EXACT:
+        context.functions.add(("power", x.kind))
+        y = like(x, float(context.param))
+        return context.builder.emit(f"call {x.kind} @{elementary.symbol('power', x.kind)}({x}, {y})", x.kind)
     result: Value | None = None
     power = x
     while exponent:
