@@ -301,7 +301,7 @@ def test_a_run_that_diverges_late_leaves_its_metrics(small_mnist, wengert, tmp_p
         return value * (np.nan if next(losses) > 5 else 1.0), score  # 2 steps and a test: an epoch takes 3
 
     monkeypatch.setitem(TASKS, "mlp", task._replace(loss=loss))
-    ended = wengert("train", "mlp", *mnist(small_mnist), "--out", "run")
+    ended = wengert("train", "mlp", *mnist(small_mnist), "--out", "run", "--eager")
     ended.failed(1, "the loss became nan on the test images after epoch 2")
     metrics = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["epoch"] for line in metrics] == [1]

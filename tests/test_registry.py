@@ -245,12 +245,12 @@ def test_first_derivatives(sample: Sample) -> None:
     point, direction, cotangent = sample.point, sample.direction(), sample.cotangent()
     value = sample(*point)
     out, pushed = wg.jvp(sample, point, direction)
-    np.testing.assert_array_max_ulp(out, value)  # NumPy's own results depend on strides
+    np.testing.assert_array_max_ulp(out, value, 4)  # NumPy's own results depend on strides
     scale = np.max(np.abs(value), initial=1.0)
     assert_close(pushed, differences(sample, point, direction)[0], 1e-6, scale)
 
     out, pullback = wg.vjp(sample, *point)
-    np.testing.assert_array_max_ulp(out, value)
+    np.testing.assert_array_max_ulp(out, value, 4)
     assert_adjoint(pushed, cotangent, pullback(cotangent), direction)
     _, linear = wg.linearize(sample, *point)
     assert_close(linear(*direction), pushed, 1e-12)

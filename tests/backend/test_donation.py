@@ -137,6 +137,14 @@ def test_an_array_that_was_given_up_is_refused(update: Any) -> None:
     update(new, x)
 
 
+def test_a_function_called_before_refuses_it_as_well() -> None:
+    total, x = wg.jit(np.sum), np.ones(10)
+    assert [total(x), total(x)] == [10.0, 10.0]
+    wg.jit(lambda x: x + 1, donate=0)(x)
+    with pytest.raises(ArgumentError, match="donated"):
+        total(x)
+
+
 def test_an_array_made_at_the_place_of_one_that_was_given_up_is_not_refused(update: Any) -> None:
     for _ in range(50):
         update({"w": np.zeros(10), "b": np.zeros(())}, np.ones(10))

@@ -134,6 +134,15 @@ def test_memory_that_is_not_there(inverse: Any) -> None:
     np.testing.assert_allclose(inverse(np.eye(2)), 2 * np.eye(2))
 
 
+@pytest.mark.xfail(reason="pack takes an index that is computed for one that is fixed", raises=AssertionError)
+def test_a_sum_of_products_with_a_factor_that_is_looked_up() -> None:
+    def function(w: Any, i: Any, u: Any) -> Any:
+        return np.sum(w[:, :, i] * u, axis=-1)
+
+    arguments = RNG.normal(size=(64, 64, 10)), np.arange(64) % 10, RNG.normal(size=64)
+    assert_same(wg.jit(function)(*arguments), function(*arguments), ulp=500, scale=1.0)
+
+
 # -- NaN -------------------------------------------------------------------------------------------------
 
 NAN_PROGRAM = """

@@ -100,6 +100,12 @@ def differences(x: Any) -> Any:
     return wg.value_and_grad(lambda x: np.sum((x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2))(x)
 
 
+def neighbours(x: Any) -> Any:
+    for _ in range(4):
+        x = np.tanh(np.exp(-x * x) + np.concatenate([x[3:], np.zeros(3)]))
+    return x
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[int, int]]] = {
     "network": (
         network_step,
@@ -115,6 +121,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[int, int]]] 
     "loops": (loops, (normal(5),), {0: 0}),
     "writes": (writes, (normal(6, 2), np.array([3, -1, 0])), {}),
     "differences": (differences, (normal(30),), {}),
+    "neighbours": (neighbours, (normal(40),), {}),
+    "products of all before": (wg.grad(lambda x: np.sum(np.cumprod(x) ** 2)), (normal(31),), {}),
     "exchanged": (lambda a, b: (b[::-1] + 1, a - b), (normal(5), normal(5)), {0: 0, 1: 1}),
     "moments": (lambda x: ((x - x.mean(0)) / x.std(0), np.argmax(x, 1), x.max()), (normal(8, 3),), {}),
 }
@@ -132,7 +140,13 @@ def passed(name: str) -> tuple[list[Any], Program]:
     return leaves, Compiled(graph, places, Options(), TINY).program
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+SHIFTED = pytest.mark.xfail(reason="block_batches takes x[n + 4] for x[n]")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=SHIFTED) if name == "neighbours" else name for name in PROGRAMS],
+)
 def test_results_stay_as_they_are(name: str, stages: list[tuple[str, Program]]) -> None:
     leaves, last = passed(name)
     assert last is stages[-1][1]

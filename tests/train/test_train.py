@@ -89,7 +89,8 @@ def test_ctrl_c_in_a_step_and_in_evaluation(small):
             return as_vectors(images)
 
         task, notes = TASKS["mlp"]._replace(prepare=prepare), Notes()
-        outcome = training.train(task, task.settings("digits", epochs=2, batch_size=100), small, notes)
+        settings = task.settings("digits", epochs=2, batch_size=100)
+        outcome = training.train(task, settings, small, notes, compiled=False)
         assert (outcome.interrupted, outcome.history, len(notes.steps)) == (True, [], steps)
         if steps == 1:
             for found, expected in zip(leaves(outcome.model), leaves(after_one), strict=True):
@@ -156,7 +157,8 @@ def test_every_example_is_seen_once_an_epoch(small):
         return as_vectors(images)
 
     task = TASKS["mlp"]._replace(prepare=prepare)
-    training.train(task, task.settings("digits", epochs=2, batch_size=128), small, Notes())
+    settings = task.settings("digits", epochs=2, batch_size=128)
+    training.train(task, settings, small, Notes(), compiled=False)
     first, second = np.concatenate(seen[:3]), np.concatenate(seen[4:7])
     assert not np.array_equal(first, second)
     for epoch in (first, second):

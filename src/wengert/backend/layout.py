@@ -60,8 +60,9 @@ def with_lanes(shape: Sequence[int], axis: int, width: int) -> Layout:
     """Return the layout with one axis innermost, filled up to whole vectors.
 
     Example:
-        >>> with_lanes((100, 6, 5), 0, 16)
-        Layout(strides=(1, 560, 112), size=3360, lanes=0)
+        >>> layout = with_lanes((100, 6, 5), 0, 16)
+        >>> layout.strides, layout.size
+        ((1, 560, 112), 3360)
     """
     padded = -(-shape[axis] // width) * width
     strides = [1] * len(shape)

@@ -15,8 +15,8 @@ released with the word, and the owner acquires what a worker released with the c
 A worker that was not running while the owner waited for its chunk, because another process has its processor, stays
 away for a while: one such wait takes as long as thousands of loops.
 
-A worker watches the word for a short time after the last region, then sleeps in the kernel until the bell is rung (a
-futex on Linux). It counts itself before the kernel compares the bell, and who rings changes the bell before reading
+A worker watches the word for a short time after the last region or ring of the bell, then sleeps in the kernel until
+the bell is rung again (a futex on Linux). It counts itself before the kernel compares the bell, and who rings changes the bell before reading
 the count, both in the one order of sequential consistency, so that one of them sees the other (Dekker's argument;
 Drepper, Futexes are tricky, 2011). The owner waits for the last chunks in the same way.
 """
@@ -47,18 +47,18 @@ FIELDS = {
     "waiting": 2 * _APART + 4,  # i32: whether the owner sleeps
     "since": 2 * _APART + 8,  # i64: when it began to
     "usual": 2 * _APART + 16,  # i64: how long a chunk took the owner
-    "place": 2 * _APART + 24,  # i32: the processor of the owner
     # What workers sleep on.
     "bell": 3 * _APART,  # i32: how often it was rung
     "sleepers": 3 * _APART + 4,  # i32
     "stop": 3 * _APART + 8,  # i32: whether the workers must leave
+    "place": 3 * _APART + 12,  # i32: the processor of the owner
     # What only the owner uses.
     "expected": 4 * _APART,  # i32: how many chunks the workers were given, ever
 }
 #: The size of the block.
 BLOCK_BYTES = 5 * _APART
 
-#: The owner yields its processor this many times before it sleeps.
+#: How often the owner yields its processor before it sleeps.
 _YIELDS = 4
 #: A worker that takes this many times what a chunk takes the owner was not running.
 _LATE = 4
@@ -70,7 +70,7 @@ _LONGEST = 1_000_000_000
 
 
 def _at(field: str, kind: str = "") -> str:
-    """Write the instructions that find a field of the block and, for a type, load it."""
+    """Write how to find a field of the block and, if it has a type here, to load it."""
     place = f"%{field}.at = getelementptr inbounds i8, ptr %team, i64 {FIELDS[field]}"
     return f"{place}\n  %{field} = load {kind}, ptr %{field}.at, align 8" if kind else place
 
@@ -303,10 +303,6 @@ late:
   call void @away(ptr %team, ptr %memory)
   br label %awake
 idle:
-  %rung = load atomic i32, ptr %bell.at acquire, align 4
-  %called = icmp ne i32 %rung, %heard
-  br i1 %called, label %awake, label %rest
-rest:
   call void @sleep(ptr %bell.at, i32 %heard, ptr %sleepers.at)
   br label %awake
 end:
