@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -49,7 +48,6 @@ def test_an_index_out_of_range(gather: Any, index: list[int]) -> None:
     np.testing.assert_array_equal(gather(x, np.array([-1, -3])), np.sin(x)[[-1, -3]] * 2)
 
 
-@pytest.mark.xfail(reason="operations do not pass their line on yet")
 def test_errors_name_the_line(gather: Any, inverse: Any) -> None:
     with pytest.raises(IndexError, match=r"\[test_execute.py:\d+\]"):
         gather(np.arange(3.0), np.array([3]))
@@ -58,7 +56,6 @@ def test_errors_name_the_line(gather: Any, inverse: Any) -> None:
     assert "[test_execute.py:" in caught.value.__notes__[0]
 
 
-@pytest.mark.xfail(reason="a loop goes on after an error of its own", raises=subprocess.TimeoutExpired)
 def test_an_index_out_of_range_ends_a_loop() -> None:
     program = """
 loop = wg.jit(lambda x: wg.while_loop(lambda c: c[0] >= 0, lambda c: (c[0] + 1, x[c[0]]), (0, 0.0)))
@@ -134,7 +131,6 @@ def test_memory_that_is_not_there(inverse: Any) -> None:
     np.testing.assert_allclose(inverse(np.eye(2)), 2 * np.eye(2))
 
 
-@pytest.mark.xfail(reason="pack takes an index that is computed for one that is fixed", raises=AssertionError)
 def test_a_sum_of_products_with_a_factor_that_is_looked_up() -> None:
     def function(w: Any, i: Any, u: Any) -> Any:
         return np.sum(w[:, :, i] * u, axis=-1)

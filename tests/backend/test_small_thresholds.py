@@ -39,14 +39,7 @@ def test_programs(name: str) -> None:
     check(function, *arguments, ulp=300, scale=4.0)
 
 
-COMPUTED = pytest.mark.xfail(
-    reason="pack takes an index that is computed for one that is fixed", raises=AssertionError
-)
-
-
-@pytest.mark.parametrize(
-    "seed", [pytest.param(seed, marks=COMPUTED if seed == 14 else ()) for seed in range(3, 15)]
-)
+@pytest.mark.parametrize("seed", range(3, 15))
 def test_random_graphs(seed: int) -> None:
     check_seed(seed)
 
@@ -58,7 +51,6 @@ def shifted(x: Any) -> Any:
     return x
 
 
-@pytest.mark.xfail(reason="block_batches takes x[n + 4] for x[n]", raises=AssertionError)
 def test_neighbours() -> None:
     x = np.random.default_rng(0).normal(size=3 * 2**6)
     check(wg.value_and_grad(lambda x: np.sum(shifted(x) ** 2)), x, ulp=500, scale=1.0)

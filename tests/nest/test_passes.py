@@ -140,13 +140,7 @@ def passed(name: str) -> tuple[list[Any], Program]:
     return leaves, Compiled(graph, places, Options(), TINY).program
 
 
-SHIFTED = pytest.mark.xfail(reason="block_batches takes x[n + 4] for x[n]")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=SHIFTED) if name == "neighbours" else name for name in PROGRAMS],
-)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_results_stay_as_they_are(name: str, stages: list[tuple[str, Program]]) -> None:
     leaves, last = passed(name)
     assert last is stages[-1][1]

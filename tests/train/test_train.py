@@ -79,7 +79,8 @@ def test_ctrl_c_keeps_what_was_learned(small):
 
 def test_ctrl_c_in_a_step_and_in_evaluation(small):
     """What counts is the last whole step, wherever Ctrl-C hits."""
-    after_one = run("mlp", small, Notes(interrupt_at=1), epochs=1, batch_size=100).model
+    once = TASKS["mlp"].settings("digits", epochs=1, batch_size=100)
+    after_one = training.train(TASKS["mlp"], once, small, Notes(interrupt_at=1), compiled=False).model
     for call, steps in ((2, 1), (4, 3)):  # in the second step; in the evaluation after the third
         calls = itertools.count(1)
 

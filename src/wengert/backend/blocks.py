@@ -147,7 +147,7 @@ class _Run:
         """Tell whether of what is made inside, a nest reads what belongs to its own example."""
         for load in [load for store in nest.stores for load in loads(store.value)]:
             axis = self.made.get(load.buffer)
-            if axis is not None and load.indices[axis].terms != ((dim, 1),):
+            if axis is not None and load.indices[axis] != Index.of(dim):
                 return False
         return True
 

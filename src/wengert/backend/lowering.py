@@ -14,7 +14,7 @@ from wengert.dtypes import BOOL, INT64, Dtype
 from wengert.errors import message
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.types import TensorType
-from wengert.nest.expression import Apply, Buffer, Const, Expression
+from wengert.nest.expression import Apply, Buffer, Const, Expression, Rewriter
 from wengert.nest.index import Dim, Index
 from wengert.nest.lowering import (
     Definition,
@@ -184,7 +184,10 @@ class _Block:
         store: Store,
         sequential: frozenset[Dim] = frozenset(),
     ) -> None:
-        """Write down a nest; dimensions of extent one are none."""
+        """Write down a nest, whose operations name the user's line; dimensions of extent one are none."""
+        located = Rewriter(lambda node: _located(node, equation.location))
+        indices = tuple(map(located.index, store.indices))
+        store = replace(store, indices=indices, value=located(store.value))
         kept = tuple(dim for dim in dims if dim.extent != 1)
         self.steps.append(
             Nest(kept, (store,), sequential & frozenset(kept), equation.location, (equation.primitive,))
@@ -264,6 +267,10 @@ def _compared(operation: str, x: Expression, y: Expression) -> Expression:
     unsigned = y.dtype if signed is x else x.dtype
     beside = Apply(operation, (converted(x, unsigned), converted(y, unsigned)), BOOL)
     return choice(below, Const(getattr(np, operation)(*order), BOOL), beside)
+
+
+def _located(node: Expression, location: str) -> Expression:
+    return replace(node, location=location) if isinstance(node, Apply) and not node.location else node
 
 
 def _buffer_of(source: Source) -> Buffer | None:

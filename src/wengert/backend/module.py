@@ -66,7 +66,9 @@ class Module:
             return Located(slot, offset, buffer.dtype, buffer.shape)
 
         operands = tuple(located(one) if isinstance(one, Buffer) else one for one in step.operands)
-        return HostCall(step.primitive, step.params, operands, tuple(map(located, step.outputs)))
+        return HostCall(
+            step.primitive, step.params, operands, tuple(map(located, step.outputs)), step.location
+        )
 
 
 def build(program: Program, target: Target, flags: str = "contract", *, check_nan: bool = False) -> Module:
@@ -232,7 +234,8 @@ class _Module:
         with _OnlyIf(b, due):
             b.store(now, deadline, 8)
             self._callback(-1)
-        return b.compare("ne", b.load(stop, I64, 8), constant(I64, 0))
+        either = b.binary("or", b.load(stop, I64, 8), b.load(self.status, I64, 8))
+        return b.compare("ne", either, constant(I64, 0))
 
     def _callback(self, number: int) -> None:
         b = self.builder

@@ -132,7 +132,7 @@ def _candidates(nest: Nest) -> list[tuple[Load, Dim]]:
                 dims = [follows(index, own) for index in load.indices]
                 kept = [dim for dim in dims if dim is not None]
                 plain = all(
-                    d is not None or not (set(i.dims()) & own)
+                    d is not None or (i.is_affine and not (set(i.dims()) & own))
                     for d, i in zip(dims, load.indices, strict=True)
                 )
                 if plain and len(set(kept)) == len(kept) >= 2:

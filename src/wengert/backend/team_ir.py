@@ -16,9 +16,9 @@ A worker that was not running while the owner waited for its chunk, because anot
 away for a while: one such wait takes as long as thousands of loops.
 
 A worker watches the word for a short time after the last region or ring of the bell, then sleeps in the kernel until
-the bell is rung again (a futex on Linux). It counts itself before the kernel compares the bell, and who rings changes the bell before reading
-the count, both in the one order of sequential consistency, so that one of them sees the other (Dekker's argument;
-Drepper, Futexes are tricky, 2011). The owner waits for the last chunks in the same way.
+the bell is rung again (a futex on Linux). It counts itself before the kernel compares the bell, and who rings changes
+the bell before reading the count, both in the one order of sequential consistency, so that one of them sees the other
+(Dekker's argument; Drepper, Futexes are tricky, 2011). The owner waits for the last chunks in the same way.
 """
 
 from __future__ import annotations
