@@ -215,7 +215,7 @@ _TEAMS: list[team.Team] = []
 
 
 def _alone() -> team.Team:
-    """Return the team of one, which any number of calls may use at a time: its barrier waits for no one."""
+    """Return the team of one, which any number of calls may use at a time: it shares nothing."""
     if not _TEAMS:
         _TEAMS.append(team.acquire(1))
     return _TEAMS[0]

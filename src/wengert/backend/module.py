@@ -165,7 +165,7 @@ class _Module:
 
     def _nest(self, nest: Nest) -> None:
         schedule = self.schedules[nest] = choose(nest, self.layouts, self.target)
-        name = f"nest{len(self.texts) + 1}"
+        name = f"nest{len(self.schedules)}"
         emitted = emit_nest(
             name,
             nest,
