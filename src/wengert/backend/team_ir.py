@@ -3,12 +3,12 @@
 The thread that runs a program offers the tiles of a loop to the team, takes part, and waits only for tiles that
 another thread has begun: no thread is waited for because it exists (self-scheduling; Polychronopoulos and Kuck,
 Guided self-scheduling, 1987, section 2). The tiles lie in chunks, and a chunk is claimed with one addition to a word
-that holds the number of chunks and the next of them::
+that holds the number of chunks, and how many are taken from the front, by the owner, and from the back, by workers::
 
-    word = chunks << 32 | next
+    word = chunks << 32 | back << 16 | front
 
-Whatever the addition returns belongs to the region of that moment: with ``next < chunks`` it is a claim, and what
-describes the region stays as it is until the chunk is done, because the owner waits for that; otherwise it is nothing,
+From one loop to the next each thread so has about the same tiles, whose data are in its cache. Whatever the addition
+returns belongs to the region of that moment: with ``front + back < chunks`` it is a claim, and what describes the region stays as it is until the chunk is done, because the owner waits for that; otherwise it is nothing,
 and the owner overwrites it. So a worker may sleep between any two instructions. The claim acquires what the owner
 released with the word, and the owner acquires what a worker released with the count of chunks done.
 
@@ -37,7 +37,7 @@ FIELDS = {
     "yield": 24,  # i64: after how many of them it yields its processor, each time
     "wait": 32,  # i64: how many looks at what is done, before the owner sleeps
     # The region.
-    "word": _APART,  # i64: chunks << 32 | next
+    "word": _APART,  # i64: chunks << 32 | back << 16 | front
     "function": _APART + 8,  # ptr
     "frame": _APART + 16,  # ptr
     "size": _APART + 24,  # i64: tiles of a chunk
@@ -134,6 +134,17 @@ define internal void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i
 }
 """
 
+# How many chunks are taken.
+_TAKEN = """
+define internal i64 @taken(i64 %word) alwaysinline nounwind {
+  %front = and i64 %word, 65535
+  %shifted = lshr i64 %word, 16
+  %back = and i64 %shifted, 65535
+  %both = add i64 %front, %back
+  ret i64 %both
+}
+"""
+
 _SHARE = f"""
 define void @wengert_share(ptr %team, ptr %function, ptr %frame, i64 %tiles) nounwind {{
 entry:
@@ -175,9 +186,10 @@ mine:
   %own = phi i64 [ 1, %publish ], [ %owned, %mine ]
   call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %this)
   %claimed = atomicrmw add ptr %word.at, i64 1 monotonic, align 8
-  %next = and i64 %claimed, 4294967295
+  %next = and i64 %claimed, 65535
+  %both = call i64 @taken(i64 %claimed)
   %owned = add i64 %own, 1
-  %left = icmp ult i64 %next, %number
+  %left = icmp ult i64 %both, %number
   br i1 %left, label %mine, label %ours
 ours:
   %theirs = sub i64 %number, %own
@@ -266,7 +278,7 @@ look:
   %until = phi i64 [ 0, %awake ], [ %sooner, %again ], [ %yield, %give ], [ %yield, %claim ]
   %word = load atomic i64, ptr %word.at monotonic, align 8
   %of = lshr i64 %word, 32
-  %at = and i64 %word, 4294967295
+  %at = call i64 @taken(i64 %word)
   %open = icmp ult i64 %at, %of
   br i1 %open, label %claim, label %closed
 closed:
@@ -285,12 +297,16 @@ again:
   call void @pause()
   br label %look
 claim:
-  %claimed = atomicrmw add ptr %word.at, i64 1 acquire, align 8
+  %claimed = atomicrmw add ptr %word.at, i64 65536 acquire, align 8
   %chunks = lshr i64 %claimed, 32
-  %number = and i64 %claimed, 4294967295
-  %won = icmp ult i64 %number, %chunks
+  %before = call i64 @taken(i64 %claimed)
+  %won = icmp ult i64 %before, %chunks
   br i1 %won, label %work, label %look
 work:
+  %shifted = lshr i64 %claimed, 16
+  %back = and i64 %shifted, 65535
+  %after = add i64 %back, 1
+  %number = sub i64 %chunks, %after
   %function = load ptr, ptr %function.at, align 8
   %frame = load ptr, ptr %frame.at, align 8
   %size = load i64, ptr %size.at, align 8
@@ -394,4 +410,4 @@ def team_ir(triple: str) -> str:
         >>> "@syscall(i64 202" in team_ir("x86_64-unknown-linux-gnu")
         True
     """
-    return "".join((system_ir(triple), _BELL, _CHUNK, _SHARE, _FINISH, _WORKER, _PART, _AWAY))
+    return "".join((system_ir(triple), _BELL, _CHUNK, _TAKEN, _SHARE, _FINISH, _WORKER, _PART, _AWAY))
