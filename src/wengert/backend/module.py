@@ -109,6 +109,8 @@ class _Module:
         self.counters: dict[Dim, Value] = {}
         self.parallel = False
         self.frame = 1
+        self.names: dict[str, str] = {}
+        """The functions written, by what they do."""
         self.work = _total(program.steps)
 
     def run(self) -> Module:
@@ -177,7 +179,7 @@ class _Module:
             self.declared,
             self.fast,
         )
-        self.texts.append(emitted.text)
+        name = self._written(name, emitted.text)
         given = [self.status, constant(I64, 0), constant(I64, emitted.tiles)]
         given += [self.pointers[buffer] for buffer in emitted.buffers]
         given += [self.counters[dim] for dim in emitted.counters]
@@ -185,6 +187,14 @@ class _Module:
             self._share(name, given, emitted.tiles)
         else:
             self.builder.do(f"call void @{name}({', '.join(map(str, given))})")
+
+    def _written(self, name: str, text: str) -> str:
+        """Write a function, or return the name of one that does the same on other buffers."""
+        body = text.replace(f"@{name}(", "@(", 1)
+        known = self.names.setdefault(body, name)
+        if known == name:
+            self.texts.append(text)
+        return known
 
     def _share(self, name: str, given: Sequence[Value], tiles: int) -> None:
         """Offer the tiles of a nest to the team: what its function takes goes through memory."""
@@ -195,7 +205,9 @@ class _Module:
         frame = Value("%frame", POINTER)
         for number, value in enumerate(passed):
             b.store(value, b.element(frame, "i64", constant(I64, number)), 8)
-        self.texts.append(_unpacking(name, passed))
+        tiles_of = _unpacking(name, passed)
+        if tiles_of not in self.texts:
+            self.texts.append(tiles_of)
         self.declared.add("declare void @wengert_share(ptr, ptr, ptr, i64)")
         b.do(f"call void @wengert_share(ptr %team, ptr @{name}.tiles, ptr %frame, i64 {tiles})")
 

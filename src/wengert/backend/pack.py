@@ -20,6 +20,8 @@ _GAIN = 0.85
 """Of its cost, what a product may still cost with the copy for the copy to be made."""
 _COPY = 1.0
 """Instructions for each element of a copy that changes the order."""
+_SUMS = 4
+"""Sums of products in a nest up to which copies for one of them are worth a look."""
 _AGAIN = 12
 """Tiles that read the same panel, from which on it is worth a copy in one piece."""
 
@@ -74,7 +76,8 @@ def _is_fixed(copy: Nest, changing: set[Buffer]) -> bool:
 
 def _with_copy(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> list[Step]:
     """Return a nest, behind the copies that make it cheaper if there are such."""
-    if work(nest) < _LARGE or nest.sequential:
+    sums = {node for node in nest.nodes() if isinstance(node, Reduce)}
+    if work(nest) < _LARGE or nest.sequential or len(sums) > _SUMS:
         return [nest]
     before = least_cost(nest, layouts, target)
     best: tuple[float, Nest, Nest, Buffer, Layout] | None = None

@@ -15,7 +15,7 @@ from wengert.backend.state import Point
 from wengert.nest.expression import Const, Expression, Guard, Reduce
 from wengert.nest.index import Dim, Index
 
-_SPLIT = 8
+_SPLIT = 4
 """Partial results of a reduction along the lanes, so that its operations need not wait for one another."""
 
 

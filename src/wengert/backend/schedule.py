@@ -8,14 +8,16 @@ the registers and hide the latency.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from wengert.backend.layout import Layout, linear
 from wengert.backend.target import Target
-from wengert.nest.expression import Apply, Buffer, Guard, Load, Reduce, free_dims, loads, walk
+from wengert.nest.expression import Apply, Buffer, Expression, Guard, Load, Reduce, free_dims, loads, walk
 from wengert.nest.index import Computed, Dim, Part, Term
 from wengert.nest.nest import Nest
 
@@ -128,27 +130,47 @@ def _term_dims(term: Term) -> set[Dim]:
     return set(term.index.dims()) if isinstance(term, Part) else {term}
 
 
+class _Facts(NamedTuple):
+    """What the cost of an expression depends on, found once."""
+
+    applies: int
+    loads: tuple[Load, ...]
+    reductions: tuple[tuple[Reduce, _Facts], ...]
+
+
+@functools.lru_cache(maxsize=1024)
+def _facts(expression: Expression) -> _Facts:
+    nodes = list(walk(expression))
+    found = tuple(node for node in nodes if isinstance(node, Reduce) and node is not expression)
+    return _Facts(
+        sum(isinstance(node, Apply) for node in nodes),
+        tuple(node for node in nodes if isinstance(node, Load)),
+        tuple((node, _facts(node.body)) for node in (*found, *_itself(expression))),
+    )
+
+
+def _itself(expression: Expression) -> tuple[Reduce, ...]:
+    return (expression,) if isinstance(expression, Reduce) else ()
+
+
 def _cost(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]) -> float:
     """Return about how many instructions a nest takes with a dimension along vectors."""
     points = math.prod(dim.extent for dim in nest.dims)
+    mapped = lanes in nest.dims
+    shrink = _shrink(lanes, width) if mapped else 1.0
     total = 0.0
     for store in nest.stores:
-        mapped = lanes in nest.dims
-        shrink = _shrink(lanes, width) if mapped else 1.0
         stride = linear(layouts[store.buffer], store.indices).coefficient(lanes) if mapped and lanes else 1
         writing = 1.0 if stride == 1 or not mapped else width * 1.2
-        outside = [node for node in walk(store.value) if not isinstance(node, Reduce)]
-        total += points * shrink * (writing + sum(isinstance(node, Apply) for node in outside))
-        for node in walk(store.value):
-            if isinstance(node, Reduce):
-                total += points * _reduction_cost(node, lanes, width, layouts, mapped)
-        inside = {id(one) for node in outside if isinstance(node, Reduce) for one in walk(node)}
-        for load in loads(store.value):
-            if id(load) not in inside:
-                each = _load_cost(load, lanes if mapped else None, width, layouts)
-                if each > 2 and not _sums(nest) and _across(nest, lanes, width, layouts):
-                    each = 5.0
-                total += points * shrink * each
+        facts = _facts(store.value)
+        total += points * shrink * (writing + facts.applies)
+        for node, inner in facts.reductions:
+            total += points * _reduction_cost(node, inner, lanes, width, layouts, mapped)
+        for load in facts.loads:
+            each = _load_cost(load, lanes if mapped else None, width, layouts)
+            if each > 2 and not facts.reductions and _across(nest, lanes, width, layouts):
+                each = 5.0
+            total += points * shrink * each
     return total
 
 
@@ -158,14 +180,19 @@ def _shrink(lanes: Dim | None, width: int) -> float:
 
 
 def _reduction_cost(
-    node: Reduce, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout], mapped: bool
+    node: Reduce,
+    facts: _Facts,
+    lanes: Dim | None,
+    width: int,
+    layouts: Mapping[Buffer, Layout],
+    mapped: bool,
 ) -> float:
     steps = math.prod(dim.extent for dim in node.dims)
     inside = lanes is not None and lanes in node.dims
     active = lanes if mapped or inside else None
-    each = 1.0 + sum(isinstance(one, Apply) for one in walk(node.body))
     # Registers take loads off most of the points of a tile.
-    each += sum(_load_cost(load, active, width, layouts) for load in loads(node.body)) * 0.6
+    reading = sum(_load_cost(load, active, width, layouts) for load in facts.loads) * 0.6
+    each = 1.0 + facts.applies + reading
     shrink = _shrink(active, width)
     return steps * each * shrink + (3.0 * math.log2(max(width, 2)) if inside else 0.0)
 

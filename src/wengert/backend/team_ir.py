@@ -8,9 +8,10 @@ that holds the number of chunks, and how many are taken from the front, by the o
     word = chunks << 32 | back << 16 | front
 
 From one loop to the next each thread so has about the same tiles, whose data are in its cache. Whatever the addition
-returns belongs to the region of that moment: with ``front + back < chunks`` it is a claim, and what describes the region stays as it is until the chunk is done, because the owner waits for that; otherwise it is nothing,
-and the owner overwrites it. So a worker may sleep between any two instructions. The claim acquires what the owner
-released with the word, and the owner acquires what a worker released with the count of chunks done.
+returns belongs to the region of that moment: with ``front + back < chunks`` it is a claim, and what describes the
+region stays as it is until the chunk is done, because the owner waits for that; otherwise it is nothing, and the owner
+overwrites it. So a worker may sleep between any two instructions. The claim acquires what the owner released with the
+word, and the owner acquires what a worker released with the count of chunks done.
 
 A worker that was not running while the owner waited for its chunk, because another process has its processor, stays
 away for a while: one such wait takes as long as thousands of loops.
@@ -66,7 +67,7 @@ _LATE = 4
 #: away, so many times as long, twice as long as before, or so many nanoseconds.
 _GOOD = 8
 _PENALTY = 4
-_LONGEST = 1_000_000_000
+_LONGEST = 50_000_000
 
 
 def _at(field: str, kind: str = "") -> str:

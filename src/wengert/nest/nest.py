@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from wengert.nest.expression import Buffer, Expression, computed, loads, walk
@@ -33,16 +33,22 @@ class Nest:
     location: str = ""
     origin: tuple[str, ...] = ()
     """The names of the operations that it carries out."""
+    _read: list[tuple[Buffer, ...]] = field(default_factory=list[tuple[Buffer, ...]], init=False, repr=False)
 
-    def reads(self) -> list[Buffer]:
+    def reads(self) -> tuple[Buffer, ...]:
         """Return the buffers that it reads, each once."""
+        if not self._read:  # a nest does not change, and passes ask again and again
+            self._read.append(self._find_reads())
+        return self._read[0]
+
+    def _find_reads(self) -> tuple[Buffer, ...]:
         found = dict.fromkeys(load.buffer for store in self.stores for load in loads(store.value))
         for store in self.stores:
             for expression in computed(store.indices):
                 found.update(dict.fromkeys(load.buffer for load in loads(expression)))
             if store.combiner:
                 found[store.buffer] = None
-        return list(found)
+        return tuple(found)
 
     def writes(self) -> list[Buffer]:
         """Return the buffers that it writes."""
@@ -132,7 +138,7 @@ def all_steps(steps: Sequence[Step]) -> Iterator[Step]:
             yield from all_steps(block)
 
 
-def reads(step: Step) -> list[Buffer]:
+def reads(step: Step) -> Sequence[Buffer]:
     """Return the buffers that a step reads, also in the steps inside it."""
     match step:
         case Nest():
