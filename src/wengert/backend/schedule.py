@@ -356,7 +356,3 @@ def _order(
         )
 
     return tuple(sorted(nest.dims, key=key))
-
-
-def _sums(nest: Nest) -> bool:
-    return any(isinstance(node, Reduce) for node in nest.nodes())
