@@ -17,9 +17,10 @@ from wengert.dtypes import dtype_of
 from wengert.errors import ConcreteError, DtypeError, LostDerivativeError, ShapeError, message, unsupported
 from wengert.ir.types import show
 from wengert.operators import FUNCTIONS, Operators, operand, power_of
+from wengert.ops.comparison import where
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import UFUNCS
-from wengert.shapes import size
+from wengert.shapes import shape_of, size
 
 #: What stands for ``ufunc.reduce``, ``ufunc.accumulate`` and so on; filled by `wengert.numpy`.
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
@@ -29,6 +30,8 @@ _LAYOUT = {"order", "subok", "casting"}
 
 def _lost(what: str, hint: str) -> Any:
     def method(self: Array, *arguments: Any, **options: Any) -> NoReturn:
+        if self.owner.traced:
+            raise self.without_value(what)
         raise LostDerivativeError(message(what, "the derivative would be lost", str(self.type), hint))
 
     return method
@@ -78,6 +81,9 @@ class Array(Operators):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         value = operand(value)
+        if not shape_of(value) and subscripts.is_mask_without_value(index, self.shape):
+            self.write(boxed(where(index, cast(value, dtype=self.dtype), self)))
+            return
         if dtype_of(value).kind == "f" and self.dtype.kind != "f" and isinstance(value, Box):
             hint = f"make the array floating: x.astype({dtype_of(value)})"
             got = show(self, value)
@@ -99,6 +105,12 @@ class Array(Operators):
         return bool(FUNCTIONS[np.any](self == item))
 
     # -- concrete values ---------------------------------------------------------------------------------
+
+    def without_value(self, operation: str) -> ConcreteError:
+        """Return the error for an operation that needs the numbers, where only the type is known."""
+        requirement = f"a concrete value is needed, and a {self.owner.name} knows only the type here"
+        hint = "return the array and convert it outside; build arrays with np.stack or wengert.numpy"
+        return ConcreteError(message(operation, requirement, str(self.type), hint))
 
     def _concrete(self, operation: str, hint: str) -> Any:
         value = concrete(self)
@@ -130,6 +142,8 @@ class Array(Operators):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         what = "conversion to a plain array"
+        if self.owner.traced:
+            raise self.without_value(what)
         if self.dtype.kind == "f":
             hint = "build arrays with np.stack or wengert.numpy.array, write into wengert.numpy.zeros, "
             hint += "or give up the derivative: wg.stop_gradient(x)"

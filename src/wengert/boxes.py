@@ -29,6 +29,8 @@ class Trace:
     """One running transform: it says what an operation on its boxes means."""
 
     name: ClassVar[str] = "transform"
+    traced: ClassVar[bool] = False
+    """Whether a box stands for a type alone, with no number behind it in any transform."""
 
     def __init__(self) -> None:
         self.level = next(_levels)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.boxes import Box, concrete
-from wengert.dtypes import dtype_of
+from wengert.dtypes import BOOL, dtype_of
 from wengert.errors import ConcreteError, IndexingError, ShapeError, message
 from wengert.ops.arithmetic import maximum
 from wengert.ops.comparison import greater_equal, where
@@ -126,6 +126,11 @@ def _expand(shape: Shape, entries: list[Any]) -> list[Any]:
             requirement = f"a mask must have the shape {own} of the axes that it indexes"
             raise IndexingError(message("getitem", requirement, str(mask_shape)))
     return complete
+
+
+def is_mask_without_value(index: Any, shape: Shape) -> bool:
+    """Tell whether an index is a mask of a whole array of which only the type is known: it can be written through."""
+    return isinstance(index, Box) and index.dtype == BOOL and index.shape == shape and concrete(index) is None
 
 
 def _positions(mask: Any) -> list[Any]:

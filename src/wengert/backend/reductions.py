@@ -13,7 +13,7 @@ from wengert.backend.evaluate import Evaluator
 from wengert.backend.schedule import Schedule
 from wengert.backend.state import Point
 from wengert.nest.expression import Const, Expression, Guard, Reduce
-from wengert.nest.index import Dim, Index
+from wengert.nest.index import Dim, Index, flatten
 
 _SPLIT = 4
 """Partial results of a reduction along the lanes, so that its operations need not wait for one another."""
@@ -86,6 +86,8 @@ class Reduction:
     def _ordered(self) -> list[Dim]:
         """Return the dimensions as they are nested: bounded ones, others, the lanes, and those that are written out."""
         lanes = self.schedule.lanes
+        if any(slot.position for slot in self.slots):  # the first of equal elements counts
+            return list(self.dims)
         guarded = {d for slot in self.slots for d in _guarded_dims(slot.node)}
         unrolled = self.schedule.unrolled - guarded
         return sorted(self.dims, key=lambda d: (d in unrolled, d is lanes, d not in guarded))
@@ -317,10 +319,8 @@ class Reduction:
             better = b.compare(("s" if kind == "i" else "u") + sign, element, best)
         if not slot.position:
             return b.select(better, element, best)
-        (dim,) = node.dims if node.dims else (None,)
-        at = constant(I64, 0)
-        if dim is not None:
-            at = self.evaluator.index(Index.of(dim), point)
+        position = flatten(map(Index.of, node.dims), (dim.extent for dim in node.dims))
+        at = self.evaluator.index(position, point)
         at = b.splat(at, values[number].kind.lanes)
         return b.select(better, at, values[number])
 

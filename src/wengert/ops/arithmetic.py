@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import INT64, dtype_of
+from wengert.dtypes import BOOL, INT64, dtype_of
 from wengert.ir.types import TensorType
 from wengert.kernels.select import select
 from wengert.nest.lowering import Elementwise
@@ -169,13 +169,15 @@ heaviside = elementwise(
 
 
 def _integer_power_type(x: TensorType, exponent: int) -> TensorType:
+    if exponent == 2 and x.dtype == BOOL and not x.weak:  # NumPy squares truth values as bytes
+        return x._replace(dtype=np.square.resolve_dtypes((BOOL, None))[-1])
     other = x if exponent == 2 and not x.weak else TensorType(INT64, (), True)
     return same_type("integer_power")(x, other)._replace(weak=x.weak)
 
 
 def _integer_power(x: Any, exponent: int) -> Any:
     if exponent == 2:
-        return x * x
+        return np.square(x) if dtype_of(x) == BOOL and not isinstance(x, bool) else x * x
     return (
         np.power(x, exponent).item()
         if isinstance(x, float) and not isinstance(x, np.floating)

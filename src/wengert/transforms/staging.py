@@ -31,6 +31,7 @@ class GraphTrace(Trace):
     """
 
     name = "trace"
+    traced = True
 
     def __init__(self) -> None:
         super().__init__()
