@@ -474,3 +474,12 @@ def test_there_is_nothing_to_look_at_inside_another_transform() -> None:
     compiled = wg.jit(np.tanh)
     with pytest.raises(ArgumentError, match="inside another transform there is nothing compiled"):
         wg.grad(lambda x: compiled.memory(x))(1.0)
+
+
+def test_static_arguments_that_python_calls_equal_are_told_apart() -> None:
+    compiled = wg.jit(
+        lambda x, k: x * 0 + (1.0 if k is True else 2.0 if isinstance(k, float) else 3.0), static_argnums=1
+    )
+    assert [float(compiled(X, k)[0]) for k in (1, True, 1.0, 1)] == [3.0, 1.0, 2.0, 3.0]
+    signs = wg.jit(lambda x, k: x * 0 + np.copysign(1.0, k[0]), static_argnums=1)
+    assert [float(signs(X, (k,))[0]) for k in (0.0, -0.0)] == [1.0, -1.0]

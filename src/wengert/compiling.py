@@ -266,7 +266,7 @@ class Jitted(Generic[P, R]):
                 return None
         try:
             types = tuple(_type_key(leaf) for leaf in leaves)
-            key = (structure, types, static and tuple((type(one), one) for one in static))
+            key = (structure, types, tuple(map(_exactly, static)))
             hash(key)
         except TypeError:
             raise self._unusable(leaves, structure, static) from None
@@ -325,6 +325,13 @@ class Jitted(Generic[P, R]):
                 found += [count + n for n, leaf in enumerate(leaves) if isinstance(leaf, NDARRAY)]
             count += len(leaves)
         return found
+
+
+def _exactly(value: Any) -> Any:
+    """Return what tells a static argument from others that Python calls equal: 1, 1.0 and True, 0.0 and -0.0."""
+    if isinstance(value, tuple):
+        return type(value), *map(_exactly, value)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+    return type(value), repr(value) if isinstance(value, float) else value
 
 
 def _type_key(leaf: Any) -> Any:

@@ -177,6 +177,47 @@ def test_a_few_elements_added_to_many() -> None:
     check(lambda _, x: (function(_, x), wg.grad(lambda x: function(_, x)[1])(x)), [], np.linspace(0.1, 1, 24))
 
 
+def _scanned(body: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda _, given: wg.scan(body, *given)
+
+
+@pytest.mark.parametrize("kind", ["cond", "while_loop"])
+def test_results_that_a_loop_keeps_in_some_turns_only(kind: str) -> None:
+    def body(c: Any, x: Any) -> Any:
+        e = np.exp(np.sin(x))
+        if kind == "cond":
+            return wg.cond(x[0] > 0, lambda a, b: a, lambda a, b: b, e, c), e
+        return wg.while_loop(lambda s: s[0] < x[0], lambda s: (s[0] + 100.0, e), (0.0, c))[1], e
+
+    rows = np.linspace(-3, 3, 200).reshape(5, 40)
+    rows[-1, 0] = -1.0
+    check(_scanned(body), 0, (np.zeros(40), rows))
+
+
+def test_sums_over_fewer_rows_than_a_loop_made() -> None:
+    def function(_: Any, given: Any) -> Any:
+        x, rows, weights = given
+        c, ys = wg.scan(lambda c, w: (np.tanh(c * w),) * 2, x, rows)
+        return np.einsum("tnk,tn->k", ys[:5], weights), c
+
+    draw = np.random.default_rng(0).standard_normal
+    check(function, 0, (draw((300, 200)), 1 + np.abs(draw((20, 1, 1))), draw((5, 300))))
+
+
+@pytest.mark.parametrize("widths", [((3, 3), (0, 0)), ((0, 40), (5, 0))])
+def test_padded_transposes(widths: Any) -> None:
+    check(lambda _, x: np.pad(x.T, widths) * 2, 0, np.linspace(-1, 1, 64 * 31, dtype="f").reshape(64, 31))
+
+
+def test_hundreds_of_statements_in_a_row() -> None:
+    def function(_: Any, x: Any) -> Any:
+        for k in range(400):
+            x = np.sin(x) * 0.5 + k * 0.001
+        return x
+
+    check(function, 0, np.linspace(0, 1, 50))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(40))
 def test_many_more(block: int) -> None:

@@ -91,7 +91,7 @@ class Access(State):
         position = linear(layout, node.indices)
         for dim, count in self.tile.items():
             whole = point.offset(dim) // self.width < count // self.width
-            if dim is not self.lanes and position.coefficient(dim) == 1 and whole:
+            if dim is not self.lanes and dim not in self.guarded and position.coefficient(dim) == 1 and whole:
                 return dim
         return None
 

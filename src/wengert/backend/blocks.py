@@ -109,16 +109,25 @@ class _Run:
 
     def _place(self, nest: Nest) -> None:
         parts = self.parts
+        extents = {dim.extent for _, dim in parts.inside}
         moved = [one for one, _ in parts.inside]
         mapped = [dim for dim in nest.dims if self.lanes.has(dim)]
         if not mapped and not self._summed(nest) and can_pass(nest, (*moved, *parts.after)):
             parts.before.append(nest)
-        elif mapped and self._is_mapped(nest, mapped) and can_pass(nest, parts.after):
+        elif (
+            mapped
+            and extents <= {mapped[0].extent}
+            and self._is_mapped(nest, mapped)
+            and can_pass(nest, parts.after)
+        ):
             parts.inside.append((nest, mapped[0]))
             for store in nest.stores:
                 self.made[store.buffer] = self._axis(store, mapped[0])
         elif not mapped and (split := self._split(nest)) and can_pass(split[0], parts.after):
             partial, dim, rest = split
+            if not extents <= {dim.extent}:
+                parts.after.append(nest)
+                return
             parts.totals.append(partial.stores[0].buffer)
             parts.inside.append((partial, dim))
             parts.after.append(rest)

@@ -47,6 +47,7 @@ def _superfluous(program: Program) -> tuple[Nest, Buffer, Buffer] | None:
     living = lifetimes(program)
     times = _access_times(program.steps)
     resident = _resident(program.steps)
+    conditions = _conditions(program.steps)
     for step in all_steps(program.steps):
         pair = _copied(step)
         if pair is None:
@@ -57,12 +58,18 @@ def _superfluous(program: Program) -> tuple[Nest, Buffer, Buffer] | None:
             continue
         if source is target:
             return step, source, target
-        if source not in outside and not _meet(source, target, living[source], times, step):
+        if (
+            source not in outside
+            and _always_copied(source, times, conditions, step)
+            and not _meet(source, target, living[source], times, step)
+        ):
             return step, source, target
         if (
             target not in outside
             and source not in outside
             and _is_dead_after(source, living[source], times, step)
+            and _always_copied(target, times, conditions, step)
+            and _always_copied(source, times, conditions, step)
             and not _meet(target, source, living[target], times, step)
         ):
             return step, target, source
@@ -111,6 +118,28 @@ def _access_times(steps: Sequence[Step]) -> dict[Buffer, list[tuple[int, Step]]]
         elif isinstance(step, (Branch, While)):
             found.setdefault(step.predicate, []).append((clock, step))
     return found
+
+
+def _conditions(steps: Sequence[Step], around: tuple[int, ...] = ()) -> dict[int, tuple[int, ...]]:
+    """Return for each step the blocks around it that may not be carried out, outermost first."""
+    found: dict[int, tuple[int, ...]] = {}
+    for step in steps:
+        found[id(step)] = around
+        for block in inner_blocks(step):
+            always = isinstance(step, Loop) and step.counter.extent > 0
+            found.update(_conditions(block, around if always else (*around, id(block))))
+    return found
+
+
+def _always_copied(
+    buffer: Buffer,
+    times: Mapping[Buffer, list[tuple[int, Step]]],
+    conditions: Mapping[int, tuple[int, ...]],
+    copy: Nest,
+) -> bool:
+    """Tell whether the copy is carried out wherever the buffer is in use: what is made before a branch may stay."""
+    around = conditions[id(copy)]
+    return all(conditions[id(step)][: len(around)] == around for _, step in times[buffer])
 
 
 def _meet(

@@ -1,4 +1,4 @@
-"""A nest as a native function: loops, register tiles, reductions, and the share of each thread."""
+"""A nest as a native function of a range of its tiles: loops, register tiles, reductions."""
 
 from __future__ import annotations
 
@@ -184,7 +184,11 @@ class _NestEmitter:
                 for t, _ in position.terms
                 if not isinstance(t, Computed)
             )
-        return stride == 1 and layout.lanes is not None and follows(indices[layout.lanes]) is dim
+        if stride != 1 or layout.lanes is None or follows(indices[layout.lanes]) is not dim:
+            return False
+        others = buffer.size // max(buffer.shape[layout.lanes], 1)
+        width = self.schedule.width
+        return layout.size // max(others, 1) >= -(-dim.extent // width) * width
 
     def _levels(
         self, levels: Sequence[_Level], depth: int, counts: dict[Dim, int], parallel: bool = False

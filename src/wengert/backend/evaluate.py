@@ -94,7 +94,10 @@ class Evaluator(Access):
             masks = varying if masks is None else self._both(masks, varying)
 
         def inner() -> Value:
+            before = self.guarded
+            self.guarded = before.union(*(index.dims() for index, _ in node.conditions))
             value = self.value(node.body, point._replace(mask=masks))
+            self.guarded = before
             if varying is None or (_is_zero(node.otherwise) and self.vanishes(node.body)):
                 return value
             yes, no, _ = self.aligned([value, otherwise, varying])

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wengert.backend.merge import merged_nests
+from wengert.backend.merge import DEEP, merged_nests
 from wengert.nest.expression import (
     Apply,
     Buffer,
@@ -16,6 +16,7 @@ from wengert.nest.expression import (
     Load,
     Reduce,
     children,
+    depth,
     instantiate,
     loads,
     walk,
@@ -144,6 +145,8 @@ class _Fusion:
         if not uses:
             return True
         if not all(self._may_move(store.value, store, later[:n], step) for n, step in uses):
+            return False
+        if depth(store.value) > DEEP:
             return False
         if any(isinstance(node, Reduce) for node in walk(store.value)):
             worth = len(uses) == 1 and self._is_epilogue(store, uses[0][1])

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, loads
+from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, depth, loads
 from wengert.nest.index import Dim, Index, Term
 from wengert.nest.nest import Nest, Store
 from wengert.nest.rewriting import buffers_read
+
+DEEP = 64
+"""Operations one inside another, from which on a value is stored and loaded: passes go down them by recursion."""
 
 
 def merged_nests(producer: Nest, consumer: Nest) -> Nest | None:
@@ -42,6 +45,8 @@ def merged_nests(producer: Nest, consumer: Nest) -> Nest | None:
     )
     overwritten = {b for store in consumer.stores for b in [store.buffer]} & set(producer.reads())
     if not fits or (overwritten and not _only_in_place(producer, stores, overwritten)):
+        return None
+    if any(depth(store.value) > 2 * DEEP for store in stores):
         return None
     origin = (*producer.origin, *(name for name in consumer.origin if name != "copy"))
     return replace(producer, stores=(*producer.stores, *stores), origin=origin)

@@ -1,4 +1,4 @@
-"""A program as one LLVM module: a function for each nest, and the function that every thread runs through."""
+"""A program as one LLVM module: a function for each nest, and the one that runs them and offers their tiles."""
 
 from __future__ import annotations
 

@@ -281,11 +281,14 @@ def _across(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, 
     """Return a dimension along which what does not lie along the lanes does, to be read in square blocks."""
     if lanes is None:
         return None
+    guards = [node for node in nest.nodes() if isinstance(node, Guard)]
+    guarded = {dim for node in guards for index, _ in node.conditions for dim in index.dims()}
     for load in (load for store in nest.stores for load in loads(store.value)):
         if _stride(layouts, load, lanes) not in (0, 1):
             position = linear(layouts[load.buffer], load.indices)
             for dim in nest.dims:
-                if dim is not lanes and dim.extent >= width and position.coefficient(dim) == 1:
+                along = dim is not lanes and dim not in guarded and position.coefficient(dim) == 1
+                if along and dim.extent >= width:
                     return dim
     return None
 

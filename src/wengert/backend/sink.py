@@ -51,6 +51,8 @@ def _sink(steps: list[Step], position: int, stack: Buffer) -> None:
     if row is None or not readers or min(readers) < position:
         return
     split = [_split(steps[n], stack) for n in readers]
+    if loop.counter.extent != stack.shape[0]:
+        return
     inside = [partial for partial in split if partial is not None]
     if len(inside) < len(split) or any(stack in reads_whole(steps[n]) for n in readers):
         return
@@ -145,6 +147,8 @@ def _split(step: Step, stack: Buffer) -> tuple[Nest, Reduce, Dim, Nest] | None:
         return None
     dim = terms[0][0]
     assert isinstance(dim, Dim)
+    if dim.extent != stack.shape[0]:
+        return None
     total = Buffer(node.dtype, tuple(one.extent for one in step.dims))
     indices = tuple(map(Index.of, step.dims))
     partial = replace(step, stores=(Store(total, indices, node, "add"),))

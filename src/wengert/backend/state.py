@@ -63,6 +63,8 @@ class State(ABC):
         self.functions = functions
         self.report = report
         self.known = known
+        self.guarded: set[Dim] = set()
+        """The dimensions on which it depends whether the code that is written is carried out."""
         self.tile: Mapping[Dim, int] = {}
         """The points that are computed together."""
         self.counters: dict[Dim, Value] = {}

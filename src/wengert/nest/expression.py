@@ -145,6 +145,18 @@ def walk(expression: Expression) -> Iterator[Expression]:
             waiting += children(node)
 
 
+def depth(expression: Expression) -> int:
+    """Return how many nodes lie one inside another."""
+    known: dict[int, int] = {}
+
+    def measure(node: Expression) -> int:
+        if id(node) not in known:
+            known[id(node)] = 1 + max(map(measure, children(node)), default=0)
+        return known[id(node)]
+
+    return measure(expression)
+
+
 def loads(expression: Expression) -> list[Load]:
     """Return every load, those in computed indices included."""
     return [node for node in walk(expression) if isinstance(node, Load)]
