@@ -92,21 +92,6 @@ def test_derivatives_of_a_chain(rng):
     check_grads(lambda m: np.sum(m(x)), (float64(papers_cnn()),), order=2)
 
 
-def test_rnn_is_its_recurrence(rng):
-    layer = float64(nn.RNN(3, 4, seed=0))
-    x = rng.standard_normal((2, 5, 3))
-    h = np.zeros((2, 4))
-    states = []
-    for t in range(5):
-        h = np.tanh(x[:, t] @ layer.input_weight + h @ layer.hidden_weight + layer.bias)
-        states.append(h)
-    np.testing.assert_allclose(layer(x), h)
-    np.testing.assert_array_equal(layer(x[:, :0]), np.zeros((2, 4)))
-    layer.sequence = True
-    np.testing.assert_allclose(layer(x), np.stack(states, 1))
-    check_grads(lambda m, x: np.sum(np.sin(m(x))), (layer, x), order=2)
-
-
 def test_models_under_vmap(rng):
     models = [nn.Dense(3, 2, seed=seed) for seed in range(4)]
     stacked = tree.map_tree(lambda *leaves: np.stack(leaves), *models)

@@ -15,6 +15,7 @@ Example:
 """
 
 from wengert.nn.activations import elu, gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
+from wengert.nn.cells import GRUCell, LSTMCell, RNNCell
 from wengert.nn.convolution import average_pool, convolve, max_pool
 from wengert.nn.initialisers import (
     glorot_normal,
@@ -26,19 +27,25 @@ from wengert.nn.initialisers import (
     rescaled,
     zeros,
 )
-from wengert.nn.layers import RNN, AvgPool2D, Chain, Conv2D, Dense, Flatten, Lambda, MaxPool2D
+from wengert.nn.layers import AvgPool2D, Chain, Conv2D, Dense, Flatten, Lambda, MaxPool2D
 from wengert.nn.losses import accuracy, mean_squared_error, softmax_cross_entropy, sum_squared_error
+from wengert.nn.recurrent import GRU, LSTM, RNN
 from wengert.special import log_softmax, softmax
 
 __all__ = [
+    "GRU",
+    "LSTM",
     "RNN",
     "AvgPool2D",
     "Chain",
     "Conv2D",
     "Dense",
     "Flatten",
+    "GRUCell",
+    "LSTMCell",
     "Lambda",
     "MaxPool2D",
+    "RNNCell",
     "accuracy",
     "average_pool",
     "convolve",

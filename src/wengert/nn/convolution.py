@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -12,22 +11,11 @@ import numpy as np
 from wengert.dtypes import dtype_of, is_float
 from wengert.errors import ShapeError, message
 from wengert.ir.types import show
+from wengert.nn.checks import integers
 from wengert.ops.contraction import Affine, along, contract
 from wengert.ops.reduction import reduce_max
 from wengert.ops.shape import concatenate, reshape, slice_, whole
 from wengert.shapes import shape_of
-
-
-def integers(operation: str, what: str, value: Any, count: int, least: int) -> tuple[int, ...]:
-    """Return ``count`` integers, one number standing for all of them, or raise `ShapeError`."""
-    try:
-        numbers = tuple(map(operator.index, value if isinstance(value, Iterable) else (value,) * count))
-    except TypeError:
-        numbers = ()
-    if len(numbers) != count or min(numbers) < least:
-        many = f"{count} integers" if count > 1 else "an integer"
-        raise ShapeError(message(operation, f"{what} must be {many} >= {least}", repr(value)))
-    return numbers
 
 
 def _spatial_rank(operation: str, x: Any) -> int:

@@ -9,20 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control import scan
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
-from wengert.nn.convolution import average_pool, convolve, integers, max_pool
-from wengert.nn.initialisers import Initialiser, Seed, generator, glorot_uniform, he_uniform
+from wengert.nn.checks import check_values, integers
+from wengert.nn.convolution import average_pool, convolve, max_pool
+from wengert.nn.initialisers import Initialiser, Seed, glorot_uniform, he_uniform
 from wengert.shapes import shape_of
 from wengert.tree import static
-
-
-def _check_values(layer: str, x: Any, form: str, rank: int, values: int) -> None:
-    """Check that an input has at least ``rank`` axes, and ``values`` values along the last."""
-    shape = shape_of(x)
-    if len(shape) < rank or shape[-1] != values:
-        raise ShapeError(message(layer, f"the input must be ({form}, {values})", show(x)))
 
 
 @dataclasses.dataclass(init=False)
@@ -63,7 +56,7 @@ class Dense:
 
     def __call__(self, x: Any) -> Any:
         """Apply the layer to (..., inputs)."""
-        _check_values("Dense", x, "...", 1, shape_of(self.weight)[0])
+        check_values("Dense", x, "...", 1, shape_of(self.weight)[0])
         y = np.matmul(x, self.weight)
         return y if self.bias is None else y + self.bias
 
@@ -186,66 +179,6 @@ class Flatten:
         if not shape:
             raise ShapeError(message("Flatten", "the input must be (examples, ...)", show(x)))
         return np.reshape(x, (shape[0], math.prod(shape[1:])))
-
-
-@dataclasses.dataclass(init=False)
-class RNN:
-    """A recurrent layer, ``h_t = f(x_t W + h_{t-1} U + b)`` with ``h_0 = 0`` (Elman, 1990).
-
-    Args:
-        inputs: the number of values a step has.
-        hidden: the number of values of the state.
-        seed: of the weights: an integer or a generator.
-        activation: ``f``; tanh by default.
-        sequence: whether to return the states of all steps, or the last only.
-        initialise: draws the input weights; Glorot uniform by default.
-        recurrent: draws the recurrent weights; Glorot uniform by default.
-
-    Raises:
-        ShapeError: a size is not a positive integer, or the input is not (examples, steps, inputs).
-
-    Example:
-        >>> import numpy as np
-        >>> RNN(28, 64, seed=0)(np.ones((5, 28, 28), "f4")).shape
-        (5, 64)
-    """
-
-    input_weight: Any
-    hidden_weight: Any
-    bias: Any
-    activation: Callable[[Any], Any] = static()
-    sequence: bool = static()
-
-    def __init__(
-        self,
-        inputs: int,
-        hidden: int,
-        *,
-        seed: Seed,
-        activation: Callable[[Any], Any] = np.tanh,
-        sequence: bool = False,
-        initialise: Initialiser = glorot_uniform,
-        recurrent: Initialiser = glorot_uniform,
-    ) -> None:
-        inputs, hidden = integers("RNN", "inputs and hidden", (inputs, hidden), 2, 1)
-        rng = generator(seed)
-        self.input_weight = initialise(rng, (inputs, hidden), inputs, hidden)
-        self.hidden_weight = recurrent(rng, (hidden, hidden), hidden, hidden)
-        self.bias = np.zeros(hidden, np.float32)
-        self.activation, self.sequence = activation, sequence
-
-    def __call__(self, x: Any) -> Any:
-        """Apply the layer to (examples, steps, inputs)."""
-        _check_values("RNN", x, "examples, steps", 3, shape_of(self.input_weight)[0])
-        projected = np.swapaxes(np.matmul(x, self.input_weight) + self.bias, 0, 1)
-
-        def step(state: Any, one: Any) -> tuple[Any, Any]:
-            state = self.activation(one + np.matmul(state, self.hidden_weight))
-            return state, (state if self.sequence else None)
-
-        start = np.zeros((shape_of(x)[0], shape_of(self.bias)[0]), projected.dtype)
-        last, states = scan(step, start, projected)
-        return np.swapaxes(states, 0, 1) if self.sequence else last
 
 
 @dataclasses.dataclass

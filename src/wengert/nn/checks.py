@@ -1,0 +1,30 @@
+"""What layers check of their settings and inputs."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+from wengert.errors import ShapeError, message
+from wengert.ir.types import show
+from wengert.shapes import shape_of
+
+
+def integers(operation: str, what: str, value: Any, count: int, least: int) -> tuple[int, ...]:
+    """Return ``count`` integers, one number standing for all of them, or raise `ShapeError`."""
+    try:
+        numbers = tuple(map(operator.index, value if isinstance(value, Iterable) else (value,) * count))
+    except TypeError:
+        numbers = ()
+    if len(numbers) != count or min(numbers) < least:
+        many = f"{count} integers" if count > 1 else "an integer"
+        raise ShapeError(message(operation, f"{what} must be {many} >= {least}", repr(value)))
+    return numbers
+
+
+def check_values(layer: str, x: Any, form: str, rank: int, values: int) -> None:
+    """Check that an input has at least ``rank`` axes, and ``values`` values along the last."""
+    shape = shape_of(x)
+    if len(shape) < rank or shape[-1] != values:
+        raise ShapeError(message(layer, f"the input must be ({form}, {values})", show(x)))

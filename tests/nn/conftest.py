@@ -1,0 +1,15 @@
+"""What PyTorch and Keras give for small networks: tools/network_numbers.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="session")
+def numbers() -> dict[str, np.ndarray]:
+    """Return the arrays by case and name, ``"lstm/x_gradient"``."""
+    with np.load(Path(__file__).with_name("numbers.npz")) as file:
+        return dict(file)
