@@ -107,7 +107,7 @@ def make(signature: Signature, executable: Executable, following: Callable[..., 
     table = np.zeros(first_key + len(names), np.uintp)
     table[first_key:] = [id(name) for name in names]
     address = table.ctypes.data
-    arena = aligned(interface.arena)
+    arena = aligned(interface.arena + interface.private)
     alone = team.acquire(1)
     block = table[BLOCK:]
     block[STATUS_SLOT] = address + 8 * STATUS

@@ -52,7 +52,9 @@ class Interface(NamedTuple):
     """What a call needs to know of a program."""
 
     arena: int
-    """Bytes of the arena."""
+    """Bytes of the arena that all threads share."""
+    private: int
+    """Bytes behind it for each thread."""
     slots: int
     """Of the block of addresses."""
     inputs: tuple[int, ...]
@@ -72,12 +74,11 @@ class _Context:
 
     def __init__(self, executable: Executable) -> None:
         interface = executable.interface
-        self.arena = aligned(interface.arena)
+        self.threads = 0
         self.status = np.zeros(8, np.int64)
         self.block = (ctypes.c_void_p * interface.slots)()
         self.problem: BaseException | None = None
         self.block[STATUS] = self.status.ctypes.data
-        self.block[ARENA] = self.arena.ctypes.data
         for slot, value in executable.constants:
             self.block[slot] = value.ctypes.data
         served = self._serve()
@@ -86,6 +87,14 @@ class _Context:
         self.block[CALLBACK] = ctypes.cast(self.callback, ctypes.c_void_p).value
         self.address = ctypes.addressof(self.block)
         self.executable = executable
+        self.make_room(1)
+
+    def make_room(self, threads: int) -> None:
+        """Let the arena have room for so many threads."""
+        if threads > self.threads:
+            interface = self.executable.interface
+            self.arena = aligned(interface.arena + interface.private * threads)
+            self.block[ARENA], self.threads = self.arena.ctypes.data, threads
 
     def _serve(self) -> Generator[None, int]:
         """Carry out the operations of NumPy's that are asked for; at a negative number only see to Python's signals.
@@ -157,6 +166,8 @@ class Executable:
         if threads == 1:
             self._main(context.address, _alone().address)
         else:
+            if interface.private:
+                context.make_room(threads)
             with team.acquire(threads) as workers:
                 self._main(context.address, workers.address)
         problem, context.problem = context.problem, None

@@ -155,6 +155,11 @@ class LaneClass(NamedTuple):
 
 def lane_class(program: Program) -> LaneClass | None:
     """Return the class of axes that is a map dimension of the most work."""
+    return next(iter(map_classes(program)), None)
+
+
+def map_classes(program: Program) -> list[LaneClass]:
+    """Return the classes of axes that could be lanes, that which is a map dimension of the most work first."""
     nests = [step for step in all_steps(program.steps) if isinstance(step, Nest)]
     classes = _Classes()
     for nest in nests:
@@ -174,8 +179,7 @@ def lane_class(program: Program) -> LaneClass | None:
             key = classes.find((buffer, len(buffer.shape) - 1))
             scores[key] += scores[key] // 50
     wide = [key for key, extent in extents.items() if extent >= _FEW]
-    best = max(wide, key=lambda key: scores[key], default=None)
-    return None if best is None else LaneClass(classes, best)
+    return [LaneClass(classes, key) for key in sorted(wide, key=lambda key: -scores[key])]
 
 
 def _fixed(program: Program) -> set[Buffer]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from wengert.backend.layout import Layout
 from wengert.nest.expression import Buffer
-from wengert.nest.nest import Branch, Loop, Program, Step, While, inner_blocks, reads, writes
+from wengert.nest.nest import Branch, Loop, Program, Step, While, all_steps, inner_blocks, reads, writes
 
 _ALIGNMENT = 64
 
@@ -25,13 +25,22 @@ class Place(NamedTuple):
     offset: int
     size: int
     lifetime: Lifetime
+    private: bool = False
+    """Whether it is a place in the part that every thread has for itself."""
 
 
 class Plan(NamedTuple):
     """The arena."""
 
     size: int
+    """Of what all threads share."""
     places: dict[Buffer, Place]
+    private: int = 0
+    """Of what each thread has for itself besides."""
+
+    def bytes(self, threads: int) -> int:
+        """Return the size of the arena for so many threads."""
+        return self.size + self.private * threads
 
 
 class _Clock:
@@ -87,8 +96,42 @@ def plan(program: Program, layouts: Mapping[Buffer, Layout]) -> Plan:
     The greedy assignment by size of Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference"
     (2020).
     """
-    places: dict[Buffer, Place] = {}
     living = lifetimes(program)
+    inside = set[Buffer]()
+    for step in all_steps(program.steps):
+        if isinstance(step, Loop) and step.shared:
+            inside |= _only_inside(step, program, living)
+    places, size = _assigned({b: life for b, life in living.items() if b not in inside}, layouts)
+    own, private = _assigned({b: life for b, life in living.items() if b in inside}, layouts)
+    places.update((buffer, place._replace(private=True)) for buffer, place in own.items())
+    return Plan(size, places, private)
+
+
+def _only_inside(loop: Loop, program: Program, living: Mapping[Buffer, Lifetime]) -> set[Buffer]:
+    """Return the buffers that are in use inside a loop only."""
+    outside = {
+        buffer
+        for step in _others(program.steps, loop)
+        for buffer in ((step.predicate,) if isinstance(step, (Branch, While)) else (*reads(step), *writes(step)))
+    }
+    return {buffer for buffer in (*reads(loop), *writes(loop)) if buffer in living and buffer not in outside}
+
+
+def _others(steps: Sequence[Step], loop: Loop) -> Iterator[Step]:
+    """Yield the steps that hold no others and are not inside a loop, and those that depend on a truth value."""
+    for step in steps:
+        if step is not loop:
+            blocks = inner_blocks(step)
+            if not blocks or isinstance(step, (Branch, While)):
+                yield step
+            for block in blocks:
+                yield from _others(block, loop)
+
+
+def _assigned(
+    living: Mapping[Buffer, Lifetime], layouts: Mapping[Buffer, Layout]
+) -> tuple[dict[Buffer, Place], int]:
+    places: dict[Buffer, Place] = {}
     total = 0
     for buffer in sorted(living, key=lambda one: (-_bytes(one, layouts), living[one])):
         size, life = _bytes(buffer, layouts), living[buffer]
@@ -104,7 +147,7 @@ def plan(program: Program, layouts: Mapping[Buffer, Layout]) -> Plan:
             offset = max(offset, other.offset + other.size)
         places[buffer] = Place(offset, size, life)
         total = max(total, offset + size)
-    return Plan(total, places)
+    return places, total
 
 
 def _bytes(buffer: Buffer, layouts: Mapping[Buffer, Layout]) -> int:

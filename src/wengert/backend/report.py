@@ -53,7 +53,9 @@ class Report:
     hosts: tuple[str, ...]
     """The operations that are left to NumPy."""
     arena: int
-    """Bytes of all intermediate arrays."""
+    """Bytes of the intermediate arrays that all threads share."""
+    private: int
+    """Bytes of those that each thread has for itself."""
     lifetimes: tuple[str, ...]
     """Each intermediate array: its place in the arena, and from which step to which it lives."""
 
@@ -78,6 +80,8 @@ class Report:
 
     def __str__(self) -> str:
         moved = f"{self.bytes:,} bytes moved, arena {self.arena:,} bytes"
+        if self.private:
+            moved += f" and {self.private:,} for each thread"
         count = f"{len(self.nests)} {'nest' if len(self.nests) == 1 else 'nests'}"
         parts = [f"{count}, {self.operations:,} operations, {moved}"]
         for nest in self.nests:
@@ -113,11 +117,12 @@ def report_of(module: Module, graph: Graph) -> Report:
 
     visit(module.program.steps, 1)
     lifetimes = tuple(
-        f"{names.buffer(buffer)}: {place.offset:,} to {place.offset + place.size:,}, "
-        f"steps {place.lifetime.first} to {place.lifetime.last}"
+        f"{names.buffer(buffer)}: {place.offset:,} to {place.offset + place.size:,}"
+        f"{' of each thread' if place.private else ''}, steps {place.lifetime.first} to {place.lifetime.last}"
         for buffer, place in sorted(module.memory.places.items(), key=lambda pair: pair[1].lifetime)
     )
-    return Report(tuple(nests), tuple(hosts), module.memory.size, lifetimes)
+    memory = module.memory
+    return Report(tuple(nests), tuple(hosts), memory.size, memory.private, lifetimes)
 
 
 def _nest(nest: Nest, module: Module, names: Names, turns: int) -> NestReport:

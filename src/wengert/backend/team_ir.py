@@ -122,7 +122,7 @@ _CHUNK = """
 declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.umax.i64(i64, i64)
 
-define internal void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number) nounwind alwaysinline {
+define internal void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number, i64 %index) nounwind alwaysinline {
   %all = mul i64 %number, %size
   %more = call i64 @llvm.umin.i64(i64 %number, i64 %longer)
   %first = add i64 %all, %more
@@ -130,7 +130,7 @@ define internal void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i
   %one = zext i1 %long to i64
   %own = add i64 %size, %one
   %last = add i64 %first, %own
-  call void %function(ptr %frame, i64 %first, i64 %last)
+  call void %function(ptr %frame, i64 %first, i64 %last, i64 %index)
   ret void
 }
 """
@@ -160,7 +160,7 @@ alone:
   %any = icmp ne i64 %tiles, 0
   br i1 %any, label %whole, label %return
 whole:
-  call void %function(ptr %frame, i64 0, i64 %tiles)
+  call void %function(ptr %frame, i64 0, i64 %tiles, i64 0)
   br label %return
 return:
   ret void
@@ -185,7 +185,7 @@ publish:
 mine:
   %this = phi i64 [ 0, %publish ], [ %next, %mine ]
   %own = phi i64 [ 1, %publish ], [ %owned, %mine ]
-  call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %this)
+  call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %this, i64 0)
   %claimed = atomicrmw add ptr %word.at, i64 1 monotonic, align 8
   %next = and i64 %claimed, 65535
   %both = call i64 @taken(i64 %claimed)
@@ -312,7 +312,7 @@ work:
   %frame = load ptr, ptr %frame.at, align 8
   %size = load i64, ptr %size.at, align 8
   %longer = load i64, ptr %longer.at, align 8
-  call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number)
+  call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number, i64 %index)
   %kept = call i32 @ring(ptr %done.at, ptr %waiting.at)
   %waited = icmp ne i32 %kept, 0
   br i1 %waited, label %late, label %claim
@@ -401,8 +401,9 @@ end:
 def team_ir(triple: str) -> str:
     """Return the module of the team: how to share a loop, and to be a worker.
 
-    * ``void wengert_share(team, function, frame, tiles)`` calls ``function(frame, first, last)`` for chunks that
-      together are all the tiles from 0 on, on whichever threads of the team are there, and returns when all are done.
+    * ``void wengert_share(team, function, frame, tiles)`` calls ``function(frame, first, last, index)`` for chunks that
+      together are all the tiles from 0 on, on whichever threads of the team are there, and returns when all are done;
+      the index is 0 for the owner, and from 1 on for the workers.
     * ``void wengert_wake(team)`` wakes the workers that sleep; `wengert_share` leaves them alone.
     * ``void wengert_worker(team, index)`` takes part in whatever is shared until ``wengert_stop(team)``.
     * ``void wengert_pause(count)`` passes a time of that many looks at a word.

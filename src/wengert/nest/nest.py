@@ -64,12 +64,17 @@ class Nest:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Loop:
-    """Steps carried out for each value of a counter, up or (reverse) down."""
+    """Steps carried out for each value of a counter, up or (reverse) down.
+
+    The turns of a ``shared`` loop may be carried out at the same time: what one turn writes no other reads or writes,
+    but for buffers that are in use inside the loop only, of which every thread has its own.
+    """
 
     counter: Dim
     reverse: bool
     steps: tuple[Step, ...]
     location: str = ""
+    shared: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -69,8 +69,9 @@ def step_lines(step: Step, names: Names) -> Iterator[str]:
     match step:
         case Nest():
             yield from _nest_lines(step, names)
-        case Loop(counter=counter, reverse=reverse, steps=steps):
-            yield f"for {names.dim(counter)} {'down from' if reverse else '<'} {counter.extent}:"
+        case Loop(counter=counter, reverse=reverse, steps=steps, shared=shared):
+            how = " at once" if shared else ""
+            yield f"for {names.dim(counter)} {'down from' if reverse else '<'} {counter.extent}{how}:"
             yield from _indented(steps, names)
         case Branch(predicate=predicate, yes=yes, no=no):
             yield f"if {names.buffer(predicate)}:"

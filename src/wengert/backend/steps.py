@@ -1,0 +1,317 @@
+"""Steps in LLVM's language: calls of nests, control flow, and what is offered to the team of threads.
+
+The main function runs on the caller's thread. The tiles of a large nest, and the turns of a shared loop, it offers to
+the team (see `team_ir`): what their functions take goes through memory, in a frame. Inside a shared loop a thread is by
+itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
+from wengert.backend.emit import emit_nest
+from wengert.backend.execute import ARENA, CALLBACK, STATUS
+from wengert.backend.layout import Layout, work
+from wengert.backend.memory import Plan
+from wengert.backend.schedule import Schedule, choose
+from wengert.backend.state import Checks
+from wengert.backend.target import Target
+from wengert.nest.expression import Buffer
+from wengert.nest.index import Dim
+from wengert.nest.nest import Branch, Host, Loop, Nest, Step, While
+
+_SMALL = 50_000
+"""Operations in a nest that one thread does sooner than several."""
+_POLL = 1 << 27
+"""Cycles between two looks at Ctrl-C: about 50 milliseconds."""
+
+
+@dataclass
+class Writing:
+    """A module while it is written: what is known, and what has come together."""
+
+    layouts: Mapping[Buffer, Layout]
+    memory: Plan
+    slots: Mapping[Buffer, int]
+    target: Target
+    fast: str
+    long: bool
+    """Whether the program takes long enough for other threads to come."""
+    checks: Checks = field(default_factory=Checks)
+    functions: set[tuple[str, Kind]] = field(default_factory=set[tuple[str, Kind]])
+    declared: set[str] = field(default_factory=set[str])
+    texts: list[str] = field(default_factory=list[str])
+    schedules: dict[Nest, Schedule] = field(default_factory=dict[Nest, Schedule])
+    hosts: list[Host] = field(default_factory=list[Host])
+    parallel: bool = False
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    """The functions written, by what they do."""
+
+    def written(self, name: str, text: str) -> str:
+        """Write a function, or return the name of one that does the same on other buffers."""
+        body = text.replace(f"@{name}(", "@(", 1)
+        known = self.names.setdefault(body, name)
+        if known == name:
+            self.texts.append(text)
+        return known
+
+
+def main_function(steps: Sequence[Step], writing: Writing) -> str:
+    """Return the function that runs a program; write the others that it needs."""
+    writer = _Writer(writing, ())
+    writer.begin(Value("%args", POINTER), constant(I64, 0))
+    start = len(writer.builder.lines)
+    writer.steps(steps)
+    writer.builder.do("ret void")
+    lines = writer.builder.lines
+    if writing.parallel:
+        writing.declared.add("declare void @wengert_wake(ptr)")
+        lines.insert(start, "  call void @wengert_wake(ptr %team)")
+    if writer.frame:
+        lines.insert(start, f"  %frame = alloca [{writer.frame} x i64], align 8")
+    writing.declared |= writer.builder.declared
+    body = "\n".join(lines)
+    return f"define void @main(ptr %args, ptr %team) nounwind {{\n{body}\n}}\n"
+
+
+class _Writer:
+    """Writes one function that carries out steps.
+
+    Args:
+        writing: the module.
+        counters: those of the loops around.
+        alone: whether this is the function of a shared loop.
+    """
+
+    def __init__(self, writing: Writing, counters: Sequence[Dim], *, alone: bool = False) -> None:
+        self.writing = writing
+        self.builder = Builder()
+        self.alone = alone
+        self.pointers: dict[Buffer, Value] = {}
+        self.counters: dict[Dim, Value] = {dim: Value(f"%c{n}", I64) for n, dim in enumerate(counters)}
+        self.frame = 0
+        """Words that calls through the team take."""
+
+    def begin(self, args: Value, index: Value) -> None:
+        """Find out where everything is.
+
+        Args:
+            args: the block of addresses.
+            index: the number of the thread.
+        """
+        b, writing = self.builder, self.writing
+        self.args, self.index = args, index
+        self.status = self._slot(STATUS)
+        arena = self._slot(ARENA)
+        own = arena
+        if writing.memory.private:
+            mine = b.binary("mul", index, constant(I64, writing.memory.private))
+            own = b.element(arena, "i8", b.binary("add", mine, constant(I64, writing.memory.size)))
+        for buffer, slot in writing.slots.items():
+            self.pointers[buffer] = self._slot(slot)
+        for buffer, place in writing.memory.places.items():
+            base = own if place.private else arena
+            self.pointers[buffer] = b.element(base, "i8", constant(I64, place.offset))
+
+    def _slot(self, number: int) -> Value:
+        pointer = self.builder.element(self.args, "ptr", constant(I64, number))
+        return self.builder.load(pointer, POINTER, 8)
+
+    # -- steps -------------------------------------------------------------------------------------------
+
+    def steps(self, steps: Sequence[Step]) -> None:
+        """Write steps one after another."""
+        for step in steps:
+            match step:
+                case Nest():
+                    self._nest(step)
+                case Loop(shared=True):
+                    self._shared_loop(step)
+                case Loop():
+                    self._loop(step)
+                case Branch():
+                    self._branch(step)
+                case While():
+                    self._while(step)
+                case Host():
+                    self._callback(len(self.writing.hosts))
+                    self.writing.hosts.append(step)
+
+    def _nest(self, nest: Nest) -> None:
+        writing = self.writing
+        schedule = writing.schedules[nest] = choose(nest, writing.layouts, writing.target)
+        name = f"nest{len(writing.schedules)}"
+        emitted = emit_nest(
+            name,
+            nest,
+            schedule,
+            writing.layouts,
+            tuple(self.counters),
+            writing.checks,
+            writing.functions,
+            writing.declared,
+            writing.fast,
+        )
+        name = writing.written(name, emitted.text)
+        given = [self.status, constant(I64, 0), constant(I64, emitted.tiles)]
+        given += [self.pointers[buffer] for buffer in emitted.buffers]
+        given += [self.counters[dim] for dim in emitted.counters]
+        if emitted.parallel and work(nest) > _SMALL and writing.long and not self.alone:
+            tiles_of = _unpacking(name, [given[0], *given[3:]])
+            if tiles_of not in writing.texts:
+                writing.texts.append(tiles_of)
+            self._share(f"{name}.tiles", [given[0], *given[3:]], emitted.tiles)
+        else:
+            self.builder.do(f"call void @{name}({', '.join(map(str, given))})")
+
+    def _share(self, name: str, passed: Sequence[Value], count: int) -> None:
+        """Offer tiles or turns to the team: what the function takes goes through memory."""
+        b = self.builder
+        self.frame = max(self.frame, len(passed))
+        frame = Value("%frame", POINTER)
+        for number, value in enumerate(passed):
+            b.store(value, b.element(frame, "i64", constant(I64, number)), 8)
+        if not self.writing.long:
+            b.do(f"call void @{name}(ptr %frame, i64 0, i64 {count}, i64 0)")
+            return
+        self.writing.parallel = True
+        self.writing.declared.add("declare void @wengert_share(ptr, ptr, ptr, i64)")
+        b.do(f"call void @wengert_share(ptr %team, ptr @{name}, ptr %frame, i64 {count})")
+
+    def _shared_loop(self, step: Loop) -> None:
+        """Write the turns of a loop as a function of their own."""
+        name = f"turns{len(self.writing.schedules)}"
+        self.writing.texts.append(_turns(name, step, self.writing, tuple(self.counters)))
+        self._share(name, [self.args, *self.counters.values()], step.counter.extent)
+
+    # -- control flow ------------------------------------------------------------------------------------
+
+    def _loop(self, step: Loop) -> None:
+        b = self.builder
+        extent = step.counter.extent
+        head, body, after = b.new_label("loop"), b.new_label("turn"), b.new_label("done")
+        before = b.block
+        b.branch(head)
+        b.label(head)
+        place = len(b.lines)
+        count = Value(b.fresh(), I64)
+        b.branch_if(b.compare("slt", count, constant(I64, extent)), body, after)
+        b.label(body)
+        self.counters[step.counter] = (
+            b.binary("sub", constant(I64, extent - 1), count) if step.reverse else count
+        )
+        self.steps(step.steps)
+        stop = self._turn()
+        following = b.binary("add", count, constant(I64, 1))
+        b.lines.insert(place, f"  {count.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{b.block} ]")
+        b.branch_if(stop, after, head)
+        del self.counters[step.counter]
+        b.label(after)
+
+    def turns(self, step: Loop) -> None:
+        """Write the turns of a shared loop from the first to the last that this thread was given."""
+        b = self.builder
+        with b.loop(Value("%first", I64), Value("%last", I64)) as count:
+            self.counters[step.counter] = count
+            self.steps(step.steps)
+        b.do("ret void")
+
+    def _turn(self) -> Value:
+        """End a turn of a loop: look at Ctrl-C now and then, and tell whether to stop."""
+        b = self.builder
+        stop = b.element(self.status, "i64", constant(I64, 1))
+        deadline = b.element(self.status, "i64", constant(I64, 2))
+        now = b.emit("call i64 @llvm.readcyclecounter()", I64)
+        b.declared.add("declare i64 @llvm.readcyclecounter()")
+        due = b.compare("sgt", b.binary("sub", now, b.load(deadline, I64, 8)), constant(I64, _POLL))
+        if self.alone:  # only the caller's thread may call back
+            due = b.both(due, b.compare("eq", self.index, constant(I64, 0)))
+        with _OnlyIf(b, due):
+            b.store(now, deadline, 8)
+            self._callback(-1)
+        either = b.binary("or", b.load(stop, I64, 8), b.load(self.status, I64, 8))
+        return b.compare("ne", either, constant(I64, 0))
+
+    def _callback(self, number: int) -> None:
+        function = self._slot(CALLBACK)
+        self.builder.do(f"call void {function.text}(i64 {number}, {self.args})")
+
+    def _branch(self, step: Branch) -> None:
+        b = self.builder
+        yes, no, after = b.new_label("yes"), b.new_label("no"), b.new_label("either")
+        b.branch_if(self._truth(step.predicate), yes, no)
+        for label, steps in ((yes, step.yes), (no, step.no)):
+            b.label(label)
+            self.steps(steps)
+            b.branch(after)
+        b.label(after)
+
+    def _truth(self, predicate: Buffer) -> Value:
+        byte = self.builder.load(self.pointers[predicate], Kind("i8"), 1)
+        return self.builder.compare("ne", byte, constant(byte.kind, 0))
+
+    def _while(self, step: While) -> None:
+        b = self.builder
+        head, body, after = b.new_label("while"), b.new_label("turn"), b.new_label("done")
+        b.branch(head)
+        b.label(head)
+        self.steps(step.condition)
+        b.branch_if(self._truth(step.predicate), body, after)
+        b.label(body)
+        self.steps(step.steps)
+        stop = self._turn()
+        b.branch_if(stop, after, head)
+        b.label(after)
+
+
+def _turns(name: str, step: Loop, writing: Writing, around: Sequence[Dim]) -> str:
+    """Return the function by which a thread of the team carries out some of the turns of a shared loop."""
+    writer = _Writer(writing, around, alone=True)
+    b = writer.builder
+    words = [(Value("%args", POINTER), POINTER), *((value, I64) for value in writer.counters.values())]
+    for number, (value, kind) in enumerate(words):
+        place = b.element(Value("%frame", POINTER), "i64", constant(I64, number))
+        b.do(f"{value.text} = load {kind}, ptr {place.text}, align 8")
+    writer.begin(words[0][0], Value("%index", I64))
+    writer.turns(step)
+    writing.declared |= b.declared
+    return _of_the_team(name, b)
+
+
+def _unpacking(name: str, passed: Sequence[Value]) -> str:
+    """Return the function by which a thread of the team computes some of the tiles of a nest."""
+    b = Builder()
+    values: list[Value] = []
+    for number, value in enumerate(passed):
+        place = b.element(Value("%frame", POINTER), "i64", constant(I64, number))
+        values.append(b.load(place, value.kind, 8))
+    first, last = Value("%first", I64), Value("%last", I64)
+    b.do(f"call void @{name}({', '.join(map(str, (values[0], first, last, *values[1:])))})")
+    b.do("ret void")
+    return _of_the_team(f"{name}.tiles", b)
+
+
+def _of_the_team(name: str, builder: Builder) -> str:
+    body = "\n".join(builder.lines)
+    parameters = "ptr %frame, i64 %first, i64 %last, i64 %index"
+    return f"define internal void @{name}({parameters}) nounwind {{\n{body}\n}}\n"
+
+
+class _OnlyIf:
+    """What is written inside happens only on a condition."""
+
+    def __init__(self, builder: Builder, condition: Value) -> None:
+        self.builder = builder
+        self.condition = condition
+
+    def __enter__(self) -> None:
+        b = self.builder
+        yes, self.after = b.new_label("then"), b.new_label("after")
+        b.branch_if(self.condition, yes, self.after)
+        b.label(yes)
+
+    def __exit__(self, *problem: object) -> None:
+        self.builder.branch(self.after)
+        self.builder.label(self.after)
