@@ -17,7 +17,16 @@ CLASSES = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if is
 
 @pytest.mark.parametrize("kind", [kind for kind in CLASSES if kind is not WengertError])
 def test_every_error_is_a_builtin_one_too(kind: type[Exception]) -> None:
-    builtin = (ValueError, TypeError, IndexError, RuntimeError, AssertionError, OSError, KeyError)
+    builtin = (
+        ValueError,
+        TypeError,
+        IndexError,
+        OverflowError,
+        RuntimeError,
+        AssertionError,
+        OSError,
+        KeyError,
+    )
     assert issubclass(kind, builtin)
     assert kind.__doc__
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from wengert import subscripts
 from wengert.boxes import Box, Lens, boxed, concrete
-from wengert.dtypes import dtype_of
+from wengert.dtypes import BOOL, dtype_of
 from wengert.errors import ConcreteError, DtypeError, LostDerivativeError, ShapeError, message, unsupported
 from wengert.ir.types import show
-from wengert.operators import FUNCTIONS, Operators, operand, power_of
+from wengert.operators import FUNCTIONS, Operators, operand
 from wengert.ops.comparison import where
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import UFUNCS
@@ -251,7 +251,7 @@ class Array(Operators):
     take, repeat, clip, round = _method(np.take), _method(np.repeat), _method(np.clip), _method(np.round)
     ptp, trace, nonzero = _method(np.ptp), _method(np.trace), _method(np.nonzero)
     searchsorted, choose = _method(np.searchsorted), _method(np.choose)
-    conj = conjugate = _method(np.conjugate)
+    conj = conjugate = _method(np.real)
 
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
         """Return the parts along an axis where a condition holds."""
@@ -284,7 +284,7 @@ class Array(Operators):
             raise unsupported(ufunc)
         for name in _LAYOUT & options.keys():
             del options[name]
-        result = function(*map(operand, inputs), **options)
+        result = function(*map(_numpys, inputs), **options)
         if dtype is None and isinstance(result, Box) and result.weak:
             dtype = result.dtype  # even of Python's scalars NumPy's functions make NumPy's
         return result if dtype is None else cast(result, dtype=np.dtype(dtype))
@@ -299,8 +299,13 @@ class Array(Operators):
         return type(self).namespace
 
 
+def _numpys(value: Any) -> Any:
+    """Return an operand as a function of NumPy's takes it, for which Python's True is a truth value and no number."""
+    value = operand(value)
+    return cast(value, dtype=BOOL) if isinstance(value, Box) and value.weak and value.dtype == BOOL else value
+
+
 Box.surface = Array
-FUNCTIONS[np.power] = FUNCTIONS[np.float_power] = power_of
 
 
 def _write_out(ufunc: np.ufunc, method: str, inputs: Any, options: Any, out: Any) -> Any:

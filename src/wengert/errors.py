@@ -54,6 +54,10 @@ class GraphError(WengertError, ValueError):
     """A graph, or the text of one, that is not well formed."""
 
 
+class RangeError(WengertError, OverflowError):
+    """A Python integer that is none of the dtype that it is used with."""
+
+
 class ArgumentError(WengertError, ValueError):
     """An argument of a transform that does not fit the function."""
 

@@ -54,7 +54,7 @@ def power_of(base: Any, exponent: Any) -> Any:
     if isinstance(exponent, int) and not isinstance(exponent, bool):
         if exponent >= 0 or dtype_of(base).kind == "f":
             return arithmetic.integer_power(base, exponent=exponent)
-    elif type(exponent) is float and exponent == 0.5:
+    elif type(exponent) is float and exponent == 0.5 and dtype_of(base).kind == "f":
         return exponential.sqrt(base)
     return exponential.power(base, exponent)
 

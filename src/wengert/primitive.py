@@ -133,6 +133,8 @@ class NonDifferentiable:
         self.reason = reason
 
 
+#: What a user would catch, the narrower before the wider.
+_BUILTIN = (IndexError, TypeError, OverflowError, ZeroDivisionError, ValueError, ArithmeticError)
 Derivative = Partials | Linear | Explicit | Structured | NonDifferentiable
 
 
@@ -222,7 +224,7 @@ class Primitive:
             return said
         kind = type(problem)
         known = next(
-            (k for k in (IndexError, TypeError, ValueError, ArithmeticError) if issubclass(kind, k)),
+            (k for k in _BUILTIN if issubclass(kind, k)),
             ValueError,
         )
         error = type(f"Wengert{known.__name__}", (WengertError, known), {})

@@ -11,7 +11,6 @@ import numpy as np
 from wengert.backend.patterns import recognised
 from wengert.backend.scalars import COMPARISONS, NATIVE, is_native
 from wengert.dtypes import BOOL, INT64, Dtype
-from wengert.errors import message
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.types import TensorType
 from wengert.nest.expression import Apply, Buffer, Const, Expression, Rewriter
@@ -26,6 +25,7 @@ from wengert.nest.lowering import (
     Pointwise,
     Section,
     Source,
+    check_integers,
     choice,
     converted,
 )
@@ -129,8 +129,8 @@ class _Block:
         operation = lowering.operation or equation.primitive
         if operation in COMPARISONS:
             wanted = _compared_dtypes([atom.type for atom in equation.operands], wanted)
-        elif operation not in ("cast", "where", "scale"):
-            _check_range(equation, wanted)
+        values = [atom.value if isinstance(atom, Literal) else None for atom in equation.operands]
+        check_integers(operation, values, wanted)
         param = equation.params.get(lowering.param, 0)
         if not is_native(operation, wanted, out.dtype, param):
             self.host(equation)
@@ -240,16 +240,6 @@ class _Block:
             ready.append((one, source, target))
         for one, source, target in ready:
             self.copy(Operand(one, source), target)
-
-
-def _check_range(equation: Equation, wanted: Sequence[Dtype]) -> None:
-    """Raise what NumPy raises where a Python integer is none of the dtype that it is used with."""
-    for atom, dtype in zip(equation.operands, wanted, strict=True):
-        if isinstance(atom, Literal) and type(atom.value) is int and dtype.kind in "iu":
-            limits = np.iinfo(dtype)
-            if not limits.min <= atom.value <= limits.max:
-                requirement = f"a Python integer must be one of {dtype}"
-                raise OverflowError(message(equation.primitive, requirement, str(atom.value)))
 
 
 def _compared_dtypes(types: Sequence[TensorType], wanted: Sequence[Dtype]) -> Sequence[Dtype]:

@@ -48,6 +48,7 @@ class Recorder(GraphTrace):
     """A trace that writes down what happens and computes what it can."""
 
     name: ClassVar[str] = "recorded function"
+    traced: ClassVar[bool] = False
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Carry out an operation where its operands are known, and write it down."""

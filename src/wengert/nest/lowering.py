@@ -12,9 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from wengert.dtypes import BOOL, INT64, Dtype
+from wengert.errors import RangeError, message
 from wengert.ir.types import TensorType
 from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load
 from wengert.nest.index import Dim, Index
@@ -172,6 +175,38 @@ class HoldsPrograms:
 
 
 Lowering = Elementwise | Pointwise | OnHost | HoldsPrograms
+
+
+_OF_ANY_INTEGER = {
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "cast",
+    "where",
+    "scale",
+}
+
+
+def check_integers(operation: str, values: Sequence[Any], dtypes: Sequence[Dtype]) -> None:
+    """Raise what NumPy raises where a Python integer is none of the dtype that it is used with.
+
+    Args:
+        operation: its name; comparisons, conversions and choices take any integer.
+        values: the operands, None for those that are not known.
+        dtypes: what they are converted to.
+
+    Raises:
+        RangeError: an integer does not fit.
+    """
+    for value, dtype in zip(values, dtypes, strict=True):
+        if type(value) is int and dtype.kind in "iu" and operation not in _OF_ANY_INTEGER:
+            limits = np.iinfo(dtype)
+            if not limits.min <= value <= limits.max:
+                requirement = f"a Python integer must be one of {dtype}, from {limits.min} to {limits.max}"
+                raise RangeError(message(operation, requirement, str(value), "convert the array first"))
 
 
 def converted(expression: Expression, dtype: Dtype) -> Expression:

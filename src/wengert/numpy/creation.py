@@ -17,6 +17,7 @@ from wengert.boxes import CONSTANT, inside_transform
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
+from wengert.nest.lowering import check_integers
 from wengert.numpy.registry import floating, implements, integers, is_box, is_sequence, known, rank_of, strong
 from wengert.numpy.shaping import broadcast_to_, moveaxis
 from wengert.ops.conversion import cast
@@ -159,6 +160,8 @@ def full(
 ) -> Any:
     """Return an array filled with a value, which may be a box; as `np.full`."""
     if not is_box(fill_value):
+        if dtype is not None:
+            check_integers("full", [fill_value], [np.dtype(dtype)])
         filled = np.full(shape, fill_value, dtype, order)
         return CONSTANT.constant(filled) if is_box(like) else fresh(filled)
     return broadcast_to(strong(fill_value, dtype), shape=tuple(integers(shape)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.array import operand
 from wengert.dtypes import BOOL, dtype_of
-from wengert.errors import ArgumentError, ShapeError, message
+from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import is_weak, show
 from wengert.numpy.creation import zeros_like
 from wengert.numpy.joining import concatenate_, stack
@@ -54,7 +54,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Return the differences of neighbours of the flattened array, as `np.ediff1d`."""
-    differences = diff(ravel(operand(ary)))
+    differences = subtract(*_neighbours(ravel(operand(ary)), 0))
     begin, end = ([] if given is None else [ravel(operand(given))] for given in (to_begin, to_end))
     return concatenate_([*begin, differences, *end]) if begin or end else differences
 
@@ -76,7 +76,12 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 @implements(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return second-order central differences, one-sided at the ends, as `np.gradient`."""
-    f = floating(operand(f))
+    f = operand(f)
+    if dtype_of(f) == BOOL:
+        raise DtypeError(
+            message("gradient", "truth values have no differences", show(f), "use x.astype(float)")
+        )
+    f = floating(f)
     rank = rank_of(f)
     axes = [axis_index("gradient", one, rank) for one in (range(rank) if axis is None else integers(axis))]
     spacings = [operand(one) for one in varargs] or [1.0]
@@ -86,7 +91,10 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise ArgumentError(
             message("gradient", "one spacing or one an axis is required, and edge_order 1 or 2", got)
         )
-    found = [_gradient(f, spacing, one, edge_order) for spacing, one in zip(spacings, axes, strict=True)]
+    found = [
+        strong(_gradient(f, spacing, one, edge_order), dtype_of(f))
+        for spacing, one in zip(spacings, axes, strict=True)
+    ]
     return found[0] if len(found) == 1 else tuple(found)
 
 

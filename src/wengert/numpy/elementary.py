@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 
 from wengert.array import operand
-from wengert.dtypes import FLOAT64, dtype_of, is_float
+from wengert.dtypes import BOOL, FLOAT64, dtype_of, is_float
+from wengert.errors import DtypeError, message
+from wengert.ir.types import is_weak, show
 from wengert.numpy.creation import zeros_like
-from wengert.numpy.registry import floating, implements, is_box, refuse, strong
+from wengert.numpy.registry import floating, floating_for, implements, is_box, refuse, strong
+from wengert.operators import power_of
 from wengert.ops.arithmetic import floor_divide, multiply, positive, remainder, rint, trunc
 from wengert.ops.comparison import equal, isinf, isnan, less, logical_and, signbit, where
+from wengert.ops.conversion import cast
 from wengert.ops.exponential import exp2, power
 from wengert.ops.trigonometric import sin
 from wengert.shapes import shape_of
@@ -20,14 +24,26 @@ from wengert.shapes import shape_of
 
 def _scaled(*ufuncs: np.ufunc, factor: float) -> None:
     def scaled(x: Any, /) -> Any:
-        return multiply(floating(operand(x)), factor)
+        return multiply(floating_for(ufuncs[0], operand(x)), factor)
 
     implements(*ufuncs)(scaled)
 
 
 _scaled(np.deg2rad, np.radians, factor=np.pi / 180)
 _scaled(np.rad2deg, np.degrees, factor=180 / np.pi)
-implements(np.conjugate)(positive)
+
+
+@implements(np.conjugate)
+def conjugate(x: Any, /) -> Any:
+    """Return the value itself, which is real; truth values become integers, as in `np.conjugate`."""
+    x = operand(x)
+    return positive(x if dtype_of(x) != BOOL else cast(x, dtype=np.conjugate.resolve_dtypes((BOOL, None))[1]))
+
+
+@implements(np.power)
+def power_(x1: Any, x2: Any, /) -> Any:
+    """Return ``x1^x2``, as `np.power`; of truth values NumPy's function makes other integers than its operator."""
+    return power(x1, x2) if dtype_of(x1) == BOOL and not is_weak(x1) else power_of(x1, x2)
 
 
 @implements(np.divmod)
@@ -39,7 +55,7 @@ def divmod_(x1: Any, x2: Any, /) -> tuple[Any, Any]:
 @implements(np.modf)
 def modf(x: Any, /) -> tuple[Any, Any]:
     """Return the fractional and the integral part, as `np.modf`."""
-    x = floating(operand(x))
+    x = floating_for(np.modf, operand(x))
     whole = trunc(x)
     return x - whole, whole
 
@@ -47,8 +63,11 @@ def modf(x: Any, /) -> tuple[Any, Any]:
 @implements(np.ldexp)
 def ldexp(x1: Any, x2: Any, /) -> Any:
     """Return ``x1 2^x2``, as `np.ldexp`."""
-    x1 = floating(operand(x1))
-    return x1 * strong(exp2(floating(operand(x2))), dtype_of(x1))
+    x1, x2 = operand(x1), operand(x2)
+    if is_float(dtype_of(x2)):
+        raise DtypeError(message("ldexp", "the exponent must be an integer", show(x1, x2)))
+    x1 = floating_for(np.sqrt, x1)
+    return x1 * strong(exp2(floating(x2)), dtype_of(x1))
 
 
 @implements(np.float_power)
@@ -65,10 +84,12 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     """Round to decimals, ties to even, as `np.round`; no derivative passes."""
     refuse("np.round", out)
     a = operand(a)
+    if decimals == 0 and dtype_of(a).kind in "bf":
+        return rint(a)
+    if dtype_of(a) == BOOL:
+        raise DtypeError(message("round", "truth values have no decimals", show(a), "round x.astype(int)"))
     if not is_float(dtype_of(a)) and decimals >= 0:
         return +a
-    if decimals == 0:
-        return rint(a)
     scale = 10 ** abs(decimals)
     rounded = rint(a * scale) / scale if decimals > 0 else rint(a / scale) * scale
     return strong(rounded, dtype_of(a))
@@ -86,7 +107,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     """Put numbers in place of NaN and infinities, as `np.nan_to_num`; no derivative passes where it does."""
     x = operand(x)
     if not is_float(dtype_of(x)):
-        return +x
+        return cast(x, dtype=dtype_of(x))
     limits = np.finfo(dtype_of(x))
     result = where(isnan(x), nan, x)
     result = where(equal(x, np.inf), limits.max if posinf is None else posinf, result)

@@ -213,7 +213,8 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 @implements(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """Insert values before positions along an axis, as `np.insert`."""
-    arr, values = operand(arr), operand(values)
+    arr = operand(arr)
+    values = strong(operand(values), dtype_of(arr))
     if axis is None:
         arr, axis = ravel(arr), 0
     axis = axis_index("insert", axis, rank_of(arr))
@@ -227,4 +228,4 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         count = len(np.insert(np.arange(shape[axis]), obj, 0)) - shape[axis]
     values = broadcast_to(values, shape=(*shape[:axis], count, *shape[axis + 1 :]))
     order = np.insert(np.arange(shape[axis]), obj, np.arange(shape[axis], shape[axis] + count))
-    return along_axis(concatenate(arr, strong(values, dtype_of(arr)), axis=axis), order, axis)
+    return along_axis(concatenate(arr, values, axis=axis), order, axis)

@@ -145,7 +145,7 @@ def _statistic(x: Any, axis: int, width: int, before: bool, length: int | None, 
     extent = shape_of(x)[axis]
     measured = _STATISTICS[mode](_edge(x, axis, before, min(length or extent, extent)), axis)
     shape = shape_of(x)
-    if mode == "mean" and dtype_of(x).kind != "f":
+    if mode == "mean" and dtype_of(x).kind in "iu":
         measured = np.rint(measured)
     return _spread(reshape(measured, shape=(*shape[:axis], 1, *shape[axis + 1 :])), x, axis, width)
 

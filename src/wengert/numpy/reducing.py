@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.dtypes import BOOL, FLOAT64, INT64, dtype_of
 from wengert.numpy.registry import axes_of, implements, rank_of, refuse, since, strong
-from wengert.ops.arithmetic import maximum, minimum
+from wengert.ops.arithmetic import add, maximum, minimum, multiply, subtract
 from wengert.ops.comparison import isnan, logical_not, not_equal, where
 from wengert.ops.conversion import cast
 from wengert.ops.reduction import (
@@ -23,7 +23,7 @@ from wengert.ops.reduction import (
     reduce_prod,
     reduce_sum,
 )
-from wengert.ops.shape import concatenate, reshape
+from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.primitive import Primitive
 from wengert.shapes import axis_index, drop_axes, keep_axes, shape_of, size
 
@@ -55,6 +55,11 @@ def reduce_over(
     return reshape(result, shape=keep_axes(shape, axes)) if keepdims else result
 
 
+def _started(initial: Any, like: Any) -> Any:
+    """Return what a reduction starts from, in the dtype in which it is carried out."""
+    return cast(initial, dtype=dtype_of(like))
+
+
 @implements(np.sum)
 def sum_(
     a: Any,
@@ -69,7 +74,7 @@ def sum_(
     if out is not None or where is not True:
         refuse("np.sum", out, where)
     total = reduce_over(reduce_sum, "sum", _accumulator(a, dtype), axis, keepdims)
-    return total if initial is None else total + initial
+    return total if initial is None else add(total, _started(initial, total))
 
 
 @implements(np.prod)
@@ -86,7 +91,7 @@ def prod(
     if out is not None or where is not True:
         refuse("np.prod", out, where)
     product = reduce_over(reduce_prod, "prod", _accumulator(a, dtype), axis, keepdims)
-    return product if initial is None else product * initial
+    return product if initial is None else multiply(product, _started(initial, product))
 
 
 @implements(np.mean)
@@ -124,8 +129,8 @@ def _extremum(
     axes = axes_of(operation, axis, len(shape))
     if any(shape[one] == 0 for one in axes):
         kept = keep_axes(shape, axes) if keepdims else drop_axes(shape, axes)
-        return np.full(kept, 0, dtype=dtype_of(a)) + initial
-    return pair(reduce_over(primitive, operation, a, axis, keepdims), initial)
+        return broadcast_to(_started(initial, a), shape=kept)
+    return pair(reduce_over(primitive, operation, a, axis, keepdims), _started(initial, a))
 
 
 @implements(np.max, np.amax)
@@ -152,7 +157,7 @@ def min_(
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     """Return the largest less the smallest element over axes, as `np.ptp`."""
     refuse("np.ptp", out)
-    return max_(a, axis, keepdims=keepdims) - min_(a, axis, keepdims=keepdims)
+    return subtract(max_(a, axis, keepdims=keepdims), min_(a, axis, keepdims=keepdims))
 
 
 def _position(primitive: Primitive, a: Any, axis: Any, keepdims: Any) -> Any:

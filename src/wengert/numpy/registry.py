@@ -85,6 +85,15 @@ def floating(x: Any) -> Any:
     return x if is_float(dtype_of(x)) else cast(x, dtype=FLOAT64)
 
 
+def floating_for(ufunc: np.ufunc, x: Any) -> Any:
+    """Return a value in the floating dtype in which a ufunc of one operand computes: small integers have small ones."""
+    return (
+        x
+        if is_float(dtype_of(x))
+        else cast(x, dtype=ufunc.resolve_dtypes((dtype_of(x), *(None,) * ufunc.nout))[0])
+    )
+
+
 def strong(x: Any, dtype: Any = None) -> Any:
     """Return a value of a dtype of its own, as NumPy's functions give: Python scalars become arrays' elements."""
     wanted = dtype_of(x) if dtype is None else np.dtype(dtype)

@@ -14,11 +14,11 @@ from wengert.array import operand
 from wengert.boxes import concrete
 from wengert.dtypes import BOOL, INT64, dtype_of
 from wengert.errors import ArgumentError, DtypeError, IndexingError, ShapeError, message
-from wengert.ir.types import promote, show, type_of
+from wengert.ir.types import is_weak, promote, show, type_of
 from wengert.numpy.joining import stack
 from wengert.numpy.registry import implements, is_array, is_box, known, rank_of, refuse, strong
 from wengert.numpy.shaping import diagonal, ravel
-from wengert.ops.arithmetic import maximum, minimum, remainder
+from wengert.ops.arithmetic import maximum, minimum, positive, remainder
 from wengert.ops.comparison import not_equal, where
 from wengert.ops.indexing import gather
 from wengert.ops.shape import broadcast_to, embed, reshape
@@ -42,7 +42,8 @@ def where_(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         return nonzero(condition)
     if x is None or y is None:
         raise ArgumentError(message("where", "either both or neither of x and y must be given"))
-    return where(_condition(condition), operand(x), operand(y))
+    chosen = where(_condition(condition), operand(x), operand(y))
+    return strong(chosen) if is_weak(chosen) else chosen
 
 
 @implements(np.select)
@@ -121,6 +122,12 @@ def clip(
     refuse("np.clip", out, **kwargs)
     low, high = a_min if min is None else min, a_max if max is None else max
     result = operand(a)
+    if dtype_of(result).kind in "iu":  # a Python integer out of the dtype's range is no bound at all
+        limits = np.iinfo(dtype_of(result))
+        low = None if type(low) is int and low <= limits.min else low
+        high = None if type(high) is int and high >= limits.max else high
+    if low is None and high is None:
+        return positive(result)
     if low is not None:
         result = maximum(result, operand(low))
     if high is not None:

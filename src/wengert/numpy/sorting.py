@@ -8,14 +8,14 @@ import numpy as np
 
 from wengert.array import operand
 from wengert.boxes import concrete
-from wengert.dtypes import FLOAT64, INT64, dtype_of
+from wengert.dtypes import FLOAT64, INT64, dtype_of, is_float
 from wengert.errors import ArgumentError, ShapeError, UnsupportedError, message
-from wengert.ir.types import show
+from wengert.ir.types import is_weak, promote, show, type_of
 from wengert.numpy.registry import axes_of, floating, implements, known, rank_of, refuse, strong
 from wengert.numpy.selecting import take, take_along_axis
 from wengert.numpy.shaping import ravel
-from wengert.ops.arithmetic import ceil, floor, maximum, minimum, remainder, rint
-from wengert.ops.comparison import equal, greater, isnan, less, less_equal, where
+from wengert.ops.arithmetic import ceil, floor, maximum, minimum, multiply, remainder, rint, subtract
+from wengert.ops.comparison import equal, greater, isnan, less, less_equal, not_equal, where
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import gather
 from wengert.ops.reduction import argsort, reduce_any, reduce_sum
@@ -85,7 +85,8 @@ def _finish(
     result: Any, ordered: Any, shape: Any, axes: tuple[int, ...], keepdims: Any, lead: Any = ()
 ) -> Any:
     """Spread NaN, which sorts last, to the statistic of its line, and keep the axes where wanted."""
-    result = where(isnan(ordered[..., -1]), np.nan, result)
+    if is_float(dtype_of(ordered)):
+        result = where(isnan(ordered[..., -1]), np.nan, result)
     return reshape(result, shape=(*lead, *keep_axes(shape, axes))) if keepdims else result
 
 
@@ -124,7 +125,7 @@ def quantile(
         raise UnsupportedError(
             message("quantile", f"method must be one of {', '.join(_METHODS)}", repr(method))
         )
-    a, q = floating(operand(a)), operand(q)
+    a, q = operand(a), operand(q)
     values = concrete(q)
     if values is not None and not np.all((np.asarray(values) >= 0) & (np.asarray(values) <= 1)):
         raise ArgumentError(message("quantile", "probabilities must lie in [0, 1]", str(values)))
@@ -132,7 +133,7 @@ def quantile(
     count, lead = shape_of(ordered)[-1], shape_of(q)
     if not count:
         raise ShapeError(message("quantile", "the axes must not be empty", show(a)))
-    position = strong(q, dtype_of(a)) * (count - 1)
+    position = multiply(q, count - 1)
     lines = transpose(ordered, permutation=(rank_of(ordered) - 1, *range(rank_of(ordered) - 1)))
     result = _between(lines, position, method)
     return _finish(result, ordered, shape_of(a), axes, keepdims, lead)
@@ -144,18 +145,24 @@ def _between(lines: Any, position: Any, method: str) -> Any:
     def at(place: Any) -> Any:
         return gather(lines, cast(place, dtype=INT64))
 
-    if method == "lower":
-        return at(floor(position))
-    if method == "higher":
-        return at(ceil(position))
-    if method == "nearest":
-        return at(rint(position))
+    if method in ("lower", "higher", "nearest"):
+        return at({"lower": floor, "higher": ceil, "nearest": rint}[method](position))
+    if method == "linear" and dtype_of(position).kind != "f":
+        return at(position)
     low, high = at(floor(position)), at(ceil(position))
+    weight = subtract(position, floor(position))
     if method == "midpoint":
-        return (low + high) / 2
-    weight = position - floor(position)
-    weight = reshape(weight, shape=shape_of(weight) + (1,) * (rank_of(lines) - 1))
-    return low + (high - low) * weight
+        weight = multiply(not_equal(weight, 0), 0.5)
+    if is_weak(position):
+        weight = multiply(weight, 1.0)
+    else:
+        weight = reshape(
+            strong(weight, dtype_of(position)), shape=shape_of(weight) + (1,) * (rank_of(lines) - 1)
+        )
+    if dtype_of(low).kind in "iu":  # where their difference may not fit
+        dtype = promote(type_of(low), type_of(weight))[0]
+        low, high = strong(low, dtype), strong(high, dtype)
+    return low + subtract(high, low) * weight
 
 
 @implements(np.percentile)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.array import operand
-from wengert.dtypes import dtype_of
+from wengert.dtypes import FLOAT64, dtype_of, is_float
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
 from wengert.numpy.joining import concatenate_
@@ -95,8 +95,11 @@ def average(
         total: Any = size(shape_of(a)) // max(size(shape_of(result)), 1)
     else:
         weights = _aligned(operand(weights), a, axis)
+        whole = () if is_float(dtype_of(a)) else (FLOAT64,)
+        dtype = np.result_type(dtype_of(a), dtype_of(weights), *whole)
+        weights = strong(weights, dtype)
         total = sum_(weights, axis, keepdims=keepdims)
-        result = sum_(floating(a) * weights, axis, keepdims=keepdims) / total
+        result = sum_(strong(a, dtype) * weights, axis, keepdims=keepdims) / total
     if not returned:
         return result
     return result, np.broadcast_to(strong(operand(total), dtype_of(result)), shape_of(result))
@@ -121,7 +124,7 @@ def _aligned(weights: Any, a: Any, axis: Any) -> Any:
 
 def _observations(m: Any, rowvar: bool) -> Any:
     """Return a matrix with a row for each variable."""
-    m = floating(operand(m))
+    m = strong(operand(m), FLOAT64)  # as NumPy does, also of float32
     if rank_of(m) > 2:
         raise ShapeError(message("cov", "at most two axes are allowed", show(m)))
     if rank_of(m) < 2:
@@ -142,7 +145,8 @@ def cov(
     weights: Any = None
     for given in (fweights, aweights):
         if given is not None:
-            weights = floating(operand(given)) if weights is None else weights * floating(operand(given))
+            one = strong(operand(given), FLOAT64)
+            weights = one if weights is None else weights * one
     ddof = (0 if bias else 1) if ddof is None else ddof
     if weights is None:
         total: Any = shape_of(x)[1]

@@ -10,7 +10,7 @@ import numpy as np
 from wengert.dtypes import BOOL, INT64, dtype_of
 from wengert.ir.types import TensorType
 from wengert.kernels.select import select
-from wengert.nest.lowering import Elementwise
+from wengert.nest.lowering import Elementwise, check_integers
 from wengert.ops.comparison import equal, signbit
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import elementwise, locally_constant, operator_evaluation, same_type
@@ -52,19 +52,19 @@ def _scale(direction: Any, factor: Any) -> Any:
         return direction * factor
     with np.errstate(invalid="ignore"):
         product = direction * factor
-    return select(np.equal(direction, 0), np.zeros_like(product), product)
+    return select(np.isnan(product) & np.equal(direction, 0), np.zeros_like(product), product)
 
 
 scale = elementwise(
     "scale",
     _scale,
-    doc="direction x factor, where a zero direction gives zero however large the factor: 0 inf = 0, 0 nan = 0",
+    doc="direction x factor, but 0 where the direction is 0 and the factor infinite or NaN: 0 inf = 0, 0 nan = 0",
     derivative=Linear(
         lambda cotangent, direction, factor: scale(cotangent, factor),
         lambda cotangent, direction, factor: scale(direction, cotangent),
         jointly=False,
     ),
-    source="np.where({0} == 0, 0, {0} * {1})",
+    source="np.where(({0} == 0) & np.isnan({0} * {1}), 0, {0} * {1})",
     type_rule=same_type("scale"),
     operands=2,
 )
@@ -169,6 +169,8 @@ heaviside = elementwise(
 
 
 def _integer_power_type(x: TensorType, exponent: int) -> TensorType:
+    if not x.weak:
+        check_integers("power", [exponent], [x.dtype])
     if exponent == 2 and x.dtype == BOOL and not x.weak:  # NumPy squares truth values as bytes
         return x._replace(dtype=np.square.resolve_dtypes((BOOL, None))[-1])
     other = x if exponent == 2 and not x.weak else TensorType(INT64, (), True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import DEFAULT_DTYPE, FLOAT64, NUMPY_SCALAR, PYTHON_TYPE, Dtype, is_float
+from wengert.dtypes import BOOL, DEFAULT_DTYPE, FLOAT64, INT64, NUMPY_SCALAR, PYTHON_TYPE, Dtype, is_float
 from wengert.errors import DtypeError, message
 from wengert.ir.types import TensorType, promote, show
 from wengert.nest.lowering import Elementwise, Lowering
@@ -30,15 +30,52 @@ Interval = tuple[float, float]
 _PYTHON = DEFAULT_DTYPE.keys()
 
 
+_OF_TRUTH = {
+    *(
+        np.equal,
+        np.not_equal,
+        np.less,
+        np.less_equal,
+        np.greater,
+        np.greater_equal,
+        np.isnan,
+        np.isinf,
+        np.isfinite,
+    ),
+    *(
+        np.logical_and,
+        np.logical_or,
+        np.logical_xor,
+        np.logical_not,
+        np.bitwise_and,
+        np.bitwise_or,
+        np.bitwise_xor,
+    ),
+    *(np.maximum, np.minimum, np.fmax, np.fmin),
+}
+"""The ufuncs for which Python's True stays a truth value; for the others it is 1, as for Python."""
+
+
+def _standing(ufunc: np.ufunc, types: Sequence[TensorType]) -> Sequence[Any]:
+    """Return what stands for operands where NumPy resolves the dtypes of a ufunc."""
+    if not all(one.weak for one in types):
+        return [one.scalar for one in types]
+    dtypes = [one.dtype for one in types]
+    return [INT64] * len(dtypes) if _counts(ufunc) and all(dtype == BOOL for dtype in dtypes) else dtypes
+
+
+def _counts(function: Callable[..., Any]) -> bool:
+    return isinstance(function, np.ufunc) and function not in _OF_TRUTH
+
+
 def ufunc_type(name: str, ufunc: np.ufunc) -> Callable[..., TensorType]:
     """Return the type rule of a ufunc: NumPy's own dtype resolution and broadcasting."""
 
     def rule(*types: TensorType, **params: Any) -> TensorType:
         shape = broadcast(name, *(one.shape for one in types))
         weak = all(one.weak for one in types)
-        given = tuple(one.dtype if weak else one.scalar for one in types)
         try:
-            dtype = ufunc.resolve_dtypes((*given, None))[-1]
+            dtype = ufunc.resolve_dtypes((*_standing(ufunc, types), None))[-1]
         except TypeError:
             raise DtypeError(
                 message(name, "NumPy defines no such operation for these types", show(*types))
@@ -52,9 +89,7 @@ def ufunc_inputs(ufunc: np.ufunc) -> Callable[..., Sequence[Dtype]]:
     """Return the dtypes that a ufunc converts its operands to."""
 
     def inputs(types: Sequence[TensorType], result: TensorType) -> Sequence[Dtype]:
-        weak = all(one.weak for one in types)
-        given = tuple(one.dtype if weak else one.scalar for one in types)
-        return ufunc.resolve_dtypes((*given, None))[: ufunc.nin]
+        return ufunc.resolve_dtypes((*_standing(ufunc, types), None))[: ufunc.nin]
 
     return inputs
 
@@ -82,8 +117,11 @@ def same_type(name: str) -> Callable[..., TensorType]:
 
 def evaluation(function: Callable[..., Any]) -> Callable[..., Any]:
     """Evaluate by NumPy; Python scalars alone give a Python scalar, so that they stay weak."""
+    counts = _counts(function)
 
     def evaluate(*operands: Any, **params: Any) -> Any:
+        if counts and type(operands[0]) is bool and all(type(operand) is bool for operand in operands):
+            operands = tuple(map(int, operands))
         result = function(*operands, **params)
         if isinstance(result, NUMPY_SCALAR) and all(type(operand) in _PYTHON for operand in operands):
             return result.item()
@@ -97,7 +135,7 @@ def operator_evaluation(ufunc: Callable[..., Any], operator: Callable[[Any, Any]
 
     def evaluate(x: Any, y: Any) -> Any:
         if type(x) in _PYTHON and type(y) in _PYTHON:
-            return ufunc(x, y).item()
+            return ufunc(x + 0, y + 0).item()  # + 0: of truth values Python makes numbers
         return operator(x, y)
 
     return evaluate

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import NUMPY_SCALAR
+from wengert.dtypes import BOOL, NUMPY_SCALAR
 from wengert.kernels import special as kernels
 from wengert.ops.comparison import equal, isinf, logical_and, where
 from wengert.ops.elementwise import elementwise, operator_evaluation
@@ -74,6 +74,13 @@ def _exponent_partial(out: Any, x: Any, y: Any) -> Any:
     return out * log(where(equal(x, 0), 1.0, x))
 
 
+_by_operator = operator_evaluation(np.power, operator.pow)
+
+
+def _power(x: Any, y: Any) -> Any:
+    return np.power(x, y) if getattr(x, "dtype", None) == BOOL else _by_operator(x, y)
+
+
 power = elementwise(
     "power",
     np.power,
@@ -83,7 +90,7 @@ power = elementwise(
     domain=(_POSITIVE, (-2.0, 2.0)),
     singular=True,
     source="{0} ** {1}",
-    evaluate=operator_evaluation(np.power, operator.pow),
+    evaluate=_power,
 )
 
 

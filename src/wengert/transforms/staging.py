@@ -13,6 +13,7 @@ from wengert.boxes import Box, Trace, running, snapshot
 from wengert.errors import user_location
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.types import TensorType, type_of
+from wengert.nest.lowering import Elementwise, check_integers
 from wengert.primitive import REGISTRY, Primitive
 
 
@@ -50,6 +51,8 @@ class GraphTrace(Trace):
         atoms = tuple(map(self.atom, operands))
         inferred = primitive.infer(*(atom.type for atom in atoms), **params)
         several = not isinstance(inferred, TensorType)
+        if not several and isinstance(primitive.lowering, Elementwise):
+            _check_integers(primitive.name, primitive.lowering, atoms, inferred)
         outputs = self.append(primitive, atoms, inferred if several else (inferred,), params)
         boxes = tuple(map(self.box, outputs))
         return boxes if several else boxes[0]
@@ -121,6 +124,14 @@ class GraphTrace(Trace):
         atoms = tuple(map(self.atom, outputs))
         captured = tuple(self._lifted[id(value.state)][1] for value in self.captured)
         return Graph((*captured, *self.inputs), tuple(self.constants), tuple(self.equations), atoms)
+
+
+def _check_integers(
+    operation: str, lowering: Elementwise, operands: Sequence[Atom], result: TensorType
+) -> None:
+    values = [atom.value if isinstance(atom, Literal) else None for atom in operands]
+    if any(type(value) is int for value in values):
+        check_integers(operation, values, lowering.dtypes([atom.type for atom in operands], result))
 
 
 class Walk:
