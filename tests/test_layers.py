@@ -24,7 +24,7 @@ ROWS = (
     "control",
     "backend",
     "compiling",
-    "numpy special",
+    "numpy special random",
     "nn optim",
     "data train testing inspect export cli",
     "__init__ __main__",

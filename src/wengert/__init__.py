@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from wengert import inspect as inspect
     from wengert import nn as nn
     from wengert import optim as optim
+    from wengert import random as random
     from wengert import testing as testing
     from wengert.backend.team import get_threads as get_threads
     from wengert.backend.team import set_threads as set_threads
@@ -49,7 +50,10 @@ if TYPE_CHECKING:
 
 #: What loads when it is first used: the module, and the name in it (None: the module itself).
 _LATER: dict[str, tuple[str, str | None]] = {
-    **{name: (f"wengert.{name}", None) for name in ("data", "inspect", "nn", "optim", "testing", "train")},
+    **{
+        name: (f"wengert.{name}", None)
+        for name in ("data", "inspect", "nn", "optim", "random", "testing", "train")
+    },
     "check_grads": ("wengert.testing", "check_grads"),
     "get_threads": ("wengert.backend.team", "get_threads"),
     "jit": ("wengert.compiling", "jit"),
@@ -87,6 +91,7 @@ __all__ = [
     "no_grad",
     "numpy",
     "optim",
+    "random",
     "scan",
     "set_threads",
     "source",

@@ -41,6 +41,7 @@ _COST = {
     **dict.fromkeys(("divide", "sqrt", "reciprocal", "remainder", "floor_divide", "fmod", "scale"), 4),
     **dict.fromkeys(("exp", "log", "expm1", "log1p", "exp2", "log2", "tanh", "expit", "sin", "cos"), 12),
     **dict.fromkeys(("power", "tan", "arctan2", "lgamma", "digamma", "erf", "erfc", "erfinv"), 30),
+    "threefry": 40,
     **dict.fromkeys(("positive", "where", "cast"), 1),
 }
 _OTHER_FUNCTION = 12

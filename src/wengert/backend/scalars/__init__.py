@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.backend import elementary
 from wengert.backend.builder import SCALARS, Kind, Value
-from wengert.backend.scalars import arithmetic, conversion, division, logic
+from wengert.backend.scalars import arithmetic, conversion, division, logic, random
 from wengert.backend.scalars.context import EMITTERS, Context
 from wengert.backend.scalars.logic import COMPARISONS as COMPARISONS
 from wengert.dtypes import Dtype
@@ -25,6 +25,7 @@ __all__ = [
     "is_native",
     "logic",
     "neutral",
+    "random",
 ]
 
 #: The dtypes that there are instructions for; operations on others are left to NumPy.

@@ -1,0 +1,73 @@
+"""Random bits: a keyed function of counters, which holds no state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.dtypes import Dtype
+from wengert.errors import DtypeError, message
+from wengert.ir.types import TensorType, show
+from wengert.kernels import threefry as kernels
+from wengert.nest.expression import Apply, Expression, Iota
+from wengert.nest.index import Index, flatten
+from wengert.nest.lowering import Operand, Pointwise, converted
+from wengert.ops.elementwise import align
+from wengert.primitive import Draw, NonDifferentiable, Primitive, primitive
+from wengert.shapes import Shape, broadcast
+
+UINT64: Dtype = np.dtype(np.uint64)
+
+
+def _type(key: TensorType, counter: TensorType, shape: Shape) -> TensorType:
+    if any(one.dtype != UINT64 for one in (key, counter)):
+        raise DtypeError(message("threefry", "keys and counters must be uint64", show(key, counter)))
+    return TensorType(UINT64, broadcast("threefry", key.shape, counter.shape) + shape)
+
+
+def _evaluate(key: Any, counter: Any, shape: Shape) -> Any:
+    if any(np.asarray(one).dtype != UINT64 for one in (key, counter)):
+        raise TypeError("keys and counters must be uint64")
+    return kernels.threefry(key, counter, shape)
+
+
+def _batch(
+    operation: Primitive,
+    size: int,
+    operands: Sequence[Any],
+    batched: Sequence[bool],
+    params: Mapping[str, Any],
+) -> Any:
+    return operation(*align(size, operands, batched), **params)
+
+
+def _lowering(
+    i: Sequence[Index], result: Operand, key: Operand, counter: Operand, shape: Shape
+) -> Expression:
+    lead = i[: len(i) - len(shape)]
+    number = Iota(flatten(i[len(lead) :], shape), UINT64)
+    first = converted(counter.broadcast_at(lead), UINT64)
+    position = Apply("add", (first, number), UINT64)
+    return Apply("threefry", (key.broadcast_at(lead), position), UINT64)
+
+
+def _samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    shapes = draw.broadcastable(2)
+    return tuple(draw.integers(shape, -(2**63), 2**63 - 1).view(np.uint64) for shape in shapes), {
+        "shape": draw.shape(0, 2)
+    }
+
+
+threefry = primitive(
+    name="threefry",
+    doc="the blocks of successive counters under a key: Threefry-2x32 of 20 rounds (Salmon et al., 2011)",
+    type_rule=_type,
+    evaluate=_evaluate,
+    derivative=NonDifferentiable("its result is random bits"),
+    batch=_batch,
+    lowering=Pointwise(_lowering),
+    source=lambda key, counter, shape: f"wengert.random.threefry({key}, {counter}, {shape})",
+    samples=_samples,
+)

@@ -1,0 +1,33 @@
+"""Random numbers as functions of a key: the same eagerly, compiled, batched, in loops and on any number of threads.
+
+A key is a plain number (uint64), and nothing else is remembered: the same key gives the same numbers, so that every
+draw takes a key of its own, from `split` or `fold_in`.
+
+Example:
+    >>> first, second = split(key(0))
+    >>> print(uniform(first, 3).round(4), randint(second, 4, 0, 10))
+    [0.9699 0.3152 0.6611] [0 9 7 5]
+"""
+
+from __future__ import annotations
+
+from wengert.random.continuous import exponential, gumbel, normal, uniform
+from wengert.random.discrete import bernoulli, categorical, choice, permutation, randint
+from wengert.random.keys import bits, fold_in, key, split, threefry
+
+__all__ = [
+    "bernoulli",
+    "bits",
+    "categorical",
+    "choice",
+    "exponential",
+    "fold_in",
+    "gumbel",
+    "key",
+    "normal",
+    "permutation",
+    "randint",
+    "split",
+    "threefry",
+    "uniform",
+]
