@@ -7,6 +7,7 @@ The normal tests read the file and import neither.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from typing import Any
@@ -80,6 +81,60 @@ def keras_gru(case: str) -> None:
     keep(case, y=y.numpy())
 
 
+CONVOLUTIONS: list[tuple[int, list[int], dict[str, Any]]] = [
+    (1, [2, 4, 9], {"size": 3, "stride": 2, "padding": 1, "groups": 2}),
+    (1, [2, 4, 8], {"size": 4, "padding": "same", "dilation": 2}),
+    (2, [2, 2, 6, 7], {"size": [3, 2], "stride": [1, 2], "padding": [0, 1], "dilation": [2, 1]}),
+    (2, [1, 4, 5, 6], {"size": [2, 3], "padding": "same", "groups": 4}),
+    (3, [1, 2, 4, 5, 4], {"size": [2, 3, 1], "stride": [2, 1, 1], "padding": [1, 0, 1]}),
+]
+TRANSPOSED: list[tuple[int, list[int], dict[str, Any]]] = [
+    (1, [2, 4, 5], {"size": 3, "stride": 3, "padding": 1, "groups": 2, "output_padding": 2}),
+    (2, [2, 2, 3, 4], {"size": [3, 2], "stride": [2, 1], "padding": [1, 0], "dilation": [1, 2]}),
+    (2, [1, 4, 3, 3], {"size": 2, "stride": 2, "output_padding": 1, "groups": 4}),
+    (3, [1, 2, 2, 3, 2], {"size": [2, 3, 1], "stride": [2, 1, 2], "output_padding": [1, 0, 1]}),
+]
+POOLS: list[tuple[str, list[int], dict[str, Any]]] = [
+    ("AvgPool1d", [2, 3, 9], {"size": 3, "stride": 2, "padding": 1}),
+    ("AvgPool2d", [2, 3, 7, 6], {"size": [3, 2], "stride": [2, 1], "padding": [1, 1], "count_border": False}),
+    ("AvgPool3d", [1, 2, 4, 5, 4], {"size": [2, 3, 2]}),
+    ("MaxPool1d", [2, 3, 9], {"size": 3, "stride": 2, "padding": 1}),
+    ("MaxPool2d", [2, 3, 7, 6], {"size": [3, 2], "stride": [2, 1]}),
+    ("MaxPool3d", [1, 2, 4, 5, 4], {"size": 2}),
+    ("AdaptiveAvgPool1d", [2, 3, 7], {"size": 3}),
+    ("AdaptiveAvgPool2d", [2, 3, 6, 5], {"size": [3, 2]}),
+    ("AdaptiveAvgPool3d", [1, 2, 4, 5, 3], {"size": [3, 2, 4]}),
+    ("AdaptiveMaxPool1d", [2, 3, 7], {"size": 3}),
+    ("AdaptiveMaxPool2d", [2, 3, 6, 5], {"size": [3, 2]}),
+    ("AdaptiveMaxPool3d", [1, 2, 4, 5, 3], {"size": [3, 2, 4]}),
+]
+
+
+def layer(case: str, kind: str, shape: list[int], settings: dict[str, Any], *counts: int) -> None:
+    """Run a layer on a drawn input; the loss is sum sin(y)."""
+    size = "output_size" if kind.startswith("Adaptive") else "kernel_size"
+    given = {"size": size, "count_border": "count_include_pad"}
+    options = {
+        given.get(name, name): tuple(value) if isinstance(value, list) else value
+        for name, value in settings.items()
+    }
+    module, x = getattr(torch.nn, kind)(*counts, **options), draw(*shape)
+    y = module(x)
+    torch.sin(y).sum().backward()
+    keep_gradients(case, x=x, **dict(module.named_parameters()))
+    keep(case, y=y, kind=kind, settings=json.dumps(settings))
+
+
+def convolutions() -> None:
+    """Run the layers of filters, from as many channels as there are to twice as many, and the pools."""
+    for number, (rank, shape, settings) in enumerate(CONVOLUTIONS):
+        layer(f"convolution {number}", f"Conv{rank}d", shape, settings, shape[1], 2 * shape[1])
+    for number, (rank, shape, settings) in enumerate(TRANSPOSED):
+        layer(f"transposed {number}", f"ConvTranspose{rank}d", shape, settings, shape[1], 2 * shape[1])
+    for number, (kind, shape, settings) in enumerate(POOLS):
+        layer(f"pool {number}", kind, shape, settings)
+
+
 def main(path: str) -> None:
     """Compute all cases and write them to a file."""
     torch.manual_seed(0)
@@ -91,6 +146,7 @@ def main(path: str) -> None:
     recurrent("lstm deep", "LSTM", 2, True, [5, 2, 3])
     recurrent("gru deep", "GRU", 2, True, [3, 5, 1])
     keras_gru("keras gru")
+    convolutions()
     np.savez_compressed(path, **NUMBERS)
 
 

@@ -1,4 +1,4 @@
-"""Convolution and pooling against direct loops, and their derivatives."""
+"""Convolution against direct loops, its transpose, and the derivatives of both."""
 
 from __future__ import annotations
 
@@ -93,72 +93,78 @@ def test_convolve_says_what_is_wrong(x, weight, options, says):
         nn.convolve(np.zeros(x), np.zeros(weight), **options)
 
 
-def pool_by_loops(x, size, stride, reduce):
-    rows, columns = ((extent - size) // stride + 1 for extent in x.shape[2:])
-    y = np.empty((*x.shape[:2], rows, columns))
-    for h, w in itertools.product(range(rows), range(columns)):
-        y[:, :, h, w] = reduce(
-            x[:, :, h * stride : h * stride + size, w * stride : w * stride + size], axis=(2, 3)
-        )
-    return y
-
-
-@pytest.mark.parametrize(("size", "stride"), [(2, 2), (3, 2), (2, 1), (2, 3), (1, 1)])
-def test_pooling_is_what_it_says(size, stride, rng):
-    x = rng.standard_normal((2, 3, 7, 8))
-    np.testing.assert_array_equal(nn.max_pool(x, size, stride), pool_by_loops(x, size, stride, np.max))
-    np.testing.assert_allclose(nn.average_pool(x, size, stride), pool_by_loops(x, size, stride, np.mean))
-    check_grads(lambda x: nn.max_pool(x, size, stride), (x,), order=2)
-    check_grads(lambda x: nn.average_pool(x, size, stride), (x,), order=2)
-
-
-def test_max_pool_shares_the_derivative_of_ties():
-    found = wg.grad(lambda x: np.sum(nn.max_pool(x, 2)))(np.zeros((1, 1, 2, 2)))
-    np.testing.assert_array_equal(found, np.full((1, 1, 2, 2), 0.25))
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8])
-def test_the_border_of_max_pool_is_below_everything(dtype):
-    lowest = np.full((1, 1, 2, 2), np.finfo(dtype).min if np.dtype(dtype).kind == "f" else 0, dtype)
-    found = nn.max_pool(lowest, 2, padding=1)
-    assert found.dtype == dtype
-    np.testing.assert_array_equal(found, lowest)
-
-
-@pytest.mark.parametrize(("size", "stride", "padding"), [(2, 2, 1), (3, 1, 2), (3, 2, 1)])
-def test_max_pool_with_a_border(size, stride, padding, rng):
-    x = rng.standard_normal((2, 3, 5, 6))
-    padded = np.pad(x, [(0, 0), (0, 0), (padding, padding), (padding, padding)], constant_values=-np.inf)
-    expected = pool_by_loops(padded, size, stride, np.max)
-    np.testing.assert_array_equal(nn.max_pool(x, size, stride, padding), expected)
-    check_grads(lambda x: nn.max_pool(x, size, stride, padding), (x,), order=2)
-
-
-def test_one_number_or_one_for_each_axis(rng):
-    x = rng.standard_normal((1, 1, 6, 8))
-    np.testing.assert_array_equal(nn.max_pool(x, (2, 4))[0, 0], x.reshape(3, 2, 2, 4).max(axis=(1, 3)))
-    np.testing.assert_array_equal(nn.average_pool(x, np.int64(2)), nn.average_pool(x, (2, 2)))
-    weight = rng.standard_normal((1, 1, 2, 2))
-    np.testing.assert_allclose(nn.convolve(x, weight, (2, 1))[0], nn.convolve(x, weight)[0, :, ::2])
-    assert nn.max_pool(np.ones((1, 1, 4)), 2).shape == (1, 1, 2)
-    assert nn.average_pool(np.ones((0, 1, 4, 4, 4)), 2).shape == (0, 1, 2, 2, 2)
-
-
-@pytest.mark.parametrize("pool", [nn.max_pool, nn.average_pool])
 @pytest.mark.parametrize(
-    ("shape", "size", "says"),
+    ("extent", "stride", "span"), [(7, 2, 3), (8, 2, 3), (5, 1, 4), (6, 4, 2), (3, 5, 2)]
+)
+def test_same_padding_counts_places(extent, stride, span, rng):
+    """The border is the least that gives ceil(extent / stride) positions, an odd one wider behind."""
+    x, weight = rng.standard_normal((1, 1, extent)), rng.standard_normal((1, 1, span))
+    count = -(-extent // stride)
+    total = max((count - 1) * stride + span - extent, 0)
+    padded = np.pad(x[0, 0], (total // 2, total - total // 2))
+    expected = [padded[i * stride : i * stride + span] @ weight[0, 0] for i in range(count)]
+    np.testing.assert_allclose(nn.convolve(x, weight, stride, "same")[0, 0], expected)
+    assert nn.convolve(x, weight[..., :2], stride, "valid").shape == (1, 1, (extent - 2) // stride + 1)
+
+
+@given(data=st.data())
+@settings(max_examples=40)
+def test_the_transpose_is_the_adjoint(data):
+    draw = lambda low, high: data.draw(st.integers(low, high))  # noqa: E731
+    rank, groups, stride, dilation = draw(1, 2), draw(1, 2), draw(1, 3), draw(1, 2)
+    taps = tuple(draw(1, 3) for _ in range(rank))
+    padding = data.draw(st.sampled_from([0, 1, "same"]))
+    size = tuple(draw(4, 8) for _ in range(rank))
+    rng = np.random.default_rng(draw(0, 1000))
+    x = rng.standard_normal((2, groups, *size))
+    weight = rng.standard_normal((2 * groups, 1, *taps))
+    if padding != "same" and any(
+        dilation * (tap - 1) + 1 > n + 2 * padding for tap, n in zip(taps, size, strict=True)
+    ):
+        return
+    y = nn.convolve(x, weight, stride, padding, dilation, groups)
+    if padding == "same":
+        if any(n % stride for n in size):
+            return
+        more = 0
+    else:
+        spans = [dilation * (tap - 1) + 1 for tap in taps]
+        more = tuple((n + 2 * padding - span) % stride for n, span in zip(size, spans, strict=True))
+    found = nn.convolve_transposed(y, weight, stride, padding, dilation, groups, more)
+    assert found.shape == x.shape
+    z = rng.standard_normal(y.shape)
+    adjoint = nn.convolve_transposed(z, weight, stride, padding, dilation, groups, more)
+    np.testing.assert_allclose(np.sum(z * y), np.sum(adjoint * x), rtol=1e-10, atol=1e-12)
+
+
+def test_the_transpose_is_the_cotangent(rng):
+    x, weight = rng.standard_normal((2, 2, 7, 6)), rng.standard_normal((4, 1, 3, 2))
+    forward = lambda x: nn.convolve(x, weight, 2, 1, 1, 2)  # noqa: E731
+    y, pull = wg.vjp(forward, x)
+    np.testing.assert_allclose(nn.convolve_transposed(y, weight, 2, 1, 1, 2), pull(y)[0], atol=1e-12)
+
+
+def test_transposed_derivatives(rng):
+    y, weight = rng.standard_normal((2, 4, 3, 2)), rng.standard_normal((4, 1, 2, 3))
+    function = lambda y, w: nn.convolve_transposed(y, w, 2, 1, 1, 2, (1, 0))  # noqa: E731
+    check_grads(function, (y, weight), order=2)
+    np.testing.assert_allclose(wg.jit(function)(y, weight), function(y, weight), atol=1e-12)
+    np.testing.assert_allclose(
+        wg.vmap(function, in_axes=(0, None))(np.stack([y, 2 * y]), weight)[1], 2 * function(y, weight)
+    )
+
+
+@pytest.mark.parametrize(
+    ("y", "weight", "options", "says"),
     [
-        ((1, 1, 2, 2), 3, "must fit"),
-        ((1, 1, 2, 2), 0, "size must be 2 integers >= 1"),
-        ((2, 2), 2, "images must be"),
-        ((2,), 2, "images must be"),
+        ((1, 3, 5), (2, 2, 3), {}, "filters must be"),
+        ((1, 4, 5), (4, 2, 3), {"groups": 3}, "filters must be"),
+        ((1, 1, 5), (1, 1, 3, 3), {}, "same rank"),
+        ((1, 1, 5), (1, 1, 3), {"output_padding": 1}, "less than stride or dilation"),
+        ((1, 1, 1), (1, 1, 2), {"padding": 1}, "something must be left"),
+        ((1, 1, 5), (1, 1, 3), {"padding": "equal"}, '"same" or "valid"'),
     ],
 )
-def test_windows_that_cannot_be(pool, shape, size, says):
-    with pytest.raises(ShapeError, match=f"{pool.__name__}: .*{says}"):
-        pool(np.zeros(shape), size)
-
-
-def test_a_window_must_not_lie_in_the_border():
-    with pytest.raises(ShapeError, match=r"padding must be less than the size \(2, 2\)"):
-        nn.max_pool(np.zeros((1, 1, 4, 4)), 2, padding=2)
+def test_convolve_transposed_says_what_is_wrong(y, weight, options, says):
+    with pytest.raises(ShapeError, match=f"convolve_transposed: .*{says}"):
+        nn.convolve_transposed(np.zeros(y), np.zeros(weight), **options)

@@ -16,7 +16,8 @@ Example:
 
 from wengert.nn.activations import elu, gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
 from wengert.nn.cells import GRUCell, LSTMCell, RNNCell
-from wengert.nn.convolution import average_pool, convolve, max_pool
+from wengert.nn.convolution import convolve, convolve_transposed
+from wengert.nn.convolutional import Conv1D, Conv2D, Conv3D, ConvTranspose1D, ConvTranspose2D, ConvTranspose3D
 from wengert.nn.initialisers import (
     glorot_normal,
     glorot_uniform,
@@ -27,8 +28,23 @@ from wengert.nn.initialisers import (
     rescaled,
     zeros,
 )
-from wengert.nn.layers import AvgPool2D, Chain, Conv2D, Dense, Flatten, Lambda, MaxPool2D
+from wengert.nn.layers import Chain, Dense, Flatten, Lambda
 from wengert.nn.losses import accuracy, mean_squared_error, softmax_cross_entropy, sum_squared_error
+from wengert.nn.pooling import adaptive_average_pool, adaptive_max_pool, average_pool, max_pool
+from wengert.nn.pools import (
+    AdaptiveAvgPool1D,
+    AdaptiveAvgPool2D,
+    AdaptiveAvgPool3D,
+    AdaptiveMaxPool1D,
+    AdaptiveMaxPool2D,
+    AdaptiveMaxPool3D,
+    AvgPool1D,
+    AvgPool2D,
+    AvgPool3D,
+    MaxPool1D,
+    MaxPool2D,
+    MaxPool3D,
+)
 from wengert.nn.recurrent import GRU, LSTM, RNN
 from wengert.special import log_softmax, softmax
 
@@ -36,19 +52,37 @@ __all__ = [
     "GRU",
     "LSTM",
     "RNN",
+    "AdaptiveAvgPool1D",
+    "AdaptiveAvgPool2D",
+    "AdaptiveAvgPool3D",
+    "AdaptiveMaxPool1D",
+    "AdaptiveMaxPool2D",
+    "AdaptiveMaxPool3D",
+    "AvgPool1D",
     "AvgPool2D",
+    "AvgPool3D",
     "Chain",
+    "Conv1D",
     "Conv2D",
+    "Conv3D",
+    "ConvTranspose1D",
+    "ConvTranspose2D",
+    "ConvTranspose3D",
     "Dense",
     "Flatten",
     "GRUCell",
     "LSTMCell",
     "Lambda",
+    "MaxPool1D",
     "MaxPool2D",
+    "MaxPool3D",
     "RNNCell",
     "accuracy",
+    "adaptive_average_pool",
+    "adaptive_max_pool",
     "average_pool",
     "convolve",
+    "convolve_transposed",
     "elu",
     "gelu",
     "glorot_normal",

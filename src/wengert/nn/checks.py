@@ -28,3 +28,17 @@ def check_values(layer: str, x: Any, form: str, rank: int, values: int) -> None:
     shape = shape_of(x)
     if len(shape) < rank or shape[-1] != values:
         raise ShapeError(message(layer, f"the input must be ({form}, {values})", show(x)))
+
+
+def check_spatial(layer: str, x: Any, rank: int) -> None:
+    """Check that an input is (examples, channels) and so many spatial axes."""
+    if len(shape_of(x)) != rank + 2:
+        form = ", ".join(("depth", "height", "width")[-rank:])
+        raise ShapeError(message(layer, f"images must be (examples, channels, {form})", show(x)))
+
+
+def setting(value: Any) -> Any:
+    """Return a setting as part of a model's structure, which is hashable: a list becomes a tuple."""
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return tuple(value)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+    return value

@@ -1,24 +1,26 @@
-"""Convolution and pooling in any number of dimensions, on `contract`."""
+"""Convolution and its transpose in any number of dimensions, on `contract`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from wengert.dtypes import dtype_of, is_float
+from wengert.array import operand
 from wengert.errors import ShapeError, message
 from wengert.ir.types import show
 from wengert.nn.checks import integers
-from wengert.ops.contraction import Affine, along, contract
-from wengert.ops.reduction import reduce_max
-from wengert.ops.shape import concatenate, reshape, slice_, whole
+from wengert.ops.contraction import Access, Affine, along, contract
+from wengert.ops.shape import slice_, whole
 from wengert.shapes import shape_of
 
+Size: TypeAlias = int | Sequence[int]
+"""One number, or one for each spatial axis."""
 
-def _spatial_rank(operation: str, x: Any) -> int:
+
+def spatial_rank(operation: str, x: Any) -> int:
+    """Return the number of spatial axes of images."""
     rank = len(shape_of(x)) - 2
     if rank < 1:
         requirement = "images must be (examples, channels, height, width), or with fewer or more spatial axes"
@@ -26,19 +28,84 @@ def _spatial_rank(operation: str, x: Any) -> int:
     return rank
 
 
-def _pad(x: Any, padding: Sequence[int], fill: float) -> Any:
-    if not any(padding):
+def borders(
+    operation: str, padding: Size | str, extents: Sequence[int], spans: Sequence[int], steps: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Return the width of the border before and behind each spatial axis.
+
+    ``"same"`` makes windows of the spans start at every ``step``-th place, ``ceil(extent / step)`` of them; an odd
+    border is wider behind.
+    """
+    if padding == "valid":
+        padding = 0
+    if padding != "same":
+        if isinstance(padding, str):
+            requirement = 'padding must be integers >= 0, "same" or "valid"'
+            raise ShapeError(message(operation, requirement, repr(padding)))
+        return [(width, width) for width in integers(operation, "padding", padding, len(extents), 0)]
+    totals = [
+        max((-(-extent // step) - 1) * step + span - extent, 0)
+        for extent, span, step in zip(extents, spans, steps, strict=True)
+    ]
+    return [(total // 2, total - total // 2) for total in totals]
+
+
+def padded(x: Any, widths: Sequence[tuple[int, int]], fill: float) -> Any:
+    """Return images with a border."""
+    if not any(map(any, widths)):
         return x
-    widths = [(0, 0), (0, 0), *((width, width) for width in padding)]
-    return np.pad(x, widths, constant_values=fill)
+    return np.pad(x, [(0, 0), (0, 0), *widths], constant_values=fill)
+
+
+class _Correlation(NamedTuple):
+    """The index space of a correlation, and what each of its points reads and writes.
+
+    Dimensions: example, group, filter of the group, channel of the group, positions..., taps...
+    """
+
+    extents: tuple[int, ...]
+    image: Access
+    filters: Access
+    positions: Access
+
+
+def _correlation(
+    examples: int,
+    groups: int,
+    weight: Sequence[int],
+    positions: Sequence[int],
+    steps: Sequence[int],
+    gaps: Sequence[int],
+) -> _Correlation:
+    count, per_group, *taps = weight
+    rank = len(taps)
+    space, tap_space = range(4, 4 + rank), range(4 + rank, 4 + 2 * rank)
+    channel: Affine = (0, ((1, per_group), (3, 1))) if groups > 1 else along(3)
+    output: Affine = (0, ((1, count // groups), (2, 1))) if groups > 1 else along(2)
+    windows: list[Affine] = [
+        (0, ((p, step), (t, gap))) for p, t, step, gap in zip(space, tap_space, steps, gaps, strict=True)
+    ]
+    return _Correlation(
+        (examples, groups, count // groups, per_group, *positions, *taps),
+        (along(0), channel, *windows),
+        (output, along(3), *map(along, tap_space)),
+        (along(0), output, *map(along, space)),
+    )
+
+
+def _check_rank(operation: str, x: Any, weight: Any) -> int:
+    rank = spatial_rank(operation, x)
+    if len(shape_of(weight)) != rank + 2:
+        raise ShapeError(message(operation, "x and weight must have the same rank", show(x, weight)))
+    return rank
 
 
 def convolve(
     x: Any,
     weight: Any,
-    stride: int | Sequence[int] = 1,
-    padding: int | Sequence[int] = 0,
-    dilation: int | Sequence[int] = 1,
+    stride: Size = 1,
+    padding: Size | str = 0,
+    dilation: Size = 1,
     groups: int = 1,
 ) -> Any:
     """Correlate images with filters, as networks' "convolution" does.
@@ -50,7 +117,8 @@ def convolve(
         x: (examples, channels, height, width, ...).
         weight: (filters, channels / groups, filter height, filter width, ...).
         stride: the step ``s`` between positions, one or one for each spatial axis.
-        padding: the width ``p`` of the border of zeros.
+        padding: the width ``p`` of the border of zeros; or ``"same"``, the least for ``ceil(extent / s)`` positions, an
+            odd one wider behind; or ``"valid"``, none.
         dilation: the step ``d`` between the taps of the filter.
         groups: the channels and filters are split into so many independent groups.
 
@@ -66,140 +134,98 @@ def convolve(
         array([[9., 9.],
                [9., 9.]])
     """
-    rank = _spatial_rank("convolve", x)
-    if len(shape_of(weight)) != rank + 2:
-        raise ShapeError(message("convolve", "x and weight must have the same rank", show(x, weight)))
+    x, weight = operand(x), operand(weight)
+    rank = _check_rank("convolve", x, weight)
     steps = integers("convolve", "stride", stride, rank, 1)
     gaps = integers("convolve", "dilation", dilation, rank, 1)
     (groups,) = integers("convolve", "groups", groups, 1, 1)
-    padded = _pad(x, integers("convolve", "padding", padding, rank, 0), 0)
-    examples, channels, *extents = shape_of(padded)
     filters, per_group, *taps = shape_of(weight)
+    spans = [gap * (tap - 1) + 1 for gap, tap in zip(gaps, taps, strict=True)]
+    x = padded(x, borders("convolve", padding, shape_of(x)[2:], spans, steps), 0)
+    examples, channels, *extents = shape_of(x)
     if channels != per_group * groups or filters % groups:
         got = f"{show(x, weight)}, groups={groups}"
         raise ShapeError(
             message("convolve", "channels must be groups x weight.shape[1], and groups divide filters", got)
         )
-    positions = [
-        (extent - gap * (tap - 1) - 1) // step + 1
-        for extent, tap, step, gap in zip(extents, taps, steps, gaps, strict=True)
-    ]
-    if min(positions) < 1:
-        raise ShapeError(
-            message("convolve", "the filter must fit into the padded image", show(padded, weight))
-        )
-    # Dimensions: example, group, filter of the group, channel of the group, positions..., taps...
-    space, tap_space = range(4, 4 + rank), range(4 + rank, 4 + 2 * rank)
-    channel: Affine = (0, ((1, per_group), (3, 1))) if groups > 1 else along(3)
-    output: Affine = (0, ((1, filters // groups), (2, 1))) if groups > 1 else along(2)
-    windows: list[Affine] = [
-        (0, ((p, step), (t, gap))) for p, t, step, gap in zip(space, tap_space, steps, gaps, strict=True)
-    ]
+    positions = [(n - span) // step + 1 for n, span, step in zip(extents, spans, steps, strict=True)]
+    if min(positions) < 1 or not all(taps):
+        raise ShapeError(message("convolve", "the filter must fit into the padded image", show(x, weight)))
+    at = _correlation(examples, groups, shape_of(weight), positions, steps, gaps)
     return contract(
-        padded,
+        x,
         weight,
-        extents=(examples, groups, filters // groups, per_group, *positions, *taps),
-        accesses=((along(0), channel, *windows), (output, along(3), *map(along, tap_space))),
-        out=(along(0), output, *map(along, space)),
+        extents=at.extents,
+        accesses=(at.image, at.filters),
+        out=at.positions,
         shape=(examples, filters, *positions),
     )
 
 
-class _Pooling(NamedTuple):
-    """The padded images and, along each spatial axis, the size and the step of the windows and their number."""
-
-    images: Any
-    sizes: tuple[int, ...]
-    steps: tuple[int, ...]
-    positions: tuple[int, ...]
-
-
-def _pooling(operation: str, x: Any, size: Any, stride: Any, padding: Any = 0) -> _Pooling:
-    rank = _spatial_rank(operation, x)
-    sizes = integers(operation, "size", size, rank, 1)
-    steps = sizes if stride is None else integers(operation, "stride", stride, rank, 1)
-    widths = integers(operation, "padding", padding, rank, 0)
-    if any(width >= one for width, one in zip(widths, sizes, strict=True)):
-        raise ShapeError(message(operation, f"padding must be less than the size {sizes}", str(widths)))
-    if any(widths):
-        x = _pad(x, widths, -np.inf if is_float(dtype_of(x)) else np.iinfo(dtype_of(x)).min)
-    positions = tuple(
-        (extent - one) // step + 1 for extent, one, step in zip(shape_of(x)[2:], sizes, steps, strict=True)
-    )
-    if min(positions) < 1:
-        raise ShapeError(message(operation, f"the window {sizes} must fit into the image", show(x)))
-    return _Pooling(x, sizes, steps, positions)
-
-
-def max_pool(
-    x: Any,
-    size: int | Sequence[int],
-    stride: int | Sequence[int] | None = None,
-    padding: int | Sequence[int] = 0,
+def convolve_transposed(
+    y: Any,
+    weight: Any,
+    stride: Size = 1,
+    padding: Size | str = 0,
+    dilation: Size = 1,
+    groups: int = 1,
+    output_padding: Size = 0,
 ) -> Any:
-    """Return the largest element of each window; elements that tie share the derivative equally.
+    """Apply the transpose of `convolve` with the same weight and settings, as networks do to enlarge images.
+
+    ``x[n, i, h s + k d - p, w s + l d - p] += y[n, o, h, w] weight[o, i, k, l]``.
 
     Args:
-        x: (examples, channels, height, width, ...).
-        size: of the window, one number or one for each spatial axis.
-        stride: the step between windows; by default their size. What does not fill a window is left out.
-        padding: the width of the border, of values below all others; less than the size of the window.
+        y: (examples, filters, height, width, ...).
+        weight: (filters, channels / groups, filter height, filter width, ...), as `convolve` takes it.
+        stride: the step ``s`` between positions, one or one for each spatial axis.
+        padding: the width ``p`` of the border that is cut off; or ``"same"``, for ``extent s``; or ``"valid"``, none.
+        dilation: the step ``d`` between the taps of the filter.
+        groups: the filters and channels are split into so many independent groups.
+        output_padding: so much longer is the result: of the extents that a convolution makes one, 0 gives the least.
+
+    Returns:
+        (examples, channels, ...), with ``(extent - 1) s - 2 p + d (taps - 1) + 1 + output_padding`` along each spatial
+        axis.
 
     Raises:
-        ShapeError: the window does not fit, or lies in the border alone.
+        ShapeError: filters and groups do not fit, or nothing is left, or ``output_padding`` is not less than stride or
+            dilation.
 
     Example:
         >>> import numpy as np
-        >>> max_pool(np.arange(16.0).reshape(1, 1, 4, 4), 2)[0, 0]
-        array([[ 5.,  7.],
-               [13., 15.]])
+        >>> convolve_transposed(np.array([[[1.0, 2.0]]]), np.array([[[1.0, 1.0, 1.0]]]), stride=2)[0, 0]
+        array([1., 1., 3., 2., 2.])
     """
-    x, sizes, steps, positions = _pooling("max_pool", x, size, stride, padding)
-    if sizes == steps:
-        lead = shape_of(x)[:2]
-        index = whole(shape_of(x))[:2] + [(0, n * one, 1) for n, one in zip(positions, sizes, strict=True)]
-        blocks = [extent for pair in zip(positions, sizes, strict=True) for extent in pair]
-        tiles = reshape(slice_(x, index=tuple(index)), shape=(*lead, *blocks))
-        return reduce_max(tiles, axes=tuple(range(3, 3 + 2 * len(sizes), 2)))
-    return reduce_max(_windows(x, sizes, steps, positions), axes=(0,))
-
-
-def _windows(x: Any, sizes: Sequence[int], steps: Sequence[int], positions: Sequence[int]) -> Any:
-    """Return the elements at each place of a window, along a new leading axis."""
-    shape = shape_of(x)
-    parts: list[Any] = []
-    for offset in product(*map(range, sizes)):
-        window = [(start, n, step) for start, n, step in zip(offset, positions, steps, strict=True)]
-        part = slice_(x, index=(*whole(shape)[:2], *window))
-        parts.append(reshape(part, shape=(1, *shape[:2], *positions)))
-    return concatenate(*parts, axis=0)
-
-
-def average_pool(x: Any, size: int | Sequence[int], stride: int | Sequence[int] | None = None) -> Any:
-    """Return the mean of each window.
-
-    Args:
-        x: (examples, channels, height, width, ...).
-        size: of the window, one number or one for each spatial axis.
-        stride: the step between windows; by default their size.
-
-    Raises:
-        ShapeError: the window does not fit.
-
-    Example:
-        >>> import numpy as np
-        >>> average_pool(np.arange(16.0).reshape(1, 1, 4, 4), 2)[0, 0]
-        array([[ 2.5,  4.5],
-               [10.5, 12.5]])
-    """
-    x, sizes, steps, positions = _pooling("average_pool", x, size, stride)
-    rank, lead = len(sizes), shape_of(x)[:2]
-    windows: list[Affine] = [(0, ((2 + axis, steps[axis]), (2 + rank + axis, 1))) for axis in range(rank)]
-    total = contract(
-        x,
-        extents=(*lead, *positions, *sizes),
-        accesses=((along(0), along(1), *windows),),
-        out=tuple(map(along, range(2 + rank))),
-        shape=(*lead, *positions),
+    name = "convolve_transposed"
+    y, weight = operand(y), operand(weight)
+    rank = _check_rank(name, y, weight)
+    steps = integers(name, "stride", stride, rank, 1)
+    gaps = integers(name, "dilation", dilation, rank, 1)
+    more = integers(name, "output_padding", output_padding, rank, 0)
+    (groups,) = integers(name, "groups", groups, 1, 1)
+    examples, filters, *positions = shape_of(y)
+    if filters != shape_of(weight)[0] or filters % groups:
+        got = f"{show(y, weight)}, groups={groups}"
+        raise ShapeError(message(name, "filters must be weight.shape[0], and groups divide them", got))
+    if any(extra >= max(step, gap) for extra, step, gap in zip(more, steps, gaps, strict=True)):
+        requirement = "output_padding must be less than stride or dilation"
+        raise ShapeError(message(name, requirement, f"{more} for stride {steps} and dilation {gaps}"))
+    spans = [gap * (tap - 1) + 1 for gap, tap in zip(gaps, shape_of(weight)[2:], strict=True)]
+    ends = [(n - 1) * step + span for n, step, span in zip(positions, steps, spans, strict=True)]
+    if padding == "same":
+        more = tuple(max(step - span, 0) for step, span in zip(steps, spans, strict=True))
+    grown = [n * step for n, step in zip(positions, steps, strict=True)]
+    cut = borders(name, padding, grown, spans, steps)
+    extents = [end + extra for end, extra in zip(ends, more, strict=True)]
+    if min(positions) < 1 or any(n - sum(widths) < 1 for n, widths in zip(extents, cut, strict=True)):
+        raise ShapeError(message(name, "something must be left of the image", show(y, weight)))
+    at = _correlation(examples, groups, shape_of(weight), positions, steps, gaps)
+    shape = (examples, groups * shape_of(weight)[1], *extents)
+    x = contract(
+        y, weight, extents=at.extents, accesses=(at.positions, at.filters), out=at.image, shape=shape
     )
-    return total * (1 / int(np.prod(sizes)))
+    if not any(map(any, cut)):
+        return x
+    kept = [(low, n - low - high, 1) for n, (low, high) in zip(extents, cut, strict=True)]
+    return slice_(x, index=(*whole(shape)[:2], *kept))

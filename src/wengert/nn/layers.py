@@ -12,8 +12,7 @@ import numpy as np
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
 from wengert.nn.checks import check_values, integers
-from wengert.nn.convolution import average_pool, convolve, max_pool
-from wengert.nn.initialisers import Initialiser, Seed, glorot_uniform, he_uniform
+from wengert.nn.initialisers import Initialiser, Seed, glorot_uniform
 from wengert.shapes import shape_of
 from wengert.tree import static
 
@@ -59,108 +58,6 @@ class Dense:
         check_values("Dense", x, "...", 1, shape_of(self.weight)[0])
         y = np.matmul(x, self.weight)
         return y if self.bias is None else y + self.bias
-
-
-@dataclasses.dataclass(init=False)
-class Conv2D:
-    """A layer of filters over images: see `convolve`.
-
-    Args:
-        channels: of the images.
-        filters: the number of channels that come out.
-        size: of the filters, one number or (height, width).
-        seed: of the weights: an integer or a generator.
-        stride: the step between positions.
-        padding: the width of the border of zeros.
-        dilation: the step between taps.
-        groups: the channels and filters are split into so many groups.
-        bias: whether to add a number to each filter's output, zero at first.
-        initialise: draws the filters; He uniform by default.
-
-    Raises:
-        ArgumentError: the groups do not divide channels and filters.
-        ShapeError: a number is not a positive integer.
-
-    Example:
-        >>> import numpy as np
-        >>> Conv2D(1, 6, 3, seed=0)(np.ones((2, 1, 28, 28), "f4")).shape
-        (2, 6, 26, 26)
-    """
-
-    weight: Any
-    bias: Any
-    stride: Any = static()
-    padding: Any = static()
-    dilation: Any = static()
-    groups: int = static()
-
-    def __init__(
-        self,
-        channels: int,
-        filters: int,
-        size: int | tuple[int, int],
-        *,
-        seed: Seed,
-        stride: int | tuple[int, int] = 1,
-        padding: int | tuple[int, int] = 0,
-        dilation: int | tuple[int, int] = 1,
-        groups: int = 1,
-        bias: bool = True,
-        initialise: Initialiser = he_uniform,
-    ) -> None:
-        counts = integers("Conv2D", "channels, filters and groups", (channels, filters, groups), 3, 1)
-        channels, filters, groups = counts
-        height, width = integers("Conv2D", "size", size, 2, 1)
-        if channels % groups or filters % groups:
-            got = f"{channels} channels, {filters} filters, {groups} groups"
-            raise ArgumentError(message("Conv2D", "groups must divide channels and filters", got))
-        taps = height * width
-        shape = (filters, channels // groups, height, width)
-        self.weight = initialise(seed, shape, channels // groups * taps, filters // groups * taps)
-        self.bias = np.zeros(filters, np.float32) if bias else None
-        self.stride, self.padding, self.dilation, self.groups = stride, padding, dilation, groups
-
-    def __call__(self, x: Any) -> Any:
-        """Apply the layer to (examples, channels, height, width)."""
-        y = convolve(x, self.weight, self.stride, self.padding, self.dilation, self.groups)
-        return y if self.bias is None else y + np.reshape(self.bias, (-1, 1, 1))
-
-
-@dataclasses.dataclass
-class MaxPool2D:
-    """The largest element of each window: see `max_pool`.
-
-    Example:
-        >>> import numpy as np
-        >>> MaxPool2D(2)(np.ones((1, 6, 11, 11), "f4")).shape
-        (1, 6, 5, 5)
-    """
-
-    size: Any = static()
-    stride: Any = static(None)
-    padding: Any = static(0)
-
-    def __call__(self, x: Any) -> Any:
-        """Apply the layer to (examples, channels, height, width)."""
-        return max_pool(x, self.size, self.stride, self.padding)
-
-
-@dataclasses.dataclass
-class AvgPool2D:
-    """The mean of each window: see `average_pool`.
-
-    Example:
-        >>> import numpy as np
-        >>> AvgPool2D(2)(np.ones((1, 6, 12, 12), "f4")).shape
-        (1, 6, 6, 6)
-    """
-
-    size: Any = static()
-    stride: Any = static(None)
-
-    def __call__(self, x: Any) -> Any:
-        """Apply the layer to (examples, channels, height, width)."""
-        return average_pool(x, self.size, self.stride)
 
 
 @dataclasses.dataclass
