@@ -20,7 +20,6 @@ from wengert.backend.compiled import Compiled, Options
 from wengert.backend.entry_table import Signature
 from wengert.backend.native import assembly
 from wengert.backend.report import Report, report_of
-from wengert.backend.team import get_threads
 from wengert.boxes import Box
 from wengert.control.values import is_number
 from wengert.dtypes import DEFAULT_DTYPE, NDARRAY, check_known
@@ -216,8 +215,7 @@ class Jitted(Generic[P, R]):
             >>> wg.jit(lambda x: np.sum(x * x)).memory(np.ones(1000))
             0
         """
-        module = self._traced(args, kwargs).compiled.module
-        return module.memory.bytes(get_threads() if module.parallel else 1)
+        return self._traced(args, kwargs).compiled.module.bytes
 
     def graph(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
         """Return the simplified graph for arguments of these types."""

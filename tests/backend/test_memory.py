@@ -74,8 +74,9 @@ class Machine:
     def cells(self, buffer: Buffer) -> range:
         place = self.memory.places[buffer]
         assert place.offset % 64 == place.size % 64 == 0
-        assert place.offset + place.size <= self.memory.size
-        return range(place.offset // 64, (place.offset + place.size) // 64)
+        assert place.offset + place.size <= (self.memory.private if place.private else self.memory.size)
+        first = (place.offset + (self.memory.size if place.private else 0)) // 64
+        return range(first, first + place.size // 64)
 
     def read(self, buffer: Buffer) -> None:
         if buffer not in self.outside:

@@ -11,13 +11,15 @@ import wengert as wg
 from tests.backend.comparing import check
 from tests.backend.test_other_targets import CASES
 from tests.backend.test_random_graphs import check_seed
-from wengert.backend import blocks, compiled, module, pack, partial, peel
+from wengert.backend import blocks, compiled, independent, module, pack, partial, peel, steps
 from wengert.backend.target import host
 
 THRESHOLDS = (
-    (blocks, "_LONG", 2),
+    (independent, "_LONG", 2),
     (blocks, "_NESTS", 2),
-    (module, "_SMALL", 10),
+    (blocks, "_LARGE", 50),
+    (module, "SHORT", 10),
+    (steps, "_SMALL", 10),
     (pack, "_LARGE", 50),
     (partial, "_LARGE", 50),
     (peel, "_LONG", 8),

@@ -32,6 +32,7 @@ def code() -> Code:
 def _as_before(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     monkeypatch.delenv(teams.VARIABLE, raising=False)
     monkeypatch.setattr(teams, "_threads", None)
+    teams._stop_idle()  # pyright: ignore[reportPrivateUsage]
     yield
     teams._stop_idle()  # pyright: ignore[reportPrivateUsage]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.backend.memory import lifetimes, only_inside
 from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, Reduce
 from wengert.nest.index import Computed, Dim, Index, Part
 from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, While
@@ -42,11 +43,22 @@ class Interpreter:
 
     # -- steps -------------------------------------------------------------------------------------------
 
+    def shared(self, loop: Loop) -> None:
+        """Carry out the turns of a loop in another order, each with new memory for what is used inside only."""
+        own = only_inside(loop, self.program, lifetimes(self.program))
+        for count in reversed(range(loop.counter.extent)):
+            for buffer in own:
+                self.memory.pop(buffer, None)
+            self.counters[loop.counter] = count
+            self.steps(loop.steps)
+
     def steps(self, steps: Sequence[Step]) -> None:
         for step in steps:
             match step:
                 case Nest():
                     self.nest(step)
+                case Loop(shared=True):
+                    self.shared(step)
                 case Loop(counter=counter, reverse=reverse):
                     for count in range(counter.extent)[:: -1 if reverse else 1]:
                         self.counters[counter] = count

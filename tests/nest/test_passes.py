@@ -12,7 +12,7 @@ import pytest
 import wengert as wg
 from tests.nest.interpreting import Interpreter
 from wengert import nn, tree
-from wengert.backend import blocks, compiled, partial, peel
+from wengert.backend import blocks, compiled, independent, partial, peel
 from wengert.backend.compiled import Compiled, Options
 from wengert.backend.target import named
 from wengert.ir.types import type_of
@@ -30,8 +30,9 @@ TINY = named("avx2")._replace(level1=256, level2=512, level3=1024)
 def stages(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Program]]:
     """Return a list to which every pass adds its name and what it returns; small programs are large enough."""
     for module, name, least in (
-        (blocks, "_LONG", 2),
+        (independent, "_LONG", 2),
         (blocks, "_NESTS", 2),
+        (blocks, "_LARGE", 50),
         (partial, "_LARGE", 50),
         (peel, "_LONG", 8),
     ):

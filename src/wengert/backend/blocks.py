@@ -84,13 +84,11 @@ def _best(
         return None
     if loops and total_work(run) < _LARGE:
         return None
-    best: Parts | None = None
-    for number, batch in enumerate(classes if loops else classes[:1]):
-        parts = taken_apart(run, batch, outside)
-        if parts.inside and (best is None or parts.work > best.work * 1.1):
-            best, width = parts, target.lanes(4) if number == 0 else 1
-    if best is None:
+    found = [taken_apart(run, batch, outside) for batch in (classes if loops else classes[:1])]
+    best = max(found, key=lambda parts: parts.work, default=None)
+    if best is None or not best.inside:
         return None
+    width = target.lanes(4) if best is found[0] else 1  # the first class is that of the lanes
     if any(isinstance(step, Loop) for step in best.inside):
         if best.work < max(_MOST * total_work(run), _LARGE):
             return None

@@ -191,9 +191,7 @@ class _Run:
         self._collect(loop, sums)
         return True
 
-    def _take_turn(
-        self, nest: Nest, made: dict[Buffer, int], sums: dict[Nest, tuple[Store, Reduce]]
-    ) -> bool:
+    def _take_turn(self, nest: Nest, made: dict[Buffer, int], sums: dict[Nest, tuple[Store, Reduce]]) -> bool:
         mapped, summed = self._mapped(nest), self._summed(nest)
         if mapped:
             ok = self._is_mapped(nest, mapped, made)
@@ -217,7 +215,7 @@ class _Run:
         made: Mapping[Buffer, int],
         sums: Mapping[Nest, tuple[Store, Reduce]],
     ) -> bool:
-        """Tell whether nests read what belongs to their example, no one reads what is collected, and copies are safe."""
+        """Tell whether nests read what is their own, no one reads what is collected, and copies are safe."""
         collected = {store.buffer for store, _ in sums.values()}
         same = [nest for nest in nests if self.parts.dims[nest] is None]
         for nest in nests:
@@ -233,7 +231,7 @@ class _Run:
         return all(self._is_made_anew(buffer, nests, made) for nest in same for buffer in nest.writes())
 
     def _is_made_anew(self, buffer: Buffer, nests: Sequence[Nest], made: Mapping[Buffer, int]) -> bool:
-        """Tell whether each turn writes a buffer, the same for all examples, before it reads it, and no one else does."""
+        """Tell whether each turn writes a buffer before it reads it, the same for all examples, and no one else does."""
         parts = self.parts
         others = [*parts.before, *parts.inside, *parts.after]
         inside = {b for step in others for b in (*reads(step), *writes(step))}

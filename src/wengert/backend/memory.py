@@ -100,19 +100,21 @@ def plan(program: Program, layouts: Mapping[Buffer, Layout]) -> Plan:
     inside = set[Buffer]()
     for step in all_steps(program.steps):
         if isinstance(step, Loop) and step.shared:
-            inside |= _only_inside(step, program, living)
+            inside |= only_inside(step, program, living)
     places, size = _assigned({b: life for b, life in living.items() if b not in inside}, layouts)
     own, private = _assigned({b: life for b, life in living.items() if b in inside}, layouts)
     places.update((buffer, place._replace(private=True)) for buffer, place in own.items())
     return Plan(size, places, private)
 
 
-def _only_inside(loop: Loop, program: Program, living: Mapping[Buffer, Lifetime]) -> set[Buffer]:
+def only_inside(loop: Loop, program: Program, living: Mapping[Buffer, Lifetime]) -> set[Buffer]:
     """Return the buffers that are in use inside a loop only."""
     outside = {
         buffer
         for step in _others(program.steps, loop)
-        for buffer in ((step.predicate,) if isinstance(step, (Branch, While)) else (*reads(step), *writes(step)))
+        for buffer in (
+            (step.predicate,) if isinstance(step, (Branch, While)) else (*reads(step), *writes(step))
+        )
     }
     return {buffer for buffer in (*reads(loop), *writes(loop)) if buffer in living and buffer not in outside}
 

@@ -1,4 +1,4 @@
-"""A program as one LLVM module: a function for each nest, one for each loop that is shared, and the one that runs them."""
+"""A program as one LLVM module: a function for each nest and each shared loop, and the one that runs them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from wengert.backend.schedule import Schedule
 from wengert.backend.state import Checks
 from wengert.backend.steps import Writing, main_function
 from wengert.backend.target import Target
+from wengert.backend.team import get_threads
 from wengert.nest.expression import Buffer
 from wengert.nest.nest import Host, Loop, Nest, Program, Step, inner_blocks
 
@@ -37,6 +38,11 @@ class Module:
     """Whether several threads have something to do."""
     work: int
     """About how many operations it carries out."""
+
+    @property
+    def bytes(self) -> int:
+        """How large the arena is, with as many threads as there are now."""
+        return self.memory.bytes(get_threads() if self.parallel else 1)
 
     @property
     def interface(self) -> Interface:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from wengert.backend.layout import Layout, follows, with_lanes, with_panels, work
 from wengert.backend.schedule import choose, least_cost
@@ -33,31 +34,40 @@ def pack(program: Program, layouts: dict[Buffer, Layout], target: Target) -> Pro
     both factors and sums over it, which leaves a sum across a register for every element. With a copy of ``g`` along
     ``o``, the lanes run along ``o`` and no such sum is left.
     """
-    return replace(program, steps=_packed(program.steps, layouts, target))
+    return replace(program, steps=_packed(program.steps, layouts, target, ()))
 
 
-def _packed(steps: Sequence[Step], layouts: dict[Buffer, Layout], target: Target) -> tuple[Step, ...]:
+class _Around(NamedTuple):
+    """A loop around a nest."""
+
+    turns: int
+    changing: set[Buffer]
+    """What it writes."""
+
+
+def _packed(
+    steps: Sequence[Step], layouts: dict[Buffer, Layout], target: Target, around: tuple[_Around, ...]
+) -> tuple[Step, ...]:
     done: list[Step] = []
     for step in steps:
         match step:
             case Nest():
-                done += _with_copy(step, layouts, target)
-            case Loop(steps=inner):
-                first, rest = _taken_out(_packed(inner, layouts, target))
+                done += _with_copy(step, layouts, target, around)
+            case Loop(steps=inner) | While(steps=inner):
+                turns = step.counter.extent if isinstance(step, Loop) else 1
+                loops = (*around, _Around(turns, set(writes(step))))
+                first, rest = _taken_out(_packed(inner, layouts, target, loops), loops[-1].changing)
                 done += [*first, replace(step, steps=rest)]
             case Branch(yes=yes, no=no):
-                done.append(replace(step, yes=_packed(yes, layouts, target), no=_packed(no, layouts, target)))
-            case While(steps=inner):
-                first, rest = _taken_out(_packed(inner, layouts, target))
-                done += [*first, replace(step, steps=rest)]
+                yes, no = (_packed(block, layouts, target, around) for block in (yes, no))
+                done.append(replace(step, yes=yes, no=no))
             case _:
                 done.append(step)
     return tuple(done)
 
 
-def _taken_out(steps: Sequence[Step]) -> tuple[list[Nest], tuple[Step, ...]]:
+def _taken_out(steps: Sequence[Step], changing: set[Buffer]) -> tuple[list[Nest], tuple[Step, ...]]:
     """Return the copies in a loop that are the same in each turn, and the other steps."""
-    changing = {buffer for step in steps for buffer in writes(step) if not _is_copy(step)}
     first = [
         step for step in steps if isinstance(step, Nest) and _is_copy(step) and _is_fixed(step, changing)
     ]
@@ -74,10 +84,12 @@ def _is_fixed(copy: Nest, changing: set[Buffer]) -> bool:
     return own and load.buffer not in changing
 
 
-def _with_copy(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> list[Step]:
+def _with_copy(
+    nest: Nest, layouts: dict[Buffer, Layout], target: Target, around: tuple[_Around, ...]
+) -> list[Step]:
     """Return a nest, behind the copies that make it cheaper if there are such."""
     sums = {node for node in nest.nodes() if isinstance(node, Reduce)}
-    if work(nest) < _LARGE or nest.sequential or len(sums) > _SUMS:
+    if work(nest) * math.prod(loop.turns for loop in around) < _LARGE or nest.sequential or len(sums) > _SUMS:
         return [nest]
     before = least_cost(nest, layouts, target)
     best: tuple[float, Nest, Nest, Buffer, Layout] | None = None
@@ -85,7 +97,8 @@ def _with_copy(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> lis
         copy, copied, changed = _copied(nest, load)
         axis = next(n for n, index in enumerate(copied.indices) if index.coefficient(dim))
         layout = with_lanes(copied.buffer.shape, axis, target.lanes(copied.buffer.dtype.itemsize))
-        cost = least_cost(changed, {**layouts, copied.buffer: layout}, target) + _COPY * copied.buffer.size
+        cost = least_cost(changed, {**layouts, copied.buffer: layout}, target)
+        cost += _COPY * copied.buffer.size / _uses(copy, around)
         if cost < before * _GAIN and (best is None or cost < best[0]):
             best = cost, copy, changed, copied.buffer, layout
     done: list[Step] = []
@@ -94,6 +107,16 @@ def _with_copy(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> lis
         layouts[buffer] = layout
         done.append(copy)
     return [*done, *_in_panels(nest, layouts, target)]
+
+
+def _uses(copy: Nest, around: Sequence[_Around]) -> int:
+    """Return how often a copy is used: in each turn of the loops out of which it can be taken."""
+    count = 1
+    for loop in reversed(around):
+        if not _is_fixed(copy, loop.changing):
+            break
+        count *= max(loop.turns, 1)
+    return count
 
 
 def _in_panels(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> list[Step]:

@@ -122,7 +122,8 @@ _CHUNK = """
 declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.umax.i64(i64, i64)
 
-define internal void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number, i64 %index) nounwind alwaysinline {
+define internal void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number, i64 %index)
+    nounwind alwaysinline {
   %all = mul i64 %number, %size
   %more = call i64 @llvm.umin.i64(i64 %number, i64 %longer)
   %first = add i64 %all, %more

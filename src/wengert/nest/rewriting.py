@@ -43,6 +43,8 @@ def bijection(indices: Sequence[Index], shape: Sequence[int], dims: Sequence[Dim
     remaining = {dim for dim in dims if dim.extent != 1}
     for index, extent in zip(indices, shape, strict=True):
         if extent == 1:
+            if index != Index(0):
+                return False
             continue
         radix = 1
         if index.offset or not index.is_affine:
