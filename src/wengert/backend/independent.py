@@ -231,7 +231,7 @@ class _Run:
         return all(self._is_made_anew(buffer, nests, made) for nest in same for buffer in nest.writes())
 
     def _is_made_anew(self, buffer: Buffer, nests: Sequence[Nest], made: Mapping[Buffer, int]) -> bool:
-        """Tell whether each turn writes a buffer before it reads it, the same for all examples, and no one else does."""
+        """Tell whether each turn writes a buffer, the same for all examples, before it reads it; no one else does."""
         parts = self.parts
         others = [*parts.before, *parts.inside, *parts.after]
         inside = {b for step in others for b in (*reads(step), *writes(step))}
