@@ -345,3 +345,18 @@ def test_errors_end_a_transform_cleanly() -> None:
             wg.vmap(wg.grad(lambda x: math.exp(x)))(np.ones(3))
     assert wg.grad(lambda x: x**3)(2.0) == 12.0
     assert not inside_transform()
+
+
+def test_formats_are_for_numbers() -> None:
+    def loss(x: Any) -> Any:
+        assert f"{x[0]:.2f} {x[1]:>6.1e} {np.argmax(x):d}" == "1.50 2.0e+00 1"
+        with pytest.raises(
+            TypeError, match=r"format '\.3f': a number is required; got f64\[2\].*test_array\.py"
+        ):
+            f"{x:.3f}"
+        return np.sum(x)
+
+    wg.grad(loss)(np.array([1.5, 2.0]))
+    texts: list[str] = []
+    wg.jit(lambda x: texts.append(f"{x:.3f} {x[0]:.3f}") or x)(np.ones(2))
+    assert texts == ["Array(f64[2], trace) Array(f64[], trace)"]  # there are no numbers: the types are told

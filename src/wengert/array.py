@@ -14,7 +14,15 @@ import numpy as np
 from wengert import subscripts
 from wengert.boxes import Box, Lens, boxed, concrete
 from wengert.dtypes import BOOL, dtype_of
-from wengert.errors import ConcreteError, DtypeError, LostDerivativeError, ShapeError, message, unsupported
+from wengert.errors import (
+    ConcreteError,
+    DtypeError,
+    LostDerivativeError,
+    ShapeError,
+    UnsupportedError,
+    message,
+    unsupported,
+)
 from wengert.ir.types import show
 from wengert.operators import FUNCTIONS, Operators, operand
 from wengert.ops.comparison import where
@@ -163,7 +171,14 @@ class Array(Operators):
 
     def __format__(self, specification: str) -> str:
         value = concrete(self)
-        return repr(self) if value is None or not specification else format(value, specification)
+        if value is None or not specification:
+            return repr(self)
+        if self.shape:
+            hint = "write np.array2string(x, precision=3), or format the elements"
+            raise UnsupportedError(
+                message(f"format {specification!r}", "a number is required", str(self.type), hint)
+            )
+        return format(value, specification)
 
     def __copy__(self, memo: Any = None) -> Any:
         return self.copy()

@@ -10,20 +10,22 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from types import MethodType
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
 from wengert import tree
-from wengert.backend import donation, entry
+from wengert.backend import arguments, donation, entry
+from wengert.backend.arguments import Given
 from wengert.backend.compiled import Compiled, Options
 from wengert.backend.entry_table import Signature
 from wengert.backend.native import assembly
+from wengert.backend.outside import explained
 from wengert.backend.report import Report, report_of
 from wengert.boxes import Box
 from wengert.control.values import is_number
-from wengert.dtypes import DEFAULT_DTYPE, NDARRAY, check_known
-from wengert.errors import ArgumentError, DtypeError, message
+from wengert.dtypes import NDARRAY, check_known
+from wengert.errors import ArgumentError, IndexingError, message
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, type_of
 from wengert.nest.printer import text
@@ -44,19 +46,10 @@ if "jit" in os.environ.get("WENGERT_LOG", "").split(","):
     _log.addHandler(logging.StreamHandler(sys.stderr))
 
 
-class _Given(NamedTuple):
-    """The arguments of a call, taken apart."""
-
-    leaves: list[Any]
-    structure: Any
-    static: tuple[Any, ...]
-    key: Any
-
-
 class _Specialisation:
     """The function traced and compiled for the types of its arguments."""
 
-    def __init__(self, owner: Jitted[Any, Any], given: _Given, args: Sequence[Any]) -> None:
+    def __init__(self, owner: Jitted[Any, Any], given: Given, args: Sequence[Any]) -> None:
         self.types = [_known_type(leaf) for leaf in given.leaves]
         self.donated = owner.donated_leaves(args)
         self._outputs: Any = None
@@ -78,7 +71,7 @@ class _Specialisation:
         self.signature = self._signature(given)
         self.compiled = Compiled.of(self.graph, self.places, options, self.signature)
 
-    def _signature(self, given: _Given) -> Signature | None:
+    def _signature(self, given: Given) -> Signature | None:
         """Return what an entry would take and give; None where a call is more than that."""
         arguments, named = given.structure.children
         if named.children or given.static or self.donated or self.captured or self.fixed:
@@ -103,6 +96,9 @@ class _Specialisation:
         executable = self.compiled.executable
         try:
             executable(inputs, outputs)
+        except IndexingError as problem:
+            kept = {var: inputs[n] for n, var in enumerate(self.graph.inputs) if n not in self.donated}
+            raise explained(problem, self.graph, kept) from None
         finally:  # a call that fails has overwritten a part of them
             for position in self.donated:
                 donation.give_up(leaves[position])
@@ -218,19 +214,50 @@ class Jitted(Generic[P, R]):
         return self._traced(args, kwargs).compiled.module.bytes
 
     def graph(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
-        """Return the simplified graph for arguments of these types."""
+        """Return the simplified graph for arguments of these types. Nothing is carried out.
+
+        Example:
+            >>> import numpy as np, wengert as wg
+            >>> print(wg.jit(lambda x: np.exp(x) * 2).graph(np.ones(3)))
+            graph(x1: f64[3]) {
+              v1: f64[3] = exp(x1)         # ...
+              v2: f64[3] = multiply(v1, 2) # ...
+              return v2
+            }
+        """
         return self._traced(args, kwargs).graph
 
     def nests(self, *args: P.args, **kwargs: P.kwargs) -> str:
-        """Return the loop nests as text."""
+        """Return the loop nests as text. Nothing is carried out.
+
+        Example:
+            >>> import numpy as np, wengert as wg
+            >>> print(wg.jit(lambda x: np.exp(x) * 2).nests(np.ones(3)))
+            program(x1: f64[3])
+              nest i<3:
+                out0[i] = (exp(x1[i]) * 2.0)
+              return out0
+        """
         return text(self._traced(args, kwargs).compiled.program)
 
     def llvm(self, *args: P.args, **kwargs: P.kwargs) -> str:
-        """Return the program in LLVM's language, as it is handed over."""
+        """Return the program in LLVM's language, as it is handed over. Nothing is carried out.
+
+        Example:
+            >>> import numpy as np, wengert as wg
+            >>> "fmul" in wg.jit(lambda x: np.exp(x) * 2).llvm(np.ones(3))
+            True
+        """
         return self._traced(args, kwargs).compiled.module.text
 
     def assembly(self, *args: P.args, **kwargs: P.kwargs) -> str:
-        """Return the processor's instructions."""
+        """Return the processor's instructions, as LLVM's assembly. Nothing is carried out.
+
+        Example:
+            >>> import numpy as np, wengert as wg
+            >>> len(wg.jit(lambda x: np.exp(x) * 2).assembly(np.ones(3)).splitlines()) > 10
+            True
+        """
         compiled = self._traced(args, kwargs).compiled
         return assembly(compiled.module.text, compiled.target)
 
@@ -256,7 +283,7 @@ class Jitted(Generic[P, R]):
             return bound.args, bound.kwargs
         return args, kwargs
 
-    def _taken_apart(self, args: Sequence[Any], kwargs: dict[str, Any]) -> _Given | None:
+    def _taken_apart(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Given | None:
         """Return the arguments' leaves and the key of the specialisation; None inside another transform."""
         static = tuple(args[n] for n in self._static if n < len(args))
         rest = tuple(arg for n, arg in enumerate(args) if n not in self._static) if self._static else args
@@ -265,28 +292,13 @@ class Jitted(Generic[P, R]):
             if isinstance(leaf, Box):
                 return None
         try:
-            types = tuple(_type_key(leaf) for leaf in leaves)
-            key = (structure, types, tuple(map(_exactly, static)))
-            hash(key)
+            return Given(leaves, structure, static, arguments.key_of(leaves, structure, static))
         except TypeError:
-            raise self._unusable(leaves, structure, static) from None
-        return _Given(leaves, structure, static, key)
+            raise arguments.unusable(self._function, leaves, structure, static, self._static) from None
 
-    def _unusable(self, leaves: Sequence[Any], structure: Any, static: Sequence[Any]) -> Exception:
-        for one in static:
-            try:
-                hash(one)
-            except TypeError:
-                requirement = "a static argument must be hashable"
-                return ArgumentError(message("jit", requirement, type(one).__name__, "pass a tuple, say"))
-        for leaf, path in zip(leaves, tree.paths(structure), strict=True):
-            if not is_number(leaf):
-                requirement = "arguments must be arrays, numbers or containers of them"
-                hint = "name what is neither in static_argnums"
-                return DtypeError(message("jit", requirement, f"{type(leaf).__name__} at {path}", hint))
-        return DtypeError(message("jit", "the arguments must be usable as a key", show_types(leaves)))
-
-    def _specialised(self, given: _Given, args: Sequence[Any], *, quiet: bool = False) -> _Specialisation:
+    def _specialised(self, given: Given, args: Sequence[Any], *, quiet: bool = False) -> _Specialisation:
+        for option, positions in (("static_argnums", self._static), ("donate", self._donate)):
+            arguments.check_positions(self._function, option, positions, len(args))
         found = _Specialisation(self, given, args)
         if not found.captured:
             if not quiet:
@@ -295,13 +307,14 @@ class Jitted(Generic[P, R]):
             self._known[given.key] = found
         return found
 
-    def _tell(self, given: _Given, found: _Specialisation) -> None:
+    def _tell(self, given: Given, found: _Specialisation) -> None:
         name = getattr(self._function, "__qualname__", repr(self._function))
-        types = show_types(given.leaves)
-        _log.info("jit: compiled %s for (%s) in %.0f ms", name, types, found.seconds * 1e3)
+        types = arguments.show_types(given.leaves)
+        done, source = ("loaded", " from the cache") if found.compiled.was_stored else ("compiled", "")
+        _log.info("jit: %s %s for (%s)%s in %.0f ms", done, name, types, source, found.seconds * 1e3)
         if len(self._known) >= _MANY and (len(self._known) & (len(self._known) - 1)) == 0:
             last = next(reversed(self._known))
-            why = _difference(last, given)
+            why = arguments.difference(self._function, last, given, self._static)
             hint = "pad to one shape, or pass Python numbers that vary as arrays"
             _log.warning(
                 "jit: %s is compiled for the %dth time: %s; %s", name, len(self._known) + 1, why, hint
@@ -327,46 +340,6 @@ class Jitted(Generic[P, R]):
         return found
 
 
-def _exactly(value: Any) -> Any:
-    """Return what tells a static argument from others that Python calls equal: 1, 1.0 and True, 0.0 and -0.0."""
-    if isinstance(value, tuple):
-        return type(value), *map(_exactly, value)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
-    return type(value), repr(value) if isinstance(value, float) else value
-
-
-def _type_key(leaf: Any) -> Any:
-    """Return what tells the types of leaves apart, quickly."""
-    kind = leaf.__class__
-    if kind is np.ndarray:
-        return leaf.dtype, leaf.shape
-    if kind in DEFAULT_DTYPE:
-        return kind
-    if not is_number(leaf):
-        raise TypeError
-    return type_of(leaf)
-
-
-def show_types(leaves: Sequence[Any]) -> str:
-    """Write the types of arguments."""
-    return ", ".join(map(donation.describe, leaves))
-
-
-def _shown(key: Any) -> str:
-    """Write a type that `_type_key` returned."""
-    if isinstance(key, type):
-        return key.__name__
-    return str(key if isinstance(key, TensorType) else TensorType(*key))
-
-
-def _difference(last: Any, given: _Given) -> str:
-    if last[0] != given.structure:
-        return f"the containers are now {tree.show(given.structure)}, before {tree.show(last[0])}"
-    for before, leaf, path in zip(last[1], given.leaves, tree.paths(given.structure), strict=True):
-        if before != _type_key(leaf):
-            return f"the argument at {path} is now {donation.describe(leaf)}, before {_shown(before)}"
-    return "a static argument has another value"
-
-
 def jit(
     fun: Callable[P, R],
     *,
@@ -385,7 +358,8 @@ def jit(
         fun: takes arrays, numbers and containers of them, and returns such.
         static_argnums: positions of arguments that are no arrays; each value of them is compiled for itself.
         donate: positions of arguments whose memory results of the same type may take. A donated array is refused from
-            then on.
+            then on. Views taken of it before, such as ``x.T`` or ``x[0]``, are not known to be: they go on looking at
+            the memory, which now holds the result.
         fastmath: allow what is not exact: no NaN and no infinities, reassociation anywhere, reciprocals for quotients.
 
     Returns:
@@ -394,8 +368,9 @@ def jit(
 
     Raises:
         DtypeError: an argument is neither array nor number.
-        ArgumentError: a donated array cannot be given up, or was already.
+        ArgumentError: a donated array cannot be given up, or was already; an option names no argument of the function.
         IndexingError: an index of the program lay outside its array.
+        RangeError: a Python integer is none of the dtype that it is used with.
         CompileError: LLVM refused the program.
 
     Example:
@@ -410,6 +385,8 @@ def jit(
     if set(static) & set(donated):
         both = ", ".join(map(str, sorted(set(static) & set(donated))))
         raise ArgumentError(message("jit", "a static argument is no array and cannot be donated", both))
+    arguments.check_positions(fun, "static_argnums", static)
+    arguments.check_positions(fun, "donate", donated)
     return Jitted(fun, static, donated, "fast" if fastmath else "contract")
 
 

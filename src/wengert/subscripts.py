@@ -150,10 +150,14 @@ def _integer(entry: Any, axis: int, extent: int) -> int:
         requirement = "an index must be an integer, a slice, an integer array or a mask"
         raise IndexingError(message("getitem", requirement, f"{type(entry).__name__}")) from None
     if not -extent <= position < extent:
-        raise IndexingError(
-            message("getitem", f"index of axis {axis} must lie in [{-extent}, {extent})", str(position))
-        )
+        raise _outside(position, axis, extent)
     return position % extent
+
+
+def _outside(position: int, axis: int, extent: int) -> IndexingError:
+    return IndexingError(
+        message("getitem", f"index {position} is out of bounds for axis {axis} with size {extent}")
+    )
 
 
 def _checked(entry: Any, axis: int, extent: int) -> Any:
@@ -165,9 +169,7 @@ def _checked(entry: Any, axis: int, extent: int) -> Any:
     known = concrete(entry)
     if known is not None and known.size and (known.min() < -extent or known.max() >= extent):
         bad = known[(known < -extent) | (known >= extent)].flat[0]
-        raise IndexingError(
-            message("getitem", f"index of axis {axis} must lie in [{-extent}, {extent})", str(bad))
-        )
+        raise _outside(bad, axis, extent)
     return entry
 
 

@@ -43,7 +43,7 @@ def gather() -> Any:
 @pytest.mark.parametrize("index", [[0, 3], [-4, 1], [2**62, 0], [-(2**63), 0], [3] * 40], ids=str)
 def test_an_index_out_of_range(gather: Any, index: list[int]) -> None:
     x = np.arange(3.0)
-    with pytest.raises(IndexingError, match="index: indices must lie inside the array"):
+    with pytest.raises(IndexingError, match=r"index -?\d+ is out of bounds for axis 0 with size 3"):
         gather(x, np.array(index))
     np.testing.assert_array_equal(gather(x, np.array([-1, -3])), np.sin(x)[[-1, -3]] * 2)
 

@@ -92,6 +92,16 @@ class Compiled:
     @cached_property
     def executable(self) -> Executable:
         """The native function."""
+        return self._loaded[0]
+
+    @property
+    def was_stored(self) -> bool:
+        """Whether an earlier process had compiled it."""
+        return self._loaded[1]
+
+    @cached_property
+    def _loaded(self) -> tuple[Executable, bool]:
+        """The native function, and whether it was on disk."""
         name = self._name()
         stored = cache.default().get(name) if name else None
         found = _unpacked(stored) if stored else None
@@ -101,7 +111,7 @@ class Compiled:
             if name and not self.module.interface.hosts:
                 cache.default().put(name, _packed(*found))
         interface, code = found
-        return Executable(interface, load(code, team.symbols()))
+        return Executable(interface, load(code, team.symbols())), stored is not None
 
     def _name(self) -> str:
         """Return the name in the cache; an empty one for programs that call back into this process."""

@@ -1,0 +1,155 @@
+"""The arguments of a compiled function: taken apart, told apart by type, and named in what is said of them."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert import tree
+from wengert.backend import donation
+from wengert.control.values import is_number
+from wengert.dtypes import DEFAULT_DTYPE
+from wengert.errors import ArgumentError, DtypeError, message
+from wengert.ir.types import TensorType, type_of
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class Given(NamedTuple):
+    """The arguments of a call, taken apart."""
+
+    leaves: list[Any]
+    structure: tree.Structure
+    """Of the arguments that are not static: those by position, those by name."""
+    static: tuple[Any, ...]
+    key: Any
+    """What tells types and static arguments apart: ``(structure, types, static)``."""
+
+
+def key_of(leaves: Sequence[Any], structure: tree.Structure, static: Sequence[Any]) -> Any:
+    """Return the key of a call; `TypeError` where an argument can be none."""
+    key = structure, tuple(map(_type_key, leaves)), tuple(map(_exactly, static))
+    hash(key)
+    return key
+
+
+def _exactly(value: Any) -> Any:
+    """Return what tells a static argument from others that Python calls equal: 1, 1.0 and True, 0.0 and -0.0."""
+    if isinstance(value, tuple):
+        return type(value), *map(_exactly, value)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+    return type(value), repr(value) if isinstance(value, float) else value
+
+
+def _type_key(leaf: Any) -> Any:
+    """Return what tells the types of leaves apart, quickly."""
+    kind = leaf.__class__
+    if kind is np.ndarray:
+        return leaf.dtype, leaf.shape
+    if kind in DEFAULT_DTYPE:
+        return kind
+    if not is_number(leaf):
+        raise TypeError
+    return type_of(leaf)
+
+
+# -- names -----------------------------------------------------------------------------------------------
+
+
+def _parameters(function: Callable[..., Any], *, follow_wrapped: bool = True) -> tuple[list[str], bool]:
+    """Return the names of what can be given by position, and whether that is all that can."""
+    try:
+        parameters = inspect.signature(function, follow_wrapped=follow_wrapped).parameters.values()
+    except (ValueError, TypeError):  # written in C
+        return [], False
+    more = any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters)
+    return [one.name for one in parameters if one.kind in _POSITIONAL], not more
+
+
+def check_positions(
+    function: Callable[..., Any], option: str, positions: Sequence[int], given: int | None = None
+) -> None:
+    """Raise `ArgumentError` where an option names an argument that there is not.
+
+    Args:
+        function: the user's.
+        option: the name of the option.
+        positions: what it names.
+        given: how many arguments a call has; without it, only the function's own signature is looked at.
+    """
+    names, is_all = _parameters(function, follow_wrapped=given is not None)
+    if given is None and not is_all:
+        return
+    count = max(given or 0, len(names))
+    beyond = [position for position in positions if position >= count]
+    if beyond:
+        takes = (
+            "there is no argument" if given is None else f"the call has {given} by position, and no argument"
+        )
+        got = f"{option}={beyond[0] if len(beyond) == 1 else tuple(beyond)}"
+        raise ArgumentError(message("jit", f"{takes} {beyond[0]}", got, "positions count from 0"))
+
+
+def names_of(function: Callable[..., Any], structure: tree.Structure, static: Sequence[int]) -> list[str]:
+    """Name each leaf of the arguments, such as ``argument 0 (params)['w']``."""
+    positional, named = structure.children
+    parameters, _ = _parameters(function)
+    found: list[str] = []
+    numbers = (number for number in itertools.count() if number not in static)
+    for child, number in zip(positional.children, numbers, strict=False):
+        name = f" ({parameters[number]})" if number < len(parameters) else ""
+        found += tree.paths(child, f"argument {number}{name}")
+    for key, child in zip(named.keys, named.children, strict=True):
+        found += tree.paths(child, f"argument {key}")
+    return found
+
+
+def unusable(
+    function: Callable[..., Any],
+    leaves: Sequence[Any],
+    structure: tree.Structure,
+    static: Sequence[Any],
+    positions: Sequence[int],
+) -> Exception:
+    """Return the error for arguments that make no key: static ones that have no hash, others that are no arrays."""
+    for one in static:
+        try:
+            hash(one)
+        except TypeError:
+            requirement = "a static argument must be hashable"
+            return ArgumentError(message("jit", requirement, type(one).__name__, "pass a tuple, say"))
+    for leaf, name in zip(leaves, names_of(function, structure, positions), strict=True):
+        if not is_number(leaf):
+            requirement = "arguments must be arrays, numbers or containers of them"
+            hint = "name what is neither in static_argnums"
+            return DtypeError(message("jit", requirement, f"{type(leaf).__name__} in {name}", hint))
+    return DtypeError(message("jit", "the arguments must be usable as a key", show_types(leaves)))
+
+
+# -- what is said of types -------------------------------------------------------------------------------
+
+
+def show_types(leaves: Sequence[Any]) -> str:
+    """Write the types of arguments."""
+    return ", ".join(map(donation.describe, leaves))
+
+
+def _shown(key: Any) -> str:
+    """Write a type that `_type_key` returned."""
+    if isinstance(key, type):
+        return key.__name__
+    return str(key if isinstance(key, TensorType) else TensorType(*key))
+
+
+def difference(function: Callable[..., Any], last: Any, given: Given, static: Sequence[int]) -> str:
+    """Say in what a call differs from an earlier one, of which the key is left."""
+    if last[0] != given.structure:
+        return f"the containers are now {tree.show(given.structure)}, before {tree.show(last[0])}"
+    names = names_of(function, given.structure, static)
+    for before, leaf, name in zip(last[1], given.leaves, names, strict=True):
+        if before != _type_key(leaf):
+            return f"{name} is now {donation.describe(leaf)}, before {_shown(before)}"
+    return "a static argument has another value"

@@ -1,0 +1,107 @@
+"""Which index lay outside its array: found again by NumPy, after a compiled program has said that one did.
+
+Native code only notes the user's line. Carrying out what the indices are made of, and nothing else, tells the rest;
+what depends on donated arguments cannot be told, for they have been written over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import IndexingError
+from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.primitive import REGISTRY
+from wengert.shapes import Shape
+
+_INDEXING = {"gather", "scatter_add", "last_writer"}
+_MOST_STEPS = 10_000
+"""Loops of more steps are not repeated: Python needs about a second for so many."""
+_NUMPYS_WORDS = re.compile(r"index -?\d+ is out of bounds for axis \d+ with size \d+")
+_LOCATION = re.compile(r" \[[^\[\]]*\]$")
+
+
+def explained(problem: IndexingError, graph: Graph, known: Mapping[Var, Any]) -> IndexingError:
+    """Return the error that also tells the index and the size of the axis, or the same one where they are not found.
+
+    Args:
+        problem: what the compiled program raised.
+        graph: the program.
+        known: the arguments that are still as they were.
+    """
+    found = _found(graph, known)
+    location = _LOCATION.search(str(problem))
+    return IndexingError(f"getitem: {found}.{location[0] if location else ''}") if found else problem
+
+
+def _found(graph: Graph, known: Mapping[Var, Any]) -> str:
+    """Carry out what indices are made of, up to the first that lies outside."""
+    values = {**known, **dict(graph.constants)}
+    needed = _needed(graph)
+    definitions = {var: equation for equation in graph.equations for var in equation.outputs}
+    for equation in graph.equations:
+        if equation.primitive in _INDEXING and (text := _complaint(equation, values, definitions)):
+            return text
+        wanted = any(var in needed for var in equation.outputs) or _holds_indexing(equation)
+        if not wanted or not all(isinstance(x, Literal) or x in values for x in equation.operands):
+            continue
+        operands = [_value(x, values) for x in equation.operands]
+        try:
+            with np.errstate(all="ignore"):
+                results = REGISTRY[equation.primitive].evaluate(*operands, **equation.params)
+        except IndexError as found:
+            words = _NUMPYS_WORDS.search(str(found))
+            return words[0] if words else ""
+        values.update(
+            zip(equation.outputs, results if isinstance(results, tuple) else (results,), strict=True)
+        )
+    return ""
+
+
+def _needed(graph: Graph) -> set[Atom]:
+    """Return the values that indices are made of."""
+    needed: set[Atom] = set()
+    for equation in reversed(graph.equations):
+        if any(var in needed for var in equation.outputs) or _holds_indexing(equation):
+            needed.update(equation.operands)
+        elif equation.primitive in _INDEXING:
+            needed.update(_indices(equation))
+    return needed
+
+
+def _holds_indexing(equation: Equation) -> bool:
+    """Tell whether an operation holds a program with indices that may be repeated."""
+    if equation.primitive == "while" or equation.params.get("length", 0) > _MOST_STEPS:
+        return False
+    inner = [one for graph in equation.graphs() for one in graph.equations]
+    return any(one.primitive in _INDEXING or _holds_indexing(one) for one in inner)
+
+
+def _indices(equation: Equation) -> tuple[Atom, ...]:
+    return equation.operands if equation.primitive == "last_writer" else equation.operands[1:]
+
+
+def _complaint(equation: Equation, values: Mapping[Any, Any], definitions: Mapping[Any, Equation]) -> str:
+    """Return what is wrong with the indices of an operation, as far as they are known."""
+    shape: Shape = equation.params.get("shape") or equation.operands[0].type.shape
+    axes = _axes(equation, len(shape), definitions)
+    for index, extent, axis in zip(_indices(equation), shape, axes, strict=False):
+        if isinstance(index, Literal) or index in values:
+            positions = np.asarray(_value(index, values))
+            outside = positions[(positions < -extent) | (positions >= extent)]
+            if outside.size:
+                return f"index {outside.flat[0]} is out of bounds for axis {axis} with size {extent}"
+    return ""
+
+
+def _axes(equation: Equation, rank: int, definitions: Mapping[Any, Equation]) -> Iterable[int]:
+    """Return the axes of the user's array that stand first: indices of others come after a transposition."""
+    made = definitions.get(equation.operands[0]) if equation.primitive == "gather" else None
+    return made.params["permutation"] if made and made.primitive == "transpose" else range(rank)
+
+
+def _value(atom: Atom, values: Mapping[Any, Any]) -> Any:
+    return atom.value if isinstance(atom, Literal) else values[atom]

@@ -1,0 +1,85 @@
+"""Compiled code that was given an index outside its array says which, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.errors import IndexingError
+
+X = np.arange(12.0).reshape(4, 3)
+PLACES = np.array([0, 7])
+
+
+def written(x: Any, i: Any) -> Any:
+    y = x.copy()
+    y[i] = 0.0
+    return y
+
+
+def classified(w: Any, x: Any, labels: Any) -> Any:
+    return w - wg.grad(lambda w: -np.sum((x @ w)[np.arange(4), labels]))(w)
+
+
+FOUND: dict[str, tuple[Callable[..., Any], int, int, int]] = {
+    "rows": (lambda x, i: x[i], 7, 0, 4),
+    "columns": (lambda x, i: x[:, i], 7, 1, 3),
+    "computed": (lambda x, i: x[1:, i + 1], 8, 1, 3),
+    "two arrays": (lambda x, i: x[i[0], i], 7, 1, 3),
+    "flat": (lambda x, i: np.sum(x.ravel()[i * 2]), 14, 0, 12),
+    "from the end": (lambda x, i: x[-i], -7, 0, 4),
+    "derivative": (wg.grad(lambda x, i: np.sum(x[i] ** 2)), 7, 0, 4),
+    "take": (lambda x, i: np.take(x, i, axis=1), 7, 1, 3),
+    "written": (written, 7, 0, 4),
+    "in a loop": (lambda x, i: wg.scan(lambda c, j: (c + x[j].sum(), c), 0.0, i)[0], 7, 0, 4),
+    "in a branch": (lambda x, i: wg.cond(i[0] == 0, lambda: x[i], lambda: x[i * 0]), 7, 0, 4),
+    "after what is slow": (lambda x, i: np.linalg.inv(x @ x.T + np.eye(4))[i], 7, 0, 4),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_the_index_is_told(name: str) -> None:
+    function, index, axis, size = FOUND[name]
+    says = f"getitem: index {index} is out of bounds for axis {axis} with size {size}"
+    expected = rf"^{says}\. \[.*test_outside.py:\d+\]$"
+    compiled = wg.jit(function)
+    for _ in range(3):  # the first call, and what entries do later
+        with pytest.raises(IndexingError, match=expected):
+            compiled(X, PLACES)
+    np.testing.assert_array_equal(compiled(X, PLACES * 0), function(X, PLACES * 0))
+
+
+def test_eager_errors_are_the_same() -> None:
+    for index in (7, np.array([0, 7]), -5, [1, 9]):
+        with pytest.raises(IndexError) as plain:
+            _ = X[index]
+        for run in (
+            lambda f: wg.grad(lambda x: np.sum(f(x))),
+            lambda f: wg.jit(f),
+            lambda f: wg.jvp(f, (X,), (X,)),
+        ):
+            with pytest.raises(IndexingError, match=str(plain.value).replace("(", "\\(")):
+                run(lambda x: x[index])(X)  # noqa: B023
+
+
+def test_with_donated_arguments() -> None:
+    """Labels are told where the parameters are written over; what depends on the parameters is not."""
+    with pytest.raises(IndexingError, match="index 2 is out of bounds for axis 1 with size 2"):
+        wg.jit(classified, donate=0)(np.ones((3, 2)), X, np.array([0, 1, 2, 0]))
+    donated = np.array([1.0, 9.0])
+    with pytest.raises(
+        IndexingError, match=r"index: indices must lie inside the array\. \[test_outside.py:\d+\]"
+    ):
+        wg.jit(lambda p, x: (p + 1, x[p.astype(int)]), donate=0)(donated, X)
+
+
+def test_long_loops_are_not_repeated() -> None:
+    loop = wg.jit(lambda x: wg.while_loop(lambda c: c[0] >= 0, lambda c: (c[0] + 1, x[c[0]]), (0, 0.0)))
+    with pytest.raises(
+        IndexingError, match=r"index: indices must lie inside the array\. \[test_outside.py:\d+\]"
+    ):
+        loop(np.ones(100_000))
