@@ -135,6 +135,46 @@ def convolutions() -> None:
         layer(f"pool {number}", kind, shape, settings)
 
 
+def normalisation() -> None:
+    """Run layers that normalise, with drawn weights; the loss is sum sin(y)."""
+    cases: list[tuple[str, Any, list[int]]] = [
+        ("layer norm", torch.nn.LayerNorm([3, 4]), [5, 3, 4]),
+        ("group norm", torch.nn.GroupNorm(2, 4), [3, 4, 2, 3]),
+        ("batch norm 0", torch.nn.BatchNorm1d(3), [6, 3]),
+        ("batch norm 1", torch.nn.BatchNorm2d(3, momentum=0.3), [2, 3, 3, 2]),
+    ]
+    for case, module, shape in cases:
+        for parameter in module.parameters():
+            parameter.data = torch.randn(*parameter.shape)
+        x = draw(*shape)
+        y = module(x)
+        torch.sin(y).sum().backward()
+        keep_gradients(case, x=x, **dict(module.named_parameters()))
+        keep(case, y=y)
+        if case.startswith("batch"):
+            module.eval()
+            keep(case, later=module(x), mean=module.running_mean, variance=module.running_var)
+
+
+def attention() -> None:
+    """Run attention of 4 heads with a mask, from a sequence to itself and to another; the loss is sum sin(y)."""
+    for case, extents in (("self attention", None), ("cross attention", (3, 7))):
+        options = {"kdim": extents[0], "vdim": extents[1]} if extents else {}
+        module = torch.nn.MultiheadAttention(8, 4, batch_first=True, **options)
+        for parameter in module.parameters():
+            parameter.data = torch.randn(*parameter.shape)
+        x = draw(2, 5, 8)
+        keys, values = (draw(2, 4, width) for width in extents) if extents else (x, x)
+        allowed = torch.rand(2, 5, keys.shape[1]) < 0.7
+        allowed[:, :, 0] = True
+        mask = ~allowed.repeat_interleave(4, dim=0)
+        y, _ = module(x, keys, values, attn_mask=mask, need_weights=False)
+        torch.sin(y).sum().backward()
+        keep_gradients(case, x=x, **({"keys": keys, "values": values} if extents else {}))
+        keep_gradients(case, **dict(module.named_parameters()))
+        keep(case, y=y, allowed=allowed)
+
+
 def main(path: str) -> None:
     """Compute all cases and write them to a file."""
     torch.manual_seed(0)
@@ -147,6 +187,8 @@ def main(path: str) -> None:
     recurrent("gru deep", "GRU", 2, True, [3, 5, 1])
     keras_gru("keras gru")
     convolutions()
+    normalisation()
+    attention()
     np.savez_compressed(path, **NUMBERS)
 
 

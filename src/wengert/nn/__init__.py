@@ -15,9 +15,12 @@ Example:
 """
 
 from wengert.nn.activations import elu, gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
+from wengert.nn.attention import MultiHeadAttention, attention
 from wengert.nn.cells import GRUCell, LSTMCell, RNNCell
 from wengert.nn.convolution import convolve, convolve_transposed
 from wengert.nn.convolutional import Conv1D, Conv2D, Conv3D, ConvTranspose1D, ConvTranspose2D, ConvTranspose3D
+from wengert.nn.dropout import Dropout, dropout
+from wengert.nn.embedding import Embedding
 from wengert.nn.initialisers import (
     glorot_normal,
     glorot_uniform,
@@ -30,6 +33,7 @@ from wengert.nn.initialisers import (
 )
 from wengert.nn.layers import Chain, Dense, Flatten, Lambda
 from wengert.nn.losses import accuracy, mean_squared_error, softmax_cross_entropy, sum_squared_error
+from wengert.nn.normalisation import BatchNorm, BatchNormState, GroupNorm, LayerNorm
 from wengert.nn.pooling import adaptive_average_pool, adaptive_max_pool, average_pool, max_pool
 from wengert.nn.pools import (
     AdaptiveAvgPool1D,
@@ -46,6 +50,7 @@ from wengert.nn.pools import (
     MaxPool3D,
 )
 from wengert.nn.recurrent import GRU, LSTM, RNN
+from wengert.nn.stateful import Stateful, apply, initial_state
 from wengert.special import log_softmax, softmax
 
 __all__ = [
@@ -61,6 +66,8 @@ __all__ = [
     "AvgPool1D",
     "AvgPool2D",
     "AvgPool3D",
+    "BatchNorm",
+    "BatchNormState",
     "Chain",
     "Conv1D",
     "Conv2D",
@@ -69,26 +76,36 @@ __all__ = [
     "ConvTranspose2D",
     "ConvTranspose3D",
     "Dense",
+    "Dropout",
+    "Embedding",
     "Flatten",
     "GRUCell",
+    "GroupNorm",
     "LSTMCell",
     "Lambda",
+    "LayerNorm",
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",
+    "MultiHeadAttention",
     "RNNCell",
+    "Stateful",
     "accuracy",
     "adaptive_average_pool",
     "adaptive_max_pool",
+    "apply",
+    "attention",
     "average_pool",
     "convolve",
     "convolve_transposed",
+    "dropout",
     "elu",
     "gelu",
     "glorot_normal",
     "glorot_uniform",
     "he_normal",
     "he_uniform",
+    "initial_state",
     "leaky_relu",
     "log_softmax",
     "max_pool",

@@ -13,6 +13,7 @@ from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
 from wengert.nn.checks import check_values, integers
 from wengert.nn.initialisers import Initialiser, Seed, glorot_uniform
+from wengert.nn.stateful import apply, fold_key, initial_state
 from wengert.shapes import shape_of
 from wengert.tree import static
 
@@ -98,6 +99,9 @@ class Lambda:
 class Chain:
     """Layers one after the other; plain functions may stand among them.
 
+    Called, a chain applies its layers as they are after training, which those with a state refuse. `apply` takes and
+    returns the state: None, or the state of each layer if any has one.
+
     Raises:
         ArgumentError: something is no layer and no function.
 
@@ -121,6 +125,35 @@ class Chain:
         for layer in self.layers:
             x = layer(x)
         return x
+
+    def initial_state(self) -> Any:
+        """Return the state of each layer, or None where none has one."""
+        states = tuple(map(initial_state, self.layers))
+        return None if all(state is None for state in states) else states
+
+    def apply(self, x: Any, state: Any = None, *, training: bool = False, key: Any = None) -> tuple[Any, Any]:
+        """Apply the layers in order, and return the output and the next state.
+
+        Args:
+            x: the input of the first layer.
+            state: what `initial_state` returns, or the last call.
+            training: whether the model is being trained.
+            key: what random numbers are drawn from; each layer gets one of its own.
+
+        Raises:
+            ArgumentError: the state is not that of the layers, or a layer in training needs a key.
+        """
+        states = (None,) * len(self.layers) if state is None else state
+        if not isinstance(states, Sequence) or len(states) != len(self.layers):
+            requirement = f"the state must be a tuple of {len(self.layers)}, one for each layer"
+            raise ArgumentError(
+                message("Chain", requirement, repr(state), "start with nn.initial_state(model)")
+            )
+        after: list[Any] = []
+        for number, (layer, one) in enumerate(zip(self.layers, states, strict=True)):
+            x, one = apply(layer, x, one, training=training, key=fold_key(key, number))
+            after.append(one)
+        return x, None if state is None else tuple(after)
 
     def __len__(self) -> int:
         return len(self.layers)

@@ -1,0 +1,196 @@
+"""Attention."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.array import operand
+from wengert.control import stop_gradient
+from wengert.dtypes import BOOL, dtype_of
+from wengert.errors import ArgumentError, ShapeError, message
+from wengert.ir.types import show
+from wengert.nn.checks import check_values, integers
+from wengert.nn.initialisers import Initialiser, Seed, generator, glorot_uniform
+from wengert.nn.layers import Dense
+from wengert.ops.comparison import where
+from wengert.shapes import shape_of
+from wengert.special import softmax
+from wengert.tree import static
+
+_numpy: Any = np  # the stubs of np.max give no element type
+
+
+def attention(
+    queries: Any,
+    keys: Any,
+    values: Any,
+    mask: Any = None,
+    *,
+    causal: bool = False,
+    scale: float | None = None,
+) -> Any:
+    """Return for each query the mean of the values, weighted by how its product with their keys compares.
+
+    ``y = softmax(scale queries keys^T + mask) values`` over the keys (Vaswani et al., 2017). A query that may attend to
+    nothing gets zeros, and no derivative.
+
+    Args:
+        queries: (..., queries, size).
+        keys: (..., keys, size).
+        values: (..., keys, width).
+        mask: broadcasts to (..., queries, keys); truth values, True where a query may attend to a key, or numbers that
+            are added, -inf where it may not.
+        causal: whether query i may attend to keys 0 ... i only.
+        scale: of the products; ``1 / sqrt(size)`` by default.
+
+    Returns:
+        (..., queries, width).
+
+    Raises:
+        ShapeError: the shapes do not fit.
+
+    Example:
+        >>> import numpy as np
+        >>> q = k = np.zeros((3, 4))
+        >>> print(attention(q, k, np.array([[1.0], [3.0], [8.0]]), causal=True).ravel())
+        [1. 2. 4.]
+    """
+    queries, keys, values = operand(queries), operand(keys), operand(values)
+    q, k, v = shape_of(queries), shape_of(keys), shape_of(values)
+    if min(map(len, (q, k, v))) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
+        requirement = "queries (..., n, size), keys (..., m, size) and values (..., m, width) are needed"
+        raise ShapeError(message("attention", requirement, show(queries, keys, values)))
+    factor = 1 / math.sqrt(q[-1]) if scale is None else scale
+    scores = np.matmul(queries * factor, np.swapaxes(keys, -1, -2))
+    allowed = None
+    if mask is not None:
+        scores, allowed = _masked(scores, operand(mask))
+    if causal:
+        below = np.arange(k[-2]) <= np.arange(q[-2])[:, np.newaxis]
+        allowed = below if allowed is None else np.logical_and(allowed, below)
+    return np.matmul(_weights(scores, allowed), values)
+
+
+def _masked(scores: Any, mask: Any) -> tuple[Any, Any]:
+    """Return the scores with a mask of numbers added, and where they count."""
+    shape, form = shape_of(mask), shape_of(scores)
+    fits = len(shape) <= len(form) and all(
+        one in (1, extent) for one, extent in zip(shape[::-1], form[::-1], strict=False)
+    )
+    if not fits:
+        raise ShapeError(message("attention", f"the mask must broadcast to {form}", show(mask)))
+    if dtype_of(mask) == BOOL:
+        return scores, mask
+    allowed = mask > -np.inf
+    added = where(allowed, mask, 0.0)
+    return scores + (added if dtype_of(mask) == dtype_of(scores) else added.astype(dtype_of(scores))), allowed
+
+
+def _weights(scores: Any, allowed: Any) -> Any:
+    """Return the softmax over the last axis of what is allowed; zeros where nothing is."""
+    if allowed is None:
+        return softmax(scores, axis=-1)
+    if not shape_of(scores)[-1]:
+        return scores
+    lowest = float(np.finfo(dtype_of(scores)).min)
+    largest = stop_gradient(_numpy.max(where(allowed, scores, lowest), axis=-1, keepdims=True))
+    # What is not allowed sees 0, so that it can neither overflow nor pass a derivative.
+    terms = where(allowed, np.exp(where(allowed, scores - largest, 0.0)), 0.0)
+    total = np.sum(terms, axis=-1, keepdims=True)
+    return terms / where(total > 0, total, 1.0)
+
+
+@dataclasses.dataclass(init=False)
+class MultiHeadAttention:
+    """Several attentions side by side, each on its own projection of the input (Vaswani et al., 2017).
+
+    Called with one sequence it attends to itself; with keys, and values, to these.
+
+    Args:
+        size: the number of values of a step, of the input and of the output.
+        heads: how many attentions; they divide ``size``.
+        seed: of the weights: an integer or a generator.
+        key_size: the number of values of a step of the keys, if not ``size``.
+        value_size: the number of values of a step of the values, if not that of the keys.
+        causal: whether a step may attend to itself and what is before it only.
+        bias: whether the projections add a bias.
+        initialise: draws the weights; Glorot uniform by default.
+
+    Raises:
+        ArgumentError: the heads do not divide the size.
+        ShapeError: a number is not a positive integer, or an input does not fit.
+
+    Example:
+        >>> import numpy as np
+        >>> MultiHeadAttention(8, 2, seed=0)(np.ones((3, 5, 8), "f4")).shape
+        (3, 5, 8)
+    """
+
+    query: Dense
+    key: Dense
+    value: Dense
+    output: Dense
+    heads: int = static()
+    causal: bool = static()
+
+    def __init__(
+        self,
+        size: int,
+        heads: int,
+        *,
+        seed: Seed,
+        key_size: int | None = None,
+        value_size: int | None = None,
+        causal: bool = False,
+        bias: bool = True,
+        initialise: Initialiser = glorot_uniform,
+    ) -> None:
+        size, heads = integers("MultiHeadAttention", "size and heads", (size, heads), 2, 1)
+        if size % heads:
+            got = f"{heads} heads for {size} values"
+            raise ArgumentError(message("MultiHeadAttention", "the heads must divide the size", got))
+        key_size = size if key_size is None else key_size
+        value_size = key_size if value_size is None else value_size
+        rng = generator(seed)
+        self.query, self.key, self.value, self.output = (
+            Dense(width, size, seed=rng, bias=bias, initialise=initialise)
+            for width in (size, key_size, value_size, size)
+        )
+        self.heads, self.causal = heads, causal
+
+    def __call__(self, x: Any, keys: Any = None, values: Any = None, mask: Any = None) -> Any:
+        """Apply the layer.
+
+        Args:
+            x: (..., steps, size), what attends.
+            keys: (..., other steps, key_size), what is attended to; ``x`` by default.
+            values: (..., other steps, value_size), what is averaged; the keys by default.
+            mask: broadcasts to (..., steps, other steps), the same for all heads; as for `attention`. Padding after
+                ``lengths`` (examples,) is masked by ``np.arange(steps) < lengths[:, None, None]``.
+
+        Returns:
+            (..., steps, size).
+        """
+        x = operand(x)
+        keys = x if keys is None else operand(keys)
+        values = keys if values is None else operand(values)
+        for array, layer in ((x, self.query), (keys, self.key), (values, self.value)):
+            check_values("MultiHeadAttention", array, "..., steps", 2, shape_of(layer.weight)[0])
+        if mask is not None:
+            mask = operand(mask)
+            mask = mask if len(shape_of(mask)) < 3 else np.expand_dims(mask, -3)
+        heads = [
+            self._split(layer(y)) for layer, y in ((self.query, x), (self.key, keys), (self.value, values))
+        ]
+        y = np.swapaxes(attention(*heads, mask=mask, causal=self.causal), -2, -3)
+        *lead, steps, _, _ = shape_of(y)
+        return self.output(np.reshape(y, (*lead, steps, shape_of(self.output.weight)[0])))
+
+    def _split(self, x: Any) -> Any:
+        """Return (..., heads, steps, size of a head)."""
+        *lead, steps, size = shape_of(x)
+        return np.swapaxes(np.reshape(x, (*lead, steps, self.heads, size // self.heads)), -2, -3)
