@@ -20,6 +20,7 @@ from wengert.ir.graph import Graph, Var
 from wengert.passes.simplify import simplify
 
 _TAKEN = {*keyword.kwlist, *HELPERS, "np", "wengert", "constants", "float", "int", "bool"}
+_MODULES = ("wengert.random", "wengert.special")  # what an operation's source may call beside NumPy
 _PLAIN = (bool, int, float, str, type(None))
 
 
@@ -119,7 +120,7 @@ class _Writer:
         )
         imports = [
             "import numpy as np",
-            *(["import wengert.special"] if "wengert.special." in function else []),
+            *(f"import {module}" for module in _MODULES if f"{module}." in function),
         ]
         text = "\n\n\n".join(["\n".join([*imports, *self.imports]), *prelude(function), function]) + "\n"
         program = Program(text)
