@@ -31,7 +31,7 @@ from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.ops.exponential import exp, expit, log, log1p, logaddexp
 from wengert.ops.reduction import reduce_max, reduce_sum
 from wengert.ops.special import digamma, erf, erfc, erfinv, lgamma
-from wengert.shapes import shape_of, size
+from wengert.shapes import drop_axes, shape_of, size
 
 __all__ = [
     "digamma",
@@ -202,12 +202,8 @@ def logsumexp(
     safe = where(empty, 1.0, absolute(total) if return_sign else total)
     result = where(empty, -np.inf, log(safe) + shift)
     if not keepdims:
-        result, signs = (np.reshape(one, _without(shape, axes)) for one in (result, signs))
+        result, signs = (np.reshape(one, drop_axes(shape, axes)) for one in (result, signs))
     return (result, signs) if return_sign else result
-
-
-def _without(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
 
 
 def softmax(x: Any, axis: Any = -1) -> Any:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from wengert.backend.builder import I64, SCALARS, Kind, Value, constant, constants
 from wengert.backend.layout import linear
 from wengert.backend.state import Point, State
+from wengert.dtypes import Dtype
 from wengert.nest.expression import Buffer, Load
-from wengert.nest.index import Dim, Index
+from wengert.nest.index import Dim, Index, Term
 
 
 class Access(State):
@@ -60,7 +60,7 @@ class Access(State):
             pointer = moved
         return pointer, stride, None
 
-    def _depth(self, term: Any) -> int:
+    def _depth(self, term: Term) -> int:
         """Return how deep inside the loops a term changes: what is added first can be moved furthest out."""
         if not isinstance(term, Dim):
             return 1000
@@ -236,6 +236,6 @@ def _first_lane(kind: Kind) -> Value:
     return constants(kind, [lane == 0 for lane in range(kind.lanes)])
 
 
-def _memory_scalar(dtype: Any) -> str:
+def _memory_scalar(dtype: Dtype) -> str:
     """Return the element type in memory: truth values take a byte."""
     return "i8" if dtype.kind == "b" else SCALARS[dtype.name]

@@ -22,8 +22,11 @@ VARIABLE = "WENGERT_CACHE"
 SIZE_VARIABLE = "WENGERT_CACHE_SIZE"
 
 _USUAL_BYTES = 512 << 20
+"""How large the cache may grow if nothing is said: a program of a network takes some hundred thousand bytes."""
 _MAGIC = b"wengert\0"
+"""What every file begins with."""
 _FORMAT = 1
+"""The number of the layout of a file; it goes up when that changes."""
 #: Magic, format, the length of the payload and its digest.
 _HEADER = struct.Struct("<8sIQ32s")
 #: The size is looked at when so much has been written, in parts of the bound, and at the first writing.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from wengert.backend import scalars
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
@@ -21,7 +21,7 @@ from wengert.nest.expression import (
     loads,
     walk,
 )
-from wengert.nest.index import Computed, Dim
+from wengert.nest.index import Computed, Dim, Index
 from wengert.nest.nest import Nest, Store
 
 
@@ -169,7 +169,7 @@ class _NestEmitter:
         lanes = self.layouts[store.buffer].lanes
         return lanes is not None and store.buffer.shape[lanes] == dim.extent
 
-    def _padded_access(self, buffer: Buffer, indices: Any, dim: Dim) -> bool:
+    def _padded_access(self, buffer: Buffer, indices: Sequence[Index], dim: Dim) -> bool:
         layout = self.layouts[buffer]
         position = linear(layout, indices)
         if any(
@@ -273,7 +273,7 @@ class _NestEmitter:
                 write()
             self.evaluator.reduced.clear()
 
-    def _prepared(self, store: Any, point: Point) -> Callable[[], None]:
+    def _prepared(self, store: Store, point: Point) -> Callable[[], None]:
         evaluator, lanes = self.evaluator, self.schedule.lanes
         value = evaluator.value(store.value, point)
         if self.checks.nan and store.buffer.dtype.kind == "f":

@@ -71,7 +71,8 @@ _SCALARS = tuple(f"{part} {name}" for name in SHORT_NAMES.values() for part in (
 WORDS = {name: number for number, name in enumerate((*_OBJECTS, *_FUNCTIONS, *_SCALARS))}
 
 
-#: What one entry has for itself follows, by the first word of each part. The method is a ``PyMethodDef`` and its name.
+#: What one entry has for itself follows, by the first word of each part. The method is a ``PyMethodDef`` of four words
+#: and its name, which takes two; the status is the eight words of `wengert.backend.execute`.
 TEAM = len(WORDS)
 METHOD = TEAM + 1
 STATUS = METHOD + 6

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from wengert.backend import scalars
 from wengert.backend.access import Access
 from wengert.backend.builder import I1, SCALARS, Kind, Value, constant
 from wengert.backend.state import Point
-from wengert.dtypes import INT64
-from wengert.nest.expression import Apply, Const, Expression, Guard, Iota, Load, Reduce
+from wengert.dtypes import INT64, Dtype
+from wengert.nest.expression import Apply, Const, Expression, Guard, Iota, Load, Reduce, is_zero
 from wengert.nest.index import Index
 
 
 class Evaluator(Access):
     """Emits expressions, remembering what the code so far has computed."""
 
-    def kind(self, dtype: Any, lanes: int) -> Kind:
+    def kind(self, dtype: Dtype, lanes: int) -> Kind:
         """Return the type of values of a dtype."""
         return Kind(SCALARS[dtype.name], lanes)
 
@@ -47,7 +46,7 @@ class Evaluator(Access):
             case _:
                 raise AssertionError(node)
 
-    def _converted(self, number: Value, dtype: Any) -> Value:
+    def _converted(self, number: Value, dtype: Dtype) -> Value:
         context = scalars.Context(self.builder, INT64, dtype, 0, self.functions)
         return scalars.emit(context, "cast", [number])
 
@@ -98,7 +97,7 @@ class Evaluator(Access):
             self.guarded = before.union(*(index.dims() for index, _ in node.conditions))
             value = self.value(node.body, point._replace(mask=masks))
             self.guarded = before
-            if varying is None or (_is_zero(node.otherwise) and self.vanishes(node.body)):
+            if varying is None or (is_zero(node.otherwise) and self.vanishes(node.body)):
                 return value
             yes, no, _ = self.aligned([value, otherwise, varying])
             return self.builder.select(varying, yes, no)
@@ -143,7 +142,3 @@ class Evaluator(Access):
         key = ("inside", value, extent)
         known = self.recall(key)
         return known or self.remember(key, self.builder.compare("ult", value, constant(value.kind, extent)))
-
-
-def _is_zero(node: Expression) -> bool:
-    return isinstance(node, Const) and not node.value

@@ -21,7 +21,7 @@ from wengert.shapes import Shape
 STATUS, ARENA, CALLBACK, FIRST = 0, 1, 2, 3
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64)
 _MAIN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-_ALIGNMENT = 64
+_ALIGNMENT = 64  # as `wengert.backend.memory` places buffers in the arena
 
 
 class NanError(WengertError, FloatingPointError):

@@ -37,6 +37,8 @@ from wengert.nest.nest import (
 from wengert.nest.rewriting import bijection, buffers_read, can_pass, rewrite_step
 from wengert.nest.split import split_digits
 
+#: What an operation costs, in additions: a division of a vector takes about four times as long, and the functions are
+#: polynomials of about so many terms.
 _COST = {
     **dict.fromkeys(("divide", "sqrt", "reciprocal", "remainder", "floor_divide", "fmod", "scale"), 4),
     **dict.fromkeys(("exp", "log", "expm1", "log1p", "exp2", "log2", "tanh", "expit", "sin", "cos"), 12),

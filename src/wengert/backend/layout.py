@@ -18,8 +18,10 @@ from wengert.nest.expression import Apply, Buffer, Load, Reduce, loads, walk
 from wengert.nest.index import Dim, Index
 from wengert.nest.nest import Host, Nest, Program, all_steps, reads, writes
 
-_FEW = 8  # fewer elements than this are no lanes
-_ROW = 3  # vectors of a row from which on it is filled up to whole ones
+_FEW = 8
+"""Fewer elements than this are no lanes: they would leave most of a vector register empty."""
+_ROW = 3
+"""Vectors of a row from which on it is filled up to whole ones: a third more memory at most."""
 
 
 class Layout(NamedTuple):
@@ -124,7 +126,7 @@ def _followed(nest: Nest) -> Iterator[tuple[Buffer, int, Dim]]:
     """Yield the axes of buffers that follow a dimension, from their beginning or from block to block."""
     pairs = [(store.buffer, store.indices) for store in nest.stores]
     pairs += [(load.buffer, load.indices) for store in nest.stores for load in loads(store.value)]
-    own = {*nest.dims, *(dim for node in nest.nodes() if isinstance(node, Reduce) for dim in node.dims)}
+    own = nest.own_dims()
     for buffer, indices in pairs:
         for axis, index in enumerate(indices):
             dim = follows(index, own)
@@ -184,7 +186,7 @@ def map_classes(program: Program) -> list[LaneClass]:
 
 def _fixed(program: Program) -> set[Buffer]:
     """Return the buffers that are ordinary arrays: the user's, and those that NumPy is called with."""
-    fixed = {*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)}
+    fixed = program.outside()
     hosts = (step for step in all_steps(program.steps) if isinstance(step, Host))
     return fixed | {buffer for step in hosts for buffer in (*reads(step), *writes(step))}
 

@@ -13,7 +13,7 @@ from wengert.backend.scalars import COMPARISONS, NATIVE, is_native
 from wengert.dtypes import BOOL, INT64, Dtype
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.types import TensorType
-from wengert.nest.expression import Apply, Buffer, Const, Expression, Rewriter
+from wengert.nest.expression import Apply, Buffer, Const, Expression, Rewriter, zero
 from wengert.nest.index import Dim, Index
 from wengert.nest.lowering import (
     Definition,
@@ -154,7 +154,7 @@ class _Block:
         (out,) = equation.outputs
         dims = tuple(map(Dim, out.shape))
         if 0 in out.shape:
-            self.define(equation, out, dims, Const(out.dtype.type(0), out.dtype))
+            self.define(equation, out, dims, zero(out.dtype))
             return
         buffer = self.new(out)
         operands = map(self.operand, equation.operands)
@@ -253,7 +253,7 @@ def _compared_dtypes(types: Sequence[TensorType], wanted: Sequence[Dtype]) -> Se
 def _compared(operation: str, x: Expression, y: Expression) -> Expression:
     """Compare a signed with an unsigned integer: a negative one is below all that are unsigned."""
     signed, order = (x, (-1, 0)) if x.dtype.kind == "i" else (y, (0, -1))
-    below = Apply("less", (signed, Const(signed.dtype.type(0), signed.dtype)), BOOL)
+    below = Apply("less", (signed, zero(signed.dtype)), BOOL)
     unsigned = y.dtype if signed is x else x.dtype
     beside = Apply(operation, (converted(x, unsigned), converted(y, unsigned)), BOOL)
     return choice(below, Const(getattr(np, operation)(*order), BOOL), beside)

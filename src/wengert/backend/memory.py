@@ -10,6 +10,7 @@ from wengert.nest.expression import Buffer
 from wengert.nest.nest import Branch, Loop, Program, Step, While, all_steps, inner_blocks, reads, writes
 
 _ALIGNMENT = 64
+"""Bytes of a cache line and of the widest vector: no two buffers share one, and loads of vectors cross none."""
 
 
 class Lifetime(NamedTuple):
@@ -79,7 +80,7 @@ def lifetimes(program: Program) -> dict[Buffer, Lifetime]:
 
     What a loop touches and what is also touched before or after it lives through the whole loop.
     """
-    clock = _Clock({*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)})
+    clock = _Clock(program.outside())
     clock.visit(program.steps)
     first, last = clock.first, clock.last
     for start, end, touched in clock.loops:  # inner loops come before those around them

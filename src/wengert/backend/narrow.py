@@ -14,7 +14,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Load, Reduce, Rewriter, loads
+from wengert.nest.expression import (
+    Apply,
+    Buffer,
+    Const,
+    Expression,
+    Guard,
+    Load,
+    Reduce,
+    Rewriter,
+    is_zero,
+    loads,
+    zero,
+)
 from wengert.nest.index import Dim, Index
 from wengert.nest.nest import Nest, Program, Step, all_steps, reads_whole, writes
 from wengert.nest.rewriting import rewrite_step
@@ -25,7 +37,7 @@ Range = tuple[int, int]
 
 def narrow(program: Program) -> Program:
     """Return the program with smaller loops and buffers that computes the same results."""
-    fixed = {*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)}
+    fixed = program.outside()
     nests = [step for step in all_steps(program.steps) if isinstance(step, Nest)]
     count = Counter(buffer for nest in nests for buffer in writes(nest))
     fixed |= {buffer for step in program.steps for buffer in reads_whole(step)}
@@ -52,7 +64,7 @@ def _hoisted(node: Expression) -> Expression:
     if isinstance(node, Apply):
         return _hoisted_from_operands(_chosen(node))
     if isinstance(node, Guard) and isinstance(node.body, Guard):
-        if _is_zero(node.body.otherwise) and _is_zero(node.otherwise):
+        if is_zero(node.body.otherwise) and is_zero(node.otherwise):
             return Guard(_merged(node.conditions, node.body.conditions), node.body.body, node.otherwise)
         return node
     if isinstance(node, Reduce) and node.combiner == "add" and isinstance(node.body, Guard):
@@ -68,7 +80,7 @@ def _chosen(node: Apply) -> Apply:
     if not isinstance(direction, Apply) or direction.operation != "where":
         return node
     condition, value, otherwise = direction.operands
-    if not (isinstance(value, Const) and value.value and _is_zero(otherwise)) or not np.isfinite(value.value):
+    if not (isinstance(value, Const) and value.value and is_zero(otherwise)) or not np.isfinite(value.value):
         return node
     product = factor if value.value == 1 else Apply("multiply", (value, factor), node.dtype)
     return Apply("where", (condition, product, otherwise), node.dtype, location=node.location)
@@ -76,11 +88,10 @@ def _chosen(node: Apply) -> Apply:
 
 def _hoisted_from_operands(node: Apply) -> Expression:
     for position, operand in enumerate(node.operands):
-        if isinstance(operand, Guard) and _is_zero(operand.otherwise) and _zero_passes(node, position):
+        if isinstance(operand, Guard) and is_zero(operand.otherwise) and _zero_passes(node, position):
             operands = (*node.operands[:position], operand.body, *node.operands[position + 1 :])
             inner = _hoisted(replace(node, operands=operands))
-            zero = Const(node.dtype.type(0), node.dtype)
-            return _hoisted(Guard(operand.conditions, inner, zero))
+            return _hoisted(Guard(operand.conditions, inner, zero(node.dtype)))
     return node
 
 
@@ -91,12 +102,8 @@ def _zero_passes(node: Apply, position: int) -> bool:
     if node.operation == "scale":
         return position == 0
     if node.operation == "where" and position > 0:
-        return _is_zero(node.operands[3 - position])
+        return is_zero(node.operands[3 - position])
     return False
-
-
-def _is_zero(node: Expression) -> bool:
-    return isinstance(node, Const) and not node.value
 
 
 def _merged(
@@ -113,7 +120,7 @@ def _merged(
 
 def _bounded_sum(node: Reduce, body: Guard) -> Expression:
     """Sum only where the conditions hold, as far as they are on one dimension of the sum alone."""
-    if not _is_zero(body.otherwise):
+    if not is_zero(body.otherwise):
         return node
     rewritten: dict[Dim, Index] = {}
     dims = list(node.dims)
@@ -162,7 +169,7 @@ def _narrow_store(steps: list[Step], position: int, nest: Nest, buffer: Buffer, 
     value = store.value
     if buffer in fixed or nest.sequential or store.combiner or len(nest.stores) > 1:
         return nest
-    if not isinstance(value, Guard) or not _is_zero(value.otherwise):
+    if not isinstance(value, Guard) or not is_zero(value.otherwise):
         return nest
     ranges = [(0, extent) for extent in buffer.shape]
     left: list[tuple[Index, int]] = []
@@ -182,23 +189,25 @@ def _narrow_store(steps: list[Step], position: int, nest: Nest, buffer: Buffer, 
     smaller = _shrink(nest, buffer, ranges, inner)
     steps[position] = smaller
     new = smaller.stores[0].buffer
-    zero = Const(buffer.dtype.type(0), buffer.dtype)
 
     def change(node: Expression) -> Expression:
-        if isinstance(node, Load) and node.buffer is buffer:
-            indices = tuple(index - low for index, (low, _) in zip(node.indices, ranges, strict=True))
-            tests = tuple(
-                (index, high - low)
-                for index, (low, high) in zip(indices, ranges, strict=True)
-                if index.bounds[0] < 0 or index.bounds[1] >= high - low
-            )
-            load = Load(new, indices)
-            return Guard(tests, load, zero) if tests else load
-        return node
+        return _read_from(new, ranges, node) if isinstance(node, Load) and node.buffer is buffer else node
 
     for later in range(position + 1, len(steps)):
         steps[later] = hoist_guards(rewrite_step(steps[later], change))
     return smaller
+
+
+def _read_from(new: Buffer, ranges: Sequence[Range], load: Load) -> Expression:
+    """Return what a load reads where only ranges of its buffer are stored, in a new one: zero beyond them."""
+    indices = tuple(index - low for index, (low, _) in zip(load.indices, ranges, strict=True))
+    tests = tuple(
+        (index, high - low)
+        for index, (low, high) in zip(indices, ranges, strict=True)
+        if index.bounds[0] < 0 or index.bounds[1] >= high - low
+    )
+    part = Load(new, indices)
+    return Guard(tests, part, zero(new.dtype)) if tests else part
 
 
 def _shrink(nest: Nest, buffer: Buffer, ranges: Sequence[Range], value: Expression) -> Nest:

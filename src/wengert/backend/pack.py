@@ -151,7 +151,7 @@ def _own(load: Load) -> set[Dim]:
 def _candidates(nest: Nest) -> list[tuple[Load, Dim]]:
     """Return the factors of sums of products that could lie in another order, and along which dimension."""
     found: list[tuple[Load, Dim]] = []
-    own = {*nest.dims, *(dim for node in nest.nodes() if isinstance(node, Reduce) for dim in node.dims)}
+    own = nest.own_dims()
     for node in nest.nodes():
         if isinstance(node, Reduce) and node.combiner == "add":
             for load in loads(node.body):
@@ -168,7 +168,7 @@ def _candidates(nest: Nest) -> list[tuple[Load, Dim]]:
 
 def _copied(nest: Nest, load: Load) -> tuple[Nest, Load, Nest]:
     """Return the copy of what a load reads, the load of the copy, and the nest with it."""
-    own = {*nest.dims, *(dim for node in nest.nodes() if isinstance(node, Reduce) for dim in node.dims)}
+    own = nest.own_dims()
     dims = [dim for index in load.indices if (dim := follows(index, own)) is not None]
     buffer = Buffer(load.buffer.dtype, tuple(dim.extent for dim in dims), load.buffer.name)
     fresh = {dim: Dim(dim.extent, dim.name) for dim in dims}

@@ -12,7 +12,7 @@ from dataclasses import replace
 from wengert.backend.layout import work
 from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter
 from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Loop, Nest, Program, Step, Store, While
+from wengert.nest.nest import Nest, Program, Step, Store, map_blocks
 
 _FEW = 16
 """Results below which a reduction is split."""
@@ -30,12 +30,7 @@ def split_reductions(program: Program) -> Program:
 def _split_all(steps: Sequence[Step]) -> tuple[Step, ...]:
     done: list[Step] = []
     for step in steps:
-        if isinstance(step, Nest):
-            done += _split(step)
-        elif isinstance(step, (Loop, While)):
-            done.append(replace(step, steps=_split_all(step.steps)))
-        else:
-            done.append(step)
+        done += _split(step) if isinstance(step, Nest) else [map_blocks(step, _split_all)]
     return tuple(done)
 
 

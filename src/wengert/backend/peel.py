@@ -12,7 +12,8 @@ from itertools import pairwise
 
 from wengert.nest.expression import Expression, Guard, Rewriter
 from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Branch, Loop, Nest, Program, Step, While
+from wengert.nest.nest import Nest, Program, Step, map_blocks
+from wengert.nest.rewriting import rewrite_store
 
 _LONG = 64
 """Elements of a dimension from which on it is worth a cut."""
@@ -28,17 +29,7 @@ def peel_edges(program: Program) -> Program:
 def _peeled(steps: Sequence[Step]) -> tuple[Step, ...]:
     done: list[Step] = []
     for step in steps:
-        match step:
-            case Nest():
-                done += _cut(step)
-            case Loop(steps=inner):
-                done.append(replace(step, steps=_peeled(inner)))
-            case Branch(yes=yes, no=no):
-                done.append(replace(step, yes=_peeled(yes), no=_peeled(no)))
-            case While(steps=inner):
-                done.append(replace(step, steps=_peeled(inner)))
-            case _:
-                done.append(step)
+        done += _cut(step) if isinstance(step, Nest) else [map_blocks(step, _peeled)]
     return tuple(done)
 
 
@@ -83,10 +74,7 @@ def _part(nest: Nest, dim: Dim, low: int, high: int) -> Nest:
     part = Dim(high - low, dim.name)
     moved = Index.of(part) + low
     rewrite = Rewriter(_decided, lambda term: moved if term is dim else None)
-    stores = tuple(
-        replace(store, indices=tuple(map(rewrite.index, store.indices)), value=rewrite(store.value))
-        for store in nest.stores
-    )
+    stores = tuple(rewrite_store(store, rewrite) for store in nest.stores)
     dims = tuple(part if one is dim else one for one in nest.dims)
     return replace(nest, dims=tuple(one for one in dims if one.extent != 1), stores=stores)
 

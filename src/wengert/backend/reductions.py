@@ -11,8 +11,8 @@ from wengert.backend import scalars
 from wengert.backend.builder import I64, Kind, Value, constant, constants
 from wengert.backend.evaluate import Evaluator
 from wengert.backend.schedule import Schedule
-from wengert.backend.state import Point
-from wengert.nest.expression import Const, Expression, Guard, Reduce
+from wengert.backend.state import Offsets, Point
+from wengert.nest.expression import Expression, Guard, Reduce, is_zero
 from wengert.nest.index import Dim, Index, flatten
 
 _SPLIT = 4
@@ -146,7 +146,7 @@ class Reduction:
         self,
         dims: Sequence[Dim],
         values: list[Value],
-        offsets: tuple[Any, ...] = (),
+        offsets: Offsets = (),
         part: int = 0,
         mask: Value | None = None,
     ) -> list[Value]:
@@ -173,7 +173,7 @@ class Reduction:
         return self._carried(start, stop, 1, values, body)
 
     def _lane_loops(
-        self, dim: Dim, rest: Sequence[Dim], values: list[Value], offsets: tuple[Any, ...]
+        self, dim: Dim, rest: Sequence[Dim], values: list[Value], offsets: Offsets
     ) -> list[Value]:
         width = self.schedule.width
         vectors, tail = divmod(dim.extent, width)
@@ -241,7 +241,12 @@ class Reduction:
         for index, extent in self.bounded:
             coefficient = index.coefficient(dim)
             others = [d for d in index.dims() if d is not dim and d in self.dims]
-            if abs(coefficient) != 1 or others or not index.is_affine or self.schedule.lanes in index.dims():
+            if (
+                abs(coefficient) != 1
+                or others
+                or not index.is_affine
+                or self.schedule.lanes in {*index.dims()}
+            ):
                 continue
             # 0 <= rest + c d < extent
             rest = self.evaluator.index(
@@ -261,19 +266,17 @@ class Reduction:
             "smin", stop, constant(I64, dim.extent)
         )
 
-    def _settled(self, index: Any) -> bool:
+    def _settled(self, index: Index) -> bool:
         """Tell whether the bounds of the loops see to a condition."""
         mine = [d for d in index.dims() if d in self.dims]
         return (
             len(mine) == 1
             and abs(index.coefficient(mine[0])) == 1
             and index.is_affine
-            and self.schedule.lanes not in index.dims()
+            and self.schedule.lanes not in {*index.dims()}
         )
 
-    def _step(
-        self, values: list[Value], offsets: tuple[Any, ...], part: int, mask: Value | None
-    ) -> list[Value]:
+    def _step(self, values: list[Value], offsets: Offsets, part: int, mask: Value | None) -> list[Value]:
         """Combine one more value with each accumulator."""
         after: list[Value] = []
         for number, (slot, value) in enumerate(zip(self.slots, values, strict=True)):
@@ -325,11 +328,11 @@ class Reduction:
         return b.select(better, at, values[number])
 
 
-def _conditions(nodes: Sequence[Reduce]) -> Iterator[tuple[Any, int]]:
+def _conditions(nodes: Sequence[Reduce]) -> Iterator[tuple[Index, int]]:
     """Yield the conditions that a reduction's loops may see to: where they fail, there is nothing to add."""
     if len(nodes) == 1 and nodes[0].combiner == "add":
         body = nodes[0].body
-        if isinstance(body, Guard) and isinstance(body.otherwise, Const) and not body.otherwise.value:
+        if isinstance(body, Guard) and is_zero(body.otherwise):
             yield from body.conditions
 
 

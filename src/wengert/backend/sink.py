@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from wengert.backend.independent import zero
 from wengert.backend.target import Target
-from wengert.nest.expression import Buffer, Const, Expression, Load, Reduce, Rewriter, loads
+from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, loads
 from wengert.nest.index import Dim, Index
 from wengert.nest.nest import Loop, Nest, Program, Step, Store, all_steps, reads, reads_whole, writes
 from wengert.nest.rewriting import rewrite_step
@@ -64,7 +65,7 @@ def _sink(steps: list[Step], position: int, stack: Buffer) -> None:
         if read & made or read & changed:
             return
         partials.append(_in_turn(partial, dim, loop.counter))
-    clear = [_zero(partial.stores[0].buffer) for partial in partials]
+    clear = [zero(partial.stores[0].buffer) for partial in partials]
     for n, (_, _, _, rest) in zip(readers, inside, strict=True):
         steps[n] = rest
     steps[position] = replace(loop, steps=_without_stack((*loop.steps, *partials), stack, row, loop.counter))
@@ -168,10 +169,3 @@ def _in_turn(partial: Nest, dim: Dim, counter: Dim) -> Nest:
     rewrite = Rewriter(change, lambda term: Index(0, ((counter, 1),)) if term is dim else None)
     (store,) = partial.stores
     return replace(partial, stores=(replace(store, value=rewrite(store.value)),))
-
-
-def _zero(buffer: Buffer) -> Nest:
-    dims = tuple(map(Dim, buffer.shape))
-    zero = Const(buffer.dtype.type(0), buffer.dtype)
-    kept = tuple(dim for dim in dims if dim.extent != 1)
-    return Nest(kept, (Store(buffer, tuple(map(Index.of, dims)), zero),), origin=("clear",))

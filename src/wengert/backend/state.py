@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from wengert.backend.builder import I64, Builder, Kind, Value, constant, constants
 from wengert.backend.layout import Layout
 from wengert.nest.expression import Buffer, Expression, Reduce, children, indices_of
 from wengert.nest.index import Computed, Dim, Index, Part, Term
 
+#: How far a point is from the counters of the loops, along the dimensions that are written out.
+Offsets: TypeAlias = tuple[tuple[Dim, int], ...]
+
 
 class Point(NamedTuple):
-    """A point of a tile: how far it is from the counters of the loops, along the dimensions that are written out."""
+    """A point of a tile."""
 
-    offsets: tuple[tuple[Dim, int], ...]
+    offsets: Offsets
     mask: Value | None = None
     """The lanes that exist, where not all do."""
 
@@ -77,7 +80,7 @@ class State(ABC):
     # -- scopes ------------------------------------------------------------------------------------------
 
     @contextmanager
-    def scope(self) -> Any:
+    def scope(self) -> Generator[None]:
         """Forget at the end what is computed inside: it need not be computed on every way there."""
         self._known.append({})
         yield
@@ -166,7 +169,7 @@ class State(ABC):
             total = self.builder.binary("add", total, constant(total.kind, fixed))
         return self.remember(key, total)
 
-    def term(self, term: Any, point: Point) -> Value | None:
+    def term(self, term: Term, point: Point) -> Value | None:
         """Return the part of a term that is known only when the program runs."""
         if isinstance(term, Dim):
             counter = self.counters.get(term)

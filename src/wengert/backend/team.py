@@ -34,6 +34,7 @@ _WAIT_SECONDS = 50e-6
 _KEPT = 2
 #: How long to wait for a worker that was told to leave.
 _LEAVE_SECONDS = 5.0
+#: Two lines of the cache, since processors fetch them in pairs: what one thread writes shares none with another's.
 _ALIGNMENT = 128
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from wengert.dtypes import NDARRAY
 
 _BITS = {4: np.int32, 8: np.int64}
-_SMALL = 512
+_SMALL = 512  # elements below which what is asked here takes longer than NumPy's own way
 _numpy: Any = np  # its stubs give where, mean and others no element type
 
 

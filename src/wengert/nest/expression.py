@@ -41,6 +41,16 @@ class Const:
     dtype: Dtype
 
 
+def zero(dtype: Dtype) -> Const:
+    """Return the zero of a dtype."""
+    return Const(dtype.type(0), dtype)
+
+
+def is_zero(expression: Expression) -> bool:
+    """Tell whether an expression is the number zero, of either sign."""
+    return isinstance(expression, Const) and not expression.value
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Iota:
     """An index as a number."""

@@ -19,7 +19,7 @@ import numpy as np
 from wengert.dtypes import BOOL, INT64, Dtype
 from wengert.errors import RangeError, message
 from wengert.ir.types import TensorType
-from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load
+from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, zero
 from wengert.nest.index import Dim, Index
 from wengert.shapes import Shape
 
@@ -59,11 +59,10 @@ class Diagonal:
         """Return the element at indices."""
         dtype = self.value.dtype
         distance = Iota(indices[self.columns] - indices[self.rows] - self.offset)
-        on_it = Apply("equal", (distance, Const(INT64.type(0), INT64)), BOOL)
-        zero = Const(dtype.type(0), dtype)
-        element = Apply("where", (on_it, self.value, zero), dtype)
+        on_it = Apply("equal", (distance, zero(INT64)), BOOL)
+        element = Apply("where", (on_it, self.value, zero(dtype)), dtype)
         row = indices[self.rows] - self.first
-        return Guard(((row, self.count),), element, zero)
+        return Guard(((row, self.count),), element, zero(dtype))
 
 
 #: Where the elements of a value come from.
@@ -164,7 +163,11 @@ class Pointwise:
 
 
 class OnHost:
-    """The compiled program calls the NumPy evaluation, and why."""
+    """The compiled program calls the primitive's ``evaluate(*operands, **params)``, as eager mode does.
+
+    Args:
+        reason: why there is no native form.
+    """
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

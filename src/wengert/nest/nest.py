@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from wengert.nest.expression import Buffer, Expression, computed, loads, walk
+from wengert.nest.expression import Buffer, Expression, Reduce, computed, loads, walk
 from wengert.nest.index import Dim, Index
 
 
@@ -53,6 +53,11 @@ class Nest:
     def writes(self) -> list[Buffer]:
         """Return the buffers that it writes."""
         return list(dict.fromkeys(store.buffer for store in self.stores))
+
+    def own_dims(self) -> set[Dim]:
+        """Return its dimensions and those of its reductions; indices also follow the counters of loops around it."""
+        reduced = (dim for node in self.nodes() if isinstance(node, Reduce) for dim in node.dims)
+        return {*self.dims, *reduced}
 
     def nodes(self) -> Iterator[Expression]:
         """Yield every node of its expressions, those in computed indices included."""
@@ -121,6 +126,10 @@ class Program:
     """Where the results go; an input, if a result takes its place."""
     steps: tuple[Step, ...]
 
+    def outside(self) -> set[Buffer]:
+        """Return the buffers that are not the program's alone: arguments, constants, results."""
+        return {*self.inputs, *self.outputs, *(buffer for buffer, _ in self.constants)}
+
 
 def inner_blocks(step: Step) -> Sequence[tuple[Step, ...]]:
     """Return the lists of steps inside a step."""
@@ -133,6 +142,19 @@ def inner_blocks(step: Step) -> Sequence[tuple[Step, ...]]:
             return (condition, steps)
         case _:
             return ()
+
+
+def map_blocks(step: Step, change: Callable[[tuple[Step, ...]], tuple[Step, ...]]) -> Step:
+    """Return a step with the lists of steps inside it changed; one that holds none as it is."""
+    match step:
+        case Loop(steps=steps):
+            return replace(step, steps=change(steps))
+        case Branch(yes=yes, no=no):
+            return replace(step, yes=change(yes), no=change(no))
+        case While(condition=condition, steps=steps):
+            return replace(step, condition=change(condition), steps=change(steps))
+        case _:
+            return step
 
 
 def all_steps(steps: Sequence[Step]) -> Iterator[Step]:

@@ -5,34 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from wengert.nest.expression import Buffer, Expression, Load, Rewriter, loads
+from wengert.nest.expression import Buffer, Expression, Rewriter, loads
 from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Branch, Loop, Nest, Step, Store, While, reads, writes
+from wengert.nest.nest import Nest, Step, Store, map_blocks, reads, writes
 
 
 def rewrite_step(step: Step, change: Callable[[Expression], Expression]) -> Step:
     """Return a step with every node of its expressions changed, those in the steps inside it included."""
-
-    def block(steps: Sequence[Step]) -> tuple[Step, ...]:
-        return tuple(rewrite_step(one, change) for one in steps)
-
-    match step:
-        case Nest():
-            rewriter = Rewriter(change)
-            stores = tuple(_rewrite_store(store, rewriter) for store in step.stores)
-            same = all(new is old for new, old in zip(stores, step.stores, strict=True))
-            return step if same else replace(step, stores=stores)
-        case Loop(steps=steps):
-            return replace(step, steps=block(steps))
-        case Branch(yes=yes, no=no):
-            return replace(step, yes=block(yes), no=block(no))
-        case While(condition=condition, steps=steps):
-            return replace(step, condition=block(condition), steps=block(steps))
-        case _:
-            return step
+    if not isinstance(step, Nest):
+        return map_blocks(step, lambda steps: tuple(rewrite_step(one, change) for one in steps))
+    rewriter = Rewriter(change)
+    stores = tuple(rewrite_store(store, rewriter) for store in step.stores)
+    same = all(new is old for new, old in zip(stores, step.stores, strict=True))
+    return step if same else replace(step, stores=stores)
 
 
-def _rewrite_store(store: Store, rewriter: Rewriter) -> Store:
+def rewrite_store(store: Store, rewriter: Rewriter) -> Store:
+    """Return a store with its value and its indices rewritten."""
     value, indices = rewriter(store.value), tuple(map(rewriter.index, store.indices))
     same = value is store.value and all(a is b for a, b in zip(indices, store.indices, strict=True))
     return store if same else replace(store, value=value, indices=indices)
@@ -58,11 +47,6 @@ def bijection(indices: Sequence[Index], shape: Sequence[int], dims: Sequence[Dim
         if radix != extent:
             return False
     return not remaining
-
-
-def same_element(load: Load, store: Store) -> bool:
-    """Tell whether a load reads just the element that a store writes."""
-    return load.buffer is store.buffer and load.indices == store.indices
 
 
 def can_pass(step: Step, others: Sequence[Step]) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from wengert.nest.expression import Expression, Reduce, Rewriter, indices_of
 from wengert.nest.index import Computed, Dim, Index, Part
 from wengert.nest.nest import Nest
+from wengert.nest.rewriting import rewrite_store
 
 
 def split_digits(nest: Nest) -> Nest:
@@ -24,14 +25,18 @@ def split_digits(nest: Nest) -> Nest:
 
 def _digits(nest: Nest) -> Iterator[tuple[Dim, int]]:
     """Yield a dimension of which a digit is taken, and where to split it."""
-    indices = [index for store in nest.stores for index in store.indices]
-    indices += [index for node in nest.nodes() for index in indices_of(node)]
-    # The counters of loops around the nest are not its to split.
-    mine = {*nest.dims, *(dim for node in nest.nodes() if isinstance(node, Reduce) for dim in node.dims)}
-    for index in indices:
+    mine = nest.own_dims()  # the counters of loops around the nest are not its to split
+    for index in _indices(nest):
         for term, _ in index.terms:
             if isinstance(term, Part):
                 yield from (pair for pair in _split_of(term) if pair[0] in mine)
+
+
+def _indices(nest: Nest) -> Iterator[Index]:
+    for store in nest.stores:
+        yield from store.indices
+    for node in nest.nodes():
+        yield from indices_of(node)
 
 
 def _split_of(part: Part) -> Iterator[tuple[Dim, int]]:
@@ -49,27 +54,21 @@ def _split(nest: Nest, dim: Dim, outer: Dim, inner: Dim) -> Nest:
     index = Index.of(outer) * inner.extent + Index.of(inner)
     kept = [one for one in (outer, inner) if one.extent != 1]
 
+    def split(dims: Iterable[Dim]) -> tuple[Dim, ...]:
+        return tuple(new for old in dims for new in (kept if old is dim else [old]))
+
     def change(node: Expression) -> Expression:
-        if isinstance(node, Reduce) and dim in node.dims:
-            return replace(
-                node, dims=tuple(new for old in node.dims for new in (kept if old is dim else [old]))
-            )
-        return node
+        return replace(node, dims=split(node.dims)) if isinstance(node, Reduce) and dim in node.dims else node
 
     rewrite = Rewriter(change, lambda term: index if term is dim else None)
     return replace(
         nest,
-        dims=tuple(new for old in nest.dims for new in (kept if old is dim else [old])),
-        stores=tuple(
-            replace(store, indices=tuple(map(rewrite.index, store.indices)), value=rewrite(store.value))
-            for store in nest.stores
-        ),
-        sequential=frozenset(new for old in nest.sequential for new in (kept if old is dim else [old])),
+        dims=split(nest.dims),
+        stores=tuple(rewrite_store(store, rewrite) for store in nest.stores),
+        sequential=frozenset(split(nest.sequential)),
     )
 
 
 def is_affine(nest: Nest) -> bool:
     """Tell whether every index is a sum of dimensions and computed terms."""
-    indices = [index for store in nest.stores for index in store.indices]
-    indices += [index for node in nest.nodes() for index in indices_of(node)]
-    return all(isinstance(term, (Dim, Computed)) for index in indices for term, _ in index.terms)
+    return all(isinstance(term, (Dim, Computed)) for index in _indices(nest) for term, _ in index.terms)

@@ -21,7 +21,7 @@ from wengert.errors import ShapeError, message
 from wengert.ir.types import TensorType, promote, show
 from wengert.kernels.contract import check_access
 from wengert.kernels.contract import contract as evaluate_contract
-from wengert.nest.expression import Apply, Const, Expression, Guard, Reduce
+from wengert.nest.expression import Apply, Expression, Guard, Reduce, zero
 from wengert.nest.index import Dim, Index
 from wengert.nest.lowering import Definition, Operand, Pointwise, converted
 from wengert.primitive import Draw, Linear, Primitive, primitive
@@ -97,11 +97,11 @@ def _lowering(
         dims = tuple(map(Dim, extents))
         product = _product([Index.of(dim) for dim in dims], result, operands, accesses)
         target = _positions(out, [Index.of(dim) for dim in dims])
-        return Definition(dims, tuple(target), product, "add", lambda i: _zero(result))
+        return Definition(dims, tuple(target), product, "add", lambda i: zero(result.dtype))
     positions, summed, conditions = solved
     product = _product(positions, result, operands, accesses)
     if conditions:
-        product = Guard(tuple(conditions), product, _zero(result))
+        product = Guard(tuple(conditions), product, zero(result.dtype))
     return Reduce("add", tuple(summed), product, result.dtype) if summed else product
 
 
@@ -162,10 +162,6 @@ def _product(
             "logical_and" if result.dtype == BOOL else "multiply", (product, factor), result.dtype
         )
     return product
-
-
-def _zero(result: Operand) -> Const:
-    return Const(result.dtype.type(0), result.dtype)
 
 
 def _samples(draw: Draw) -> Any:

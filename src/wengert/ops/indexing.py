@@ -10,7 +10,7 @@ import numpy as np
 from wengert.dtypes import INT64
 from wengert.errors import DtypeError, ShapeError, message
 from wengert.ir.types import TensorType, show
-from wengert.nest.expression import Apply, Const, Expression, Iota
+from wengert.nest.expression import Apply, Const, Expression, Iota, zero
 from wengert.nest.index import Computed, Dim, Index, flatten
 from wengert.nest.lowering import Definition, Operand, Pointwise, converted
 from wengert.ops.comparison import less, where
@@ -110,7 +110,7 @@ def _scatter_lowering(
     mine = [Index.of(dim) for dim in dims]
     lead = len(dims) - (len(shape) - len(indices))
     target = (*_positions(mine[:lead], shape, indices), *mine[lead:])
-    return Definition(dims, target, y.at(mine), "add", lambda i: Const(y.dtype.type(0), y.dtype))
+    return Definition(dims, target, y.at(mine), "add", lambda i: zero(y.dtype))
 
 
 def _last_writer_lowering(i: Sequence[Index], result: Operand, *indices: Operand, shape: Shape) -> Definition:

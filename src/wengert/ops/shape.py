@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.errors import ShapeError, message
 from wengert.ir.types import TensorType, promote, show
-from wengert.nest.expression import Const, Expression, Guard
+from wengert.nest.expression import Expression, Guard, zero
 from wengert.nest.index import Dim, reshaped
 from wengert.nest.index import Index as Position
 from wengert.nest.lowering import Definition, Operand, Pointwise, converted
@@ -165,7 +165,7 @@ def _concatenate_lowering(
         mine[axis] = mine[axis] - start
         element = converted(x.at(mine), result.dtype)
         found = element if found is None else Guard(((mine[axis], x.shape[axis]),), element, found)
-    return found or zero(result)
+    return found or zero(result.dtype)
 
 
 def _concatenate_samples(draw: Draw) -> Any:
@@ -286,11 +286,6 @@ def _indexed(i: Sequence[Position], index: Index) -> list[Position]:
     ]
 
 
-def zero(result: Operand) -> Const:
-    """Return the zero of a result's dtype."""
-    return Const(result.dtype.type(0), result.dtype)
-
-
 def _placed(
     i: Sequence[Position], result: Operand, x: Operand, index: Index, beside: Any
 ) -> Expression | Definition:
@@ -352,7 +347,7 @@ embed = primitive(
         xs[0], shape=(size_, *params["shape"]), index=batch_index(size_, params["index"])
     ),
     lowering=Pointwise(
-        lambda i, result, x, shape, index: _placed(i, result, x, index, lambda i: zero(result))
+        lambda i, result, x, shape, index: _placed(i, result, x, index, lambda i: zero(result.dtype))
     ),
     source=lambda x, shape, index: f"embed({x}, {shape}, np.s_{index_source(index)})",
     samples=_embed_samples,

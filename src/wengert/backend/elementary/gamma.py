@@ -14,7 +14,9 @@ from wengert.backend.elementary.logarithmic import correction, exponent_and_frac
 from wengert.backend.elementary.parts import Term, format_of, polynomial, quick_two_sum, two_product, two_sum
 
 _NEAR, _MID = math.sqrt(1.25), math.sqrt(31.25)
+"""The geometric means of the ends of the intervals whose polynomials are in `_ratio`."""
 _STIRLING = 0.5 * math.log(2 * math.pi) - 0.5
+"""The constant of Stirling's series, ln(2 pi) / 2, less the half that is taken out of ``x - 1/2``."""
 
 
 def _ratio(x: Term, centre: float) -> Term:

@@ -84,6 +84,7 @@ def _heaviside(context: Context, x: Value, y: Value) -> Value:
 
 
 MAX_POWER = 64
+"""The largest exponent that is written out as products; NumPy takes the others, which leave no integer but 0 and 1."""
 _EXACT = 4
 """The largest exponent up to which a few products err by no more than the power itself."""
 
