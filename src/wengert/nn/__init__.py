@@ -51,6 +51,7 @@ from wengert.nn.pools import (
 )
 from wengert.nn.recurrent import GRU, LSTM, RNN
 from wengert.nn.stateful import Stateful, apply, initial_state
+from wengert.nn.summaries import LayerSummary, Summary, summary
 from wengert.special import log_softmax, softmax
 
 __all__ = [
@@ -84,12 +85,14 @@ __all__ = [
     "LSTMCell",
     "Lambda",
     "LayerNorm",
+    "LayerSummary",
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",
     "MultiHeadAttention",
     "RNNCell",
     "Stateful",
+    "Summary",
     "accuracy",
     "adaptive_average_pool",
     "adaptive_max_pool",
@@ -120,6 +123,7 @@ __all__ = [
     "softmax_cross_entropy",
     "softplus",
     "sum_squared_error",
+    "summary",
     "tanh",
     "zeros",
 ]
