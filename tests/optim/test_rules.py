@@ -10,7 +10,20 @@ from wengert import optim, tree
 from wengert.errors import ArgumentError, ShapeError
 from wengert.testing import check_grads
 
-OPTIMISERS = {"sgd": optim.sgd(0.1), "momentum": optim.momentum(0.05, 0.8), "adam": optim.adam(0.05)}
+OPTIMISERS = {
+    "sgd": optim.sgd(0.1),
+    "momentum": optim.momentum(0.05, 0.8),
+    "nesterov": optim.nesterov(0.05, 0.8),
+    "adagrad": optim.adagrad(0.5),
+    "rmsprop": optim.rmsprop(optim.schedules.cosine(0.05, 200), 0.9, centred=True, momentum=0.5),
+    "adam": optim.adam(0.05),
+    "amsgrad": optim.adam(0.05, amsgrad=True),
+    "adamw": optim.adamw(0.05, decay=0.01, mask=lambda p: np.ndim(p) == 2),
+    "lion": optim.lion(optim.schedules.linear(0.05, 0.0, 200), decay=0.01),
+    "chain": optim.chain(optim.clip_by_norm(1.0), optim.clip_by_value(0.5), optim.adam(0.05)),
+    "accumulated": optim.accumulate(optim.momentum(0.2, 0.8), 2),
+    "averaged": optim.averaged(optim.sgd(0.1), 0.9),
+}
 
 
 @pytest.mark.parametrize("name", OPTIMISERS)
@@ -114,3 +127,109 @@ def test_the_derivative_with_respect_to_the_rate():
         return np.sum(p**2)
 
     check_grads(trained, (0.05,), order=2)
+
+
+def test_other_parameters_are_left_alone():
+    """Integers, truth values and None in a model, whatever their gradients are."""
+    model = {"w": np.array([1.0, 2.0], "f4"), "count": np.int64(3), "on": np.array([True]), "none": None}
+    for name, optimiser in OPTIMISERS.items():
+        for gone in (model, {**model, "count": None, "on": None}):
+            gradients = {**gone, "w": np.ones(2, "f4")}
+            state = optimiser.init(model)
+            after = model
+            for update in (optimiser.update, wg.jit(optimiser.update)):
+                after, state = update(gradients, state, after)
+            assert (after["count"], after["on"].tolist(), after["none"]) == (3, [True], None)
+            assert (after["count"].dtype, after["on"].dtype) == (np.int64, bool)
+            assert np.all(after["w"] < model["w"]), name
+    with pytest.raises(ArgumentError, match="structure"):
+        optim.sgd(0.1).update({"w": None, "count": None, "on": None, "none": None}, (), model)
+
+
+def test_the_state_of_another_optimiser():
+    p = np.ones(2)
+    with pytest.raises(ArgumentError, match="init"):
+        optim.momentum(0.1).update(p, optim.sgd(0.1).init(p), p)
+
+
+def test_parts_that_are_optimisers():
+    """A chain in a chain is the chain of all parts."""
+    p, g = np.array([1.0, -2.0]), np.array([3.0, 4.0])
+    whole = optim.chain(optim.clip_by_norm(1.0), optim.trace(0.9), optim.scale(0.1))
+    parts = optim.chain(optim.clip_by_norm(1.0), optim.momentum(0.1, 0.9))
+    states = [whole.init(p), parts.init(p)]
+    for _ in range(3):
+        (one, states[0]), (other, states[1]) = whole.update(g, states[0], p), parts.update(g, states[1], p)
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_a_compiled_training(name):
+    """A scan of steps in one program, against steps one by one."""
+    optimiser = OPTIMISERS[name]
+    start = {"w": np.array([[1.0, -2.0]], "f4"), "b": np.array([0.5])}
+    gradient = wg.grad(lambda p: np.sum(p["w"] ** 2) + np.sum(np.cosh(p["b"])))
+
+    def train(p):
+        def step(carry, _):
+            return optimiser.update(gradient(carry[0]), carry[1], carry[0]), None
+
+        return wg.scan(step, (p, optimiser.init(p)), None, length=6)[0]
+
+    p, state = start, optimiser.init(start)
+    for _ in range(6):
+        p, state = optimiser.update(gradient(p), state, p)
+    found = wg.jit(train)(start)
+    for one, other in zip(tree.leaves(found), tree.leaves((p, state)), strict=True):
+        assert np.asarray(one).dtype == np.asarray(other).dtype
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+def test_settings_and_gradients_in_float64_leave_float32_as_it_is():
+    number = np.float64
+    optimisers = (
+        optim.sgd(number(0.1)),
+        optim.nesterov(number(0.1), number(0.9)),
+        optim.adagrad(number(0.1), number(1e-6), number(0.5)),
+        optim.rmsprop(number(0.1), number(0.9), number(1e-6), centred=True, momentum=number(0.5)),
+        optim.adamw(number(0.1), number(0.9), number(0.99), number(1e-6), number(0.1), amsgrad=True),
+        optim.lion(number(0.1), number(0.9), number(0.99), number(0.1)),
+        optim.chain(optim.clip_by_value(number(0.5)), optim.clip_by_norm(number(0.5)), optim.sgd(0.1)),
+        optim.accumulate(optim.averaged(optim.sgd(0.1), number(0.9)), 2),
+    )
+    p = np.ones(2, "f4")
+    for optimiser in optimisers:
+        first = optimiser.init(p)
+        for update in (optimiser.update, wg.jit(optimiser.update)):
+            after, state = update(np.ones(2), first, p)
+            assert np.asarray(after).dtype == np.float32
+            for one, other in zip(tree.leaves(state), tree.leaves(first), strict=True):
+                assert np.asarray(one).dtype == np.asarray(other).dtype
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_one_program_does_all_steps(name):
+    """The step count goes through a compiled training step as a value: nothing is traced a second time."""
+    optimiser, traced = OPTIMISERS[name], []
+
+    def loss(p, x):
+        traced.append(p)
+        return np.sum((p["w"] @ x) ** 2) + np.sum(p["b"] ** 2)
+
+    def step(p, state, x):
+        value, gradients = wg.value_and_grad(loss)(p, x)
+        return value, *optimiser.update(gradients, state, p)
+
+    compiled = wg.jit(step, donate=(0, 1))
+    start = {"w": np.array([[1.0, -2.0, 0.5]], "f4"), "b": np.array([0.5], "f4")}
+    expected = (start, optimiser.init(start))
+    found = tree.map_tree(np.array, start), optimiser.init(start)
+    xs = np.random.default_rng(1).standard_normal((8, 3), dtype=np.float32)
+    for x in xs:
+        found = compiled(*found, x)[1:]
+    assert len(traced) == 1
+    for x in xs:
+        expected = step(*expected, x)[1:]
+    for one, other in zip(tree.leaves(found), tree.leaves(expected), strict=True):
+        assert np.asarray(one).dtype == np.asarray(other).dtype
+        np.testing.assert_allclose(one, other, rtol=2e-5, atol=1e-6)

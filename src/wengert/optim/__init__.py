@@ -1,17 +1,62 @@
-"""Optimisers: pure functions of gradients, state and parameters.
+"""Optimisers: pure functions of gradients, state and parameters, made of transforms; and schedules of their rates.
 
 Example:
     >>> import numpy as np
     >>> import wengert as wg
-    >>> optimiser = sgd(0.1)
+    >>> optimiser = chain(clip_by_norm(1.0), adamw(schedules.cosine(1e-2, steps=100)))
     >>> parameters = {"w": np.array([1.0, 2.0])}
     >>> state = optimiser.init(parameters)
     >>> gradients = wg.grad(lambda p: np.sum(p["w"] ** 2))(parameters)
     >>> parameters, state = optimiser.update(gradients, state, parameters)
     >>> parameters["w"]
-    array([0.8, 1.6])
+    array([0.9899, 1.9898])
 """
 
-from wengert.optim.rules import Optimiser, adam, momentum, sgd
+from wengert.optim import schedules
+from wengert.optim.chain import Optimiser, Transform, chain, masked
+from wengert.optim.rules import adagrad, adam, adamw, lion, momentum, nesterov, rmsprop, sgd
+from wengert.optim.transforms import (
+    add_decayed_weights,
+    clip_by_norm,
+    clip_by_value,
+    global_norm,
+    scale,
+    scale_by_adagrad,
+    scale_by_adam,
+    scale_by_lion,
+    scale_by_rms,
+    scale_by_schedule,
+    scale_by_sign,
+    trace,
+)
+from wengert.optim.wrappers import accumulate, averaged
 
-__all__ = ["Optimiser", "adam", "momentum", "sgd"]
+__all__ = [
+    "Optimiser",
+    "Transform",
+    "accumulate",
+    "adagrad",
+    "adam",
+    "adamw",
+    "add_decayed_weights",
+    "averaged",
+    "chain",
+    "clip_by_norm",
+    "clip_by_value",
+    "global_norm",
+    "lion",
+    "masked",
+    "momentum",
+    "nesterov",
+    "rmsprop",
+    "scale",
+    "scale_by_adagrad",
+    "scale_by_adam",
+    "scale_by_lion",
+    "scale_by_rms",
+    "scale_by_schedule",
+    "scale_by_sign",
+    "schedules",
+    "sgd",
+    "trace",
+]

@@ -1,87 +1,116 @@
-"""The optimisers' rules."""
+"""The optimisers that have names, as chains of transforms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
-import numpy as np
-
-from wengert.dtypes import dtype_of
-from wengert.errors import ShapeError, message
-from wengert.ir.types import show
-from wengert.ops.conversion import cast
-from wengert.shapes import shape_of
-from wengert.tree import map_tree
-
-
-class Optimiser(NamedTuple):
-    """An optimiser: how its state starts, and one step."""
-
-    init: Callable[[Any], Any]
-    """``parameters -> state``."""
-    update: Callable[[Any, Any, Any], tuple[Any, Any]]
-    """``(gradients, state, parameters) -> (parameters, state)``."""
+from wengert.optim.chain import Mask, Optimiser, Rate, chain, optimiser
+from wengert.optim.transforms import (
+    add_decayed_weights,
+    scale,
+    scale_by_adagrad,
+    scale_by_adam,
+    scale_by_lion,
+    scale_by_rms,
+    trace,
+)
 
 
-def _each(rule: Callable[..., Any], parameters: Any, *others: Any) -> Any:
-    """Apply a rule to each parameter and what belongs to it, which must have the parameter's shape."""
-
-    def checked(*values: Any) -> Any:
-        if any(shape_of(value) != shape_of(values[0]) for value in values):
-            requirement = "gradients and state must have the shapes of the parameters"
-            raise ShapeError(message("update", requirement, show(*values)))
-        return rule(*values)
-
-    return map_tree(checked, parameters, *others)
-
-
-def _zeros(parameters: Any) -> Any:
-    return map_tree(lambda p: np.zeros(shape_of(p), dtype_of(p)), parameters)
-
-
-def sgd(rate: float) -> Optimiser:
+def sgd(rate: Rate) -> Optimiser:
     """Return gradient descent: ``p <- p - rate g`` (Robbins and Monro, 1951).
+
+    Args:
+        rate: the learning rate, a number or a schedule, as for all optimisers.
 
     Example:
         >>> sgd(0.1).update(2.0, (), 1.0)
         (0.8, ())
     """
-
-    def update(gradients: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
-        return _each(lambda p, g: p - rate * g, parameters, gradients), state
-
-    return Optimiser(lambda parameters: (), update)
+    return optimiser(scale(rate))
 
 
-def momentum(rate: float, decay: float = 0.9) -> Optimiser:
+def momentum(rate: Rate, decay: float = 0.9) -> Optimiser:
     """Return gradient descent with momentum: ``v <- decay v + g``, ``p <- p - rate v`` (Polyak, 1964).
 
     Example:
-        >>> momentum(0.1).update(2.0, 1.0, 1.0)
-        (0.71, 2.9)
+        >>> optimiser = momentum(0.1)
+        >>> p, state = optimiser.update(2.0, optimiser.init(1.0), 1.0)
+        >>> print(p, optimiser.update(2.0, state, p)[0].round(6))
+        0.8 0.42
     """
-
-    def update(gradients: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
-        velocity = _each(lambda v, g: decay * v + g, state, gradients)
-        return _each(lambda p, v: p - rate * v, parameters, velocity), velocity
-
-    return Optimiser(_zeros, update)
+    return chain(trace(decay), scale(rate))
 
 
-class AdamState(NamedTuple):
-    """The running means of Adam."""
+def nesterov(rate: Rate, decay: float = 0.9) -> Optimiser:
+    """Return Nesterov's momentum (1983): ``v <- decay v + g``, ``p <- p - rate (g + decay v)``.
 
-    step: Any
-    mean: Any
-    square: Any
+    In the form of Sutskever et al. (2013), with the gradient taken where the parameters are.
+
+    Example:
+        >>> optimiser = nesterov(0.1)
+        >>> print(optimiser.update(2.0, optimiser.init(1.0), 1.0)[0].round(6))
+        0.62
+    """
+    return chain(trace(decay, nesterov=True), scale(rate))
 
 
-def adam(rate: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> Optimiser:
+def adagrad(rate: Rate = 1e-2, epsilon: float = 1e-10, initial: float = 0.0) -> Optimiser:
+    """Return Adagrad (Duchi et al., 2011): ``s <- s + g^2``, ``p <- p - rate g / (sqrt(s) + epsilon)``.
+
+    Args:
+        rate: the learning rate.
+        epsilon: what keeps the quotient finite.
+        initial: the first s.
+
+    Example:
+        >>> optimiser = adagrad(0.1)
+        >>> round(float(optimiser.update(2.0, optimiser.init(1.0), 1.0)[0]), 6)
+        0.9
+    """
+    return chain(scale_by_adagrad(epsilon, initial), scale(rate))
+
+
+def rmsprop(
+    rate: Rate = 1e-2,
+    decay: float = 0.99,
+    epsilon: float = 1e-8,
+    centred: bool = False,
+    momentum: float = 0.0,
+) -> Optimiser:
+    """Return RMSprop (Hinton, 2012): ``s <- decay s + (1 - decay) g^2``, ``p <- p - rate g / (sqrt(s) + epsilon)``.
+
+    Args:
+        rate: the learning rate.
+        decay: of the mean of the squares.
+        epsilon: what keeps the quotient finite.
+        centred: divide by the root of the variance instead (Graves, 2013).
+        momentum: the decay of a velocity, to which the quotients are added.
+
+    Example:
+        >>> optimiser = rmsprop(0.01, decay=0.75)
+        >>> round(float(optimiser.update(2.0, optimiser.init(1.0), 1.0)[0]), 6)
+        0.98
+    """
+    velocity = [trace(momentum)] if momentum else []
+    return chain(scale_by_rms(decay, epsilon, centred), *velocity, scale(rate))
+
+
+def adam(
+    rate: Rate = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    amsgrad: bool = False,
+) -> Optimiser:
     """Return Adam (Kingma and Ba, 2015).
 
     ``m <- b1 m + (1 - b1) g``, ``s <- b2 s + (1 - b2) g^2``, ``p <- p - rate m' / (sqrt(s') + epsilon)`` with
     ``m' = m / (1 - b1^t)`` and ``s' = s / (1 - b2^t)`` at step t.
+
+    Args:
+        rate: the learning rate.
+        beta1: of the mean of the gradients.
+        beta2: of the mean of their squares.
+        epsilon: what keeps the quotient finite.
+        amsgrad: divide by the largest s so far (Reddi et al., 2018).
 
     Example:
         >>> optimiser = adam(0.1)
@@ -89,21 +118,56 @@ def adam(rate: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: 
         >>> round(float(parameters), 6)
         0.9
     """
+    return optimiser(scale_by_adam(beta1, beta2, epsilon, amsgrad, rate))
 
-    def init(parameters: Any) -> AdamState:
-        return AdamState(np.int64(0), _zeros(parameters), _zeros(parameters))
 
-    def update(gradients: Any, state: AdamState, parameters: Any) -> tuple[Any, AdamState]:
-        step = state.step + 1
-        mean = _each(lambda m, g: beta1 * m + (1 - beta1) * g, state.mean, gradients)
-        square = _each(lambda s, g: beta2 * s + (1 - beta2) * (g * g), state.square, gradients)
-        scale, root = rate / (1 - beta1**step), np.sqrt(1 - beta2**step)
+def adamw(
+    rate: Rate = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    decay: float = 1e-2,
+    mask: Mask = None,
+    amsgrad: bool = False,
+) -> Optimiser:
+    """Return Adam with decoupled weight decay: `adam`, and ``- rate decay p`` (Loshchilov and Hutter, 2019).
 
-        def move(p: Any, m: Any, s: Any) -> Any:
-            # In the dtype of the parameter: the corrections are float64 scalars.
-            dtype = dtype_of(p)
-            return p - cast(scale, dtype=dtype) * m / (np.sqrt(s) / cast(root, dtype=dtype) + epsilon)
+    Args:
+        rate: the learning rate.
+        beta1: of the mean of the gradients.
+        beta2: of the mean of their squares.
+        epsilon: what keeps the quotient finite.
+        decay: of the weights.
+        mask: which parameters decay: ``parameter -> bool`` or a tree of truth values; by default all.
+        amsgrad: as for `adam`.
 
-        return _each(move, parameters, mean, square), AdamState(step, mean, square)
+    Example:
+        >>> optimiser = adamw(0.1, decay=0.5)
+        >>> round(float(optimiser.update(2.0, optimiser.init(1.0), 1.0)[0]), 6)
+        0.85
+    """
+    direction = scale_by_adam(beta1, beta2, epsilon, amsgrad)
+    return chain(direction, add_decayed_weights(decay, mask), scale(rate))
 
-    return Optimiser(init, update)
+
+def lion(
+    rate: Rate = 1e-4, beta1: float = 0.9, beta2: float = 0.99, decay: float = 0.0, mask: Mask = None
+) -> Optimiser:
+    """Return Lion (Chen et al., 2023), whose steps have one size.
+
+    ``p <- p - rate (sign(b1 m + (1 - b1) g) + decay p)``, then ``m <- b2 m + (1 - b2) g``.
+
+    Args:
+        rate: the learning rate, a third to a tenth of Adam's.
+        beta1: what of the mean counts in the step.
+        beta2: what of the mean stays.
+        decay: of the weights.
+        mask: which parameters decay: ``parameter -> bool`` or a tree of truth values; by default all.
+
+    Example:
+        >>> optimiser = lion(0.1)
+        >>> round(float(optimiser.update(2.0, optimiser.init(1.0), 1.0)[0]), 6)
+        0.9
+    """
+    weights = [add_decayed_weights(decay, mask)] if decay else []
+    return chain(scale_by_lion(beta1, beta2), *weights, scale(rate))

@@ -1,0 +1,137 @@
+"""Transforms that torch has no counterpart of, and edges of those that it has."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import optim, tree
+from wengert.errors import ArgumentError
+from wengert.testing import check_grads
+
+
+def apply(transform, direction):
+    return transform.update(direction, transform.init(direction), direction)[0]
+
+
+def test_lion_step_by_step(rng):
+    """As the paper's first algorithm says it."""
+    beta1, beta2, rate, decay = 0.8, 0.95, 0.03, 0.1
+    optimiser = optim.lion(rate, beta1, beta2, decay)
+    p, m = np.array([1.0, -2.0, 0.5]), np.zeros(3)
+    for update in (optimiser.update, wg.jit(optimiser.update)):
+        theta, mean, parameters, state = p, m, p, optimiser.init(p)
+        for g in rng.standard_normal((12, 3)):
+            c = beta1 * mean + (1 - beta1) * g
+            theta = theta - rate * (np.sign(c) + decay * theta)
+            mean = beta2 * mean + (1 - beta2) * g
+            parameters, state = update(g, state, parameters)
+            np.testing.assert_allclose(parameters, theta, rtol=1e-12)
+
+
+def test_sign():
+    np.testing.assert_array_equal(apply(optim.scale_by_sign(), np.array([-2.0, 0.0, 3.0])), [-1, 0, 1])
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_clipping_by_the_norm(compiled):
+    def clip(direction):
+        return apply(optim.clip_by_norm(2.0), direction)
+
+    clip = wg.jit(clip) if compiled else clip
+    large = {"a": np.array([3.0, 0.0], "f4"), "b": (np.array([[4.0]]),)}
+    clipped = clip(large)
+    assert clipped["a"].dtype == np.float32
+    assert float(optim.global_norm(clipped)) == pytest.approx(2.0, rel=1e-6)
+    np.testing.assert_allclose(clipped["b"][0], [[1.6]])
+    for small in (
+        {"a": np.array([1.0, -1.0])},
+        {"a": np.array([0.0, 2.0])},
+        {"a": np.zeros(3)},
+        {"a": np.zeros(0)},
+    ):
+        np.testing.assert_array_equal(clip(small)["a"], small["a"])  # to the last bit, at the limit as well
+    huge = {"a": np.full(4, 3e38, "f4")}  # squares of float32 would overflow
+    np.testing.assert_allclose(clip(huge)["a"], np.ones(4), rtol=1e-6)
+    tiny = {"a": np.full(4, 1e-30, "f4")}
+    np.testing.assert_array_equal(clip(tiny)["a"], tiny["a"])
+
+
+def test_clipping_is_differentiable():
+    """Below the limit, beyond it, and at zero, where the norm itself has no derivative."""
+
+    def clipped(x):
+        return apply(optim.clip_by_norm(2.0), x)
+
+    for x in (np.array([0.3, 0.4]), np.array([3.0, 4.0])):
+        check_grads(clipped, (x,), order=2)
+    np.testing.assert_array_equal(wg.jacobian(clipped)(np.zeros(2)), np.eye(2))
+    np.testing.assert_array_equal(wg.hessian(lambda x: np.sum(clipped(x) ** 2))(np.zeros(2)), 2 * np.eye(2))
+
+
+def test_clipping_by_value():
+    x = np.array([-5.0, -0.5, 0.0, 2.0], "f4")
+    clipped = apply(optim.clip_by_value(1.5), x)
+    np.testing.assert_array_equal(clipped, np.clip(x, -1.5, 1.5))
+    assert clipped.dtype == np.float32
+
+
+def test_a_constant_gradient_has_no_variance():
+    """Centred RMSprop, where rounding would make the variance negative and its root NaN."""
+    optimiser = optim.rmsprop(0.1, decay=0.5, centred=True, epsilon=1.0)
+    p = np.array([1.0, 1.0], "f4")
+    state = optimiser.init(p)
+    for _ in range(200):
+        p, state = optimiser.update(np.array([0.1, 1e-3], "f4"), state, p)
+        assert np.all(np.isfinite(p))
+
+
+def test_masks():
+    parameters = {"w": np.ones((2, 2)), "b": np.ones(2), "layers": [np.ones((1, 1)), np.ones(1)]}
+    zero = tree.map_tree(np.zeros_like, parameters)
+    expected = {"w": np.full((2, 2), 0.5), "b": np.zeros(2), "layers": [np.full((1, 1), 0.5), np.zeros(1)]}
+    by_tree = {"w": True, "b": False, "layers": [True, False]}
+    for mask in (lambda p: np.ndim(p) == 2, by_tree):
+        decay = optim.add_decayed_weights(0.5, mask)
+        found = decay.update(zero, decay.init(parameters), parameters)[0]
+        for one, other in zip(tree.leaves(found), tree.leaves(expected), strict=True):
+            np.testing.assert_array_equal(one, other)
+    with pytest.raises(ArgumentError, match=r"\['w'\]"):
+        optim.add_decayed_weights(0.5, {"b": True, "layers": [True, True]}).update(zero, (), parameters)
+
+
+def test_a_masked_transform_keeps_state_for_its_own_parameters():
+    optimiser = optim.chain(optim.masked(optim.trace(0.5), lambda p: np.ndim(p) == 1), optim.scale(1.0))
+    parameters = [np.zeros((2, 2)), np.zeros(3)]
+    state = optimiser.init(parameters)
+    assert [leaf.shape for leaf in tree.leaves(state)] == [(3,)]
+    for update in (optimiser.update, wg.jit(optimiser.update)):
+        p, s = parameters, state
+        for _ in range(3):
+            p, s = update([np.ones((2, 2)), np.ones(3)], s, p)
+        np.testing.assert_array_equal(p[0], np.full((2, 2), -3.0))
+        np.testing.assert_array_equal(p[1], np.full(3, -(1 + 1.5 + 1.75)))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: optim.trace(1.0),
+        lambda: optim.momentum(0.1, -0.1),
+        lambda: optim.adam(beta1=1.0),
+        lambda: optim.adamw(beta2=1.5),
+        lambda: optim.rmsprop(decay=1.0),
+        lambda: optim.lion(beta2=-1.0),
+        lambda: optim.clip_by_norm(0.0),
+        lambda: optim.clip_by_value(-1.0),
+        lambda: optim.chain(optim.sgd),
+        lambda: optim.chain(optim.sgd(0.1), optim.averaged(optim.sgd(0.1))),
+        lambda: optim.accumulate(optim.sgd(0.1), 0),
+        lambda: optim.accumulate(optim.sgd(0.1), 1.5),
+        lambda: optim.averaged(optim.sgd(0.1), 1.0),
+    ],
+)
+def test_what_is_no_setting(wrong):
+    with pytest.raises(ArgumentError):
+        wrong()
