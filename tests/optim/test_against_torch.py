@@ -1,7 +1,7 @@
 """Fifteen steps of each optimiser as torch takes them, with plain calls, compiled, and inside a scan.
 
 torch.npz holds what the optimisers and schedules of torch 2.13 give in float64, for the first values and gradients
-below; each row has the parameters after one step.
+below (tools/optimiser_numbers.py); each row has the parameters after one step.
 """
 
 from __future__ import annotations

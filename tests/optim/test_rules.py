@@ -7,8 +7,9 @@ import pytest
 
 import wengert as wg
 from wengert import optim, tree
-from wengert.errors import ArgumentError, ShapeError
+from wengert.errors import ArgumentError, DtypeError, ShapeError
 from wengert.testing import check_grads
+from wengert.train import load_model, save_model
 
 OPTIMISERS = {
     "sgd": optim.sgd(0.1),
@@ -144,6 +145,27 @@ def test_other_parameters_are_left_alone():
             assert np.all(after["w"] < model["w"]), name
     with pytest.raises(ArgumentError, match="structure"):
         optim.sgd(0.1).update({"w": None, "count": None, "on": None, "none": None}, (), model)
+
+
+def test_complex_parameters_are_refused():
+    p = np.ones(2, complex)
+    for optimiser in OPTIMISERS.values():
+        with pytest.raises(DtypeError, match="real and the imaginary"):
+            optimiser.init(p)
+
+
+def test_a_run_goes_on_from_a_file(tmp_path):
+    """Parameters and state are saved and loaded as they are, for the next step to be the same."""
+    start = {"w": np.ones((2, 2), "f4"), "b": np.ones(2, "f4")}
+    for name, optimiser in OPTIMISERS.items():
+        p, state = start, optimiser.init(start)
+        for _ in range(3):
+            p, state = optimiser.update(p, state, p)
+        save_model(tmp_path / name, (p, state))
+        q, loaded = load_model(tmp_path / name, (start, optimiser.init(start)))
+        after, expected = optimiser.update(start, loaded, q), optimiser.update(start, state, p)
+        for one, other in zip(tree.leaves(after), tree.leaves(expected), strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 def test_the_state_of_another_optimiser():

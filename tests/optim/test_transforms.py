@@ -70,6 +70,16 @@ def test_clipping_is_differentiable():
     np.testing.assert_array_equal(wg.hessian(lambda x: np.sum(clipped(x) ** 2))(np.zeros(2)), 2 * np.eye(2))
 
 
+def test_the_global_norm():
+    given = {"a": np.array([3.0, 0.0], "f4"), "b": (np.array([[4.0]]), None)}
+    for norm in (optim.global_norm, wg.jit(optim.global_norm)):
+        assert norm(given) == 5.0
+    check_grads(optim.global_norm, (given["b"],))
+    gradient = wg.grad(optim.global_norm)
+    for norm in (gradient, wg.jit(gradient)):
+        np.testing.assert_array_equal(norm(np.zeros(3)), np.zeros(3))
+
+
 def test_clipping_by_value():
     x = np.array([-5.0, -0.5, 0.0, 2.0], "f4")
     clipped = apply(optim.clip_by_value(1.5), x)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from wengert.dtypes import dtype_of, is_float
+from wengert.dtypes import check_known, dtype_of, is_float
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
 from wengert.ops.conversion import cast
@@ -95,7 +95,7 @@ def merged(tree: Any, chosen: Sequence[bool], part: Any) -> Any:
 
 def trained_in(parameters: Any) -> list[bool]:
     """Tell of each leaf whether it is trained."""
-    return [is_float(dtype_of(leaf)) for leaf in leaves(parameters)]
+    return [is_float(check_known("update", dtype_of(leaf))) for leaf in leaves(parameters)]
 
 
 def belonging(gradients: Any, parameters: Any, trained: Sequence[bool]) -> Any:

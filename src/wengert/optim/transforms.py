@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.dtypes import FLOAT64
 from wengert.errors import ArgumentError, message
+from wengert.numpy.norms import root
 from wengert.ops.arithmetic import maximum, minimum
 from wengert.ops.conversion import cast
 from wengert.optim.chain import Mask, Rate, Transform, at_step, each, in_dtype_of, masked, zeros_like
@@ -88,11 +89,13 @@ def add_decayed_weights(decay: float, mask: Mask = None) -> Transform:
 def global_norm(tree: Any) -> Any:
     """Return the root of the sum of the squares of all elements of all leaves, in float64.
 
+    Its derivative at 0 is taken as 0.
+
     Example:
         >>> float(global_norm([3.0, (4.0,)]))
         5.0
     """
-    return np.sqrt(_square_norm(tree))
+    return root(_square_norm(tree))
 
 
 def _square_norm(tree: Any) -> Any:
