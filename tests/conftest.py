@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.commands import Ended
+from wengert.data import digits, write_idx
 
 DATA_REQUIRED = os.environ.get("WENGERT_REQUIRE_DATA") == "1"
 
@@ -35,6 +39,43 @@ def mnist_folder() -> Path:
     if "WENGERT_DATA" not in os.environ:
         pytest.skip("WENGERT_DATA is not set")
     return Path(os.environ["WENGERT_DATA"]) / "mnist"
+
+
+@pytest.fixture(scope="session")
+def small_mnist(tmp_path_factory):
+    """Return a folder with MNIST's files, of 200 and 50 drawn digits."""
+    folder = tmp_path_factory.mktemp("mnist")
+    for part, name, count in (("train", "train", 200), ("test", "t10k", 50)):
+        images, labels = digits(count, seed=len(part))
+        write_idx(folder / f"{name}-images-idx3-ubyte", images)
+        write_idx(folder / f"{name}-labels-idx1-ubyte", labels)
+    return folder
+
+
+@pytest.fixture
+def wengert(monkeypatch, tmp_path, capsys):
+    """Run the command in this process, in an empty folder."""
+    from wengert.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("WENGERT_DATA", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["wengert", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Ended(ended.value.code or 0, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """Make as if matplotlib were not installed."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -9,72 +9,16 @@ import json
 import os
 import select
 import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
 
-from wengert.cli import main
+from tests.commands import Ended, end, mnist, start, wait_for
 from wengert.data import digits, write_idx
-from wengert.train import TASKS
-from wengert.train.storage import load_run
+from wengert.train import TASKS, Run, load_run
 from wengert.tree import leaves
 
-NETWORKS = ("cnn", "rnn", "autoencoder", "mlp")
-
-
-@pytest.fixture(scope="module")
-def small_mnist(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("mnist")
-    for part, name, count in (("train", "train", 200), ("test", "t10k", 50)):
-        images, labels = digits(count, seed=len(part))
-        write_idx(folder / f"{name}-images-idx3-ubyte", images)
-        write_idx(folder / f"{name}-labels-idx1-ubyte", labels)
-    return folder
-
-
-def mnist(folder):
-    return ("--data", "mnist", "--data-dir", str(folder))
-
-
-class Ended:
-    """How a run of the command ended."""
-
-    def __init__(self, code, out, err):
-        self.code, self.out, self.err = code, out, err
-        assert "Traceback" not in out + err
-
-    def failed(self, code, *says):
-        """Check that one line on stderr says what is wrong, and nothing else does."""
-        assert (self.code, self.err.count("\n"), self.err[:9]) == (code, 1, "wengert: "), self.err
-        for words in says:
-            assert words in self.err
-
-
-@pytest.fixture
-def wengert(monkeypatch, tmp_path, capsys):
-    """Run the command in this process, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("WENGERT_DATA", raising=False)
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["wengert", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Ended(ended.value.code or 0, *capsys.readouterr())
-
-    return run
-
-
-@pytest.fixture
-def no_pictures(monkeypatch):
-    """Make as if matplotlib were not installed."""
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+NETWORKS = ("cnn", "rnn", "lstm", "gru", "autoencoder", "mlp")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -83,29 +27,6 @@ def listening_to_ctrl_c():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
-
-
-def start(*arguments, cwd, **options):
-    """Start the command in a process of its own."""
-    environment = {
-        key: value for key, value in os.environ.items() if key not in ("WENGERT_DATA", "FORCE_COLOR")
-    }
-    environment |= {"COLUMNS": "100", "TERM": "xterm", "PYTHONUNBUFFERED": "1"}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
-    return subprocess.Popen(
-        [sys.executable, "-m", "wengert", *map(str, arguments)], cwd=cwd, env=environment, text=True, **pipes
-    )
-
-
-def end(process):
-    out, err = process.communicate(timeout=120)
-    return Ended(process.returncode, out, err)
-
-
-def wait_for(condition, process):
-    deadline = time.monotonic() + 120
-    while not condition() and time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.02)
 
 
 # -- a run -----------------------------------------------------------------------------------------------
@@ -122,7 +43,7 @@ def test_train(network, small_mnist, wengert, tmp_path):
         "2 epochs",
         "epoch 2   loss",
         "examples/s",
-        "model     run/model.npz",
+        "model     run/model.safetensors",
     ):
         assert words in ended.out
     assert ("accuracy" in ended.out) == (network != "autoencoder")
@@ -130,12 +51,12 @@ def test_train(network, small_mnist, wengert, tmp_path):
     settings, model = load_run(folder)
     assert (settings.task, settings.epochs) == (network, 2)
     assert all(np.all(np.isfinite(leaf)) for leaf in leaves(model))
-    metrics = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    assert [epoch["epoch"] for epoch in metrics] == [1, 2]
+    history = Run.open(folder).history
+    assert [epoch.epoch for epoch in history] == [1, 2]
     summary = json.loads((folder / "summary.json").read_text())
-    assert summary == {"interrupted": False, "problem": None, "last_epoch": metrics[-1]}
+    assert summary == {"interrupted": False, "problem": None, "last_epoch": history[-1]._asdict()}
     pictures = {"learning_curve.png", "reconstructions.png" if network == "autoencoder" else "examples.png"}
-    written = {"settings.json", "metrics.jsonl", "model.npz", "summary.json"}
+    written = {"settings.json", "metrics.jsonl", "checkpoints", "model.safetensors", "summary.json"}
     if importlib.util.find_spec("matplotlib"):
         written |= pictures
         for name in pictures:
@@ -148,10 +69,7 @@ def test_train(network, small_mnist, wengert, tmp_path):
 def test_the_settings_make_the_run_again(small_mnist, wengert, tmp_path):
     def run(name, *options):
         assert wengert("train", "mlp", *mnist(small_mnist), "--epochs", 2, "--out", name, *options).code == 0
-        lines = (tmp_path / name / "metrics.jsonl").read_text().splitlines()
-        return [
-            [json.loads(line)[key] for key in ("train_loss", "test_loss", "test_score")] for line in lines
-        ]
+        return [result[1:5] for result in Run.open(tmp_path / name).history]
 
     assert run("a", "--seed", 7) == run("b", "--seed", 7)
     assert run("c", "--seed", 8) != run("d", "--seed", 7)
@@ -164,7 +82,7 @@ def test_the_settings_make_the_run_again(small_mnist, wengert, tmp_path):
 def test_runs_have_folders_of_their_own(small_mnist, wengert, tmp_path):
     for _ in range(2):
         assert wengert("train", "mlp", *mnist(small_mnist), "--epochs", 1).code == 0
-    assert len(list(tmp_path.glob("runs/mlp-2*/model.npz"))) == 2
+    assert len(list(tmp_path.glob("runs/mlp-2*/model.safetensors"))) == 2
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -172,7 +90,7 @@ def test_without_matplotlib(small_mnist, wengert, tmp_path):
     ended = wengert("train", "mlp", *mnist(small_mnist), "--epochs", 1, "--out", "run")
     assert (ended.code, ended.err) == (0, "")
     assert "wengert[plot]" in ended.out
-    assert (tmp_path / "run" / "model.npz").exists()
+    assert (tmp_path / "run" / "model.safetensors").exists()
     assert not list(tmp_path.glob("run/*.png"))
 
 
@@ -288,7 +206,8 @@ def test_sets_that_do_not_fit_exit_with_1(sizes, shape, says, wengert, tmp_path)
 
 def test_a_diverging_run_says_where(small_mnist, wengert, tmp_path):
     ended = wengert("train", *mnist(small_mnist), "--lr", "1e30", "--batch-size", 20, "--out", "run")
-    ended.failed(1, "the loss became", "in epoch 1, step", "smaller learning rate than 1e+30", "is in run")
+    ended.failed(1, "the loss became", "in epoch 1, step", "the output of model.layers[", "is not finite")
+    assert "smaller learning rate than 1e+30; there is no checkpoint yet" in ended.err
     assert {path.name for path in tmp_path.glob("run/*")} == {"settings.json", "summary.json"}
     assert "the loss became" in json.loads((tmp_path / "run" / "summary.json").read_text())["problem"]
 
@@ -302,9 +221,10 @@ def test_a_run_that_diverges_late_leaves_its_metrics(small_mnist, wengert, tmp_p
 
     monkeypatch.setitem(TASKS, "mlp", task._replace(loss=loss))
     ended = wengert("train", "mlp", *mnist(small_mnist), "--out", "run", "--eager")
-    ended.failed(1, "the loss became nan on the test images after epoch 2")
-    metrics = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line)["epoch"] for line in metrics] == [1]
+    ended.failed(
+        1, "the loss became nan on the test images after epoch 2", "checkpoint is run/checkpoints/step-"
+    )
+    assert [result.epoch for result in Run.open(tmp_path / "run").history] == [1]
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["last_epoch"]["epoch"] == 1
 
 
@@ -330,9 +250,12 @@ def test_a_full_disk_exits_with_1(small_mnist, tmp_path):
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # noqa: E731
     command = ("train", "mlp", *mnist(small_mnist), "--epochs", 1, "--out", "run")
     ended = end(start(*command, cwd=tmp_path, preexec_fn=limit))
-    ended.failed(1, "run/model.npz cannot be written: File too large")
-    assert {path.name for path in tmp_path.glob("run/*")} == {"settings.json", "metrics.jsonl"}
-    assert not list(tmp_path.glob("run/.*")), "no partial file stays behind"
+    ended.failed(
+        1, "run/model.safetensors cannot be written: File too large; nor could the model be saved in "
+    )
+    assert "run/checkpoints/step-00000002.safetensors cannot be written: File too large" in ended.out
+    assert {path.name for path in tmp_path.glob("run/*")} == {"settings.json", "metrics.jsonl", "checkpoints"}
+    assert not list(tmp_path.rglob("run/**/.*")), "no partial file stays behind"
 
 
 # -- the end of the run is asked for ---------------------------------------------------------------------
@@ -348,12 +271,12 @@ def test_ctrl_c_saves_what_was_learned(small_mnist, tmp_path):
     process.send_signal(signal.SIGINT)
     ended = end(process)
     assert (ended.code, ended.err) == (130, "")
-    assert ended.out.endswith("by Ctrl-C; what was learned until then is saved in run\n")
+    says = "by Ctrl-C; what was learned until then is saved in run\ngo on     wengert train --resume run\n"
+    assert ended.out.endswith(says)
     load_run(tmp_path / "run")
-    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    metrics = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
-    assert summary["interrupted"]
-    assert summary["last_epoch"] == json.loads(metrics[-1])
+    run = Run.open(tmp_path / "run")
+    assert run.summary["interrupted"]
+    assert run.summary["last_epoch"] == run.history[-1]._asdict()
 
 
 def test_ctrl_c_before_there_is_anything_to_save(tmp_path):
@@ -396,4 +319,4 @@ def test_a_terminal_shows_a_live_line(small_mnist, tmp_path):
     assert "examples/s" in text
     assert "accuracy" in text
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h"), "the cursor is shown again"
-    assert text.endswith("is saved in run\r\n")
+    assert text.endswith("wengert train --resume run\r\n")

@@ -38,6 +38,8 @@ HOME = {
     "click": "wengert.cli",
     "rich": "wengert.cli",
     "matplotlib": "nowhere",
+    "safetensors": "wengert.train.tensors",
+    "tensorboardX": "nowhere",
 }
 ALWAYS_LOADED = {"wengert", "numpy"}
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import io
 import math
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import click
 
 from wengert._version import __version__
 from wengert.errors import WengertError
-from wengert.train.command import DATA, run_training
-from wengert.train.tasks import TASKS
+from wengert.train.command import resume_training, run_training, try_training
+from wengert.train.runs import Run, resumed_settings, task_of
+from wengert.train.settings import DATA, OPTIONS, Settings, SettingsError, read_settings
+from wengert.train.tasks import RECIPES, TASKS
 from wengert.train.threads import one_thread
 
 
@@ -24,42 +28,117 @@ def command(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
+class _Kept(click.ParamType[Any]):
+    """What ``--keep`` takes."""
+
+    name = "best|last|N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | int:
+        if value in ("best", "last") or isinstance(value, int):
+            return value
+        if not (value.isascii() and value.isdigit() and int(value) >= 1):
+            self.fail(f"{value!r} is not best, last or an integer of at least 1.", param, ctx)
+        return int(value)
+
+
+class _Finite(click.FloatRange):
+    """A number that is neither NaN nor infinite."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+_RECIPES = ("paper", *dict.fromkeys(recipe for _, recipe in RECIPES))
+_AT_LEAST_1 = click.IntRange(min=1)
+_AT_LEAST_0 = click.IntRange(min=0)
+_TYPES: dict[str, Any] = {
+    "data": click.Choice(DATA),
+    "recipe": click.Choice(_RECIPES),
+    "data-dir": click.Path(),
+    "epochs": _AT_LEAST_1,
+    "batch-size": _AT_LEAST_1,
+    "lr": _Finite(min=0, min_open=True),
+    "seed": _AT_LEAST_0,
+    "patience": _AT_LEAST_0,
+    "keep": _Kept(),
+    "save-every": _Finite(min=0),
+    "log-every": _AT_LEAST_0,
+    "threads": _AT_LEAST_1,
+}
+"""What the command line takes for a setting, where it is neither text nor a switch."""
+
+
+def _settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command an option for each setting; what is not given is None."""
+    for option in reversed(OPTIONS.values()):
+        name = f"--{option.name}"
+        if option.name == "network":
+            continue
+        if option.rule.kind is bool:
+            given = click.option(f"{name}/--no-{option.name}", option.field, default=None, help=option.help)
+        else:
+            type_ = _TYPES.get(option.name, str)
+            given = click.option(name, option.field, type=type_, default=None, help=option.help)
+        function = given(function)
+    return function
+
+
 @command.command()
-@click.argument("network", type=click.Choice(tuple(TASKS)), default="cnn")
+@click.argument("network", type=click.Choice(tuple(TASKS)), required=False)
 @click.option(
-    "--data", type=click.Choice(DATA), default="digits", show_default=True, help="The images to learn."
+    "--settings", type=click.Path(), help="A TOML file of these options; those given here count more."
 )
-@click.option("--data-dir", type=click.Path(), help="The folder with the IDX files of the data set.")
-@click.option("--epochs", type=click.IntRange(min=1), help="How often to go through the images.")
-@click.option("--batch-size", type=click.IntRange(min=1), help="Examples a step.")
-@click.option("--lr", "rate", type=click.FloatRange(min=0, min_open=True), help="The learning rate.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), help="Of the first weights and of the order of the images."
-)
-@click.option("--eager", is_flag=True, help="Carry out each operation by NumPy: do not compile.")
+@_settings_options
 @click.option("--out", type=click.Path(), help="A new folder for the run.  [default: runs/NETWORK-DATE-TIME]")
+@click.option("--resume", type=click.Path(), metavar="RUN", help="Go on with the run in this folder.")
+@click.option("--dry-run", is_flag=True, help="Train and test with one batch; write nothing.")
 def train(
-    network: str,
-    data: str,
-    data_dir: str | None,
-    epochs: int | None,
-    batch_size: int | None,
-    rate: float | None,
-    seed: int | None,
-    eager: bool,
+    network: str | None,
+    settings: str | None,
     out: str | None,
+    resume: str | None,
+    dry_run: bool,
+    **options: Any,
 ) -> int:
-    """Train a network of the papers: cnn, rnn, autoencoder or mlp.
+    """Train a network of the papers, cnn unless NETWORK says otherwise, or one of your own.
 
     Without options, the network has its paper's settings and learns a set of digits that Wengert draws itself.
     """
-    if data_dir is not None and data == "digits":
-        raise click.UsageError("--data-dir needs --data mnist or --data fashion-mnist: the digits are drawn.")
-    if rate is not None and not math.isfinite(rate):
-        raise click.BadParameter(f"{rate} is not a finite number.", param_hint="'--lr'")
-    settings = TASKS[network].settings(data, epochs=epochs, batch_size=batch_size, rate=rate, seed=seed)
+    given = {field: value for field, value in options.items() if value is not None}
+    if network is not None:
+        given["task"] = network
     one_thread()
-    return run_training(settings, data_dir, out, compiled=not eager)
+    if resume is not None:
+        if settings is not None or out is not None or dry_run:
+            raise click.UsageError("--resume goes with neither --settings nor --out nor --dry-run.")
+        run = Run.open(resume)
+        return resume_training(run, resumed_settings(run, given))
+    chosen = _chosen(given, read_settings(settings) if settings is not None else {})
+    return try_training(chosen) if dry_run else run_training(chosen, out)
+
+
+def _chosen(given: dict[str, Any], written: dict[str, Any]) -> Settings:
+    """Return the settings of a new run: those given, then those of the file, then the network's own."""
+    if "task" in given and "model" in given:
+        raise click.UsageError("--model is a network of your own: NETWORK cannot be given too.")
+    if "task" in given:
+        written.pop("model", None)
+    if "model" in given:
+        written.pop("task", None)
+    both = written | given
+    if "task" in both and "model" in both:
+        raise SettingsError("network and model cannot both be set")
+    data = both.pop("data", "digits")
+    if both.get("data_dir") is not None and data == "digits":
+        raise click.UsageError("--data-dir needs --data mnist or --data fashion-mnist: the digits are drawn.")
+    wanted = Settings(both.pop("task", "cnn"), data, 1, 1, 1.0, 0)
+    wanted = wanted._replace(**{name: both[name] for name in ("recipe", "model") if name in both})
+    if wanted.model is not None and wanted.recipe != "paper":
+        raise SettingsError("recipe is for the networks of the papers; a network of your own has its Task")
+    return task_of(wanted).settings(data, **both)
 
 
 def main() -> None:
@@ -74,6 +153,8 @@ def main() -> None:
         _fail(f"{problem.format_message().rstrip('.')}; see {path} --help", problem.exit_code)
     except MemoryError:
         _fail("there is not enough memory: try a smaller --batch-size", 1)
+    except SettingsError as problem:
+        _fail(str(problem), 2)
     except (WengertError, OSError) as problem:
         _fail(str(problem), 1)
     except (click.Abort, KeyboardInterrupt):

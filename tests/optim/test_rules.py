@@ -161,8 +161,9 @@ def test_a_run_goes_on_from_a_file(tmp_path):
         p, state = start, optimiser.init(start)
         for _ in range(3):
             p, state = optimiser.update(p, state, p)
-        save_model(tmp_path / name, (p, state))
-        q, loaded = load_model(tmp_path / name, (start, optimiser.init(start)))
+        path = tmp_path / f"{name}.safetensors"
+        save_model(path, (p, state))
+        q, loaded = load_model(path, (start, optimiser.init(start)))
         after, expected = optimiser.update(start, loaded, q), optimiser.update(start, state, p)
         for one, other in zip(tree.leaves(after), tree.leaves(expected), strict=True):
             np.testing.assert_array_equal(one, other)

@@ -2,110 +2,277 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+import signal
+import zlib
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.data import Dataset, digit_set, load
+from wengert.backend.team import get_threads, set_threads
+from wengert.data import Dataset
 from wengert.train import pictures
+from wengert.train.checkpoints import Checkpoints
 from wengert.train.console import Console
+from wengert.train.files import RunError
+from wengert.train.folder import CHECKPOINTS, MODEL, PROFILE, SOURCE, TENSORBOARD, RunFolder, check_place
 from wengert.train.interrupts import Interrupts
-from wengert.train.loop import DivergedError, EpochResult, Outcome, Progress, parameter_count, train
-from wengert.train.storage import MODEL, RunError, RunFolder, check_place
-from wengert.train.tasks import TASKS, Settings, Task
+from wengert.train.keeper import Keeper
+from wengert.train.logs import TensorBoard, check_tensorboard
+from wengert.train.loop import DivergedError, Outcome, parameter_count, steps_of, train
+from wengert.train.own import check_model
+from wengert.train.profile import Stopwatch
+from wengert.train.runs import Run, dataset_of, task_of
+from wengert.train.settings import Settings
+from wengert.train.state import State, begin
+from wengert.train.tasks import Task
 
-#: Where images come from; the built-in set is drawn by the package itself.
-DATA = ("digits", "mnist", "fashion-mnist")
+
+class _Job(NamedTuple):
+    """What is to be trained, and how."""
+
+    task: Task
+    settings: Settings
+    dataset: Dataset
+    console: Console
+
+    @property
+    def steps(self) -> int:
+        """Of an epoch."""
+        return steps_of(self.settings, self.dataset)
+
+    def beginning(self) -> State:
+        """Return the state from which the run starts."""
+        return begin(self.task, self.settings, self.settings.epochs * self.steps)
+
+    def checkpoints(self, folder: Path) -> Checkpoints:
+        """Return the checkpoints of the run in a folder."""
+        data, checksum = self.dataset, 0
+        for array in (data.train_images, data.train_labels, data.test_images, data.test_labels):
+            checksum = zlib.crc32(np.ascontiguousarray(array).data, checksum)
+        return Checkpoints(folder / CHECKPOINTS, self.task, self.settings, self.steps, checksum)
 
 
-def run_training(
-    settings: Settings, data_folder: str | None, out: str | None, *, compiled: bool = True
-) -> int:
+# -- what the command can do -----------------------------------------------------------------------------
+
+
+def run_training(settings: Settings, out: str | None) -> int:
     """Train, show, and keep everything in a folder, which is made when the data are there.
 
     Returns:
-        The exit code: 0, or 130 after Ctrl-C.
+        The exit code: 0, or 128 and the number of the signal that ended the run.
 
     Raises:
         WengertError: what the user should read in one line.
     """
     check_place(out)
-    task = TASKS[settings.task]
+    with _threads(settings) as settings:
+        job = _prepared(settings, None)
+        source = Path(settings.model.rpartition(":")[0]) if settings.model else None
+        folder = RunFolder(out, _absolute(settings), source)
+        with folder.in_use():
+            return _train(job, folder, job.beginning(), job.checkpoints(folder.path))
+
+
+def resume_training(run: Run, settings: Settings) -> int:
+    """Go on with a run from its newest checkpoint that is whole: see `run_training`."""
+    folder = RunFolder.again(run.path)
+    with folder.in_use(), _threads(settings) as settings:
+        source = run.path / SOURCE
+        job = _prepared(settings, source if source.exists() else None)
+        checkpoints = job.checkpoints(run.path)
+        state, problems = checkpoints.newest(job.beginning())
+        for problem in problems:
+            job.console.say("warning", f"{problem}; the one before it is used")
+        state = state or job.beginning()
+        folder.describe(settings)
+        folder.metrics.go_back(state.epoch, state.step, state.history)
+        return _train(job, folder, state, checkpoints)
+
+
+def try_training(settings: Settings) -> int:
+    """Take one step and evaluate one batch; nothing is written."""
+    with _threads(settings) as settings:
+        job, few = _prepared(settings, None), settings.batch_size
+        data = job.dataset
+        batch = Dataset(
+            data.train_images[:few],
+            data.train_labels[:few],
+            data.test_images[:few],
+            data.test_labels[:few],
+            data.name,
+            data.classes,
+        )
+        _introduce(job)
+        stopwatch = Stopwatch()
+        outcome = train(
+            job.task,
+            settings._replace(epochs=1),
+            batch,
+            _Nobody(),
+            compiled=not settings.eager,
+            stopwatch=stopwatch,
+        )
+        job.console.epoch(outcome.history[0])
+        job.console.say(
+            "dry run", f"of one batch, {stopwatch.compiling:.1f} s to compile; nothing was written"
+        )
+        return 0
+
+
+class _Nobody:
+    def on_steps(self, progress: object, state: State) -> None: ...
+
+    def on_epoch(self, result: object, state: State) -> None: ...
+
+
+# -- before the run --------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _threads(settings: Settings) -> Generator[Settings, None, None]:
+    """Take as many threads as the settings say, and return settings that say so."""
+    before = get_threads()
+    threads = settings.threads or (1 if settings.deterministic else before)
+    set_threads(threads)
+    try:
+        yield settings._replace(threads=threads)
+    finally:
+        set_threads(before)
+
+
+def _prepared(settings: Settings, source: Path | None) -> _Job:
+    """Load what a run needs, and check what can be checked before it."""
+    task = task_of(settings, source)
+    if settings.tensorboard:
+        check_tensorboard()
     console = Console(task)
-    dataset = _load_data(console, settings.data, data_folder)
-    folder = RunFolder(out, settings)
-    _introduce(console, task, settings, dataset, folder)
-    with Interrupts() as interrupts:
+    if settings.data == "digits":
+        console.say("drawing", "35,000 digits")
+    dataset = dataset_of(settings)
+    if settings.model is not None:
+        check_model(task, settings.model, dataset)
+    return _Job(task, settings, dataset, console)
+
+
+def _absolute(settings: Settings) -> Settings:
+    """Return settings whose files are found from any folder."""
+    folder, model = settings.data_dir, settings.model
+    return settings._replace(
+        data_dir=None if folder is None else str(Path(folder).resolve()),
+        model=None if model is None else str(Path(model).resolve()),
+    )
+
+
+def _introduce(job: _Job) -> None:
+    settings, data, say = job.settings, job.dataset, job.console.say
+    parameters = parameter_count(job.beginning().model)
+    train, test = len(data.train_images), len(data.test_images)
+    epochs = f"{settings.epochs} epoch{'s' if settings.epochs > 1 else ''}"
+    threads = f"{settings.threads} thread{'s' if settings.threads != 1 else ''}"
+    numbers = f"batch size {settings.batch_size}, learning rate {settings.rate:g}, seed {settings.seed}"
+    say("network", f"{job.task.title}, {parameters:,} parameters")
+    say("data", f"{data.name}: {train:,} images to train, {test:,} to test")
+    say("settings", f"{epochs}, {numbers}, {'NumPy' if settings.eager else threads}")
+
+
+# -- the run and what comes after it ---------------------------------------------------------------------
+
+
+def _train(job: _Job, folder: RunFolder, state: State, checkpoints: Checkpoints) -> int:
+    """Train from a state, and keep what comes of it."""
+    settings, console, stopwatch = job.settings, job.console, Stopwatch()
+    _introduce(job)
+    console.say("folder", str(folder.path))
+    done = (state.epoch - 1) * job.steps + state.step
+    if done:
+        console.say("resumed", f"after {len(state.history)} epochs and {state.step} steps")
+    board = TensorBoard(folder.path / TENSORBOARD, job.steps, done) if settings.tensorboard else None
+    with Interrupts() as interrupts, contextlib.closing(board) if board else contextlib.nullcontext():
+        keeper = Keeper(console, folder, checkpoints, interrupts, settings, stopwatch, board)
         try:
             with console:
-                reporter = _Reporter(console, folder, interrupts)
-                outcome = train(task, settings, dataset, reporter, compiled=compiled)
+                outcome = train(
+                    job.task,
+                    settings,
+                    job.dataset,
+                    keeper,
+                    compiled=not settings.eager,
+                    state=state,
+                    stopwatch=stopwatch,
+                )
         except DivergedError as problem:
-            folder.fail(problem)
-            raise DivergedError(f"{problem}; what was measured until then is in {folder.path}") from None
-        folder.finish(outcome)
+            raise _diverged(problem, folder, checkpoints) from None
+        _keep(job, folder, outcome, keeper)
+    return _end(console, folder, outcome, interrupts)
+
+
+def _diverged(problem: DivergedError, folder: RunFolder, checkpoints: Checkpoints) -> DivergedError:
+    """Note why the run ended, and return the error with where to find what was learned before."""
+    with contextlib.suppress(RunError):
+        folder.fail(problem)
+    found = checkpoints.found()
+    where = f"the last good checkpoint is {found[0]}" if found else "there is no checkpoint yet"
+    return DivergedError(f"{problem}; {where}")
+
+
+def _keep(job: _Job, folder: RunFolder, outcome: Outcome, keeper: Keeper) -> None:
+    """Save the model first, then the rest."""
+    if outcome.interrupted:
+        keeper.save(outcome.state)
+    folder.finish(outcome)
+    try:
+        if keeper.problem is not None:
+            raise keeper.problem
+        if job.settings.profile:
+            _tell_profile(job.console, keeper.stopwatch, folder)
         if outcome.history:
-            console.table(outcome.history)
-        _draw(console, task, dataset, outcome, folder)
-        console.say("model", str(folder.path / MODEL))
+            job.console.table(outcome.history)
+        _draw(job, outcome, folder)
+    except RunError as problem:
+        raise RunError(f"{problem}; the model is saved in {folder.path / MODEL}") from None
+    job.console.say("model", str(folder.path / MODEL))
+
+
+def _end(console: Console, folder: RunFolder, outcome: Outcome, interrupts: Interrupts) -> int:
+    """Say how the run ended, and return the exit code."""
     if not outcome.interrupted:
         return 0
     saved = f"what was learned until then is saved in {folder.path}"
     if console.closed:
         raise RunError(f"the output was closed; {saved}")
-    console.say("stopped", f"by Ctrl-C; {saved}")
-    return 130
+    number = interrupts.signal or signal.SIGINT
+    console.say("stopped", f"by {'Ctrl-C' if number == signal.SIGINT else number.name}; {saved}")
+    console.say("go on", f"wengert train --resume {folder.path}")
+    return 128 + number
 
 
-class _Reporter:
-    """Shows and keeps how a run goes, and ends it after Ctrl-C or when nobody listens any more."""
-
-    def __init__(self, console: Console, folder: RunFolder, interrupts: Interrupts) -> None:
-        self.console, self.folder, self.interrupts = console, folder, interrupts
-
-    def on_step(self, progress: Progress) -> None:
-        self.console.step(progress)
-        if self.interrupts.noted or self.console.closed:
-            raise KeyboardInterrupt
-
-    def on_epoch(self, result: EpochResult) -> None:
-        self.folder.add_metrics(result)
-        self.console.epoch(result)
+def _tell_profile(console: Console, stopwatch: Stopwatch, folder: RunFolder) -> None:
+    """Say where the time went, and keep it."""
+    console.say("compiling", f"{stopwatch.compiling:.2f} s, once")
+    for part, seconds, share in stopwatch.table():
+        console.say("profile", f"{part:<16} {seconds:9.4f} s {share:7.1%} of an epoch")
+    folder.write_json(PROFILE, stopwatch.described())
 
 
-def _load_data(console: Console, name: str, folder: str | None) -> Dataset:
-    if name != "digits":
-        return load(name, folder)
-    train, test = 30_000, 5_000
-    console.say("drawing", f"{train + test:,} digits")
-    return digit_set(train=train, test=test)
-
-
-def _introduce(console: Console, task: Task, settings: Settings, dataset: Dataset, folder: RunFolder) -> None:
-    parameters = parameter_count(task.build(np.random.default_rng(settings.seed)))
-    train, test = len(dataset.train_images), len(dataset.test_images)
-    epochs = f"{settings.epochs} epoch{'s' if settings.epochs > 1 else ''}"
-    numbers = f"batch size {settings.batch_size}, learning rate {settings.rate:g}, seed {settings.seed}"
-    console.say("network", f"{task.title}, {parameters:,} parameters")
-    console.say("data", f"{dataset.name}: {train:,} images to train, {test:,} to test")
-    console.say("settings", f"{epochs}, {numbers}")
-    console.say("folder", str(folder.path))
-
-
-def _draw(console: Console, task: Task, dataset: Dataset, outcome: Outcome, folder: RunFolder) -> None:
+def _draw(job: _Job, outcome: Outcome, folder: RunFolder) -> None:
     """Draw the pictures of a run and say where they are."""
+    task, dataset, say = job.task, job.dataset, job.console.say
     if not pictures.available():
-        console.say("pictures", "none: they need matplotlib (pip install 'wengert[plot]')")
+        say("pictures", "none: they need matplotlib (pip install 'wengert[plot]')")
         return
     if outcome.history:
         curve = pictures.learning_curve(task, outcome.history)
-        console.say("picture", str(folder.write("learning_curve.png", curve)))
+        say("picture", str(folder.write("learning_curve.png", curve)))
     images: Any = dataset.test_images[:16]
     outputs = outcome.model(task.prepare(images))
     if task.classifies:
-        guesses: list[str] = [dataset.classes[position] for position in np.argmax(outputs, axis=1)]
-        truth: list[str] = [dataset.classes[label] for label in dataset.test_labels[:16]]
-        console.say("picture", str(folder.write("examples.png", pictures.examples(images, guesses, truth))))
-    else:
+        named = np.asarray(dataset.classes)
+        guesses, truth = named[np.argmax(outputs, axis=1)], named[dataset.test_labels[:16]]
+        drawn = pictures.examples(images, guesses.tolist(), truth.tolist())
+        say("picture", str(folder.write("examples.png", drawn)))
+    elif np.size(outputs) == np.size(images):
         rows = pictures.reconstructions(images[:10] / 255, np.reshape(outputs, images.shape)[:10])
-        console.say("picture", str(folder.write("reconstructions.png", rows)))
+        say("picture", str(folder.write("reconstructions.png", rows)))

@@ -8,22 +8,25 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from wengert.data import Dataset, batches
-from wengert.errors import ArgumentError, WengertError, message
-from wengert.train.steps import Mean, Steps, groups
-from wengert.train.tasks import Settings, Task
+from wengert.errors import ArgumentError, message
+from wengert.train.diagnosis import DivergedError, check_group, check_tested
+from wengert.train.profile import DATA, Stopwatch
+from wengert.train.settings import Settings
+from wengert.train.state import EpochResult, Mean, State, begin, best_epoch, is_over
+from wengert.train.steps import Steps, groups
+from wengert.train.tasks import Task
 from wengert.tree import leaves
 
-
-class DivergedError(WengertError, ArithmeticError):
-    """The loss became NaN or infinite."""
+__all__ = ["DivergedError", "Outcome", "Progress", "Reporter", "parameter_count", "steps_of", "train"]
 
 
 class Progress(NamedTuple):
-    """Where a run is, after a step."""
+    """Where a run is, after a group of steps."""
 
     epoch: int
     epochs: int
     step: int
+    """Steps of this epoch that are done."""
     steps: int
     """In an epoch."""
     loss: float
@@ -34,29 +37,20 @@ class Progress(NamedTuple):
     """Examples a second in this epoch."""
     remaining: float
     """Seconds to the end of the run, at this speed."""
-
-
-class EpochResult(NamedTuple):
-    """What an epoch came to: a line of ``metrics.jsonl``."""
-
-    epoch: int
-    train_loss: float
-    train_score: float
-    test_loss: float
-    test_score: float
-    seconds: float
-    """Of training, evaluation not counted."""
-    examples_per_second: float
+    losses: Any = ()
+    """Of the steps since the last report, the last one being ``step``."""
+    scores: Any = ()
+    """Of these steps, for each the mean over its examples."""
 
 
 class Reporter(Protocol):
     """Who is told how a run goes, and may end it by raising `KeyboardInterrupt`."""
 
-    def on_step(self, progress: Progress) -> None:
-        """Take note of a step."""
+    def on_steps(self, progress: Progress, state: State) -> None:
+        """Take note of some steps."""
         ...
 
-    def on_epoch(self, result: EpochResult) -> None:
+    def on_epoch(self, result: EpochResult, state: State) -> None:
         """Take note of an epoch."""
         ...
 
@@ -65,36 +59,49 @@ class Outcome(NamedTuple):
     """How a run ended."""
 
     model: Any
+    """The last one, or that of the best epoch where the settings say so."""
     history: list[EpochResult]
     interrupted: bool
+    state: State
+    """From which the run can go on."""
 
 
 def train(
-    task: Task, settings: Settings, dataset: Dataset, reporter: Reporter, *, compiled: bool = True
+    task: Task,
+    settings: Settings,
+    dataset: Dataset,
+    reporter: Reporter,
+    *,
+    compiled: bool = True,
+    state: State | None = None,
+    stopwatch: Stopwatch | None = None,
 ) -> Outcome:
-    """Train a task's network.
+    """Train a task's network. Nothing is written: who wants to keep the run does so as a reporter.
 
     Args:
         task: the network and its loss.
-        settings: epochs, batch size, learning rate and seed; the same settings give the same numbers.
+        settings: epochs, batch size, learning rate, seed, patience, and which model to keep; the same settings give the
+            same numbers.
         dataset: images and labels.
-        reporter: told of every step and epoch.
+        reporter: told of steps and epochs.
         compiled: carry out several steps (gather, forward, backward, update) as one call of native code; otherwise
             each operation by NumPy.
+        state: where to go on, of a run with the same settings; by default, at the beginning.
+        stopwatch: measures where the time goes.
 
     Returns:
         The trained model and the results of the epochs; after Ctrl-C, what was learned until then.
 
     Raises:
         ArgumentError: there are no images.
-        DivergedError: the loss became NaN or infinite.
+        DivergedError: the loss became NaN or infinite, or grew out of all proportion.
 
     Example:
         >>> from wengert.data import digit_set
         >>> from wengert.train import TASKS, train
         >>> class Quiet:
-        ...     def on_step(self, progress): ...
-        ...     def on_epoch(self, result): ...
+        ...     def on_steps(self, progress, state): ...
+        ...     def on_epoch(self, result, state): ...
         >>> settings = TASKS["mlp"].settings("digits", epochs=1, batch_size=10)
         >>> outcome = train(TASKS["mlp"], settings, digit_set(train=40, test=20), Quiet())
         >>> outcome.history[0].epoch
@@ -103,80 +110,123 @@ def train(
     if not (len(dataset.train_images) and len(dataset.test_images)):
         requirement = "there must be images to train with and to test"
         raise ArgumentError(message("train", requirement, repr(dataset)))
-    rng = np.random.default_rng(settings.seed)
-    model = task.build(rng)
-    optimiser = task.optimiser(settings.rate)
-    state = optimiser.init(model)
-    history: list[EpochResult] = []
-    steps = Steps(task, optimiser, compiled=compiled)
-    images, labels = dataset.train_images, dataset.train_labels
+    state = state or begin(task, settings, settings.epochs * steps_of(settings, dataset))
+    run = _Training(task, settings, dataset, reporter, state, compiled, stopwatch or Stopwatch())
+    interrupted = False
     try:
         with np.errstate(all="ignore"):  # what overflows shows in the loss
-            for epoch in range(1, settings.epochs + 1):
-                clock = _Clock(epoch, settings, len(images))
-                for index in groups(
-                    batches(len(images), settings.batch_size, rng=rng), steps.group(settings, images)
-                ):
-                    model, state, losses, scores = steps.run(model, state, images, labels, index)
-                    for loss, score in zip(losses, scores, strict=True):
-                        _check_finite(loss, settings, f"in epoch {epoch}, step {clock.step + 1}")
-                        reporter.on_step(clock.tick(float(loss), float(score), index.shape[1]))
-                test_loss, test_score = steps.evaluate(model, dataset.test_images, dataset.test_labels)
-                _check_finite(test_loss, settings, f"on the test images after epoch {epoch}")
-                history.append(clock.finish(test_loss, test_score))
-                reporter.on_epoch(history[-1])
+            while not is_over(run.state, task, settings):
+                run.epoch()
     except KeyboardInterrupt:
-        return Outcome(model, history, interrupted=True)
-    return Outcome(model, history, interrupted=False)
+        interrupted = True
+    state = run.state
+    model = state.best if settings.keep == "best" and state.history else state.model
+    return Outcome(model, list(state.history), interrupted, state)
+
+
+def steps_of(settings: Settings, dataset: Dataset) -> int:
+    """Return the number of steps of an epoch."""
+    return -(-len(dataset.train_images) // settings.batch_size)
 
 
 def parameter_count(model: Any) -> int:
     """Return the number of parameters of a model."""
-    return sum(leaf.size for leaf in leaves(model))
+    return sum(np.size(leaf) for leaf in leaves(model))
 
 
-class _Clock:
-    """The means and the speed of one epoch."""
+class _Training:
+    """A run in progress; ``state`` is always that after the last whole group of steps."""
 
-    def __init__(self, epoch: int, settings: Settings, examples: int) -> None:
-        self.epoch, self.settings, self.examples = epoch, settings, examples
-        self.steps = -(-examples // settings.batch_size)
-        self.step = 0
-        self.loss, self.score = Mean(), Mean()
-        self.start = time.perf_counter()
-        self.seconds = 0.0
+    def __init__(
+        self,
+        task: Task,
+        settings: Settings,
+        dataset: Dataset,
+        reporter: Reporter,
+        state: State,
+        compiled: bool,
+        stopwatch: Stopwatch,
+    ) -> None:
+        self.task, self.settings, self.dataset, self.reporter = task, settings, dataset, reporter
+        self.state, self.stopwatch = state, stopwatch
+        self.steps = steps_of(settings, dataset)
+        optimiser = task.optimiser(settings.rate, settings.epochs * self.steps)
+        self.taking = Steps(task, optimiser, compiled=compiled, stopwatch=stopwatch)
 
-    def tick(self, loss: float, score: float, count: int) -> Progress:
-        self.step += 1
-        self.loss.add(loss * count, count)
-        self.score.add(score, count)
-        self.seconds = max(time.perf_counter() - self.start, 1e-9)
-        rate = self.loss.count / self.seconds
-        left = self.examples * (self.settings.epochs - self.epoch + 1) - self.loss.count
+    def epoch(self) -> None:
+        """Go to the end of the epoch in progress."""
+        self.stopwatch.begin()
+        rng = np.random.default_rng()
+        rng.bit_generator.state = self.state.random
+        images = self.dataset.train_images
+        with self.stopwatch.measuring(DATA):
+            order = batches(len(images), self.settings.batch_size, rng=rng)
+            parts = list(groups(order, self.taking.group(self.settings, images)))
+        done = 0
+        for index in parts:
+            if done >= self.state.step:
+                self._advance(index)
+            done += len(index)
+        self._finish(dict(rng.bit_generator.state))
+
+    def _advance(self, index: Any) -> None:
+        """Take some steps."""
+        before = self.state
+        start = time.perf_counter()
+        numbers = self._variation(index.shape)
+        given = (self.dataset.train_images, self.dataset.train_labels, index, numbers)
+        after = self.taking.run(before.model, before.optimiser, *given)
+        losses, count = np.asarray(after.losses, np.float64), index.shape[1]
+        check_group(self.taking, self.settings, before, after, given)
+        self.state = before._replace(
+            model=after.model,
+            optimiser=after.state,
+            step=before.step + len(index),
+            loss=before.loss.plus(float(np.sum(losses)) * count, index.size),
+            score=before.score.plus(float(np.sum(after.scores, dtype=np.float64)), index.size),
+            seconds=before.seconds + time.perf_counter() - start,
+            first_loss=float(losses[0]) if before.first_loss is None else before.first_loss,
+        )
+        self.reporter.on_steps(self._progress(losses, np.asarray(after.scores) / count), self.state)
+
+    def _variation(self, shape: tuple[int, int]) -> Any:
+        """Draw how the images of some steps are varied: it depends on the seed and the place in the run alone."""
+        vary, (steps, examples) = self.task.vary, shape
+        if vary is None:
+            return None
+        place = (self.settings.seed, self.state.epoch)
+        with self.stopwatch.measuring(DATA):
+            numbers = range(self.state.step, self.state.step + steps)
+            return np.stack([vary.draw(np.random.default_rng((*place, step)), examples) for step in numbers])
+
+    def _progress(self, losses: Any, scores: Any) -> Progress:
+        state, epochs = self.state, self.settings.epochs
+        rate = state.loss.examples / max(state.seconds, 1e-9)
+        left = len(self.dataset.train_images) * (epochs - state.epoch + 1) - state.loss.examples
+        means = (state.loss.value, state.score.value)
         return Progress(
-            self.epoch,
-            self.settings.epochs,
-            self.step,
-            self.steps,
-            self.loss.value,
-            self.score.value,
-            rate,
-            left / rate,
+            state.epoch, epochs, state.step, self.steps, *means, rate, left / rate, losses, scores
         )
 
-    def finish(self, test_loss: float, test_score: float) -> EpochResult:
-        return EpochResult(
-            self.epoch,
-            self.loss.value,
-            self.score.value,
-            test_loss,
-            test_score,
-            self.seconds,
-            self.loss.count / max(self.seconds, 1e-9),
+    def _finish(self, random: dict[str, Any]) -> None:
+        """Evaluate the model at the end of an epoch."""
+        state, data = self.state, self.dataset
+        test_loss, test_score = self.taking.evaluate(state.model, data.test_images, data.test_labels)
+        check_tested(test_loss, self.settings, state.epoch)
+        seconds = max(state.seconds, 1e-9)
+        means = (state.loss.value, state.score.value, test_loss, test_score)
+        result = EpochResult(state.epoch, *means, state.seconds, state.loss.examples / seconds)
+        history = (*state.history, result)
+        is_best = best_epoch(history, self.task.classifies) == state.epoch
+        self.state = state._replace(
+            random=random,
+            epoch=state.epoch + 1,
+            step=0,
+            loss=Mean(),
+            score=Mean(),
+            seconds=0.0,
+            history=history,
+            best=state.model if is_best and self.settings.keep == "best" else state.best,
         )
-
-
-def _check_finite(loss: Any, settings: Settings, where: str) -> None:
-    if not np.isfinite(loss):
-        hint = f"try a smaller learning rate than {settings.rate:g}"
-        raise DivergedError(f"the loss became {float(loss)} {where}: {hint}")
+        self.reporter.on_epoch(result, self.state)
+        self.stopwatch.end()

@@ -11,30 +11,15 @@ from wengert.compiling import jit
 from wengert.control import scan
 from wengert.data import batches
 from wengert.optim import Optimiser
-from wengert.train.tasks import Settings, Task
+from wengert.train.profile import COMPILING, EVALUATION, STEPS, Stopwatch
+from wengert.train.settings import Settings
+from wengert.train.state import Mean
+from wengert.train.tasks import Task
 from wengert.transforms.gradients import value_and_grad
 
 _EVALUATION_BATCH = 1000
 _EXAMPLES = 1000
 """In one call: enough that the call costs nothing, few enough that progress is seen."""
-
-
-class Mean:
-    """A running mean."""
-
-    def __init__(self) -> None:
-        self.total = 0.0
-        self.count = 0
-
-    def add(self, total: float, count: int) -> None:
-        """Count a sum over some examples."""
-        self.total += total
-        self.count += count
-
-    @property
-    def value(self) -> float:
-        """The mean so far; NaN of nothing."""
-        return self.total / self.count if self.count else float("nan")
 
 
 class Advance(NamedTuple):
@@ -48,15 +33,22 @@ class Advance(NamedTuple):
 
 
 class Steps:
-    """Takes steps of training with one network and one optimiser."""
+    """Takes steps of training with one network and one optimiser.
 
-    def __init__(self, task: Task, optimiser: Optimiser, *, compiled: bool) -> None:
+    Nothing is written into: the model and the state before a call are what they were.
+    """
+
+    def __init__(
+        self, task: Task, optimiser: Optimiser, *, compiled: bool, stopwatch: Stopwatch | None = None
+    ) -> None:
         self.task = task
         self.optimiser = optimiser
         self.compiled = compiled
+        self._stopwatch = stopwatch or Stopwatch()
         self._differentiate = value_and_grad(task.loss, has_aux=True)
-        self.run = jit(self._scanned, donate=(0, 1)) if compiled else self._repeated
+        self._run = jit(self._scanned) if compiled else self._repeated
         self._measure = jit(self._measured) if compiled else self._measured
+        self._known: set[Any] = set()
 
     def group(self, settings: Settings, images: Any) -> int:
         """Return how many steps to take in one call: a divisor of the steps of an epoch, so that one program does."""
@@ -64,28 +56,50 @@ class Steps:
         most = max(1, _EXAMPLES // settings.batch_size) if self.compiled else 1
         return next((count for count in range(min(most, whole), 0, -1) if whole % count == 0), 1)
 
-    def _step(self, model: Any, state: Any, images: Any, labels: Any, index: Any) -> Advance:
-        inputs = self.task.prepare(images[index])
-        (loss, score), gradients = self._differentiate(model, inputs, labels[index])
+    def run(self, model: Any, state: Any, images: Any, labels: Any, index: Any, numbers: Any) -> Advance:
+        """Take a step for each row of ``index``, the images varied by ``numbers``."""
+        with self._stopwatch.measuring(self._part(STEPS, index.shape)):
+            return self._run(model, state, images, labels, index, numbers)
+
+    def _part(self, part: str, shape: Any) -> str:
+        """Return what a call's time is spent on: the first one of its kind is traced and compiled."""
+        new = self.compiled and (part, shape) not in self._known
+        self._known.add((part, shape))
+        return COMPILING if new else part
+
+    def step(self, model: Any, state: Any, images: Any, labels: Any, index: Any, numbers: Any) -> Advance:
+        """Take one step."""
+        (loss, score), gradients = self._differentiate(model, *self.batch(images, labels, index, numbers))
         model, state = self.optimiser.update(gradients, state, model)
         return Advance(model, state, loss, score)
 
-    def _scanned(self, model: Any, state: Any, images: Any, labels: Any, index: Any) -> Advance:
+    def batch(self, images: Any, labels: Any, index: Any, numbers: Any) -> tuple[Any, Any]:
+        """Return the inputs and the labels of a step."""
+        chosen = images[index]
+        if self.task.vary is not None:
+            chosen = self.task.vary.apply(chosen, numbers)
+        return self.task.prepare(chosen), labels[index]
+
+    def _scanned(self, model: Any, state: Any, images: Any, labels: Any, index: Any, numbers: Any) -> Advance:
         def body(carry: Any, batch: Any) -> Any:
-            after = self._step(carry[0], carry[1], images, labels, batch)
+            (model, state), (index, numbers) = carry, batch
+            after = self.step(model, state, images, labels, index, numbers)
             return (after.model, after.state), (after.losses, after.scores)
 
-        (model, state), (losses, scores) = scan(body, (model, state), index)
+        (model, state), (losses, scores) = scan(body, (model, state), (index, numbers))
         return Advance(model, state, losses, scores)
 
-    def _repeated(self, model: Any, state: Any, images: Any, labels: Any, index: Any) -> Advance:
+    def _repeated(
+        self, model: Any, state: Any, images: Any, labels: Any, index: Any, numbers: Any
+    ) -> Advance:
         losses: list[Any] = []
         scores: list[Any] = []
-        for batch in index:
-            model, state, loss, score = self._step(model, state, images, labels, batch)
+        for position, batch in enumerate(index):
+            varied = None if numbers is None else numbers[position]
+            model, state, loss, score = self.step(model, state, images, labels, batch, varied)
             losses.append(loss)
             scores.append(score)
-        return Advance(model, state, losses, scores)
+        return Advance(model, state, np.asarray(losses), np.asarray(scores))
 
     def _measured(self, model: Any, images: Any, labels: Any) -> Any:
         return self.task.loss(model, self.task.prepare(images), labels)
@@ -95,9 +109,10 @@ class Steps:
         loss, score = Mean(), Mean()
         for index in batches(len(images), _EVALUATION_BATCH, rng=None, shuffle=False):
             part = slice(int(index[0]), int(index[-1]) + 1)
-            mean, total = self._measure(model, images[part], labels[part])
-            loss.add(float(mean) * len(index), len(index))
-            score.add(float(total), len(index))
+            with self._stopwatch.measuring(self._part(EVALUATION, len(index))):
+                mean, total = self._measure(model, images[part], labels[part])
+            loss = loss.plus(float(mean) * len(index), len(index))
+            score = score.plus(float(total), len(index))
         return loss.value, score.value
 
 

@@ -1,0 +1,165 @@
+"""Checkpoints: the state of a run on the disk, from which it goes on as if nothing had happened.
+
+A checkpoint is a pair of files. ``step-00001200.safetensors`` holds the arrays; ``step-00001200.json`` the rest, with a
+checksum of the arrays' file and one of itself. So a pair is recognised of which one file is missing, old or damaged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import platform
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wengert._version import __version__
+from wengert.data import DataError
+from wengert.train.files import remove_partial, write_files, writing
+from wengert.train.settings import Settings
+from wengert.train.state import EpochResult, Mean, State, best_epoch
+from wengert.train.tasks import Task
+from wengert.train.tensors import SUFFIX, decoded, encoded, restored
+
+_ALWAYS = 2
+"""The newest ones stay whatever is kept: should the last be damaged, there is the one before it."""
+
+
+def versions() -> dict[str, str]:
+    """Return the versions on which numbers may depend."""
+    return {"wengert": __version__, "numpy": np.__version__, "python": platform.python_version()}
+
+
+class Checkpoints:
+    """The checkpoints of one run.
+
+    Args:
+        folder: where they are; it is made when the first is saved.
+        task: what is trained.
+        settings: of the run.
+        steps: of an epoch.
+        data: a checksum of the images and labels.
+    """
+
+    def __init__(self, folder: Path, task: Task, settings: Settings, steps: int, data: int) -> None:
+        self.folder, self.task, self.settings, self.steps, self.data = folder, task, settings, steps, data
+
+    def save(self, state: State) -> Path:
+        """Save a state, remove the checkpoints that are not kept, and return the file that describes it.
+
+        Raises:
+            RunError: it cannot be written; the earlier ones stay.
+        """
+        with writing(self.folder):
+            self.folder.mkdir(exist_ok=True)
+        path = self.folder / f"step-{self._number(state):08}.json"
+        arrays = encoded(model=state.model, optimiser=state.optimiser, best=state.best)
+        described: dict[str, Any] = {
+            "epoch": state.epoch,
+            "step": state.step,
+            "loss": state.loss,
+            "score": state.score,
+            "seconds": state.seconds,
+            "first_loss": state.first_loss,
+            "random": state.random,
+            "history": [result._asdict() for result in state.history],
+            "settings": self.settings._asdict(),
+            "data": self.data,
+            "versions": versions(),
+            "arrays": {"bytes": len(arrays), "sha256": hashlib.sha256(arrays).hexdigest()},
+        }
+        described["checksum"] = _checksum(described)
+        text = json.dumps(described, indent=1) + "\n"
+        write_files({path.with_suffix(SUFFIX): arrays, path: text.encode()})
+        self._remove_old(state)
+        return path
+
+    def _number(self, state: State) -> int:
+        return (state.epoch - 1) * self.steps + state.step
+
+    def found(self) -> list[Path]:
+        """Return the files that describe checkpoints, the newest first."""
+        return sorted(self.folder.glob("step-*.json"), key=_number_of, reverse=True)
+
+    def _remove_old(self, state: State) -> None:
+        found = self.found()
+        kept = set(found[:_ALWAYS])
+        whole = [path for path in found if _number_of(path) % self.steps == 0]
+        if isinstance(self.settings.keep, int):
+            kept.update(whole[: self.settings.keep])
+        elif self.settings.keep == "best":
+            best = best_epoch(state.history, self.task.classifies) * self.steps
+            kept.update(path for path in whole if _number_of(path) == best)
+        remove_partial(self.folder)
+        for path in self.folder.glob("step-*"):
+            if path.with_suffix(".json") not in kept:
+                with contextlib.suppress(OSError):  # it takes up room, and does no harm
+                    path.unlink()
+
+    def newest(self, start: State) -> tuple[State | None, list[str]]:
+        """Return the newest state that is whole, and what is wrong with those after it.
+
+        Args:
+            start: the state in which the run began, for the structure of its model.
+
+        Raises:
+            DataError: the run learned other images than those of now.
+        """
+        problems: list[str] = []
+        for path in self.found():
+            try:
+                described = self._described(path)
+                state = _read(path, described, start)
+            except (DataError, OSError) as problem:
+                problems.append(str(problem))
+                continue
+            if described["data"] != self.data:
+                raise DataError(
+                    f"{path}: the run learned other images than those of {self.settings.data} now"
+                )
+            return state, problems
+        return None, problems
+
+    def _described(self, path: Path) -> dict[str, Any]:
+        try:
+            described: Any = json.loads(path.read_bytes())
+            sound = described.pop("checksum") == _checksum(described)
+        except (ValueError, KeyError, TypeError, AttributeError) as problem:
+            raise DataError(f"{path}: the checkpoint is damaged: {problem}") from None
+        if not sound:
+            raise DataError(f"{path}: the checkpoint is damaged: it does not have its checksum")
+        return described
+
+
+def _number_of(path: Path) -> int:
+    digits = path.stem.removeprefix("step-")
+    return int(digits) if digits.isdigit() else -1
+
+
+def _checksum(described: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+
+
+def _read(path: Path, described: dict[str, Any], start: State) -> State:
+    """Return the state that a sound description and its arrays make."""
+    file = path.with_suffix(SUFFIX)
+    content = file.read_bytes()
+    if hashlib.sha256(content).hexdigest() != described["arrays"]["sha256"]:
+        raise DataError(f"{file}: the checkpoint is damaged: its arrays do not have their checksum")
+    trees = {"model": start.model, "optimiser": start.optimiser, "best": start.best}
+    model, optimiser, best = restored(decoded(content, str(file)), str(file), **trees)
+    return State(
+        model,
+        optimiser,
+        described["random"],
+        described["epoch"],
+        described["step"],
+        Mean(*described["loss"]),
+        Mean(*described["score"]),
+        described["seconds"],
+        described["first_loss"],
+        tuple(EpochResult(**result) for result in described["history"]),
+        best,
+    )

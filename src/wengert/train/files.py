@@ -1,0 +1,63 @@
+"""Files that survive: each is there whole or as it was before, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+from wengert.data.files import replacing
+from wengert.errors import WengertError
+
+
+class RunError(WengertError, OSError):
+    """A run that cannot be written or read."""
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Generator[None, None, None]:
+    """Turn the system's complaints into an error that names the file."""
+    try:
+        yield
+    except RunError:
+        raise
+    except OSError as problem:
+        raise RunError(f"{path} cannot be written: {problem.strerror or problem}") from None
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file so that it is either there whole or as it was before, even if the machine stops."""
+    write_files({path: content})
+
+
+def write_files(contents: dict[Path, bytes]) -> None:
+    """Write files of one folder, in order, each whole or not at all, and let the folder remember them.
+
+    The names are made durable once, after the last file. Who needs the files to belong together has to check that.
+    """
+    for path, content in contents.items():
+        with writing(path), replacing(path) as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+    folder = next(iter(contents)).parent
+    with writing(folder):
+        sync_folder(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable, on systems where a folder can be opened."""
+    if os.name == "nt":
+        return
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def remove_partial(folder: Path) -> None:
+    """Remove what a process left behind that was killed as it wrote a file."""
+    for path in folder.glob(".*.part"):
+        path.unlink(missing_ok=True)

@@ -1,0 +1,49 @@
+"""The command in processes of its own, and how it ended."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+
+class Ended:
+    """How a run of the command ended."""
+
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+        assert "Traceback" not in out + err
+
+    def failed(self, code, *says):
+        """Check that one line on stderr says what is wrong, and nothing else does."""
+        assert (self.code, self.err.count("\n"), self.err[:9]) == (code, 1, "wengert: "), self.err
+        for words in says:
+            assert words in self.err
+
+
+def start(*arguments, cwd, **options):
+    """Start the command in a process of its own."""
+    environment = {
+        key: value for key, value in os.environ.items() if key not in ("WENGERT_DATA", "FORCE_COLOR")
+    }
+    environment |= {"COLUMNS": "100", "TERM": "xterm", "PYTHONUNBUFFERED": "1"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    return subprocess.Popen(
+        [sys.executable, "-m", "wengert", *map(str, arguments)], cwd=cwd, env=environment, text=True, **pipes
+    )
+
+
+def end(process):
+    out, err = process.communicate(timeout=120)
+    return Ended(process.returncode, out, err)
+
+
+def wait_for(condition, process):
+    deadline = time.monotonic() + 120
+    while not condition() and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.02)
+
+
+def mnist(folder):
+    return ("--data", "mnist", "--data-dir", str(folder))
