@@ -387,7 +387,7 @@ def jit(
         raise ArgumentError(message("jit", "a static argument is no array and cannot be donated", both))
     arguments.check_positions(fun, "static_argnums", static)
     arguments.check_positions(fun, "donate", donated)
-    return Jitted(fun, static, donated, "fast" if fastmath else "contract")
+    return Jitted(fun, static, donated, "fast" if fastmath else "")
 
 
 def _numbers(name: str, numbers: int | Sequence[int]) -> tuple[int, ...]:

@@ -6,9 +6,36 @@ from collections.abc import Iterator
 
 import pytest
 
+from wengert.backend import blocks, compiled, independent, module, pack, partial, peel, steps
+from wengert.backend.target import host
+
+#: Thresholds of passes for large programs, and what they are for tests.
+THRESHOLDS = (
+    (independent, "_LONG", 2),
+    (blocks, "_NESTS", 2),
+    (blocks, "_LARGE", 50),
+    (module, "SHORT", 10),
+    (steps, "_SMALL", 10),
+    (pack, "_LARGE", 50),
+    (partial, "_LARGE", 50),
+    (peel, "_LONG", 8),
+)
+
 
 @pytest.fixture(scope="session", autouse=True)
 def no_cache() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WENGERT_CACHE", "off")
+        yield
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[None]:
+    """Make every cache tiny and every sum long, so that small programs go through the passes for large ones."""
+    target = host()._replace(level1=256, level2=512, level3=1024)
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name, least in THRESHOLDS:
+            patch.setattr(owner, name, least)
+        patch.setattr(compiled, "host", lambda: target)
+        patch.setenv("WENGERT_CACHE", "off")  # which does not know of any of this
         yield

@@ -11,28 +11,8 @@ import wengert as wg
 from tests.backend.comparing import check
 from tests.backend.test_other_targets import CASES
 from tests.backend.test_random_graphs import check_seed
-from wengert.backend import blocks, compiled, independent, module, pack, partial, peel, steps
-from wengert.backend.target import host
 
-THRESHOLDS = (
-    (independent, "_LONG", 2),
-    (blocks, "_NESTS", 2),
-    (blocks, "_LARGE", 50),
-    (module, "SHORT", 10),
-    (steps, "_SMALL", 10),
-    (pack, "_LARGE", 50),
-    (partial, "_LARGE", 50),
-    (peel, "_LONG", 8),
-)
-
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    for owner, name, least in THRESHOLDS:
-        monkeypatch.setattr(owner, name, least)
-    target = host()._replace(level1=256, level2=512, level3=1024)
-    monkeypatch.setattr(compiled, "host", lambda: target)
-    monkeypatch.setenv("WENGERT_CACHE", "off")  # which does not know of any of this
+pytestmark = pytest.mark.usefixtures("small")
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from wengert.backend.coalesce import renamed
 from wengert.backend.independent import Parts, is_plain, taken_apart, total_work
 from wengert.backend.layout import LaneClass, map_classes
 from wengert.backend.target import Target
@@ -99,8 +100,8 @@ def _best(
 
 
 def _held(parts: Parts) -> int:
-    """Return the bytes of what is made inside."""
-    return sum(math.prod(buffer.shape) * buffer.dtype.itemsize for buffer in parts.made)
+    """Return the bytes of what is made inside and shrinks to one block."""
+    return sum(math.prod(one.shape) * one.dtype.itemsize for one in parts.made.keys() - parts.shared)
 
 
 def _size_of_nests(parts: Parts, target: Target) -> int:
@@ -133,10 +134,10 @@ def _size_of_turns(parts: Parts, target: Target, width: int) -> int:
 
 def _loop(parts: Parts, size: int) -> list[Step]:
     counter = Dim(-(-parts.extent // size), "block")
-    read_after = {buffer for step in parts.after for buffer in reads(step)}
+    shared = parts.shared
     new: dict[Buffer, tuple[Buffer, bool]] = {}
     for buffer, axis in parts.made.items():
-        whole = buffer in read_after
+        whole = buffer in shared
         shape = list(buffer.shape)
         shape[axis] = counter.extent * size if whole else size
         new[buffer] = (Buffer(buffer.dtype, tuple(shape), buffer.name), whole)
@@ -214,18 +215,17 @@ class _Block:
         return tuple(Index.of(inner) if n == axis and not whole else index for n, index in enumerate(indices))
 
     def outside(self, step: Step) -> Step:
-        """Return a step after the loop, which reads buffers of their new names and adds up the parts of sums."""
+        """Return a step after the loop, with buffers of their new names, which adds up the parts of sums."""
 
         def change(node: Expression) -> Expression:
-            if isinstance(node, Load) and node.buffer in self.new:
-                return Load(self.new[node.buffer][0], node.indices)
             if isinstance(node, Load) and node.buffer in self.totals:
                 total = self.totals[node.buffer]
                 part = Dim(total.shape[0], "block")
                 return Reduce("add", (part,), Load(total, (Index.of(part), *node.indices)), node.dtype)
             return node
 
-        return rewrite_step(step, change)
+        (moved,) = renamed([step], {old: new for old, (new, _) in self.new.items()})
+        return rewrite_step(moved, change)
 
 
 def _guarded(conditions: tuple[tuple[Index, int], ...], value: Expression) -> Expression:

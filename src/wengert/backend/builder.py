@@ -121,10 +121,10 @@ class Builder:
     """Writes the body of one LLVM function, instruction by instruction.
 
     Args:
-        fast: flags on floating-point arithmetic. ``contract`` allows fused multiply-add and nothing else.
+        fast: flags on floating-point arithmetic.
     """
 
-    def __init__(self, fast: str = "contract") -> None:
+    def __init__(self, fast: str = "") -> None:
         self.lines: list[str] = ["entry:"]
         self.block = "entry"
         self.fast = fast

@@ -37,7 +37,7 @@ def coalesce(program: Program) -> Program:
     while (found := _superfluous(program)) is not None:
         copy, old, new = found
         steps = _without(program.steps, copy)
-        program = replace(program, steps=_renamed(steps, {old: new}))
+        program = replace(program, steps=renamed(steps, {old: new}))
     return program
 
 
@@ -176,7 +176,7 @@ def _without(steps: Sequence[Step], gone: Step) -> tuple[Step, ...]:
     return tuple(kept)
 
 
-def _renamed(steps: Sequence[Step], names: Mapping[Buffer, Buffer]) -> tuple[Step, ...]:
+def renamed(steps: Sequence[Step], names: Mapping[Buffer, Buffer]) -> tuple[Step, ...]:
     """Return the steps with buffers in the places of others."""
 
     def change(node: Expression) -> Expression:

@@ -38,7 +38,7 @@ from wengert.primitive import REGISTRY
 class Options(NamedTuple):
     """How a graph is compiled."""
 
-    flags: str = "contract"
+    flags: str = ""
     """LLVM's flags on floating-point arithmetic: what may be rewritten."""
     check_nan: bool = False
     """Stop at the operation that made the first NaN."""

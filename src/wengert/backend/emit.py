@@ -63,7 +63,7 @@ def emit_nest(
     checks: Checks,
     functions: set[tuple[str, Kind]],
     declared: set[str],
-    fast: str = "contract",
+    fast: str = "",
 ) -> Emitted:
     """Write the function of a nest.
 

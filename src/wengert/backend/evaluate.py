@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 from wengert.backend import scalars
 from wengert.backend.access import Access
@@ -51,12 +52,59 @@ class Evaluator(Access):
         return scalars.emit(context, "cast", [number])
 
     def _apply(self, node: Apply, point: Point) -> Value:
+        if node.operation in ("add", "subtract") and (fused := self._fused(node, point)):
+            return fused
         operands = self.aligned([self.value(operand, point) for operand in node.operands])
         if node.operation == "position":
             return self._position(operands[0], node, point)
         before = node.operands[0].dtype if node.operation != "where" else node.operands[1].dtype
         context = scalars.Context(self.builder, before, node.dtype, node.param, self.functions)
         return scalars.emit(context, node.operation, operands)
+
+    # -- products and a term -----------------------------------------------------------------------------
+
+    def _fused(self, node: Apply, point: Point) -> Value | None:
+        """Return x y + z, x y - z or z - x y, rounded once where the target does that.
+
+        The expression alone decides on it, not what surrounds it: what is computed again in another nest, or in the
+        last lanes, has the same bits there, and may be compared with what was stored.
+        """
+        b, (one, other) = self.builder, node.operands
+        subtract = node.operation == "subtract"
+        if pair := self.factors(one, point):
+            term = self.value(other, point)
+            return self.product_plus(pair, b.fneg(term) if subtract else term)
+        if pair := self.factors(other, point):
+            x, y = pair
+            return self.product_plus((b.fneg(x) if subtract else x, y), self.value(one, point))
+        return None
+
+    def factors(self, node: Expression, point: Point) -> tuple[Value, Value] | None:
+        """Return the factors of a product of floats that is to be fused with a sum; guarded, if they vanish outside."""
+        if node.dtype.kind != "f" or self.builder.fast:
+            return None
+        if isinstance(node, Guard):
+            return self._guarded_factors(node, point)
+        if not isinstance(node, Apply):
+            return None
+        if node.operation == "multiply":
+            return self.value(node.operands[0], point), self.value(node.operands[1], point)
+        if node.operation == "square" or (node.operation == "integer_power" and node.param == 2):
+            x = self.value(node.operands[0], point)
+            return x, x
+        return None
+
+    def _guarded_factors(self, node: Guard, point: Point) -> tuple[Value, Value] | None:
+        uniform, varying = self._conditions(node, point)
+        vanishes = is_zero(node.otherwise) and self.vanishes(node.body)
+        if uniform is not None or not (varying is None or vanishes):
+            return None
+        with self._inside_guard(node):
+            return self.factors(node.body, self._masked(point, varying))
+
+    def product_plus(self, factors: tuple[Value, Value], term: Value) -> Value:
+        """Return x y + z."""
+        return self.builder.muladd(*self.aligned([*factors, term]))
 
     def _position(self, index: Value, node: Apply, point: Point) -> Value:
         """Count from the end where the index is negative; report it where it lies outside, and read inside instead."""
@@ -77,8 +125,23 @@ class Evaluator(Access):
 
     def _guard(self, node: Guard, point: Point) -> Value:
         """Read inside only: by a branch where the condition is the same for all lanes, by a mask where it is not."""
+        uniform, varying = self._conditions(node, point)
+        otherwise = self.value(node.otherwise, point)
+        masked = self._masked(point, varying)
+
+        def inner() -> Value:
+            with self._inside_guard(node):
+                value = self.value(node.body, masked)
+            if varying is None or (is_zero(node.otherwise) and self.vanishes(node.body)):
+                return value
+            yes, no, _ = self.aligned([value, otherwise, varying])
+            return self.builder.select(varying, yes, no)
+
+        return inner() if uniform is None else self._branch(uniform, inner, otherwise)
+
+    def _conditions(self, node: Guard, point: Point) -> tuple[Value | None, Value | None]:
+        """Return whether a guard's conditions hold that are the same for all lanes, and those that are not."""
         uniform: Value | None = None
-        masks: Value | None = point.mask
         varying: Value | None = None
         for index, extent in node.conditions:
             inside = self._inside(index, extent, point)
@@ -88,21 +151,19 @@ class Evaluator(Access):
                 uniform = inside if uniform is None else self.builder.both(uniform, inside)
             else:
                 varying = inside if varying is None else self._both(varying, inside)
-        otherwise = self.value(node.otherwise, point)
-        if varying is not None:
-            masks = varying if masks is None else self._both(masks, varying)
+        return uniform, varying
 
-        def inner() -> Value:
-            before = self.guarded
-            self.guarded = before.union(*(index.dims() for index, _ in node.conditions))
-            value = self.value(node.body, point._replace(mask=masks))
-            self.guarded = before
-            if varying is None or (is_zero(node.otherwise) and self.vanishes(node.body)):
-                return value
-            yes, no, _ = self.aligned([value, otherwise, varying])
-            return self.builder.select(varying, yes, no)
+    def _masked(self, point: Point, varying: Value | None) -> Point:
+        if varying is None:
+            return point
+        return point._replace(mask=varying if point.mask is None else self._both(point.mask, varying))
 
-        return inner() if uniform is None else self._branch(uniform, inner, otherwise)
+    @contextmanager
+    def _inside_guard(self, node: Guard) -> Generator[None]:
+        before = self.guarded
+        self.guarded = before.union(*(index.dims() for index, _ in node.conditions))
+        yield
+        self.guarded = before
 
     def vanishes(self, node: Expression) -> bool:
         """Tell whether a product is zero in lanes that are masked out, as what is loaded there is."""

@@ -39,6 +39,11 @@ class Parts:
     """Sums over the batch, of which each block makes a part."""
 
     @property
+    def shared(self) -> set[Buffer]:
+        """The buffers that what comes after sees."""
+        return {buffer for step in self.after for buffer in (*reads(step), *writes(step))}
+
+    @property
     def work(self) -> int:
         """About how many operations are done inside."""
         return total_work(self.inside)

@@ -72,7 +72,7 @@ class Module:
         )
 
 
-def build(program: Program, target: Target, flags: str = "contract", *, check_nan: bool = False) -> Module:
+def build(program: Program, target: Target, flags: str = "", *, check_nan: bool = False) -> Module:
     """Return the module of a program.
 
     Args:

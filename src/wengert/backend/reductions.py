@@ -284,12 +284,16 @@ class Reduction:
                 after.append(value)
                 continue
             point = Point((*slot.point.offsets, *offsets), mask or slot.point.mask)
-            element = self.evaluator.value(self._body(slot.node), point)
+            body = self._body(slot.node)
+            added = slot.node.combiner == "add"
+            masked = mask is not None and not (added and self.evaluator.vanishes(slot.node.body))
+            if added and not masked and (factors := self.evaluator.factors(body, point)):
+                after.append(self.evaluator.product_plus(factors, value))
+                continue
+            element = self.evaluator.value(body, point)
             if element.kind.lanes < value.kind.lanes:
                 element = self.builder.splat(element, value.kind.lanes)
-            if mask is not None and not (
-                slot.node.combiner == "add" and self.evaluator.vanishes(slot.node.body)
-            ):
+            if masked and mask is not None:
                 element = self.builder.select(mask, element, self._initial(slot))
             if slot.node.combiner.startswith("arg"):
                 after.append(self._best(slot, number, values, element, point))
