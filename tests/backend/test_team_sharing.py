@@ -139,14 +139,18 @@ def test_what_a_worker_has_begun_is_waited_for(delay: float) -> None:
 
 def test_workers_that_sleep_come_when_they_are_woken() -> None:
     team = Team(3)
+
+    def come() -> bool:
+        wake(team)  # again, if they were asleep once more before there was work
+        return helped(team, 0.01)
+
     try:
         until(lambda: field(team, "sleepers") == 2)
         assert not helped(team, 0.02)  # sharing alone wakes no one
         assert field(team, "sleepers") == 2
         for _ in range(20):
             until(lambda: field(team, "sleepers") == 2)
-            wake(team)
-            until(lambda: helped(team, 0.01))
+            until(come)
     finally:
         team.stop()
 
