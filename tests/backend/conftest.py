@@ -32,7 +32,7 @@ def no_cache() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def small() -> Iterator[None]:
     """Make every cache tiny and every sum long, so that small programs go through the passes for large ones."""
-    target = host()._replace(level1=256, level2=512, level3=1024)
+    target = host()._replace(level1=256, level2=512)
     with pytest.MonkeyPatch.context() as patch:
         for owner, name, least in THRESHOLDS:
             patch.setattr(owner, name, least)

@@ -35,7 +35,7 @@ def test_the_host_is_found_once_and_is_consistent() -> None:
     assert target.host() is own
     assert own.vector_bytes in (16, 32, 64)
     assert own.registers == (16 if X86 and own.vector_bytes < 64 else 32)
-    assert 0 < own.level1 < own.level2 <= own.level3
+    assert 0 < own.level1 < own.level2
     assert own.lanes(4) == 2 * own.lanes(8) == own.vector_bytes // 4
 
 
@@ -129,20 +129,13 @@ def test_the_caches_are_those_for_data(tmp_path: Path) -> None:
     cache(tmp_path, 1, "1", "Instruction", "64K")
     cache(tmp_path, 2, "2", "Unified", "2048K")
     cache(tmp_path, 3, "3", "Unified", "30M")
-    assert target.cache_sizes(tmp_path) == (48 << 10, 2 << 20, 30 << 20)
-
-
-@pytest.mark.usefixtures("first_processor")
-def test_without_a_third_level_the_second_is_the_last(tmp_path: Path) -> None:
-    cache(tmp_path, 0, "1", "Data", "64K")
-    cache(tmp_path, 1, "2", "Unified", "1M")
-    assert target.cache_sizes(tmp_path) == (64 << 10, 1 << 20, 1 << 20)
+    assert target.cache_sizes(tmp_path) == (48 << 10, 2 << 20)
 
 
 @pytest.mark.usefixtures("first_processor")
 def test_what_cannot_be_read_has_the_usual_size(tmp_path: Path) -> None:
     usual = target.cache_sizes(tmp_path / "nowhere")
-    assert usual == (32 << 10, 1 << 20, 16 << 20)
+    assert usual == (32 << 10, 1 << 20)
     cache(tmp_path, 0, "one", "Data", "64K")
     cache(tmp_path, 1, "2", "Unified", "much")
     (tmp_path / "cpu0" / "cache" / "index2").mkdir()

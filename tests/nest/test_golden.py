@@ -90,7 +90,7 @@ each_case = pytest.mark.parametrize("name", CASES)
 
 @each_case
 def test_nests(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    caches = {"level1": 32 << 10, "level2": 1 << 20, "level3": 16 << 20}
+    caches = {"level1": 32 << 10, "level2": 1 << 20}
     monkeypatch.setattr(compiled, "host", lambda: named("avx2")._replace(**caches))
     case = CASES[name]
     found = wg.jit(case.function, donate=case.donate).nests(*case.arguments) + "\n"

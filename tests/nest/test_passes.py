@@ -23,7 +23,7 @@ from wengert.transforms.staging import stage
 
 RNG = np.random.default_rng(0)
 #: A processor with caches so small that a small program outgrows them.
-TINY = named("avx2")._replace(level1=256, level2=512, level3=1024)
+TINY = named("avx2")._replace(level1=256, level2=512)
 
 
 @pytest.fixture

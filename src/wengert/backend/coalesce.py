@@ -22,6 +22,7 @@ from wengert.nest.nest import (
     While,
     all_steps,
     inner_blocks,
+    map_blocks,
     reads,
     writes,
 )
@@ -30,6 +31,7 @@ from wengert.nest.rewriting import rewrite_step
 _LONG = 64
 """Turns of a loop from which on it pays to carry values in the best layout, copied there and back."""
 _LINE = 64
+"""Bytes of a line of the cache."""
 
 
 def coalesce(program: Program) -> Program:
@@ -43,7 +45,7 @@ def coalesce(program: Program) -> Program:
 
 def _superfluous(program: Program) -> tuple[Nest, Buffer, Buffer] | None:
     """Return a copy that can go, and which buffer becomes which."""
-    outside = {*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)}
+    outside = program.outside()
     living = lifetimes(program)
     times = _access_times(program.steps)
     resident = _resident(program.steps)
@@ -160,20 +162,8 @@ def _is_dead_after(
 
 
 def _without(steps: Sequence[Step], gone: Step) -> tuple[Step, ...]:
-    kept: list[Step] = []
-    for step in steps:
-        if step is gone:
-            continue
-        match step:
-            case Loop(steps=inner):
-                kept.append(replace(step, steps=_without(inner, gone)))
-            case Branch(yes=yes, no=no):
-                kept.append(replace(step, yes=_without(yes, gone), no=_without(no, gone)))
-            case While(condition=condition, steps=inner):
-                kept.append(replace(step, condition=_without(condition, gone), steps=_without(inner, gone)))
-            case _:
-                kept.append(step)
-    return tuple(kept)
+    """Return the steps but for one."""
+    return tuple(map_blocks(step, lambda block: _without(block, gone)) for step in steps if step is not gone)
 
 
 def renamed(steps: Sequence[Step], names: Mapping[Buffer, Buffer]) -> tuple[Step, ...]:
@@ -193,27 +183,16 @@ def renamed(steps: Sequence[Step], names: Mapping[Buffer, Buffer]) -> tuple[Step
                     replace(store, buffer=names.get(store.buffer, store.buffer)) for store in moved.stores
                 )
                 return replace(moved, stores=stores)
-            case Loop(steps=inner):
-                return replace(step, steps=tuple(map(rename, inner)))
-            case Branch(yes=yes, no=no, predicate=predicate):
-                return replace(
-                    step,
-                    yes=tuple(map(rename, yes)),
-                    no=tuple(map(rename, no)),
-                    predicate=names.get(predicate, predicate),
-                )
-            case While(condition=condition, steps=inner, predicate=predicate):
-                return replace(
-                    step,
-                    condition=tuple(map(rename, condition)),
-                    steps=tuple(map(rename, inner)),
-                    predicate=names.get(predicate, predicate),
-                )
             case Host(operands=operands, outputs=outputs):
                 return replace(
                     step,
                     operands=tuple(names.get(x, x) if isinstance(x, Buffer) else x for x in operands),
                     outputs=tuple(names.get(x, x) for x in outputs),
                 )
+            case _:
+                mapped = map_blocks(step, lambda block: tuple(map(rename, block)))
+                if isinstance(mapped, (Branch, While)):
+                    return replace(mapped, predicate=names.get(mapped.predicate, mapped.predicate))
+                return mapped
 
     return tuple(map(rename, steps))

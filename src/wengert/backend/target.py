@@ -17,7 +17,8 @@ from wengert.errors import ArgumentError, message
 VARIABLE = "WENGERT_TARGET"
 
 _CACHES = Path("/sys/devices/system/cpu")
-_USUAL_CACHES = (32 << 10, 1 << 20, 16 << 20)
+#: Bytes of the first and the second level where the system does not tell: those of most x86-64 servers since 2017.
+_USUAL_CACHES = 32 << 10, 1 << 20
 #: Of AVX-512, what vectors of every element type need: the first processors had only a part of it.
 _AVX512 = ("avx512f", "avx512bw", "avx512dq", "avx512vl")
 #: The levels that the manual of x86-64 defines: LLVM's name, and what they have of vectors.
@@ -54,8 +55,6 @@ class Target(NamedTuple):
     """Bytes of the first-level data cache."""
     level2: int
     """Bytes of the second-level cache."""
-    level3: int
-    """Bytes of the last-level cache, which the cores share."""
 
     def lanes(self, item_bytes: int) -> int:
         """Return how many elements a vector register holds."""
@@ -73,10 +72,10 @@ def _bytes(size: str) -> int:
     return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]] if match else 0
 
 
-def cache_sizes(folder: Path = _CACHES) -> tuple[int, int, int]:
-    """Return the bytes of the three levels of data cache of one processor, by what Linux tells of it.
+def cache_sizes(folder: Path = _CACHES) -> tuple[int, int]:
+    """Return the bytes of the two levels of data cache that a processor has for itself, by what Linux tells of it.
 
-    Where it tells nothing, the sizes are those of a usual processor; where there is no third level, it is the second.
+    Where it tells nothing, the sizes are those of a usual processor.
     """
     usable = min(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
     found: dict[int, int] = {}
@@ -87,9 +86,7 @@ def cache_sizes(folder: Path = _CACHES) -> tuple[int, int, int]:
                 found[int(level)] = _bytes((index / "size").read_text())
         except (OSError, ValueError):
             continue
-    first = found.get(1) or _USUAL_CACHES[0]
-    second = found.get(2) or _USUAL_CACHES[1]
-    return first, second, found.get(3) or (second if found.get(2) else _USUAL_CACHES[2])
+    return found.get(1) or _USUAL_CACHES[0], found.get(2) or _USUAL_CACHES[1]
 
 
 def _x86(triple: str, cpu: str, features: dict[str, bool]) -> Target:
