@@ -291,6 +291,14 @@ def polynomials() -> dict[str, tuple[Function, Function, Any, Any, tuple[int, ..
             quarter**2,
             every,
         ),
+        # sin r = r + r^3 SIN_WIDE(r^2), |r| <= pi / 2
+        "SIN_WIDE": (
+            series(lambda k: (-1) ** (k + 1) / mp.factorial(2 * k + 3)),
+            lambda z: z / mp.sinc(mp.sqrt(z)),
+            0,
+            (mp.pi / 2 * (1 + mp.mpf(2) ** -12)) ** 2,
+            {24: -27.0},
+        ),
         # cos r = 1 - r^2 / 2 + r^4 COS(r^2)
         "COS": (
             series(lambda k: (-1) ** k / mp.factorial(2 * k + 4)),
@@ -315,7 +323,8 @@ def main() -> None:
         print(name, file=sys.stderr)
         print(f"{name} = {{")
         for bits in precisions:
-            print(f"    {bits}: (\n{show(fit(function, weight, low, high, bits))}    ),")
+            target = precisions[bits] if isinstance(precisions, dict) else None
+            print(f"    {bits}: (\n{show(fit(function, weight, low, high, bits, target))}    ),")
         print("}")
     constants()
 
@@ -327,6 +336,8 @@ def constants() -> None:
     show_parts("HALF_PI", {24: split(mp.pi / 2, 13, 13, 13, last=24), 53: split(mp.pi / 2, 38, 38)})
     print('"""Half of pi, in parts that the number of quadrants multiplies exactly."""')
     show_parts("PI", {24: split(mp.pi, 24, last=24), 53: split(mp.pi, 53)})
+    print(f"PI_IN_THREE = {tuple(split(mp.pi, 24, 24, last=24))}")
+    print('"""For float32 where products and sums are rounded once."""')
     print(f"TWO_THIRDS = {tuple(split(mp.mpf(2) / 3, 53))}")
     print(f"DIGAMMA_ROOT = {tuple(split(DIGAMMA_ROOT, 53))}")
     for base in (2, 10):

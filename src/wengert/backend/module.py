@@ -89,7 +89,7 @@ def build(program: Program, target: Target, flags: str = "", *, check_nan: bool 
     writing = Writing(layouts, plan(program, layouts), slots, target, flags, total > SHORT)
     writing.checks.nan = check_nan
     main = main_function(program.steps, writing)
-    text, declared = elementary.definitions(sorted(writing.functions))
+    text, declared = elementary.definitions(sorted(writing.functions), target)
     return Module(
         "\n".join([*sorted(declared | writing.declared), text, *writing.texts, main]),
         program,

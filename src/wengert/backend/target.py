@@ -61,6 +61,11 @@ class Target(NamedTuple):
         return self.vector_bytes // item_bytes
 
     @property
+    def has_scaling(self) -> bool:
+        """Whether vectors have an instruction for x 2^n, as AVX-512 does."""
+        return self.vector_bytes == 64
+
+    @property
     def identity(self) -> str:
         """What object code for this target depends on: a part of the key of a cached object."""
         return f"{self.triple} {self.cpu} {self.features} llvm{'.'.join(map(str, llvm.llvm_version_info))}"

@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from wengert.backend.builder import Kind, Value
 from wengert.backend.elementary import error, exponential, gamma, logarithmic, power, remainder, trigonometric
-from wengert.backend.elementary.parts import Term, Writer
+from wengert.backend.elementary.parts import Term, Writer, symbol
+from wengert.backend.target import Target
 from wengert.errors import message
 
 __all__ = ["definitions", "supports", "symbol"]
@@ -63,6 +64,8 @@ _FUNCTIONS: dict[str, _Function] = {
     "power": _Function(power.power, operands=2, inline=False),
     "sin": _Function(trigonometric.sin),
     "cos": _Function(trigonometric.cos),
+    "sin_by_quarters": _Function(trigonometric.sin_by_quarters, inline=False),
+    "cos_by_quarters": _Function(trigonometric.cos_by_quarters, inline=False),
     "tan": _Function(trigonometric.tan),
     "arcsin": _Function(trigonometric.arcsin),
     "arccos": _Function(trigonometric.arccos),
@@ -87,21 +90,12 @@ def supports(name: str, kind: Kind) -> bool:
     return name in _FUNCTIONS and kind.is_float
 
 
-def symbol(name: str, kind: Kind) -> str:
-    """Return the name of a function in the module.
-
-    Example:
-        >>> symbol("exp", Kind("float", 16))
-        'wengert.exp.v16f32'
-    """
-    return f"wengert.{name}.{kind.suffix}"
-
-
-def definitions(wanted: Iterable[tuple[str, Kind]]) -> tuple[str, set[str]]:
+def definitions(wanted: Iterable[tuple[str, Kind]], target: Target | None = None) -> tuple[str, set[str]]:
     """Return the text of the functions wanted and of what they call, each once, and their declarations.
 
     Args:
         wanted: names and types of operands.
+        target: the processor, if more than the usual instructions are to be used.
 
     Raises:
         KeyError: There is no such function.
@@ -109,11 +103,18 @@ def definitions(wanted: Iterable[tuple[str, Kind]]) -> tuple[str, set[str]]:
     texts: list[str] = []
     declared: set[str] = set()
     reduced: set[Kind] = set()
-    for name, kind in dict.fromkeys(wanted):
-        writer = _written(name, kind)
+    waiting = dict.fromkeys(wanted)
+    written: set[tuple[str, Kind]] = set()
+    while waiting:
+        name, kind = each = next(iter(waiting))
+        del waiting[each]
+        written.add(each)
+        writer = _written(name, kind, target)
         texts.append(_text(name, kind, writer))
         declared |= writer.declared
-        reduced |= {each for _, each in writer.helpers}
+        reduced |= {kind for helper, kind in writer.helpers if helper == remainder.HELPER}
+        called = (one for one in sorted(writer.helpers) if one[0] != remainder.HELPER)
+        waiting |= dict.fromkeys(one for one in called if one not in written)
     texts += [remainder.lanewise_definition(kind) for kind in sorted(reduced)]
     if reduced:
         text, more = remainder.scalar_definition()
@@ -122,12 +123,17 @@ def definitions(wanted: Iterable[tuple[str, Kind]]) -> tuple[str, set[str]]:
     return "\n".join(texts), declared
 
 
-def _written(name: str, kind: Kind) -> Writer:
+def _written(name: str, kind: Kind, target: Target | None) -> Writer:
     if not supports(name, kind):
         raise KeyError(message("compile", f"no elementary function is called {name} for {kind}", name))
     function = _FUNCTIONS[name]
     wide = function.wide and kind.bits == 32
-    writer = Writer(kind, 36 if kind.bits == 32 else 53)
+    writer = Writer(
+        kind,
+        36 if kind.bits == 32 else 53,
+        has_fma=target is not None and target.has_fma,
+        has_scaling=target is not None and target.has_scaling,
+    )
     operands = [Term(writer, Value(each, kind)) for each in _NAMES[: function.operands]]
     if wide:
         operands = [each.convert("fpext", "double") for each in operands]

@@ -25,11 +25,11 @@ _RESCUE = 64
 _NARROW = 200
 
 
-def reduced(x: Term) -> tuple[Term, Term]:
-    """Return r = x - n ln 2 and the integer n, right in its low bits."""
+def reduced(x: Term) -> tuple[Term, Term, Term]:
+    """Return r = x - n ln 2 and the integer n, as a float and as an integer that is right in its low bits."""
     count, n = nearest(x, 1 / math.log(2))
     high, low = tables.LN2[24 if x.kind.bits == 32 else 53]
-    return count.muladd(-low, count.muladd(-high, x)), n
+    return count.muladd(-low, count.muladd(-high, x)), count, n
 
 
 def confined(x: Term, unit: float) -> Term:
@@ -41,8 +41,10 @@ def confined(x: Term, unit: float) -> Term:
     return x.at_least(lowest * unit).at_most(highest * unit)
 
 
-def scaled(significand: Term, n: Term, x: Term, unit: float) -> Term:
+def times_two_to(count: Term, n: Term, significand: Term, x: Term, unit: float) -> Term:
     """Return significand * 2^(n - 1), in two steps where 2^(x / unit) may be subnormal."""
+    if significand.can_scale:
+        return significand.scaled(count - 1.0)
     form = format_of(significand)
     if significand.digits == 36:
         return significand * power_of_two(n - 1, significand)
@@ -57,36 +59,42 @@ def twice_exp(r: Term) -> Term:
     return (r * r).muladd(polynomial(r, [2 * c for c in tables.EXP[r.digits]]), r + r) + 2.0
 
 
+def power(r: Term, count: Term, n: Term, x: Term, unit: float) -> Term:
+    """Return 2^n exp r = 2^(n - 1) (2 exp r): twice, so that 2^(n - 1) is finite up to the largest result."""
+    if r.can_scale:
+        return ((r * r).muladd(polynomial(r, tables.EXP[r.digits]), r) + 1.0).scaled(count)
+    return times_two_to(count, n, twice_exp(r), x, unit)
+
+
 def exp(x: Term) -> Term:
-    """Return exp x = 2^(n - 1) (2 exp r): twice, so that 2^(n - 1) is finite up to the largest result."""
-    r, n = reduced(confined(x, math.log(2)))
-    return scaled(twice_exp(r), n, x, math.log(2))
+    """Return exp x = 2^n exp r."""
+    return power(*reduced(confined(x, math.log(2))), x, math.log(2))
 
 
 def exp_of_sum(x: Term, low: Term, factor: tuple[Term, Term] | None = None) -> Term:
     """Return exp (x + low), times a factor in two parts if one is given, for a low part that is small everywhere."""
-    r, n = reduced(confined(x, math.log(2)))
+    r, count, n = reduced(confined(x, math.log(2)))
     r, error = quick_two_sum(r, low)
     first, last = quick_two_sum(x.number(2.0), r + r)
     rest = (r * r).muladd(polynomial(r, [2 * c for c in tables.EXP[x.digits]]), last + (error + error))
     significand, lost = quick_two_sum(first, rest)
     if factor is not None:
         significand = significand.muladd(factor[0], significand.muladd(factor[1], lost * factor[0]))
-    return scaled(significand, n, x, math.log(2))
+    return times_two_to(count, n, significand, x, math.log(2))
 
 
 def exp2(x: Term) -> Term:
     """Return 2^x = 2^n exp((x - n) ln 2)."""
     tame = confined(x, 1.0)
     count, n = nearest(tame, 1.0)
-    return scaled(twice_exp((tame - count) * math.log(2)), n, x, 1.0)
+    return power((tame - count) * math.log(2), count, n, x, 1.0)
 
 
 def expm1(x: Term) -> Term:
     """Return exp x - 1 = 2 (2^(n - 1) (exp r - 1) + (2^(n - 1) - 1 / 2)); 2^n - 1 is exact while that 1 matters."""
     form = format_of(x)
     tame = x.at_least(-(form.fraction + 3) * math.log(2)).at_most((form.bias + 1.25) * math.log(2))
-    r, n = reduced(tame)
+    r, _, n = reduced(tame)
     rest = (r * r) * polynomial(r, tables.EXP[x.digits])
     half = power_of_two(n - 1, x)
     # |2^n - 1| exceeds |2^n r| unless n = 0, where the sum is exact.
@@ -132,9 +140,9 @@ def _half_exp(x: Term) -> Term:
     """Return exp x / 2 for x >= 0, which is finite wherever cosh is."""
     form = format_of(x)
     if x.digits == 36:
-        r, n = reduced(x.at_most(_NARROW * math.log(2)))
+        r, _, n = reduced(x.at_most(_NARROW * math.log(2)))
         return twice_exp(r) * power_of_two(n - 2, x)
-    r, n = reduced(x.at_most((form.bias + 3) * math.log(2)))
+    r, _, n = reduced(x.at_most((form.bias + 3) * math.log(2)))
     first, last = quick_two_sum(x.number(2.0), r + r)
     rest = (r * r).muladd(polynomial(r, [2 * c for c in tables.EXP[x.digits]]), last)
     large = x > (form.bias - 1) * math.log(2)

@@ -9,6 +9,20 @@ from wengert.backend.builder import Builder, Kind, Value, constant
 Number = int | float
 
 
+_ROUND_AS_SET = 4
+"""The operand of instructions of AVX-512 that leaves rounding as the processor is set."""
+
+
+def symbol(name: str, kind: Kind) -> str:
+    """Return the name of a function in the module.
+
+    Example:
+        >>> symbol("exp", Kind("float", 16))
+        'wengert.exp.v16f32'
+    """
+    return f"wengert.{name}.{kind.suffix}"
+
+
 class Writer(Builder):
     """Writes one elementary function.
 
@@ -18,10 +32,14 @@ class Writer(Builder):
     Args:
         kind: the type that the function works in.
         digits: the precision, in bits, that float64 arithmetic is for: 53, or 36 where the result is a float32.
+        has_fma: whether the processor multiplies and adds in one instruction.
+        has_scaling: whether it multiplies vectors by powers of 2 in one instruction.
     """
 
-    def __init__(self, kind: Kind, digits: int) -> None:
+    def __init__(self, kind: Kind, digits: int, *, has_fma: bool = False, has_scaling: bool = False) -> None:
         super().__init__(fast="")
+        self.has_fma = has_fma
+        self.has_scaling = has_scaling
         self.kind = kind
         self.wide_digits = digits
         self.helpers: set[tuple[str, Kind]] = set()
@@ -171,6 +189,28 @@ class Term:
         """Call an intrinsic of LLVM that is overloaded on this type."""
         operands = [self.value, *map(self._operand, others)]
         return Term(self.writer, self.writer.intrinsic(intrinsic, *operands))
+
+    @property
+    def can_scale(self) -> bool:
+        """Whether there is an instruction that multiplies such terms by powers of 2."""
+        return self.writer.has_scaling and self.kind.bits * self.kind.lanes in (128, 256, 512)
+
+    def scaled(self, exponent: Term) -> Term:
+        """Return x 2^n for an n that is a whole number as a float, rounded once; only where `can_scale`."""
+        kind = self.kind
+        size, scalar = kind.bits * kind.lanes, "ps" if kind.bits == 32 else "pd"
+        mask = Kind(f"i{max(8, kind.lanes)}")
+        every = [self.value, exponent.value, self.value, constant(mask, -1)]
+        if size == 512:
+            every.append(constant(Kind("i32"), _ROUND_AS_SET))
+        name = f"llvm.x86.avx512.mask.scalef.{scalar}.{size}"
+        return Term(self.writer, self.writer.call(name, *every, result=kind))
+
+    def helper(self, name: str) -> Term:
+        """Call another function of this package."""
+        self.writer.helpers.add((name, self.kind))
+        text = f"call {self.kind} @{symbol(name, self.kind)}({self.value}) cold"
+        return Term(self.writer, self.writer.emit(text, self.kind))
 
     def __abs__(self) -> Term:
         return self.call("fabs")

@@ -9,6 +9,7 @@ x is multiplied by those bits of 2/pi that matter (Payne and Hanek, *Radian redu
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 from wengert.backend.builder import I1, I64, POINTER, Builder, Kind, Value, constant
 from wengert.backend.elementary import tables
@@ -18,7 +19,9 @@ from wengert.backend.elementary.parts import Term, Writer, nearest, quick_two_su
 _QUICK = {32: 3000.0, 64: 24000.0}
 _DOUBLE, _I128 = Kind("double"), Kind("i128")
 _SCALAR = "{ double, double, i64 }"
-_NAME, _TABLE = "wengert.remainder", "wengert.two_over_pi"
+#: What reduces huge numbers lane by lane.
+HELPER = "remainder"
+_NAME, _TABLE = f"wengert.{HELPER}", "wengert.two_over_pi"
 
 
 def _struct(kind: Kind) -> str:
@@ -39,29 +42,34 @@ def quick_reduction(x: Term) -> tuple[Term, Term, Term]:
 
 def reduction(x: Term) -> tuple[Term, Term, Term]:
     """Return r in two parts and n, right in its low bits, for any x; r is NaN if x is not finite."""
-    writer, kind = x.writer, x.kind
     quick = quick_reduction(x)
+    high, low, n = unless_huge(x, quick, lambda huge: _slow_reduction(x, huge, quick))
+    return high, low, n
+
+
+def unless_huge(x: Term, quick: Sequence[Term], slow: Callable[[Term], Sequence[Term]]) -> list[Term]:
+    """Return what was found for moderate x, and where a lane is too large for that, what a slow way makes of it."""
+    writer, kind = x.writer, x.kind
     huge = abs(x) > _QUICK[kind.bits]
-    slow, after = writer.new_label("huge"), writer.new_label("reduced")
+    rare, after = writer.new_label("huge"), writer.new_label("reduced")
     before = writer.block
     found = huge.value if kind.lanes == 1 else writer.intrinsic("vector.reduce.or", huge.value, result=I1)
-    writer.branch_if(found, slow, after)
-    writer.label(slow)
-    corrected = _huge(x, huge, quick)
+    writer.branch_if(found, rare, after)
+    writer.label(rare)
+    corrected = slow(huge)
     writer.branch(after)
     writer.label(after)
     merged: list[Term] = []
     for old, new in zip(quick, corrected, strict=True):
-        text = f"phi {old.kind} [ {old.value.text}, %{before} ], [ {new.value.text}, %{slow} ]"
+        text = f"phi {old.kind} [ {old.value.text}, %{before} ], [ {new.value.text}, %{rare} ]"
         merged.append(Term(writer, writer.emit(text, old.kind)))
-    high, low, n = merged
-    return high, low, n
+    return merged
 
 
-def _huge(x: Term, huge: Term, quick: tuple[Term, Term, Term]) -> list[Term]:
-    """Return the reduction with the lanes of huge numbers replaced."""
+def _slow_reduction(x: Term, huge: Term, quick: Sequence[Term]) -> list[Term]:
+    """Return the quick reduction with the lanes of huge numbers replaced."""
     writer, kind = x.writer, x.kind
-    writer.helpers.add((_NAME, kind))
+    writer.helpers.add((HELPER, kind))
     infinite = abs(x).equals(math.inf)
     given = x.where(huge & ~infinite, 2.0**40)
     parts = writer.emit(f"call {_struct(kind)} @{_NAME}.{kind.suffix}({given.value})", kind)

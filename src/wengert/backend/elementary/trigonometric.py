@@ -1,7 +1,8 @@
 """Circular functions and their inverses.
 
-x = n pi/2 + r with |r| <= pi/4, r in two parts, and polynomials for sin r and cos r. The inverses reduce their
-argument as Cody and Waite do, *Software Manual for the Elementary Functions* (1980).
+x = n pi/2 + r with |r| <= pi/4, r in two parts, and polynomials for sin r and cos r; in float32, where x is moderate,
+x = n pi + r and one polynomial. The inverses reduce their argument as Cody and Waite do, *Software Manual for the
+Elementary Functions* (1980).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 
 from wengert.backend.elementary import tables
 from wengert.backend.elementary.parts import Term, format_of, polynomial, quick_two_sum
-from wengert.backend.elementary.remainder import reduction
+from wengert.backend.elementary.remainder import reduction, unless_huge
 
 
 def _sine_parts(high: Term, low: Term) -> tuple[Term, Term]:
@@ -31,7 +32,33 @@ def _cosine_parts(high: Term, low: Term) -> tuple[Term, Term]:
 
 
 def _circular(x: Term, quarter: int) -> Term:
-    """Return sin(x + quarter pi/2)."""
+    """Return sin(x + quarter pi/2) for a quarter of 0 or 1."""
+    if x.digits != 24 or not x.writer.has_fma:
+        return _by_quarters(x, quarter)
+    quick = _by_halves(x, quarter)
+    return unless_huge(x, [quick], lambda huge: [x.helper(HELPERS[quarter]).where(huge, quick)])[0]
+
+
+def _by_halves(x: Term, quarter: int) -> Term:
+    """Return (-1)^k sin r with x + quarter pi/2 = k pi + r, |r| <= pi/2, within 2 ulp of float32.
+
+    The first difference is exact, its terms being multiples of 2^-23 or of one unit of a smaller x.
+    """
+    magic = format_of(x).magic
+    shifted = x.muladd(1 / math.pi, -0.5) + magic if quarter else x.muladd(1 / math.pi, magic)
+    k, n = shifted - magic, shifted.bits()
+    count = k + 0.5 if quarter else k
+    r = x
+    for part in tables.PI_IN_THREE:
+        r = count.fma(-part, r)
+    z = r * r
+    result = (r * z).muladd(polynomial(z, tables.SIN_WIDE[24]), r)
+    negative = ((n ^ 1) if quarter else n) << (x.kind.bits - 1)
+    return (result.bits() ^ negative).as_float()
+
+
+def _by_quarters(x: Term, quarter: int) -> Term:
+    """Return sin(r + n pi/2) with x + quarter pi/2 = n pi/2 + r, |r| <= pi/4, r in two parts, for any x."""
     high, low, n = reduction(x)
     sine, cosine = _sine_parts(high, low), _cosine_parts(high, low)
     n = n + quarter if quarter else n
@@ -39,6 +66,20 @@ def _circular(x: Term, quarter: int) -> Term:
     result = cosine[0].where(odd, sine[0]) + cosine[1].where(odd, sine[1])
     negative = (n << (x.kind.bits - 2)) & format_of(x).sign
     return (result.bits() ^ negative).as_float()
+
+
+#: The functions for numbers of any size, which those of float32 call.
+HELPERS = ("sin_by_quarters", "cos_by_quarters")
+
+
+def sin_by_quarters(x: Term) -> Term:
+    """Return sin x of large x."""
+    return _by_quarters(x, 0)
+
+
+def cos_by_quarters(x: Term) -> Term:
+    """Return cos x of large x."""
+    return _by_quarters(x, 1)
 
 
 def sin(x: Term) -> Term:
