@@ -241,6 +241,31 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(quick, tmp_pat
     assert re.search(r"warning   .*run/checkpoints/step-00000006\.", ended.out)
     assert "resumed   after 2 epochs and 0 steps" in ended.out
     assert same("whole", "run")
+    assert {path.stem for path in folder.glob("step-*")} == {"step-00000004", "step-00000006"}
+    assert list(folder.glob("damaged-step-00000006.*")), "it is put aside, not lost"
+    ended = quick("--resume", "run", network=())
+    assert (ended.code, "warning" in ended.out) == (0, False)
+
+
+def test_no_checkpoint_is_whole(quick, tmp_path):
+    assert quick("--epochs", 2).code == 0
+    folder = tmp_path / "run" / "checkpoints"
+    for path in folder.glob("*.json"):
+        path.write_text("{}")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    quick("--resume", "run", network=()).failed(
+        1, "step-00000004.json: the checkpoint is damaged", "no other checkpoint is whole"
+    )
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_other_versions_are_told(quick, tmp_path):
+    assert quick("--epochs", 1).code == 0
+    settings = tmp_path / "run" / "settings.json"
+    settings.write_text(re.sub(r'"numpy": "[^"]*"', '"numpy": "2.0.0"', settings.read_text()))
+    ended = quick("--resume", "run", "--epochs", 2, network=())
+    assert ended.code == 0
+    assert "note      the run began with numpy 2.0.0, this is" in ended.out
 
 
 def killed_and_resumed(small_mnist, folder, moments, epochs):

@@ -99,27 +99,35 @@ class Checkpoints:
                     path.unlink()
 
     def newest(self, start: State) -> tuple[State | None, list[str]]:
-        """Return the newest state that is whole, and what is wrong with those after it.
+        """Return the newest state that is whole, None where none was saved; and what is wrong with those after it.
+
+        The damaged ones are renamed: they are not to be taken for newer than what the run saves next.
 
         Args:
             start: the state in which the run began, for the structure of its model.
 
         Raises:
-            DataError: the run learned other images than those of now.
+            DataError: the run learned other images than those of now, or none of its checkpoints is whole.
         """
         problems: list[str] = []
+        damaged: list[Path] = []
         for path in self.found():
             try:
                 described = self._described(path)
                 state = _read(path, described, start)
             except (DataError, OSError) as problem:
                 problems.append(str(problem))
+                damaged.append(path)
                 continue
             if described["data"] != self.data:
                 raise DataError(
                     f"{path}: the run learned other images than those of {self.settings.data} now"
                 )
+            for path in damaged:
+                _set_aside(path)
             return state, problems
+        if problems:
+            raise DataError(f"{problems[0]}; no other checkpoint is whole")
         return None, problems
 
     def _described(self, path: Path) -> dict[str, Any]:
@@ -131,6 +139,12 @@ class Checkpoints:
         if not sound:
             raise DataError(f"{path}: the checkpoint is damaged: it does not have its checksum")
         return described
+
+
+def _set_aside(path: Path) -> None:
+    for file in (path, path.with_suffix(SUFFIX)):
+        with writing(file), contextlib.suppress(FileNotFoundError):
+            file.replace(file.with_name(f"damaged-{file.name}"))
 
 
 def _number_of(path: Path) -> int:

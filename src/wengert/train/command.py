@@ -14,7 +14,7 @@ import numpy as np
 from wengert.backend.team import get_threads, set_threads
 from wengert.data import Dataset
 from wengert.train import pictures
-from wengert.train.checkpoints import Checkpoints
+from wengert.train.checkpoints import Checkpoints, versions
 from wengert.train.console import Console
 from wengert.train.files import RunError
 from wengert.train.folder import CHECKPOINTS, MODEL, PROFILE, SOURCE, TENSORBOARD, RunFolder, check_place
@@ -22,7 +22,7 @@ from wengert.train.interrupts import Interrupts
 from wengert.train.keeper import Keeper
 from wengert.train.logs import TensorBoard, check_tensorboard
 from wengert.train.loop import DivergedError, Outcome, parameter_count, steps_of, train
-from wengert.train.own import check_model
+from wengert.train.own import blaming, check_model
 from wengert.train.profile import Stopwatch
 from wengert.train.runs import Run, dataset_of, task_of
 from wengert.train.settings import Settings
@@ -37,6 +37,8 @@ class _Job(NamedTuple):
     settings: Settings
     dataset: Dataset
     console: Console
+    file: Path | None
+    """The user's file, or the copy of it, that was run."""
 
     @property
     def steps(self) -> int:
@@ -70,8 +72,7 @@ def run_training(settings: Settings, out: str | None) -> int:
     check_place(out)
     with _threads(settings) as settings:
         job = _prepared(settings, None)
-        source = Path(settings.model.rpartition(":")[0]) if settings.model else None
-        folder = RunFolder(out, _absolute(settings), source)
+        folder = RunFolder(out, _absolute(settings), job.file)
         with folder.in_use():
             return _train(job, folder, job.beginning(), job.checkpoints(folder.path))
 
@@ -86,6 +87,10 @@ def resume_training(run: Run, settings: Settings) -> int:
         state, problems = checkpoints.newest(job.beginning())
         for problem in problems:
             job.console.say("warning", f"{problem}; the one before it is used")
+        for name, before in run.versions.items():
+            if (now := versions().get(name)) != before:
+                note = "the numbers may not be those of a run that was never interrupted"
+                job.console.say("note", f"the run began with {name} {before}, this is {now}: {note}")
         state = state or job.beginning()
         folder.describe(settings)
         folder.metrics.go_back(state.epoch, state.step, state.history)
@@ -152,9 +157,12 @@ def _prepared(settings: Settings, source: Path | None) -> _Job:
     if settings.data == "digits":
         console.say("drawing", "35,000 digits")
     dataset = dataset_of(settings)
-    if settings.model is not None:
-        check_model(task, settings.model, dataset)
-    return _Job(task, settings, dataset, console)
+    if settings.model is None:
+        return _Job(task, settings, dataset, console, None)
+    place, _, name = settings.model.rpartition(":")
+    file = source or Path(place)
+    check_model(task, name, file, dataset)
+    return _Job(task, settings, dataset, console, file)
 
 
 def _absolute(settings: Settings) -> Settings:
@@ -193,7 +201,7 @@ def _train(job: _Job, folder: RunFolder, state: State, checkpoints: Checkpoints)
     with Interrupts() as interrupts, contextlib.closing(board) if board else contextlib.nullcontext():
         keeper = Keeper(console, folder, checkpoints, interrupts, settings, stopwatch, board)
         try:
-            with console:
+            with console, blaming(job.file) if job.file else contextlib.nullcontext():
                 outcome = train(
                     job.task,
                     settings,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -67,7 +68,8 @@ class JsonLines:
                 if stream.write(text) != len(text):
                     raise OSError(28, "No space left on device")
             except OSError:
-                stream.truncate(before)
+                with contextlib.suppress(OSError):
+                    stream.truncate(before)
                 raise
 
     def read(self) -> list[dict[str, Any]]:

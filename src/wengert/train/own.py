@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from wengert import nn
 from wengert.control.values import is_number
 from wengert.data import Dataset
 from wengert.errors import WengertError
 from wengert.shapes import shape_of
 from wengert.train.settings import SettingsError
 from wengert.train.tasks import Task
-from wengert.tree import leaves
+from wengert.tree import children, leaves
 
 
 class ModelError(WengertError, ValueError):
@@ -79,7 +80,7 @@ def blaming(path: Path) -> Generator[None, None, None]:
     """Turn what a user's program raises into one line with the line of the program."""
     try:
         yield
-    except WengertError:
+    except (WengertError, MemoryError):
         raise
     except (Exception, SystemExit) as problem:
         frames = [one for one in traceback.extract_tb(problem.__traceback__) if one.filename == str(path)]
@@ -87,15 +88,33 @@ def blaming(path: Path) -> Generator[None, None, None]:
         raise ModelError(f"model: {path}{line}: {type(problem).__name__}: {problem}") from None
 
 
-def check_model(task: Task, place: str, dataset: Dataset) -> None:
-    """Raise `ModelError` where a network of the user's is no model, or does not fit the data."""
-    file, _, name = place.rpartition(":")
-    with blaming(Path(file)):
+def _keeps_more(value: Any) -> Any:
+    """Return a layer that has a state or draws random numbers, which the loop does not provide; None without one."""
+    if hasattr(value, "apply") and not isinstance(value, nn.Chain):
+        return value
+    found = map(_keeps_more, (children(value) or {}).values())
+    return next((layer for layer in found if layer is not None), None)
+
+
+def check_model(task: Task, name: str, file: Path, dataset: Dataset) -> None:
+    """Raise `ModelError` where a network of the user's is no model, or does not fit the data.
+
+    Args:
+        task: of `own_task`.
+        name: in the file.
+        file: that was run.
+        dataset: what is to be learned.
+    """
+    with blaming(file):
         model = task.build(np.random.default_rng(0))
         values = leaves(model)
         if not callable(model) or not values or not all(map(is_number, values)):
             requirement = "must return a model: a container of arrays that can be called"
             raise ModelError(f"model: {name} {requirement}; got {type(model).__name__}")
+        if (layer := _keeps_more(model)) is not None:
+            requirement = "must have layers that are functions of their input"
+            hint = "train it in a loop of your own: see docs/networks.md"
+            raise ModelError(f"model: {name} {requirement}; it has a {type(layer).__name__}: {hint}")
         inputs = task.prepare(dataset.test_images[:2])
         outputs = shape_of(model(inputs))
         if task.classifies and outputs != (2, len(dataset.classes)):

@@ -18,7 +18,7 @@ from wengert.train.tasks import Task
 from wengert.transforms.gradients import value_and_grad
 
 _EVALUATION_BATCH = 1000
-_EXAMPLES = 1000
+_EXAMPLES = 2000
 """In one call: enough that the call costs nothing, few enough that progress is seen."""
 
 

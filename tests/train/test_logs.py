@@ -1,0 +1,107 @@
+"""What a run logs: lines that survive a full disk and a killed process, and event files."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import sys
+
+import pytest
+
+from tests.commands import mnist
+from wengert.train import MissingExtraError, Run
+from wengert.train.files import RunError
+from wengert.train.logs import JsonLines, TensorBoard, check_tensorboard, epoch_line, step_lines
+from wengert.train.loop import Progress
+from wengert.train.state import EpochResult
+
+RESULT = EpochResult(1, 0.5, 0.75, 0.25, 0.5, 2.0, 30.0)
+
+
+def progress(step, count):
+    losses = [float(number) for number in range(step - count + 1, step + 1)]
+    return Progress(1, 5, step, 600, 0.5, 0.9, 1.0, 1.0, losses, losses)
+
+
+@pytest.mark.parametrize("every", [0, 1, 3, 7, 100])
+def test_every_so_many_steps_have_a_line(every):
+    """Wherever the groups of steps end; the losses here are the numbers of the steps."""
+    lines = [line for step in range(4, 41, 4) for line in step_lines(progress(step, 4), every)]
+    expected = [step for step in range(1, 41) if every and step % every == 0]
+    assert [line["step"] for line in lines] == expected == [line["loss"] for line in lines]
+
+
+def test_a_line_that_was_not_finished_is_left_out(tmp_path):
+    lines = JsonLines(tmp_path / "metrics.jsonl")
+    assert lines.read() == []
+    lines.add(*step_lines(progress(4, 4), 2))
+    with open(lines.path, "a") as stream:
+        stream.write('{"kind": "st')
+    assert [line["step"] for line in lines.read()] == [2, 4]
+    lines.go_back(1, 2, [])
+    assert lines.path.read_text() == '{"kind": "step", "epoch": 1, "step": 2, "loss": 2.0, "score": 2.0}\n'
+
+
+def test_going_back(tmp_path):
+    lines = JsonLines(tmp_path / "metrics.jsonl")
+    for epoch in (1, 2, 3):
+        steps = [line | {"epoch": epoch} for line in step_lines(progress(4, 4), 2)]
+        lines.add(*steps, epoch_line(RESULT._replace(epoch=epoch)))
+    lines.go_back(2, 3, [RESULT])
+    assert [(line["kind"], line["epoch"], line.get("step")) for line in lines.read()] == [
+        ("step", 1, 2), ("step", 1, 4), ("epoch", 1, None), ("step", 2, 2),
+    ]  # fmt: skip
+
+
+def test_a_full_disk_is_named(tmp_path):
+    (tmp_path / "full").symlink_to("/dev/full")
+    with pytest.raises(RunError, match="full cannot be written: No space left on device"):
+        JsonLines(tmp_path / "full").add({"kind": "step"})
+
+
+def records(folder):
+    """Return the payloads of event files: each has a length and its checksum before it, another after it."""
+    for path in sorted(folder.glob("events.*")):
+        content, place = path.read_bytes(), 0
+        while place < len(content):
+            (length,) = struct.unpack_from("<Q", content, place)
+            yield content[place + 12 : place + 12 + length]
+            place += 12 + length + 4
+
+
+def test_event_files(wengert, small_mnist, no_pictures, tmp_path):
+    pytest.importorskip("tensorboardX")
+    command = ("train", "mlp", *mnist(small_mnist), "--epochs", 2, "--log-every", 1, "--tensorboard")
+    assert wengert(*command, "--out", "run").code == 0
+    from tensorboardX.proto.event_pb2 import Event
+
+    found = {}
+    for record in records(tmp_path / "run" / "tensorboard"):
+        event = Event.FromString(record)
+        for value in event.summary.value:
+            found.setdefault(value.tag, {})[event.step] = value.simple_value
+    run = Run.open("run")
+    assert list(found["step/loss"]) == [1, 2, 3, 4]
+    for number, line in enumerate(run.steps, 1):
+        assert math.isclose(found["step/loss"][number], line["loss"], rel_tol=1e-6)
+    assert found["epoch/test_score"] == pytest.approx(
+        {2: run.history[0].test_score, 4: run.history[1].test_score}
+    )
+
+
+def test_without_tensorboardx(wengert, small_mnist, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    with pytest.raises(MissingExtraError, match=r"wengert\[tensorboard\]"):
+        check_tensorboard()
+    with pytest.raises(ImportError):
+        TensorBoard(tmp_path / "board", 1, 0)
+    ended = wengert("train", "mlp", *mnist(small_mnist), "--tensorboard", "--out", "run")
+    ended.failed(1, "--tensorboard needs tensorboardX: pip install 'wengert[tensorboard]'")
+    assert not (tmp_path / "run").exists()
+
+
+def test_lines_are_json_with_the_numbers_as_they_are(tmp_path):
+    lines = JsonLines(tmp_path / "metrics.jsonl")
+    lines.add(epoch_line(RESULT))
+    assert json.loads(lines.path.read_text()) == {"kind": "epoch"} | RESULT._asdict()

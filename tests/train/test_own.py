@@ -1,0 +1,112 @@
+"""Networks of the user's own: from a file to a run, and what is said of a file that does not work."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.commands import mnist
+from wengert.train import Run
+
+GOOD = """
+from helper import WIDTH
+from wengert import nn
+
+def network(rng):
+    return nn.Chain(nn.Flatten(), nn.Dense(784, WIDTH, seed=rng), nn.tanh, nn.Dense(WIDTH, 10, seed=rng))
+"""
+TASK = """
+from wengert import nn, optim
+from wengert.train import Task, as_vectors, reconstruction_loss, shifts
+
+network = Task(
+    "mine", "squeezed", lambda rng: nn.Chain(nn.Dense(784, 9, seed=rng), nn.Dense(9, 784, seed=rng)), as_vectors,
+    reconstruction_loss, classifies=False, optimiser=lambda rate, steps: optim.momentum(rate), vary=shifts(1),
+    epochs=1, batch_size=40, rate=1e-4,
+)
+"""
+
+
+@pytest.fixture
+def own(wengert, small_mnist, no_pictures, tmp_path):
+    """Train a network whose file has some text."""
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "helper.py").write_text("WIDTH = 12\n")
+    file = tmp_path / "there" / "mine.py"
+
+    def run(text, *options, model="there/mine.py:network"):
+        file.write_text(text)
+        out = () if "--dry-run" in options else ("--out", "run")
+        return wengert("train", "--model", model, *mnist(small_mnist), "--batch-size", 40, *options, *out)
+
+    return run
+
+
+def test_a_function_that_makes_a_network(own, wengert, tmp_path):
+    assert own(GOOD, "--epochs", 1).code == 0
+    (tmp_path / "there" / "mine.py").write_text("the run has a copy of what was here")
+    ended = wengert("train", "--resume", "run", "--epochs", 2)
+    assert (ended.code, ended.err) == (0, "")
+    run = Run.open("run")
+    assert [result.epoch for result in run.history] == [1, 2]
+    assert run.model().layers[1].weight.shape == (784, 12)
+
+
+def test_a_task(own):
+    ended = own(TASK)
+    assert (ended.code, ended.err) == (0, "")
+    assert "squeezed" in ended.out
+    assert "accuracy" not in ended.out
+    assert Run.open("run").settings.rate == 1e-4
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        ("def network(rng:\n", 1, "model: there/mine.py is no Python: "),
+        ("import nothing_of_this_name\n", 1, "mine.py:1: ModuleNotFoundError: No module named"),
+        ("raise SystemExit(0)\n", 1, "mine.py:1: SystemExit: 0"),
+        ("def other(rng): ...\n", 2, "model: network is not there in there/mine.py"),
+        ("network = 3\n", 2, "model: network is no function and no Task"),
+        ("def network():\n    pass\n", 1, "TypeError: network() takes 0 positional arguments"),
+        (
+            "def network(rng):\n    return None\n",
+            1,
+            "must return a model: a container of arrays that can be called",
+        ),
+        (
+            "from wengert import nn\ndef network(rng):\n    return nn.Dense(784, 10, seed=rng)\n",
+            1,
+            "Dense: ",
+        ),
+        (
+            GOOD.replace(", nn.Dense(WIDTH, 10, seed=rng)", ""),
+            1,
+            "must return logits (examples, 10); for (2, 1, 28, 28)",
+        ),
+        (
+            GOOD.replace("nn.tanh", "nn.Dropout(0.5)"),
+            1,
+            "model: network must have layers that are functions of their input; it has a Dropout",
+        ),
+        (GOOD.replace("nn.tanh", "lambda x: x[:, 99]"), 1, "mine.py:6: "),
+    ],
+)
+def test_files_that_do_not_work(own, tmp_path, text, code, says):
+    own(text).failed(code, says)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_error_in_the_middle_of_a_run(own):
+    """The dry run before it sees two images; a group of steps has as many as the batch."""
+    text = (
+        GOOD.replace("nn.tanh", "squash")
+        + "\ndef squash(x):\n    if len(x) > 2:\n        raise KeyError('mine')\n    return x\n"
+    )
+    own(text).failed(1, "model: there/mine.py:10: KeyError: 'mine'")
+
+
+@pytest.mark.parametrize(
+    "place", ["mine.py", "there/mine.txt:network", "there/mine.py:two words", "no.py:network"]
+)
+def test_places_that_do_not_exist(own, place):
+    own(GOOD, model=place).failed(2, "model")
