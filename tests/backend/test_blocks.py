@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,15 +84,20 @@ def check_threads(shape: Shape, function: Callable[..., Any], *arguments: Any) -
         wg.set_threads(before)
 
 
-@settings(max_examples=25, deadline=None)
-@given(shapes())
-def test_gradients_of_networks(shape: Shape) -> None:
-    layers, x, y = drawn(shape, (shape.batch, shape.widths[0]), (shape.batch, shape.widths[-1]))
+def differentiated(shape: Shape) -> tuple[Any, ...]:
+    """Return the derivative of a network's loss, and its arguments."""
 
     def loss(layers: Any, x: Any, y: Any) -> Any:
         return wnp.mean((apply(shape, layers, x) - y) ** 2)
 
-    check_threads(shape, wg.value_and_grad(loss), layers, x, y)
+    batches = (shape.batch, shape.widths[0]), (shape.batch, shape.widths[-1])
+    return wg.value_and_grad(loss), *drawn(shape, *batches)
+
+
+@settings(max_examples=25, deadline=None)
+@given(shapes())
+def test_gradients_of_networks(shape: Shape) -> None:
+    check_threads(shape, *differentiated(shape))
 
 
 @settings(max_examples=25, deadline=None)
@@ -133,6 +139,71 @@ def test_sequences(shape: Shape, hidden: int, backwards: bool) -> None:
     check_threads(shape, wg.value_and_grad(loss, argnums=(0, 1, 2, 3)), w, u, b, x)
 
 
+# -- threads and errors --------------------------------------------------------------------------------------
+
+
+def sequence(w: Any, u: Any, x: Any) -> Any:
+    """Return a loss of a recurrent network whose turns look up rows of a table."""
+
+    def cell(h: Any, part: Any) -> Any:
+        return wnp.tanh(w[part] + h @ u), None
+
+    last, _ = wg.scan(cell, wnp.zeros((x.shape[1], u.shape[0])), x)
+    return wnp.sum(last**2)
+
+
+def looked_up(batch: int = 70) -> tuple[Any, Any, Any]:
+    """Return arguments of `sequence`."""
+    rng = np.random.default_rng(1)
+    return rng.normal(size=(6, 8)), rng.normal(size=(8, 8)) / 3, rng.integers(0, 6, (4, batch))
+
+
+@pytest.fixture
+def threads() -> Iterator[Callable[[int], None]]:
+    before = wg.get_threads()
+    yield wg.set_threads
+    wg.set_threads(before)
+
+
+def test_any_number_of_threads_gives_the_same_bits(threads: Callable[[int], None]) -> None:
+    arguments = looked_up()
+    compiled = wg.jit(wg.value_and_grad(sequence, argnums=1))
+    found: list[Any] = []
+    memory: list[int] = []
+    for count in (1, 2, 3, 3):
+        threads(count)
+        found.append(compiled(*arguments))
+        memory.append(compiled.memory(*arguments))
+    for other in found[1:]:
+        for one, same in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(one, same)
+    assert memory[0] < memory[1] < memory[2], "each thread has a part of its own"
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_index_out_of_range_inside_a_block(threads: Callable[[int], None], count: int) -> None:
+    threads(count)
+    w, u, x = looked_up()
+    wrong = x.copy()
+    wrong[2, -1] = 6
+    compiled = wg.jit(wg.grad(sequence, argnums=1))
+    expected = compiled(w, u, x)
+    with pytest.raises(IndexError, match=r"test_blocks.py"):
+        compiled(w, u, wrong)
+    np.testing.assert_array_equal(compiled(w, u, x), expected)
+
+
+def test_two_python_threads_at_once(threads: Callable[[int], None]) -> None:
+    threads(2)
+    many = [looked_up(batch) for batch in (70, 40)]
+    compiled = wg.jit(wg.grad(sequence, argnums=1))
+    expected = [compiled(*arguments) for arguments in many]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: (n % 2, compiled(*many[n % 2])), range(60)))
+    for which, result in found:
+        np.testing.assert_array_equal(result, expected[which])
+
+
 def test_programs_are_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is drawn above does come to the pass."""
     found: list[bool] = []
@@ -143,8 +214,8 @@ def test_programs_are_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         return program
 
     monkeypatch.setattr(compiled, "block_batches", block)
-    test_gradients_of_networks()
-    assert any(found)
-    found.clear()
-    test_sequences()
-    assert any(found)
+    network = differentiated(Shape(100, [8, 33, 16, 3], ["tanh", "relu", "tanh"], 1, 1))
+    for function, *arguments in (network, (wg.grad(sequence, argnums=1), *looked_up())):
+        wg.jit(function).memory(*arguments)
+        assert any(found)
+        found.clear()
