@@ -26,7 +26,7 @@ ROWS = (
     "compiling",
     "numpy special random",
     "nn optim",
-    "data train testing inspect export cli",
+    "data train predict testing inspect export cli",
     "__init__ __main__",
 )
 ROW = {name: row for row, names in enumerate(ROWS) for name in names.split()}
@@ -38,6 +38,7 @@ HOME = {
     "click": "wengert.cli",
     "rich": "wengert.cli",
     "matplotlib": "nowhere",
+    "PIL": "nowhere",
     "safetensors": "wengert.train.tensors",
     "tensorboardX": "nowhere",
 }

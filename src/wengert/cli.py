@@ -1,4 +1,4 @@
-"""The command line: ``wengert train``."""
+"""The command line: ``wengert train`` and ``wengert predict``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import click
 
 from wengert._version import __version__
 from wengert.errors import WengertError
+from wengert.predict.command import Say, Wish, run_prediction
 from wengert.train.command import resume_training, run_training, try_training
 from wengert.train.runs import Run, resumed_settings, task_of
 from wengert.train.settings import DATA, OPTIONS, Settings, SettingsError, read_settings
@@ -141,6 +142,25 @@ def _chosen(given: dict[str, Any], written: dict[str, Any]) -> Settings:
     return task_of(wanted).settings(data, **both)
 
 
+@command.command()
+@click.argument("run", type=click.Path())
+@click.argument("images", type=click.Path(), nargs=-1, required=True)
+@click.option("--top", type=_AT_LEAST_1, default=3, show_default=True, help="How many labels to name.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line.")
+@click.option("--invert", is_flag=True, help="Exchange light and dark: for dark ink on light paper.")
+@click.option(
+    "--resize", is_flag=True, help="Bring images of other sizes to the size that the network learned."
+)
+def predict(run: str, images: tuple[str, ...], **wish: Any) -> int:
+    """Say what the network of RUN takes IMAGES for, with probabilities.
+
+    IMAGES are pictures (PNG, JPEG, BMP, PGM, PPM), IDX files, gzipped or not, and folders of these.
+    """
+    one_thread()
+    say = Say(click.echo, lambda problem: click.echo(_line(problem), err=True))
+    return run_prediction(run, images, Wish(**wish), say)
+
+
 def main() -> None:
     """Run the command line; every expected failure is one line and an exit code: 2 for usage, 1 for the rest."""
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -161,6 +181,10 @@ def main() -> None:
         _fail("stopped by Ctrl-C", 130)
 
 
+def _line(problem: str) -> str:
+    return f"wengert: {' '.join(problem.split())}"
+
+
 def _fail(problem: str, code: int) -> None:
-    click.echo(f"wengert: {' '.join(problem.split())}", err=True)
+    click.echo(_line(problem), err=True)
     sys.exit(code)

@@ -1,0 +1,207 @@
+"""Files of images as a network sees them: grey, uint8, of the size that it learned."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from wengert.data import DataError, DataNotFoundError, read_idx
+from wengert.data.errors import damaged
+from wengert.data.idx import GZIP_MAGIC
+from wengert.train.logs import MissingExtraError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+SIZE = (28, 28)
+"""Height and width of the images of every set that a run can learn."""
+_FORMATS = {
+    "PNG": (b"\x89PNG",),
+    "JPEG": (b"\xff\xd8\xff",),
+    "BMP": (b"BM",),
+    "PPM": (b"P2", b"P3", b"P5", b"P6"),
+}
+_ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".pgm", ".ppm"}
+_KNOWN = "PNG, JPEG, BMP, PGM, PPM or IDX"
+_LEVELS_16 = 257
+"""Levels of 16 bits for each of 8 bits: 65535 / 255."""
+
+
+class Images(NamedTuple):
+    """What a file holds."""
+
+    path: str
+    images: Array
+    """uint8 (examples, height, width), 0 for the background."""
+    many: bool
+    """Whether the file is one of many images (IDX), which are numbered."""
+    resized: tuple[int, int] | None = None
+    """The height and width that the images had, if they were resized."""
+
+    @property
+    def names(self) -> list[str]:
+        """What to call each of the images."""
+        return [f"{self.path}[{number}]" if self.many else self.path for number in range(len(self.images))]
+
+    @property
+    def light(self) -> bool:
+        """Whether most pixels at the edges of the images are light, as on a scan of ink on paper."""
+        return float(np.median(_edges(self.images))) > 127
+
+
+def image_files(place: str | os.PathLike[str]) -> list[str]:
+    """Return the file, or the files of images in a folder: by the endings of their names, or ``idx3`` in them.
+
+    Raises:
+        DataError: the folder holds none.
+        DataNotFoundError: there is no such file or folder.
+    """
+    path = Path(place)
+    if not path.exists():
+        raise DataNotFoundError(f"{place}: there is no such file or folder")
+    if not path.is_dir():
+        return [os.fspath(place)]
+    try:
+        files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+    except OSError as problem:
+        raise DataError(f"{place}: cannot be read: {problem.strerror or problem}") from None
+    found = [str(file) for file in files if file.suffix.lower() in _ENDINGS or "idx3" in file.name]
+    if not found:
+        raise DataError(f"{place}: the folder holds no images ({_KNOWN})")
+    return found
+
+
+def read_images(
+    path: str | os.PathLike[str],
+    size: tuple[int, int] | None = SIZE,
+    *,
+    invert: bool = False,
+    resize: bool = False,
+) -> Images:
+    """Read a file of images: a picture (PNG, JPEG, BMP, PGM, PPM), or IDX, gzipped or not.
+
+    The content decides what a file is, not its name. Colours become grey, 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601);
+    16 bits become 8. What is transparent becomes background.
+
+    Args:
+        path: the file.
+        size: height and width that the images must have; None for any.
+        invert: exchange light and dark, for ink on paper: networks learn light on black.
+        resize: bring images of other sizes to ``size``, their proportions kept, amid what is at their edges.
+
+    Returns:
+        Images, uint8 (examples, height, width).
+
+    Raises:
+        DataNotFoundError: there is no such file.
+        DataError: it is damaged, holds no images, or images of another size.
+        MissingExtraError: pictures, and images to be resized, need Pillow.
+
+    Example:
+        >>> import tempfile
+        >>> from wengert.data import digits, write_idx
+        >>> path = os.path.join(tempfile.mkdtemp(), "some")
+        >>> write_idx(path, digits(3)[0])
+        >>> read_images(path).names[2] == path + "[2]"
+        True
+    """
+    start = _start(path)
+    name = os.fspath(path)
+    if start[:2] in (GZIP_MAGIC, b"\0\0"):
+        images, many = _read_idx(path, invert)
+    elif start.startswith(tuple(magic for magics in _FORMATS.values() for magic in magics)):
+        images, many = _read_picture(name, invert)[np.newaxis], False
+    else:
+        raise DataError(f"{name}: the file is no {_KNOWN} file" if start else f"{name}: the file is empty")
+    had = images.shape[1:]
+    if size is None or had == size:
+        return Images(name, images, many)
+    if not resize:
+        expected = f"images must be {size[0]}x{size[1]}, got {had[0]}x{had[1]} (height x width)"
+        raise DataError(f"{name}: {expected}; --resize (resize=True) fits them in")
+    return Images(name, np.stack([_fitted(image, size) for image in images]), many, had)
+
+
+def _start(path: str | os.PathLike[str]) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(4)
+    except FileNotFoundError:
+        raise DataNotFoundError(f"{path}: there is no such file") from None
+    except OSError as problem:
+        raise DataError(f"{path}: cannot be read: {problem.strerror or problem}") from None
+
+
+def _read_idx(path: str | os.PathLike[str], invert: bool) -> tuple[Array, bool]:
+    images = read_idx(path)
+    if images.dtype != np.uint8 or images.ndim not in (2, 3):
+        raise damaged(path, 2, "images, uint8[n, height, width]", f"{images.dtype}{list(images.shape)}")
+    if not images.size:
+        raise DataError(f"{os.fspath(path)}: the file holds no images")
+    many = images.ndim == 3
+    return (255 - images if invert else images).reshape(-1, *images.shape[-2:]), many
+
+
+# -- pictures --------------------------------------------------------------------------------------------
+
+
+def _pillow() -> Any:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingExtraError("pictures need Pillow: pip install 'wengert[images]'") from None
+    return Image
+
+
+def _read_picture(path: str, invert: bool) -> Array:
+    """Return the one image of a file, uint8 (height, width)."""
+    module = _pillow()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", module.DecompressionBombWarning)
+            with module.open(path, formats=tuple(_FORMATS)) as picture:
+                picture.verify()  # compares checksums, which reading alone does not
+            with module.open(path, formats=tuple(_FORMATS)) as picture:
+                return _grey(picture, invert)
+    except Exception as problem:  # there is no list of what decoders raise for damaged files
+        raise DataError(f"{path}: the picture is damaged or cannot be read: {problem}") from None
+
+
+def _grey(picture: Picture, invert: bool) -> Array:
+    from PIL import Image, ImageOps
+
+    upright: Any = ImageOps.exif_transpose(picture)
+    if upright.mode.startswith("I"):
+        levels = np.rint(np.asarray(upright, np.float64) / _LEVELS_16).clip(0, 255).astype(np.uint8)
+    elif upright.has_transparency_data:
+        colours = upright.convert("RGBA")
+        background = Image.new("RGBA", colours.size, "white" if invert else "black")
+        levels = np.asarray(Image.alpha_composite(background, colours).convert("L"))
+    else:
+        levels = np.asarray(upright.convert("L"))
+    return 255 - levels if invert else levels
+
+
+def _edges(images: Array) -> Array:
+    """Return the outermost pixels of images."""
+    sides = (images[..., 0, :], images[..., -1, :], images[..., 0], images[..., -1])
+    return np.concatenate([np.ravel(side) for side in sides])
+
+
+def _fitted(image: Array, size: tuple[int, int]) -> Array:
+    """Return an image brought to a size, its proportions kept."""
+    module = _pillow()
+    from PIL import ImageOps
+
+    height, width = size
+    around = int(np.median(_edges(image)))
+    how = (
+        module.Resampling.BILINEAR
+    )  # the mean over what a pixel covers, without the overshoot of longer filters
+    return np.asarray(ImageOps.pad(module.fromarray(image), (width, height), how, color=around))

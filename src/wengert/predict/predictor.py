@@ -1,0 +1,100 @@
+"""A trained network as a function of images."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert import nn
+from wengert.data import DataError
+from wengert.data.mnist import SOURCES
+from wengert.errors import ArgumentError, message
+from wengert.shapes import shape_of
+from wengert.train.folder import SOURCE
+from wengert.train.own import blaming
+from wengert.train.runs import Run
+
+_BATCH = 500
+_DIGITS = tuple("0123456789")
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """What a trained network takes images for.
+
+    Example:
+        >>> import tempfile
+        >>> from wengert.data import digit_set, digits
+        >>> from wengert.train import TASKS, Outcome, Run, RunFolder
+        >>> from wengert.train.state import begin
+        >>> task = TASKS["mlp"]
+        >>> settings = task.settings("digits")
+        >>> folder = RunFolder(os.path.join(tempfile.mkdtemp(), "run"), settings)
+        >>> state = begin(task, settings, 1)
+        >>> folder.finish(Outcome(state.model, [], False, state))
+        >>> predictor = Predictor.open(folder.path)
+        >>> predictor.probabilities(digits(3)[0]).shape
+        (3, 10)
+    """
+
+    run: Run
+    model: Any
+    classes: tuple[str, ...]
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Predictor:
+        """Return the predictor of a run.
+
+        Raises:
+            DataError: the folder holds no run, a damaged one, one without a model yet, or one that does not classify.
+        """
+        run = Run.open(folder)
+        if not run.task.classifies:
+            raise DataError(
+                f"{run.path}: the {run.task.title} does not classify images: it has no labels to predict"
+            )
+        try:
+            model = run.model()
+        except FileNotFoundError as problem:
+            name = os.path.basename(str(problem.filename))
+            raise DataError(f"{run.path}: the run has no {name} yet: it has not come to its end") from None
+        data = run.settings.data
+        return cls(run, model, SOURCES[data].classes if data in SOURCES else _DIGITS)
+
+    def probabilities(self, images: Any) -> np.ndarray[Any, Any]:
+        """Return the probability of each class, softmax of the network's logits.
+
+        Args:
+            images: uint8 (examples, height, width), of the size that the network learned.
+
+        Returns:
+            float64 (examples, classes); rows have the sum 1.
+
+        Raises:
+            ArgumentError: these are no such images.
+            DataError: the network returns something else than finite logits.
+        """
+        images = np.asarray(images)
+        if images.dtype != np.uint8 or images.ndim != 3:
+            requirement = "images must be uint8 (examples, height, width)"
+            raise ArgumentError(message("probabilities", requirement, f"{images.dtype}{list(images.shape)}"))
+        parts = [self._of_batch(images[start : start + _BATCH]) for start in range(0, len(images), _BATCH)]
+        return np.concatenate([np.zeros((0, len(self.classes))), *parts])
+
+    def _of_batch(self, images: Any) -> Any:
+        own = self.run.settings.model is not None
+        with blaming(self.run.path / SOURCE) if own else contextlib.nullcontext():
+            logits = self.model(self.run.task.prepare(images))
+        expected = (len(images), len(self.classes))
+        if shape_of(logits) != expected or not np.all(np.isfinite(logits)):
+            what = f"finite logits {expected}; got {shape_of(logits)}, or numbers that are not finite"
+            raise DataError(f"{self.run.path}: the network must return {what}")
+        return nn.softmax(np.asarray(logits, np.float64))
+
+    def labels(self, images: Any) -> list[str]:
+        """Return the name of the most probable class of each image; see `probabilities`."""
+        return [self.classes[best] for best in np.argmax(self.probabilities(images), axis=1)]

@@ -1,0 +1,265 @@
+"""Files of images, as a network sees them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import struct
+import sys
+import warnings
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from wengert.data import DataError, DataNotFoundError, digits, write_idx
+from wengert.predict import read_images
+from wengert.predict.images import image_files
+from wengert.train import MissingExtraError
+
+
+@pytest.fixture
+def digit():
+    return digits(1, seed=5)[0][0]
+
+
+def saved(path, array, **options):
+    Image.fromarray(array, **options).save(path)
+    return path
+
+
+def read(path, **options):
+    found = read_images(path, **options)
+    assert found.images.dtype == np.uint8
+    return found.images
+
+
+# -- pictures --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["png", "bmp", "pgm"])
+def test_grey_pictures_are_what_they_are(ending, digit, tmp_path):
+    found = read_images(saved(tmp_path / f"digit.{ending}", digit))
+    assert np.array_equal(found.images, digit[np.newaxis])
+    assert (found.many, found.names) == (False, [str(tmp_path / f"digit.{ending}")])
+
+
+def test_a_jpeg_is_about_what_it_was(digit, tmp_path):
+    path = tmp_path / "digit.jpg"
+    Image.fromarray(digit).save(path, quality=95)
+    assert np.max(np.abs(read(path)[0].astype(int) - digit)) < 30
+
+
+def test_the_content_decides_not_the_name(digit, tmp_path):
+    assert np.array_equal(read(saved(tmp_path / "x.png", digit).rename(tmp_path / "digit.txt"))[0], digit)
+    write_idx(tmp_path / "idx.png", digit[np.newaxis])
+    assert np.array_equal(read(tmp_path / "idx.png")[0], digit)
+
+
+def test_colours_become_their_luminance(tmp_path):
+    colours = np.random.default_rng(0).integers(0, 256, (28, 28, 3), np.uint8)
+    grey = colours @ [0.299, 0.587, 0.114]
+    assert np.max(np.abs(read(saved(tmp_path / "x.png", colours))[0] - grey)) <= 1
+
+
+def test_16_bits_become_8(tmp_path):
+    levels = np.linspace(0, 65535, 28 * 28).reshape(28, 28).astype(np.uint16)
+    expected = np.rint(levels / 257).astype(np.uint8)
+    assert np.array_equal(read(saved(tmp_path / "x.png", levels))[0], expected)
+
+
+def test_1_bit_and_palettes(digit, tmp_path):
+    black_and_white = Image.fromarray(digit).point(lambda level: 255 * (level > 99)).convert("1")
+    black_and_white.save(tmp_path / "1.png")
+    assert np.array_equal(read(tmp_path / "1.png")[0], 255 * (digit > 99).astype(np.uint8))
+    Image.fromarray(digit).convert("P").save(tmp_path / "p.png")
+    assert np.array_equal(read(tmp_path / "p.png")[0], digit)
+
+
+def test_what_is_transparent_is_background(digit, tmp_path):
+    for ink, invert in ((255, False), (0, True)):
+        drawn = np.dstack([np.full_like(digit, ink), digit])  # one colour everywhere, and how opaque it is
+        Image.fromarray(drawn, "LA").save(tmp_path / "x.png")
+        assert np.max(np.abs(read(tmp_path / "x.png", invert=invert)[0].astype(int) - digit)) <= 1
+
+
+def test_inverting(digit, tmp_path):
+    path = saved(tmp_path / "x.png", 255 - digit)
+    assert np.array_equal(read(path, invert=True)[0], digit)
+    write_idx(tmp_path / "x", 255 - digit)
+    assert np.array_equal(read(tmp_path / "x", invert=True)[0], digit)
+    assert read_images(path).light
+    assert not read_images(path, invert=True).light
+
+
+def test_a_photo_lies_as_its_camera_says(digit, tmp_path):
+    turned = Image.fromarray(np.rot90(digit))
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be turned clockwise
+    turned.save(tmp_path / "x.png", exif=exif)
+    assert np.array_equal(read(tmp_path / "x.png")[0], digit)
+
+
+# -- sizes -----------------------------------------------------------------------------------------------
+
+
+def test_other_sizes_are_refused(tmp_path):
+    path = saved(tmp_path / "x.png", np.zeros((30, 40), np.uint8))
+    with pytest.raises(
+        DataError, match=r"x\.png: images must be 28x28, got 30x40 \(height x width\); --resize"
+    ):
+        read_images(path)
+    assert read(path, size=None).shape == (1, 30, 40)
+    write_idx(tmp_path / "x", np.zeros((3, 32, 32), np.uint8))
+    with pytest.raises(DataError, match="got 32x32"):
+        read_images(tmp_path / "x")
+
+
+def test_resizing_keeps_proportions(tmp_path):
+    wide = np.full((10, 100), 20, np.uint8)
+    wide[:, 40:60] = 200
+    found = read_images(saved(tmp_path / "x.png", wide), resize=True)
+    assert found.resized == (10, 100)
+    assert set(np.unique(found.images[0, :12])) == {20}, "above and below is what was at the edges"
+    assert np.all(found.images[0, 13:15, 12:16] > 150)
+
+
+def test_an_enlarged_digit_comes_back(digit, tmp_path):
+    large = np.kron(digit, np.ones((4, 4), np.uint8))
+    back = read(saved(tmp_path / "x.png", large), resize=True)[0]
+    assert np.mean(np.abs(back.astype(int) - digit)) < 8
+    write_idx(tmp_path / "x", np.stack([large, large]))
+    assert np.array_equal(read(tmp_path / "x", resize=True), np.stack([back, back]))
+
+
+# -- IDX -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["images", "images.gz"])
+def test_idx(name, tmp_path):
+    images, _ = digits(7)
+    write_idx(tmp_path / name, images)
+    found = read_images(tmp_path / name)
+    assert np.array_equal(found.images, images)
+    assert found.names[6] == f"{tmp_path / name}[6]"
+    write_idx(tmp_path / "one", images[2])
+    assert (read_images(tmp_path / "one").many, read(tmp_path / "one").shape) == (False, (1, 28, 28))
+
+
+# -- files that cannot be read ---------------------------------------------------------------------------
+
+
+def png(digit):
+    content = io.BytesIO()
+    Image.fromarray(digit).save(content, "PNG")
+    return content.getvalue()
+
+
+def huge():
+    """Return a small PNG whose header promises 10 billion pixels."""
+    header = struct.pack(">IIBBBBB", 100_000, 100_000, 8, 0, 0, 0, 0)
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(b"\0")), (b"IEND", b"")]
+    parts = [struct.pack(">I", len(body)) + kind + body for kind, body in chunks]
+    checked = [part + struct.pack(">I", zlib.crc32(part[4:])) for part in parts]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(checked)
+
+
+def test_every_damaged_byte_of_a_png_is_seen_or_harmless(digit, tmp_path):
+    content, path = png(digit), tmp_path / "x.png"
+    for place in range(0, len(content), 3):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 0x10]) + content[place + 1 :])
+        try:
+            found = read_images(path)
+        except DataError as problem:
+            assert str(problem).startswith(f"{path}: ")  # noqa: PT017
+        else:
+            assert np.array_equal(found.images[0], digit)
+
+
+def test_every_cut_off_png_is_seen_or_harmless(digit, tmp_path):
+    content, path = png(digit), tmp_path / "x.png"
+    for length in range(len(content) % 3, len(content), 3):
+        path.write_bytes(content[:length])
+        try:
+            found = read_images(path)
+        except DataError:
+            continue
+        assert np.array_equal(found.images[0], digit)
+        assert length > len(content) - 16, "nothing but the end was missing"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "the file is empty"),
+        (b"hello", "no PNG, JPEG, BMP, PGM, PPM or IDX file"),
+        (b"\x89PNG\r\n\x1a\n", "damaged"),
+        (b"\xff\xd8\xff\xe0" + b"x" * 50, "damaged"),
+        (b"BM" + b"\xff" * 50, "damaged"),
+        (b"P5 28 28 255 ", "damaged"),
+        (huge(), "damaged or cannot be read"),
+        (b"\0\0\x08\x01\0\0\0\x02\x01\x02", r"expected images, uint8\[n, height, width\]; got uint8\[2\]"),
+        (b"\0\0\x08\x03" + b"\0\0\0\0" + b"\0\0\0\x1c" * 2, "holds no images"),
+        (b"\0\0\x08\x03\0\0\0\x02", "at byte 4"),
+        (gzip.compress(b"\0\0\x08\x03")[:-4], "gzip"),
+    ],
+)
+def test_what_is_wrong_with_a_file(content, says, tmp_path):
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(DataError, match=says) as caught:
+        read_images(tmp_path / "x")
+    assert str(tmp_path / "x") in str(caught.value)
+
+
+def test_floats_are_no_images(tmp_path):
+    write_idx(tmp_path / "x", np.zeros((2, 28, 28), np.float32))
+    with pytest.raises(DataError, match=r"got float32\[2, 28, 28\]"):
+        read_images(tmp_path / "x")
+
+
+def test_missing_files(tmp_path):
+    with pytest.raises(DataNotFoundError, match="there is no such file"):
+        read_images(tmp_path / "x.png")
+    with pytest.raises(DataError, match="cannot be read: Is a directory"):
+        read_images(tmp_path)
+
+
+def test_without_pillow(digit, tmp_path, monkeypatch):
+    path = saved(tmp_path / "x.png", digit)
+    write_idx(tmp_path / "x", digit)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(MissingExtraError, match=r"wengert\[images\]"):
+        read_images(path)
+    assert np.array_equal(read(tmp_path / "x")[0], digit)
+
+
+def test_no_warning_filter_is_left_behind(digit, tmp_path):
+    before = list(warnings.filters)
+    read_images(saved(tmp_path / "x.png", digit))
+    assert warnings.filters == before
+
+
+# -- folders ---------------------------------------------------------------------------------------------
+
+
+def test_folders(digit, tmp_path):
+    images = tmp_path / "images"
+    images.mkdir()
+    with pytest.raises(DataError, match="holds no images"):
+        image_files(images)
+    for name in (
+        "b.PNG",
+        "a.jpeg",
+        "t10k-images-idx3-ubyte.gz",
+        "t10k-labels-idx1-ubyte",
+        ".hidden.png",
+        "notes.txt",
+    ):
+        (images / name).write_bytes(b"")
+    (images / "folder.png").mkdir()
+    names = [path.removeprefix(f"{images}/") for path in image_files(images)]
+    assert names == ["a.jpeg", "b.PNG", "t10k-images-idx3-ubyte.gz"]
+    assert image_files(images / "notes.txt") == [str(images / "notes.txt")]
+    with pytest.raises(DataNotFoundError, match="no such file or folder"):
+        image_files(tmp_path / "nowhere")

@@ -1,0 +1,102 @@
+"""A trained network as a function of images."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wengert import nn
+from wengert.data import DataError
+from wengert.errors import ArgumentError
+from wengert.predict import Predictor
+from wengert.train import TASKS, ModelError, Outcome, RunFolder
+from wengert.train.state import begin
+
+
+def test_probabilities_are_softmax_of_the_logits(run, learned):
+    predictor, (images, labels) = Predictor.open(run), learned
+    probabilities = predictor.probabilities(images)
+    assert np.mean(np.argmax(probabilities, axis=1) == labels) > 0.9
+    logits = predictor.model(predictor.run.task.prepare(images)).astype(np.float64)
+    expected = np.exp(logits) / np.sum(np.exp(logits), axis=1, keepdims=True)
+    np.testing.assert_allclose(probabilities, expected, rtol=1e-5)
+    np.testing.assert_allclose(np.sum(probabilities, axis=1), 1, rtol=1e-14)
+    assert predictor.labels(images[:20]) == [str(best) for best in np.argmax(probabilities[:20], axis=1)]
+
+
+def test_any_number_of_images(run, learned):
+    predictor, images = Predictor.open(run), np.concatenate([learned[0]] * 4)
+    whole = predictor.probabilities(images)
+    assert whole.shape == (800, 10)
+    np.testing.assert_allclose(whole[600:], whole[:200], rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(predictor.probabilities(images[3:4]), whole[3:4], rtol=1e-4, atol=1e-7)
+    assert predictor.probabilities(images[:0]).shape == (0, 10)
+
+
+def test_what_is_no_image_is_refused(run):
+    predictor = Predictor.open(run)
+    for wrong in (np.zeros((28, 28), np.uint8), np.zeros((1, 28, 28), np.float32)):
+        with pytest.raises(ArgumentError, match="must be uint8"):
+            predictor.probabilities(wrong)
+
+
+def test_the_classes_are_those_of_the_data(tmp_path):
+    for data, name in (("digits", "9"), ("mnist", "9"), ("fashion-mnist", "Ankle boot")):
+        task = TASKS["mlp"]
+        settings = task.settings(data)
+        folder = RunFolder(tmp_path / data, settings)
+        folder.finish(Outcome(begin(task, settings, 1).model, [], False, begin(task, settings, 1)))
+        assert Predictor.open(folder.path).classes[9] == name
+
+
+def test_runs_that_cannot_predict(tmp_path):
+    with pytest.raises(DataError, match="not the folder of a run"):
+        Predictor.open(tmp_path)
+    unfinished = RunFolder(tmp_path / "run", TASKS["mlp"].settings("digits"))
+    with pytest.raises(DataError, match=r"has no model\.safetensors yet"):
+        Predictor.open(unfinished.path)
+    RunFolder(tmp_path / "other", TASKS["autoencoder"].settings("digits"))
+    with pytest.raises(DataError, match="does not classify"):
+        Predictor.open(tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "says"),
+    [
+        ("return x.reshape(len(x), -1) @ self.weight * np.inf", DataError, "finite logits"),
+        ("return x.reshape(len(x), -1)", DataError, r"finite logits \(1, 10\); got \(1, 784\)"),
+        ("return x.nothing", ModelError, r"model\.py:12: AttributeError"),
+    ],
+)
+def test_networks_of_the_users_that_fail(body, error, says, tmp_path):
+    (tmp_path / "mine.py").write_text(f"""
+import dataclasses
+from typing import Any
+import numpy as np
+
+
+@dataclasses.dataclass
+class Model:
+    weight: Any
+
+    def __call__(self, x):
+        {body}
+
+
+def network(rng):
+    return Model(np.ones((784, 10), np.float32))
+""")
+    task, source = TASKS["mlp"], tmp_path / "mine.py"
+    settings = task.settings("digits", model=f"{source}:network")
+    folder = RunFolder(tmp_path / "run", settings, source)
+    from wengert.train.runs import task_of
+
+    state = begin(task_of(settings), settings, 1)
+    folder.finish(Outcome(state.model, [], False, state))
+    predictor = Predictor.open(folder.path)
+    with pytest.raises(error, match=says), np.errstate(all="ignore"):
+        predictor.probabilities(np.full((1, 28, 28), 255, np.uint8))
+
+
+def test_softmax_of_large_logits_is_exact():
+    assert nn.softmax(np.array([[1000.0, 0.0]])).tolist() == [[1.0, 0.0]]
