@@ -39,8 +39,8 @@ LIMITS |= {
     "erf": 1.4,
     "erfc": 1.5,
     "arctan2": 1.6,
-    ("sin", "float"): 1.8,
-    ("cos", "float"): 1.8,
+    ("sin", "float"): 1.75,
+    ("cos", "float"): 1.85,
 }
 #: Wider formats, for many points at once.
 WIDE = {"float": np.float64, "double": np.longdouble}
