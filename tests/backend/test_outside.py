@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.backend.comparing import check
 from wengert.errors import IndexingError
 
 X = np.arange(12.0).reshape(4, 3)
@@ -83,3 +84,17 @@ def test_long_loops_are_not_repeated() -> None:
         IndexingError, match=r"index: indices must lie inside the array\. \[test_outside.py:\d+\]"
     ):
         loop(np.ones(100_000))
+
+
+@pytest.mark.parametrize("columns", [16, 64, 70])
+@pytest.mark.parametrize("rows", [5, 100])
+def test_a_part_of_a_join_is_not_read_where_another_lies(rows: int, columns: int) -> None:
+    rng = np.random.default_rng(0)
+    x, order, half = rng.normal(size=(rows, columns)), rng.integers(0, columns, columns), columns // 2
+
+    def swapped(x: Any) -> Any:
+        y = x[:, order] + x
+        return np.concatenate([y[:, half:], y[:, :half]], 1)
+
+    check(swapped, x)
+    check(wg.grad(lambda x: np.sum(swapped(x) ** 2)), x, scale=100.0)

@@ -10,7 +10,7 @@ from wengert.backend.access import Access
 from wengert.backend.builder import I1, SCALARS, Kind, Value, constant
 from wengert.backend.state import Point
 from wengert.dtypes import INT64, Dtype
-from wengert.nest.expression import Apply, Const, Expression, Guard, Iota, Load, Reduce, is_zero
+from wengert.nest.expression import Apply, Const, Expression, Guard, Iota, Load, Reduce, is_zero, loads
 from wengert.nest.index import Index
 
 
@@ -126,18 +126,29 @@ class Evaluator(Access):
     def _guard(self, node: Guard, point: Point) -> Value:
         """Read inside only: by a branch where the condition is the same for all lanes, by a mask where it is not."""
         uniform, varying = self._conditions(node, point)
-        otherwise = self.value(node.otherwise, point)
-        masked = self._masked(point, varying)
+        apart = _may_lie_outside(node.otherwise)
+        otherwise = None if apart else self.value(node.otherwise, point)
 
         def inner() -> Value:
             with self._inside_guard(node):
-                value = self.value(node.body, masked)
-            if varying is None or (is_zero(node.otherwise) and self.vanishes(node.body)):
-                return value
-            yes, no, _ = self.aligned([value, otherwise, varying])
+                value = self.value(node.body, self._masked(point, varying))
+                if varying is None or (is_zero(node.otherwise) and self.vanishes(node.body)):
+                    return value
+                rest = otherwise or self.value(
+                    node.otherwise, self._masked(point, self.builder.negate(varying))
+                )
+            yes, no, _ = self.aligned([value, rest, varying])
             return self.builder.select(varying, yes, no)
 
-        return inner() if uniform is None else self._branch(uniform, inner, otherwise)
+        def outer() -> Value:
+            with self._inside_guard(node):
+                return otherwise or self.value(node.otherwise, point)
+
+        return (
+            inner()
+            if uniform is None
+            else self._branch(uniform, inner, outer, self.width if self.lanes in self.dims(node) else 1)
+        )
 
     def _conditions(self, node: Guard, point: Point) -> tuple[Value | None, Value | None]:
         """Return whether a guard's conditions hold that are the same for all lanes, and those that are not."""
@@ -174,20 +185,20 @@ class Evaluator(Access):
         known = self.recall(("both", one, other))
         return known or self.remember(("both", one, other), self.builder.both(one, other))
 
-    def _branch(self, condition: Value, inner: Callable[[], Value], otherwise: Value) -> Value:
+    def _branch(
+        self, condition: Value, inner: Callable[[], Value], outer: Callable[[], Value], lanes: int
+    ) -> Value:
         b = self.builder
         yes, no, after = b.new_label("inside"), b.new_label("outside"), b.new_label("guarded")
         b.branch_if(condition, yes, no)
         b.label(yes)
         with self.scope():
-            value = inner()
-            if value.kind.lanes < otherwise.kind.lanes:
-                value = b.splat(value, otherwise.kind.lanes)
+            value = b.splat(found, lanes) if (found := inner()).kind.lanes < lanes else found
         came = b.block
         b.branch(after)
         b.label(no)
-        if value.kind.lanes > otherwise.kind.lanes:
-            otherwise = b.splat(otherwise, value.kind.lanes)
+        with self.scope():
+            otherwise = b.splat(found, lanes) if (found := outer()).kind.lanes < lanes else found
         left = b.block
         b.branch(after)
         b.label(after)
@@ -203,3 +214,12 @@ class Evaluator(Access):
         key = ("inside", value, extent)
         known = self.recall(key)
         return known or self.remember(key, self.builder.compare("ult", value, constant(value.kind, extent)))
+
+
+def _may_lie_outside(node: Expression) -> bool:
+    """Tell whether what is loaded may lie outside its buffer, and so must not be where a condition holds."""
+    return any(
+        index.bounds[0] < 0 or index.bounds[1] >= extent
+        for load in loads(node)
+        for index, extent in zip(load.indices, load.buffer.shape, strict=True)
+    )
