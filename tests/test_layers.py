@@ -26,7 +26,7 @@ ROWS = (
     "compiling",
     "numpy special random",
     "nn optim",
-    "data train predict testing inspect export cli",
+    "data train predict testing inspect export report cli",
     "__init__ __main__",
 )
 ROW = {name: row for row, names in enumerate(ROWS) for name in names.split()}

@@ -1,4 +1,4 @@
-"""The command line: ``wengert train`` and ``wengert predict``."""
+"""The command line: ``wengert train``, ``wengert predict``, ``wengert report`` and ``wengert compare``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import click
 from wengert._version import __version__
 from wengert.errors import WengertError
 from wengert.predict.command import Say, Wish, run_prediction
+from wengert.report.command import write_comparison, write_report
 from wengert.train.command import resume_training, run_training, try_training
 from wengert.train.runs import Run, resumed_settings, task_of
 from wengert.train.settings import DATA, OPTIONS, Settings, SettingsError, read_settings
@@ -159,6 +160,23 @@ def predict(run: str, images: tuple[str, ...], **wish: Any) -> int:
     one_thread()
     say = Say(click.echo, lambda problem: click.echo(_line(problem), err=True))
     return run_prediction(run, images, Wish(**wish), say)
+
+
+@command.command()
+@click.argument("run", type=click.Path())
+@click.option("--out", type=click.Path(), help="The page to write.  [default: RUN/report.html]")
+def report(run: str, out: str | None) -> None:
+    """Write a page about the run of a folder: settings, curves, time, mistakes, weights, the network's graph."""
+    one_thread()
+    click.echo(f"report    {write_report(run, out)}")
+
+
+@command.command()
+@click.argument("runs", type=click.Path(), nargs=-1, required=True)
+@click.option("--out", type=click.Path(), help="The page to write.  [default: comparison.html]")
+def compare(runs: tuple[str, ...], out: str | None) -> None:
+    """Print runs beside one another, and write a page with their curves."""
+    click.echo(f"report    {write_comparison(runs, out)}")
 
 
 def main() -> None:

@@ -1,0 +1,147 @@
+"""Runs beside one another: what they differ in, what came of them, and their curves in the same pictures."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from wengert.report.charts import Curve, chart, percent
+from wengert.report.elements import Markup, element, table
+from wengert.report.page import Section, note, page
+from wengert.report.sections import epoch_points, setting_text
+from wengert.train.runs import Run
+from wengert.train.settings import OPTIONS
+from wengert.train.state import EpochResult, best_epoch
+
+_COLOURS = 7
+_FIRST = 2
+_BLANK = "–"
+_UNIMPORTANT = frozenset({"data-dir", "save-every", "log-every", "tensorboard", "profile"})
+"""Settings that change nothing about what is learned."""
+
+
+class Comparison(NamedTuple):
+    """A table with a row for each run."""
+
+    head: list[str]
+    rows: list[list[str]]
+    texts: int
+    """How many of the columns, from the left, hold settings and not results."""
+
+
+def names_of(runs: Sequence[Run]) -> list[str]:
+    """Return what to call each run: the name of its folder, or the whole path where names are equal."""
+    short = [run.path.resolve().name for run in runs]
+    return [name if short.count(name) == 1 else str(run.path) for name, run in zip(short, runs, strict=True)]
+
+
+def comparison(runs: Sequence[Run]) -> Comparison:
+    """Return the settings in which runs differ, and what came of them.
+
+    Args:
+        runs: at least one; they may be of different networks, and need not be finished.
+
+    Example:
+        >>> import os, tempfile
+        >>> from wengert.train import TASKS, Run, RunFolder
+        >>> runs = []
+        >>> for rate in (0.1, 0.2):
+        ...     place = os.path.join(tempfile.mkdtemp(), f"rate-{rate}")
+        ...     _ = RunFolder(place, TASKS["mlp"].settings("digits", rate=rate))
+        ...     runs.append(Run.open(place))
+        >>> comparison(runs).head[:3], [row[:2] for row in comparison(runs).rows]
+        (['run', 'lr', 'epochs'], [['rate-0.1', '0.1'], ['rate-0.2', '0.2']])
+    """
+    settings = {
+        option.name: [getattr(run.settings, option.field) for run in runs]
+        for option in OPTIONS.values()
+        if option.name not in _UNIMPORTANT and option.name != "epochs"
+    }
+    differing = {
+        name: values for name, values in settings.items() if any(value != values[0] for value in values)
+    }
+    columns = {"run": names_of(runs)}
+    columns |= {name: [_setting(value) for value in values] for name, values in differing.items()}
+    texts = len(columns)
+    results = [_results(run) for run in runs]
+    columns |= {name: [result[name] for result in results] for name in results[0]}
+    return Comparison(list(columns), [list(row) for row in zip(*columns.values(), strict=True)], texts)
+
+
+def _setting(value: Any) -> str:
+    return _BLANK if value is None else setting_text(value)
+
+
+def _results(run: Run) -> dict[str, str]:
+    """Return what came of a run: as it ended, and at its best epoch."""
+    history, classifies = run.history, run.task.classifies
+    names = ("training loss", "test loss", "test accuracy", "best", "s/epoch")
+    if not history:
+        return {"epochs": "0"} | dict.fromkeys(names, _BLANK)
+    last, number = history[-1], best_epoch(history, classifies)
+    best = history[number - 1]
+    score = f"{best.test_score:.2%}" if classifies else f"{best.test_loss:.4f}"
+    results = (
+        f"{last.train_loss:.4f}",
+        f"{last.test_loss:.4f}",
+        f"{last.test_score:.2%}" if classifies else _BLANK,
+        f"{score} ({number})",
+        f"{statistics.median(result.seconds for result in history):.2f}",
+    )
+    return {"epochs": str(len(history))} | dict(zip(names, results, strict=True))
+
+
+def comparison_report(runs: Sequence[Run]) -> str:
+    """Return the page about several runs, as HTML that fetches nothing from elsewhere.
+
+    Args:
+        runs: as `comparison` takes them.
+    """
+    found = comparison(runs)
+    written = table("Runs", found.head, found.rows, texts=found.texts, class_="runs")
+    told = note(
+        "As each run ended; best: with the epoch, by test accuracy, or test loss where there is none."
+    )
+    same = {run.task.title for run in runs}
+    title = f"{len(runs)} runs" + (f" of {same.pop()}" if len(same) == 1 else "")
+    parts = [Section("runs", "Results", written, told), Section("curves", "Curves", _charts(runs))]
+    return page(title, [element("h1", title)], parts)
+
+
+def _charts(runs: Sequence[Run]) -> Markup | None:
+    classifiers = [run if run.task.classifies else None for run in runs]
+    drawn = [
+        _chart(runs, runs, "Test loss", "test_loss"),
+        _chart(runs, classifiers, "Test accuracy", "test_score", write=percent, most=1.0),
+        _chart(runs, runs, "Training loss", "train_loss"),
+        _chart(runs, runs, "Test loss by time", "test_loss", timed=True),
+    ]
+    shown = [one for one in drawn if one is not None]
+    return element("div", *shown, class_="charts") if shown else None
+
+
+def _chart(
+    runs: Sequence[Run],
+    drawn: Sequence[Run | None],
+    title: str,
+    field: str,
+    *,
+    timed: bool = False,
+    **options: Any,
+) -> Markup | None:
+    """Draw a number of all runs; None where no run has it."""
+    points: Callable[[Sequence[EpochResult], str], Any] = _by_time if timed else epoch_points
+    curves = [
+        Curve(name, points(run.history, field), _FIRST + number % _COLOURS, dashes=number // _COLOURS)
+        for number, (name, run) in enumerate(zip(names_of(runs), drawn, strict=True))
+        if run is not None and run.history
+    ]
+    axis = "seconds of training" if timed else "epoch"
+    return chart(title, axis, curves, whole=not timed, **options) if curves else None
+
+
+def _by_time(history: Sequence[EpochResult], field: str) -> list[tuple[float, float]]:
+    times = accumulate(result.seconds for result in history)
+    return [(time, getattr(result, field)) for time, result in zip(times, history, strict=True)]

@@ -1,0 +1,67 @@
+"""A page that is one file: nothing in it is fetched from elsewhere."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from wengert.report.elements import Markup, element
+
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+"""What a browser may load: what is written into the page."""
+
+
+class Section:
+    """A part of a page with a heading.
+
+    Args:
+        name: what leads to it: ``#name``.
+        title: its heading, and its line in the list of contents.
+        content: markup; None is left out.
+    """
+
+    def __init__(self, name: str, title: str, *content: Markup | None) -> None:
+        self.name, self.title = name, title
+        self.content = [part for part in content if part is not None]
+
+    def written(self) -> Markup:
+        """Return the part as markup."""
+        heading = element("h2", self.title, id=f"{self.name}-title")
+        return element("section", heading, *self.content, id=self.name, aria_labelledby=f"{self.name}-title")
+
+
+def note(text: str) -> Markup:
+    """Write a paragraph that explains."""
+    return element("p", text, class_="note")
+
+
+def page(title: str, top: list[Markup], sections: list[Section]) -> str:
+    """Return a page as one HTML file, light or dark as the reader's system is.
+
+    Args:
+        title: of the window.
+        top: what stands before the list of contents.
+        sections: the parts; those without content are left out.
+    """
+    shown = [section for section in sections if section.content]
+    links = (element("a", section.title, href=f"#{section.name}") for section in shown)
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("link", rel="icon", href="data:,"),
+        element("title", title),
+        element("style", _file("style.css")),
+    )
+    body = element(
+        "body",
+        element("header", *top, element("nav", *links, aria_label="Contents")),
+        element("main", *(section.written() for section in shown)),
+        element("script", _file("script.js")),
+    )
+    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _file(name: str) -> Markup:
+    return Markup(files("wengert.report").joinpath(name).read_text("utf-8"))

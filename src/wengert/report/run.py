@@ -1,0 +1,87 @@
+"""`run_report`: the page about one run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.data import DataError, Dataset
+from wengert.nn.summaries import Summary
+from wengert.report import mistakes, network, sections
+from wengert.report.elements import Markup, element
+from wengert.report.findings import classified, outputs_of, reconstructed
+from wengert.report.page import Section, note, page
+from wengert.train.runs import Run
+
+
+def run_report(run: Run) -> str:
+    """Return the page about a run, as HTML that fetches nothing from elsewhere.
+
+    What cannot be known is left out: without the images that the run learned there are no mistakes to show, before its
+    end there is no model. The page says so.
+
+    Args:
+        run: finished or not.
+
+    Raises:
+        DataError: a file of the run is damaged.
+
+    Example:
+        >>> import os, tempfile
+        >>> from wengert.train import TASKS, Run, RunFolder
+        >>> place = os.path.join(tempfile.mkdtemp(), "run")
+        >>> _ = RunFolder(place, TASKS["mlp"].settings("mnist", epochs=3))
+        >>> "not finished: 0 of 3 epochs" in run_report(Run.open(place))
+        True
+    """
+    missing: list[str] = []
+    model, dataset = _model(run, missing), None
+    if model is not None:
+        dataset = _dataset(run, missing)
+    summary = None if model is None else network.summary_of(run, model, dataset)
+    parts = [
+        sections.settings(run),
+        sections.curves(run),
+        sections.costs(run, summary),
+        *(_judged(run, model, dataset) if dataset is not None else ()),
+        *(_network(run, model, dataset, summary) if model is not None else ()),
+    ]
+    return page(f"{run.path.name}: {run.task.title}", _top(run, summary, missing), parts)
+
+
+def _model(run: Run, missing: list[str]) -> Any:
+    try:
+        return run.model()
+    except FileNotFoundError:
+        missing.append("There is no trained model yet: what depends on it is left out.")
+        return None
+
+
+def _dataset(run: Run, missing: list[str]) -> Dataset | None:
+    try:
+        return run.dataset()
+    except (DataError, OSError) as problem:
+        missing.append(f"Without the images, what the model makes of them is left out. {problem}")
+        return None
+
+
+def _top(run: Run, summary: Summary | None, missing: list[str]) -> list[Markup]:
+    place = element(
+        "p", f"{run.path.name} · {run.settings.data} · {sections.how_it_ended(run)}", class_="place"
+    )
+    numbers = sections.headline(run, summary)
+    title = element("h1", run.task.title[:1].upper() + run.task.title[1:])
+    return [title, place, *map(note, missing), *([numbers] if numbers else [])]
+
+
+def _judged(run: Run, model: Any, dataset: Dataset) -> list[Section]:
+    outputs = outputs_of(run, model, dataset)
+    if run.task.classifies:
+        found = classified(outputs, dataset)
+        return mistakes.classification(found, dataset) if found else []
+    drawn = reconstructed(outputs, dataset)
+    return mistakes.reconstruction(drawn, dataset) if drawn else []
+
+
+def _network(run: Run, model: Any, dataset: Dataset | None, summary: Summary | None) -> list[Section]:
+    table = network.layers(summary, run.settings.batch_size) if summary else None
+    return [network.weights(model, dataset), Section("network", "Network", table)]

@@ -1,0 +1,214 @@
+"""What a run was and how it went: settings, numbers, curves, time and memory."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from wengert.nn.summaries import Summary
+from wengert.report.charts import Curve, Point, chart, percent
+from wengert.report.elements import Markup, element, joined, table, terms
+from wengert.report.page import Section, note
+from wengert.train.folder import PROFILE
+from wengert.train.runs import Run
+from wengert.train.settings import OPTIONS
+from wengert.train.state import EpochResult, best_epoch
+
+TRAINING, TEST = 1, 2
+"""Colours of curves."""
+
+
+def bytes_text(count: float) -> str:
+    """Write a number of bytes.
+
+    Example:
+        >>> [bytes_text(number) for number in (512, 37_320, 5_200_000)]
+        ['512 bytes', '37.3 kB', '5.2 MB']
+    """
+    for power, unit in ((3, "GB"), (2, "MB"), (1, "kB")):
+        if count >= 1000**power:
+            return f"{count / 1000**power:.3g} {unit}"
+    return f"{count:,.0f} bytes"
+
+
+def seconds_text(seconds: float) -> str:
+    """Write a time.
+
+    Example:
+        >>> seconds_text(0.0123), seconds_text(1.25), seconds_text(4000)
+        ('12 ms', '1.2 s', '1 h 6 min 40 s')
+    """
+    if seconds < 0.095:
+        return f"{1000 * seconds:.2g} ms"
+    if seconds < 99.5:
+        return f"{seconds:.2g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min {rest} s" if hours else f"{minutes} min {rest} s"
+
+
+def how_it_ended(run: Run) -> str:
+    """Say whether a run is over, and how it ended."""
+    summary = run.summary
+    epochs = f"{len(run.history)} of {run.settings.epochs} epochs"
+    if summary is None:
+        return f"not finished: {epochs}"
+    if summary["problem"]:
+        return f"failed after {epochs}: {summary['problem']}"
+    return f"interrupted after {epochs}" if summary["interrupted"] else f"finished: {epochs}"
+
+
+def headline(run: Run, summary: Summary | None) -> Markup | None:
+    """Write the numbers that a reader looks for first."""
+    history, classifies = run.history, run.task.classifies
+    numbers: list[tuple[str, str]] = []
+    if history:
+        last = history[-1]
+        score = [("test accuracy", f"{last.test_score:.2%}")] if classifies else []
+        numbers += [*score, ("test loss", f"{last.test_loss:.4g}")]
+        if (best := best_epoch(history, classifies)) != last.epoch:
+            result = history[best - 1]
+            text = f"{result.test_score:.2%}" if classifies else f"{result.test_loss:.4g}"
+            numbers.append((f"best, epoch {best}", text))
+        numbers.append(("training", seconds_text(sum(result.seconds for result in history))))
+    if summary is not None:
+        numbers.append(("parameters", f"{summary.parameters:,}"))
+    return terms(numbers, "headline") if numbers else None
+
+
+def settings(run: Run) -> Section:
+    """Write the settings of a run, and on what it ran."""
+    chosen = [(option.name, getattr(run.settings, option.field)) for option in OPTIONS.values()]
+    pairs = [(name, setting_text(value)) for name, value in chosen if value is not None]
+    versions = [(name, version) for name, version in run.versions.items()]
+    return Section("settings", "Settings", terms([*pairs, *versions], "grid"))
+
+
+def setting_text(value: Any) -> str:
+    """Write the value of a setting."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+# -- curves ----------------------------------------------------------------------------------------------
+
+
+def steps_of_epoch(run: Run) -> int:
+    """Return how many steps an epoch has, as far as the log tells."""
+    counted = [line["step"] for line in run.steps]
+    if run.history:
+        first = run.history[0]
+        examples = round(first.seconds * first.examples_per_second)
+        counted.append(math.ceil(examples / run.settings.batch_size))
+    return max(counted, default=1)
+
+
+def step_points(run: Run, name: str) -> list[Point]:
+    """Return a number of the logged steps against the epochs done by then."""
+    count = steps_of_epoch(run)
+    return [(line["epoch"] - 1 + line["step"] / count, line[name]) for line in run.steps]
+
+
+def epoch_points(history: Sequence[EpochResult], name: str) -> list[Point]:
+    """Return a number of each epoch against the number of the epoch."""
+    return [(result.epoch, getattr(result, name)) for result in history]
+
+
+def curves(run: Run) -> Section:
+    """Draw the loss and, of a classifier, the accuracy."""
+    history = run.history
+    if not history and not run.steps:
+        return Section("curves", "Learning curves", note("Nothing has been logged yet."))
+
+    def drawn(title: str, name: str, **options: Any) -> Markup:
+        lines = [
+            Curve("training, by step", step_points(run, name), TRAINING, faint=True),
+            Curve("training", epoch_points(history, f"train_{name}"), TRAINING),
+            Curve("test", epoch_points(history, f"test_{name}"), TEST),
+        ]
+        return chart(title, "epoch", [line for line in lines if line.points], **options)
+
+    accuracy = drawn("Accuracy", "score", write=percent, most=1.0) if run.task.classifies else None
+    return Section(
+        "curves",
+        "Learning curves",
+        element("div", drawn("Loss", "loss"), accuracy, class_="charts"),
+        _epochs(run) if history else None,
+    )
+
+
+def _epochs(run: Run) -> Markup:
+    classifies = run.task.classifies
+    head = ["epoch", "training loss", "test loss"]
+    head += ["training accuracy", "test accuracy"] if classifies else []
+    rows = [
+        [
+            str(result.epoch),
+            f"{result.train_loss:.4f}",
+            f"{result.test_loss:.4f}",
+            *((f"{result.train_score:.2%}", f"{result.test_score:.2%}") if classifies else ()),
+            f"{result.seconds:.2f}",
+            f"{result.examples_per_second:,.0f}",
+        ]
+        for result in run.history
+    ]
+    written = table("Results by epoch", [*head, "seconds", "examples/s"], rows)
+    return element("details", element("summary", "Results by epoch"), written, open=len(rows) <= 10)
+
+
+# -- time and memory -------------------------------------------------------------------------------------
+
+
+def costs(run: Run, summary: Summary | None) -> Section:
+    """Write where the time of a run went and what memory a step takes."""
+    history = run.history
+    drawn = chart(
+        "Seconds of training", "epoch", [Curve("seconds", epoch_points(history, "seconds"), TEST)], least=0.0
+    )
+    time = drawn if history else None
+    shares = _shares(run)
+    side = element("div", shares, _memory(summary)) if shares or summary else None
+    return Section(
+        "costs", "Time and memory", element("div", time, side, class_="charts") if time or side else None
+    )
+
+
+def _shares(run: Run) -> Markup | None:
+    """Draw the parts of an epoch's time as bars, from what ``--profile`` wrote."""
+    try:
+        profile: Any = json.loads((run.path / PROFILE).read_text("utf-8"))
+        parts = [(name, part["seconds"], part["share"]) for name, part in profile["typical_epoch"].items()]
+        compiling = float(profile["compiling"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    rows = [
+        element(
+            "tr",
+            element("th", name, scope="row"),
+            element("td", element("i", class_="bar", style=f"--part: {share:.4f}"), class_="bars"),
+            element("td", seconds_text(seconds), class_="number"),
+            element("td", f"{share:.1%}", class_="number"),
+        )
+        for name, seconds, share in parts
+    ]
+    caption = element("caption", "Time of a typical epoch")
+    told = note(f"Tracing and compiling took {seconds_text(compiling)}, once.")
+    return joined(element("table", caption, element("tbody", *rows), class_="shares"), told)
+
+
+def _memory(summary: Summary | None) -> Markup | None:
+    if summary is None:
+        return None
+    return terms(
+        [
+            ("parameters", bytes_text(summary.parameter_bytes)),
+            ("working memory, forward", bytes_text(summary.forward_peak)),
+            ("working memory, with derivatives", bytes_text(summary.peak)),
+            ("operations of a batch, forward", f"{summary.forward:,}"),
+            ("operations, derivatives besides", f"{summary.backward:,}"),
+        ],
+        "grid",
+    )

@@ -1,0 +1,29 @@
+"""Runs to look at, trained once."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from wengert.train import TASKS
+from wengert.train.command import run_training
+
+RUNS = {
+    "cnn": {"epochs": 3, "profile": True},
+    "autoencoder": {"epochs": 1, "batch_size": 20},
+    "rnn": {"epochs": 2},
+}
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory, small_mnist):
+    """Return a folder with runs of each kind of network."""
+    folder = tmp_path_factory.mktemp("reports")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "matplotlib", None)  # its pictures are not needed
+        for network, chosen in RUNS.items():
+            how = {"data_dir": str(small_mnist), "eager": True, "log_every": 1}
+            settings = TASKS[network].settings("mnist", **how, **chosen)
+            assert run_training(settings, str(folder / network)) == 0
+    return folder

@@ -1,0 +1,134 @@
+"""The commands, and what is on their pages."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from tests.report.pages import Page
+from wengert.report import comparison, run_report
+from wengert.train import Run
+
+JUDGED = {
+    "cnn": ["confusion", "worst"],
+    "rnn": ["confusion", "worst"],
+    "autoencoder": ["reconstructions", "worst"],
+}
+
+
+@pytest.mark.parametrize("network", JUDGED)
+def test_report(runs, network, wengert):
+    ended = wengert("report", runs / network)
+    page = runs / network / "report.html"
+    assert (ended.code, ended.out, ended.err) == (0, f"report    {page}\n", "")
+    page = Page(page.read_text("utf-8")).check()
+    assert page.titles == ["settings", "curves", "costs", *JUDGED[network], "weights", "network"]
+    run = Run.open(runs / network)
+    last = run.history[-1]
+    assert f"{last.test_loss:.4g}" in page.text
+    assert (f"{last.test_score:.2%}" in page.text) == run.task.classifies
+    assert f"finished: {last.epoch} of {last.epoch} epochs" in page.text
+    assert "f32[" in page.text
+
+
+def test_numbers_of_the_matrix(runs):
+    run = Run.open(runs / "cnn")
+    wrong = round(50 * (1 - run.history[-1].test_score))
+    assert f"{wrong} of 50 test images are taken for another class" in Page(run_report(run)).text
+
+
+def test_where_the_time_went(runs):
+    profile = json.loads((runs / "cnn" / "profile.json").read_text())
+    text = Page(run_report(Run.open(runs / "cnn"))).text
+    assert all(part in text for part in profile["typical_epoch"])
+    assert "Time of a typical epoch" not in Page(run_report(Run.open(runs / "rnn"))).text
+
+
+@pytest.fixture
+def run(runs, tmp_path):
+    return shutil.copytree(runs / "rnn", tmp_path / "a & <b>")
+
+
+def test_a_run_without_its_images(run):
+    settings = json.loads((run / "settings.json").read_text())
+    (run / "settings.json").write_text(json.dumps(settings | {"data_dir": str(run / "nothing")}))
+    page = Page(run_report(Run.open(run))).check()
+    assert "Without the images" in page.text
+    assert page.titles == ["settings", "curves", "costs", "weights", "network"]
+
+
+def test_a_run_that_is_not_over(run):
+    for name in ("model.safetensors", "summary.json", "metrics.jsonl"):
+        (run / name).unlink()
+    page = Page(run_report(Run.open(run))).check()
+    assert page.titles == ["settings", "curves"]
+    for words in (
+        "a & <b>",
+        "not finished: 0 of 2 epochs",
+        "Nothing has been logged yet",
+        "no trained model",
+    ):
+        assert words in page.text
+
+
+def test_a_run_that_failed(run):
+    (run / "model.safetensors").unlink()
+    (run / "summary.json").write_text(json.dumps({"interrupted": False, "problem": "the loss became <nan>"}))
+    lines = (
+        run / "metrics.jsonl"
+    ).read_text() + '{"kind": "step", "epoch": 3, "step": 1, "loss": NaN, "score": 0}\n'
+    (run / "metrics.jsonl").write_text(lines)
+    page = Page(run_report(Run.open(run))).check()
+    assert "failed after 2 of 2 epochs: the loss became <nan>" in page.text
+
+
+def test_what_cannot_be_written_or_read(runs, wengert, tmp_path):
+    wengert("report", tmp_path).failed(1, "this is not the folder of a run")
+    wengert("report", runs / "rnn", "--out", "page.pdf").failed(2, "--out must be named *.html", "page.pdf")
+    wengert("report", runs / "rnn", "--out", "no/page.html").failed(1, "no/page.html cannot be written")
+    wengert("compare").failed(2, "RUNS")
+    wengert("compare", runs / "rnn", tmp_path).failed(1, "this is not the folder of a run")
+    assert not list(tmp_path.glob("*.html"))
+
+
+def test_compare(runs, wengert, tmp_path):
+    ended = wengert("compare", runs / "cnn", runs / "rnn", runs / "autoencoder", "--out", "all.html")
+    assert (ended.code, ended.err) == (0, "")
+    assert max(map(len, ended.out.splitlines())) <= 80
+    page = Page((tmp_path / "all.html").read_text("utf-8")).check()
+    assert "3 runs" in page.text
+    for network in JUDGED:
+        last = Run.open(runs / network).history[-1]
+        for shown in (ended.out, page.text):
+            assert network in shown
+            assert f"{last.test_loss:.4f}" in shown
+    captions = [each["aria-label"] for each in page.all("svg") if "role" in each]
+    assert [caption.split(";")[0] for caption in captions] == [
+        "Test loss",
+        "Test accuracy",
+        "Training loss",
+        "Test loss by time",
+    ]
+    assert "autoencoder" not in captions[1]
+
+
+def test_only_what_differs_is_compared(runs, tmp_path):
+    other = shutil.copytree(runs / "rnn", tmp_path / "rnn")
+    settings = json.loads((other / "settings.json").read_text())
+    (other / "settings.json").write_text(json.dumps(settings | {"rate": 0.5, "log_every": 7}))
+    found = comparison([Run.open(runs / "rnn"), Run.open(other)])
+    assert found.head[: found.texts] == ["run", "lr"]
+    assert [row[0] for row in found.rows] == [str(runs / "rnn"), str(other)]  # equal names would not tell
+    assert [row[1] for row in found.rows] == ["0.015", "0.5"]
+
+
+def test_many_runs_are_printed_in_parts(runs, wengert, tmp_path):
+    copies = [shutil.copytree(runs / "rnn", tmp_path / f"copy-{number}") for number in range(12)]
+    ended = wengert("compare", *copies)
+    assert max(map(len, ended.out.splitlines())) <= 80
+    assert all(copy.name in ended.out for copy in copies)
+    page = (tmp_path / "comparison.html").read_text("utf-8")
+    assert 'class="curve c2"' in page
+    assert 'class="curve c2 dashed1"' in page
