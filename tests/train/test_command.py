@@ -351,6 +351,7 @@ def test_logs_and_checkpoints_that_find_no_room_do_not_end_a_run(quick, full_dis
     ended.failed(
         1, "run/checkpoints/step-00000002.safetensors cannot be written", "is saved in run/model.safetensors"
     )
+    assert "examples/s" in ended.out, "the table is shown all the same"
     assert len(Run.open("run").history) == 2
     assert leaves(Run.open("run").model())
 

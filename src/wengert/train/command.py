@@ -231,13 +231,13 @@ def _keep(job: _Job, folder: RunFolder, outcome: Outcome, keeper: Keeper) -> Non
     if outcome.interrupted:
         keeper.save(outcome.state)
     folder.finish(outcome)
+    if outcome.history:
+        job.console.table(outcome.history)
     try:
         if keeper.problem is not None:
             raise keeper.problem
         if job.settings.profile:
             _tell_profile(job.console, keeper.stopwatch, folder)
-        if outcome.history:
-            job.console.table(outcome.history)
         _draw(job, outcome, folder)
     except RunError as problem:
         raise RunError(f"{problem}; the model is saved in {folder.path / MODEL}") from None
