@@ -26,7 +26,7 @@ ROWS = (
     "compiling",
     "numpy special random",
     "nn optim",
-    "data train predict testing inspect export report cli",
+    "data train predict bench testing inspect export report cli",
     "__init__ __main__",
 )
 ROW = {name: row for row, names in enumerate(ROWS) for name in names.split()}
@@ -41,6 +41,9 @@ HOME = {
     "PIL": "nowhere",
     "safetensors": "wengert.train.tensors",
     "tensorboardX": "nowhere",
+    "torch": "nowhere",
+    "jax": "nowhere",
+    "tensorflow": "nowhere",
 }
 ALWAYS_LOADED = {"wengert", "numpy"}
 

@@ -1,4 +1,4 @@
-"""The command line: ``wengert train``, ``wengert predict``, ``wengert report`` and ``wengert compare``."""
+"""The command line: ``wengert train``, ``predict``, ``report``, ``compare`` and ``bench``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from typing import Any
 import click
 
 from wengert._version import __version__
+from wengert.bench.command import Comparison, run_bench
+from wengert.bench.contestants import LIBRARIES
+from wengert.bench.work import NETWORKS
 from wengert.errors import WengertError
 from wengert.predict.command import Say, Wish, run_prediction
 from wengert.report.command import write_comparison, write_report
@@ -177,6 +180,46 @@ def report(run: str, out: str | None) -> None:
 def compare(runs: tuple[str, ...], out: str | None) -> None:
     """Print runs beside one another, and write a page with their curves."""
     click.echo(f"report    {write_comparison(runs, out)}")
+
+
+class _Several(click.ParamType[Any]):
+    """What takes several values, commas between them."""
+
+    def __init__(self, one: click.ParamType[Any], name: str) -> None:
+        self.one, self.name = one, name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[Any]:
+        if not isinstance(value, str):
+            return list(value)
+        return [self.one.convert(part.strip(), param, ctx) for part in value.split(",")]
+
+
+def _several(option: str, one: click.ParamType[Any], metavar: str, default: str, text: str) -> Any:
+    """Return an option that takes several values."""
+    return click.option(option, type=_Several(one, metavar), default=default, show_default=True, help=text)
+
+
+@command.command()
+@_several("--tasks", click.Choice(tuple(NETWORKS)), "TASK,...", ",".join(NETWORKS), "What is trained.")
+@_several("--libraries", click.Choice(LIBRARIES), "LIBRARY,...", ",".join(LIBRARIES), "Who takes part.")
+@click.option("--epochs", type=_AT_LEAST_1, help="Epochs of a run.  [default: the papers']")
+@_several("--seeds", _AT_LEAST_0, "SEED,...", "0,1,2", "A run for each: weights and order of the images.")
+@_several("--threads", _AT_LEAST_1, "NUMBER,...", "1,2", "How many threads a library may take.")
+@click.option("--limit", type=click.IntRange(min=100), help="Learn the first so many images only.")
+@click.option("--data", type=click.Choice(DATA), default="mnist", show_default=True, help="What is learned.")
+@click.option("--data-dir", type=click.Path(), help="The folder with the files of the data.")
+@click.option(
+    "--out", type=click.Path(), help="A new folder for the results.  [default: runs/bench-DATE-TIME]"
+)
+def bench(out: str | None, **options: Any) -> int:
+    """Train the papers' networks with every installed library, under the same conditions, and compare.
+
+    A table and a picture tell time, memory and what was learned. All of it takes hours; --limit and --epochs make it
+    shorter.
+    """
+    if options["data_dir"] is not None and options["data"] == "digits":
+        raise click.UsageError("--data-dir needs --data mnist or --data fashion-mnist: the digits are drawn.")
+    return run_bench(Comparison(**options), out)
 
 
 def main() -> None:

@@ -52,7 +52,7 @@ class RunFolder:
         self, folder: str | os.PathLike[str] | None, settings: Settings, source: Path | None = None
     ) -> None:
         if folder is None:
-            self.path = _make_new(RUNS / f"{settings.task}-{time.strftime('%Y%m%d-%H%M%S')}")
+            self.path = make_new(RUNS / f"{settings.task}-{time.strftime('%Y%m%d-%H%M%S')}")
         else:
             self.path = Path(folder)
             check_place(self.path)
@@ -155,7 +155,7 @@ def _elsewhere(model: Any, name: str) -> str:
     return f"the model is saved in {path} instead"
 
 
-def _make_new(stem: Path) -> Path:
+def make_new(stem: Path) -> Path:
     """Make a folder that was not there before: several runs may start in the same second."""
     folder, number = stem, 1
     with writing(stem):

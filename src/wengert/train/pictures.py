@@ -21,7 +21,8 @@ def available() -> bool:
     return True
 
 
-def _figure(rows: int, columns: int, width: float, height: float) -> tuple[Any, Any]:
+def figure_of(rows: int, columns: int, width: float, height: float) -> tuple[Any, Any]:
+    """Return an empty figure and its axes, (rows, columns); width and height are in inches."""
     # The object interface: no global state, no display, no backend of the user's disturbed.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -31,7 +32,8 @@ def _figure(rows: int, columns: int, width: float, height: float) -> tuple[Any, 
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def _png(figure: Any) -> bytes:
+def png(figure: Any) -> bytes:
+    """Return a figure as a PNG file."""
     content = io.BytesIO()
     figure.savefig(content, dpi=120)
     return content.getvalue()
@@ -42,7 +44,7 @@ def learning_curve(task: Task, history: Sequence[EpochResult]) -> bytes:
     columns = [("loss", [r.train_loss for r in history], [r.test_loss for r in history])]
     if task.classifies:
         columns.append(("accuracy", [r.train_score for r in history], [r.test_score for r in history]))
-    figure, axes = _figure(1, len(columns), 4.5 * len(columns), 3.6)
+    figure, axes = figure_of(1, len(columns), 4.5 * len(columns), 3.6)
     epochs = [result.epoch for result in history]
     for axis, (title, trained, tested) in zip(axes[0], columns, strict=True):
         axis.plot(epochs, trained, marker="o", label="training")
@@ -52,23 +54,23 @@ def learning_curve(task: Task, history: Sequence[EpochResult]) -> bytes:
         axis.grid(alpha=0.3)
         axis.legend()
     figure.suptitle(task.title)
-    return _png(figure)
+    return png(figure)
 
 
 def reconstructions(inputs: Any, outputs: Any) -> bytes:
     """Draw pictures (upper row) and what the autoencoder makes of them (lower row), with values in [0, 1]."""
-    figure, axes = _figure(2, len(inputs), len(inputs), 2.2)
+    figure, axes = figure_of(2, len(inputs), len(inputs), 2.2)
     for row, images in zip(axes, (inputs, outputs), strict=True):
         for axis, image in zip(row, images, strict=True):
             axis.imshow(image, cmap="gray_r", vmin=0, vmax=1)
             axis.axis("off")
-    return _png(figure)
+    return png(figure)
 
 
 def examples(images: Any, predicted: Sequence[str], expected: Sequence[str]) -> bytes:
     """Draw pictures with what the network takes them for; mistakes in red."""
     rows = -(-len(images) // 8)
-    figure, axes = _figure(rows, 8, 9, 1.45 * rows)
+    figure, axes = figure_of(rows, 8, 9, 1.45 * rows)
     places: Any = np.ravel(axes)
     for axis in places:
         axis.axis("off")
@@ -76,4 +78,4 @@ def examples(images: Any, predicted: Sequence[str], expected: Sequence[str]) -> 
         axis.imshow(image, cmap="gray_r", vmin=0, vmax=255)
         text, color = (guess, "black") if guess == truth else (f"{guess} for {truth}", "red")
         axis.set_title(text, color=color, fontsize=9)
-    return _png(figure)
+    return png(figure)

@@ -1,0 +1,180 @@
+"""What ``wengert bench`` does, from the settings to the picture."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from wengert.bench import picture, results
+from wengert.bench.contest import ContestantError, Round, Run, agreement, hold
+from wengert.bench.contestants import Contestant, contestants, is_installed
+from wengert.bench.work import NETWORKS
+from wengert.data import Dataset, digit_set, load
+from wengert.errors import ArgumentError
+from wengert.train.checkpoints import versions
+from wengert.train.files import write_file
+from wengert.train.folder import RUNS, check_place, make_new
+from wengert.train.pictures import available
+
+_PACKAGES = {"torch": ("torch",), "jax": ("jax",), "tensorflow": ("tensorflow", "tensorflow-cpu")}
+
+
+class Comparison(NamedTuple):
+    """What is compared."""
+
+    tasks: Sequence[str]
+    libraries: Sequence[str]
+    epochs: int | None
+    """Those of the papers by default."""
+    seeds: Sequence[int]
+    threads: Sequence[int]
+    limit: int | None
+    """How many of the training examples are learned; all by default."""
+    data: str
+    data_dir: str | None
+
+
+def run_bench(settings: Comparison, out: str | None) -> int:
+    """Compare, show, and keep everything in a new folder.
+
+    Returns:
+        The exit code: 0.
+
+    Raises:
+        DisagreementError: contestants have not computed the same; what was measured is kept.
+        WengertError: what else the user should read in one line.
+    """
+    check_place(out)
+    libraries = _installed(settings.libraries)
+    if not libraries:
+        raise ArgumentError("bench: none of these libraries is installed: pip install 'wengert[bench]'")
+    settings = settings._replace(threads=_possible(settings.threads))
+    if hasattr(os, "getloadavg") and os.getloadavg()[0] > 0.5:
+        print("other programs are running: times will be too long, most of all on several threads")
+    dataset = _dataset(settings)
+    folder = _folder(out)
+    found = _Results(settings, folder)
+    for network in settings.tasks:
+        found.compare(network, libraries, dataset)
+    print(f"\n{results.table(results.lines(found.runs))}\n")
+    if found.runs and available():
+        write_file(folder / "comparison.png", picture.comparison(found.runs))
+    elif not available():
+        print("no picture: it needs matplotlib (pip install 'wengert[plot]')")
+    print(f"kept in {folder}")
+    if found.problem is not None:
+        raise found.problem
+    return 0
+
+
+def _installed(libraries: Sequence[str]) -> list[str]:
+    for library in libraries:
+        if not is_installed(library):
+            print(f"{library} is not installed and left out (pip install 'wengert[bench]')")
+    return [library for library in libraries if is_installed(library)]
+
+
+def _possible(threads: Sequence[int]) -> list[int]:
+    """Return the numbers of threads for which there are processors."""
+    most = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    for count in threads:
+        if count > most:
+            print(f"{count} threads are left out: this process may use {most} processors")
+    possible = [count for count in threads if count <= most]
+    if not possible:
+        raise ArgumentError(
+            f"bench: threads must be at most {most}, the processors that this process may use"
+        )
+    return possible
+
+
+def _dataset(settings: Comparison) -> Dataset:
+    if settings.data == "digits":
+        return digit_set(train=settings.limit or 30_000, test=min(settings.limit or 5_000, 5_000))
+    return load(settings.data, settings.data_dir)
+
+
+def _folder(out: str | None) -> Path:
+    if out is None:
+        return make_new(RUNS / f"bench-{time.strftime('%Y%m%d-%H%M%S')}")
+    Path(out).mkdir(parents=True, exist_ok=True)
+    return Path(out)
+
+
+class _Results:
+    """What was found so far; it is written after each round."""
+
+    def __init__(self, settings: Comparison, folder: Path) -> None:
+        self.settings, self.folder = settings, folder
+        self.runs: list[Run] = []
+        self.problem: results.DisagreementError | None = None
+        self._out: set[tuple[str, Contestant]] = set()
+
+    def compare(self, network: str, libraries: Sequence[str], dataset: Dataset) -> None:
+        """Train one network with everyone."""
+        if {"wengert", "torch"} <= {*libraries}:
+            self._agree(network, dataset)
+        epochs = self.settings.epochs or NETWORKS[network].epochs
+
+        def failed(contestant: Contestant, problem: ContestantError) -> None:
+            self._out.add((network, contestant))
+            print(f"{network}: left out: {problem}", flush=True)
+
+        for threads in self.settings.threads:
+            for seed in self.settings.seeds:
+                round_ = Round(network, threads, seed)
+                everyone = [one for library in libraries for one in contestants(network, library)]
+                chosen = [one for one in everyone if (network, one) not in self._out]
+                found = hold(round_, chosen, dataset, self.settings.limit, epochs, failed)
+                self._note(round_, found)
+
+    def _agree(self, network: str, dataset: Dataset) -> None:
+        """Compare with PyTorch's losses, step by step."""
+        found = agreement(network, dataset, self.settings.limit, results.STEPS)
+        print(
+            f"{network}: in double precision the losses of {results.STEPS} steps differ from PyTorch's by {found:.0e}",
+            flush=True,
+        )
+        if not found <= results.TOLERANCE:
+            self._disagree(f"{network}: the losses differ from PyTorch's by {found:.1e}, more than rounding")
+
+    def _disagree(self, problem: str) -> None:
+        self.problem = self.problem or results.DisagreementError(problem)
+
+    def _note(self, round_: Round, found: Sequence[Run]) -> None:
+        for run in found:
+            seconds = min(epoch.seconds for epoch in run.epochs)
+            place = f"{round_.network}, {round_.threads} thread{'s' if round_.threads > 1 else ''}, seed {round_.seed}"
+            print(f"{place}: {run.contestant} {seconds:.3g} s an epoch at best", flush=True)
+        try:
+            results.check(found)
+        except results.DisagreementError as problem:
+            self._disagree(str(problem))
+        self.runs += found
+        about = {
+            "settings": self.settings._asdict(),
+            "versions": {**versions(), **_versions(self.settings.libraries)},
+            "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
+            "runs": results.as_data(self.runs),
+        }
+        write_file(self.folder / "results.json", (json.dumps(about, indent=1) + "\n").encode())
+        text = results.table(results.lines(self.runs)) + "\n"
+        write_file(self.folder / "table.md", text.encode())
+
+
+def _versions(libraries: Sequence[str]) -> dict[str, str]:
+    """Return the version of each installed library."""
+    found: dict[str, str] = {}
+    for library in libraries:
+        for package in _PACKAGES.get(library, ()):
+            try:
+                found[library] = importlib.metadata.version(package)
+            except importlib.metadata.PackageNotFoundError:
+                continue
+    return found

@@ -1,0 +1,43 @@
+"""Who takes part: the libraries, and the ways in which each is used."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import NamedTuple
+
+LIBRARIES = ("wengert", "torch", "jax", "tensorflow")
+
+_VARIANTS: dict[str, tuple[str, ...]] = {
+    "wengert": ("jit",),
+    "torch": ("eager", "compile"),
+    "jax": ("jit", "scan"),
+    "tensorflow": ("function",),
+}
+# XLA runs convolutions in a loop many times slower than outside of one.
+_OF_THE_CNN = {"torch": ("eager", "channels_last", "compile"), "jax": ("jit",)}
+
+
+class Contestant(NamedTuple):
+    """A library, and how it is used."""
+
+    library: str
+    variant: str
+
+    def __str__(self) -> str:
+        return f"{self.library} {self.variant}"
+
+
+def contestants(network: str, library: str) -> list[Contestant]:
+    """Return the ways in which a library trains a network.
+
+    Example:
+        >>> print(*contestants("rnn", "jax"), sep=", ")
+        jax jit, jax scan
+    """
+    variants = _OF_THE_CNN.get(library, _VARIANTS[library]) if network == "cnn" else _VARIANTS[library]
+    return [Contestant(library, variant) for variant in variants]
+
+
+def is_installed(library: str) -> bool:
+    """Tell whether a library can be imported, without importing it."""
+    return importlib.util.find_spec(library) is not None

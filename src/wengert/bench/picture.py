@@ -1,0 +1,52 @@
+"""The picture of a comparison: what was learned and the time it took, by epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.bench.contest import Run
+from wengert.bench.work import NETWORKS
+from wengert.train.pictures import figure_of, png
+
+
+def comparison(runs: Sequence[Run]) -> bytes:
+    """Draw for each network the test accuracy by epoch, or the loss, and the seconds of each epoch.
+
+    A line is the mean over the seeds; a band reaches from the least to the most.
+    """
+    networks = list(dict.fromkeys(run.network for run in runs))
+    threads = list(dict.fromkeys(run.threads for run in runs))
+    figure, axes = figure_of(len(networks), 1 + len(threads), 4.5 * (1 + len(threads)), 3.4 * len(networks))
+    contestants = dict.fromkeys(run.contestant for run in runs)
+    colours = {contestant: f"C{number}" for number, contestant in enumerate(contestants)}
+    for row, network in zip(axes, networks, strict=True):
+        chosen = [run for run in runs if run.network == network]
+        score = "test accuracy" if NETWORKS[network].classifies else "test loss"
+        _curves(row[0], chosen, threads[0], "test_score", colours)
+        row[0].set(title=f"{NETWORKS[network].title}: {score}", xlabel="epoch")
+        for axis, count in zip(row[1:], threads, strict=True):
+            _curves(axis, chosen, count, "seconds", colours)
+            axis.set(title=f"seconds an epoch, {count} thread{'s' if count > 1 else ''}", xlabel="epoch")
+            axis.set_yscale("log")
+        row[-1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return png(figure)
+
+
+def _curves(axis: Any, runs: Sequence[Run], threads: int, field: str, colours: Any) -> None:
+    for contestant, colour in colours.items():
+        found = [
+            [getattr(epoch, field) for epoch in run.epochs]
+            for run in runs
+            if run.threads == threads and run.contestant == contestant
+        ]
+        if not found:
+            continue
+        values: Any = np.array(found)
+        numbers = list(range(1, len(found[0]) + 1))
+        axis.plot(numbers, values.mean(axis=0), marker="o", markersize=3, color=colour, label=str(contestant))
+        axis.fill_between(numbers, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.15)
+    axis.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
+    axis.grid(alpha=0.3)

@@ -1,0 +1,68 @@
+"""Wengert: `wg.jit` of a scan over steps, the model donated.
+
+The variant ``reference`` is not measured: it computes in double precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert import optim, tree
+from wengert.backend.team import set_threads
+from wengert.bench.shared import Shared
+from wengert.bench.work import NETWORKS
+from wengert.compiling import jit
+from wengert.control import scan
+from wengert.transforms.gradients import value_and_grad
+
+
+class WengertSide:
+    """A network in training."""
+
+    def __init__(self, network: str, variant: str, threads: int, shared: Shared, steps: int) -> None:
+        set_threads(threads)
+        self.steps = steps
+        self._task, self._shared = NETWORKS[network], shared
+        self._optimiser = optim.sgd(shared.rate)
+        self._differentiate = value_and_grad(self._task.loss, has_aux=True)
+        self._structure = tree.flatten(self._task.build(np.random.default_rng(0)))[1]
+        self._double = variant == "reference"
+        self._run = jit(self._scanned, donate=0)
+
+    def _scanned(self, carry: Any, images: Any, labels: Any, index: Any) -> Any:
+        def step(carry: Any, rows: Any) -> Any:
+            model, state = carry
+            inputs = self._inputs(images[rows])
+            (loss, _), gradients = self._differentiate(model, inputs, labels[rows])
+            return self._optimiser.update(gradients, state, model), loss
+
+        return scan(step, carry, index)
+
+    def _inputs(self, images: Any) -> Any:
+        if not self._double:
+            return self._task.prepare(images)
+        x = images.astype(np.float64) / 255
+        if self._task.name == "cnn":
+            return ((x - 0.1307) / 0.3081)[:, np.newaxis]
+        return x.reshape(len(x), -1) if self._task.name == "autoencoder" else 2 * x
+
+    def restart(self, weights: Sequence[Any]) -> None:
+        """Start from these weights."""
+        dtype = np.float64 if self._double else np.float32
+        model = tree.unflatten(self._structure, [np.array(weight, dtype) for weight in weights])
+        self._carry = model, self._optimiser.init(model)
+
+    def call(self, index: Any) -> Any:
+        """Carry out some steps and return their losses."""
+        self._carry, losses = self._run(self._carry, self._shared.images, self._shared.labels, index)
+        return losses
+
+    def wait(self) -> None:
+        """Return: a call has done all when it returns."""
+
+    def weights(self) -> list[Any]:
+        """Return the weights as they are now."""
+        return tree.leaves(self._carry[0])

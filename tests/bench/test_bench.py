@@ -1,0 +1,203 @@
+"""The comparison: the same work for everyone, honest numbers, and what the command says and keeps."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import tree
+from wengert.bench import command, picture, results, shared, work
+from wengert.bench.contest import ContestantError, Epoch, Round, Run, Worker, agreement, difference
+from wengert.bench.contestants import Contestant, contestants, is_installed
+from wengert.data import digit_set, load
+
+OURS = Contestant("wengert", "jit")
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return digit_set(train=300, test=100)
+
+
+def test_everyone_gets_the_same(dataset, tmp_path):
+    drawn = work.draw("cnn", dataset, 250, 3, 7)
+    shared.save(tmp_path, drawn)
+    found = shared.load(tmp_path)
+    for one, other in zip(tree.leaves(drawn), tree.leaves(found), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert found.order.shape == (3, 2, 100)
+    assert found.order.max() < len(found.images) == 250
+    assert all(len(set(epoch.ravel())) == 200 for epoch in found.order)
+    assert not np.array_equal(found.order[0], found.order[1])
+    assert not np.array_equal(found.order, work.draw("cnn", dataset, 250, 3, 8).order)
+
+
+@contextlib.contextmanager
+def working(contestant, network, dataset, folder, epochs=1):
+    shared.save(folder, work.draw(network, dataset, None, epochs, 0))
+    with contextlib.closing(Worker(contestant, Round(network, 1, 0), folder)) as worker:
+        yield worker
+
+
+def by_hand(network, dataset):
+    """Train for an epoch by NumPy and differences of nothing but the task; return the losses and the weights."""
+    task, drawn = work.NETWORKS[network], work.draw(network, dataset, None, 1, 0)
+    structure = tree.flatten(task.build(np.random.default_rng(0)))[1]
+    model, losses = tree.unflatten(structure, drawn.weights), []
+    for rows in drawn.order[0]:
+        inputs = task.prepare(drawn.images[rows])
+        (loss, _), slope = wg.value_and_grad(task.loss, has_aux=True)(model, inputs, drawn.labels[rows])
+        model = tree.map_tree(lambda p, g: p - np.float32(drawn.rate) * g, model, slope)
+        losses.append(float(loss))
+    return losses, tree.leaves(model)
+
+
+def test_a_worker_trains_from_the_first_weights(dataset, tmp_path):
+    with working(OURS, "rnn", dataset, tmp_path) as worker:
+        prepared = worker.request("prepare")
+        weights, _ = worker.weights()
+        for one, other in zip(weights, shared.load(tmp_path).weights, strict=True):
+            np.testing.assert_array_equal(one, other)
+        answer = worker.request("epoch 0")
+        weights, peak = worker.weights()
+    losses, expected = by_hand("rnn", dataset)
+    np.testing.assert_allclose(answer["losses"], losses, rtol=1e-5)
+    for one, other in zip(weights, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+    assert prepared["first"] > 0 < answer["seconds"]
+    assert 10e6 < prepared["before"] <= peak < 4e9
+    assert answer["fresh"] >= 0
+
+
+def test_who_ends_says_why(tmp_path):
+    says = pytest.raises(ContestantError, match=r"wengert jit: FileNotFoundError: .*data.npz")
+    with contextlib.closing(Worker(OURS, Round("rnn", 1, 0), tmp_path)) as worker, says:
+        worker.request("prepare")
+
+
+PEERS = ("torch", "jax", "tensorflow")
+
+
+SINGLE = Contestant("torch", "eager"), OURS
+
+
+@pytest.mark.skipif(not is_installed("torch"), reason="torch is not installed")
+@pytest.mark.parametrize("network", work.NETWORKS)
+def test_losses_are_those_of_torch_step_by_step(network, mnist_folder):
+    mnist, examples = load("mnist", mnist_folder), 100 * work.NETWORKS[network].batch_size
+    assert agreement(network, mnist, examples, 100) < 1e-9
+    assert agreement(network, mnist, examples, 10 if network == "cnn" else 100, SINGLE) < 1e-4
+
+
+@pytest.mark.parametrize("library", PEERS)
+@pytest.mark.parametrize("network", work.NETWORKS)
+def test_every_library_begins_alike(network, library, dataset, tmp_path):
+    if not is_installed(library):
+        pytest.skip(f"{library} is not installed")
+    losses, _ = by_hand(network, dataset)
+    for contestant in contestants(network, library):
+        if contestant.variant == "compile":  # takes half a minute
+            continue
+        with working(contestant, network, dataset, tmp_path) as worker:
+            worker.request("prepare")
+            found = worker.request("epoch 0")["losses"]
+            weights, _ = worker.weights()
+        assert len(found) == len(losses)
+        assert difference(losses, found, 10) < 1e-4
+        assert [weight.shape for weight in weights] == [w.shape for w in shared.load(tmp_path).weights]
+
+
+def run(contestant=OURS, *, seed=0, seconds=(2.0, 4.0), losses=(2.0, 1.0), score=0.5):
+    epochs = [Epoch(one, 10_000_000, 1.5, score) for one in seconds]
+    return Run("cnn", contestant, 1, seed, 0.25, 100_000_000, 150_000_000, list(losses), epochs)
+
+
+JAX = Contestant("jax", "jit")
+
+
+def test_the_table():
+    runs = [
+        run(),
+        run(JAX, seconds=(6.0, 4.0), losses=(2.0, 1.00001)),
+        run(seed=1, score=0.6),
+        run(JAX, seed=1, seconds=(8.0, 20.0), score=0.6),
+    ]
+    ours, jax = results.lines(runs)
+    assert (ours.seconds, ours.ratio) == (3.0, 1.0)
+    assert (jax.seconds, jax.ratio) == (7.0, 3.5)  # of 3, 1, 4 and 5
+    assert jax.score == (pytest.approx(0.55), pytest.approx(0.0707, abs=1e-4))
+    assert jax.difference == pytest.approx(1e-5)
+    rows = results.table([ours, jax]).splitlines()
+    assert len({len(row) for row in rows}) == 1
+    cells = [cell.strip() for cell in rows[3].strip("|").split("|")]
+    expected = ["cnn", "1", "jax jit", "7", "3.50 x", "0.25", "150", "100", "10"]
+    assert cells == [*expected, "55.00% ± 7.07%", "1.5 ± 0", "1e-05"]
+    (alone,) = results.lines([run(JAX)])
+    assert "nan" not in results.table([alone])
+
+
+@pytest.mark.parametrize("second", [1.01, float("nan")])
+def test_other_losses_are_no_match(second):
+    results.check([run(), run(JAX, losses=(2.0, 1.0 + 1e-6))])
+    with pytest.raises(results.DisagreementError, match=r"jax jit differ by .* from those of wengert jit"):
+        results.check([run(), run(JAX, losses=(2.0, second))])
+
+
+def test_the_picture():
+    pytest.importorskip("matplotlib")
+    assert picture.comparison([run(), run(JAX), run(seed=1)])[:4] == b"\x89PNG"
+
+
+def test_the_command(wengert, monkeypatch):
+    monkeypatch.setattr(command, "is_installed", lambda library: library == "wengert")
+    options = "--data digits --limit 300 --epochs 2 --seeds 0,1 --threads 1,999 --tasks rnn --out found"
+    ended = wengert("bench", *options.split())
+    assert (ended.code, ended.err) == (0, "")
+    assert "torch is not installed and left out" in ended.out
+    assert "999 threads are left out" in ended.out
+    table = Path("found/table.md").read_text("utf-8")
+    assert table in ended.out
+    assert table.count("\n") == 3
+    about = json.loads(Path("found/results.json").read_text("utf-8"))
+    assert [(run["seed"], len(run["epochs"]), len(run["losses"])) for run in about["runs"]] == [
+        (0, 2, 3),
+        (1, 2, 3),
+    ]
+    assert about["settings"]["tasks"] == ["rnn"]
+    first, second = about["runs"][0]["epochs"]
+    assert second["test_loss"] < first["test_loss"]
+
+
+def test_whoever_fails_is_left_out_and_the_rest_goes_on(wengert, monkeypatch):
+    broken = Contestant("wengert", "jit"), Contestant("nobody", "knows")
+    monkeypatch.setattr(command, "contestants", lambda network, library: list(broken))
+    options = "--data digits --limit 100 --epochs 1 --seeds 0,1 --threads 1 --tasks rnn --out found"
+    ended = wengert("bench", *options.split(), "--libraries", "wengert")
+    assert ended.code == 0
+    assert ended.out.count("rnn: left out: nobody knows: KeyError: 'nobody'") == 1
+    assert Path("found/table.md").read_text("utf-8").count("wengert jit") == 1
+
+
+def test_a_comparison_of_different_things_fails(wengert, monkeypatch):
+    monkeypatch.setattr(command, "is_installed", lambda library: library == "wengert")
+    monkeypatch.setattr(results, "FIRST_TOLERANCE", -1.0)
+    monkeypatch.setattr(command, "contestants", lambda network, library: [OURS, OURS])
+    options = "--data digits --limit 100 --epochs 1 --seeds 0 --threads 1 --tasks rnn --out found"
+    ended = wengert("bench", *options.split())
+    ended.failed(1, "losses of wengert jit differ")
+    assert Path("found/results.json").exists()
+
+
+def test_wrong_options(wengert, tmp_path):
+    wengert("bench", "--tasks", "cnn,transformer").failed(2, "transformer", "bench --help")
+    wengert("bench", "--threads", "0").failed(2, "--threads")
+    wengert("bench", "--limit", "5").failed(2, "--limit")
+    wengert("bench", "--data", "digits", "--data-dir", "x").failed(2, "--data-dir needs")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    wengert("bench", "--out", "full").failed(1, "is not empty")
