@@ -183,6 +183,30 @@ def test_whoever_fails_is_left_out_and_the_rest_goes_on(wengert, monkeypatch):
     assert Path("found/table.md").read_text("utf-8").count("wengert jit") == 1
 
 
+def test_what_was_measured_is_kept_after_ctrl_c(wengert, monkeypatch):
+    hold, rounds = command.hold, []
+
+    def interrupted(round_, *arguments):
+        rounds.append(round_)
+        if len(rounds) == 2:
+            raise KeyboardInterrupt
+        return hold(round_, *arguments)
+
+    monkeypatch.setattr(command, "hold", interrupted)
+    options = "--data digits --limit 100 --epochs 1 --threads 1 --tasks rnn --libraries wengert --out found"
+    ended = wengert("bench", *options.split())
+    assert ended.code == 130
+    assert "stopped by Ctrl-C" in ended.out
+    assert Path("found/table.md").read_text("utf-8") in ended.out
+    assert [run["seed"] for run in json.loads(Path("found/results.json").read_text("utf-8"))["runs"]] == [0]
+
+
+def test_nobody_left_is_an_error(wengert, monkeypatch):
+    monkeypatch.setattr(command, "contestants", lambda network, library: [Contestant("nobody", "knows")])
+    options = "--data digits --limit 100 --epochs 1 --threads 1 --tasks rnn --libraries wengert --out found"
+    wengert("bench", *options.split()).failed(1, "nobody could train anything")
+
+
 def test_a_comparison_of_different_things_fails(wengert, monkeypatch):
     monkeypatch.setattr(command, "is_installed", lambda library: library == "wengert")
     monkeypatch.setattr(results, "FIRST_TOLERANCE", -1.0)

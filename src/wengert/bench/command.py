@@ -44,7 +44,7 @@ def run_bench(settings: Comparison, out: str | None) -> int:
     """Compare, show, and keep everything in a new folder.
 
     Returns:
-        The exit code: 0.
+        The exit code: 0, or 130 after Ctrl-C.
 
     Raises:
         DisagreementError: contestants have not computed the same; what was measured is kept.
@@ -60,16 +60,20 @@ def run_bench(settings: Comparison, out: str | None) -> int:
     dataset = _dataset(settings)
     folder = _folder(out)
     found = _Results(settings, folder)
-    for network in settings.tasks:
-        found.compare(network, libraries, dataset)
-    print(f"\n{results.table(results.lines(found.runs))}\n")
-    if found.runs and available():
-        write_file(folder / "comparison.png", picture.comparison(found.runs))
-    elif not available():
-        print("no picture: it needs matplotlib (pip install 'wengert[plot]')")
-    print(f"kept in {folder}")
+    interrupted = False
+    try:
+        for network in settings.tasks:
+            found.compare(network, libraries, dataset)
+    except KeyboardInterrupt:
+        interrupted = True
+    found.show()
     if found.problem is not None:
         raise found.problem
+    if interrupted:
+        print("stopped by Ctrl-C: the rounds until then are there, the last one is not")
+        return 130
+    if not found.runs:
+        raise ContestantError("bench: nobody could train anything")
     return 0
 
 
@@ -134,11 +138,26 @@ class _Results:
                 found = hold(round_, chosen, dataset, self.settings.limit, epochs, failed)
                 self._note(round_, found)
 
+    def show(self) -> None:
+        """Print the table and draw the picture."""
+        if not self.runs:
+            return
+        print(f"\n{results.table(results.lines(self.runs))}\n")
+        if available():
+            write_file(self.folder / "comparison.png", picture.comparison(self.runs))
+        else:
+            print("no picture: it needs matplotlib (pip install 'wengert[plot]')")
+        print(f"kept in {self.folder}")
+
     def _agree(self, network: str, dataset: Dataset) -> None:
         """Compare with PyTorch's losses, step by step."""
-        found = agreement(network, dataset, self.settings.limit, results.STEPS)
+        try:
+            found = agreement(network, dataset, self.settings.limit, results.STEPS)
+        except ContestantError as problem:
+            print(f"{network}: not compared with PyTorch step by step: {problem}", flush=True)
+            return
         print(
-            f"{network}: in double precision the losses of {results.STEPS} steps differ from PyTorch's by {found:.0e}",
+            f"{network}: in double precision the first losses differ from PyTorch's by {found:.0e}",
             flush=True,
         )
         if not found <= results.TOLERANCE:

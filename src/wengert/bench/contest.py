@@ -78,6 +78,7 @@ class Worker:
             stderr=self._words,
             text=True,
             env=_environment(round_.threads, self._own.name),
+            start_new_session=True,  # Ctrl-C is for the one who asks; without him, it ends
         )
 
     def request(self, line: str) -> Any:
