@@ -26,7 +26,7 @@ ROWS = (
     "compiling",
     "numpy special random",
     "nn optim",
-    "data train predict bench testing inspect export report cli",
+    "data train predict estimators bench testing inspect export report cli",
     "__init__ __main__",
 )
 ROW = {name: row for row, names in enumerate(ROWS) for name in names.split()}
@@ -40,6 +40,7 @@ HOME = {
     "matplotlib": "nowhere",
     "PIL": "nowhere",
     "safetensors": "wengert.train.tensors",
+    "sklearn": "wengert.estimators",
     "tensorboardX": "nowhere",
     "torch": "nowhere",
     "jax": "nowhere",

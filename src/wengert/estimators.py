@@ -1,0 +1,322 @@
+"""Networks as scikit-learn's estimators, for its pipelines, searches and scores. This needs ``wengert[sklearn]``."""
+
+# scikit-learn declares few types.
+# pyright: reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from wengert import nn, optim
+from wengert.data import Dataset
+from wengert.dtypes import dtype_of
+from wengert.errors import ArgumentError, message
+from wengert.shapes import shape_of
+from wengert.train.logs import MissingExtraError
+from wengert.train.loop import Outcome, train
+from wengert.train.settings import Settings
+from wengert.train.state import EpochResult
+from wengert.train.tasks import Task
+from wengert.tree import map_tree
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.model_selection import train_test_split
+    from sklearn.utils import check_random_state
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError:
+    raise MissingExtraError(
+        "wengert.estimators needs scikit-learn 1.6 or newer: pip install 'wengert[sklearn]'"
+    ) from None
+
+_validate_data: Any = validate_data
+_train_test_split: Any = train_test_split
+
+__all__ = ["Classifier"]
+
+Array: TypeAlias = np.ndarray[Any, Any]
+Network: TypeAlias = Callable[[np.random.Generator, tuple[int, ...], int], Any]
+
+_OPTIMISERS: dict[str, Callable[..., optim.Optimiser]] = {
+    "sgd": optim.sgd,
+    "momentum": optim.momentum,
+    "nesterov": optim.nesterov,
+    "adagrad": optim.adagrad,
+    "rmsprop": optim.rmsprop,
+    "adam": optim.adam,
+    "adamw": optim.adamw,
+    "lion": optim.lion,
+}
+_ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
+    "relu": nn.relu,
+    "leaky_relu": nn.leaky_relu,
+    "elu": nn.elu,
+    "gelu": nn.gelu,
+    "silu": nn.silu,
+    "sigmoid": nn.sigmoid,
+    "tanh": nn.tanh,
+}
+_BATCH = 1000
+
+
+class Classifier(ClassifierMixin, BaseEstimator):
+    """Classify by a network, with the interface of scikit-learn.
+
+    The loss is the cross-entropy of softmax, in float32, and the loop is that of `wengert.train.train`. Unless
+    ``network`` says otherwise, the network is a perceptron with the layers ``hidden``. Features should be of the order
+    of 1: put a ``StandardScaler`` in front.
+
+    Args:
+        hidden: widths of the hidden layers.
+        activation: after each of them: a name (relu, leaky_relu, elu, gelu, silu, sigmoid, tanh) or a function.
+        network: ``(generator, shape of an example, classes) -> model``, instead of the perceptron; the model maps
+            float32 (examples, *shape) to logits (examples, classes). A shape may be (1, 28, 28), say.
+        optimiser: a name (sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw, lion), or a function of the learning
+            rate that returns an optimiser.
+        epochs: how often to go through the examples, at most.
+        batch_size: examples a step.
+        rate: the learning rate.
+        validation_fraction: the share of the examples that is put aside where ``patience`` is given.
+        patience: end after so many epochs without a better accuracy on the examples put aside, with the model of the
+            best epoch; None: learn all examples for all epochs.
+        random_state: of the first weights, the order of the examples and the split: an integer, a
+            ``numpy.random.RandomState``, or None for another one each time.
+        compiled: compile the loop; otherwise NumPy carries out each operation, which is quicker for tiny sets.
+        verbose: print a line for each epoch.
+
+    Attributes:
+        classes_: the labels, in the order of the columns of `predict_proba`.
+        n_features_in_: the length of the second axis of the examples.
+        feature_names_in_: names of the features, where they came in a data frame.
+        shape_in_: the shape of an example.
+        model_: the trained network.
+        history_: a dict for each epoch: ``epoch``, ``loss``, ``accuracy`` and ``seconds`` of training, and with
+            ``patience`` also ``validation_loss`` and ``validation_accuracy``.
+        n_iter_: the number of epochs.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.pipeline import make_pipeline
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> X, y = load_iris(return_X_y=True)
+        >>> network = Classifier(hidden=(16,), epochs=40, rate=0.01, random_state=0, compiled=False)
+        >>> make_pipeline(StandardScaler(), network).fit(X, y).score(X, y) > 0.95
+        True
+    """
+
+    def __init__(
+        self,
+        hidden: int | Sequence[int] = (100,),
+        *,
+        activation: str | Callable[[Any], Any] = "relu",
+        network: Network | None = None,
+        optimiser: str | Callable[[float], optim.Optimiser] = "adam",
+        epochs: int = 100,
+        batch_size: int = 32,
+        rate: float = 1e-3,
+        validation_fraction: float = 0.1,
+        patience: int | None = None,
+        random_state: Any = None,
+        compiled: bool = True,
+        verbose: bool = False,
+    ) -> None:
+        self.hidden = hidden
+        self.activation = activation
+        self.network = network
+        self.optimiser = optimiser
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.rate = rate
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.random_state = random_state
+        self.compiled = compiled
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> Classifier:
+        """Train a new network.
+
+        Args:
+            X: numbers (examples, features), or (examples, ...) of any shape.
+            y: labels (examples,), of any kind that can be sorted.
+
+        Returns:
+            Itself.
+
+        Raises:
+            ArgumentError: a parameter has a value that it cannot have, or the network does not fit the data.
+            ValueError: the data are no such arrays, or not finite.
+            DivergedError: the loss became NaN or infinite, or grew out of all proportion.
+            KeyboardInterrupt: after Ctrl-C, with what was learned until then kept.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):  # what float32 cannot hold is refused as infinite
+            examples, labels = _validate_data(self, X, y, dtype=np.float32, allow_nd=True)
+        check_classification_targets(labels)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        self.shape_in_ = shape_of(examples)[1:]
+        random = check_random_state(self.random_state)
+        task, settings = self._task(), self._settings(int(random.randint(np.iinfo(np.int32).max)))
+        self._check_model(task, examples[:2])
+        reporter = _Lines(self.epochs, bool(self.verbose), settings.patience is not None)
+        outcome = train(
+            task, settings, self._split(examples, codes, random), reporter, compiled=bool(self.compiled)
+        )
+        self._keep(outcome, reporter)
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class, float64 (examples, classes)."""
+        check_is_fitted(self)
+        with np.errstate(over="ignore", invalid="ignore"):
+            examples = _validate_data(self, X, reset=False, dtype=np.float32, allow_nd=True)
+        shape = shape_of(examples)[1:]
+        if shape != self.shape_in_:
+            requirement = f"examples must have the shape {self.shape_in_}"
+            raise ArgumentError(message("Classifier", requirement, f"{shape}"))
+        # In float64, so that an example's probabilities do not depend on the others that come with it.
+        model = map_tree(_in_float64, self.model_)
+        parts = [
+            model(_in_float64(examples[start : start + _BATCH])) for start in range(0, len(examples), _BATCH)
+        ]
+        return nn.softmax(np.concatenate(parts))
+
+    def predict(self, X: Any) -> Array:
+        """Return the most probable label of each example."""
+        best = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[best]
+
+    # -- what is trained, and how ------------------------------------------------------------------------
+
+    def _task(self) -> Task:
+        make = _chosen("optimiser", self.optimiser, _OPTIMISERS)
+        return Task(
+            "classifier",
+            "classifier",
+            self._build,
+            prepare=_unchanged,
+            optimiser=lambda rate, steps: make(rate),
+        )
+
+    def _build(self, rng: np.random.Generator) -> Any:
+        shape, classes = self.shape_in_, len(self.classes_)
+        if self.network is not None:
+            return self.network(rng, shape, classes)
+        given = self.hidden
+        widths = [_whole("hidden", width) for width in (given if isinstance(given, Iterable) else [given])]
+        activation = _chosen("activation", self.activation, _ACTIVATIONS)
+        layers: list[Any] = [nn.Flatten()] if len(shape) > 1 else []
+        inputs = math.prod(shape)
+        for width in widths:
+            layers += [nn.Dense(inputs, width, seed=rng, initialise=nn.he_uniform), activation]
+            inputs = width
+        return nn.Chain(*layers, nn.Dense(inputs, classes, seed=rng))
+
+    def _check_model(self, task: Task, some: Array) -> None:
+        """Raise `ArgumentError` where the user's network does not return logits."""
+        if self.network is None:
+            return
+        model = task.build(np.random.default_rng(0))
+        if not callable(model):
+            requirement = "network must return a model: a container of arrays that can be called"
+            raise ArgumentError(message("Classifier", requirement, type(model).__name__))
+        expected, got = (len(some), len(self.classes_)), shape_of(model(some))
+        if got != expected:
+            requirement = f"the network must return logits {expected} for inputs {shape_of(some)}"
+            raise ArgumentError(message("Classifier", requirement, f"{got}"))
+
+    def _settings(self, seed: int) -> Settings:
+        patience = None if self.patience is None else _whole("patience", self.patience)
+        if not (isinstance(self.rate, numbers.Real) and 0 < self.rate < math.inf):
+            raise ArgumentError(
+                message("Classifier", "rate must be a positive finite number", repr(self.rate))
+            )
+        return Settings(
+            "classifier",
+            "arrays",
+            epochs=_whole("epochs", self.epochs),
+            batch_size=_whole("batch_size", self.batch_size),
+            rate=float(self.rate),
+            seed=seed,
+            patience=patience,
+            keep="last" if patience is None else "best",
+        )
+
+    def _split(self, examples: Array, codes: Array, random: Any) -> Dataset:
+        """Return the examples to learn and those to judge by."""
+        names = tuple(map(str, self.classes_))
+        if self.patience is None:
+            # The loop wants something to test with after each epoch; one example costs next to nothing.
+            return Dataset(examples, codes, examples[:1], codes[:1], "arrays", names)
+        fraction = self.validation_fraction
+        if not (isinstance(fraction, numbers.Real) and 0 < fraction < 1):
+            raise ArgumentError(
+                message("Classifier", "validation_fraction must be between 0 and 1", repr(fraction))
+            )
+        learned, judged, learned_codes, judged_codes = _train_test_split(
+            examples, codes, test_size=float(fraction), stratify=codes, random_state=random
+        )
+        return Dataset(learned, learned_codes, judged, judged_codes, "arrays", names)
+
+    def _keep(self, outcome: Outcome, reporter: _Lines) -> None:
+        self.model_ = outcome.model
+        self.history_ = [reporter.described(result) for result in outcome.history]
+        self.n_iter_ = len(self.history_)
+
+
+def _unchanged(examples: Any) -> Any:
+    return examples
+
+
+def _in_float64(values: Any) -> Any:
+    return values.astype(np.float64) if dtype_of(values) == np.float32 else values
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < 1:
+        raise ArgumentError(message("Classifier", f"{name} must be an integer of at least 1", repr(value)))
+    return int(value)
+
+
+def _chosen(name: str, value: Any, known: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
+    """Return a function that is given by itself or by its name."""
+    if callable(value):
+        return value
+    if not isinstance(value, str) or value not in known:
+        requirement = f"{name} must be a function or one of {', '.join(known)}"
+        raise ArgumentError(message("Classifier", requirement, repr(value)))
+    return known[value]
+
+
+class _Lines:
+    """A reporter that prints a line for each epoch, if that is wished."""
+
+    def __init__(self, epochs: int, verbose: bool, validated: bool) -> None:
+        self.epochs, self.verbose, self.validated = epochs, verbose, validated
+
+    def on_steps(self, progress: Any, state: Any) -> None:
+        pass
+
+    def on_epoch(self, result: EpochResult, state: Any) -> None:
+        if self.verbose:
+            numbers = self.described(result)
+            parts = [f"{name.replace('_', ' ')} {numbers[name]:.4f}" for name in numbers if name != "epoch"]
+            print(f"epoch {result.epoch}/{self.epochs}  {'  '.join(parts)}")
+
+    def described(self, result: EpochResult) -> dict[str, Any]:
+        """Return what is told of an epoch."""
+        found: dict[str, Any] = {
+            "epoch": result.epoch,
+            "loss": result.train_loss,
+            "accuracy": result.train_score,
+        }
+        if self.validated:
+            found |= {"validation_loss": result.test_loss, "validation_accuracy": result.test_score}
+        return found | {"seconds": result.seconds}
