@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import sys
 
 import pytest
@@ -20,7 +22,7 @@ RUNS = {
 def runs(tmp_path_factory, small_mnist):
     """Return a folder with runs of each kind of network."""
     folder = tmp_path_factory.mktemp("reports")
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
         patch.setitem(sys.modules, "matplotlib", None)  # its pictures are not needed
         for network, chosen in RUNS.items():
             how = {"data_dir": str(small_mnist), "eager": True, "log_every": 1}

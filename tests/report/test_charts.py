@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.pages import Page
-from wengert.report.charts import HEIGHT, WIDTH, Curve, axis_of, chart, percent, ticks
+from wengert.report.charts import HEIGHT, WIDTH, Curve, axis_of, chart, ticks
+from wengert.report.numbers import percent
 
 losses = st.floats(-3e38, 3e38).filter(lambda x: x == 0 or abs(x) > 1e-30)
 

@@ -132,3 +132,17 @@ def test_many_runs_are_printed_in_parts(runs, wengert, tmp_path):
     page = (tmp_path / "comparison.html").read_text("utf-8")
     assert 'class="curve c2"' in page
     assert 'class="curve c2 dashed1"' in page
+
+
+def test_a_network_that_fails_now(run):
+    settings = json.loads((run / "settings.json").read_text())
+    (run / "settings.json").write_text(json.dumps(settings | {"model": "mine.py:rnn"}))
+    (run / "model.py").write_text(
+        "from wengert import nn\nfrom wengert.train.networks import rnn as make\n\n"
+        "class Failing(nn.Chain):\n    def __call__(self, x):\n        return {}[x.shape]\n\n"
+        "def rnn(rng):\n    return Failing(*make(rng).layers)\n"
+    )
+    page = Page(run_report(Run.open(run))).check()
+    assert "What the model makes of the images is left out" in page.text
+    assert "model.py:6: KeyError" in page.text
+    assert page.titles == ["settings", "curves", "costs", "weights"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from wengert.errors import ArgumentError, WengertError, message
 
@@ -25,46 +28,82 @@ class GraphvizError(WengertError, RuntimeError):
     """Graphviz is needed and is not there, or it fails."""
 
 
+class Node(NamedTuple):
+    """A node with the lines of its label."""
+
+    name: str
+    kind: str
+    label: tuple[str, ...]
+
+
+class Edge(NamedTuple):
+    """An edge between two nodes, by their names."""
+
+    start: str
+    end: str
+    label: str
+    dashed: bool
+
+
+class Cluster:
+    """Nodes, edges and clusters that belong together, in the order in which they were added."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.items: list[Node | Edge | Cluster] = []
+
+
 class Picture:
     """Nodes, edges and clusters, numbered in the order in which they are added."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self._lines: list[str] = []
+        self.whole = Cluster(name)
         self._nodes = 0
-        self._clusters = 0
-        self._depth = 1
-
-    def _add(self, line: str) -> None:
-        self._lines.append("  " * self._depth + line)
+        self._open = [self.whole]
 
     def node(self, kind: str, *label: str) -> str:
         """Add a node with a line for each part of its label; return what it is called."""
         self._nodes += 1
         name = f"n{self._nodes}"
-        self._add(f"{name} [label={quoted(*filter(None, label))}, {STYLES[kind]}]")
+        self._open[-1].items.append(Node(name, kind, tuple(filter(None, label))))
         return name
 
     def edge(self, start: str, end: str, label: str = "", *, dashed: bool = False) -> None:
         """Add an edge."""
-        style = ", style=dashed, arrowhead=none" if dashed else ""
-        self._add(f"{start} -> {end} [label={quoted(label)}{style}]")
+        self._open[-1].items.append(Edge(start, end, label, dashed))
 
     def begin(self, label: str) -> None:
         """Begin a cluster: what is added next belongs to it."""
-        self._clusters += 1
-        self._add(f"subgraph cluster{self._clusters} {{")
-        self._depth += 1
-        self._add(f"label={quoted(label)}; style=dashed")
+        cluster = Cluster(label)
+        self._open[-1].items.append(cluster)
+        self._open.append(cluster)
 
     def end(self) -> None:
         """End a cluster."""
-        self._depth -= 1
-        self._add("}")
+        self._open.pop()
 
     def text(self) -> str:
         """Return the picture as Graphviz source."""
-        return "\n".join([f"digraph {quoted(self.name)} {{", f"  {_FONTS}", *self._lines, "}", ""])
+        numbers = itertools.count(1)
+        lines = _lines(self.whole, 1, numbers)
+        return "\n".join([f"digraph {quoted(self.whole.label)} {{", f"  {_FONTS}", *lines, "}", ""])
+
+
+def _lines(cluster: Cluster, depth: int, numbers: Iterator[int]) -> Iterator[str]:
+    """Yield the lines of what a cluster holds."""
+    indent = "  " * depth
+    for item in cluster.items:
+        match item:
+            case Node(name, kind, label):
+                yield f"{indent}{name} [label={quoted(*label)}, {STYLES[kind]}]"
+            case Edge(start, end, label, dashed):
+                style = ", style=dashed, arrowhead=none" if dashed else ""
+                yield f"{indent}{start} -> {end} [label={quoted(label)}{style}]"
+            case Cluster():
+                yield f"{indent}subgraph cluster{next(numbers)} {{"
+                yield f"{indent}  label={quoted(item.label)}; style=dashed"
+                yield from _lines(item, depth + 1, numbers)
+                yield f"{indent}}}"
 
 
 def quoted(*lines: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from wengert.report.elements import Markup, element, joined
+from wengert.report.numbers import short
 
 WIDTH, HEIGHT = 400, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 10, 8, 36
@@ -99,26 +100,6 @@ def axis_of(values: Sequence[float], *, most: float = math.inf) -> Axis:
     inside = [mark for mark in ticks(low, high, 5) if (mark >= 0 or low < 0) and mark <= most]
     ends = min(inside[0], low), max(inside[-1], high)
     return Axis(*ends, tuple(inside))
-
-
-def short(value: float) -> str:
-    """Write a number with few digits.
-
-    Example:
-        >>> [short(number) for number in (0.0, 0.25, 1200.0, 1e-7)]
-        ['0', '0.25', '1,200', '1e-07']
-    """
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-
-
-def percent(value: float) -> str:
-    """Write a part of 1 as per cent.
-
-    Example:
-        >>> percent(0.5), percent(0.975)
-        ('50%', '97.5%')
-    """
-    return f"{100 * value:.3g}%"
 
 
 def chart(

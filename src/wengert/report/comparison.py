@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from wengert.report.charts import Curve, chart, percent
+from wengert.report.charts import Curve, chart
 from wengert.report.elements import Markup, element, table
-from wengert.report.page import Section, note, page
-from wengert.report.sections import epoch_points, setting_text
+from wengert.report.numbers import percent, setting_text
+from wengert.report.page import Section, page
+from wengert.report.sections import epoch_points
 from wengert.train.runs import Run
 from wengert.train.settings import OPTIONS
 from wengert.train.state import EpochResult, best_epoch
@@ -100,13 +101,11 @@ def comparison_report(runs: Sequence[Run]) -> str:
         runs: as `comparison` takes them.
     """
     found = comparison(runs)
-    written = table("Runs", found.head, found.rows, texts=found.texts, class_="runs")
-    told = note(
-        "As each run ended; best: with the epoch, by test accuracy, or test loss where there is none."
-    )
+    told = "As each run ended; best: with the epoch, by test accuracy, or test loss where there is none"
+    written = table(told, found.head, found.rows, texts=found.texts)
     same = {run.task.title for run in runs}
     title = f"{len(runs)} runs" + (f" of {same.pop()}" if len(same) == 1 else "")
-    parts = [Section("runs", "Results", written, told), Section("curves", "Curves", _charts(runs))]
+    parts = [Section("runs", "Results", written), Section("curves", "Curves", _charts(runs))]
     return page(title, [element("h1", title)], parts)
 
 

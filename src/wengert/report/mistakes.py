@@ -58,7 +58,7 @@ def _matrix(confusion: Any, classes: tuple[str, ...]) -> Markup:
     names = (element("th", element("span", name), scope="col") for name in classes)
     head = element(
         "tr",
-        element("th", "is \\ taken for", scope="col", class_="corner"),
+        element("td", class_="corner"),
         *names,
         element("th", "recall", scope="col"),
     )

@@ -11,8 +11,12 @@ from wengert.errors import WengertError
 from wengert.nn.summaries import Summary, summary
 from wengert.report.elements import Markup, element, table
 from wengert.report.findings import first_weights
+from wengert.report.graph import network_graph
+from wengert.report.numbers import bytes_text
 from wengert.report.page import Section, note
 from wengert.report.png import picture, signed
+from wengert.train.folder import SOURCE
+from wengert.train.own import blaming
 from wengert.train.runs import Run
 
 _SIZE = 28
@@ -23,8 +27,9 @@ _MOST_WEIGHTS = 64
 def summary_of(run: Run, model: Any, dataset: Dataset | None) -> Summary | None:
     """Return what the layers of a run's model cost for a batch; None where the model cannot be followed."""
     try:
-        return summary(model, run.task.prepare(_images(dataset, run.settings.batch_size)))
-    except (WengertError, TypeError, ValueError):
+        with blaming(run.path / SOURCE):
+            return summary(model, run.task.prepare(_images(dataset, run.settings.batch_size)))
+    except WengertError:
         return None
 
 
@@ -54,18 +59,38 @@ def _weight(number: int, weight: Any, most: float) -> Markup:
     return picture(signed(weight, most), alt, "weight")
 
 
+def network(run: Run, model: Any, dataset: Dataset | None, summary: Summary | None) -> Section:
+    """Write the layers of a model and draw its graph."""
+    examples = run.settings.batch_size
+    try:
+        with blaming(run.path / SOURCE):
+            graph = network_graph(model, run.task.prepare(_images(dataset, examples)))
+    except WengertError:
+        graph = None
+    told = note(
+        "What the model computes of a batch, as operations on arrays; the view can be enlarged and moved."
+    )
+    return Section(
+        "network",
+        "Network",
+        layers(summary, examples) if summary else None,
+        graph,
+        told if graph is not None else None,
+    )
+
+
 def layers(found: Summary, examples: int) -> Markup:
     """Write what each layer returns and holds as a table."""
     rows = [
         [
-            f"{row.path.rpartition('.')[2] or 'model'}  {row.name}",
+            f"{'  ' * (row.depth - 1)}{row.path.rpartition('.')[2] or 'model'}: {row.name}",
             " ".join(map(str, row.output)),
             f"{row.parameters:,}",
             f"{row.forward:,}",
             f"{row.backward:,}",
-            f"{row.peak:,}",
+            bytes_text(row.peak),
         ]
         for row in found.rows
     ]
-    head = ["layer", "output", "parameters", "operations", "of derivatives", "peak bytes"]
+    head = ["layer", "output", "parameters", "operations", "derivatives", "peak memory"]
     return table(f"Layers, for a batch of {examples}", head, rows, texts=2, class_="layers")

@@ -44,6 +44,7 @@ def page(title: str, top: list[Markup], sections: list[Section]) -> str:
     """
     shown = [section for section in sections if section.content]
     links = (element("a", section.title, href=f"#{section.name}") for section in shown)
+    contents = element("nav", *links, aria_label="Contents")
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -56,7 +57,7 @@ def page(title: str, top: list[Markup], sections: list[Section]) -> str:
     )
     body = element(
         "body",
-        element("header", *top, element("nav", *links, aria_label="Contents")),
+        element("header", *top, contents if len(shown) > 2 else None),
         element("main", *(section.written() for section in shown)),
         element("script", _file("script.js")),
     )

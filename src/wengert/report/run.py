@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.data import DataError, Dataset
+from wengert.errors import WengertError
 from wengert.nn.summaries import Summary
 from wengert.report import mistakes, network, sections
 from wengert.report.elements import Markup, element
 from wengert.report.findings import classified, outputs_of, reconstructed
 from wengert.report.page import Section, note, page
+from wengert.train.folder import SOURCE
+from wengert.train.own import blaming
 from wengert.train.runs import Run
 
 
@@ -34,15 +37,14 @@ def run_report(run: Run) -> str:
         True
     """
     missing: list[str] = []
-    model, dataset = _model(run, missing), None
-    if model is not None:
-        dataset = _dataset(run, missing)
+    model = _model(run, missing)
+    dataset = _dataset(run, missing) if model is not None else None
     summary = None if model is None else network.summary_of(run, model, dataset)
     parts = [
         sections.settings(run),
         sections.curves(run),
         sections.costs(run, summary),
-        *(_judged(run, model, dataset) if dataset is not None else ()),
+        *(_judged(run, model, dataset, missing) if dataset is not None else ()),
         *(_network(run, model, dataset, summary) if model is not None else ()),
     ]
     return page(f"{run.path.name}: {run.task.title}", _top(run, summary, missing), parts)
@@ -73,8 +75,13 @@ def _top(run: Run, summary: Summary | None, missing: list[str]) -> list[Markup]:
     return [title, place, *map(note, missing), *([numbers] if numbers else [])]
 
 
-def _judged(run: Run, model: Any, dataset: Dataset) -> list[Section]:
-    outputs = outputs_of(run, model, dataset)
+def _judged(run: Run, model: Any, dataset: Dataset, missing: list[str]) -> list[Section]:
+    try:
+        with blaming(run.path / SOURCE):
+            outputs = outputs_of(run, model, dataset)
+    except WengertError as problem:
+        missing.append(f"What the model makes of the images is left out. {problem}")
+        return []
     if run.task.classifies:
         found = classified(outputs, dataset)
         return mistakes.classification(found, dataset) if found else []
@@ -83,5 +90,4 @@ def _judged(run: Run, model: Any, dataset: Dataset) -> list[Section]:
 
 
 def _network(run: Run, model: Any, dataset: Dataset | None, summary: Summary | None) -> list[Section]:
-    table = network.layers(summary, run.settings.batch_size) if summary else None
-    return [network.weights(model, dataset), Section("network", "Network", table)]
+    return [network.weights(model, dataset), network.network(run, model, dataset, summary)]

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.nn.summaries import Summary
-from wengert.report.charts import Curve, Point, chart, percent
+from wengert.report.charts import Curve, Point, chart
 from wengert.report.elements import Markup, element, joined, table, terms
+from wengert.report.numbers import bytes_text, percent, seconds_text, setting_text
 from wengert.report.page import Section, note
 from wengert.train.folder import PROFILE
 from wengert.train.runs import Run
@@ -20,44 +21,15 @@ TRAINING, TEST = 1, 2
 """Colours of curves."""
 
 
-def bytes_text(count: float) -> str:
-    """Write a number of bytes.
-
-    Example:
-        >>> [bytes_text(number) for number in (512, 37_320, 5_200_000)]
-        ['512 bytes', '37.3 kB', '5.2 MB']
-    """
-    for power, unit in ((3, "GB"), (2, "MB"), (1, "kB")):
-        if count >= 1000**power:
-            return f"{count / 1000**power:.3g} {unit}"
-    return f"{count:,.0f} bytes"
-
-
-def seconds_text(seconds: float) -> str:
-    """Write a time.
-
-    Example:
-        >>> seconds_text(0.0123), seconds_text(1.25), seconds_text(4000)
-        ('12 ms', '1.2 s', '1 h 6 min 40 s')
-    """
-    if seconds < 0.095:
-        return f"{1000 * seconds:.2g} ms"
-    if seconds < 99.5:
-        return f"{seconds:.2g} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min {rest} s" if hours else f"{minutes} min {rest} s"
-
-
 def how_it_ended(run: Run) -> str:
     """Say whether a run is over, and how it ended."""
     summary = run.summary
     epochs = f"{len(run.history)} of {run.settings.epochs} epochs"
     if summary is None:
         return f"not finished: {epochs}"
-    if summary["problem"]:
+    if summary.get("problem"):
         return f"failed after {epochs}: {summary['problem']}"
-    return f"interrupted after {epochs}" if summary["interrupted"] else f"finished: {epochs}"
+    return f"interrupted after {epochs}" if summary.get("interrupted") else f"finished: {epochs}"
 
 
 def headline(run: Run, summary: Summary | None) -> Markup | None:
@@ -84,13 +56,6 @@ def settings(run: Run) -> Section:
     pairs = [(name, setting_text(value)) for name, value in chosen if value is not None]
     versions = [(name, version) for name, version in run.versions.items()]
     return Section("settings", "Settings", terms([*pairs, *versions], "grid"))
-
-
-def setting_text(value: Any) -> str:
-    """Write the value of a setting."""
-    if isinstance(value, float):
-        return f"{value:g}"
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 # -- curves ----------------------------------------------------------------------------------------------
@@ -125,7 +90,7 @@ def curves(run: Run) -> Section:
 
     def drawn(title: str, name: str, **options: Any) -> Markup:
         lines = [
-            Curve("training, by step", step_points(run, name), TRAINING, faint=True),
+            Curve("steps", step_points(run, name), TRAINING, faint=True),
             Curve("training", epoch_points(history, f"train_{name}"), TRAINING),
             Curve("test", epoch_points(history, f"test_{name}"), TEST),
         ]
@@ -180,7 +145,10 @@ def _shares(run: Run) -> Markup | None:
     """Draw the parts of an epoch's time as bars, from what ``--profile`` wrote."""
     try:
         profile: Any = json.loads((run.path / PROFILE).read_text("utf-8"))
-        parts = [(name, part["seconds"], part["share"]) for name, part in profile["typical_epoch"].items()]
+        parts = [
+            (name, float(part["seconds"]), float(part["share"]))
+            for name, part in profile["typical_epoch"].items()
+        ]
         compiling = float(profile["compiling"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -202,13 +170,16 @@ def _shares(run: Run) -> Markup | None:
 def _memory(summary: Summary | None) -> Markup | None:
     if summary is None:
         return None
-    return terms(
+    written = terms(
         [
             ("parameters", bytes_text(summary.parameter_bytes)),
-            ("working memory, forward", bytes_text(summary.forward_peak)),
-            ("working memory, with derivatives", bytes_text(summary.peak)),
-            ("operations of a batch, forward", f"{summary.forward:,}"),
-            ("operations, derivatives besides", f"{summary.backward:,}"),
+            ("memory, forward", bytes_text(summary.forward_peak)),
+            ("memory, backward", bytes_text(summary.peak)),
+            ("operations, forward", f"{summary.forward:,}"),
+            ("operations, backward", f"{summary.backward:,}"),
         ],
         "grid",
+    )
+    return joined(
+        written, note("What the compiled model takes for a batch, in bytes and in arithmetic operations.")
     )

@@ -1,0 +1,262 @@
+"""Where the parts of a picture stand: in layers, every edge downwards (Sugiyama, Tagawa and Toda, 1981).
+
+Layers come from longest paths, the order inside a layer from barycentres, and the places along a layer from least
+squares: each part as near to its neighbours as the others let it. A cluster is laid out first and then is one part.
+"""
+
+from __future__ import annotations
+
+import graphlib
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from wengert.inspect.dot import Cluster, Edge, Node
+
+ACROSS, DOWN = 18.0, 34.0
+"""Room between neighbours in a layer, and between layers."""
+_INSIDE, _TITLE = 14.0, 22.0
+"""Room between a cluster's border and what is inside, and for its label."""
+_SWEEPS = 12
+_BEND, _SOURCE = 4.0, 0.01
+"""What the bends of a long edge, and parts that nothing leads to, weigh against other parts: what should be straight
+are long edges, and the way from one operation to the next."""
+
+Point = tuple[float, float]
+Size = tuple[float, float]
+
+
+class Box(NamedTuple):
+    """A node or a cluster in its place."""
+
+    item: Node | Cluster
+    x: float
+    """Of its middle."""
+    y: float
+    """Of its middle."""
+    width: float
+    height: float
+
+
+class Line(NamedTuple):
+    """An edge as the points that it passes, downwards."""
+
+    edge: Edge
+    points: tuple[Point, ...]
+
+
+class Layout(NamedTuple):
+    """Clusters before what is inside of them, nodes and edges, in a picture of a size."""
+
+    width: float
+    height: float
+    boxes: tuple[Box, ...]
+    lines: tuple[Line, ...]
+
+    def moved(self, x: float, y: float) -> Layout:
+        """Return the layout moved to the right and down."""
+        boxes = tuple(box._replace(x=box.x + x, y=box.y + y) for box in self.boxes)
+        lines = tuple(
+            line._replace(points=tuple((a + x, b + y) for a, b in line.points)) for line in self.lines
+        )
+        return self._replace(boxes=boxes, lines=lines)
+
+
+class _Part:
+    """A node, a cluster, or the place where a long edge passes a layer (which has no item)."""
+
+    def __init__(self, item: Node | Cluster | None, size: Size, inside: Layout | None = None) -> None:
+        self.item, self.inside = item, inside
+        self.width, self.height = size
+        self.layer = 0
+        self.x = self.y = 0.0
+        self.above: list[_Part] = []
+        self.below: list[_Part] = []
+
+    @property
+    def weight(self) -> float:
+        return _BEND if self.item is None else 1.0 if self.above else _SOURCE
+
+
+def layout(cluster: Cluster, size: Callable[[Node], Size]) -> Layout:
+    """Return where what a cluster holds stands.
+
+    Args:
+        cluster: the edges between its nodes, and between those of its clusters and its own, have no cycle.
+        size: the width and the height of a node.
+    """
+    parts, owner = _parts(cluster, size)
+    edges = [item for item in cluster.items if isinstance(item, Edge)]
+    _assign_layers(parts, edges, owner)
+    layers: defaultdict[int, list[_Part]] = defaultdict(list)
+    for part in parts:
+        layers[part.layer].append(part)
+    routes = [_route(owner[edge.start], owner[edge.end], layers) for edge in edges]
+    rows = [layers[number] for number in sorted(layers)]
+    _order(rows)
+    _place_across(rows)
+    _place_down(rows)
+    return _result(rows, list(zip(edges, routes, strict=True)))
+
+
+def _parts(cluster: Cluster, size: Callable[[Node], Size]) -> tuple[list[_Part], dict[str, _Part]]:
+    """Return the parts of a cluster, and to which of them each node belongs."""
+    parts: list[_Part] = []
+    owner: dict[str, _Part] = {}
+    for item in cluster.items:
+        if isinstance(item, Node):
+            parts.append(_Part(item, size(item)))
+            owner[item.name] = parts[-1]
+        elif isinstance(item, Cluster):
+            inside = layout(item, size)
+            whole = inside.width + 2 * _INSIDE, inside.height + 2 * _INSIDE + _TITLE
+            parts.append(_Part(item, whole, inside))
+            named = (box.item for box in inside.boxes)
+            owner |= {node.name: parts[-1] for node in named if isinstance(node, Node)}
+    return parts, owner
+
+
+def _assign_layers(parts: Sequence[_Part], edges: Sequence[Edge], owner: dict[str, _Part]) -> None:
+    """Put every part below all that lead to it, as high as it can be; and if no more leads to it than away, as low."""
+    before: dict[_Part, set[_Part]] = {part: set() for part in parts}
+    after: dict[_Part, set[_Part]] = {part: set() for part in parts}
+    for edge in edges:
+        start, end = owner[edge.start], owner[edge.end]
+        before[end].add(start)
+        after[start].add(end)
+    order = list(graphlib.TopologicalSorter(before).static_order())
+    for part in order:
+        part.layer = max((one.layer + 1 for one in before[part]), default=0)
+    for part in reversed(order):
+        if after[part] and len(before[part]) <= len(after[part]):
+            part.layer = min(one.layer for one in after[part]) - 1
+
+
+def _route(start: _Part, end: _Part, layers: dict[int, list[_Part]]) -> list[_Part]:
+    """Return the parts that an edge connects, with a new one in each layer that it passes."""
+    route = [start]
+    for layer in range(start.layer + 1, end.layer):
+        bend = _Part(None, (2.0, 0.0))
+        bend.layer = layer
+        layers[layer].append(bend)
+        route.append(bend)
+    route.append(end)
+    for upper, lower in itertools.pairwise(route):
+        upper.below.append(lower)
+        lower.above.append(upper)
+    return route
+
+
+# -- the order inside a layer ----------------------------------------------------------------------------
+
+
+def _order(rows: list[list[_Part]]) -> None:
+    """Sort each layer by where the neighbours stand, down and up, and keep the order with the fewest crossings."""
+    best, fewest = [list(row) for row in rows], _crossings(rows)
+    for sweep in range(_SWEEPS):
+        down = sweep % 2 == 0
+        for row in rows if down else rows[::-1]:
+            _number(rows)
+            row.sort(key=lambda part: _middle(part.above if down else part.below, part.x))
+        _number(rows)
+        if (count := _crossings(rows)) < fewest:
+            best, fewest = [list(row) for row in rows], count
+    rows[:] = best
+    _number(rows)
+
+
+def _number(rows: Sequence[Sequence[_Part]]) -> None:
+    for row in rows:
+        for number, part in enumerate(row):
+            part.x = float(number)
+
+
+def _middle(neighbours: Sequence[_Part], otherwise: float) -> float:
+    return sum(one.x for one in neighbours) / len(neighbours) if neighbours else otherwise
+
+
+def _crossings(rows: Sequence[Sequence[_Part]]) -> int:
+    """Return how many pairs of edges between neighbouring layers cross."""
+    _number(rows)
+    count = 0
+    for row in rows:
+        ends = [lower.x for part in row for lower in sorted(part.below, key=lambda part: part.x)]
+        count += sum(left > right for i, left in enumerate(ends) for right in ends[i + 1 :])
+    return count
+
+
+# -- places ----------------------------------------------------------------------------------------------
+
+
+def _place_across(rows: Sequence[Sequence[_Part]]) -> None:
+    """Let each layer come as near to its neighbours as its order and its parts' widths let it."""
+    for row in rows:
+        _settle(row, [0.0] * len(row))
+    for sweep in range(2 * _SWEEPS):
+        for row in rows if sweep % 2 == 0 else rows[::-1]:
+            _settle(row, [_pulled(part) for part in row])
+
+
+def _pulled(part: _Part) -> float:
+    """Return where the neighbours of a part want it to be."""
+    neighbours = part.above + part.below
+    total = sum(one.weight for one in neighbours)
+    return sum(one.weight * one.x for one in neighbours) / total if neighbours else part.x
+
+
+def _settle(row: Sequence[_Part], wanted: Sequence[float]) -> None:
+    """Move parts to where they stand apart, in order, with the least squared distance to where they want to be.
+
+    With the room to the left of each part taken away from what it wants, this is isotonic regression: neighbours that
+    want to pass each other are put together at the mean of what they want (pool adjacent violators).
+    """
+    room = [0.0]
+    for left, right in itertools.pairwise(row):
+        room.append(room[-1] + (left.width + right.width) / 2 + ACROSS)
+    pools: list[tuple[float, float, int]] = []  # where, weight, how many parts
+    for part, want, taken in zip(row, wanted, room, strict=True):
+        place, weight, count = want - taken, part.weight, 1
+        while pools and pools[-1][0] >= place:
+            other, more, others = pools.pop()
+            place = (place * weight + other * more) / (weight + more)
+            weight, count = weight + more, count + others
+        pools.append((place, weight, count))
+    places = [place for place, _, count in pools for _ in range(count)]
+    for part, place, taken in zip(row, places, room, strict=True):
+        part.x = place + taken
+
+
+def _place_down(rows: Sequence[Sequence[_Part]]) -> None:
+    top = 0.0
+    for row in rows:
+        height = max(part.height for part in row)
+        for part in row:
+            part.y = top + height / 2
+        top += height + DOWN
+
+
+def _result(rows: Sequence[Sequence[_Part]], routes: Sequence[tuple[Edge, list[_Part]]]) -> Layout:
+    parts = [part for row in rows for part in row]
+    left = min((part.x - part.width / 2 for part in parts), default=0.0)
+    right = max((part.x + part.width / 2 for part in parts), default=0.0)
+    bottom = max((part.y + part.height / 2 for part in parts), default=0.0)
+    boxes: list[Box] = []
+    lines: list[Line] = []
+    for part in parts:
+        if part.item is None:
+            continue
+        boxes.append(Box(part.item, part.x, part.y, part.width, part.height))
+        if part.inside is not None:
+            corner = part.x - part.width / 2 + _INSIDE, part.y - part.height / 2 + _INSIDE + _TITLE
+            inside = part.inside.moved(*corner)
+            boxes += inside.boxes
+            lines += inside.lines
+    lines += [Line(edge, _points(route)) for edge, route in routes]
+    return Layout(right - left, bottom, tuple(boxes), tuple(lines)).moved(-left, 0.0)
+
+
+def _points(route: Sequence[_Part]) -> tuple[Point, ...]:
+    first, last = route[0], route[-1]
+    start, end = (first.x, first.y + first.height / 2), (last.x, last.y - last.height / 2)
+    return (start, *((bend.x, bend.y) for bend in route[1:-1]), end)

@@ -1,0 +1,139 @@
+"""Pages as a browser shows them: on a desk and on a phone, light and dark, without a word on the console."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from wengert.report import comparison_report, run_report
+from wengert.train import Run
+
+DESKTOP, PHONE = 1280, 375
+PAGES = ("cnn", "rnn", "autoencoder", "comparison")
+
+CONTRASTS = """
+const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
+const light = (colour) => {
+  const [r, g, b] = numbers(colour).map((c) => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const paper = light(getComputedStyle(document.body).backgroundColor);
+const contrast = (colour) => {
+  const text = light(colour);
+  return (Math.max(text, paper) + 0.05) / (Math.min(text, paper) + 0.05);
+};
+const written = [...document.querySelectorAll("body *:not(script)")].filter(
+  (one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim()) && one.checkVisibility()
+);
+return written.filter((one) => !one.matches("title, .none, .right, .wrong")).map((one) => {
+  const style = getComputedStyle(one);
+  return [one.textContent, contrast(one instanceof SVGElement ? style.fill : style.color)];
+}).filter(([_, value]) => value < 4.5);
+"""
+SIZES = """
+return [...document.querySelectorAll("main *")].filter(
+  (one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim()) && one.checkVisibility()
+).filter((one) => !one.closest(".graph, title")).map((one) => {
+  const drawn = one.closest("figure > svg");
+  const scale = drawn ? drawn.getBoundingClientRect().width / drawn.viewBox.baseVal.width : 1;
+  return [one.textContent, scale * parseFloat(getComputedStyle(one).fontSize)];
+}).filter(([_, size]) => size < 9);
+"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return a browser without a window; CI=1 lets nothing but a missing browser skip these tests."""
+    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not binary or not driver:
+        pytest.skip("Chromium and its driver are not installed")
+    webdriver = pytest.importorskip("selenium.webdriver") if os.environ.get("CI") != "1" else None
+    if webdriver is None:
+        from selenium import webdriver
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    started = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    yield started
+    started.quit()
+
+
+@pytest.fixture(scope="module")
+def pages(runs, tmp_path_factory):
+    """Return a folder with a page about each run, and one about all."""
+    folder = tmp_path_factory.mktemp("pages")
+    opened = {network: Run.open(runs / network) for network in PAGES[:3]}
+    for network, run in opened.items():
+        (folder / f"{network}.html").write_text(run_report(run), "utf-8")
+    (folder / "comparison.html").write_text(comparison_report(list(opened.values())), "utf-8")
+    return folder
+
+
+def show(browser, page, width, scheme="light"):
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width == PHONE},
+    )
+    browser.get(page.as_uri())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_shown(browser, pages, name, width, scheme):
+    show(browser, pages / f"{name}.html", width, scheme)
+    run = browser.execute_script
+    assert browser.get_log("browser") == []
+    assert run("return innerWidth") == width
+    assert run("return document.documentElement.scrollWidth") == width  # nothing stands out to the right
+    assert (
+        run("return performance.getEntriesByType('resource').filter((one) => !one.name.startsWith('data:'))")
+        == []
+    )
+    assert run("return [...document.images].filter((one) => !one.complete || !one.naturalWidth).length") == 0
+    paper = run("return getComputedStyle(document.body).backgroundColor")
+    assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
+    assert run(CONTRASTS) == []
+    assert run(SIZES) == []
+
+
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+def test_the_graph_is_enlarged(browser, pages, width):
+    show(browser, pages / "cnn.html", width)
+
+    def press(name):
+        browser.find_element("css selector", f"[data-zoom={name}]").click()
+        return browser.execute_script(
+            "const view = document.querySelector('.view'), svg = view.querySelector('svg');"
+            "return [svg.getBoundingClientRect().width, view.clientWidth]"
+        )
+
+    fitting, room = press("fit")
+    assert fitting <= room
+    assert press("in")[0] == pytest.approx(1.4 * fitting, rel=0.01)
+    assert press("in")[0] == pytest.approx(1.96 * fitting, rel=0.01)
+    assert press("out")[0] == pytest.approx(1.4 * fitting, rel=0.01)
+    assert press("fit")[0] == pytest.approx(fitting, rel=0.01)
+    assert browser.execute_script("return document.documentElement.scrollWidth") == width
+    assert browser.get_log("browser") == []
+
+
+def test_it_is_moved_and_enlarged_by_keys(browser, pages):
+    show(browser, pages / "cnn.html", DESKTOP)
+    view = browser.find_element("css selector", ".view")
+    width = "return document.querySelector('.view svg').getBoundingClientRect().width"
+    before = browser.execute_script(width)
+    view.send_keys("+")
+    assert browser.execute_script(width) > before
+    view.send_keys("0")
+    top = "return document.querySelector('.view').scrollTop"
+    assert browser.execute_script(top) == 0
+    view.send_keys("\ue00f")  # page down
+    assert browser.execute_async_script(f"setTimeout(() => arguments[0]((() => {{ {top} }})()), 600)") > 0
