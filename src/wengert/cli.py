@@ -155,6 +155,11 @@ def _chosen(given: dict[str, Any], written: dict[str, Any]) -> Settings:
 @click.option(
     "--resize", is_flag=True, help="Bring images of other sizes to the size that the network learned."
 )
+@click.option(
+    "--centre",
+    is_flag=True,
+    help="Bring what is drawn to the middle, as MNIST's digits are; images of any size.",
+)
 def predict(run: str, images: tuple[str, ...], **wish: Any) -> int:
     """Say what the network of RUN takes IMAGES for, with probabilities.
 

@@ -106,6 +106,20 @@ def test_dark_ink_on_light_paper(run, files, wengert, tmp_path):
     assert (inverted.code, inverted.err, inverted.out) == (0, "", as_learned)
 
 
+def test_scans_off_the_centre(run, files, wengert, tmp_path):
+    right = 0
+    for number in range(5):
+        ink = np.kron(np.asarray(Image.open(tmp_path / f"{number}.png")), np.ones((5, 5), np.uint8))
+        sheet = np.full((300, 420), 240, np.uint8)
+        sheet[150:290, 10:150] -= (0.8 * ink).astype(np.uint8)
+        Image.fromarray(np.dstack([sheet] * 3)).save(tmp_path / "sheet.png")
+        ended = wengert("predict", run, "sheet.png", "--invert", "--centre")
+        assert (ended.code, ended.err) == (0, "")
+        right += ended.out.split()[1] == files[number]
+    assert right >= 4
+    assert "(resized from 300x420)" in ended.out
+
+
 def test_usage(run, files, wengert, tmp_path):
     wengert("predict", run).failed(2, "IMAGES")
     wengert("predict").failed(2, "RUN")

@@ -133,6 +133,35 @@ def test_an_enlarged_digit_comes_back(digit, tmp_path):
     assert np.array_equal(read(tmp_path / "x", resize=True), np.stack([back, back]))
 
 
+@pytest.mark.parametrize(("top", "left", "scale", "paper"), [(0, 0, 1, 0), (40, 300, 4, 10), (200, 3, 9, 40)])
+def test_centring_undoes_place_size_and_grey(top, left, scale, paper, tmp_path):
+    stroke = np.zeros((20, 12), np.uint8)
+    stroke[:, 4:8], stroke[16:] = 255, 255  # an inverted T: its centre of mass is low
+    canvas = np.full((600, 700), paper, np.uint8)
+    large = np.kron(stroke, np.ones((scale, scale), np.uint8))
+    canvas[top : top + 20 * scale, left : left + 12 * scale] = np.maximum(large, paper)
+    found = read_images(saved(tmp_path / "x.png", canvas), centre=True)
+    assert found.resized == (600, 700)
+    image = found.images[0].astype(float)
+    rows, columns = np.nonzero(image > 127)
+    assert (np.ptp(rows) + 1, np.ptp(columns) + 1) == (20, 12)
+    assert np.mean(np.abs(image[rows.min() : rows.min() + 20, 8:20] - stroke)) < 25
+    for axis in (0, 1):
+        sums = image.sum(axis=1 - axis)
+        assert abs(np.sum(sums * (np.arange(28) + 0.5)) / sums.sum() - 14) <= 0.51
+
+
+def test_centring_nothing_and_lines(tmp_path):
+    for height, width in ((1, 1), (50, 1), (1, 50), (28, 28)):
+        blank = np.full((height, width), 9, np.uint8)
+        assert not read(saved(tmp_path / "x.png", blank), centre=True).any()
+    line = np.zeros((100, 100), np.uint8)
+    line[50, 10:90] = 255
+    assert read(saved(tmp_path / "x.png", line), centre=True)[0].max() > 0
+    noted = read_images(saved(tmp_path / "x.png", 255 - line), centre=True)
+    assert noted.light
+
+
 # -- IDX -------------------------------------------------------------------------------------------------
 
 

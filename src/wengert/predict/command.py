@@ -22,6 +22,7 @@ class Wish(NamedTuple):
     as_json: bool = False
     invert: bool = False
     resize: bool = False
+    centre: bool = False
 
 
 class Say(NamedTuple):
@@ -75,7 +76,7 @@ def _read(places: Sequence[str], wish: Wish) -> Iterator[Images | WengertError]:
             continue
         for file in files:
             try:
-                yield read_images(file, invert=wish.invert, resize=wish.resize)
+                yield read_images(file, invert=wish.invert, resize=wish.resize, centre=wish.centre)
             except WengertError as problem:
                 yield problem
 

@@ -29,6 +29,10 @@ _FORMATS = {
 }
 _ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".pgm", ".ppm"}
 _KNOWN = "PNG, JPEG, BMP, PGM, PPM or IDX"
+_BOX = 20 / 28
+"""Of the height and width, what MNIST's digits fill."""
+_FAINT = 64
+"""Of 255: what is darker is no part of what is drawn."""
 _LEVELS_16 = 257
 """Levels of 16 bits for each of 8 bits: 65535 / 255."""
 
@@ -43,16 +47,13 @@ class Images(NamedTuple):
     """Whether the file is one of many images (IDX), which are numbered."""
     resized: tuple[int, int] | None = None
     """The height and width that the images had, if they were resized."""
+    light: bool = False
+    """Whether most pixels at the edges of the images were light, as on a scan of ink on paper."""
 
     @property
     def names(self) -> list[str]:
         """What to call each of the images."""
         return [f"{self.path}[{number}]" if self.many else self.path for number in range(len(self.images))]
-
-    @property
-    def light(self) -> bool:
-        """Whether most pixels at the edges of the images are light, as on a scan of ink on paper."""
-        return float(np.median(_edges(self.images))) > 127
 
 
 def image_files(place: str | os.PathLike[str]) -> list[str]:
@@ -83,6 +84,7 @@ def read_images(
     *,
     invert: bool = False,
     resize: bool = False,
+    centre: bool = False,
 ) -> Images:
     """Read a file of images: a picture (PNG, JPEG, BMP, PGM, PPM), or IDX, gzipped or not.
 
@@ -94,6 +96,8 @@ def read_images(
         size: height and width that the images must have; None for any.
         invert: exchange light and dark, for ink on paper: networks learn light on black.
         resize: bring images of other sizes to ``size``, their proportions kept, amid what is at their edges.
+        centre: bring what is drawn to where MNIST's digits are: cut out, without the background's grey, scaled to fit
+            into a square of 20/28 of the image, its centre of mass in the middle; images may have any size.
 
     Returns:
         Images, uint8 (examples, height, width).
@@ -119,13 +123,14 @@ def read_images(
         images, many = _read_picture(name, invert)[np.newaxis], False
     else:
         raise DataError(f"{name}: the file is no {_KNOWN} file" if start else f"{name}: the file is empty")
-    had = images.shape[1:]
-    if size is None or had == size:
-        return Images(name, images, many)
-    if not resize:
+    had, light = images.shape[1:], float(np.median(_edges(images))) > 127
+    if size is None or (had == size and not centre):
+        return Images(name, images, many, light=light)
+    if not (resize or centre):
         expected = f"images must be {size[0]}x{size[1]}, got {had[0]}x{had[1]} (height x width)"
         raise DataError(f"{name}: {expected}; --resize (resize=True) fits them in")
-    return Images(name, np.stack([_fitted(image, size) for image in images]), many, had)
+    brought = np.stack([(_centred if centre else _fitted)(image, size) for image in images])
+    return Images(name, brought, many, None if had == size else had, light)
 
 
 def _start(path: str | os.PathLike[str]) -> bytes:
@@ -205,3 +210,30 @@ def _fitted(image: Array, size: tuple[int, int]) -> Array:
         module.Resampling.BILINEAR
     )  # the mean over what a pixel covers, without the overshoot of longer filters
     return np.asarray(ImageOps.pad(module.fromarray(image), (width, height), how, color=around))
+
+
+def _centred(image: Array, size: tuple[int, int]) -> Array:
+    """Return what is drawn light on an image, of the size and at the place that MNIST's digits have."""
+    module, placed = _pillow(), np.zeros(size, np.uint8)
+    ink = np.maximum(image.astype(np.float64) - np.median(_edges(image)), 0)
+    if not ink.any():
+        return placed
+    ink *= 255 / ink.max()
+    rows, columns = (np.flatnonzero((ink > _FAINT).any(axis)) for axis in (1, 0))
+    drawn = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    factor = min(extent * _BOX / had for extent, had in zip(size, drawn.shape, strict=True))
+    height, width = (max(1, round(factor * extent)) for extent in drawn.shape)
+    picture = module.fromarray(np.rint(drawn).astype(np.uint8))
+    small = np.asarray(picture.resize((width, height), module.Resampling.BILINEAR), np.float64)
+    top, left = (
+        int(np.clip(round(whole / 2 - _centre_of_mass(small, axis)), 0, whole - part))
+        for axis, (whole, part) in enumerate(zip(size, small.shape, strict=True))
+    )
+    placed[top : top + height, left : left + width] = np.rint(small)
+    return placed
+
+
+def _centre_of_mass(levels: Array, axis: int) -> float:
+    """Return where the middle of the light is along an axis, in pixels from the edge."""
+    sums = np.sum(levels, axis=1 - axis)
+    return float(np.sum(sums * (np.arange(len(sums)) + 0.5)) / np.sum(sums))
