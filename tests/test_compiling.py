@@ -16,6 +16,7 @@ import pytest
 
 import wengert as wg
 from tests.backend.comparing import assert_same, check, read_only, unaligned
+from tests.backend.running import run
 from wengert.errors import ArgumentError, ConcreteError, DtypeError, ShapeError
 from wengert.tree import static
 
@@ -191,6 +192,23 @@ def test_what_came_from_the_cache_is_told(
     first, second = [record.getMessage() for record in caplog.records]
     assert re.fullmatch(r"jit: compiled cosh for \(f64\[5\]\) in \d+ ms", first)
     assert re.fullmatch(r"jit: loaded cosh for \(f64\[5\]\) from the cache in \d+ ms", second)
+
+
+MODEL = """
+import logging
+from wengert import nn
+
+logging.basicConfig(format="%(message)s", level=logging.INFO)
+rng = np.random.default_rng(0)
+model = nn.Chain(nn.Dense(3, 4, seed=rng), nn.relu, np.tanh, nn.Dense(4, 1, seed=rng))
+wg.jit(wg.grad(lambda model, x: np.sum(model(x))))(model, np.ones((2, 3)))
+"""
+
+
+def test_models_that_hold_functions_are_found_in_the_cache_by_other_processes(tmp_path: Path) -> None:
+    found = [run(MODEL, WENGERT_CACHE=str(tmp_path), PYTHONHASHSEED=str(seed)).stderr for seed in range(3)]
+    assert "jit: compiled" in found[0]
+    assert all("from the cache" in text for text in found[1:])
 
 
 # -- containers ------------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def test_errors_name_the_operation() -> None:
         (lambda: np.where(box, 1.0), "where: either both or neither"),
         (lambda: np.select([box > 0], [box, box]), "select: there must be as many conditions as choices"),
         (lambda: np.select([box], [box]), "select: conditions must be booleans"),
-        (lambda: np.take(box, [12]), r"index of axis 0 must lie in \[-12, 12\)"),
+        (lambda: np.take(box, [12]), "index 12 is out of bounds for axis 0 with size 12"),
         (lambda: np.take(box, [0.5]), "take: indices must be integers"),
         (lambda: np.take(box, [0], mode="other"), "take: mode must be"),
         (

@@ -127,10 +127,10 @@ def make(signature: Signature, executable: Executable, following: Callable[..., 
 
 
 def identity(signature: Signature) -> str:
-    """Return what the text of an entry depends on beside the program, for its name in the cache."""
-    return (
-        f"{signature} {_orders(signature.results)} {OFFSETS} {READABLE} {list(WORDS)}" if supported() else ""
-    )
+    """Return what the text of an entry depends on beside the program, for its name in the cache; empty without one."""
+    if not (_is_plain(signature.arguments) and _is_plain(signature.results) and supported()):
+        return ""
+    return f"{signature} {_orders(signature.results)} {OFFSETS} {READABLE} {list(WORDS)}"
 
 
 def _orders(structure: Structure) -> Any:
