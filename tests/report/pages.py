@@ -53,9 +53,7 @@ class Page(HTMLParser):
         assert all(drawing.get("aria-label") for drawing in self.all("svg") if drawing.get("role") == "img")
         assert len(self.all("caption")) == len(self.all("table"))
         addresses = (attributes.get(name, "") for _, attributes in self.elements for name in ("src", "href"))
-        assert all(
-            address.startswith(("data:", "#", "")) and "//" not in address[:12] for address in addresses
-        )
+        assert all(not address or address.startswith(("data:", "#")) for address in addresses)
         assert not re.search(r"@import|url\(|fetch\(|XMLHttpRequest|https?://(?!www\.w3\.org)", self.source)
         assert not re.search(
             r"\bnan\b", " ".join(str(value) for _, found in self.elements for value in found.values())

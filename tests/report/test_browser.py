@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 
@@ -11,7 +12,7 @@ from wengert.report import comparison_report, run_report
 from wengert.train import Run
 
 DESKTOP, PHONE = 1280, 375
-PAGES = ("cnn", "rnn", "autoencoder", "comparison")
+PAGES = ("cnn", "rnn", "autoencoder", "named", "comparison")
 
 CONTRASTS = """
 const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
@@ -67,6 +68,8 @@ def pages(runs, tmp_path_factory):
     """Return a folder with a page about each run, and one about all."""
     folder = tmp_path_factory.mktemp("pages")
     opened = {network: Run.open(runs / network) for network in PAGES[:3]}
+    named = opened["rnn"].settings._replace(data="fashion-mnist")  # whose classes have long names
+    opened["named"] = dataclasses.replace(opened["rnn"], settings=named)
     for network, run in opened.items():
         (folder / f"{network}.html").write_text(run_report(run), "utf-8")
     (folder / "comparison.html").write_text(comparison_report(list(opened.values())), "utf-8")

@@ -24,14 +24,16 @@ def classification(found: Classified, dataset: Dataset) -> list[Section]:
     told = f"{wrong:,} of {total:,} test images are taken for another class than their own."
     worst = largest(found.losses, _WORST)
     figures = (_judged(position, found, dataset) for position in worst)
+    kind = "pictures named" if _are_long(dataset.classes) else "pictures"
     return [
         Section("confusion", "Confusion matrix", _matrix(found.confusion, dataset.classes), note(told)),
         Section(
             "worst",
             "Worst-classified pictures",
-            element("div", *figures, class_="pictures"),
+            element("div", *figures, class_=kind),
             note(
-                "The test images with the largest cross-entropy: what they are taken for, and what they are."
+                "The test images with the largest cross-entropy: what they are taken for, what they are, and with what "
+                "probability the model says so."
             ),
         ),
     ]
@@ -46,7 +48,7 @@ def _matrix(confusion: Any, classes: tuple[str, ...]) -> Markup:
     totals = np.maximum(confusion.sum(axis=1), 1)
     mistakes = confusion - np.diag(np.diag(confusion))
     largest_mistake = max(int(mistakes.max()), 1)
-    upright = "upright" if max(map(len, classes)) > _LONG else None
+    upright = "upright" if _are_long(classes) else None
 
     def cell(row: int, column: int) -> Markup:
         count = int(confusion[row, column])
@@ -73,9 +75,18 @@ def _matrix(confusion: Any, classes: tuple[str, ...]) -> Markup:
     ]
     caption = element("caption", "Test images by what they are (row) and what they are taken for (column)")
     whole = element(
-        "table", caption, element("thead", head, class_=upright), element("tbody", *rows), class_="confusion"
+        "table",
+        caption,
+        element("thead", head, class_=upright),
+        element("tbody", *rows),
+        class_="confusion",
+        style=f"--classes: {len(classes)}",
     )
     return element("div", whole, class_="wide", tabindex="0", role="region", aria_label="Confusion matrix")
+
+
+def _are_long(classes: tuple[str, ...]) -> bool:
+    return max(map(len, classes)) > _LONG
 
 
 def _judged(position: int, found: Classified, dataset: Dataset) -> Markup:
@@ -84,7 +95,7 @@ def _judged(position: int, found: Classified, dataset: Dataset) -> Markup:
     alt = f"Test image {position}: {truth}, taken for {guess} with probability {sure}"
     drawn = picture(ink(dataset.test_images[position] / 255), alt, "ink")
     verdict = element("b", guess, class_="bad" if guess != truth else "good")
-    told = element("small", f"is {truth} · {sure}")
+    told = element("small", element("span", f"is {truth} "), element("span", sure))
     return element("figure", drawn, element("figcaption", verdict, told))
 
 

@@ -174,9 +174,9 @@ def _memory(summary: Summary | None) -> Markup | None:
         [
             ("parameters", bytes_text(summary.parameter_bytes)),
             ("memory, forward", bytes_text(summary.forward_peak)),
-            ("memory, backward", bytes_text(summary.peak)),
+            ("memory, training", bytes_text(summary.peak)),
             ("operations, forward", f"{summary.forward:,}"),
-            ("operations, backward", f"{summary.backward:,}"),
+            ("operations, derivatives", f"{summary.backward:,}"),
         ],
         "grid",
     )
