@@ -140,3 +140,22 @@ def test_it_is_moved_and_enlarged_by_keys(browser, pages):
     assert browser.execute_script(top) == 0
     view.send_keys("\ue00f")  # page down
     assert browser.execute_async_script(f"setTimeout(() => arguments[0]((() => {{ {top} }})()), 600)") > 0
+
+
+def test_it_is_moved_and_enlarged_by_the_mouse(browser, pages):
+    from selenium.webdriver import ActionChains, Keys
+    from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
+
+    show(browser, pages / "cnn.html", DESKTOP)
+    view = browser.find_element("css selector", ".view")
+    places = (
+        "const view = document.querySelector('.view'); return [view.scrollTop, view.firstChild.clientHeight]"
+    )
+    assert browser.execute_script("arguments[0].scrollIntoView({behavior: 'instant'})", view) is None
+    ActionChains(browser).move_to_element(view).click_and_hold().move_by_offset(0, -120).release().perform()
+    top, height = browser.execute_script(places)
+    assert top == pytest.approx(120, abs=2)
+    wheel = ActionChains(browser).key_down(Keys.CONTROL)
+    wheel.scroll_from_origin(ScrollOrigin.from_element(view), 0, -100).key_up(Keys.CONTROL).perform()
+    assert browser.execute_script(places)[1] > 1.2 * height
+    assert browser.execute_script("return innerWidth") == DESKTOP  # the page was not

@@ -9,6 +9,7 @@ import pytest
 
 from tests.report.pages import Page
 from wengert.report import comparison, run_report
+from wengert.report.sections import step_points, steps_of_epoch
 from wengert.train import Run
 
 JUDGED = {
@@ -37,6 +38,12 @@ def test_numbers_of_the_matrix(runs):
     run = Run.open(runs / "cnn")
     wrong = round(50 * (1 - run.history[-1].test_score))
     assert f"{wrong} of 50 test images are taken for another class" in Page(run_report(run)).text
+
+
+def test_steps_are_where_they_are_in_their_epoch(runs):
+    run = Run.open(runs / "cnn")
+    assert steps_of_epoch(run, run.dataset()) == steps_of_epoch(run, None) == 2
+    assert [x for x, _ in step_points(run, "loss", 2)] == [0.5, 1.0, 1.5, 2.0, 2.5, 3.0]
 
 
 def test_where_the_time_went(runs):

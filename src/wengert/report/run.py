@@ -42,7 +42,7 @@ def run_report(run: Run) -> str:
     summary = None if model is None else network.summary_of(run, model, dataset)
     parts = [
         sections.settings(run),
-        sections.curves(run),
+        sections.curves(run, dataset),
         sections.costs(run, summary),
         *(_judged(run, model, dataset, missing) if dataset is not None else ()),
         *(_network(run, model, dataset, summary) if model is not None else ()),

@@ -7,12 +7,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from wengert.data import Dataset
 from wengert.nn.summaries import Summary
 from wengert.report.charts import Curve, Point, chart
 from wengert.report.elements import Markup, element, joined, table, terms
 from wengert.report.numbers import bytes_text, percent, seconds_text, setting_text
 from wengert.report.page import Section, note
 from wengert.train.folder import PROFILE
+from wengert.train.loop import steps_of
 from wengert.train.runs import Run
 from wengert.train.settings import OPTIONS
 from wengert.train.state import EpochResult, best_epoch
@@ -61,8 +63,10 @@ def settings(run: Run) -> Section:
 # -- curves ----------------------------------------------------------------------------------------------
 
 
-def steps_of_epoch(run: Run) -> int:
-    """Return how many steps an epoch has, as far as the log tells."""
+def steps_of_epoch(run: Run, dataset: Dataset | None) -> int:
+    """Return how many steps an epoch has; without the images, as far as the log tells."""
+    if dataset is not None:
+        return steps_of(run.settings, dataset)
     counted = [line["step"] for line in run.steps]
     if run.history:
         first = run.history[0]
@@ -71,9 +75,8 @@ def steps_of_epoch(run: Run) -> int:
     return max(counted, default=1)
 
 
-def step_points(run: Run, name: str) -> list[Point]:
-    """Return a number of the logged steps against the epochs done by then."""
-    count = steps_of_epoch(run)
+def step_points(run: Run, name: str, count: int) -> list[Point]:
+    """Return a number of the logged steps against the epochs done by then, of ``count`` steps each."""
     return [(line["epoch"] - 1 + line["step"] / count, line[name]) for line in run.steps]
 
 
@@ -82,15 +85,17 @@ def epoch_points(history: Sequence[EpochResult], name: str) -> list[Point]:
     return [(result.epoch, getattr(result, name)) for result in history]
 
 
-def curves(run: Run) -> Section:
+def curves(run: Run, dataset: Dataset | None) -> Section:
     """Draw the loss and, of a classifier, the accuracy."""
     history = run.history
     if not history and not run.steps:
         return Section("curves", "Learning curves", note("Nothing has been logged yet."))
 
+    count = steps_of_epoch(run, dataset)
+
     def drawn(title: str, name: str, **options: Any) -> Markup:
         lines = [
-            Curve("steps", step_points(run, name), TRAINING, faint=True),
+            Curve("steps", step_points(run, name, count), TRAINING, faint=True),
             Curve("training", epoch_points(history, f"train_{name}"), TRAINING),
             Curve("test", epoch_points(history, f"test_{name}"), TEST),
         ]
