@@ -102,7 +102,7 @@ def comparison_report(runs: Sequence[Run]) -> str:
     """
     found = comparison(runs)
     told = "As each run ended; best: with the epoch, by test accuracy, or test loss where there is none"
-    written = table(told, found.head, found.rows, texts=found.texts)
+    written = table(told, found.head, found.rows, texts=found.texts, class_="runs")
     same = {run.task.title for run in runs}
     title = f"{len(runs)} runs" + (f" of {same.pop()}" if len(same) == 1 else "")
     parts = [Section("runs", "Results", written), Section("curves", "Curves", _charts(runs))]
