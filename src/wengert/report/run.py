@@ -12,6 +12,7 @@ from wengert.report.elements import Markup, element
 from wengert.report.findings import classified, outputs_of, reconstructed
 from wengert.report.page import Section, note, page
 from wengert.train.folder import SOURCE
+from wengert.train.memory import without_state
 from wengert.train.own import blaming
 from wengert.train.runs import Run
 
@@ -39,7 +40,7 @@ def run_report(run: Run) -> str:
     missing: list[str] = []
     model = _model(run, missing)
     dataset = _dataset(run, missing) if model is not None else None
-    summary = None if model is None else network.summary_of(run, model, dataset)
+    summary = None if model is None else network.summary_of(run, without_state(model), dataset)
     parts = [
         sections.settings(run),
         sections.curves(run, dataset),
@@ -90,4 +91,5 @@ def _judged(run: Run, model: Any, dataset: Dataset, missing: list[str]) -> list[
 
 
 def _network(run: Run, model: Any, dataset: Dataset | None, summary: Summary | None) -> list[Section]:
-    return [network.weights(model, dataset), network.network(run, model, dataset, summary)]
+    weights = network.weights(without_state(model), dataset)
+    return [weights, network.network(run, model, dataset, summary)]

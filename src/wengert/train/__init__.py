@@ -4,7 +4,7 @@ from wengert.train.folder import RunFolder
 from wengert.train.images import Variation, as_rows, as_vectors, shifts, standardised
 from wengert.train.logs import MissingExtraError
 from wengert.train.loop import DivergedError, Outcome, Progress, train
-from wengert.train.own import ModelError
+from wengert.train.memory import ModelError, Trained
 from wengert.train.runs import Run, load_run
 from wengert.train.settings import Settings, SettingsError, read_settings
 from wengert.train.state import EpochResult, State
@@ -25,6 +25,7 @@ __all__ = [
     "SettingsError",
     "State",
     "Task",
+    "Trained",
     "Variation",
     "as_rows",
     "as_vectors",

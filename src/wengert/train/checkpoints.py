@@ -55,7 +55,7 @@ class Checkpoints:
         with writing(self.folder):
             self.folder.mkdir(exist_ok=True)
         path = self.folder / f"step-{self._number(state):08}.json"
-        arrays = encoded(model=state.model, optimiser=state.optimiser, best=state.best)
+        arrays = encoded(**_trees(state))
         described: dict[str, Any] = {
             "epoch": state.epoch,
             "step": state.step,
@@ -156,14 +156,23 @@ def _checksum(described: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
 
 
+def _trees(state: State) -> dict[str, Any]:
+    """Return the parts of a state that consist of arrays."""
+    return {
+        "model": state.model,
+        "optimiser": state.optimiser,
+        "best": state.best,
+        "memory": state.memory,
+    }
+
+
 def _read(path: Path, described: dict[str, Any], start: State) -> State:
     """Return the state that a sound description and its arrays make."""
     file = path.with_suffix(SUFFIX)
     content = file.read_bytes()
     if hashlib.sha256(content).hexdigest() != described["arrays"]["sha256"]:
         raise DataError(f"{file}: the checkpoint is damaged: its arrays do not have their checksum")
-    trees = {"model": start.model, "optimiser": start.optimiser, "best": start.best}
-    model, optimiser, best = restored(decoded(content, str(file)), str(file), **trees)
+    model, optimiser, best, memory = restored(decoded(content, str(file)), str(file), **_trees(start))
     return State(
         model,
         optimiser,
@@ -176,4 +185,5 @@ def _read(path: Path, described: dict[str, Any], start: State) -> State:
         described["first_loss"],
         tuple(EpochResult(**result) for result in described["history"]),
         best,
+        memory,
     )

@@ -11,6 +11,7 @@ import numpy as np
 from wengert import nn
 from wengert.boxes import concrete
 from wengert.errors import WengertError
+from wengert.train.memory import training_loss
 from wengert.train.settings import Settings
 from wengert.train.state import State
 from wengert.train.steps import Advance, Steps
@@ -44,12 +45,16 @@ def check_group(taking: Steps, settings: Settings, before: State, after: Advance
     first = float(losses[0]) if before.first_loss is None else before.first_loss
     grown = np.abs(losses) > _GROWN * max(abs(first), 1.0)
     wrong = ~np.isfinite(losses)
-    if not (wrong.any() or grown.any()) and is_finite(after.model):
+    if not (wrong.any() or grown.any()) and is_finite((after.model, after.memory)):
         return
     if wrong.any() or not grown.any():
         cause = _first_cause(taking, before, given)
         position = cause.step if cause else int(np.argmax(wrong)) if wrong.any() else len(losses) - 1
-        bad = f"the loss became {losses[wrong][0]}" if wrong.any() else "the parameters are no longer finite"
+        bad = (
+            f"the loss became {losses[wrong][0]}"
+            if wrong.any()
+            else "the parameters or the layers' state are no longer finite"
+        )
         why = f" {cause.what}:" if cause else ""
     else:
         position = int(np.argmax(grown))
@@ -83,24 +88,26 @@ def _first_cause(taking: Steps, before: State, given: Any) -> _Cause | None:
     """Take the steps once more by NumPy, layer by layer, up to the first number that is not finite."""
     images, labels, index, numbers = given
     eager = Steps(taking.task, taking.optimiser, compiled=False)
-    model, optimiser = before.model, before.optimiser
+    model, memory, optimiser = before.model, before.memory, before.optimiser
     for step, batch in enumerate(index):
         varied = None if numbers is None else numbers[step]
-        what = _cause_of_step(eager, model, *eager.batch(images, labels, batch, varied))
+        what = _cause_of_step(eager, model, memory, *eager.batch(images, labels, batch, varied))
         if what is None:
-            after = eager.step(model, optimiser, images, labels, batch, varied)
-            model, optimiser = after.model, after.state
+            after = eager.step(model, memory, optimiser, images, labels, batch, varied)
+            model, memory, optimiser = after.model, after.memory, after.state
             if (name := _first_bad(model)) is not None:
                 what = f"the update of {name} is not finite"
+            elif memory is not None and (name := _first_bad(memory.state, "state")) is not None:
+                what = f"the next {name} of the layers is not finite"
         if what is not None:
             return _Cause(step, what)
     return None  # rounding differs between the two ways to compute
 
 
-def _cause_of_step(taking: Steps, model: Any, inputs: Any, labels: Any) -> str | None:
+def _cause_of_step(taking: Steps, model: Any, memory: Any, inputs: Any, labels: Any) -> str | None:
     """Say what of a step's outputs and gradients is not finite, the first in the order of computation."""
     outputs: list[tuple[str, Any]] = []
-    loss, _ = taking.task.loss(_Watch(outputs).over(model), inputs, labels)
+    loss, _ = training_loss(taking.task, _Watch(outputs).over(model), memory, inputs, labels)
     for name, output in outputs:
         if not is_finite(output):
             return f"the output of {name} is not finite"
@@ -108,7 +115,8 @@ def _cause_of_step(taking: Steps, model: Any, inputs: Any, labels: Any) -> str |
         return "the loss of finite outputs is not finite"
 
     def shifted(model: Any, offsets: Any) -> Any:
-        return taking.task.loss(_Watch([], iter(offsets)).over(model), inputs, labels)[0]
+        watched = _Watch([], iter(offsets)).over(model)
+        return training_loss(taking.task, watched, memory, inputs, labels)[0]
 
     # The derivative by a number added to an output is the derivative by the output.
     offsets = [map_tree(np.zeros_like, output) for _, output in outputs]
@@ -120,10 +128,10 @@ def _cause_of_step(taking: Steps, model: Any, inputs: Any, labels: Any) -> str |
     return None if name is None else f"the gradient of {name} is not finite"
 
 
-def _first_bad(model: Any) -> str | None:
+def _first_bad(tree: Any, root: str = "model") -> str | None:
     """Return the name of the first leaf that is not finite."""
-    values, structure = flatten(model)
-    named = zip(paths(structure, "model"), values, strict=True)
+    values, structure = flatten(tree)
+    named = zip(paths(structure, root), values, strict=True)
     return next((name for name, value in named if not is_finite(value)), None)
 
 
@@ -144,6 +152,8 @@ class _Watch:
         layer = copy.copy(value)
         for field, part in parts.items():
             object.__setattr__(layer, field, self.over(part, f"{name}.{field}"))
+        if hasattr(value, "apply") and not isinstance(value, nn.Chain):
+            return _Stateful(layer, name, self)
         return layer if isinstance(value, nn.Chain) or not callable(value) else _Layer(layer, name, self)
 
     def note(self, name: str, output: Any) -> Any:
@@ -176,3 +186,11 @@ class _Layer:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._layer, name)
+
+
+class _Stateful(_Layer):
+    """Stands for a layer that is applied."""
+
+    def apply(self, x: Any, state: Any, **how: Any) -> tuple[Any, Any]:
+        output, state = self._layer.apply(x, state, **how)
+        return self._watch.note(self._name, output), state

@@ -59,7 +59,7 @@ class Outcome(NamedTuple):
     """How a run ended."""
 
     model: Any
-    """The last one, or that of the best epoch where the settings say so."""
+    """The last one, or that of the best epoch where the settings say so; a `Trained` where its layers have a state."""
     history: list[EpochResult]
     interrupted: bool
     state: State
@@ -120,7 +120,7 @@ def train(
     except KeyboardInterrupt:
         interrupted = True
     state = run.state
-    model = state.best if settings.keep == "best" and state.history else state.model
+    model = state.best if settings.keep == "best" and state.history else state.trained
     return Outcome(model, list(state.history), interrupted, state)
 
 
@@ -175,11 +175,12 @@ class _Training:
         start = time.perf_counter()
         numbers = self._variation(index.shape)
         given = (self.dataset.train_images, self.dataset.train_labels, index, numbers)
-        after = self.taking.run(before.model, before.optimiser, *given)
+        after = self.taking.run(before.model, before.memory, before.optimiser, *given)
         losses, count = np.asarray(after.losses, np.float64), index.shape[1]
         check_group(self.taking, self.settings, before, after, given)
         self.state = before._replace(
             model=after.model,
+            memory=after.memory,
             optimiser=after.state,
             step=before.step + len(index),
             loss=before.loss.plus(float(np.sum(losses)) * count, index.size),
@@ -211,7 +212,7 @@ class _Training:
     def _finish(self, random: dict[str, Any]) -> None:
         """Evaluate the model at the end of an epoch."""
         state, data = self.state, self.dataset
-        test_loss, test_score = self.taking.evaluate(state.model, data.test_images, data.test_labels)
+        test_loss, test_score = self.taking.evaluate(state.trained, data.test_images, data.test_labels)
         check_tested(test_loss, self.settings, state.epoch)
         seconds = max(state.seconds, 1e-9)
         means = (state.loss.value, state.score.value, test_loss, test_score)
@@ -226,7 +227,7 @@ class _Training:
             score=Mean(),
             seconds=0.0,
             history=history,
-            best=state.model if is_best and self.settings.keep == "best" else state.best,
+            best=state.trained if is_best and self.settings.keep == "best" else state.best,
         )
         self.reporter.on_epoch(result, self.state)
         self.stopwatch.end()

@@ -13,18 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert import nn
 from wengert.control.values import is_number
 from wengert.data import Dataset
-from wengert.errors import WengertError
+from wengert.errors import ShapeError, WengertError
 from wengert.shapes import shape_of
+from wengert.train.memory import Memory, ModelError, first_memory, trained, training_loss
 from wengert.train.settings import SettingsError
 from wengert.train.tasks import Task
-from wengert.tree import children, leaves
-
-
-class ModelError(WengertError, ValueError):
-    """A network of the user's that cannot be made, or does not fit the data."""
+from wengert.tree import leaves
 
 
 def own_task(place: str, source: Path | None = None) -> Task:
@@ -88,15 +84,7 @@ def blaming(path: Path) -> Generator[None, None, None]:
         raise ModelError(f"model: {path}{line}: {type(problem).__name__}: {problem}") from None
 
 
-def _keeps_more(value: Any) -> Any:
-    """Return a layer that has a state or draws random numbers, which the loop does not provide; None without one."""
-    if hasattr(value, "apply") and not isinstance(value, nn.Chain):
-        return value
-    found = map(_keeps_more, (children(value) or {}).values())
-    return next((layer for layer in found if layer is not None), None)
-
-
-def check_model(task: Task, name: str, file: Path, dataset: Dataset) -> None:
+def check_model(task: Task, name: str, file: Path, dataset: Dataset, batch_size: int) -> None:
     """Raise `ModelError` where a network of the user's is no model, or does not fit the data.
 
     Args:
@@ -104,20 +92,34 @@ def check_model(task: Task, name: str, file: Path, dataset: Dataset) -> None:
         name: in the file.
         file: that was run.
         dataset: what is to be learned.
+        batch_size: examples of a step.
     """
     with blaming(file):
-        model = task.build(np.random.default_rng(0))
+        rng = np.random.default_rng(0)
+        model = task.build(rng)
         values = leaves(model)
-        if not callable(model) or not values or not all(map(is_number, values)):
+        if not (callable(model) or hasattr(model, "apply")) or not values or not all(map(is_number, values)):
             requirement = "must return a model: a container of arrays that can be called"
             raise ModelError(f"model: {name} {requirement}; got {type(model).__name__}")
-        if (layer := _keeps_more(model)) is not None:
-            requirement = "must have layers that are functions of their input"
-            hint = "train it in a loop of your own: see docs/networks.md"
-            raise ModelError(f"model: {name} {requirement}; it has a {type(layer).__name__}: {hint}")
+        memory = first_memory(model, rng)
         inputs = task.prepare(dataset.test_images[:2])
-        outputs = shape_of(model(inputs))
+        outputs = shape_of(trained(model, memory)(inputs))
         if task.classifies and outputs != (2, len(dataset.classes)):
             requirement = f"must return logits (examples, {len(dataset.classes)})"
             raise ModelError(f"model: {name} {requirement}; for {shape_of(inputs)} it returned {outputs}")
-        task.loss(model, inputs, dataset.test_labels[:2])
+        task.loss(trained(model, memory), inputs, dataset.test_labels[:2])
+        _check_smallest(task, model, memory, dataset, batch_size)
+
+
+def _check_smallest(task: Task, model: Any, memory: Memory | None, dataset: Dataset, batch_size: int) -> None:
+    """Raise `ModelError` where layers refuse a batch of one example, and an epoch has such a batch."""
+    total = len(dataset.train_images)
+    smallest = total % batch_size or batch_size
+    inputs, labels = task.prepare(dataset.train_images[: min(2, smallest)]), dataset.train_labels
+    try:
+        training_loss(task, model, memory, inputs, labels[: len(inputs)])
+    except ShapeError as problem:
+        if memory is None or smallest > 1:
+            raise
+        hint = f"choose another batch-size than {batch_size} for {total:,} images"
+        raise ModelError(f"model: the last batch of an epoch has one image: {problem}: {hint}") from None

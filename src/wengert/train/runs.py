@@ -13,6 +13,7 @@ import numpy as np
 from wengert.data import DataError, Dataset, digit_set, load
 from wengert.train.folder import METRICS, MODEL, SETTINGS, SOURCE, SUMMARY
 from wengert.train.logs import JsonLines, is_epoch, without_kind
+from wengert.train.memory import first_memory, trained
 from wengert.train.own import own_task
 from wengert.train.settings import OPTIONS, Settings, SettingsError, check_value
 from wengert.train.state import EpochResult
@@ -110,7 +111,7 @@ class Run:
             raise DataError(f"{self.path / SUMMARY}: the file is damaged: {problem}") from None
 
     def model(self) -> Any:
-        """Return the trained model.
+        """Return the trained model, a function of its input: a `Trained` where its layers have a state.
 
         Raises:
             DataError: its file is damaged.
@@ -118,7 +119,9 @@ class Run:
         """
         path, old = self.path / MODEL, self.path / _OLD_MODEL
         place = old if old.exists() and not path.exists() else path
-        return load_model(place, self.task.build(np.random.default_rng(0)))
+        rng = np.random.default_rng(0)
+        model = self.task.build(rng)
+        return load_model(place, trained(model, first_memory(model, rng)))
 
     def dataset(self) -> Dataset:
         """Return the images that the run learned: see `dataset_of`."""

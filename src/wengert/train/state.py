@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.train.memory import Memory, first_memory, trained
 from wengert.train.settings import Settings
 from wengert.train.tasks import Task
 
@@ -61,15 +62,24 @@ class State(NamedTuple):
     history: tuple[EpochResult, ...] = ()
     best: Any = None
     """The model of the best epoch, if the run is to end with that one."""
+    memory: Memory | None = None
+    """Of the model's layers, where these are more than functions of their input."""
+
+    @property
+    def trained(self) -> Any:
+        """The model as a function of its input alone."""
+        return trained(self.model, self.memory)
 
 
 def begin(task: Task, settings: Settings, steps: int) -> State:
     """Return the state from which a run starts; ``steps`` is how many it will take in all."""
     rng = np.random.default_rng(settings.seed)
     model = task.build(rng)
-    best = model if settings.keep == "best" else None
+    memory = first_memory(model, rng)
+    best = trained(model, memory) if settings.keep == "best" else None
     optimiser = task.optimiser(settings.rate, steps)
-    return State(model, optimiser.init(model), dict(rng.bit_generator.state), best=best)
+    random = dict(rng.bit_generator.state)
+    return State(model, optimiser.init(model), random, best=best, memory=memory)
 
 
 def best_epoch(history: tuple[EpochResult, ...] | list[EpochResult], classifies: bool) -> int:

@@ -11,6 +11,7 @@ from wengert.compiling import jit
 from wengert.control import scan
 from wengert.data import batches
 from wengert.optim import Optimiser
+from wengert.train.memory import training_loss
 from wengert.train.profile import COMPILING, EVALUATION, STEPS, Stopwatch
 from wengert.train.settings import Settings
 from wengert.train.state import Mean
@@ -26,7 +27,10 @@ class Advance(NamedTuple):
     """What a group of steps came to."""
 
     model: Any
+    memory: Any
+    """Of its layers: see `Memory`."""
     state: Any
+    """Of the optimiser."""
     losses: Any
     """Of each step."""
     scores: Any
@@ -35,7 +39,7 @@ class Advance(NamedTuple):
 class Steps:
     """Takes steps of training with one network and one optimiser.
 
-    Nothing is written into: the model and the state before a call are what they were.
+    Nothing is written into: the model, its memory and the optimiser's state before a call are what they were.
     """
 
     def __init__(
@@ -45,7 +49,7 @@ class Steps:
         self.optimiser = optimiser
         self.compiled = compiled
         self._stopwatch = stopwatch or Stopwatch()
-        self._differentiate = value_and_grad(task.loss, has_aux=True)
+        self._differentiate = value_and_grad(self.loss, has_aux=True)
         self._run = jit(self._scanned) if compiled else self._repeated
         self._measure = jit(self._measured) if compiled else self._measured
         self._known: set[Any] = set()
@@ -56,10 +60,12 @@ class Steps:
         most = max(1, _EXAMPLES // settings.batch_size) if self.compiled else 1
         return next((count for count in range(min(most, whole), 0, -1) if whole % count == 0), 1)
 
-    def run(self, model: Any, state: Any, images: Any, labels: Any, index: Any, numbers: Any) -> Advance:
+    def run(
+        self, model: Any, memory: Any, state: Any, images: Any, labels: Any, index: Any, numbers: Any
+    ) -> Advance:
         """Take a step for each row of ``index``, the images varied by ``numbers``."""
         with self._stopwatch.measuring(self._part(STEPS, index.shape)):
-            return self._run(model, state, images, labels, index, numbers)
+            return self._run(model, memory, state, images, labels, index, numbers)
 
     def _part(self, part: str, shape: Any) -> str:
         """Return what a call's time is spent on: the first one of its kind is traced and compiled."""
@@ -67,11 +73,18 @@ class Steps:
         self._known.add((part, shape))
         return COMPILING if new else part
 
-    def step(self, model: Any, state: Any, images: Any, labels: Any, index: Any, numbers: Any) -> Advance:
+    def step(
+        self, model: Any, memory: Any, state: Any, images: Any, labels: Any, index: Any, numbers: Any
+    ) -> Advance:
         """Take one step."""
-        (loss, score), gradients = self._differentiate(model, *self.batch(images, labels, index, numbers))
+        batch = self.batch(images, labels, index, numbers)
+        (loss, (score, memory)), gradients = self._differentiate(model, memory, *batch)
         model, state = self.optimiser.update(gradients, state, model)
-        return Advance(model, state, loss, score)
+        return Advance(model, memory, state, loss, score)
+
+    def loss(self, model: Any, memory: Any, inputs: Any, labels: Any) -> Any:
+        """Return the loss of a step, and the score and the next memory."""
+        return training_loss(self.task, model, memory, inputs, labels)
 
     def batch(self, images: Any, labels: Any, index: Any, numbers: Any) -> tuple[Any, Any]:
         """Return the inputs and the labels of a step."""
@@ -80,26 +93,30 @@ class Steps:
             chosen = self.task.vary.apply(chosen, numbers)
         return self.task.prepare(chosen), labels[index]
 
-    def _scanned(self, model: Any, state: Any, images: Any, labels: Any, index: Any, numbers: Any) -> Advance:
+    def _scanned(
+        self, model: Any, memory: Any, state: Any, images: Any, labels: Any, index: Any, numbers: Any
+    ) -> Advance:
         def body(carry: Any, batch: Any) -> Any:
-            (model, state), (index, numbers) = carry, batch
-            after = self.step(model, state, images, labels, index, numbers)
-            return (after.model, after.state), (after.losses, after.scores)
+            (model, memory, state), (index, numbers) = carry, batch
+            after = self.step(model, memory, state, images, labels, index, numbers)
+            return (after.model, after.memory, after.state), (after.losses, after.scores)
 
-        (model, state), (losses, scores) = scan(body, (model, state), (index, numbers))
-        return Advance(model, state, losses, scores)
+        carry, (losses, scores) = scan(body, (model, memory, state), (index, numbers))
+        model, memory, state = carry
+        return Advance(model, memory, state, losses, scores)
 
     def _repeated(
-        self, model: Any, state: Any, images: Any, labels: Any, index: Any, numbers: Any
+        self, model: Any, memory: Any, state: Any, images: Any, labels: Any, index: Any, numbers: Any
     ) -> Advance:
         losses: list[Any] = []
         scores: list[Any] = []
         for position, batch in enumerate(index):
             varied = None if numbers is None else numbers[position]
-            model, state, loss, score = self.step(model, state, images, labels, batch, varied)
+            after = self.step(model, memory, state, images, labels, batch, varied)
+            model, memory, state, loss, score = after
             losses.append(loss)
             scores.append(score)
-        return Advance(model, state, np.asarray(losses), np.asarray(scores))
+        return Advance(model, memory, state, np.asarray(losses), np.asarray(scores))
 
     def _measured(self, model: Any, images: Any, labels: Any) -> Any:
         return self.task.loss(model, self.task.prepare(images), labels)

@@ -60,7 +60,8 @@ class Task(NamedTuple):
     prepare: Callable[[Any], Any] = standardised
     """Makes the model's input from grey images, uint8 (examples, height, width)."""
     loss: Callable[[Any, Any, Any], tuple[Any, Any]] = classification_loss
-    """``(model, inputs, labels) -> (loss, score)``; the score is a sum over the examples."""
+    """``(model, inputs, labels) -> (loss, score)``; the score is a sum over the examples. The model is a function of
+    the inputs, in training and in evaluation: the state and the random numbers of its layers go by behind it."""
     classifies: bool = True
     """Whether the score counts the labels that were right; otherwise it is the loss."""
     optimiser: Callable[[float, int], optim.Optimiser] = _adam

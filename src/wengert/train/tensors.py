@@ -18,6 +18,7 @@ from wengert.dtypes import NDARRAY, dtype_of
 from wengert.errors import ArgumentError, message
 from wengert.shapes import shape_of
 from wengert.train.files import write_file
+from wengert.train.memory import Trained
 from wengert.tree import flatten, paths, unflatten
 
 SUFFIX = ".safetensors"
@@ -29,7 +30,7 @@ def save_model(path: str | os.PathLike[str], model: Any) -> None:
 
     Args:
         path: where; it must end in ``.safetensors``.
-        model: a tree of arrays.
+        model: a tree of arrays; of a `Trained`, the state is saved, too, under names of its own.
 
     Raises:
         ArgumentError: the name has another ending.
@@ -45,7 +46,7 @@ def save_model(path: str | os.PathLike[str], model: Any) -> None:
     """
     if Path(path).suffix != SUFFIX:
         raise ArgumentError(message("save_model", f"the file must be named *{SUFFIX}", os.fspath(path)))
-    write_file(Path(path), encoded(model=model))
+    write_file(Path(path), encoded(**_parts(model)))
 
 
 def load_model(path: str | os.PathLike[str], model: Any) -> Any:
@@ -59,7 +60,15 @@ def load_model(path: str | os.PathLike[str], model: Any) -> Any:
         DataError: the file is damaged, or is that of another model.
         FileNotFoundError: there is no such file.
     """
-    return restored(read_arrays(path), os.fspath(path), model=model)[0]
+    found = restored(read_arrays(path), os.fspath(path), **_parts(model))
+    return Trained(*found) if isinstance(model, Trained) else found[0]
+
+
+def _parts(model: Any) -> dict[str, Any]:
+    """Return what a file has the arrays of, by the name with which these begin."""
+    if isinstance(model, Trained):
+        return {"model": model.model, "state": model.state}
+    return {"model": model}
 
 
 def encoded(**trees: Any) -> bytes:
