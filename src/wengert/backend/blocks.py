@@ -16,7 +16,7 @@ from wengert.backend.coalesce import renamed
 from wengert.backend.independent import Parts, is_plain, taken_apart, total_work
 from wengert.backend.layout import LaneClass, map_classes
 from wengert.backend.target import Target
-from wengert.nest.expression import Buffer, Const, Expression, Guard, Load, Reduce, Rewriter
+from wengert.nest.expression import Buffer, Expression, Guard, Load, Reduce, Rewriter, zero
 from wengert.nest.index import Dim, Index
 from wengert.nest.nest import Loop, Nest, Program, Step, Store, reads, writes
 from wengert.nest.rewriting import rewrite_step
@@ -31,13 +31,18 @@ _CLASSES = 4
 """Of the classes of axes with the most work, how many may be the batch."""
 _VECTORS = 4
 """Vectors of a block of lanes, at most, in a run without loops."""
+_NESTS_SHARE = 1 / 2
+"""Of the second cache level, what a block of nests may take: what they read from outside needs room too."""
+_TURNS_SHARE = 3 / 4
+"""The same of a block of loops."""
+_SPREAD = 4
+"""Blocks of loops below which a thread that is late holds up the others for long."""
 
 
 def block_batches(program: Program, target: Target) -> Program:
     """Return the program with runs of steps for a large batch in loops over blocks of it."""
     classes = map_classes(program)[:_CLASSES]
-    fixed = {*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)}
-    return replace(program, steps=_blocked(program.steps, classes, fixed, target))
+    return replace(program, steps=_blocked(program.steps, classes, program.outside(), target))
 
 
 def _blocked(
@@ -108,7 +113,7 @@ def _size_of_nests(parts: Parts, target: Target) -> int:
     """Return the examples of a block of nests, so that it fits the cache; 0 if everything does."""
     width = target.lanes(4)
     held, vectors = _held(parts), -(-parts.extent // width)
-    fitting = max(1, (vectors * target.level2) // (2 * max(held, 1)))
+    fitting = max(1, int(vectors * _NESTS_SHARE * target.level2 / max(held, 1)))
     if held <= target.level2 or fitting >= vectors:
         return 0
     return min(fitting, _VECTORS) * width
@@ -124,10 +129,10 @@ def _size_of_turns(parts: Parts, target: Target, width: int) -> int:
         if blocks < 2 or (width == 1 and parts.extent % count):
             continue
         size = count * width
-        spilt = size * each > target.level2 * 3 / 4
+        spilt = size * each > target.level2 * _TURNS_SHARE
         waste = blocks * size / parts.extent
         uneven = 2 * -(-blocks // 2) / blocks
-        price = spilt, round(waste * (1 + uneven) / 2, 3), blocks < 4, size if spilt else -size
+        price = spilt, round(waste * (1 + uneven) / 2, 3), blocks < _SPREAD, size if spilt else -size
         best = min(best, price) if best else price
     return abs(best[3]) if best else 0
 
@@ -230,4 +235,4 @@ class _Block:
 
 def _guarded(conditions: tuple[tuple[Index, int], ...], value: Expression) -> Expression:
     """Return a value, or zero for examples that do not exist."""
-    return Guard(conditions, value, Const(value.dtype.type(0), value.dtype)) if conditions else value
+    return Guard(conditions, value, zero(value.dtype)) if conditions else value

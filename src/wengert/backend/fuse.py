@@ -63,7 +63,7 @@ def fuse(program: Program) -> Program:
        into a consumer that reads each of its results once (an epilogue).
     2. Consumers that read just the element that a nest has at hand become further stores of that nest.
     """
-    kept = {*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)}
+    kept = program.outside()
     count = Counter(
         buffer for step in all_steps(program.steps) if isinstance(step, Nest) for buffer in writes(step)
     )

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from wengert.backend.layout import LaneClass, work
-from wengert.nest.expression import Apply, Buffer, Const, Expression, Load, Reduce, Rewriter, loads
+from wengert.nest.expression import Apply, Buffer, Load, Reduce, Rewriter, loads, zero
 from wengert.nest.index import Dim, Index
 from wengert.nest.nest import Loop, Nest, Step, Store, all_steps, reads, writes
 from wengert.nest.rewriting import can_pass
@@ -250,7 +250,7 @@ class _Run:
         changed: dict[Nest, Nest] = {}
         for nest, (store, node) in sums.items():
             total = Buffer(node.dtype, store.buffer.shape)
-            clear, add = zero(total), Apply("add", (Load(total, store.indices), node), node.dtype)
+            clear, add = clearing(total), Apply("add", (Load(total, store.indices), node), node.dtype)
             changed[nest] = replace(nest, stores=(Store(total, store.indices, add),))
             self.parts.dims[changed[nest]] = self.parts.dims.pop(nest)
             self.parts.dims[clear] = None
@@ -303,9 +303,8 @@ def _exchanged(loop: Loop, changed: Mapping[Nest, Nest]) -> Loop:
     return replace(loop, steps=tuple(steps))
 
 
-def zero(buffer: Buffer) -> Nest:
+def clearing(buffer: Buffer) -> Nest:
     """Return the nest that clears a buffer."""
     dims = tuple(map(Dim, buffer.shape))
-    nothing: Expression = Const(buffer.dtype.type(0), buffer.dtype)
     kept = tuple(dim for dim in dims if dim.extent != 1)
-    return Nest(kept, (Store(buffer, tuple(map(Index.of, dims)), nothing),), origin=("clear",))
+    return Nest(kept, (Store(buffer, tuple(map(Index.of, dims)), zero(buffer.dtype)),), origin=("clear",))

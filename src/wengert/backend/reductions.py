@@ -239,20 +239,13 @@ class Reduction:
         stop: Value | None = None
         b = self.builder
         for index, extent in self.bounded:
-            coefficient = index.coefficient(dim)
-            others = [d for d in index.dims() if d is not dim and d in self.dims]
-            if (
-                abs(coefficient) != 1
-                or others
-                or not index.is_affine
-                or self.schedule.lanes in {*index.dims()}
-            ):
+            if dim not in {*index.dims()} or not self._settled(index):
                 continue
             # 0 <= rest + c d < extent
             rest = self.evaluator.index(
                 index.substitute(lambda t, d=dim: Index(0) if t is d else None), Point(())
             )
-            if coefficient == 1:
+            if index.coefficient(dim) == 1:
                 low = b.binary("sub", constant(I64, 0), rest)
                 high = b.binary("sub", constant(I64, extent), rest)
             else:

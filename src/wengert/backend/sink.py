@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wengert.backend.independent import zero
+from wengert.backend.independent import clearing
 from wengert.backend.target import Target
 from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, loads
 from wengert.nest.index import Dim, Index
@@ -20,7 +20,7 @@ from wengert.nest.rewriting import rewrite_step
 
 def sink_sums(program: Program, target: Target) -> Program:
     """Return the program with sums over large stacks of rows moved into the loops that make them."""
-    kept = {*program.inputs, *program.outputs, *(buffer for buffer, _ in program.constants)}
+    kept = program.outside()
     return replace(program, steps=_sunk(program.steps, kept, target))
 
 
@@ -65,7 +65,7 @@ def _sink(steps: list[Step], position: int, stack: Buffer) -> None:
         if read & made or read & changed:
             return
         partials.append(_in_turn(partial, dim, loop.counter))
-    clear = [zero(partial.stores[0].buffer) for partial in partials]
+    clear = [clearing(partial.stores[0].buffer) for partial in partials]
     for n, (_, _, _, rest) in zip(readers, inside, strict=True):
         steps[n] = rest
     steps[position] = replace(loop, steps=_without_stack((*loop.steps, *partials), stack, row, loop.counter))
