@@ -17,9 +17,9 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from wengert import nn, optim
 from wengert.data import digits
-from wengert.errors import ArgumentError
+from wengert.errors import ArgumentError, MissingExtraError
 from wengert.estimators import Classifier
-from wengert.train import DivergedError, MissingExtraError
+from wengert.train import DivergedError
 from wengert.tree import leaves
 
 

@@ -62,6 +62,10 @@ class ArgumentError(WengertError, ValueError):
     """An argument of a transform that does not fit the function."""
 
 
+class MissingExtraError(WengertError, ImportError):
+    """A package that is needed only here, and is not installed."""
+
+
 def user_frame() -> FrameType | None:
     """Return the innermost frame that belongs neither to Wengert nor to NumPy."""
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]

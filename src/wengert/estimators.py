@@ -15,12 +15,11 @@ import numpy as np
 from wengert import nn, optim
 from wengert.data import Dataset
 from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, message
+from wengert.errors import ArgumentError, MissingExtraError, message
 from wengert.shapes import shape_of
-from wengert.train.logs import MissingExtraError
-from wengert.train.loop import Outcome, train
+from wengert.train.loop import Outcome, Progress, train
 from wengert.train.settings import Settings
-from wengert.train.state import EpochResult
+from wengert.train.state import EpochResult, State
 from wengert.train.tasks import Task
 from wengert.tree import map_tree
 
@@ -301,10 +300,10 @@ class _Lines:
     def __init__(self, epochs: int, verbose: bool, validated: bool) -> None:
         self.epochs, self.verbose, self.validated = epochs, verbose, validated
 
-    def on_steps(self, progress: Any, state: Any) -> None:
+    def on_steps(self, progress: Progress, state: State) -> None:
         pass
 
-    def on_epoch(self, result: EpochResult, state: Any) -> None:
+    def on_epoch(self, result: EpochResult, state: State) -> None:
         if self.verbose:
             numbers = self.described(result)
             parts = [f"{name.replace('_', ' ')} {numbers[name]:.4f}" for name in numbers if name != "epoch"]

@@ -14,9 +14,9 @@ import pytest
 from PIL import Image
 
 from wengert.data import DataError, DataNotFoundError, digits, write_idx
+from wengert.errors import MissingExtraError
 from wengert.predict import read_images
 from wengert.predict.images import image_files
-from wengert.train import MissingExtraError
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from tests.commands import mnist
-from wengert.train import MissingExtraError, Run
+from wengert.errors import MissingExtraError
+from wengert.train import Run
 from wengert.train.files import RunError
 from wengert.train.logs import JsonLines, TensorBoard, check_tensorboard, epoch_line, step_lines
 from wengert.train.loop import Progress

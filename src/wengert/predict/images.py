@@ -12,7 +12,7 @@ import numpy as np
 from wengert.data import DataError, DataNotFoundError, read_idx
 from wengert.data.errors import damaged
 from wengert.data.idx import GZIP_MAGIC
-from wengert.train.logs import MissingExtraError
+from wengert.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture

@@ -2,7 +2,6 @@
 
 from wengert.train.folder import RunFolder
 from wengert.train.images import Variation, as_rows, as_vectors, shifts, standardised
-from wengert.train.logs import MissingExtraError
 from wengert.train.loop import DivergedError, Outcome, Progress, train
 from wengert.train.memory import ModelError, Trained
 from wengert.train.runs import Run, load_run
@@ -15,7 +14,6 @@ __all__ = [
     "TASKS",
     "DivergedError",
     "EpochResult",
-    "MissingExtraError",
     "ModelError",
     "Outcome",
     "Progress",

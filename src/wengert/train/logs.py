@@ -8,14 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from wengert.errors import WengertError
+from wengert.errors import MissingExtraError
 from wengert.train.files import write_file, writing
 from wengert.train.loop import Progress
 from wengert.train.state import EpochResult
-
-
-class MissingExtraError(WengertError, ImportError):
-    """A package that an option needs is not installed."""
 
 
 def step_lines(progress: Progress, every: int) -> Iterator[dict[str, Any]]:
