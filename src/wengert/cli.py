@@ -15,11 +15,11 @@ from wengert.bench.command import Comparison, run_bench
 from wengert.bench.contestants import LIBRARIES
 from wengert.bench.work import NETWORKS
 from wengert.errors import WengertError
-from wengert.predict.command import Say, Wish, run_prediction
+from wengert.predict.command import Output, PredictOptions, run_prediction
 from wengert.report.command import write_comparison, write_report
 from wengert.train.command import resume_training, run_training, try_training
 from wengert.train.runs import Run, resumed_settings, task_of
-from wengert.train.settings import DATA, OPTIONS, Settings, SettingsError, read_settings
+from wengert.train.settings import DATA, OPTIONS, Option, Settings, SettingsError, read_settings
 from wengert.train.tasks import RECIPES, TASKS
 from wengert.train.threads import one_thread
 
@@ -39,11 +39,11 @@ class _Kept(click.ParamType[Any]):
     name = "best|last|N"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | int:
-        if value in ("best", "last") or isinstance(value, int):
-            return value
-        if not (value.isascii() and value.isdigit() and int(value) >= 1):
-            self.fail(f"{value!r} is not best, last or an integer of at least 1.", param, ctx)
-        return int(value)
+        rule = OPTIONS["keep"].rule
+        found = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
+        if not rule.holds(found):
+            self.fail(f"{value!r} is not {rule.requirement}.", param, ctx)
+        return found
 
 
 class _Finite(click.FloatRange):
@@ -59,21 +59,20 @@ class _Finite(click.FloatRange):
 _RECIPES = ("paper", *dict.fromkeys(recipe for _, recipe in RECIPES))
 _AT_LEAST_1 = click.IntRange(min=1)
 _AT_LEAST_0 = click.IntRange(min=0)
-_TYPES: dict[str, Any] = {
-    "data": click.Choice(DATA),
-    "recipe": click.Choice(_RECIPES),
-    "data-dir": click.Path(),
-    "epochs": _AT_LEAST_1,
-    "batch-size": _AT_LEAST_1,
-    "lr": _Finite(min=0, min_open=True),
-    "seed": _AT_LEAST_0,
-    "patience": _AT_LEAST_0,
-    "keep": _Kept(),
-    "save-every": _Finite(min=0),
-    "log-every": _AT_LEAST_0,
-    "threads": _AT_LEAST_1,
-}
-"""What the command line takes for a setting, where it is neither text nor a switch."""
+_TYPES: dict[str, Any] = {"recipe": click.Choice(_RECIPES), "data-dir": click.Path(), "keep": _Kept()}
+"""What the command line takes for a setting whose rule says too little about it."""
+
+
+def _type_of(option: Option) -> Any:
+    """Return what the command line takes for a setting."""
+    rule = option.rule
+    if option.name in _TYPES:
+        return _TYPES[option.name]
+    if rule.choices:
+        return click.Choice(rule.choices)
+    if rule.kind is int:
+        return click.IntRange(min=rule.least)
+    return _Finite(min=rule.least, min_open=rule.above) if rule.kind is float else str
 
 
 def _settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -85,8 +84,7 @@ def _settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
         if option.rule.kind is bool:
             given = click.option(f"{name}/--no-{option.name}", option.field, default=None, help=option.help)
         else:
-            type_ = _TYPES.get(option.name, str)
-            given = click.option(name, option.field, type=type_, default=None, help=option.help)
+            given = click.option(name, option.field, type=_type_of(option), default=None, help=option.help)
         function = given(function)
     return function
 
@@ -125,6 +123,12 @@ def train(
     return try_training(chosen) if dry_run else run_training(chosen, out)
 
 
+def _check_data_dir(data: str, folder: str | None) -> None:
+    """Raise `click.UsageError` where a folder is given for images that are drawn."""
+    if folder is not None and data == "digits":
+        raise click.UsageError("--data-dir needs --data mnist or --data fashion-mnist: the digits are drawn.")
+
+
 def _chosen(given: dict[str, Any], written: dict[str, Any]) -> Settings:
     """Return the settings of a new run: those given, then those of the file, then the network's own."""
     if "task" in given and "model" in given:
@@ -137,8 +141,7 @@ def _chosen(given: dict[str, Any], written: dict[str, Any]) -> Settings:
     if "task" in both and "model" in both:
         raise SettingsError("network and model cannot both be set")
     data = both.pop("data", "digits")
-    if both.get("data_dir") is not None and data == "digits":
-        raise click.UsageError("--data-dir needs --data mnist or --data fashion-mnist: the digits are drawn.")
+    _check_data_dir(data, both.get("data_dir"))
     wanted = Settings(both.pop("task", "cnn"), data, 1, 1, 1.0, 0)
     wanted = wanted._replace(**{name: both[name] for name in ("recipe", "model") if name in both})
     if wanted.model is not None and wanted.recipe != "paper":
@@ -160,14 +163,14 @@ def _chosen(given: dict[str, Any], written: dict[str, Any]) -> Settings:
     is_flag=True,
     help="Bring what is drawn to the middle, as MNIST's digits are; images of any size.",
 )
-def predict(run: str, images: tuple[str, ...], **wish: Any) -> int:
+def predict(run: str, images: tuple[str, ...], **options: Any) -> int:
     """Say what the network of RUN takes IMAGES for, with probabilities.
 
     IMAGES are pictures (PNG, JPEG, BMP, PGM, PPM), IDX files, gzipped or not, and folders of these.
     """
     one_thread()
-    say = Say(click.echo, lambda problem: click.echo(_line(problem), err=True))
-    return run_prediction(run, images, Wish(**wish), say)
+    output = Output(click.echo, lambda problem: click.echo(_line(problem), err=True))
+    return run_prediction(run, images, PredictOptions(**options), output)
 
 
 @command.command()
@@ -222,8 +225,7 @@ def bench(out: str | None, **options: Any) -> int:
     A table and a picture tell time, memory and what was learned. All of it takes hours; --limit and --epochs make it
     shorter.
     """
-    if options["data_dir"] is not None and options["data"] == "digits":
-        raise click.UsageError("--data-dir needs --data mnist or --data fashion-mnist: the digits are drawn.")
+    _check_data_dir(options["data"], options["data_dir"])
     return run_bench(Comparison(**options), out)
 
 

@@ -14,8 +14,8 @@ from wengert.predict.images import Images, image_files, read_images
 from wengert.predict.predictor import Predictor
 
 
-class Wish(NamedTuple):
-    """What is asked of a prediction."""
+class PredictOptions(NamedTuple):
+    """How images are read, and what is said of them."""
 
     top: int = 3
     """How many labels to name, the most probable first."""
@@ -25,21 +25,23 @@ class Wish(NamedTuple):
     centre: bool = False
 
 
-class Say(NamedTuple):
+class Output(NamedTuple):
     """Where lines go."""
 
     result: Callable[[str], None]
     problem: Callable[[str], None]
 
 
-def run_prediction(run: str | os.PathLike[str], places: Sequence[str], wish: Wish, say: Say) -> int:
+def run_prediction(
+    run: str | os.PathLike[str], places: Sequence[str], options: PredictOptions, output: Output
+) -> int:
     """Say what a run's network takes images for. A file that cannot be read is said, and the others are still done.
 
     Args:
         run: the folder of a run.
         places: files and folders of images.
-        wish: how to read them and what to say.
-        say: gets a line for each image, and one for each problem.
+        options: how to read them and what to say.
+        output: gets a line for each image, and one for each problem.
 
     Returns:
         The exit code: 0, or 1 if something could not be read.
@@ -49,25 +51,25 @@ def run_prediction(run: str | os.PathLike[str], places: Sequence[str], wish: Wis
     """
     predictor = Predictor.open(run)
     failed, light = False, []
-    for found in _read(places, wish):
+    for found in _read(places, options):
         if isinstance(found, WengertError):
             failed = True
-            say.problem(str(found))
+            output.problem(str(found))
             continue
         if found.light:
             light.append(found.path)
-        lines = _json_lines if wish.as_json else _text_lines
-        for line in lines(predictor, found, wish):
-            say.result(line)
-    if light and not wish.invert:
+        lines = _json_lines if options.as_json else _text_lines
+        for line in lines(predictor, found, options):
+            output.result(line)
+    if light and not options.invert:
         others = f" and {len(light) - 1} more" if len(light) > 1 else ""
-        say.problem(
+        output.problem(
             f"note: {light[0]}{others}: light at the edges; networks learn light on black: try --invert"
         )
     return int(failed)
 
 
-def _read(places: Sequence[str], wish: Wish) -> Iterator[Images | WengertError]:
+def _read(places: Sequence[str], options: PredictOptions) -> Iterator[Images | WengertError]:
     for place in places:
         try:
             files = image_files(place)
@@ -76,7 +78,7 @@ def _read(places: Sequence[str], wish: Wish) -> Iterator[Images | WengertError]:
             continue
         for file in files:
             try:
-                yield read_images(file, invert=wish.invert, resize=wish.resize, centre=wish.centre)
+                yield read_images(file, invert=options.invert, resize=options.resize, centre=options.centre)
             except WengertError as problem:
                 yield problem
 
@@ -88,17 +90,17 @@ def _best(predictor: Predictor, images: Any, top: int) -> Iterator[list[tuple[st
         yield [(predictor.classes[index], float(row[index])) for index in order]
 
 
-def _text_lines(predictor: Predictor, found: Images, wish: Wish) -> Iterator[str]:
+def _text_lines(predictor: Predictor, found: Images, options: PredictOptions) -> Iterator[str]:
     names = found.names
     width = max(map(len, names))
     note = f"  (resized from {found.resized[0]}x{found.resized[1]})" if found.resized else ""
-    for name, best in zip(names, _best(predictor, found.images, wish.top), strict=True):
+    for name, best in zip(names, _best(predictor, found.images, options.top), strict=True):
         guesses = "  ".join(f"{label} {probability:6.2%}" for label, probability in best)
         yield f"{name:<{width}}  {guesses}{note}"
 
 
-def _json_lines(predictor: Predictor, found: Images, wish: Wish) -> Iterator[str]:
-    for number, best in enumerate(_best(predictor, found.images, wish.top)):
+def _json_lines(predictor: Predictor, found: Images, options: PredictOptions) -> Iterator[str]:
+    for number, best in enumerate(_best(predictor, found.images, options.top)):
         yield json.dumps(
             {
                 "file": found.path,

@@ -55,11 +55,17 @@ class Rule(NamedTuple):
     requirement: str
     """In words."""
     holds: Callable[[Any], bool]
+    least: int | None = None
+    """Of a number."""
+    above: bool = False
+    """Whether it must be more than that."""
+    choices: tuple[str, ...] = ()
+    """Of a text, if there are few."""
 
 
 def _whole(least: int) -> Rule:
     requirement = f"an integer of at least {least}"
-    return Rule(int, requirement, lambda value: type(value) is int and value >= least)
+    return Rule(int, requirement, lambda value: type(value) is int and value >= least, least)
 
 
 def _finite(value: Any) -> bool:
@@ -68,9 +74,9 @@ def _finite(value: Any) -> bool:
 
 _TEXT = Rule(str, "a text that is not empty", lambda value: isinstance(value, str) and bool(value))
 _SWITCH = Rule(bool, "true or false", lambda value: type(value) is bool)
-_SET = Rule(str, f"one of {', '.join(DATA)}", lambda value: value in DATA)
-_RATE = Rule(float, "a positive finite number", lambda value: _finite(value) and value > 0)
-_SECONDS = Rule(float, "a finite number of at least 0", lambda value: _finite(value) and value >= 0)
+_SET = Rule(str, f"one of {', '.join(DATA)}", lambda value: value in DATA, choices=DATA)
+_RATE = Rule(float, "a positive finite number", lambda value: _finite(value) and value > 0, 0, above=True)
+_SECONDS = Rule(float, "a finite number of at least 0", lambda value: _finite(value) and value >= 0, 0)
 _KEPT = Rule(
     str,
     "best, last or an integer of at least 1",
