@@ -21,6 +21,7 @@ from wengert.train.checkpoints import versions
 from wengert.train.files import write_file
 from wengert.train.folder import RUNS, check_place, make_new
 from wengert.train.pictures import available
+from wengert.train.runs import DRAWN
 
 _PACKAGES = {"torch": ("torch",), "jax": ("jax",), "tensorflow": ("tensorflow", "tensorflow-cpu")}
 
@@ -100,7 +101,7 @@ def _possible(threads: Sequence[int]) -> list[int]:
 
 def _dataset(settings: Comparison) -> Dataset:
     if settings.data == "digits":
-        return digit_set(train=settings.limit or 30_000, test=min(settings.limit or 5_000, 5_000))
+        return digit_set(**{part: min(settings.limit or count, count) for part, count in DRAWN.items()})
     return load(settings.data, settings.data_dir)
 
 

@@ -9,6 +9,9 @@ import numpy as np
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
+DIGITS = tuple("0123456789")
+"""The classes of handwritten digits."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.data.dataset import Dataset
+from wengert.data.dataset import DIGITS, Dataset
 from wengert.data.glyphs import Glyphs, glyphs
 from wengert.errors import ArgumentError, message
 
@@ -78,7 +78,7 @@ def digit_set(*, train: int = 12000, test: int = 2000, seed: int = 0) -> Dataset
         *_draw_stream(train, seed, 28, 0),
         *_draw_stream(test, seed, 28, 1),
         name="digits",
-        classes=tuple("0123456789"),
+        classes=DIGITS,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wengert.data.dataset import Array, Dataset
+from wengert.data.dataset import DIGITS, Array, Dataset
 from wengert.data.download import Progress, RemoteFile, fetch, terminal_progress
 from wengert.data.errors import DataError, DataNotFoundError, damaged
 from wengert.data.idx import read_idx
@@ -45,7 +45,7 @@ def _files(*sha256: str, packed: bool = False) -> tuple[RemoteFile, ...]:
 
 SOURCES = {
     "mnist": Source(
-        classes=tuple("0123456789"),
+        classes=DIGITS,
         mirrors=(
             "https://ossci-datasets.s3.amazonaws.com/mnist",
             "https://storage.googleapis.com/cvdf-datasets/mnist",

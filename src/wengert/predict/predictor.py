@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert import nn
 from wengert.data import DataError
+from wengert.data.dataset import DIGITS
 from wengert.data.mnist import SOURCES
 from wengert.errors import ArgumentError, message
 from wengert.shapes import shape_of
@@ -19,7 +20,6 @@ from wengert.train.own import blaming
 from wengert.train.runs import Run
 
 _BATCH = 500
-_DIGITS = tuple("0123456789")
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Predictor:
             name = os.path.basename(str(problem.filename))
             raise DataError(f"{run.path}: the run has no {name} yet: it has not come to its end") from None
         data = run.settings.data
-        return cls(run, model, SOURCES[data].classes if data in SOURCES else _DIGITS)
+        return cls(run, model, SOURCES[data].classes if data in SOURCES else DIGITS)
 
     def probabilities(self, images: Any) -> np.ndarray[Any, Any]:
         """Return the probability of each class, softmax of the network's logits.

@@ -24,7 +24,7 @@ from wengert.train.logs import TensorBoard, check_tensorboard
 from wengert.train.loop import DivergedError, Outcome, parameter_count, steps_of, train
 from wengert.train.own import blaming, check_model
 from wengert.train.profile import Stopwatch
-from wengert.train.runs import Run, dataset_of, task_of
+from wengert.train.runs import DRAWN, Run, dataset_of, task_of
 from wengert.train.settings import Settings
 from wengert.train.state import State, begin
 from wengert.train.tasks import Task
@@ -155,7 +155,7 @@ def _prepared(settings: Settings, source: Path | None) -> _Job:
         check_tensorboard()
     console = Console(task)
     if settings.data == "digits":
-        console.say("drawing", "35,000 digits")
+        console.say("drawing", f"{sum(DRAWN.values()):,} digits")
     dataset = dataset_of(settings)
     if settings.model is None:
         return _Job(task, settings, dataset, console, None)

@@ -20,7 +20,8 @@ from wengert.train.state import EpochResult
 from wengert.train.tasks import Task, task_named
 from wengert.train.tensors import load_model
 
-_DIGITS = {"train": 30_000, "test": 5_000}
+DRAWN = {"train": 30_000, "test": 5_000}
+"""How many digits are drawn to train with and to test, where no files are read."""
 _OLD_MODEL = "model.npz"
 
 
@@ -43,7 +44,7 @@ def dataset_of(settings: Settings) -> Dataset:
         DataNotFoundError: they are not there.
         DataError: they are damaged.
     """
-    return digit_set(**_DIGITS) if settings.data == "digits" else load(settings.data, settings.data_dir)
+    return digit_set(**DRAWN) if settings.data == "digits" else load(settings.data, settings.data_dir)
 
 
 @dataclass(frozen=True)
