@@ -12,6 +12,7 @@ import numpy as np
 from workloads import ADAM, TRAININGS, Training, initial_weights, load_data, workload
 
 from sides.runner import Runner, batches, repeat
+from wengert.bench.sides import jax_side as networks
 
 if len(os.sched_getaffinity(0)) == 1:
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
@@ -19,57 +20,6 @@ if len(os.sched_getaffinity(0)) == 1:
 import jax
 import jax.numpy as jnp
 from jax import lax
-
-
-def cnn(parameters: Any, x: Any, layout: str) -> Any:
-    w1, b1, w2, b2, w3, b3, w4, b4 = parameters
-    last = layout == "NHWC"
-
-    def convolve(x: Any, w: Any, b: Any) -> Any:
-        y = lax.conv_general_dilated(x, w, (1, 1), "VALID", dimension_numbers=(layout, "OIHW", layout))
-        return jax.nn.relu(y + (b if last else b[:, None, None]))
-
-    def pool(
-        x: Any,
-    ) -> Any:  # as a maximum over an axis: faster than reduce_window, whose transpose is a scatter
-        n, *sizes = x.shape
-        if last:
-            h, w, c = sizes
-            x = x[:, : h // 2 * 2, : w // 2 * 2]
-            return x.reshape(n, h // 2, 2, w // 2, 2, c).max((2, 4))
-        c, h, w = sizes
-        x = x[:, :, : h // 2 * 2, : w // 2 * 2]
-        return x.reshape(n, c, h // 2, 2, w // 2, 2).max((3, 5))
-
-    x = pool(convolve(x[..., None] if last else x[:, None], w1, b1))
-    x = pool(convolve(x, w2, b2))
-    if last:
-        x = x.transpose(0, 3, 1, 2)
-    return jax.nn.relu(x.reshape(len(x), -1) @ w3 + b3) @ w4 + b4
-
-
-def rnn(parameters: Any, x: Any, unroll: int) -> Any:
-    w, u, b, v, c = parameters
-
-    def step(h: Any, projected: Any) -> tuple[Any, None]:
-        return jnp.tanh(projected + h @ u), None
-
-    h, _ = lax.scan(step, jnp.zeros((len(x), 64)), jnp.swapaxes(x @ w + b, 0, 1), unroll=unroll)
-    return h @ v + c
-
-
-def lstm(parameters: Any, x: Any, unroll: int) -> Any:
-    w, u, b, v, c = parameters
-
-    def step(state: Any, projected: Any) -> tuple[Any, None]:
-        h, cell = state
-        i, f, g, o = jnp.split(projected + h @ u, 4, axis=1)
-        cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(g)
-        return (jax.nn.sigmoid(o) * jnp.tanh(cell), cell), None
-
-    zero = jnp.zeros((len(x), 64))
-    (h, _), _ = lax.scan(step, (zero, zero), jnp.swapaxes(x @ w + b, 0, 1), unroll=unroll)
-    return h @ v + c
 
 
 def mlp(parameters: Any, x: Any) -> Any:
@@ -87,18 +37,17 @@ def classification(network: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def reconstruction(parameters: Any, x: Any, labels: Any) -> Any:
-    w1, b1, w2, b2, w3 = parameters
     x = x.reshape(len(x), -1)
-    sigmoid = jax.nn.sigmoid
-    return jnp.sum((sigmoid(sigmoid(sigmoid(x @ w1 + b1) @ w2 + b2) @ w3) - x) ** 2) / len(x)
+    return jnp.sum((networks.autoencoder(jax, parameters, x) - x) ** 2) / len(x)
 
 
 def loss_of(name: str, variant: str) -> Callable[..., Any]:
     unroll = 28 if "unrolled" in variant else 1
     if name == "cnn":
-        return classification(partial(cnn, layout="NHWC" if "NHWC" in variant else "NCHW"))
+        return classification(partial(networks.cnn, jax, layout="NHWC" if "NHWC" in variant else "NCHW"))
     if name in ("rnn", "lstm"):
-        return classification(partial({"rnn": rnn, "lstm": lstm}[name], unroll=unroll))
+        recurrent = {"rnn": networks.rnn, "lstm": networks.lstm}[name]
+        return classification(partial(recurrent, jax, unroll=unroll))
     return classification(mlp) if name == "mlp" else reconstruction
 
 

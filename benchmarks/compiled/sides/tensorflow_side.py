@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,37 +11,7 @@ import tensorflow as tf
 from workloads import ADAM, TRAININGS, initial_weights, load_data
 
 from sides.runner import Runner, batches
-
-
-def cnn(parameters: Any, x: Any) -> Any:
-    w1, b1, w2, b2, w3, b3, w4, b4 = parameters
-    x = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x[..., None], w1, 1, "VALID") + b1), 2, 2, "VALID")
-    x = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x, w2, 1, "VALID") + b2), 2, 2, "VALID")
-    x = tf.reshape(tf.transpose(x, (0, 3, 1, 2)), (-1, 400))
-    return tf.nn.relu(x @ w3 + b3) @ w4 + b4
-
-
-def projections(x: Any, w: Any, b: Any) -> list[Any]:
-    projected = tf.reshape(tf.reshape(tf.transpose(x, (1, 0, 2)), (-1, 28)) @ w + b, (28, -1, w.shape[1]))
-    return tf.unstack(projected)
-
-
-def rnn(parameters: Any, x: Any) -> Any:
-    w, u, b, v, c = parameters
-    h = tf.zeros((x.shape[0], 64))
-    for projected in projections(x, w, b):
-        h = tf.tanh(projected + h @ u)
-    return h @ v + c
-
-
-def lstm(parameters: Any, x: Any) -> Any:
-    w, u, b, v, c = parameters
-    h = cell = tf.zeros((x.shape[0], 64))
-    for projected in projections(x, w, b):
-        i, f, g, o = tf.split(projected + h @ u, 4, axis=1)
-        cell = tf.sigmoid(f) * cell + tf.sigmoid(i) * tf.tanh(g)
-        h = tf.sigmoid(o) * tf.tanh(cell)
-    return h @ v + c
+from wengert.bench.sides import tensorflow_side as networks
 
 
 def mlp(parameters: Any, x: Any) -> Any:
@@ -58,15 +29,16 @@ def classification(network: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def reconstruction(parameters: Any, x: Any, labels: Any) -> Any:
-    w1, b1, w2, b2, w3 = parameters
     x = tf.reshape(x, (-1, 784))
-    sigmoid = tf.sigmoid
-    y = sigmoid(sigmoid(sigmoid(x @ w1 + b1) @ w2 + b2) @ w3)
-    return tf.reduce_sum(tf.square(y - x)) / x.shape[0]
+    return tf.reduce_sum(tf.square(networks.autoencoder(tf, parameters, x) - x)) / x.shape[0]
 
 
 LOSSES: dict[str, Callable[..., Any]] = {
-    **{network.__name__: classification(network) for network in (cnn, rnn, lstm, mlp)},
+    **{
+        network.__name__: classification(partial(network, tf))
+        for network in (networks.cnn, networks.rnn, networks.lstm)
+    },
+    "mlp": classification(mlp),
     "autoencoder-1": reconstruction,
     "autoencoder-100": reconstruction,
 }

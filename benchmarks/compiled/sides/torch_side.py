@@ -12,32 +12,7 @@ from torch.nn import functional
 from workloads import ADAM, TRAININGS, initial_weights, load_data, workload
 
 from sides.runner import Runner, batches, repeat
-
-
-def cnn(parameters: Any, x: Any, memory_format: Any) -> Any:
-    w1, b1, w2, b2, w3, b3, w4, b4 = parameters
-    x = x[:, None].contiguous(memory_format=memory_format)
-    x = functional.max_pool2d(functional.relu(functional.conv2d(x, w1, b1)), 2)
-    x = functional.max_pool2d(functional.relu(functional.conv2d(x, w2, b2)), 2)
-    return functional.relu(x.flatten(1) @ w3 + b3) @ w4 + b4
-
-
-def rnn_cells(parameters: Any, x: Any) -> Any:
-    w, u, b, v, c = parameters
-    h = x.new_zeros(len(x), 64)
-    for projected in (x.transpose(0, 1) @ w + b).unbind():
-        h = torch.tanh(torch.addmm(projected, h, u))
-    return h @ v + c
-
-
-def lstm_cells(parameters: Any, x: Any) -> Any:
-    w, u, b, v, c = parameters
-    h = cell = x.new_zeros(len(x), 64)
-    for projected in (x.transpose(0, 1) @ w + b).unbind():
-        i, f, g, o = torch.addmm(projected, h, u).chunk(4, 1)
-        cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(g)
-        h = torch.sigmoid(o) * torch.tanh(cell)
-    return h @ v + c
+from wengert.bench.sides import torch_side as networks
 
 
 def recurrent(parameters: Any, x: Any, module: Any) -> Any:
@@ -61,25 +36,21 @@ def mlp(parameters: Any, x: Any) -> Any:
     return torch.addmm(b3, functional.relu(torch.addmm(b2, x, w2)), w3)
 
 
-def autoencoder(parameters: Any, x: Any) -> Any:
-    w1, b1, w2, b2, w3 = parameters
-    return torch.sigmoid(torch.sigmoid(torch.sigmoid(torch.addmm(b1, x, w1)) @ w2 + b2) @ w3)
-
-
 def network_of(name: str, variant: str, weights: list[Any]) -> tuple[Callable[..., Any], list[Any]]:
     """Return ``network(parameters, x)`` and what the optimiser updates."""
     if name == "cnn":
         last = torch.channels_last if "channels_last" in variant else torch.contiguous_format
         for i in (0, 2):
             weights[i].data = weights[i].data.contiguous(memory_format=last)
-        return partial(cnn, memory_format=last), weights
+        return partial(networks.cnn, torch, memory_format=last), weights
     if name in ("rnn", "lstm"):
         if "cells" in variant:
-            return {"rnn": rnn_cells, "lstm": lstm_cells}[name], weights
+            cells = {"rnn": networks.rnn_cells, "lstm": networks.lstm_cells}[name]
+            return partial(cells, torch), weights
         module = recurrent_module(name, weights)
         updated = [p for p in module.parameters() if p.requires_grad]
         return partial(recurrent, module=module), [*updated, *weights[3:]]
-    return (mlp if name == "mlp" else autoencoder), weights
+    return (mlp if name == "mlp" else partial(networks.autoencoder, torch)), weights
 
 
 def train(name: str, variant: str, folder: Path) -> Runner:

@@ -14,6 +14,67 @@ _UNROLL = {"rnn": 28, "lstm": 1}
 """Steps of a sequence that a turn of the loop takes: what was fastest."""
 
 
+def cnn(jax: Any, weights: Sequence[Any], images: Any, layout: str = "NHWC") -> Any:
+    """Return the CNN's logits for images (examples, height, width), with channels last or NCHW."""
+    w1, b1, w2, b2, w3, b3, w4, b4 = weights
+    last = layout == "NHWC"
+
+    def convolved(x: Any, w: Any, b: Any) -> Any:
+        y = jax.lax.conv_general_dilated(x, w, (1, 1), "VALID", dimension_numbers=(layout, "OIHW", layout))
+        return jax.nn.relu(y + (b if last else b[:, None, None]))
+
+    def pooled(x: Any) -> Any:
+        """Return a maximum over axes, whose derivative is fast; that of reduce_window is a scatter."""
+        n, *sizes = x.shape
+        if last:
+            height, width, channels = sizes
+            x = x[:, : height // 2 * 2, : width // 2 * 2]
+            return x.reshape(n, height // 2, 2, width // 2, 2, channels).max((2, 4))
+        channels, height, width = sizes
+        x = x[:, :, : height // 2 * 2, : width // 2 * 2]
+        return x.reshape(n, channels, height // 2, 2, width // 2, 2).max((3, 5))
+
+    x = pooled(convolved(images[..., None] if last else images[:, None], w1, b1))
+    x = pooled(convolved(x, w2, b2))
+    x = x.transpose(0, 3, 1, 2) if last else x
+    return jax.nn.relu(x.reshape(len(x), -1) @ w3 + b3) @ w4 + b4
+
+
+def rnn(jax: Any, weights: Sequence[Any], images: Any, unroll: int) -> Any:
+    """Return the tanh RNN's logits for images, row by row."""
+    w, u, b, v, c = weights
+
+    def step(h: Any, projected: Any) -> tuple[Any, None]:
+        return jax.numpy.tanh(projected + h @ u), None
+
+    rows = jax.numpy.swapaxes(images @ w + b, 0, 1)
+    h, _ = jax.lax.scan(step, jax.numpy.zeros((len(images), len(u))), rows, unroll=unroll)
+    return h @ v + c
+
+
+def lstm(jax: Any, weights: Sequence[Any], images: Any, unroll: int) -> Any:
+    """Return the LSTM's logits for images, row by row."""
+    w, u, b, v, c = weights
+
+    def step(state: Any, projected: Any) -> tuple[Any, None]:
+        h, cell = state
+        i, f, g, o = jax.numpy.split(projected + h @ u, 4, axis=1)
+        cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jax.numpy.tanh(g)
+        return (jax.nn.sigmoid(o) * jax.numpy.tanh(cell), cell), None
+
+    zero = jax.numpy.zeros((len(images), len(u)))
+    rows = jax.numpy.swapaxes(images @ w + b, 0, 1)
+    (h, _), _ = jax.lax.scan(step, (zero, zero), rows, unroll=unroll)
+    return h @ v + c
+
+
+def autoencoder(jax: Any, weights: Sequence[Any], pixels: Any) -> Any:
+    """Return what the autoencoder makes of pixels (examples, height x width)."""
+    w1, b1, w2, b2, w3 = weights
+    sigmoid = jax.nn.sigmoid
+    return sigmoid(sigmoid(sigmoid(pixels @ w1 + b1) @ w2 + b2) @ w3)
+
+
 class JaxSide:
     """A network in training."""
 
@@ -36,50 +97,18 @@ class JaxSide:
         """Start from these weights."""
         self._weights = [self._np.array(weight) for weight in weights]
 
-    def _convolved(self, x: Any, w: Any, b: Any) -> Any:
-        """Return a convolution, relu and pooling: a maximum over axes, whose derivative is fast."""
-        forms = ("NHWC", "OIHW", "NHWC")
-        y = self._jax.lax.conv_general_dilated(x, w, (1, 1), "VALID", dimension_numbers=forms)
-        n, height, width, channels = y.shape
-        y = self._jax.nn.relu(y + b)[:, : height // 2 * 2, : width // 2 * 2]
-        return y.reshape(n, height // 2, 2, width // 2, 2, channels).max((2, 4))
-
-    def _cnn(self, weights: Sequence[Any], images: Any) -> Any:
-        w1, b1, w2, b2, w3, b3, w4, b4 = weights
-        x = ((images / 255 - 0.1307) / 0.3081)[..., None]
-        x = self._convolved(self._convolved(x, w1, b1), w2, b2).transpose(0, 3, 1, 2)
-        return self._jax.nn.relu(x.reshape(len(x), -1) @ w3 + b3) @ w4 + b4
-
-    def _recurrent(self, weights: Sequence[Any], images: Any) -> Any:
-        (w, u, b, v, c), np_, jax = weights, self._np, self._jax
-
-        def rnn(state: Any, projected: Any) -> tuple[Any, None]:
-            return (np_.tanh(projected + state[0] @ u),), None
-
-        def lstm(state: Any, projected: Any) -> tuple[Any, None]:
-            h, cell = state
-            i, f, g, o = np_.split(projected + h @ u, 4, axis=1)
-            cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * np_.tanh(g)
-            return (jax.nn.sigmoid(o) * np_.tanh(cell), cell), None
-
-        zero = np_.zeros((len(images), len(u)))
-        step, start = (rnn, (zero,)) if self._network == "rnn" else (lstm, (zero, zero))
-        rows = np_.swapaxes(images * (2 / 255) @ w + b, 0, 1)
-        last, _ = jax.lax.scan(step, start, rows, unroll=_UNROLL[self._network])
-        return last[0] @ v + c
-
-    def _autoencoder(self, weights: Sequence[Any], pixels: Any) -> Any:
-        w1, b1, w2, b2, w3 = weights
-        sigmoid = self._jax.nn.sigmoid
-        return sigmoid(sigmoid(sigmoid(pixels @ w1 + b1) @ w2 + b2) @ w3)
+    def _scores(self, weights: Sequence[Any], images: Any) -> Any:
+        if self._network == "cnn":
+            return cnn(self._jax, weights, (images / 255 - 0.1307) / 0.3081)
+        recurrent = {"rnn": rnn, "lstm": lstm}[self._network]
+        return recurrent(self._jax, weights, images * (2 / 255), _UNROLL[self._network])
 
     def _loss(self, weights: Sequence[Any], index: Any, images: Any, labels: Any) -> Any:
         chosen = images[index].astype(self._np.float32)
         if self._network == "autoencoder":
             pixels = chosen.reshape(len(chosen), -1) / 255
-            return self._np.sum((self._autoencoder(weights, pixels) - pixels) ** 2) / len(pixels)
-        network = self._cnn if self._network == "cnn" else self._recurrent
-        scores = self._jax.nn.log_softmax(network(weights, chosen))
+            return self._np.sum((autoencoder(self._jax, weights, pixels) - pixels) ** 2) / len(pixels)
+        scores = self._jax.nn.log_softmax(self._scores(weights, chosen))
         return -self._np.mean(self._np.take_along_axis(scores, labels[index][:, None], 1))
 
     def _step(self, weights: Any, images: Any, labels: Any, index: Any) -> tuple[Any, Any]:

@@ -10,6 +10,48 @@ import numpy as np
 from wengert.bench.shared import Shared
 
 
+def cnn(tf: Any, weights: Sequence[Any], images: Any) -> Any:
+    """Return the CNN's logits for images (examples, height, width)."""
+    w1, b1, w2, b2, w3, b3, w4, b4 = weights
+    x = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(images[..., None], w1, 1, "VALID") + b1), 2, 2, "VALID")
+    x = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x, w2, 1, "VALID") + b2), 2, 2, "VALID")
+    x = tf.reshape(tf.transpose(x, (0, 3, 1, 2)), (x.shape[0], -1))
+    return tf.nn.relu(x @ w3 + b3) @ w4 + b4
+
+
+def rnn(tf: Any, weights: Sequence[Any], images: Any) -> Any:
+    """Return the tanh RNN's logits for images, row by row, unrolled."""
+    w, u, b, v, c = weights
+    h = tf.zeros((images.shape[0], u.shape[0]))
+    for projected in _projected(tf, images, w, b):
+        h = tf.tanh(projected + h @ u)
+    return h @ v + c
+
+
+def lstm(tf: Any, weights: Sequence[Any], images: Any) -> Any:
+    """Return the LSTM's logits for images, row by row, unrolled."""
+    w, u, b, v, c = weights
+    h = cell = tf.zeros((images.shape[0], u.shape[0]))
+    for projected in _projected(tf, images, w, b):
+        i, f, g, o = tf.split(projected + h @ u, 4, axis=1)
+        cell = tf.sigmoid(f) * cell + tf.sigmoid(i) * tf.tanh(g)
+        h = tf.sigmoid(o) * tf.tanh(cell)
+    return h @ v + c
+
+
+def _projected(tf: Any, images: Any, w: Any, b: Any) -> list[Any]:
+    """Return ``x_t w + b`` of each row, one product for all of them."""
+    count, length, width = images.shape
+    rows = tf.reshape(tf.transpose(images, (1, 0, 2)), (-1, width))
+    return tf.unstack(tf.reshape(rows @ w + b, (length, count, -1)))
+
+
+def autoencoder(tf: Any, weights: Sequence[Any], pixels: Any) -> Any:
+    """Return what the autoencoder makes of pixels (examples, height x width)."""
+    w1, b1, w2, b2, w3 = weights
+    return tf.sigmoid(tf.sigmoid(tf.sigmoid(pixels @ w1 + b1) @ w2 + b2) @ w3)
+
+
 class TensorflowSide:
     """A network in training."""
 
@@ -33,40 +75,20 @@ class TensorflowSide:
         for variable, array in zip(self._weights, arrays, strict=True):
             variable.assign(array)
 
-    def _cnn(self, images: Any) -> Any:
-        tf = self._tf
-        w1, b1, w2, b2, w3, b3, w4, b4 = self._weights
-        x = ((images / 255 - 0.1307) / 0.3081)[..., None]
-        x = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x, w1, 1, "VALID") + b1), 2, 2, "VALID")
-        x = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x, w2, 1, "VALID") + b2), 2, 2, "VALID")
-        x = tf.reshape(tf.transpose(x, (0, 3, 1, 2)), (x.shape[0], -1))
-        return tf.nn.relu(x @ w3 + b3) @ w4 + b4
-
-    def _recurrent(self, images: Any) -> Any:
-        tf = self._tf
-        w, u, b, v, c = self._weights
-        count, length, width = images.shape
-        rows = tf.reshape(tf.transpose(images * (2 / 255), (1, 0, 2)), (-1, width))
-        h = cell = tf.zeros((count, u.shape[0]))
-        for projected in tf.unstack(tf.reshape(rows @ w + b, (length, count, -1))):
-            if self._network == "rnn":
-                h = tf.tanh(projected + h @ u)
-            else:
-                i, f, g, o = tf.split(projected + h @ u, 4, axis=1)
-                cell = tf.sigmoid(f) * cell + tf.sigmoid(i) * tf.tanh(g)
-                h = tf.sigmoid(o) * tf.tanh(cell)
-        return h @ v + c
+    def _scores(self, images: Any) -> Any:
+        if self._network == "cnn":
+            return cnn(self._tf, self._weights, (images / 255 - 0.1307) / 0.3081)
+        recurrent = {"rnn": rnn, "lstm": lstm}[self._network]
+        return recurrent(self._tf, self._weights, images * (2 / 255))
 
     def _loss(self, index: Any) -> Any:
         tf = self._tf
         images = tf.cast(tf.gather(self._images, index), tf.float32)
         if self._network == "autoencoder":
-            w1, b1, w2, b2, w3 = self._weights
             pixels = tf.reshape(images, (images.shape[0], -1)) / 255
-            hidden = tf.sigmoid(tf.sigmoid(pixels @ w1 + b1) @ w2 + b2)
-            return tf.reduce_sum(tf.square(tf.sigmoid(hidden @ w3) - pixels)) / images.shape[0]
-        scores = self._cnn(images) if self._network == "cnn" else self._recurrent(images)
-        labels = tf.gather(self._labels, index)
+            made = autoencoder(tf, self._weights, pixels)
+            return tf.reduce_sum(tf.square(made - pixels)) / images.shape[0]
+        labels, scores = tf.gather(self._labels, index), self._scores(images)
         return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, scores))
 
     def _several(self, index: Any) -> Any:

@@ -13,16 +13,18 @@ import numpy as np
 from wengert.bench.shared import Shared
 
 
-def _cnn(torch: Any, weights: Sequence[Any], images: Any, memory: Any) -> Any:
+def cnn(torch: Any, weights: Sequence[Any], images: Any, memory_format: Any) -> Any:
+    """Return the CNN's logits for images (examples, height, width)."""
     functional = torch.nn.functional
     w1, b1, w2, b2, w3, b3, w4, b4 = weights
-    x = images[:, None].contiguous(memory_format=memory)
+    x = images[:, None].contiguous(memory_format=memory_format)
     x = functional.max_pool2d(functional.relu(functional.conv2d(x, w1, b1)), 2)
     x = functional.max_pool2d(functional.relu(functional.conv2d(x, w2, b2)), 2)
     return torch.addmm(b4, functional.relu(torch.addmm(b3, x.flatten(1), w3)), w4)
 
 
-def _rnn_cells(torch: Any, weights: Sequence[Any], images: Any) -> Any:
+def rnn_cells(torch: Any, weights: Sequence[Any], images: Any) -> Any:
+    """Return the tanh RNN's logits for images, row by row, as a loop over cells."""
     w, u, b, v, c = weights
     h = images.new_zeros(len(images), len(u))
     for projected in (images.transpose(0, 1) @ w + b).unbind():
@@ -30,7 +32,8 @@ def _rnn_cells(torch: Any, weights: Sequence[Any], images: Any) -> Any:
     return torch.addmm(c, h, v)
 
 
-def _lstm_cells(torch: Any, weights: Sequence[Any], images: Any) -> Any:
+def lstm_cells(torch: Any, weights: Sequence[Any], images: Any) -> Any:
+    """Return the LSTM's logits for images, row by row, as a loop over cells."""
     w, u, b, v, c = weights
     h = cell = images.new_zeros(len(images), len(u))
     for projected in (images.transpose(0, 1) @ w + b).unbind():
@@ -40,7 +43,8 @@ def _lstm_cells(torch: Any, weights: Sequence[Any], images: Any) -> Any:
     return torch.addmm(c, h, v)
 
 
-def _autoencoder(torch: Any, weights: Sequence[Any], pixels: Any) -> Any:
+def autoencoder(torch: Any, weights: Sequence[Any], pixels: Any) -> Any:
+    """Return what the autoencoder makes of pixels (examples, height x width)."""
     w1, b1, w2, b2, w3 = weights
     first = torch.sigmoid(torch.addmm(b1, pixels, w1))
     return torch.sigmoid(torch.sigmoid(torch.addmm(b2, first, w2)) @ w3)
@@ -107,19 +111,19 @@ class TorchSide:
 
     def _scores(self, images: Any) -> Any:
         if self._network == "cnn":
-            return _cnn(self._torch, self._weights, (images / 255 - 0.1307) / 0.3081, self._memory)
+            return cnn(self._torch, self._weights, (images / 255 - 0.1307) / 0.3081, self._memory)
         rows = images * (2 / 255)
         if self._module is not None:
             outputs, _ = self._module(rows.transpose(0, 1))
             return self._torch.addmm(self._weights[4], outputs[-1], self._weights[3])
-        cells = {"rnn": _rnn_cells, "lstm": _lstm_cells}[self._network]
+        cells = {"rnn": rnn_cells, "lstm": lstm_cells}[self._network]
         return cells(self._torch, self._weights, rows)
 
     def _loss(self, index: Any) -> Any:
         images = self._images[index].to(self._float)
         if self._network == "autoencoder":
             pixels = images.flatten(1) / 255
-            return (_autoencoder(self._torch, self._weights, pixels) - pixels).square().sum() / len(pixels)
+            return (autoencoder(self._torch, self._weights, pixels) - pixels).square().sum() / len(pixels)
         return self._torch.nn.functional.cross_entropy(self._scores(images), self._labels[index])
 
     def call(self, index: Any) -> Any:
