@@ -208,7 +208,7 @@ def _several(option: str, one: click.ParamType[Any], metavar: str, default: str,
 
 
 @command.command()
-@_several("--tasks", click.Choice(tuple(NETWORKS)), "TASK,...", ",".join(NETWORKS), "What is trained.")
+@_several("--networks", click.Choice(tuple(NETWORKS)), "NETWORK,...", ",".join(NETWORKS), "What is trained.")
 @_several("--libraries", click.Choice(LIBRARIES), "LIBRARY,...", ",".join(LIBRARIES), "Who takes part.")
 @click.option("--epochs", type=_AT_LEAST_1, help="Epochs of a run.  [default: the papers']")
 @_several("--seeds", _AT_LEAST_0, "SEED,...", "0,1,2", "A run for each: weights and order of the images.")

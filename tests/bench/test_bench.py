@@ -12,8 +12,9 @@ import pytest
 import wengert as wg
 from wengert import tree
 from wengert.bench import command, picture, results, shared, work
-from wengert.bench.contest import ContestantError, Epoch, Round, Run, Worker, agreement, difference
+from wengert.bench.contest import Epoch, Run, agreement, difference
 from wengert.bench.contestants import Contestant, contestants, is_installed
+from wengert.bench.process import ContestantError, Round, Worker
 from wengert.data import digit_set, load
 
 OURS = Contestant("wengert", "jit")
@@ -155,7 +156,7 @@ def test_the_picture():
 
 def test_the_command(wengert, monkeypatch):
     monkeypatch.setattr(command, "is_installed", lambda library: library == "wengert")
-    options = "--data digits --limit 300 --epochs 2 --seeds 0,1 --threads 1,999 --tasks rnn --out found"
+    options = "--data digits --limit 300 --epochs 2 --seeds 0,1 --threads 1,999 --networks rnn --out found"
     ended = wengert("bench", *options.split())
     assert (ended.code, ended.err) == (0, "")
     assert "torch is not installed and left out" in ended.out
@@ -168,7 +169,7 @@ def test_the_command(wengert, monkeypatch):
         (0, 2, 3),
         (1, 2, 3),
     ]
-    assert about["settings"]["tasks"] == ["rnn"]
+    assert about["settings"]["networks"] == ["rnn"]
     first, second = about["runs"][0]["epochs"]
     assert second["test_loss"] < first["test_loss"]
 
@@ -176,7 +177,7 @@ def test_the_command(wengert, monkeypatch):
 def test_whoever_fails_is_left_out_and_the_rest_goes_on(wengert, monkeypatch):
     broken = Contestant("wengert", "jit"), Contestant("nobody", "knows")
     monkeypatch.setattr(command, "contestants", lambda network, library: list(broken))
-    options = "--data digits --limit 100 --epochs 1 --seeds 0,1 --threads 1 --tasks rnn --out found"
+    options = "--data digits --limit 100 --epochs 1 --seeds 0,1 --threads 1 --networks rnn --out found"
     ended = wengert("bench", *options.split(), "--libraries", "wengert")
     assert ended.code == 0
     assert ended.out.count("rnn: left out: nobody knows: KeyError: 'nobody'") == 1
@@ -193,7 +194,9 @@ def test_what_was_measured_is_kept_after_ctrl_c(wengert, monkeypatch):
         return hold(round_, *arguments)
 
     monkeypatch.setattr(command, "hold", interrupted)
-    options = "--data digits --limit 100 --epochs 1 --threads 1 --tasks rnn --libraries wengert --out found"
+    options = (
+        "--data digits --limit 100 --epochs 1 --threads 1 --networks rnn --libraries wengert --out found"
+    )
     ended = wengert("bench", *options.split())
     assert ended.code == 130
     assert "stopped by Ctrl-C" in ended.out
@@ -203,7 +206,9 @@ def test_what_was_measured_is_kept_after_ctrl_c(wengert, monkeypatch):
 
 def test_nobody_left_is_an_error(wengert, monkeypatch):
     monkeypatch.setattr(command, "contestants", lambda network, library: [Contestant("nobody", "knows")])
-    options = "--data digits --limit 100 --epochs 1 --threads 1 --tasks rnn --libraries wengert --out found"
+    options = (
+        "--data digits --limit 100 --epochs 1 --threads 1 --networks rnn --libraries wengert --out found"
+    )
     wengert("bench", *options.split()).failed(1, "nobody could train anything")
 
 
@@ -211,14 +216,14 @@ def test_a_comparison_of_different_things_fails(wengert, monkeypatch):
     monkeypatch.setattr(command, "is_installed", lambda library: library == "wengert")
     monkeypatch.setattr(results, "FIRST_TOLERANCE", -1.0)
     monkeypatch.setattr(command, "contestants", lambda network, library: [OURS, OURS])
-    options = "--data digits --limit 100 --epochs 1 --seeds 0 --threads 1 --tasks rnn --out found"
+    options = "--data digits --limit 100 --epochs 1 --seeds 0 --threads 1 --networks rnn --out found"
     ended = wengert("bench", *options.split())
     ended.failed(1, "losses of wengert jit differ")
     assert Path("found/results.json").exists()
 
 
 def test_wrong_options(wengert, tmp_path):
-    wengert("bench", "--tasks", "cnn,transformer").failed(2, "transformer", "bench --help")
+    wengert("bench", "--networks", "cnn,transformer").failed(2, "transformer", "bench --help")
     wengert("bench", "--threads", "0").failed(2, "--threads")
     wengert("bench", "--limit", "5").failed(2, "--limit")
     wengert("bench", "--data", "digits", "--data-dir", "x").failed(2, "--data-dir needs")

@@ -12,24 +12,29 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wengert.bench import picture, results
-from wengert.bench.contest import ContestantError, Round, Run, agreement, hold
+from wengert.bench.contest import Run, agreement, hold
 from wengert.bench.contestants import Contestant, contestants, is_installed
+from wengert.bench.process import ContestantError, Round
 from wengert.bench.work import NETWORKS
 from wengert.data import Dataset, digit_set, load
 from wengert.errors import ArgumentError
 from wengert.train.checkpoints import versions
+from wengert.train.console import counted
 from wengert.train.files import write_file
 from wengert.train.folder import RUNS, check_place, make_new
 from wengert.train.pictures import available
 from wengert.train.runs import DRAWN
 
 _PACKAGES = {"torch": ("torch",), "jax": ("jax",), "tensorflow": ("tensorflow", "tensorflow-cpu")}
+"""Under which names the libraries are published."""
+_BUSY = 0.5
+"""The load of the last minute above which other programs are running: this one has done nothing yet."""
 
 
 class Comparison(NamedTuple):
     """What is compared."""
 
-    tasks: Sequence[str]
+    networks: Sequence[str]
     libraries: Sequence[str]
     epochs: int | None
     """Those of the papers by default."""
@@ -56,14 +61,14 @@ def run_bench(settings: Comparison, out: str | None) -> int:
     if not libraries:
         raise ArgumentError("bench: none of these libraries is installed: pip install 'wengert[bench]'")
     settings = settings._replace(threads=_possible(settings.threads))
-    if hasattr(os, "getloadavg") and os.getloadavg()[0] > 0.5:
+    if hasattr(os, "getloadavg") and os.getloadavg()[0] > _BUSY:
         print("other programs are running: times will be too long, most of all on several threads")
     dataset = _dataset(settings)
     folder = _folder(out)
     found = _Results(settings, folder)
     interrupted = False
     try:
-        for network in settings.tasks:
+        for network in settings.networks:
             found.compare(network, libraries, dataset)
     except KeyboardInterrupt:
         interrupted = True
@@ -168,15 +173,20 @@ class _Results:
         self.problem = self.problem or results.DisagreementError(problem)
 
     def _note(self, round_: Round, found: Sequence[Run]) -> None:
+        """Show, check and keep what a round measured."""
         for run in found:
             seconds = min(epoch.seconds for epoch in run.epochs)
-            place = f"{round_.network}, {round_.threads} thread{'s' if round_.threads > 1 else ''}, seed {round_.seed}"
+            place = f"{round_.network}, {counted(round_.threads, 'thread')}, seed {round_.seed}"
             print(f"{place}: {run.contestant} {seconds:.3g} s an epoch at best", flush=True)
         try:
             results.check(found)
         except results.DisagreementError as problem:
             self._disagree(str(problem))
         self.runs += found
+        self._write()
+
+    def _write(self) -> None:
+        """Keep all that was measured so far."""
         about = {
             "settings": self.settings._asdict(),
             "versions": {**versions(), **_versions(self.settings.libraries)},

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.bench.contest import Run
 from wengert.bench.work import NETWORKS
+from wengert.train.console import counted
 from wengert.train.pictures import figure_of, png
 
 
@@ -29,7 +30,7 @@ def comparison(runs: Sequence[Run]) -> bytes:
         row[0].set(title=f"{NETWORKS[network].title}: {score}", xlabel="epoch")
         for axis, count in zip(row[1:], threads, strict=True):
             _curves(axis, chosen, count, "seconds", colours)
-            axis.set(title=f"seconds an epoch, {count} thread{'s' if count > 1 else ''}", xlabel="epoch")
+            axis.set(title=f"seconds an epoch, {counted(count, 'thread')}", xlabel="epoch")
             axis.set_yscale("log")
         row[-1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return png(figure)

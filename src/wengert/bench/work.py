@@ -13,6 +13,8 @@ from wengert.compiling import jit
 from wengert.data import Dataset
 from wengert.train.tasks import TASKS, Task
 
+_EVALUATION_BATCH = 1000
+
 NETWORKS: dict[str, Task] = {
     "cnn": TASKS["cnn"],
     "rnn": TASKS["rnn"],
@@ -61,7 +63,8 @@ def evaluator(network: str, dataset: Dataset) -> Callable[[Sequence[Any]], tuple
 
     def evaluate(weights: Sequence[Any]) -> tuple[float, float]:
         count = len(dataset.test_images)
-        parts = [slice(start, start + 1000) for start in range(0, count, 1000)]
+        starts = range(0, count, _EVALUATION_BATCH)
+        parts = [slice(start, start + _EVALUATION_BATCH) for start in starts]
         sums = [measure(weights, dataset.test_images[part], dataset.test_labels[part]) for part in parts]
         loss, score = np.sum(np.asarray(sums, np.float64), axis=0) / count
         return float(loss), float(score)

@@ -1,4 +1,4 @@
-"""One contestant in a process of its own: it trains, and answers the requests of `contest`, a line of JSON each.
+"""One contestant in a process of its own: it trains, and answers the requests of `process`, a line of JSON each.
 
 Started as ``python -m wengert.bench.worker LIBRARY VARIANT NETWORK THREADS FOLDER``.
 
@@ -35,6 +35,7 @@ except ImportError:  # where there is none, memory is not measured
     resource = None
 
 _WARM_SECONDS = 0.5
+"""After the first call: until threads, caches and the processor's clock are as they stay."""
 
 
 def pin(threads: int) -> None:

@@ -15,7 +15,7 @@ from wengert.backend.team import get_threads, set_threads
 from wengert.data import Dataset
 from wengert.train import pictures
 from wengert.train.checkpoints import Checkpoints, versions
-from wengert.train.console import Console
+from wengert.train.console import Console, counted
 from wengert.train.files import RunError
 from wengert.train.folder import CHECKPOINTS, MODEL, PROFILE, SOURCE, TENSORBOARD, RunFolder, check_place
 from wengert.train.interrupts import Interrupts
@@ -178,12 +178,11 @@ def _introduce(job: _Job) -> None:
     settings, data, say = job.settings, job.dataset, job.console.say
     parameters = parameter_count(job.beginning().model)
     train, test = len(data.train_images), len(data.test_images)
-    epochs = f"{settings.epochs} epoch{'s' if settings.epochs > 1 else ''}"
-    threads = f"{settings.threads} thread{'s' if settings.threads != 1 else ''}"
     numbers = f"batch size {settings.batch_size}, learning rate {settings.rate:g}, seed {settings.seed}"
+    threads = "NumPy" if settings.eager else counted(settings.threads or get_threads(), "thread")
     say("network", f"{job.task.title}, {parameters:,} parameters")
     say("data", f"{data.name}: {train:,} images to train, {test:,} to test")
-    say("settings", f"{epochs}, {numbers}, {'NumPy' if settings.eager else threads}")
+    say("settings", f"{counted(settings.epochs, 'epoch')}, {numbers}, {threads}")
 
 
 # -- the run and what comes after it ---------------------------------------------------------------------
@@ -196,7 +195,9 @@ def _train(job: _Job, folder: RunFolder, state: State, checkpoints: Checkpoints)
     console.say("folder", str(folder.path))
     done = (state.epoch - 1) * job.steps + state.step
     if done:
-        console.say("resumed", f"after {len(state.history)} epochs and {state.step} steps")
+        console.say(
+            "resumed", f"after {counted(len(state.history), 'epoch')} and {counted(state.step, 'step')}"
+        )
     board = TensorBoard(folder.path / TENSORBOARD, job.steps, done) if settings.tensorboard else None
     with Interrupts() as interrupts, contextlib.closing(board) if board else contextlib.nullcontext():
         keeper = Keeper(console, folder, checkpoints, interrupts, settings, stopwatch, board)

@@ -22,6 +22,16 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def counted(number: int, noun: str) -> str:
+    """Write how many there are of something.
+
+    Example:
+        >>> counted(1, "epoch"), counted(2, "epoch"), counted(60_000, "step")
+        ('1 epoch', '2 epochs', '60,000 steps')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def progress_text(task: Task, progress: Progress) -> str:
     """Write where a run is, in one line."""
     parts = [
