@@ -10,7 +10,6 @@ Example:
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from wengert.errors import ArgumentError, message
 from wengert.ops.comparison import where
+from wengert.optim.checks import check_at_least_one, check_rising
 
 __all__ = [
     "Schedule",
@@ -34,16 +34,6 @@ __all__ = [
 
 #: ``number of steps taken -> rate``
 Schedule: TypeAlias = Callable[[Any], Any]
-
-
-def _at_least_one(operation: str, name: str, steps: float) -> None:
-    if not steps >= 1:
-        raise ArgumentError(message(operation, f"{name} must be at least 1", str(steps)))
-
-
-def _rising(operation: str, boundaries: Sequence[int]) -> None:
-    if any(not before < after for before, after in itertools.pairwise([0, *boundaries])):
-        raise ArgumentError(message(operation, "boundaries must be positive and rise", str(list(boundaries))))
 
 
 def _passed(step: Any, steps: float) -> Any:
@@ -75,7 +65,7 @@ def linear(start: float, end: float, steps: int) -> Schedule:
         >>> float(linear(0.0, 1.0, 10)(3))
         0.3
     """
-    _at_least_one("linear", "steps", steps)
+    check_at_least_one("linear", "steps", steps)
     return lambda step: start + (end - start) * _passed(step, steps)
 
 
@@ -90,7 +80,7 @@ def step_decay(value: float, every: int, factor: float = 0.1) -> Schedule:
         >>> float(rate(9)), float(rate(10)), float(rate(20))
         (1.0, 0.5, 0.25)
     """
-    _at_least_one("step_decay", "every", every)
+    check_at_least_one("step_decay", "every", every)
     return lambda step: value * float(factor) ** (step // every)
 
 
@@ -104,7 +94,7 @@ def exponential(value: float, factor: float, every: float = 1) -> Schedule:
         >>> float(exponential(1.0, 0.5)(3))
         0.125
     """
-    _at_least_one("exponential", "every", every)
+    check_at_least_one("exponential", "every", every)
     return lambda step: value * float(factor) ** (step / every)
 
 
@@ -120,7 +110,7 @@ def cosine(value: float, steps: int, end: float = 0.0) -> Schedule:
         >>> float(cosine(1.0, 10, end=0.5)(5)), float(cosine(1.0, 10, end=0.5)(99))
         (0.75, 0.5)
     """
-    _at_least_one("cosine", "steps", steps)
+    check_at_least_one("cosine", "steps", steps)
     return lambda step: _by_cosine(value, end, _passed(step, steps))
 
 
@@ -142,8 +132,8 @@ def warm_up_cosine(peak: float, warm_up: int, steps: int, start: float = 0.0, en
         >>> [round(float(rate(step)), 3) for step in (0, 2, 4, 6, 8)]
         [0.0, 0.5, 1.0, 0.5, 0.0]
     """
-    _at_least_one("warm_up_cosine", "warm_up", warm_up)
-    _at_least_one("warm_up_cosine", "steps - warm_up", steps - warm_up)
+    check_at_least_one("warm_up_cosine", "warm_up", warm_up)
+    check_at_least_one("warm_up_cosine", "steps - warm_up", steps - warm_up)
     return join([linear(start, peak, warm_up), cosine(peak, steps - warm_up, end)], [warm_up])
 
 
@@ -216,7 +206,7 @@ def join(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
     if len(schedules) != len(boundaries) + 1:
         got = f"{len(schedules)} and {len(boundaries)}"
         raise ArgumentError(message("join", "there must be one part more than boundaries", got))
-    _rising("join", boundaries)
+    check_rising("join", boundaries)
 
     def rate(step: Any) -> Any:
         value: Any = schedules[0](step)

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.dtypes import FLOAT64
-from wengert.errors import ArgumentError, message
 from wengert.numpy.norms import root
 from wengert.ops.arithmetic import maximum, minimum
 from wengert.ops.conversion import cast
 from wengert.optim.chain import Mask, Rate, Transform, at_step, each, in_dtype_of, masked, zeros_like
+from wengert.optim.checks import check_fraction, check_positive
 from wengert.tree import leaves, map_tree
 
 
@@ -21,19 +21,6 @@ def _stateless(rule: Callable[..., Any]) -> Transform:
     return Transform(
         lambda parameters: (), lambda direction, state, parameters: (rule(direction, parameters), state)
     )
-
-
-def _fraction(operation: str, **given: Any) -> None:
-    """Raise where a number does not lie in [0, 1)."""
-    for name, value in given.items():
-        if isinstance(value, (int, float)) and not 0 <= value < 1:
-            raise ArgumentError(message(operation, f"{name} must lie in [0, 1)", str(value)))
-
-
-def _positive(operation: str, **given: Any) -> None:
-    for name, value in given.items():
-        if isinstance(value, (int, float)) and not value > 0:
-            raise ArgumentError(message(operation, f"{name} must be positive", str(value)))
 
 
 # -- factors, decay and limits ---------------------------------------------------------------------------
@@ -113,7 +100,7 @@ def clip_by_norm(limit: float) -> Transform:
         >>> print(*clip_by_norm(2.5).update([3.0, 4.0], (), [0.0, 0.0])[0])
         1.5 2.0
     """
-    _positive("clip_by_norm", limit=limit)
+    check_positive("clip_by_norm", limit=limit)
 
     def rule(direction: Any, parameters: Any) -> Any:
         square = _square_norm(direction)
@@ -134,7 +121,7 @@ def clip_by_value(limit: float) -> Transform:
         >>> clip_by_value(1.0).update([3.0, -0.5], (), [0.0, 0.0])[0]
         [1.0, -0.5]
     """
-    _positive("clip_by_value", limit=limit)
+    check_positive("clip_by_value", limit=limit)
 
     def clipped(u: Any) -> Any:
         bound = in_dtype_of(u, limit)
@@ -171,7 +158,7 @@ def trace(decay: float = 0.9, nesterov: bool = False) -> Transform:
         >>> trace(0.5, nesterov=True).update(2.0, 8.0, 1.0)
         (5.0, 6.0)
     """
-    _fraction("trace", decay=decay)
+    check_fraction("trace", decay=decay)
 
     def update(direction: Any, velocity: Any, parameters: Any) -> tuple[Any, Any]:
         velocity = each(lambda v, u: in_dtype_of(v, decay) * v + u, velocity, direction)
@@ -216,7 +203,7 @@ def scale_by_adam(
         >>> float(adam.update(2.0, adam.init(1.0), 1.0)[0])
         0.99999999...
     """
-    _fraction("scale_by_adam", beta1=beta1, beta2=beta2)
+    check_fraction("scale_by_adam", beta1=beta1, beta2=beta2)
 
     def init(parameters: Any) -> AdamState:
         largest = zeros_like(parameters) if amsgrad else None
@@ -259,7 +246,7 @@ def scale_by_rms(decay: float = 0.99, epsilon: float = 1e-8, centred: bool = Fal
         >>> print(scale_by_rms(0.75).update(2.0, RMSState(0.0), 1.0)[0].round(6))
         2.0
     """
-    _fraction("scale_by_rms", decay=decay)
+    check_fraction("scale_by_rms", decay=decay)
 
     def init(parameters: Any) -> RMSState:
         return RMSState(zeros_like(parameters), zeros_like(parameters) if centred else None)
@@ -309,7 +296,7 @@ def scale_by_lion(beta1: float = 0.9, beta2: float = 0.99) -> Transform:
         >>> print(direction, round(state, 3))
         1.0 -0.079
     """
-    _fraction("scale_by_lion", beta1=beta1, beta2=beta2)
+    check_fraction("scale_by_lion", beta1=beta1, beta2=beta2)
 
     def update(direction: Any, mean: Any, parameters: Any) -> tuple[Any, Any]:
         signs = map_tree(np.sign, _mean(beta1, mean, direction))

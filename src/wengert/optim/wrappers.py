@@ -19,6 +19,7 @@ from wengert.optim.chain import (
     trained_in,
     zeros_like,
 )
+from wengert.optim.checks import check_fraction
 from wengert.tree import map_tree
 
 
@@ -101,8 +102,7 @@ def averaged(optimiser: Optimiser, decay: float = 0.999) -> Optimiser:
         >>> p, state.average
         (0.8, 0.9)
     """
-    if not 0 <= decay < 1:
-        raise ArgumentError(message("averaged", "the decay must lie in [0, 1)", str(decay)))
+    check_fraction("averaged", decay=decay)
 
     def init(parameters: Any) -> AveragedState:
         # A copy: the parameters may be given away to be overwritten (`donate`).

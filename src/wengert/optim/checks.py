@@ -1,0 +1,35 @@
+"""What the numbers of optimisers and schedules must be; traced ones are not known, and pass."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from wengert.errors import ArgumentError, message
+
+
+def check_fraction(operation: str, **given: Any) -> None:
+    """Raise `ArgumentError` where a number does not lie in [0, 1)."""
+    for name, value in given.items():
+        if isinstance(value, (int, float)) and not 0 <= value < 1:
+            raise ArgumentError(message(operation, f"{name} must lie in [0, 1)", str(value)))
+
+
+def check_positive(operation: str, **given: Any) -> None:
+    """Raise `ArgumentError` where a number is not positive."""
+    for name, value in given.items():
+        if isinstance(value, (int, float)) and not value > 0:
+            raise ArgumentError(message(operation, f"{name} must be positive", str(value)))
+
+
+def check_at_least_one(operation: str, name: str, value: float) -> None:
+    """Raise `ArgumentError` where a number of steps is less than 1."""
+    if not value >= 1:
+        raise ArgumentError(message(operation, f"{name} must be at least 1", str(value)))
+
+
+def check_rising(operation: str, boundaries: Sequence[int]) -> None:
+    """Raise `ArgumentError` where boundaries are not positive, or one is not larger than that before it."""
+    if any(not before < after for before, after in itertools.pairwise([0, *boundaries])):
+        raise ArgumentError(message(operation, "boundaries must be positive and rise", str(list(boundaries))))
