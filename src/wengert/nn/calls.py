@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from wengert import tree
 from wengert.boxes import Box
@@ -16,6 +16,9 @@ from wengert.ir.types import TensorType, type_of
 from wengert.nn.recurrent import Recurrent
 from wengert.transforms.staging import GraphTrace, stage
 from wengert.tree import static
+
+#: What a layer is applied by: the name of a method, or a function that takes the layer first.
+Method: TypeAlias = str | Callable[..., Any]
 
 _WITH_STATE = ("apply", "run")
 """What returns an output and a state."""
@@ -43,8 +46,7 @@ class Form(NamedTuple):
 class Call(NamedTuple):
     """A call of a layer."""
 
-    method: Any
-    """Its name, or a function that takes the layer first."""
+    method: Method
     form: Form
     """Of ``(arguments, arguments by name)``."""
     types: tuple[TensorType, ...]
@@ -81,12 +83,12 @@ def _has(kind: type[Any], method: str) -> bool:
     return any(method in base.__dict__ for base in kind.__mro__[:-1])
 
 
-def layer_calls(model: Any, method: str | Callable[..., Any], arguments: Any) -> list[Place]:
+def layer_calls(model: Any, method: Method, arguments: Any) -> list[Place]:
     """Apply a model to types, and return it and its layers, each before those inside, with their calls.
 
     Args:
         model: a container of arrays and layers.
-        method: what it is applied by: the name of a method, or a function that takes it first.
+        method: what it is applied by.
         arguments: ``(arguments, arguments by name)``; of arrays among them only the types matter.
     """
     arrays, structure = flatten_numbers("summary", "a model", model)
@@ -115,7 +117,7 @@ def layer_calls(model: Any, method: str | Callable[..., Any], arguments: Any) ->
     return recorder.places
 
 
-def applied(method: str | Callable[..., Any], layer: Any, given: Any) -> Any:
+def applied(method: Method, layer: Any, given: Any) -> Any:
     """Return what a layer returns, applied by a method to ``(arguments, arguments by name)``."""
     arguments, named = given
     if isinstance(method, str):
@@ -159,7 +161,7 @@ class _Recorder:
         )
         return structure._replace(kind=kind, children=followed, fixed=fixed)
 
-    def record(self, place: Place, method: Any, arguments: Any, result: Any) -> None:
+    def record(self, place: Place, method: Method, arguments: Any, result: Any) -> None:
         """Note a call; in a program that runs many times, a loop's or vmap's, one of each type."""
         values, form = _taken_apart(arguments)
         first = result[0] if method in _WITH_STATE else result

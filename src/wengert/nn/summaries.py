@@ -14,7 +14,7 @@ from wengert.control.values import is_followable, is_number, pack
 from wengert.dtypes import PYTHON_TYPE, dtype_of, is_float
 from wengert.errors import ArgumentError, message
 from wengert.ir.types import TensorType, type_of
-from wengert.nn.calls import Call, Form, Place, applied, is_layer, layer_calls
+from wengert.nn.calls import Call, Form, Method, Place, applied, is_layer, layer_calls
 from wengert.nn.layers import Lambda
 from wengert.nn.stateful import initial_state
 from wengert.shapes import shape_of, size
@@ -176,13 +176,11 @@ def summary(
     if call is None and not is_layer(model):
         hint = "write nn.Chain(*layers), or say how it is applied: call=lambda model, x: ..."
         raise ArgumentError(message("summary", "a layer is needed", type(model).__name__, hint))
-    method: Any = call
+    method: Method = call or "__call__"
     arguments, named = inputs, dict[str, Any]()
     if call is None and hasattr(model, "apply"):
         method, arguments = "apply", (*inputs, initial_state(model))
         named = {"training": training, "key": random.key(0)}
-    elif call is None:
-        method = "__call__"
     places = layer_calls(model, method, (arguments, named))
     costs = _Costs()
     rows = [costs.row(place) for place in places]
@@ -204,7 +202,7 @@ def _numbers(leaves: Iterable[Any]) -> int:
 class _Applied(NamedTuple):
     """How a layer is applied; what is equal and given values of equal types is compiled once."""
 
-    method: Any
+    method: Method
     form: Form
     follows: tuple[bool, ...]
 
