@@ -208,6 +208,21 @@ def test_images():
             classifier.predict(X[:, :, :, 1:])
 
 
+def with_a_state(rng, shape, classes):
+    hidden = nn.Dense(*shape, 16, seed=rng), nn.BatchNorm(16), nn.relu, nn.Dropout(0.2)
+    return nn.Chain(*hidden, nn.Dense(16, classes, seed=rng))
+
+
+def test_layers_with_a_state_and_random_numbers(iris):
+    X, y = iris
+    classifier = quick(network=with_a_state, batch_size=30).fit(X, y)
+    assert classifier.score(X, y) > 0.9
+    alone = np.concatenate([classifier.predict_proba(X[n : n + 1]) for n in range(10)])
+    np.testing.assert_allclose(alone, classifier.predict_proba(X)[:10], rtol=1e-12)
+    again = pickle.loads(pickle.dumps(classifier))
+    assert np.array_equal(again.predict_proba(X), classifier.predict_proba(X))
+
+
 @pytest.mark.parametrize(
     ("network", "says"),
     [

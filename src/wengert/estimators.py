@@ -18,6 +18,7 @@ from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, MissingExtraError, message
 from wengert.shapes import shape_of
 from wengert.train.loop import Outcome, Progress, train
+from wengert.train.memory import first_memory, trained
 from wengert.train.settings import Settings
 from wengert.train.state import EpochResult, State
 from wengert.train.tasks import Task
@@ -75,7 +76,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
         hidden: widths of the hidden layers.
         activation: after each of them: a name (relu, leaky_relu, elu, gelu, silu, sigmoid, tanh) or a function.
         network: ``(generator, shape of an example, classes) -> model``, instead of the perceptron; the model maps
-            float32 (examples, *shape) to logits (examples, classes). A shape may be (1, 28, 28), say.
+            float32 (examples, *shape) to logits (examples, classes), and its layers may have a state. A shape may be
+            (1, 28, 28), say.
         optimiser: a name (sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw, lion), or a function of the learning
             rate that returns an optimiser.
         epochs: how often to go through the examples, at most.
@@ -222,11 +224,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """Raise `ArgumentError` where the user's network does not return logits."""
         if self.network is None:
             return
-        model = task.build(np.random.default_rng(0))
-        if not callable(model):
+        rng = np.random.default_rng(0)
+        model = task.build(rng)
+        if not (callable(model) or hasattr(model, "apply")):
             requirement = "network must return a model: a container of arrays that can be called"
             raise ArgumentError(message("Classifier", requirement, type(model).__name__))
-        expected, got = (len(some), len(self.classes_)), shape_of(model(some))
+        outputs = trained(model, first_memory(model, rng))(some)
+        expected, got = (len(some), len(self.classes_)), shape_of(outputs)
         if got != expected:
             requirement = f"the network must return logits {expected} for inputs {shape_of(some)}"
             raise ArgumentError(message("Classifier", requirement, f"{got}"))
@@ -295,7 +299,7 @@ def _chosen(name: str, value: Any, known: dict[str, Callable[..., Any]]) -> Call
 
 
 class _Lines:
-    """A reporter that prints a line for each epoch, if that is wished."""
+    """A reporter that prints a line for each epoch, if it is verbose."""
 
     def __init__(self, epochs: int, verbose: bool, validated: bool) -> None:
         self.epochs, self.verbose, self.validated = epochs, verbose, validated
