@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert import nn, optim
 from wengert.data import Dataset
+from wengert.data.batches import consecutive
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, MissingExtraError, message
 from wengert.shapes import shape_of
@@ -62,7 +63,8 @@ _ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "sigmoid": nn.sigmoid,
     "tanh": nn.tanh,
 }
-_BATCH = 1000
+_AT_ONCE = 1000
+"""Examples to predict: enough for full speed, few enough for the memory."""
 
 
 class Classifier(ClassifierMixin, BaseEstimator):
@@ -184,9 +186,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             raise ArgumentError(message("Classifier", requirement, f"{shape}"))
         # In float64, so that an example's probabilities do not depend on the others that come with it.
         model = map_tree(_in_float64, self.model_)
-        parts = [
-            model(_in_float64(examples[start : start + _BATCH])) for start in range(0, len(examples), _BATCH)
-        ]
+        parts = [model(_in_float64(examples[part])) for part in consecutive(len(examples), _AT_ONCE)]
         return nn.softmax(np.concatenate(parts))
 
     def predict(self, X: Any) -> Array:

@@ -11,9 +11,11 @@ from wengert import tree
 from wengert.bench.shared import Shared
 from wengert.compiling import jit
 from wengert.data import Dataset
+from wengert.data.batches import consecutive
 from wengert.train.tasks import TASKS, Task
 
-_EVALUATION_BATCH = 1000
+_AT_ONCE = 1000
+"""Test images: enough for full speed, few enough for the memory."""
 
 NETWORKS: dict[str, Task] = {
     "cnn": TASKS["cnn"],
@@ -63,8 +65,7 @@ def evaluator(network: str, dataset: Dataset) -> Callable[[Sequence[Any]], tuple
 
     def evaluate(weights: Sequence[Any]) -> tuple[float, float]:
         count = len(dataset.test_images)
-        starts = range(0, count, _EVALUATION_BATCH)
-        parts = [slice(start, start + _EVALUATION_BATCH) for start in starts]
+        parts = consecutive(count, _AT_ONCE)
         sums = [measure(weights, dataset.test_images[part], dataset.test_labels[part]) for part in parts]
         loss, score = np.sum(np.asarray(sums, np.float64), axis=0) / count
         return float(loss), float(score)

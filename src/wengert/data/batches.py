@@ -44,3 +44,13 @@ def batches(
     order = rng.permutation(n) if shuffle and rng is not None else np.arange(n)
     stop = n - n % size if drop_last else n
     return (order[start : start + size] for start in range(0, stop, size))
+
+
+def consecutive(n: int, size: int) -> list[slice]:
+    """Return ``n`` examples in their order as parts of ``size``, the last of which may be smaller.
+
+    Example:
+        >>> [list(range(5))[part] for part in consecutive(5, 2)]
+        [[0, 1], [2, 3], [4]]
+    """
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]

@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert import nn
 from wengert.data import DataError
+from wengert.data.batches import consecutive
 from wengert.data.dataset import DIGITS
 from wengert.data.mnist import SOURCES
 from wengert.errors import ArgumentError, message
@@ -19,7 +20,8 @@ from wengert.train.folder import SOURCE
 from wengert.train.own import blaming
 from wengert.train.runs import Run
 
-_BATCH = 500
+_AT_ONCE = 500
+"""Images: enough for full speed, few enough for the memory."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Predictor:
         if images.dtype != np.uint8 or images.ndim != 3:
             requirement = "images must be uint8 (examples, height, width)"
             raise ArgumentError(message("probabilities", requirement, f"{images.dtype}{list(images.shape)}"))
-        parts = [self._of_batch(images[start : start + _BATCH]) for start in range(0, len(images), _BATCH)]
+        parts = [self._of_batch(images[part]) for part in consecutive(len(images), _AT_ONCE)]
         return np.concatenate([np.zeros((0, len(self.classes))), *parts])
 
     def _of_batch(self, images: Any) -> Any:
