@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from workloads import workload
+
+from wengert.bench.process import Answering, environment
 
 TURN_SECONDS = 0.25
 
@@ -25,55 +23,17 @@ class Entry(NamedTuple):
     threads: int
 
 
-class WorkerError(Exception):
-    """A contestant ended: which, and its last words."""
-
-
-class Worker:
+class Worker(Answering):
     """The process of one contestant, ready for requests."""
 
     def __init__(self, entry: Entry, name: str, folder: Path, interpreter: str) -> None:
         self.entry = entry
-        self._words = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed with the process)
         command = [interpreter, str(Path(__file__).with_name("worker.py"))]
-        self._process = subprocess.Popen(
-            [*command, entry.contestant, name, str(entry.threads), str(folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._words,
-            text=True,
-            env=environment(entry.threads),
-        )
+        arguments = (entry.contestant, name, str(entry.threads), str(folder))
+        super().__init__([*command, *arguments], environment(entry.threads))
 
-    def request(self, line: str) -> Any:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        try:
-            print(line, file=self._process.stdin, flush=True)
-            answer = self._process.stdout.readline()
-        except BrokenPipeError:
-            answer = ""
-        if not answer:
-            self._process.wait()
-            self._words.seek(0)
-            raise WorkerError(f"{self.entry}\n{self._words.read()[-2000:]}")
-        return json.loads(answer)
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
-        self._words.close()
-
-
-def environment(threads: int) -> dict[str, str]:
-    """Return the environment in which a library takes the given number of threads."""
-    names = ("OMP", "OPENBLAS", "MKL", "NUMBA")
-    return {
-        **os.environ,
-        **{f"{name}_NUM_THREADS": str(threads) for name in names},
-        "WENGERT_THREADS": str(threads),
-        "TF_CPP_MIN_LOG_LEVEL": "3",
-    }
+    def __str__(self) -> str:
+        return f"{self.entry.contestant} on {self.entry.threads} threads"
 
 
 class Contest:

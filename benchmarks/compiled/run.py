@@ -15,9 +15,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from contest import Contest, Entry, WorkerError
+from contest import Contest, Entry
 from workloads import NAMES, TRAININGS, save_data, workload
 
+from wengert.bench.process import ContestantError
 from wengert.data import load
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -142,7 +143,13 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--turns", type=int, default=9, help="how often the contestants take turns")
     parser.add_argument("--limits", type=Path, help="the folder of the programs written in C")
     parser.add_argument("--without", nargs="+", default=[], metavar="LIBRARY", help="leave a library out")
-    parser.add_argument("--interpreter", action="append", default=[], metavar="LIBRARY=PYTHON")
+    parser.add_argument(
+        "--interpreter",
+        action="append",
+        default=[],
+        metavar="LIBRARY=PYTHON",
+        help="another Python, which needs Wengert too, for a library",
+    )
     parser.add_argument("--eager-wengert", action="store_true", help="Wengert without jit")
     parser.add_argument("--peers-only", action="store_true", help="without Wengert")
     parser.add_argument("--write", action="store_true", help="replace the tables in docs/performance.md")
@@ -175,8 +182,8 @@ def main() -> None:
             contests.append(Contest(name, Path(folder), interpreters))
             try:
                 contests[-1].hold(entries(name, options), options.turns)
-            except WorkerError as error:
-                raise SystemExit(f"{name}: a contestant failed\n{error}") from None
+            except ContestantError as error:
+                raise SystemExit(f"{name}: a contestant failed: {error}") from None
             for threads in options.threads:
                 print(details(contests[-1], threads), file=sys.stderr, flush=True)
     made = report(contests, options.threads)

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,27 +28,28 @@ class Round(NamedTuple):
     seed: int
 
 
-class Worker:
-    """The process of one contestant."""
+class Answering:
+    """A process that answers each line that it is sent by a line of JSON.
 
-    def __init__(self, contestant: Contestant, round_: Round, folder: Path) -> None:
-        self.contestant = contestant
-        self._folder = folder
-        self._own = tempfile.TemporaryDirectory()
+    Args:
+        command: what is run.
+        environment: of the process.
+    """
+
+    def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
         self._words = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed with the process)
-        arguments = (*contestant, round_.network, str(round_.threads), str(folder))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "wengert.bench.worker", *arguments],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._words,
             text=True,
-            env=_environment(round_.threads, self._own.name),
+            env=environment,
             start_new_session=True,  # Ctrl-C is for the one who asks; without him, it ends
         )
 
     def request(self, line: str) -> Any:
-        """Return the answer to a request; `ContestantError` with the last words of a process that has ended."""
+        """Return the answer to a line; `ContestantError` with the last words of a process that has ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -60,8 +62,31 @@ class Worker:
             self._words.seek(0)
             words = [text.strip() for text in self._words.read().splitlines() if text.strip()]
             last = words[-1] if words else f"it ended with code {self._process.returncode}"
-            raise ContestantError(f"{self.contestant}: {last}")
+            raise ContestantError(f"{self}: {last}")
         return json.loads(answer)
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.communicate()
+        self._words.close()
+
+
+class Worker(Answering):
+    """The process of one contestant."""
+
+    def __init__(self, contestant: Contestant, round_: Round, folder: Path) -> None:
+        self.contestant = contestant
+        self._folder = folder
+        self._own = tempfile.TemporaryDirectory()
+        arguments = (*contestant, round_.network, str(round_.threads), str(folder))
+        super().__init__(
+            [sys.executable, "-m", "wengert.bench.worker", *arguments],
+            environment(round_.threads, self._own.name),
+        )
+
+    def __str__(self) -> str:
+        return str(self.contestant)
 
     def weights(self) -> tuple[list[Any], int]:
         """Return the weights, and the most memory that the process had."""
@@ -70,20 +95,23 @@ class Worker:
 
     def close(self) -> None:
         """End the process."""
-        self._process.kill()
-        self._process.communicate()
-        self._words.close()
+        super().close()
         self._own.cleanup()
 
 
-def _environment(threads: int, folder: str) -> dict[str, str]:
-    """Return the environment in which a library takes so many threads, and finds nothing compiled before."""
-    counts = {f"{name}_NUM_THREADS": str(threads) for name in ("OMP", "OPENBLAS", "MKL")}
+def environment(threads: int, cache: str | None = None) -> dict[str, str]:
+    """Return the environment in which a library takes so many threads.
+
+    Args:
+        threads: how many.
+        cache: a new folder, in which nothing compiled before is found; by default, the user's own.
+    """
+    names = ("OMP", "OPENBLAS", "MKL", "NUMBA")
+    caches = {} if cache is None else {"WENGERT_CACHE": cache, "TORCHINDUCTOR_CACHE_DIR": cache}
     return {
         **os.environ,
-        **counts,
+        **{f"{name}_NUM_THREADS": str(threads) for name in names},
+        **caches,
         "WENGERT_THREADS": str(threads),
-        "WENGERT_CACHE": folder,
-        "TORCHINDUCTOR_CACHE_DIR": folder,
         "TF_CPP_MIN_LOG_LEVEL": "3",
     }
