@@ -20,6 +20,7 @@ from wengert.errors import ArgumentError, MissingExtraError, message
 from wengert.shapes import shape_of
 from wengert.train.loop import Outcome, Progress, train
 from wengert.train.memory import first_memory, trained
+from wengert.train.optimisers import OPTIMISERS
 from wengert.train.settings import Settings
 from wengert.train.state import EpochResult, State
 from wengert.train.tasks import Task
@@ -44,16 +45,6 @@ __all__ = ["Classifier"]
 Array: TypeAlias = np.ndarray[Any, Any]
 Network: TypeAlias = Callable[[np.random.Generator, tuple[int, ...], int], Any]
 
-_OPTIMISERS: dict[str, Callable[..., optim.Optimiser]] = {
-    "sgd": optim.sgd,
-    "momentum": optim.momentum,
-    "nesterov": optim.nesterov,
-    "adagrad": optim.adagrad,
-    "rmsprop": optim.rmsprop,
-    "adam": optim.adam,
-    "adamw": optim.adamw,
-    "lion": optim.lion,
-}
 _ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "relu": nn.relu,
     "leaky_relu": nn.leaky_relu,
@@ -197,7 +188,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
     # -- what is trained, and how ------------------------------------------------------------------------
 
     def _task(self) -> Task:
-        make = _chosen("optimiser", self.optimiser, _OPTIMISERS)
+        make = _chosen("optimiser", self.optimiser, OPTIMISERS)
         return Task(
             "classifier",
             "classifier",

@@ -4,6 +4,7 @@ from wengert.train.folder import RunFolder
 from wengert.train.images import Variation, as_rows, as_vectors, shifts, standardised
 from wengert.train.loop import DivergedError, Outcome, Progress, train
 from wengert.train.memory import ModelError, Trained
+from wengert.train.optimisers import Descent
 from wengert.train.runs import Run, load_run
 from wengert.train.settings import Settings, SettingsError, read_settings
 from wengert.train.state import EpochResult, State
@@ -12,6 +13,7 @@ from wengert.train.tensors import load_model, save_model
 
 __all__ = [
     "TASKS",
+    "Descent",
     "DivergedError",
     "EpochResult",
     "ModelError",

@@ -150,7 +150,7 @@ class _Training:
         self.task, self.settings, self.dataset, self.reporter = task, settings, dataset, reporter
         self.state, self.stopwatch = state, stopwatch
         self.steps = steps_of(settings, dataset)
-        optimiser = task.optimiser(settings.rate, settings.epochs * self.steps)
+        optimiser = task.descent(settings)(settings.rate, settings.epochs * self.steps)
         self.taking = Steps(task, optimiser, compiled=compiled, stopwatch=stopwatch)
 
     def epoch(self) -> None:

@@ -6,11 +6,12 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from wengert.errors import ArgumentError
+from wengert.train.optimisers import OPTIMISERS, SCHEDULES
 
 #: Where images come from; the built-in set is drawn by the package itself.
 DATA = ("digits", "mnist", "fashion-mnist")
@@ -42,6 +43,10 @@ class Settings(NamedTuple):
     """Steps between lines of ``metrics.jsonl`` inside an epoch; 0 for none."""
     tensorboard: bool = False
     profile: bool = False
+    optimiser: str | None = None
+    """None, here and below: the task's own."""
+    schedule: str | None = None
+    clip: float | None = None
 
 
 class SettingsError(ArgumentError):
@@ -72,9 +77,14 @@ def _finite(value: Any) -> bool:
     return type(value) in (int, float) and math.isfinite(value)
 
 
+def _one_of(names: Iterable[str]) -> Rule:
+    choices = tuple(names)
+    return Rule(str, f"one of {', '.join(choices)}", lambda value: value in choices, choices=choices)
+
+
 _TEXT = Rule(str, "a text that is not empty", lambda value: isinstance(value, str) and bool(value))
 _SWITCH = Rule(bool, "true or false", lambda value: type(value) is bool)
-_SET = Rule(str, f"one of {', '.join(DATA)}", lambda value: value in DATA, choices=DATA)
+_SET = _one_of(DATA)
 _RATE = Rule(float, "a positive finite number", lambda value: _finite(value) and value > 0, 0, above=True)
 _SECONDS = Rule(float, "a finite number of at least 0", lambda value: _finite(value) and value >= 0, 0)
 _KEPT = Rule(
@@ -107,6 +117,9 @@ OPTIONS: dict[str, Option] = {
         Option("epochs", "epochs", _whole(1), "How often to go through the images."),
         Option("batch-size", "batch_size", _whole(1), "Examples a step.", True),
         Option("lr", "rate", _RATE, "The learning rate.", True),
+        Option("optimiser", "optimiser", _one_of(OPTIMISERS), "What makes steps of gradients.", True),
+        Option("schedule", "schedule", _one_of(SCHEDULES), "How the rate goes, --lr being its peak.", True),
+        Option("clip", "clip", _RATE, "The largest norm of the gradients; larger ones are scaled.", True),
         Option("seed", "seed", _whole(0), "Of the first weights and of the order of the images.", True),
         Option("patience", "patience", _whole(0), "End after so many epochs without a better one; 0: never."),
         Option(

@@ -77,7 +77,7 @@ def begin(task: Task, settings: Settings, steps: int) -> State:
     model = task.build(rng)
     memory = first_memory(model, rng)
     best = trained(model, memory) if settings.keep == "best" else None
-    optimiser = task.optimiser(settings.rate, steps)
+    optimiser = task.descent(settings)(settings.rate, steps)
     random = dict(rng.bit_generator.state)
     return State(model, optimiser.init(model), random, best=best, memory=memory)
 

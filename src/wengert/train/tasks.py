@@ -11,6 +11,7 @@ from wengert import nn, optim
 from wengert.shapes import shape_of
 from wengert.train import networks
 from wengert.train.images import Variation, as_rows, as_vectors, standardised
+from wengert.train.optimisers import Descent
 from wengert.train.settings import OPTIONS, Settings, SettingsError, check_value
 
 
@@ -24,21 +25,6 @@ def reconstruction_loss(model: Any, inputs: Any, labels: Any) -> tuple[Any, Any]
     """Return the squared error summed over a picture, as the mean over pictures and as a sum."""
     total = nn.sum_squared_error(model(inputs), inputs)
     return total / shape_of(inputs)[0], total
-
-
-def _sgd(rate: float, steps: int) -> optim.Optimiser:
-    return optim.sgd(rate)
-
-
-def _adam(rate: float, steps: int) -> optim.Optimiser:
-    return optim.adam(rate)
-
-
-def _adam_one_cycle(rate: float, steps: int) -> optim.Optimiser:
-    """Return Adam, its rate rising along a line for a tenth of the run, then falling along half a cosine to 0."""
-    rise = max(steps // 10, 1)
-    schedule = optim.schedules.warm_up_cosine(rate, rise, max(steps, rise + 1), start=rate / 25)
-    return optim.adam(schedule)
 
 
 class Task(NamedTuple):
@@ -64,8 +50,8 @@ class Task(NamedTuple):
     the inputs, in training and in evaluation: the state and the random numbers of its layers go by behind it."""
     classifies: bool = True
     """Whether the score counts the labels that were right; otherwise it is the loss."""
-    optimiser: Callable[[float, int], optim.Optimiser] = _adam
-    """``(learning rate, steps of the whole run) -> optimiser``."""
+    optimiser: Callable[[float, int], optim.Optimiser] = Descent()
+    """``(learning rate, steps of the whole run) -> optimiser``: a `Descent`, or a function."""
     epochs: int = 5
     batch_size: int = 100
     rate: float = 1e-3
@@ -92,14 +78,33 @@ class Task(NamedTuple):
             value = getattr(settings, option.field)
             if value is not None:
                 check_value(option.name, value)
+        self.descent(settings)
         return settings
+
+    def descent(self, settings: Settings) -> Callable[[float, int], optim.Optimiser]:
+        """Return ``optimiser``, with what the settings say instead.
+
+        Raises:
+            SettingsError: the task makes its optimiser itself, and the settings choose no other one for its schedule or
+                clipping.
+        """
+        names = "optimiser", "schedule", "clip"
+        given = {name: value for name in names if (value := getattr(settings, name)) is not None}
+        if not given:
+            return self.optimiser
+        if isinstance(self.optimiser, Descent):
+            return self.optimiser._replace(**given)
+        if "optimiser" not in given:
+            requirement = "choose optimiser, too: the Task makes its own"
+            raise SettingsError(f"{' and '.join(given)}: {requirement}")
+        return Descent(**given)
 
 
 TASKS: dict[str, Task] = {
     task.name: task
     for task in (
-        Task("cnn", "CNN of seven layers", networks.cnn, optimiser=_sgd, rate=0.01),
-        Task("rnn", "tanh RNN over rows", networks.rnn, as_rows, optimiser=_sgd, rate=0.015),
+        Task("cnn", "CNN of seven layers", networks.cnn, optimiser=Descent("sgd"), rate=0.01),
+        Task("rnn", "tanh RNN over rows", networks.rnn, as_rows, optimiser=Descent("sgd"), rate=0.015),
         Task("lstm", "LSTM over rows", networks.lstm, as_rows, rate=2e-3),
         Task("gru", "GRU over rows", networks.gru, as_rows, rate=2e-3),
         Task(
@@ -109,7 +114,7 @@ TASKS: dict[str, Task] = {
             as_vectors,
             reconstruction_loss,
             classifies=False,
-            optimiser=_sgd,
+            optimiser=Descent("sgd"),
             epochs=4,
             batch_size=1,
             rate=0.02,
@@ -120,7 +125,9 @@ TASKS: dict[str, Task] = {
 """The networks by name, those of the papers (cnn, rnn, autoencoder) with the papers' settings."""
 
 RECIPES: dict[tuple[str, str], Task] = {
-    ("cnn", "fast"): TASKS["cnn"]._replace(optimiser=_adam_one_cycle, rate=4e-3, recipe="fast"),
+    ("cnn", "fast"): TASKS["cnn"]._replace(
+        optimiser=Descent("adam", "warm-up-cosine"), rate=4e-3, recipe="fast"
+    ),
 }
 """Other ways to train them, by network and recipe."""
 
