@@ -52,8 +52,14 @@ def small_mnist(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="session")
+def compiled_programs(tmp_path_factory):
+    """Return a folder, empty at first, for compiled programs: the tests train the same few networks over and over."""
+    return tmp_path_factory.mktemp("programs")
+
+
 @pytest.fixture
-def wengert(monkeypatch, tmp_path, capsys):
+def wengert(monkeypatch, tmp_path, compiled_programs, capsys):
     """Run the command in this process, in an empty folder."""
     from wengert.cli import main
 
@@ -61,6 +67,7 @@ def wengert(monkeypatch, tmp_path, capsys):
     monkeypatch.delenv("WENGERT_DATA", raising=False)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("WENGERT_CACHE", str(compiled_programs))
     monkeypatch.setenv("COLUMNS", "80")
 
     def run(*arguments):

@@ -296,7 +296,7 @@ def killed_and_resumed(small_mnist, folder, moments, epochs):
     return end(start("train", "--resume", "run", cwd=folder))
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_kill_9_at_any_moment(small_mnist, tmp_path, kills):
     epochs = 40 * kills
     whole = tmp_path / "whole"

@@ -119,7 +119,7 @@ def test_options_files_and_resuming_come_to_the_same_bits(mlp, wengert, tmp_path
 
 def test_a_dry_run_of_every_schedule(mlp):
     for name in SCHEDULES:
-        assert mlp("--schedule", name, "--dry-run").code == 0
+        assert mlp("--schedule", name, "--eager", "--dry-run").code == 0
 
 
 @pytest.mark.parametrize(
