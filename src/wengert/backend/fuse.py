@@ -98,26 +98,37 @@ class _Fusion:
         self.steps = steps
         self.kept = kept
         self.trips = trips
+        self.gone: set[int] = set()
+        """The positions of producers that are in their consumers now."""
+        self.readers: dict[Buffer, set[int]] = {}
+        """The positions of steps that read a buffer, or did once."""
+        self.writers: dict[Buffer, list[int]] = {}
 
     def run(self) -> None:
-        position = 0
-        while position < len(self.steps):
-            step = self.steps[position]
+        for position, step in enumerate(self.steps):
+            self._note_reads(position, step)
+            for buffer in writes(step):
+                self.writers.setdefault(buffer, []).append(position)
+        for position, step in enumerate(self.steps):
             if isinstance(step, Nest):
                 self.steps[position] = step = split_digits(step)
                 if self._inline(position, step):
-                    del self.steps[position]
-                    continue
+                    self.gone.add(position)
             elif inner_blocks(step):
                 self.steps[position] = self._inside(step)
-            position += 1
+        self.steps[:] = (step for position, step in enumerate(self.steps) if position not in self.gone)
         self._remove_dead()
         self._hoist_scalars()
         self._merge_consumers()
         self._remove_dead()
 
+    def _note_reads(self, position: int, step: Step) -> None:
+        for buffer in reads(step):
+            self.readers.setdefault(buffer, set()).add(position)
+
     def _inside(self, step: Step) -> Step:
-        outside = {b for other in self.steps if other is not step for b in (*reads(other), *writes(other))}
+        others = (one for n, one in enumerate(self.steps) if n not in self.gone and one is not step)
+        outside = {b for other in others for b in (*reads(other), *writes(other))}
         blocks = []
         for steps in inner_blocks(step):
             others = {
@@ -143,11 +154,11 @@ class _Fusion:
         store = producer.stores[0]
         if not self._is_definition(producer):
             return False
-        later = self.steps[position + 1 :]
-        uses = [(n, step) for n, step in enumerate(later) if store.buffer in reads(step)]
+        found = ((n, self.steps[n]) for n in sorted(self.readers.get(store.buffer, ())) if n > position)
+        uses = [(n, step) for n, step in found if n not in self.gone and store.buffer in reads(step)]
         if not uses:
             return True
-        if not all(self._may_move(store.value, store, later[:n], step) for n, step in uses):
+        if not all(self._may_move(store.value, store, range(position + 1, n), step) for n, step in uses):
             return False
         if depth(store.value) > DEEP:
             return False
@@ -157,7 +168,8 @@ class _Fusion:
             worth = self._is_cheap(producer, store, [step for _, step in uses])
         if worth:
             for n, step in uses:
-                self.steps[position + 1 + n] = _with_definition(step, producer, store)
+                self.steps[n] = _with_definition(step, producer, store)
+                self._note_reads(n, self.steps[n])
         return worth
 
     def _is_definition(self, nest: Nest) -> bool:
@@ -168,9 +180,9 @@ class _Fusion:
             return False
         return bijection(store.indices, store.buffer.shape, nest.dims)
 
-    def _may_move(self, value: Expression, store: Store, between: Sequence[Step], consumer: Step) -> bool:
+    def _may_move(self, value: Expression, store: Store, between: range, consumer: Step) -> bool:
         read = buffers_read(value)
-        if any(read & set(writes(other)) for other in between):
+        if any(n in between and n not in self.gone for buffer in read for n in self.writers.get(buffer, ())):
             return False
         written = read & set(writes(consumer))
         if not written:
@@ -244,9 +256,10 @@ class _Fusion:
         """Take up the consumers of a nest that can become a part of it; tell whether it moved down to one of them."""
         start, after = position, position + 1
         while after < len(self.steps):
-            consumer, between = self.steps[after], self.steps[position + 1 : after]
+            consumer = self.steps[after]
             merged = merged_nests(producer, consumer) if isinstance(consumer, Nest) else None
             if merged is not None and isinstance(consumer, Nest):
+                between = self.steps[position + 1 : after]
                 if can_pass(consumer, between):
                     del self.steps[after]
                     self.steps[position] = producer = merged
@@ -259,6 +272,8 @@ class _Fusion:
         return position > start
 
     def _without_dead_stores(self, nest: Nest, position: int) -> Nest:
+        if len(nest.stores) == 1:
+            return nest
         used = self.kept | {b for n, step in enumerate(self.steps) if n != position for b in reads(step)}
         stores = tuple(store for store in nest.stores if store.buffer in used)
         return replace(nest, stores=stores) if stores and len(stores) < len(nest.stores) else nest

@@ -16,11 +16,13 @@ DEEP = 64
 
 def merged_nests(producer: Nest, consumer: Nest) -> Nest | None:
     """Return both nests as one, if the consumer reads the producer's results where they are made, else None."""
-    if consumer.sequential or any(store.combiner for store in (*producer.stores, *consumer.stores)):
+    made = {store.buffer: store for store in producer.stores}
+    if made.keys().isdisjoint(consumer.reads()) or consumer.sequential:
+        return None
+    if any(store.combiner for store in (*producer.stores, *consumer.stores)):
         return None
     if any(isinstance(node, Reduce) for node in consumer.nodes()):
         return None
-    made = {store.buffer: store for store in producer.stores}
     used = [load for store in consumer.stores for load in loads(store.value) if load.buffer in made]
     if not used or set(made) & set(consumer.writes()):
         return None

@@ -263,7 +263,7 @@ def _read_ranges(later: Sequence[Step], buffer: Buffer) -> list[Range] | None:
     """Return the part of each axis that is read; None if nothing is."""
     found: list[Range] | None = None
     for step in all_steps(later):
-        if not isinstance(step, Nest):
+        if not isinstance(step, Nest) or buffer not in step.reads():
             continue
         for store in step.stores:
             for load in (*loads(store.value), *loads(Load(store.buffer, store.indices))[1:]):
