@@ -21,6 +21,12 @@ def test_import_loads_no_optional_dependency() -> None:
     assert loaded.isdisjoint(optional)
 
 
+def test_names_that_load_later_are_listed() -> None:
+    assert dir(wengert) == sorted(wengert.__all__)
+    assert dir(wengert.special) == sorted(wengert.special.__all__)
+    assert all(hasattr(wengert, name) for name in dir(wengert))
+
+
 def test_types_are_shipped() -> None:
     assert files("wengert").joinpath("py.typed").is_file()
 

@@ -53,6 +53,11 @@ __all__ = [
     "xlogy",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 gammaln = lgamma
 
 

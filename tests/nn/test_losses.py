@@ -48,6 +48,29 @@ def test_labels_that_do_not_fit(labels, says):
         nn.softmax_cross_entropy(np.zeros((2, 3)), labels)
 
 
+@pytest.mark.parametrize("label", [-1, 4, np.iinfo(np.int64).min])
+def test_labels_that_are_no_class_in_a_compiled_loss(rng, label):
+    logits, labels = rng.standard_normal((2, 4)), np.array([0, label])
+    with pytest.raises(ValueError, match=r"labels must lie in \[0, 4\)"):
+        nn.softmax_cross_entropy(logits, labels)
+    step = wg.jit(wg.value_and_grad(lambda z, labels: nn.softmax_cross_entropy(z, labels)))
+    with pytest.raises(IndexError, match=r"out of bounds for axis 1 with size 4. \[test_losses.py:"):
+        step(logits, labels)
+    good = np.array([0, 3])
+    for found, expected in zip(
+        step(logits, good), wg.value_and_grad(nn.softmax_cross_entropy)(logits, good), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_labels_in_few_bits_and_many_classes(rng):
+    logits, labels = rng.standard_normal((3, 300)), np.array([0, 1, 127], np.int8)
+    loss = wg.jit(lambda z, labels: nn.softmax_cross_entropy(z, labels))
+    assert np.isclose(loss(logits, labels), nn.softmax_cross_entropy(logits, labels))
+    with pytest.raises(IndexError):
+        loss(logits, np.array([0, 1, -1], np.int8))
+
+
 def test_squared_errors_and_accuracy(rng):
     a, b = rng.standard_normal((2, 3, 4))
     assert np.isclose(nn.sum_squared_error(a, b), ((a - b) ** 2).sum())

@@ -264,3 +264,17 @@ X = np.zeros((2, 5, 3), "f4")
 def test_what_cannot_be(call, error, says):
     with pytest.raises(error, match=says):
         call()
+
+
+@pytest.mark.parametrize("kind", [nn.RNN, nn.GRU, nn.LSTM])
+def test_lengths_out_of_range_in_a_compiled_program(kind, rng):
+    layer, x = kind(2, 3, seed=0), rng.standard_normal((2, 4, 2))
+    run = wg.jit(lambda x, lengths: layer.run(x, lengths=lengths)[0])
+    for lengths in ([-1, 2], [0, 5]):
+        with pytest.raises(ValueError, match=r"lengths must lie in \[0, 4\]"):
+            layer.run(x, lengths=np.array(lengths))
+        with pytest.raises(IndexError, match=r"\[test_recurrent.py:"):
+            run(x, np.array(lengths))
+    for dtype in (np.int8, np.uint8, np.int64):
+        lengths = np.array([0, 4], dtype)
+        np.testing.assert_allclose(run(x, lengths), layer.run(x, lengths=lengths)[0], rtol=1e-12)

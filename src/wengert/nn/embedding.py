@@ -12,7 +12,7 @@ from wengert.boxes import concrete
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, DtypeError, IndexingError, message
 from wengert.ir.types import show
-from wengert.nn.checks import integers
+from wengert.nn.checks import integers, never_negative
 from wengert.nn.initialisers import Initialiser, Seed, normal
 from wengert.numpy.selecting import take
 from wengert.ops.comparison import where
@@ -83,8 +83,7 @@ def _checked(indices: Any, count: int) -> Any:
         raise DtypeError(message("Embedding", "indices must be integers", show(indices)))
     known = concrete(indices)
     if known is None:
-        # NumPy counts a negative index from the end; here it must not pass.
-        return where(indices < 0, count, indices) if dtype_of(indices).kind == "i" else indices
+        return never_negative(indices, count)
     if known.size and not 0 <= known.min() <= known.max() < count:
         got = f"{known.min()} to {known.max()}"
         raise IndexingError(message("Embedding", f"indices must lie in [0, {count})", got))

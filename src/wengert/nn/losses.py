@@ -11,6 +11,7 @@ from wengert.boxes import concrete
 from wengert.dtypes import dtype_of
 from wengert.errors import ShapeError, message
 from wengert.ir.types import show
+from wengert.nn.checks import never_negative
 from wengert.shapes import shape_of
 from wengert.special import log_softmax
 
@@ -26,6 +27,7 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
 
     Raises:
         ShapeError: the labels do not fit the logits, or one is no class.
+        IndexingError: one is no class, in a compiled program.
 
     Example:
         >>> import numpy as np
@@ -49,7 +51,9 @@ def _checked(labels: Any, classes: int) -> Any:
             message("softmax_cross_entropy", "labels (examples,) must be integers", show(labels))
         )
     known = concrete(labels)
-    if known is not None and known.size and not 0 <= known.min() <= known.max() < classes:
+    if known is None:
+        return never_negative(labels, classes)
+    if known.size and not 0 <= known.min() <= known.max() < classes:
         requirement = f"labels must lie in [0, {classes})"
         raise ShapeError(message("softmax_cross_entropy", requirement, f"{known.min()} to {known.max()}"))
     return labels
