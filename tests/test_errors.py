@@ -19,6 +19,7 @@ CLASSES = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if is
 def test_every_error_is_a_builtin_one_too(kind: type[Exception]) -> None:
     builtin = (
         ValueError,
+        ImportError,
         TypeError,
         IndexError,
         OverflowError,
