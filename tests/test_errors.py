@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import errors
+from wengert import errors, nn
 from wengert.errors import WengertError, message, user_location
 
 CLASSES = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, WengertError)]
@@ -27,6 +27,7 @@ def test_every_error_is_a_builtin_one_too(kind: type[Exception]) -> None:
         AssertionError,
         OSError,
         KeyError,
+        ImportError,
     )
     assert issubclass(kind, builtin)
     assert kind.__doc__
@@ -49,6 +50,12 @@ def line_of(problem: BaseException) -> str:
     assert name == "test_errors.py"
     with open(__file__, encoding="utf-8") as file:
         return file.read().splitlines()[int(number) - 1]
+
+
+def test_a_generated_constructor_is_nobodys_line() -> None:
+    with pytest.raises(ValueError, match="rate must") as caught:
+        nn.Dropout(1.5)  # this line
+    assert line_of(caught.value).endswith("# this line")
 
 
 def test_the_users_own_line_is_named() -> None:

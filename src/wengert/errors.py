@@ -7,6 +7,7 @@ Every message names the operation, the requirement, what came, what to do, and t
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from types import FrameType
@@ -15,7 +16,8 @@ from typing import Any
 import numpy as np
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_NUMPY = os.sep + os.path.join("site-packages", "numpy") + os.sep
+_COMMAND = _PACKAGE + "cli.py"
+_OTHERS = tuple(os.sep + os.path.join("site-packages", name) + os.sep for name in ("numpy", "click"))
 
 
 class WengertError(Exception):
@@ -67,14 +69,23 @@ class MissingExtraError(WengertError, ImportError):
 
 
 def user_frame() -> FrameType | None:
-    """Return the innermost frame that belongs neither to Wengert nor to NumPy."""
+    """Return the innermost frame of the user's own; None where there is none, as under the command line."""
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
-        filename = frame.f_code.co_filename
-        if not filename.startswith(_PACKAGE) and _NUMPY not in filename:
+        code = frame.f_code
+        if code.co_filename == _COMMAND:
+            return None  # what runs the command is nobody's program
+        if not _is_foreign(code.co_filename, code.co_name):
             return frame
         frame = frame.f_back
     return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_foreign(filename: str, function: str) -> bool:
+    """Tell whether code is Wengert's, another package's, or a constructor that `dataclasses` wrote."""
+    generated = filename == "<string>" and function == "__init__"
+    return filename.startswith(_PACKAGE) or generated or any(other in filename for other in _OTHERS)
 
 
 def user_location() -> str:

@@ -11,7 +11,7 @@ import pytest
 from wengert.data import DataError, DataNotFoundError, load, read_idx, write_idx
 from wengert.data.mnist import SOURCES, cache_folder
 
-MARKS = {"folder/mnist": 1, "folder": 2, "env/mnist": 3, "env": 4, "cache/mnist": 5}
+MARKS = {"env/mnist": 3, "env": 4, "cache/mnist": 5}
 
 
 def test_a_folder_in_every_spelling(places: Path, small_set: Any) -> None:
@@ -36,13 +36,27 @@ def test_a_folder_in_every_spelling(places: Path, small_set: Any) -> None:
 def test_the_first_place_wins(
     places: Path, small_set: Any, monkeypatch: pytest.MonkeyPatch, present: int
 ) -> None:
-    for place in ("folder", "env"):
-        (places / place).mkdir()
+    (places / "env").mkdir()
     for place, mark in list(MARKS.items())[-present:]:
         small_set(places / place, first=mark)
     monkeypatch.setenv("WENGERT_DATA", str(places / "env"))
-    data = load("mnist", places / "folder", download=False)
-    assert data.train_images[0, 0, 0] == list(MARKS.values())[-present]
+    assert load("mnist", download=False).train_images[0, 0, 0] == list(MARKS.values())[-present]
+
+
+@pytest.mark.parametrize("subfolder", ["", "mnist"])
+def test_a_folder_that_is_named_is_the_only_place(
+    places: Path, small_set: Any, monkeypatch: pytest.MonkeyPatch, subfolder: str
+) -> None:
+    for place in ("env", "cache/mnist"):
+        small_set(places / place, first=7)
+    monkeypatch.setenv("WENGERT_DATA", str(places / "env"))
+    folder = places / "folder"
+    folder.mkdir()
+    with pytest.raises(DataNotFoundError, match=r"folder: the files of mnist are not here; put train-images"):
+        load("mnist", folder)
+    assert not list(folder.iterdir())
+    small_set(folder / subfolder, first=1)
+    assert load("mnist", folder).train_images[0, 0, 0] == 1
 
 
 def test_a_folder_that_is_not_there(places: Path, small_set: Any, monkeypatch: pytest.MonkeyPatch) -> None:

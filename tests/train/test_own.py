@@ -86,7 +86,12 @@ def test_a_task(own):
         (
             "from wengert import nn\ndef network(rng):\n    return nn.Dense(784, 10, seed=rng)\n",
             1,
-            "Dense: ",
+            "Dense: the input must be (..., 784); got f32[2,1,28,28].\n",  # the line of nobody
+        ),
+        (
+            GOOD.replace("nn.tanh", "nn.Dropout(1.5)"),
+            1,
+            "dropout: the rate must lie in [0, 1]; got 1.5. [mine.py:6]",
         ),
         (
             GOOD.replace(", nn.Dense(WIDTH, 10, seed=rng)", ""),

@@ -88,13 +88,13 @@ def load(
 ) -> Dataset:
     """Load MNIST or Fashion-MNIST.
 
-    The four files, gzipped or not, are looked for in ``folder``, then in the folder that the environment
-    variable ``WENGERT_DATA`` names (in either, first in its subfolder ``name``), then in the user's cache.
-    What is in none of them is downloaded into the cache, and its checksum is compared.
+    The four files, gzipped or not, are looked for in ``folder`` and nowhere else; without it, in the folder that
+    the environment variable ``WENGERT_DATA`` names, then in the user's cache. A folder may hold them in a
+    subfolder ``name``. What is in neither is downloaded into the cache, and its checksum is compared.
 
     Args:
         name: ``"mnist"`` or ``"fashion-mnist"``.
-        folder: Where to look first.
+        folder: Where the files are. Nothing is downloaded into it.
         download: Whether files may be downloaded.
         mirrors: URLs of folders to download from, instead of the known ones.
         progress: Called with a file's name, the bytes that have arrived and the bytes expected (or None). By
@@ -140,9 +140,7 @@ def cache_folder() -> Path:
 def _find(name: str, folder: str | os.PathLike[str] | None) -> list[Path] | None:
     """Return the four files where the user has them."""
     files = SOURCES[name].files
-    for base in (folder, os.environ.get("WENGERT_DATA")):
-        if not base:
-            continue
+    if base := folder or os.environ.get("WENGERT_DATA"):
         if not Path(base).is_dir():
             raise DataNotFoundError(f"{base}: there is no such folder to load {name} from")
         for place in (Path(base) / name, Path(base)):
@@ -153,6 +151,12 @@ def _find(name: str, folder: str | os.PathLike[str] | None) -> list[Path] | None
             if paths:
                 missing = ", ".join(file for file, path in found.items() if not path)
                 raise DataNotFoundError(f"{place}: some files of {name} are here, but not {missing}")
+        if folder:
+            wanted = ", ".join(file.name for file in files)
+            raise DataNotFoundError(
+                f"{base}: the files of {name} are not here; put {wanted} into it, or name no folder: "
+                "then they are looked for in $WENGERT_DATA and the user's cache, and downloaded"
+            )
     return None
 
 
