@@ -23,6 +23,11 @@ from wengert.train import DivergedError
 from wengert.tree import leaves
 
 
+class Plain:
+    def __call__(self, x):
+        return x
+
+
 @parametrize_with_checks([Classifier(16, epochs=8, rate=0.03, compiled=False)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
@@ -231,6 +236,12 @@ def test_layers_with_a_state_and_random_numbers(iris):
             lambda rng, shape, classes: {"weight": np.ones(3)},
             "container of arrays that can be called; got dict",
         ),
+        (
+            nn.Dense(4, 3, seed=0),
+            r"must be a function, \(generator, shape of an example, classes\) -> model; got Dense",
+        ),
+        ("mlp", "must be a function, .*; got str; write lambda rng, shape, classes"),
+        (lambda rng, shape, classes: Plain(), "got Plain; make Plain a dataclass"),
     ],
 )
 def test_networks_that_do_not_fit(network, says, iris):
@@ -250,6 +261,11 @@ def test_networks_that_do_not_fit(network, says, iris):
         ({"activation": "cube"}, "activation must be a function or one of relu"),
         ({"optimiser": "newton"}, "optimiser must be a function or one of sgd"),
         ({"optimiser": None}, "optimiser"),
+        (
+            {"optimiser": optim.adam(0.1)},
+            "optimiser must .*; got an Optimiser; write optimiser=lambda rate: ",
+        ),
+        ({"optimiser": lambda rate: None}, "optimiser must return an Optimiser .*; got NoneType"),
         ({"epochs": 0}, "epochs"),
         ({"epochs": True}, "epochs"),
         ({"batch_size": 1.5}, "batch_size"),

@@ -18,6 +18,7 @@ from wengert.data.batches import consecutive
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, MissingExtraError, message
 from wengert.shapes import shape_of
+from wengert.train.checks import advice_on, is_model
 from wengert.train.loop import Outcome, Progress, train
 from wengert.train.memory import first_memory, trained
 from wengert.train.optimisers import OPTIMISERS
@@ -189,13 +190,15 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def _task(self) -> Task:
         make = _chosen("optimiser", self.optimiser, OPTIMISERS)
-        return Task(
-            "classifier",
-            "classifier",
-            self._build,
-            prepare=_unchanged,
-            optimiser=lambda rate, steps: make(rate),
-        )
+
+        def optimiser(rate: float, steps: int) -> optim.Optimiser:
+            made = make(rate)
+            if not isinstance(made, optim.Optimiser):
+                requirement = "optimiser must return an Optimiser for a learning rate"
+                raise ArgumentError(message("Classifier", requirement, type(made).__name__))
+            return made
+
+        return Task("classifier", "classifier", self._build, prepare=_unchanged, optimiser=optimiser)
 
     def _build(self, rng: np.random.Generator) -> Any:
         shape, classes = self.shape_in_, len(self.classes_)
@@ -215,11 +218,15 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """Raise `ArgumentError` where the user's network does not return logits."""
         if self.network is None:
             return
+        if is_model(self.network) or not callable(self.network):
+            requirement = "network must be a function, (generator, shape of an example, classes) -> model"
+            hint = "write lambda rng, shape, classes: ..., with the weights drawn from rng"
+            raise ArgumentError(message("Classifier", requirement, type(self.network).__name__, hint))
         rng = np.random.default_rng(0)
         model = task.build(rng)
-        if not (callable(model) or hasattr(model, "apply")):
+        if not is_model(model):
             requirement = "network must return a model: a container of arrays that can be called"
-            raise ArgumentError(message("Classifier", requirement, type(model).__name__))
+            raise ArgumentError(message("Classifier", requirement, type(model).__name__ + advice_on(model)))
         outputs = trained(model, first_memory(model, rng))(some)
         expected, got = (len(some), len(self.classes_)), shape_of(outputs)
         if got != expected:
@@ -285,7 +292,11 @@ def _chosen(name: str, value: Any, known: dict[str, Callable[..., Any]]) -> Call
         return value
     if not isinstance(value, str) or value not in known:
         requirement = f"{name} must be a function or one of {', '.join(known)}"
-        raise ArgumentError(message("Classifier", requirement, repr(value)))
+        if isinstance(value, optim.Optimiser):
+            got, hint = "an Optimiser", "write optimiser=lambda rate: optim.adam(rate), say"
+        else:
+            got, hint = repr(value), ""
+        raise ArgumentError(message("Classifier", requirement, got, hint))
     return known[value]
 
 

@@ -175,6 +175,23 @@ def test_the_state_of_another_optimiser():
         optim.momentum(0.1).update(p, optim.sgd(0.1).init(p), p)
 
 
+@pytest.mark.parametrize("name", ["sgd", "momentum", "adam", "adamw", "lion"])
+def test_a_state_that_is_forgotten_or_in_another_place(name):
+    make = getattr(optim, name)
+    optimiser, p = make(0.1), {"w": np.ones(2)}
+    with pytest.raises(ArgumentError, match=r"begin with optimiser.init\(parameters\)"):
+        optimiser.update(p, None, p)
+    with pytest.raises(ArgumentError, match=r"the order is update\(gradients, state, parameters\)"):
+        optimiser.update(p, p, optimiser.init(p))
+    for rate in ("a", -1.0, float("nan"), np.float32("inf"), None, [0.1], np.ones(2)):
+        with pytest.raises(
+            ArgumentError, match=f"{name}: the rate must be a finite number >= 0, or a schedule"
+        ):
+            make(rate)
+    for rate in (0, 0.1, np.float32(0.1), np.array(0.1), lambda step: 0.1):
+        make(rate).update(p, make(rate).init(p), p)
+
+
 def test_parts_that_are_optimisers():
     """A chain in a chain is the chain of all parts."""
     p, g = np.array([1.0, -2.0]), np.array([3.0, 4.0])

@@ -130,6 +130,7 @@ def test_a_masked_transform_keeps_state_for_its_own_parameters():
         lambda: optim.trace(1.0),
         lambda: optim.momentum(0.1, -0.1),
         lambda: optim.adam(beta1=1.0),
+        lambda: optim.adam(beta1="a"),
         lambda: optim.adamw(beta2=1.5),
         lambda: optim.rmsprop(decay=1.0),
         lambda: optim.lion(beta2=-1.0),

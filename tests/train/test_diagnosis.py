@@ -58,6 +58,7 @@ def test_the_step_and_the_array(small, step, compiled):
     says = diverged(task, small, compiled)
     assert f"in epoch {epoch + 1}, step {number + 1}: " in says
     assert "the update of model.layers[2].bias is not finite" in says
+    assert says.endswith("try a smaller learning rate than 0.001")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,27 @@ def test_the_layer(small, layer, says):
     found = diverged(Task("bad", "bad", build, as_vectors, optimiser=sgd), small)
     assert says in found
     assert "epoch 1, step 1" in found
-    assert "try a smaller learning rate than 0.001" in found
+    assert found.endswith("the inputs and the first parameters are finite: look at the network and the loss")
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_what_is_not_finite_before_the_first_step(small, compiled):
+    def prepare(images):
+        return as_vectors(images) / 0.0
+
+    def build(rng):
+        model = two(rng)
+        model.layers[2].weight[0, 0] = np.nan
+        return model
+
+    with np.errstate(all="ignore"):
+        found = diverged(Task("bad", "bad", two, prepare, optimiser=sgd), small, compiled)
+    assert "step 1: " in found
+    assert found.endswith("the inputs are not finite: look at the images and at what prepares them")
+    found = diverged(Task("bad", "bad", build, as_vectors, optimiser=sgd), small, compiled)
+    assert found.endswith(
+        "model.layers[2].weight is not finite from the start: look at how it is initialised"
+    )
 
 
 def test_the_loss(small):

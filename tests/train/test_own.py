@@ -111,6 +111,79 @@ def test_files_that_do_not_work(own, tmp_path, text, code, says):
     assert not (tmp_path / "run").exists()
 
 
+OPTIMISER = "lambda rate, steps: optim.momentum(rate)"
+LOSS = "reconstruction_loss, classifies"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (
+            OPTIMISER,
+            "optim.adam(0.1)",
+            "the optimiser of network must be a function, (rate, steps) -> Optimiser; got",
+        ),
+        (
+            OPTIMISER,
+            "lambda rate, steps: None",
+            "must return an Optimiser; got None; is there a return in it?",
+        ),
+        (OPTIMISER, "lambda rate: optim.scale(rate)", "must return an Optimiser; got Transform; optim.chain"),
+        (
+            OPTIMISER,
+            "lambda: optim.adam(0.1)",
+            "TypeError: <lambda>() takes 0 positional arguments but 1 was given",
+        ),
+        ("shifts(1)", "(lambda images: images)", "the vary of network must be a Variation of two functions"),
+        (
+            "shifts(1)",
+            "Variation(None, lambda images, numbers: images)",
+            "must be a Variation of two functions",
+        ),
+        (
+            "shifts(1)",
+            "Variation(lambda rng, n: 3, lambda images, numbers: images)",
+            "must draw numbers (examples",
+        ),
+        (
+            "shifts(1)",
+            "Variation(lambda rng, n: rng.random(n), lambda images, numbers: None)",
+            "so many images",
+        ),
+        (
+            LOSS,
+            "lambda m, x, y: m(x)",
+            "must return two numbers, (loss, score); got ndarray (2, 784)",
+        ),
+        (
+            LOSS,
+            "lambda m, x, y: (m(x), 1.0)",
+            "(loss, score); got (ndarray (2, 784), float)",
+        ),
+        (LOSS, "lambda m, x, y: None", "(loss, score); got None"),
+        (LOSS, "None", "the loss of network must be a function, (model, inputs, labels)"),
+        (
+            "lambda rng: nn.Chain",
+            "nn.Chain",
+            "the network of network must be a function of a generator that returns",
+        ),
+        ("lambda rng: nn.Chain", "lambda rng: Plain", "got Plain; make Plain a dataclass (@dataclass)"),
+    ],
+)
+def test_tasks_that_do_not_work(own, tmp_path, old, new, says):
+    text = "class Plain:\n    def __init__(self, *layers): ...\n    def __call__(self, x): ...\n"
+    text += "import numpy as np\nrng = np.random.default_rng(0)\nfrom wengert.train import Variation\n"
+    rest = ", classifies" if old == LOSS else ""
+    own(text + TASK.replace(old, new + rest)).failed(1, "model: ", says)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("make", ["lambda rate: optim.momentum(rate)", "optim.adam"])
+def test_an_optimiser_of_the_rate_alone(own, make):
+    ended = own(TASK.replace(OPTIMISER, make), "--dry-run")
+    assert (ended.code, ended.err) == (0, "")
+
+
 def test_an_error_in_the_middle_of_a_run(own):
     """The dry run before it sees two images; a group of steps has as many as the batch."""
     text = (

@@ -16,7 +16,8 @@ from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
 from wengert.ops.conversion import cast
 from wengert.shapes import shape_of
-from wengert.tree import check_same, flatten, leaves, map_tree, paths, unflatten
+from wengert.tree import flatten, leaves, map_tree, paths, unflatten
+from wengert.tree import show as show_tree
 
 #: A number, or a function of the number of steps that have been taken.
 Rate: TypeAlias = Any
@@ -103,7 +104,12 @@ def belonging(gradients: Any, parameters: Any, trained: Sequence[bool]) -> Any:
     structure = flatten(gradients)[1]
     if structure == flatten(chosen_of(parameters, trained))[1]:
         return gradients
-    check_same("update", flatten(parameters)[1], structure)
+    if flatten(parameters)[1] != structure:
+        requirement = (
+            f"gradients must have the structure of the parameters, {show_tree(flatten(parameters)[1])}"
+        )
+        hint = "the order is update(gradients, state, parameters)"
+        raise ArgumentError(message("update", requirement, show_tree(structure), hint))
     return chosen_of(gradients, trained)
 
 
@@ -126,6 +132,10 @@ def optimiser(transform: Transform) -> Optimiser:
         trained = trained_in(parameters)
         gradients = belonging(gradients, parameters, trained)
         before = chosen_of(parameters, trained)
+        if state is None and transform.init(before) is not None:
+            requirement = "the state must be that of this optimiser"
+            hint = "begin with optimiser.init(parameters): update(gradients, state, parameters)"
+            raise ArgumentError(message("update", requirement, "None", hint))
         direction, state = transform.update(each(in_dtype_of, before, gradients), state, before)
         return merged(parameters, trained, each(lambda p, d: p - d, before, direction)), state
 

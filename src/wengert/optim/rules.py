@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wengert.optim.chain import Mask, Optimiser, Rate, chain, optimiser
+from wengert.optim.checks import check_rate
 from wengert.optim.transforms import (
     add_decayed_weights,
     scale,
@@ -24,6 +25,7 @@ def sgd(rate: Rate) -> Optimiser:
         >>> sgd(0.1).update(2.0, (), 1.0)
         (0.8, ())
     """
+    check_rate("sgd", rate)
     return optimiser(scale(rate))
 
 
@@ -36,6 +38,7 @@ def momentum(rate: Rate, decay: float = 0.9) -> Optimiser:
         >>> print(p, optimiser.update(2.0, state, p)[0].round(6))
         0.8 0.42
     """
+    check_rate("momentum", rate)
     return chain(trace(decay), scale(rate))
 
 
@@ -49,6 +52,7 @@ def nesterov(rate: Rate, decay: float = 0.9) -> Optimiser:
         >>> print(optimiser.update(2.0, optimiser.init(1.0), 1.0)[0].round(6))
         0.62
     """
+    check_rate("nesterov", rate)
     return chain(trace(decay, nesterov=True), scale(rate))
 
 
@@ -65,6 +69,7 @@ def adagrad(rate: Rate = 1e-2, epsilon: float = 1e-10, initial: float = 0.0) -> 
         >>> round(float(optimiser.update(2.0, optimiser.init(1.0), 1.0)[0]), 6)
         0.9
     """
+    check_rate("adagrad", rate)
     return chain(scale_by_adagrad(epsilon, initial), scale(rate))
 
 
@@ -89,6 +94,7 @@ def rmsprop(
         >>> round(float(optimiser.update(2.0, optimiser.init(1.0), 1.0)[0]), 6)
         0.98
     """
+    check_rate("rmsprop", rate)
     velocity = [trace(momentum)] if momentum else []
     return chain(scale_by_rms(decay, epsilon, centred), *velocity, scale(rate))
 
@@ -118,6 +124,7 @@ def adam(
         >>> round(float(parameters), 6)
         0.9
     """
+    check_rate("adam", rate)
     return optimiser(scale_by_adam(beta1, beta2, epsilon, amsgrad, rate))
 
 
@@ -146,6 +153,7 @@ def adamw(
         >>> round(float(optimiser.update(2.0, optimiser.init(1.0), 1.0)[0]), 6)
         0.85
     """
+    check_rate("adamw", rate)
     direction = scale_by_adam(beta1, beta2, epsilon, amsgrad)
     return chain(direction, add_decayed_weights(decay, mask), scale(rate))
 
@@ -169,5 +177,6 @@ def lion(
         >>> round(float(optimiser.update(2.0, optimiser.init(1.0), 1.0)[0]), 6)
         0.9
     """
+    check_rate("lion", rate)
     weights = [add_decayed_weights(decay, mask)] if decay else []
     return chain(scale_by_lion(beta1, beta2), *weights, scale(rate))

@@ -161,7 +161,7 @@ def _prepared(settings: Settings, source: Path | None) -> _Job:
         return _Job(task, settings, dataset, console, None)
     place, _, name = settings.model.rpartition(":")
     file = source or Path(place)
-    check_model(task, name, file, dataset, settings.batch_size)
+    check_model(task, name, file, dataset, settings)
     return _Job(task, settings, dataset, console, file)
 
 

@@ -59,8 +59,10 @@ def check_group(taking: Steps, settings: Settings, before: State, after: Advance
     else:
         position = int(np.argmax(grown))
         bad, why = f"the loss grew to {losses[position]:.4g} from {first:.4g} at the first step", ""
-    step = before.step + position + 1
-    raise DivergedError(f"{bad} in epoch {before.epoch}, step {step}:{why} {_hint(settings)}")
+    step, hint = before.step + position + 1, _hint(settings)
+    if before.first_loss is None and position == 0 and (wrong[0] or why.startswith(" the gradient")):
+        hint = _at_the_start(taking, before, given)
+    raise DivergedError(f"{bad} in epoch {before.epoch}, step {step}:{why} {hint}")
 
 
 def check_tested(loss: float, settings: Settings, epoch: int) -> None:
@@ -73,6 +75,17 @@ def check_tested(loss: float, settings: Settings, epoch: int) -> None:
 
 def _hint(settings: Settings) -> str:
     return f"try a smaller learning rate than {settings.rate:g}"
+
+
+def _at_the_start(taking: Steps, before: State, given: Any) -> str:
+    """Say where to look when no step has been taken yet, so that no learning rate is to blame."""
+    images, labels, index, numbers = given
+    inputs, _ = taking.batch(images, labels, index[0], None if numbers is None else numbers[0])
+    if not is_finite(inputs):
+        return "the inputs are not finite: look at the images and at what prepares them"
+    if (name := _first_bad(before.model)) is not None:
+        return f"{name} is not finite from the start: look at how it is initialised"
+    return "the inputs and the first parameters are finite: look at the network and the loss"
 
 
 # -- the first number that is not finite -----------------------------------------------------------------

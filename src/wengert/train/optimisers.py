@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -36,6 +37,31 @@ SCHEDULES: dict[str, Callable[[float, int], float | schedules.Schedule]] = {
     "one-cycle": lambda rate, steps: schedules.one_cycle(rate, max(steps, 4)),
 }
 """``(largest rate, steps of the whole run) -> rate``, by name."""
+
+
+def with_steps(make: Callable[..., optim.Optimiser]) -> Callable[[float, int], optim.Optimiser]:
+    """Return a function of the rate and the steps of a run, also where one of the rate alone is given.
+
+    Example:
+        >>> import numpy as np
+        >>> parameters = np.ones(2)
+        >>> [
+        ...     with_steps(make)(0.5, 100).update(parameters, (), parameters)[0][0]
+        ...     for make in (optim.sgd, lambda rate, steps: optim.sgd(rate / steps))
+        ... ]
+        [np.float64(0.5), np.float64(0.995)]
+    """
+    try:
+        parameters = list(inspect.signature(make).parameters.values())
+    except (TypeError, ValueError):  # what is written in C does not tell
+        return make
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    takes_more = any(p.kind == p.VAR_POSITIONAL for p in parameters)
+    second = positional[1] if len(positional) > 1 else None
+    # The second parameter of optim.adam, say, has another meaning and a default.
+    if takes_more or (second is not None and (second.default is second.empty or second.name == "steps")):
+        return make
+    return lambda rate, steps: make(rate)
 
 
 class Descent(NamedTuple):

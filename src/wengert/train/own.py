@@ -13,14 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from wengert.control.values import is_number
 from wengert.data import Dataset
 from wengert.errors import ShapeError, WengertError
 from wengert.shapes import shape_of
+from wengert.train.checks import (
+    advice_on,
+    check_loss,
+    check_optimiser,
+    check_parts,
+    check_variation,
+    is_model,
+)
+from wengert.train.loop import steps_of
 from wengert.train.memory import Memory, ModelError, first_memory, trained, training_loss
-from wengert.train.settings import SettingsError
+from wengert.train.settings import Settings, SettingsError
 from wengert.train.tasks import Task
-from wengert.tree import leaves
 
 
 def own_task(place: str, source: Path | None = None) -> Task:
@@ -84,7 +91,7 @@ def blaming(path: Path) -> Generator[None, None, None]:
         raise ModelError(f"model: {path}{line}: {type(problem).__name__}: {problem}") from None
 
 
-def check_model(task: Task, name: str, file: Path, dataset: Dataset, batch_size: int) -> None:
+def check_model(task: Task, name: str, file: Path, dataset: Dataset, settings: Settings) -> None:
     """Raise `ModelError` where a network of the user's is no model, or does not fit the data.
 
     Args:
@@ -92,23 +99,25 @@ def check_model(task: Task, name: str, file: Path, dataset: Dataset, batch_size:
         name: in the file.
         file: that was run.
         dataset: what is to be learned.
-        batch_size: examples of a step.
+        settings: of the run.
     """
+    check_parts(task, name)
     with blaming(file):
         rng = np.random.default_rng(0)
         model = task.build(rng)
-        values = leaves(model)
-        if not (callable(model) or hasattr(model, "apply")) or not values or not all(map(is_number, values)):
+        if not is_model(model):
             requirement = "must return a model: a container of arrays that can be called"
-            raise ModelError(f"model: {name} {requirement}; got {type(model).__name__}")
+            raise ModelError(f"model: {name} {requirement}; got {type(model).__name__}{advice_on(model)}")
         memory = first_memory(model, rng)
         inputs = task.prepare(dataset.test_images[:2])
         outputs = shape_of(trained(model, memory)(inputs))
         if task.classifies and outputs != (2, len(dataset.classes)):
             requirement = f"must return logits (examples, {len(dataset.classes)})"
             raise ModelError(f"model: {name} {requirement}; for {shape_of(inputs)} it returned {outputs}")
-        task.loss(trained(model, memory), inputs, dataset.test_labels[:2])
-        _check_smallest(task, model, memory, dataset, batch_size)
+        check_loss(name, task.loss(trained(model, memory), inputs, dataset.test_labels[:2]))
+        check_variation(task, name, dataset.train_images[:2])
+        check_optimiser(task, name, settings, settings.epochs * steps_of(settings, dataset), model)
+        _check_smallest(task, model, memory, dataset, settings.batch_size)
 
 
 def _check_smallest(task: Task, model: Any, memory: Memory | None, dataset: Dataset, batch_size: int) -> None:

@@ -11,7 +11,7 @@ from wengert import nn, optim
 from wengert.shapes import shape_of
 from wengert.train import networks
 from wengert.train.images import Variation, as_rows, as_vectors, standardised
-from wengert.train.optimisers import Descent
+from wengert.train.optimisers import Descent, with_steps
 from wengert.train.settings import OPTIONS, Settings, SettingsError, check_value
 
 
@@ -51,7 +51,7 @@ class Task(NamedTuple):
     classifies: bool = True
     """Whether the score counts the labels that were right; otherwise it is the loss."""
     optimiser: Callable[[float, int], optim.Optimiser] = Descent()
-    """``(learning rate, steps of the whole run) -> optimiser``: a `Descent`, or a function."""
+    """``(learning rate, steps of the whole run) -> optimiser``: a `Descent`, or a function, of the rate alone, too."""
     epochs: int = 5
     batch_size: int = 100
     rate: float = 1e-3
@@ -91,7 +91,7 @@ class Task(NamedTuple):
         names = "optimiser", "schedule", "clip"
         given = {name: value for name in names if (value := getattr(settings, name)) is not None}
         if not given:
-            return self.optimiser
+            return with_steps(self.optimiser)
         if isinstance(self.optimiser, Descent):
             return self.optimiser._replace(**given)
         if "optimiser" not in given:
