@@ -94,10 +94,9 @@ def cost(expression: Expression) -> int:
 class _Fusion:
     """One list of steps; producers of this list are inlined here and in the steps inside it."""
 
-    def __init__(self, steps: list[Step], kept: set[Buffer], trips: int = 1) -> None:
+    def __init__(self, steps: list[Step], kept: set[Buffer]) -> None:
         self.steps = steps
         self.kept = kept
-        self.trips = trips
         self.gone: set[int] = set()
         """The positions of producers that are in their consumers now."""
         self.readers: dict[Buffer, set[int]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -30,7 +31,7 @@ def _weights(
 
 
 @dataclasses.dataclass
-class Cell:
+class Cell(ABC):
     """What all cells have: ``W`` (inputs, gates hidden), ``U`` (hidden, gates hidden) and ``b`` (gates hidden,)."""
 
     input_weight: Any
@@ -56,9 +57,9 @@ class Cell:
         """Return ``x W + b`` for (..., inputs): what of a step does not depend on the state."""
         return np.matmul(x, self.input_weight) + self.bias
 
+    @abstractmethod
     def step(self, projected: Any, state: State) -> State:
         """Return the next state from a projected input and the state."""
-        raise NotImplementedError
 
     def __call__(self, x: Any, state: State) -> State:
         """Return the next state from an input (examples, inputs) and the state."""
