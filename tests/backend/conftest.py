@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+import wengert as wg
+from tests.backend.entries import POINT, gradient, rosenbrock
+from tests.backend.entries import compiled as entry_of
 from wengert.backend import blocks, compiled, independent, module, pack, partial, peel, steps
 from wengert.backend.target import host
 
@@ -39,3 +43,18 @@ def small() -> Iterator[None]:
         patch.setattr(compiled, "host", lambda: target)
         patch.setenv("WENGERT_CACHE", "off")  # which does not know of any of this
         yield
+
+
+@pytest.fixture(scope="module")
+def wengert_entry() -> Any:
+    return entry_of(gradient, 2.0, 5.0)
+
+
+@pytest.fixture(scope="module")
+def rosenbrock_entry() -> Any:
+    return entry_of(wg.value_and_grad(rosenbrock), POINT)
+
+
+@pytest.fixture(scope="module")
+def scalars() -> Any:
+    return entry_of(lambda number, truth, value: (number, truth, value), 1, True, 1.0)

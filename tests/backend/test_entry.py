@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import pickle
-import platform
 import subprocess
 import sys
-import threading
-import tracemalloc
-import weakref
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -23,104 +16,26 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import wengert as wg
-from wengert import tree
+from tests.backend import entries
+from tests.backend.entries import (
+    POINT,
+    PassedOnError,
+    assert_same,
+    compiled,
+    gradient,
+    linked,
+    refuse,
+    rosenbrock,
+    staged,
+    where_there_are_entries,
+)
 from wengert.backend import entry, team
-from wengert.backend.entry_ir import entry_ir
-from wengert.backend.entry_table import OFFSETS, Signature
-from wengert.backend.execute import Executable
-from wengert.backend.fuse import fuse
-from wengert.backend.lowering import lower
-from wengert.backend.module import Module, build
-from wengert.backend.native import compile_module, load
+from wengert.backend.entry_table import OFFSETS
+from wengert.backend.native import compile_module
 from wengert.backend.target import host
 from wengert.dtypes import SHORT_NAMES
-from wengert.ir.types import type_of
-from wengert.passes.simplify import simplify
-from wengert.transforms.staging import stage
 
-pytestmark = pytest.mark.skipif(
-    platform.python_implementation() != "CPython" or "t" in getattr(sys, "abiflags", ""),
-    reason="there are no entries on this Python",
-)
-
-HERE = Path(__file__)
-
-
-class PassedOnError(Exception):
-    """Raised by the callable that comes next; has what that was called with."""
-
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.args = args
-        self.kwargs = kwargs
-
-
-def refuse(*args: Any, **kwargs: Any) -> Any:
-    raise PassedOnError(args, kwargs)
-
-
-def staged(
-    function: Callable[..., Any], *examples: Any, places: dict[int, int] | None = None
-) -> tuple[Signature, Module]:
-    leaves, arguments = tree.flatten(examples)
-    results: list[Any] = []
-
-    def flat(*values: Any) -> list[Any]:
-        found, structure = tree.flatten(function(*tree.unflatten(arguments, values)))
-        results.append(structure)
-        return found
-
-    types = tuple(map(type_of, leaves))
-    graph = simplify(stage(flat, types)[0])
-    given_types = tuple(atom.type for atom in graph.outputs)
-    module = build(fuse(lower(graph, places)), host())
-    return Signature(arguments, types, results[-1], given_types), module
-
-
-def object_code(signature: Signature, module: Module) -> bytes:
-    return compile_module(module.text + entry_ir(signature, module.interface), host(), team.symbols())
-
-
-def linked(
-    signature: Signature, module: Module, code: bytes, following: Callable[..., Any] = refuse
-) -> Callable[..., Any]:
-    executable = Executable(module.interface, load(code, team.symbols()))
-    return entry.make(signature, executable, following)
-
-
-def compiled(function: Callable[..., Any], *examples: Any, following: Callable[..., Any] = refuse) -> Any:
-    signature, module = staged(function, *examples)
-    assert entry.eligible(signature, module)
-    return linked(signature, module, object_code(signature, module), following)
-
-
-def wengert(x1: Any, x2: Any) -> Any:
-    return np.log(x1) + x1 * x2 - np.sin(x2)
-
-
-def rosenbrock(x: Any) -> Any:
-    return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
-
-
-gradient = wg.grad(wengert, argnums=(0, 1))
-POINT = np.linspace(-1, 1, 10)
-
-
-@pytest.fixture(scope="module")
-def wengert_entry() -> Any:
-    return compiled(gradient, 2.0, 5.0)
-
-
-@pytest.fixture(scope="module")
-def rosenbrock_entry() -> Any:
-    return compiled(wg.value_and_grad(rosenbrock), POINT)
-
-
-def assert_same(found: Any, expected: Any) -> None:
-    assert tree.flatten(found)[1] == tree.flatten(expected)[1]
-    for one, other in zip(tree.leaves(found), tree.leaves(expected), strict=True):
-        assert type(one) is type(other)
-        assert type_of(one) == type_of(other)
-        np.testing.assert_allclose(one, other, rtol=1e-12)
+pytestmark = where_there_are_entries
 
 
 # -- what it computes ----------------------------------------------------------------------------------------
@@ -157,11 +72,6 @@ def test_dtypes_and_shapes(dtype: Any, shape: tuple[int, ...]) -> None:
 @given(st.integers(-(2**63), 2**63 - 1), st.booleans(), st.floats(allow_nan=False))
 def test_scalars_of_python(scalars: Any, number: int, truth: bool, value: float) -> None:
     assert_same(scalars(number, truth, value), (number, truth, value))
-
-
-@pytest.fixture(scope="module")
-def scalars() -> Any:
-    return compiled(lambda number, truth, value: (number, truth, value), 1, True, 1.0)
 
 
 @pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**30])
@@ -361,195 +271,6 @@ def test_an_index_outside_its_array() -> None:
         assert_same(served(POINT, -1)[0], POINT[-1])
 
 
-# -- references and memory -----------------------------------------------------------------------------------
-
-
-def tracked(work: Callable[[], object]) -> int:
-    """Return how much memory is in use after some work that was not before."""
-    gc.collect()
-    tracemalloc.start()
-    try:
-        work()
-        gc.collect()
-        before = tracemalloc.get_traced_memory()[0]
-        work()
-        gc.collect()
-        return tracemalloc.get_traced_memory()[0] - before
-    finally:
-        tracemalloc.stop()
-
-
-def test_references_and_memory(rosenbrock_entry: Any, wengert_entry: Any, scalars: Any) -> None:
-    served = compiled(lambda x, i: ([x[i], None], (x * 2, x.sum())), POINT, 1, following=lambda *_: None)
-    everything = compiled(lambda d: [d["x"], None, ({"two": d["x"]},)], {"x": POINT})
-    x, number, value = POINT.copy(), 12345678901, 2.5
-    objects = (x, number, value, None, np.float64, np.dtype(float), np.ndarray, True, rosenbrock_entry)
-    gc.collect()
-    counts = list(map(sys.getrefcount, objects))
-
-    def work() -> None:
-        for _ in range(25_000):
-            rosenbrock_entry(x)
-            wengert_entry(value, value)
-            scalars(number, True, value)
-            served(x, 3)
-            served(x, 30)  # reports an error
-            everything({"x": x})
-
-    assert tracked(work) < 10_000
-    for one, before in zip(objects, counts, strict=True):
-        assert abs(sys.getrefcount(one) - before) < 5_000  # where one for each call would be 50,000
-
-
-def test_the_code_lives_as_long_as_its_function() -> None:
-    signature, module = staged(rosenbrock, POINT)
-    executable = Executable(module.interface, load(object_code(signature, module), team.symbols()))
-    served = entry.make(signature, executable, refuse)
-    alive = weakref.ref(executable.library)
-    del executable
-    gc.collect()
-    assert alive() is not None
-    assert_same(served(POINT), rosenbrock(POINT))
-    del served
-    gc.collect()
-    assert alive() is None
-
-
-class Holder:
-    """As `Jitted`: holds the entry that may call it."""
-
-    __slots__ = ("__call__", "__weakref__")
-
-    def slow(self, *args: Any) -> str:
-        return "slow"
-
-
-def test_an_entry_that_leads_back_to_its_owner_is_collected() -> None:
-    holder: Any = Holder()
-    holder.__call__ = compiled(rosenbrock, POINT, following=holder.slow)
-    assert_same(holder(POINT), rosenbrock(POINT))
-    assert holder(1.0) == "slow"
-    gone = weakref.ref(holder)
-    del holder
-    gc.collect()
-    assert gone() is None
-
-
-def test_a_function_that_is_dropped_while_it_runs() -> None:
-    holder: Any = Holder()
-    compiled_pair = [compiled(gradient, 2.0, 5.0, following=holder.slow) for _ in range(2)]
-    expected = compiled_pair[0](2.0, 5.0)
-    holder.__call__ = compiled_pair[0]
-    found: list[Any] = []
-    ready, stop = threading.Event(), threading.Event()
-
-    def call() -> None:
-        while not stop.is_set():
-            found[:] = [holder(2.0, 5.0)]
-            ready.set()
-
-    thread = threading.Thread(target=call)
-    thread.start()
-    ready.wait(10)
-    for number in range(1000):
-        holder.__call__ = holder.slow if number % 2 else compiled_pair[1]
-        compiled_pair[1] = compiled_pair[0]
-        holder.__call__ = compiled_pair[0]
-    compiled_pair.clear()
-    holder.__call__ = lambda *_: expected
-    gc.collect()
-    stop.set()
-    thread.join()
-    assert found in ([expected], ["slow"])
-
-
-def test_a_collection_of_garbage_in_the_middle_of_a_call(wengert_entry: Any) -> None:
-    """Making a tuple may begin one, and finalisers may call the same function."""
-    inside: list[Any] = []
-
-    class Garbage:
-        def __init__(self) -> None:
-            self.itself = self
-
-        def __del__(self) -> None:
-            inside.append(wengert_entry(4.0, 1.0))
-
-    expected, other = wengert_entry(2.0, 5.0), wengert_entry(4.0, 1.0)
-    threshold = gc.get_threshold()
-    gc.set_threshold(1)
-    try:
-        for _ in range(300):
-            Garbage()
-            assert wengert_entry(2.0, 5.0) == expected
-    finally:
-        gc.set_threshold(*threshold)
-    gc.collect()
-    assert inside == [other] * 300
-
-
-def test_threads_that_call_at_once(rosenbrock_entry: Any) -> None:
-    problems: list[BaseException] = []
-
-    def call(seed: int) -> None:
-        try:
-            x = np.random.default_rng(seed).standard_normal(10)
-            expected = wg.value_and_grad(rosenbrock)(x)
-            for _ in range(2000):
-                assert_equal(rosenbrock_entry(x), expected)
-        except BaseException as problem:
-            problems.append(problem)
-
-    def assert_equal(found: Any, expected: Any) -> None:
-        assert np.allclose(found[0], expected[0], rtol=1e-12)
-        assert np.allclose(found[1], expected[1], rtol=1e-12)
-
-    with switching(1e-6):
-        threads = [threading.Thread(target=call, args=(seed,)) for seed in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert problems == []
-
-
-@contextlib.contextmanager
-def switching(interval: float) -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(interval)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
-
-
-def test_memory_that_runs_out() -> None:
-    """Each allocation of a call fails once, also those of containers too large for Python's free lists."""
-    testcapi = pytest.importorskip("_testcapi")
-    served = compiled(lambda x: [[None, x * 2], {f"key{n}": (x[n], x.sum()) for n in range(9)}], POINT)
-    expected = served(POINT)
-    gc.collect()
-    count = sys.getrefcount(POINT)
-
-    def call(start: int) -> Any:
-        testcapi.set_nomemory(start, start + 1)
-        try:
-            return served(POINT)
-        except MemoryError:
-            return None
-        finally:
-            testcapi.remove_mem_hooks()
-
-    outcomes = list(map(call, range(40)))
-    assert None in outcomes
-    assert outcomes[-1] is not None
-    for found in outcomes:
-        if found is not None:
-            assert_same(found, expected)
-    del outcomes, found
-    assert tracked(lambda: deque(map(call, [*range(40)] * 10), 0)) < 10_000
-    assert sys.getrefcount(POINT) == count
-
-
 # -- which programs, and on which Python ---------------------------------------------------------------------
 
 
@@ -602,7 +323,7 @@ def test_code_from_another_process(tmp_path: Path) -> None:
         "pathlib.Path(sys.argv[2]).write_bytes(m['object_code'](*m['staged'](m['gradient'], 2.0, 5.0)))"
     )
     file = tmp_path / "code"
-    subprocess.run([sys.executable, "-c", program, str(HERE), str(file)], check=True)
+    subprocess.run([sys.executable, "-c", program, entries.__file__, str(file)], check=True)
     signature, module = staged(gradient, 2.0, 5.0)
     served = linked(signature, module, file.read_bytes())
     assert_same(served(2.0, 5.0), compiled(gradient, 2.0, 5.0)(2.0, 5.0))
