@@ -23,7 +23,7 @@ ROWS = (
     "transforms",
     "control",
     "backend",
-    "compiling",
+    "compiling progress specialisation",
     "numpy special random",
     "nn optim",
     "data train predict estimators bench testing inspect export report cli",

@@ -4,148 +4,28 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
-import os
-import sys
-import time
 from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar
 
-import numpy as np
-
 from wengert import tree
 from wengert.backend import arguments, donation, entry
 from wengert.backend.arguments import Given
-from wengert.backend.compiled import Compiled, Options
-from wengert.backend.entry_table import Signature
 from wengert.backend.native import assembly
-from wengert.backend.outside import explained
 from wengert.backend.report import Report, report_of
 from wengert.boxes import Box
-from wengert.control.values import is_number
-from wengert.dtypes import NDARRAY, check_known
-from wengert.errors import ArgumentError, IndexingError, message
+from wengert.dtypes import NDARRAY
+from wengert.errors import ArgumentError, message
 from wengert.ir.graph import Graph
-from wengert.ir.types import TensorType, type_of
 from wengert.nest.printer import text
-from wengert.passes.simplify import simplify
-from wengert.transforms.staging import stage
+from wengert.progress import Patience, is_often, tell_compiled, tell_recompiled
+from wengert.specialisation import Specialisation
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _MOST_ENTRIES = 16
 """Entries that a call goes through one after the other, the newest first."""
-_log = logging.getLogger("wengert.jit")
-_MANY = 8
-"""Types of arguments after which a function that is compiled once more says why."""
-
-if "jit" in os.environ.get("WENGERT_LOG", "").split(","):
-    _log.setLevel(logging.INFO)
-    _log.addHandler(logging.StreamHandler(sys.stderr))
-
-
-class _Specialisation:
-    """The function traced and compiled for the types of its arguments."""
-
-    def __init__(self, owner: Jitted[Any, Any], given: Given, args: Sequence[Any]) -> None:
-        self.types = [_known_type(leaf) for leaf in given.leaves]
-        self.donated = owner.donated_leaves(args)
-        self._outputs: Any = None
-        self.fixed: dict[int, Any] = {}
-        start = time.perf_counter()
-
-        def flat(*values: Any) -> list[Any]:
-            positional, named = tree.unflatten(given.structure, values)
-            result = owner.call(given.static, positional, named)
-            found, self._outputs = tree.flatten(result)
-            self.fixed = {n: leaf for n, leaf in enumerate(found) if not is_number(leaf)}
-            return [leaf for leaf in found if is_number(leaf)]
-
-        graph, self.captured = stage(flat, self.types)
-        self.graph: Graph = simplify(graph)
-        self.seconds = time.perf_counter() - start
-        self.places = _places(self.graph, self.donated)
-        options = Options(owner.flags, "nan" in os.environ.get("WENGERT_CHECK", "").split(","))
-        self.signature = self._signature(given)
-        self.compiled = Compiled.of(self.graph, self.places, options, self.signature)
-
-    def _signature(self, given: Given) -> Signature | None:
-        """Return what an entry would take and give; None where a call is more than that."""
-        arguments, named = given.structure.children
-        if named.children or given.static or self.donated or self.captured or self.fixed:
-            return None
-        results = tuple(atom.type for atom in self.graph.outputs)
-        return Signature(arguments, tuple(self.types), self._outputs, results)
-
-    def load(self) -> None:
-        """Compile now."""
-        start = time.perf_counter()
-        _ = self.compiled.executable
-        self.seconds += time.perf_counter() - start
-
-    def __call__(self, leaves: Sequence[Any]) -> Any:
-        inputs = [_array(leaf, type_.dtype) for leaf, type_ in zip(leaves, self.types, strict=True)]
-        for position in self.donated:
-            inputs[position] = donation.view(leaves[position])
-        outputs: list[Any] = []
-        for number, atom in enumerate(self.graph.outputs):
-            place = self.places.get(number)
-            outputs.append(np.empty(atom.type.shape, atom.type.dtype) if place is None else inputs[place])
-        executable = self.compiled.executable
-        try:
-            executable(inputs, outputs)
-        except IndexingError as problem:
-            kept = {var: inputs[n] for n, var in enumerate(self.graph.inputs) if n not in self.donated}
-            raise explained(problem, self.graph, kept) from None
-        finally:  # a call that fails has overwritten a part of them
-            for position in self.donated:
-                donation.give_up(leaves[position])
-        results: list[Any] = [
-            _result(value, atom.type) for value, atom in zip(outputs, self.graph.outputs, strict=True)
-        ]
-        if self.fixed:
-            rest = iter(results)
-            count = len(results) + len(self.fixed)
-            results = [self.fixed[n] if n in self.fixed else next(rest) for n in range(count)]
-        return tree.unflatten(self._outputs, results)
-
-
-def _result(value: Any, type_: TensorType) -> Any:
-    if type_.shape:
-        return value
-    return value.item() if type_.weak else value[()]
-
-
-def _known_type(leaf: Any) -> TensorType:
-    """Return the type of an argument, in the byte order of this machine."""
-    type_ = type_of(leaf)
-    return type_._replace(dtype=check_known("jit", type_.dtype))
-
-
-def _array(leaf: Any, dtype: Any) -> Any:
-    """Return an argument as the program takes it: as it is, if it is contiguous and aligned, else as a copy."""
-    if isinstance(leaf, NDARRAY) and leaf.flags.c_contiguous and leaf.flags.aligned and leaf.dtype == dtype:
-        return leaf
-    return np.array(leaf, dtype, order="C")
-
-
-def _places(graph: Graph, donated: Sequence[int]) -> dict[int, int]:
-    """Return for results the donated arguments whose place they take: each the first of its type that is left."""
-    free = list(donated)
-    places: dict[int, int] = {}
-    for number, atom in enumerate(graph.outputs):
-        for argument in free:
-            given = graph.inputs[argument].type
-            if given.shape == atom.type.shape and given.dtype == atom.type.dtype:
-                places[number] = argument
-                free.remove(argument)
-                break
-    return places
-
-
-# -- the function ----------------------------------------------------------------------------------------
 
 
 class Jitted(Generic[P, R]):
@@ -161,12 +41,13 @@ class Jitted(Generic[P, R]):
         self, function: Callable[P, R], static: Sequence[int], donate: Sequence[int], flags: str
     ) -> None:
         self.__call__ = self._general
-        self._served: set[_Specialisation] = set()
-        self.flags = flags
+        self._served: set[Specialisation] = set()
+        self._flags = flags
         self._function = function
         self._static = tuple(sorted(static))
         self._donate = tuple(donate)
-        self._known: dict[Any, _Specialisation] = {}
+        self._known: dict[Any, Specialisation] = {}
+        self._patience = Patience(function)
         functools.update_wrapper(self, function)
 
     def _general(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -179,6 +60,8 @@ class Jitted(Generic[P, R]):
         found = self._known.get(given.key) or self._specialised(given, args)
         if found.captured:  # it depends on a value that another transform follows
             return self._function(*args, **kwargs)
+        if not found.is_loaded:
+            self._load(found, given)
         donation.refuse_given_up(given.leaves)
         if self._donate:
             donation.refuse_shared(given.leaves, found.donated)
@@ -261,14 +144,14 @@ class Jitted(Generic[P, R]):
         compiled = self._traced(args, kwargs).compiled
         return assembly(compiled.module.text, compiled.target)
 
-    def _traced(self, args: Any, kwargs: Any) -> _Specialisation:
+    def _traced(self, args: Any, kwargs: Any) -> Specialisation:
         args, kwargs = self._in_places(args, kwargs)
         given = self._taken_apart(args, kwargs)
         if given is None:
             raise ArgumentError(
                 message("jit", "inside another transform there is nothing compiled to look at")
             )
-        return self._known.get(given.key) or self._specialised(given, args, quiet=True)
+        return self._known.get(given.key) or self._specialised(given, args)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Bind the function as a method, whose first argument is the object."""
@@ -296,38 +179,32 @@ class Jitted(Generic[P, R]):
         except TypeError:
             raise arguments.unusable(self._function, leaves, structure, static, self._static) from None
 
-    def _specialised(self, given: Given, args: Sequence[Any], *, quiet: bool = False) -> _Specialisation:
+    def _specialised(self, given: Given, args: Sequence[Any]) -> Specialisation:
         for option, positions in (("static_argnums", self._static), ("donate", self._donate)):
             arguments.check_positions(self._function, option, positions, len(args))
-        found = _Specialisation(self, given, args)
+        with self._patience.with_tracing():
+            found = Specialisation(self._call, given, self._donated_leaves(args), self._flags)
         if not found.captured:
-            if not quiet:
-                found.load()
-                self._tell(given, found)
             self._known[given.key] = found
         return found
 
-    def _tell(self, given: Given, found: _Specialisation) -> None:
-        name = getattr(self._function, "__qualname__", repr(self._function))
-        types = arguments.show_types(given.leaves)
-        done, source = ("loaded", " from the cache") if found.compiled.was_stored else ("compiled", "")
-        _log.info("jit: %s %s for (%s)%s in %.0f ms", done, name, types, source, found.seconds * 1e3)
-        if len(self._known) >= _MANY and (len(self._known) & (len(self._known) - 1)) == 0:
-            last = next(reversed(self._known))
-            why = arguments.difference(self._function, last, given, self._static)
-            hint = "pad to one shape, or pass Python numbers that vary as arrays"
-            _log.warning(
-                "jit: %s is compiled for the %dth time: %s; %s", name, len(self._known) + 1, why, hint
-            )
+    def _load(self, found: Specialisation, given: Given) -> None:
+        with self._patience.with_compiling(found.graph):
+            found.load()
+        tell_compiled(self._function, arguments.show_types(given.leaves), found)
+        others = [key for key, one in self._known.items() if one is not found]
+        if is_often(len(others)):
+            why = arguments.difference(self._function, others[-1], given, self._static)
+            tell_recompiled(self._function, len(others) + 1, why)
 
-    def call(self, static: Sequence[Any], positional: Sequence[Any], named: dict[str, Any]) -> Any:
+    def _call(self, static: Sequence[Any], positional: Sequence[Any], named: dict[str, Any]) -> Any:
         """Call the Python function, its static arguments put back in their places."""
         args = list(positional)
         for number, value in zip(self._static, static, strict=False):
             args.insert(number, value)
         return self._function(*args, **named)  # pyright: ignore[reportCallIssue]
 
-    def donated_leaves(self, args: Sequence[Any]) -> list[int]:
+    def _donated_leaves(self, args: Sequence[Any]) -> list[int]:
         """Return which of the leaves are donated."""
         count, found = 0, list[int]()
         for position, arg in enumerate(args):

@@ -1,0 +1,110 @@
+"""What `jit` tells in the log ``wengert.jit``: what it compiled, that it does so often, and that it takes long."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import logging
+import os
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Generator
+from typing import Any
+
+from wengert.backend import cache
+from wengert.ir.graph import Graph
+from wengert.specialisation import Specialisation
+
+PATIENCE = 5.0
+"""Seconds after which tracing or compiling says that it is still at it."""
+_MANY = 8
+"""Types of arguments after which a function that is compiled once more says why."""
+_UNROLLED = 1000
+"""Operations of one line from which on it must be a loop of Python's that repeats it."""
+_INSTEAD = "wg.scan and wg.fori_loop keep a loop as one operation"
+_log = logging.getLogger("wengert.jit")
+
+if "jit" in os.environ.get("WENGERT_LOG", "").split(","):
+    _log.setLevel(logging.INFO)
+    _log.addHandler(logging.StreamHandler(sys.stderr))
+
+
+def _name(function: Callable[..., Any]) -> str:
+    """Return what the user calls a function; for what a transform made, such as ``grad(loss)``."""
+    kind = "__name__" if hasattr(function, "__wrapped__") else "__qualname__"
+    return getattr(function, kind, repr(function))
+
+
+def tell_compiled(function: Callable[..., Any], types: str, found: Specialisation) -> None:
+    """Tell that a function was compiled, or loaded from the cache."""
+    done, source = ("loaded", " from the cache") if found.compiled.was_stored else ("compiled", "")
+    _log.info("jit: %s %s for (%s)%s in %.0f ms", done, _name(function), types, source, found.seconds * 1e3)
+
+
+def is_often(count: int) -> bool:
+    """Tell whether so many types of arguments are worth a word: 8, and then each time that they have doubled."""
+    return count >= _MANY and count & (count - 1) == 0
+
+
+def tell_recompiled(function: Callable[..., Any], count: int, why: str) -> None:
+    """Tell why a function is compiled once more."""
+    hint = "pad to one shape, or pass Python numbers that vary as arrays"
+    _log.warning("jit: %s is compiled for the %dth time: %s; %s", _name(function), count, why, hint)
+
+
+class Patience:
+    """Tells, once for a function, that tracing or compiling it takes long: while the user waits, not after it.
+
+    Args:
+        function: the user's.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._has_told = False
+
+    def with_tracing(self) -> contextlib.AbstractContextManager[None]:
+        """Tell of a trace that takes long."""
+        what = "what Python's own loops repeat is written out step by step"
+        return self._watch("traced", lambda: f"{what}; {_INSTEAD}")
+
+    def with_compiling(self, graph: Graph) -> contextlib.AbstractContextManager[None]:
+        """Tell of a graph that takes long."""
+        return self._watch("compiled", lambda: _size(graph))
+
+    @contextlib.contextmanager
+    def _watch(self, what: str, why: Callable[[], str]) -> Generator[None]:
+        timer = None if self._has_told else threading.Timer(PATIENCE, self._tell, (what, why))
+        if timer is not None:
+            timer.daemon = True
+            timer.start()
+        try:
+            yield
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _tell(self, what: str, why: Callable[[], str]) -> None:
+        self._has_told = True
+        where = _definition(self._function)
+        _log.warning(
+            "jit: %s%s is still being %s after %g s: %s", _name(self._function), where, what, PATIENCE, why()
+        )
+
+
+def _definition(function: Callable[..., Any]) -> str:
+    """Return where a function begins, as `` [file.py:12]``; nothing for one that is written in C."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return f" [{os.path.basename(code.co_filename)}:{code.co_firstlineno}]" if code else ""
+
+
+def _size(graph: Graph) -> str:
+    """Tell how many operations there are, from which line if one loop repeats them, and who need not wait again."""
+    text = f"{len(graph.equations):,} operations"
+    lines = Counter(equation.location.removeprefix("adjoint of ") for equation in graph.equations)
+    line, count = lines.most_common(1)[0] if lines else ("", 0)
+    if line and count >= _UNROLLED:
+        text += f", {count:,} of them from {line}, which a loop of Python's repeats; {_INSTEAD}"
+    kept = "later processes load the result from the cache"
+    return f"{text}; {kept if cache.default().folder else 'WENGERT_CACHE is off, so that nothing keeps the result'}"
