@@ -247,6 +247,7 @@ def jit(
         DtypeError: an argument is neither array nor number.
         ArgumentError: a donated array cannot be given up, or was already; an option names no argument of the function.
         IndexingError: an index of the program lay outside its array.
+        OutOfRangeError: a label, a symbol or a length of the program lay outside its range.
         RangeError: a Python integer is none of the dtype that it is used with.
         CompileError: LLVM refused the program.
 

@@ -36,6 +36,10 @@ class IndexingError(WengertError, IndexError):
     """An index that is out of range or of the wrong kind."""
 
 
+class OutOfRangeError(IndexingError, ValueError):
+    """An integer that says which or how many, such as a label, beyond what there is."""
+
+
 class ConcreteError(WengertError, TypeError):
     """A concrete value was needed where only a traced one is known."""
 

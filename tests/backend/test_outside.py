@@ -10,7 +10,9 @@ import pytest
 
 import wengert as wg
 from tests.backend.comparing import check
-from wengert.errors import IndexingError
+from wengert import nn
+from wengert.errors import IndexingError, OutOfRangeError
+from wengert.ops.indexing import within
 
 X = np.arange(12.0).reshape(4, 3)
 PLACES = np.array([0, 7])
@@ -76,6 +78,57 @@ def test_with_donated_arguments() -> None:
         IndexingError, match=r"index: indices must lie inside the array\. \[test_outside.py:\d+\]"
     ):
         wg.jit(lambda p, x: (p + 1, x[p.astype(int)]), donate=0)(donated, X)
+
+
+def entropy(logits: Any, labels: Any) -> Any:
+    return nn.softmax_cross_entropy(logits, labels)
+
+
+NO_CLASS: dict[str, tuple[Callable[..., Any], str]] = {
+    "loss": (lambda x, i: entropy(x[:2], i), "; got 7"),
+    "derivative": (wg.grad(lambda x, i: entropy(x[:2], i)), "; got 7"),
+    "computed": (lambda x, i: entropy(x[:2], i - 1), "; got -1 and 6"),
+    "of each example": (lambda x, i: wg.vmap(lambda z, i: entropy(z[None], i[None]))(x[:2], i), "; got 7"),
+    "in a loop": (
+        lambda x, i: wg.scan(lambda c, i: (c + entropy(x[:1], i), c), 0.0, i[:, None])[0],
+        "; got 7",
+    ),
+    "in a branch": (lambda x, i: wg.cond(i[0] == 0, lambda: entropy(x[:2], i), lambda: 0.0), "; got 7"),
+    "in a long loop": (
+        lambda x, i: wg.while_loop(
+            lambda c: c[0] <= i[0], lambda c: (c[0] + 1, entropy(x[:2], i + c[0])), (0, 0.0)
+        ),
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_CLASS)
+def test_a_label_that_is_no_class_is_told_as_eagerly(name: str) -> None:
+    function, got = NO_CLASS[name]
+    says = rf"^softmax_cross_entropy: labels must lie in \[0, 3\){got}\. \[.*test_outside.py:\d+\]$"
+    with pytest.raises(OutOfRangeError, match=says):
+        wg.jit(function)(X, PLACES)
+
+
+def test_labels_of_donated_arguments() -> None:
+    step = wg.jit(lambda x, labels: (entropy(x, labels), labels + 1), donate=1)
+    says = r"^softmax_cross_entropy: labels must lie in \[0, 3\)\. \[test_outside.py:\d+\]$"
+    with pytest.raises(OutOfRangeError, match=says):
+        step(X, np.array([0, 1, 2, 3]))
+
+
+@pytest.mark.parametrize("bad", [None, 0, 36])
+def test_every_label_is_looked_at_and_nothing_else(bad: int | None) -> None:
+    """Lanes that are filled up, and the last ones, have no label."""
+    labels = np.zeros(37, np.int32)
+    count = wg.jit(lambda labels: within(labels, count=1, operation="count", requirement="none"))
+    if bad is None:
+        assert not count(labels).any()
+        return
+    labels[bad] = 5
+    with pytest.raises(OutOfRangeError, match="count: none; got 5"):
+        count(labels)
 
 
 def test_long_loops_are_not_repeated() -> None:

@@ -45,10 +45,11 @@ def test_indices_of_every_integer_dtype_and_under_vmap(dtype):
 @pytest.mark.parametrize("index", [-1, 5])
 def test_an_index_that_is_no_symbol(index):
     layer = nn.Embedding(5, 2, seed=0)
-    with pytest.raises(IndexingError, match=r"Embedding: indices must lie in \[0, 5\)"):
-        layer(np.array([0, index]))
-    with pytest.raises(IndexError):
-        wg.jit(layer.__call__)(np.array([0, index]))
+    for call in (layer, wg.jit(layer.__call__), wg.vmap(layer), wg.jit(wg.vmap(layer))):
+        with pytest.raises(
+            IndexingError, match=rf"^Embedding: indices must lie in \[0, 5\); got {index}\. \["
+        ):
+            call(np.array([0, index]))
 
 
 def test_what_cannot_be():

@@ -7,7 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert import nn, tree
-from wengert.errors import ArgumentError, DtypeError, ShapeError
+from wengert.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError
 from wengert.testing import check_grads
 
 LAYERS = (nn.RNN, nn.LSTM, nn.GRU)
@@ -256,7 +256,7 @@ X = np.zeros((2, 5, 3), "f4")
         ),
         (lambda: nn.LSTM(3, 4, seed=0).run(X, np.zeros((1, 2, 4))), ArgumentError, "state must be 2 arrays"),
         (lambda: nn.GRU(3, 4, seed=0).run(X, np.zeros((2, 4))), ShapeError, r"state must be \(1, 2, 4\)"),
-        (lambda: nn.GRU(3, 4, seed=0)(X, np.array([1, 6])), ShapeError, r"lie in \[0, 5\]; got 1 to 6"),
+        (lambda: nn.GRU(3, 4, seed=0)(X, np.array([1, 6])), OutOfRangeError, r"lie in \[0, 5\]; got 6"),
         (lambda: nn.GRU(3, 4, seed=0)(X, np.array([1])), ShapeError, r"lengths must be \(2,\)"),
         (lambda: nn.GRU(3, 4, seed=0)(X, np.array([1.0, 2.0])), DtypeError, "lengths must be integers"),
     ],
@@ -271,10 +271,11 @@ def test_lengths_out_of_range_in_a_compiled_program(kind, rng):
     layer, x = kind(2, 3, seed=0), rng.standard_normal((2, 4, 2))
     run = wg.jit(lambda x, lengths: layer.run(x, lengths=lengths)[0])
     for lengths in ([-1, 2], [0, 5]):
-        with pytest.raises(ValueError, match=r"lengths must lie in \[0, 4\]"):
-            layer.run(x, lengths=np.array(lengths))
-        with pytest.raises(IndexError, match=r"\[test_recurrent.py:"):
-            run(x, np.array(lengths))
+        for call in (lambda x, lengths: layer.run(x, lengths=lengths), run):
+            with pytest.raises(
+                ValueError, match=r"lengths must lie in \[0, 4\]; got (-1|5)\. \[test_recurrent.py:"
+            ):
+                call(x, np.array(lengths))
     for dtype in (np.int8, np.uint8, np.int64):
         lengths = np.array([0, 4], dtype)
         np.testing.assert_allclose(run(x, lengths), layer.run(x, lengths=lengths)[0], rtol=1e-12)

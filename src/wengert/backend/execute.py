@@ -13,7 +13,7 @@ import numpy as np
 from wengert.backend import team
 from wengert.backend.native import Library
 from wengert.dtypes import Dtype
-from wengert.errors import IndexingError, WengertError
+from wengert.errors import IndexingError, OutOfRangeError, WengertError
 from wengert.primitive import REGISTRY
 from wengert.shapes import Shape
 
@@ -143,6 +143,7 @@ class Executable:
 
         Raises:
             IndexingError: an index lay outside its array.
+            OutOfRangeError: a number such as a label lay outside its range.
             NanError: under ``WENGERT_CHECK=nan``, an operation made a NaN.
         """
         try:
@@ -234,8 +235,10 @@ def _alone() -> team.Team:
 
 def _reported(place: str) -> WengertError:
     kind, _, rest = place.partition("|")
-    operation, _, location = rest.partition("|")
+    what, _, location = rest.rpartition("|")
     where = f" [{location}]" if location else ""
     if kind == "nan":
-        return NanError(f"{operation}: the result must be no NaN while WENGERT_CHECK=nan is set.{where}")
+        return NanError(f"{what}: the result must be no NaN while WENGERT_CHECK=nan is set.{where}")
+    if what:
+        return OutOfRangeError(f"{what}.{where}")
     return IndexingError(f"index: indices must lie inside the array.{where}")

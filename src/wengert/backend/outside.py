@@ -1,4 +1,4 @@
-"""Which index lay outside its array: found again by NumPy, after a compiled program has said that one did.
+"""Which index or label lay outside its range: found again by NumPy, after a compiled program has said that one did.
 
 Native code only notes the user's line. Carrying out what the indices are made of, and nothing else, tells the rest;
 what depends on donated arguments cannot be told, for they have been written over.
@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import IndexingError
+from wengert.errors import IndexingError, OutOfRangeError
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.primitive import REGISTRY
 from wengert.shapes import Shape
 
 _INDEXING = {"gather", "scatter_add", "last_writer"}
+_CHECK = "within"
 _MOST_STEPS = 10_000
 """Loops of more steps are not repeated: Python needs about a second for so many."""
 _NUMPYS_WORDS = re.compile(r"index -?\d+ is out of bounds for axis \d+ with size \d+")
@@ -33,43 +34,56 @@ def explained(problem: IndexingError, graph: Graph, known: Mapping[Var, Any]) ->
         known: the arguments that are still as they were.
     """
     found = _found(graph, known)
+    if found is None:
+        return problem
     location = _LOCATION.search(str(problem))
-    return IndexingError(f"getitem: {found}.{location[0] if location else ''}") if found else problem
+    return type(found)(_LOCATION.sub("", str(found)) + (location[0] if location else ""))
 
 
-def _found(graph: Graph, known: Mapping[Var, Any]) -> str:
-    """Carry out what indices are made of, up to the first that lies outside."""
+def _found(graph: Graph, known: Mapping[Var, Any]) -> IndexingError | None:
+    """Carry out what indices are made of, up to the first that lies outside, and return what is wrong with it."""
     values = {**known, **dict(graph.constants)}
     needed = _needed(graph)
     definitions = {var: equation for equation in graph.equations for var in equation.outputs}
     for equation in graph.equations:
         if equation.primitive in _INDEXING and (text := _complaint(equation, values, definitions)):
-            return text
-        wanted = any(var in needed for var in equation.outputs) or _holds_indexing(equation)
+            return _outside(text)
+        wanted = any(var in needed for var in equation.outputs) or _complains(equation)
         if not wanted or not all(isinstance(x, Literal) or x in values for x in equation.operands):
             continue
         operands = [_value(x, values) for x in equation.operands]
         try:
             with np.errstate(all="ignore"):
                 results = REGISTRY[equation.primitive].evaluate(*operands, **equation.params)
+        except OutOfRangeError as found:
+            return found
         except IndexError as found:
             words = _NUMPYS_WORDS.search(str(found))
-            return words[0] if words else ""
+            return _outside(words[0]) if words else None
         values.update(
             zip(equation.outputs, results if isinstance(results, tuple) else (results,), strict=True)
         )
-    return ""
+    return None
+
+
+def _outside(words: str) -> IndexingError:
+    return IndexingError(f"getitem: {words}.")
 
 
 def _needed(graph: Graph) -> set[Atom]:
     """Return the values that indices are made of."""
     needed: set[Atom] = set()
     for equation in reversed(graph.equations):
-        if any(var in needed for var in equation.outputs) or _holds_indexing(equation):
+        if any(var in needed for var in equation.outputs) or _complains(equation):
             needed.update(equation.operands)
         elif equation.primitive in _INDEXING:
             needed.update(_indices(equation))
     return needed
+
+
+def _complains(equation: Equation) -> bool:
+    """Tell whether to carry an operation out says what is wrong: a check, or a program with indices."""
+    return equation.primitive == _CHECK or _holds_indexing(equation)
 
 
 def _holds_indexing(equation: Equation) -> bool:
@@ -77,7 +91,7 @@ def _holds_indexing(equation: Equation) -> bool:
     if equation.primitive == "while" or equation.params.get("length", 0) > _MOST_STEPS:
         return False
     inner = [one for graph in equation.graphs() for one in graph.equations]
-    return any(one.primitive in _INDEXING or _holds_indexing(one) for one in inner)
+    return any(one.primitive in _INDEXING or _complains(one) for one in inner)
 
 
 def _indices(equation: Equation) -> tuple[Atom, ...]:

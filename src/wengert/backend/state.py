@@ -31,7 +31,7 @@ class Point(NamedTuple):
 
 @dataclass
 class Checks:
-    """What a program may complain of, a number for each: ``kind|operation|line``."""
+    """What a program may complain of, a number for each: ``kind|what|line``."""
 
     places: list[str] = field(default_factory=list[str])
     nan: bool = False

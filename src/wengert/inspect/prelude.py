@@ -51,6 +51,14 @@ def last_writer(indices, shape):
     return result
 '''
 
+_WITHIN = '''
+def within(x, count, requirement):
+    """Return integers, which must lie in [0, count)."""
+    if np.size(x) and not 0 <= np.min(x) <= np.max(x) < count:
+        raise IndexError(requirement)
+    return np.asarray(x, np.int64)[()]
+'''
+
 _CONTRACT = '''
 def contract(operands, places, extents, shape):
     """Sum products over all points i, j, ... below the extents.
@@ -107,6 +115,7 @@ HELPERS = {
     "place": _PLACE,
     "scatter_add": _SCATTER_ADD,
     "last_writer": _LAST_WRITER,
+    "within": _WITHIN,
     "contract": _CONTRACT,
     "cond": _COND,
     "scan": _SCAN,

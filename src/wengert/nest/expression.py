@@ -81,6 +81,8 @@ class Apply:
     dtype: Dtype
     param: int = 0
     location: str = ""
+    requirement: str = ""
+    """Of a position: what is said of one that is outside, even if counted from the end."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

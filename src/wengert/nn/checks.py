@@ -6,12 +6,8 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
-from wengert.dtypes import dtype_of
 from wengert.errors import ShapeError, message
 from wengert.ir.types import show
-from wengert.ops.comparison import where
 from wengert.shapes import shape_of
 
 
@@ -39,16 +35,6 @@ def check_spatial(layer: str, x: Any, rank: int) -> None:
     if len(shape_of(x)) != rank + 2:
         form = ", ".join(("depth", "height", "width")[-rank:])
         raise ShapeError(message(layer, f"images must be (examples, channels, {form})", show(x)))
-
-
-def never_negative(indices: Any, count: int) -> Any:
-    """Return indices that are only known later, the negative ones beyond ``count``, so that using them is an error.
-
-    NumPy counts a negative index from the end.
-    """
-    if dtype_of(indices).kind != "i":
-        return indices
-    return where(indices < 0, count, indices.astype(np.int64))
 
 
 def setting(value: Any) -> Any:

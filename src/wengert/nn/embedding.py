@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from wengert.array import operand
-from wengert.boxes import concrete
 from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, DtypeError, IndexingError, message
+from wengert.errors import ArgumentError, DtypeError, message
 from wengert.ir.types import show
-from wengert.nn.checks import integers, never_negative
+from wengert.nn.checks import integers
 from wengert.nn.initialisers import Initialiser, Seed, normal
 from wengert.numpy.selecting import take
 from wengert.ops.comparison import where
+from wengert.ops.indexing import within
 from wengert.shapes import shape_of
 from wengert.tree import static
 
@@ -37,7 +37,7 @@ class Embedding:
         ShapeError: a size is not a positive integer.
         ArgumentError: the padding is no symbol.
         DtypeError: the indices are not integers.
-        IndexingError: an index is no symbol.
+        OutOfRangeError: an index is no symbol.
 
     Example:
         >>> import numpy as np
@@ -81,10 +81,5 @@ def _checked(indices: Any, count: int) -> Any:
     """Return indices that are symbols, or become an error where they are not."""
     if dtype_of(indices).kind not in "iu":
         raise DtypeError(message("Embedding", "indices must be integers", show(indices)))
-    known = concrete(indices)
-    if known is None:
-        return never_negative(indices, count)
-    if known.size and not 0 <= known.min() <= known.max() < count:
-        got = f"{known.min()} to {known.max()}"
-        raise IndexingError(message("Embedding", f"indices must lie in [0, {count})", got))
-    return indices
+    requirement = f"indices must lie in [0, {count})"
+    return within(indices, count=count, operation="Embedding", requirement=requirement)

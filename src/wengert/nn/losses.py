@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from wengert.array import operand
-from wengert.boxes import concrete
 from wengert.dtypes import dtype_of
 from wengert.errors import ShapeError, message
 from wengert.ir.types import show
-from wengert.nn.checks import never_negative
+from wengert.ops.indexing import within
 from wengert.shapes import shape_of
 from wengert.special import log_softmax
 
@@ -26,8 +25,8 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
         labels: (examples,) integers below ``classes``, or (examples, classes) probabilities.
 
     Raises:
-        ShapeError: the labels do not fit the logits, or one is no class.
-        IndexingError: one is no class, in a compiled program.
+        ShapeError: the labels do not fit the logits.
+        OutOfRangeError: a label is no class.
 
     Example:
         >>> import numpy as np
@@ -50,13 +49,8 @@ def _checked(labels: Any, classes: int) -> Any:
         raise ShapeError(
             message("softmax_cross_entropy", "labels (examples,) must be integers", show(labels))
         )
-    known = concrete(labels)
-    if known is None:
-        return never_negative(labels, classes)
-    if known.size and not 0 <= known.min() <= known.max() < classes:
-        requirement = f"labels must lie in [0, {classes})"
-        raise ShapeError(message("softmax_cross_entropy", requirement, f"{known.min()} to {known.max()}"))
-    return labels
+    requirement = f"labels must lie in [0, {classes})"
+    return within(labels, count=classes, operation="softmax_cross_entropy", requirement=requirement)
 
 
 def sum_squared_error(predictions: Any, targets: Any) -> Any:

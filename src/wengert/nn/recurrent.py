@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from wengert.array import operand
-from wengert.boxes import concrete
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import show
 from wengert.nn.cells import GRUCell, LSTMCell, RNNCell, State
-from wengert.nn.checks import check_values, integers, never_negative
+from wengert.nn.checks import check_values, integers
 from wengert.nn.initialisers import Initialiser, Seed, generator, glorot_uniform, orthogonal
 from wengert.nn.loops import Plan, recur
-from wengert.numpy.selecting import take
 from wengert.ops.comparison import less
+from wengert.ops.indexing import within
 from wengert.shapes import shape_of
 from wengert.tree import static
 
@@ -88,7 +87,7 @@ class Recurrent:
         Raises:
             ShapeError: the input, the state or the lengths do not fit.
             DtypeError: the lengths are not integers.
-            IndexingError: a length is out of range, in a compiled program.
+            OutOfRangeError: a length is out of range.
         """
         outputs, states = self._run(x, state, lengths, every=True)
         return outputs, _unwrapped(tuple(np.stack(column) for column in zip(*states, strict=True)))
@@ -148,12 +147,8 @@ def _active(name: str, lengths: Any, examples: int, steps: int) -> Any:
         raise DtypeError(message(name, "lengths must be integers", show(lengths)))
     if shape_of(lengths) != (examples,):
         raise ShapeError(message(name, f"lengths must be ({examples},), one for each example", show(lengths)))
-    known = concrete(lengths)
-    if known is None:  # that a length is an index tells later whether it lies in the range
-        lengths = take(np.arange(steps + 1), never_negative(lengths, steps + 1))
-    elif known.size and not 0 <= known.min() <= known.max() <= steps:
-        got = f"{known.min()} to {known.max()}"
-        raise ShapeError(message(name, f"lengths must lie in [0, {steps}]", got))
+    requirement = f"lengths must lie in [0, {steps}]"
+    lengths = within(lengths, count=steps + 1, operation=name, requirement=requirement)
     return less(np.arange(steps)[:, np.newaxis, np.newaxis], np.reshape(lengths, (1, -1, 1)))
 
 

@@ -1,4 +1,4 @@
-"""Indexing by integer arrays: gather, its transpose scatter_add, and which write wins."""
+"""Indexing by integer arrays: gather, its transpose scatter_add, which write wins, and what numbers must lie within."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from wengert.dtypes import INT64
-from wengert.errors import DtypeError, ShapeError, message
+from wengert.errors import DtypeError, OutOfRangeError, ShapeError, message
 from wengert.ir.types import TensorType, show
 from wengert.nest.expression import Apply, Const, Expression, Iota, zero
 from wengert.nest.index import Computed, Dim, Index, flatten
 from wengert.nest.lowering import Definition, Operand, Pointwise, converted
 from wengert.ops.comparison import less, where
+from wengert.ops.conversion import cast
+from wengert.ops.elementwise import batch_elementwise
 from wengert.ops.shape import move_batch, reshape
 from wengert.primitive import Draw, Linear, NonDifferentiable, Primitive, primitive
 from wengert.shapes import Shape, broadcast, shape_of
@@ -124,6 +126,30 @@ def _last_writer_lowering(i: Sequence[Index], result: Operand, *indices: Operand
     return Definition((*within, *dims), target, number, "assign", lambda i: start, frozenset(dims))
 
 
+def _within_type(x: TensorType, *, count: int, operation: str, requirement: str) -> TensorType:
+    if x.dtype.kind not in "iu":
+        raise DtypeError(message(operation, "what is counted must be integers", show(x)))
+    return TensorType(INT64, x.shape)
+
+
+def _within(x: Any, *, count: int, operation: str, requirement: str) -> Any:
+    if np.size(x):
+        low, high = int(np.min(x)), int(np.max(x))
+        outside = [number for number in (low, high) if not 0 <= number < count]
+        if outside:
+            raise OutOfRangeError(
+                message(operation, requirement, " and ".join(map(str, dict.fromkeys(outside))))
+            )
+    return cast.evaluate(x, dtype=INT64)
+
+
+def _within_lowering(
+    i: Sequence[Index], result: Operand, x: Operand, *, count: int, operation: str, requirement: str
+) -> Expression:
+    number = converted(x.at(i), INT64)
+    return Apply("position", (number,), INT64, count, requirement=f"{operation}: {requirement}")
+
+
 def _gather_samples(draw: Draw) -> Any:
     shape = draw.shape(1)
     return (draw.array(shape), *_indices(draw, shape)), {}
@@ -207,4 +233,21 @@ last_writer = primitive(
     lowering=Pointwise(_last_writer_lowering),
     source=lambda *indices, shape: f"last_writer(({', '.join(indices)},), {shape})",
     samples=_last_writer_samples,
+)
+
+within = primitive(
+    name="within",
+    doc="x, whose integers must lie in [0, count), or an error that says what is required of them",
+    type_rule=_within_type,
+    evaluate=_within,
+    derivative=NonDifferentiable("its result is an integer"),
+    batch=batch_elementwise,
+    lowering=Pointwise(_within_lowering),
+    source=lambda x, count, operation, requirement: (
+        f"within({x}, {count}, {f'{operation}: {requirement}'!r})"
+    ),
+    samples=lambda draw: (
+        (draw.integers(draw.shape(), 0, 4),),
+        {"count": 5, "operation": "sample", "requirement": "numbers must lie in [0, 5)"},
+    ),
 )
