@@ -140,9 +140,7 @@ class Interpreter:
 
     def applied(self, node: Apply, operands: list[Any]) -> Any:
         if node.operation == "position":
-            return operands[0] + node.param * (operands[0] < 0)
-        if node.operation == "within":
-            return operands[0]
+            return operands[0] + node.param * (operands[0] < 0 and not node.requirement)
         if node.operation == "cast":
             return node.dtype.type(operands[0])
         primitive = REGISTRY[node.operation]

@@ -11,7 +11,6 @@ from wengert.backend.builder import I1, SCALARS, Kind, Value, constant
 from wengert.backend.state import Point
 from wengert.dtypes import INT64, Dtype
 from wengert.nest.expression import (
-    CHECKS,
     Apply,
     Const,
     Expression,
@@ -66,7 +65,7 @@ class Evaluator(Access):
         if node.operation in ("add", "subtract") and (fused := self._fused(node, point)):
             return fused
         operands = self.aligned([self.value(operand, point) for operand in node.operands])
-        if node.operation in CHECKS:
+        if node.operation == "position":
             return self._position(operands[0], node, point)
         before = node.operands[0].dtype if node.operation != "where" else node.operands[1].dtype
         context = scalars.Context(self.builder, before, node.dtype, node.param, self.functions)
@@ -118,15 +117,15 @@ class Evaluator(Access):
         return self.builder.muladd(*self.aligned([*factors, term]))
 
     def _position(self, index: Value, node: Apply, point: Point) -> Value:
-        """Count from the end where a position is negative; report it where it lies outside, and read inside instead."""
+        """Count from the end where a negative index may; report it where it lies outside, and read inside instead."""
         b, extent = self.builder, node.param
         (given,) = node.operands
-        if isinstance(given, Apply) and given.operation == "within" and given.param <= extent:
+        if isinstance(given, Apply) and given.operation == "position" and given.param <= extent:
             return index
         size = constant(index.kind, extent)
         zero = constant(index.kind, 0)
         wrapped = index
-        if node.operation == "position":
+        if not node.requirement:
             wrapped = b.select(b.compare("slt", index, zero), b.binary("add", index, size), index)
         inside = b.compare("ult", wrapped, size)
         outside = b.negate(inside)
