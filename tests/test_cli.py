@@ -54,6 +54,7 @@ def test_train(network, small_mnist, wengert, tmp_path):
     history = Run.open(folder).history
     assert [epoch.epoch for epoch in history] == [1, 2]
     summary = json.loads((folder / "summary.json").read_text())
+    assert summary.pop("peak_memory") > 10e6
     assert summary == {"interrupted": False, "problem": None, "last_epoch": history[-1]._asdict()}
     pictures = {"learning_curve.png", "reconstructions.png" if network == "autoencoder" else "examples.png"}
     written = {"settings.json", "metrics.jsonl", "checkpoints", "model.safetensors", "summary.json"}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 from types import FrameType
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_LOCATION = re.compile(r" \[[^\[\]]*\]$")
 _COMMAND = _PACKAGE + "cli.py"
 _OTHERS = tuple(os.sep + os.path.join("site-packages", name) + os.sep for name in ("numpy", "click"))
 
@@ -107,6 +109,17 @@ def message(operation: str, requirement: str, got: str = "", hint: str = "") -> 
         text += f"; {hint}"
     location = user_location()
     return f"{text}. [{location}]" if location else f"{text}."
+
+
+def split_location(text: str) -> tuple[str, str]:
+    """Return a message without the user's line, and that line as it stands at its end.
+
+    Example:
+        >>> split_location("exp: that does not work. [user.py:12]")
+        ('exp: that does not work.', ' [user.py:12]')
+    """
+    found = _LOCATION.search(text)
+    return (text[: found.start()], found[0]) if found else (text, "")
 
 
 _OTHERWISE = "write it with operators and what wengert.numpy and wengert.special list, or give it a rule: wg.custom_vjp"

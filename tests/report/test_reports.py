@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import pytest
 
 from tests.report.pages import Page
+from wengert.data import digit_set
 from wengert.report import comparison, run_report
 from wengert.report.sections import step_points, steps_of_epoch
 from wengert.train import Run
@@ -66,6 +68,46 @@ def test_a_run_without_its_images(run):
     assert page.titles == ["settings", "curves", "costs", "weights", "network"]
 
 
+def test_when_the_run_began_and_what_memory_it_took(run):
+    settings, summary = (json.loads((run / name).read_text()) for name in ("settings.json", "summary.json"))
+    (run / "settings.json").write_text(json.dumps(settings | {"began": "2026-02-03T04:05:06+01:00"}))
+    (run / "summary.json").write_text(json.dumps(summary | {"peak_memory": 123_456_789}))
+    page = Page(run_report(Run.open(run))).check()
+    assert "began 2026-02-03 04:05 " in page.text
+    assert "began 2026-02-03 04:05:06+01:00" in page.text
+    assert "memory of the run 123 MB" in page.text
+    del settings["began"], summary["peak_memory"]  # as earlier versions wrote them
+    (run / "settings.json").write_text(json.dumps(settings))
+    (run / "summary.json").write_text(json.dumps(summary))
+    page = Page(run_report(Run.open(run))).check()
+    assert "began" not in page.text
+    assert "memory of the run" not in page.text
+    assert "memory, training" in page.text
+
+
+def test_a_graph_that_is_too_large(run, monkeypatch):
+    monkeypatch.setattr("wengert.report.graph._LARGEST", 3)
+    page = Page(run_report(Run.open(run))).check()
+    assert re.search(
+        r"The graph is left out: it has \d+ operations, and one of more than 3 cannot be", page.text
+    )
+    assert not page.all("button")
+    assert "network" in page.titles
+
+
+def test_digits_to_train_with_are_not_drawn(run, monkeypatch):
+    settings = json.loads((run / "settings.json").read_text())
+    (run / "settings.json").write_text(json.dumps(settings | {"data": "digits", "data_dir": None}))
+    drawn = []
+    monkeypatch.setattr(
+        "wengert.train.runs.digit_set", lambda **counts: drawn.append(counts) or digit_set(train=0, test=50)
+    )
+    page = Page(run_report(Run.open(run))).check()
+    assert drawn == [{"train": 0, "test": 5000}]
+    assert "of 50 test images are taken" in page.text
+    assert steps_of_epoch(Run.open(run), None) == 30_000 // settings["batch_size"]
+
+
 def test_a_run_that_is_not_over(run):
     for name in ("model.safetensors", "summary.json", "metrics.jsonl"):
         (run / name).unlink()
@@ -98,6 +140,20 @@ def test_what_cannot_be_written_or_read(runs, wengert, tmp_path):
     wengert("compare").failed(2, "RUNS")
     wengert("compare", runs / "rnn", tmp_path).failed(1, "this is not the folder of a run")
     assert not list(tmp_path.glob("*.html"))
+
+
+def test_files_that_are_no_reports_stay(runs, wengert, tmp_path):
+    mine = tmp_path / "comparison.html"
+    mine.write_text("<p>mine</p>")
+    says = "comparison.html is there, and no report of wengert's: choose another name with --out"
+    wengert("compare", runs / "rnn").failed(1, says)
+    for command in ("compare", "report"):
+        wengert(command, runs / "rnn", "--out", mine).failed(1, says)
+    assert mine.read_text() == "<p>mine</p>"
+    for command in ("compare", "report", "compare"):  # their own they replace
+        assert wengert(command, runs / "rnn", "--out", "other.html").code == 0
+    (tmp_path / "folder.html").mkdir()
+    wengert("compare", runs / "rnn", "--out", "folder.html").failed(1, "folder.html cannot be written")
 
 
 def test_compare(runs, wengert, tmp_path):
@@ -152,4 +208,5 @@ def test_a_network_that_fails_now(run):
     page = Page(run_report(Run.open(run))).check()
     assert "What the model makes of the images is left out" in page.text
     assert "model.py:6: KeyError" in page.text
-    assert page.titles == ["settings", "curves", "costs", "weights"]
+    assert "The graph is left out: model: " in page.text
+    assert page.titles == ["settings", "curves", "costs", "weights", "network"]

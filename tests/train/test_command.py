@@ -187,6 +187,18 @@ def test_a_finished_run_goes_on_with_more_epochs(quick):
     assert same("whole", "run")
 
 
+@pytest.mark.parametrize(("limit", "steps"), [(1, 1), (30, 1), (100, 1), (150, 2), (1000, 2)])
+def test_the_first_images_alone(quick, limit, steps):
+    ended = quick("--limit", limit, "--epochs", 2, "--batch-size", 100, "--log-every", 1)
+    assert (ended.code, ended.err) == (0, "")
+    assert f"{min(limit, 200)} images to train" in ended.out
+    run = Run.open("run")
+    assert [line["step"] for line in run.steps] == [*range(1, steps + 1)] * 2
+    assert len(run.dataset().train_images) == min(limit, 200)
+    quick("--resume", "run", "--limit", 7, network=()).failed(2, f"limit is {limit} in run")
+    assert quick("--resume", "run", "--epochs", 3, network=()).code == 0
+
+
 def test_what_cannot_be_resumed(quick, tmp_path, small_mnist):
     quick("--resume", "nowhere", network=()).failed(1, "nowhere: this is not the folder of a run")
     assert quick("--epochs", 1).code == 0
@@ -201,6 +213,10 @@ def test_what_cannot_be_resumed(quick, tmp_path, small_mnist):
             2, option[2:], "cannot change when it is resumed"
         )
     quick("--resume", "run", network=("cnn",)).failed(2, "network is mlp in run")
+    for option, said in (("--clip=1", "clip is not set in run"), ("--eager", "eager is off in run")):
+        ended = quick("--resume", "run", option, network=())
+        ended.failed(2, said, "cannot change when it is resumed")
+        assert "None" not in ended.err
     for option in (("--out", "new"), ("--settings", "x.toml"), ("--dry-run",)):
         quick("--resume", "run", *option, network=()).failed(2, "--resume goes with neither")
     quick("--epochs", 1).failed(1, "run is not empty: go on with it by --resume")

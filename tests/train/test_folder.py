@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from wengert.data import DataError
-from wengert.train import Outcome, RunFolder, State, load_run, save_model
+from wengert.train import Outcome, Run, RunFolder, State, load_run, save_model
 from wengert.train.files import RunError
 from wengert.train.folder import METRICS, MODEL, SETTINGS, SUMMARY, check_place
 from wengert.train.logs import epoch_line
@@ -39,6 +41,7 @@ def test_a_run_folder_holds_the_run(tmp_path):
     model = task.build(np.random.default_rng(9))
     folder.finish(outcome(model, [result(1), result(2)], interrupted=True))
     summary = json.loads((folder.path / SUMMARY).read_text())
+    assert summary.pop("peak_memory") > 10e6
     assert summary == {"interrupted": True, "problem": None, "last_epoch": result(2)._asdict()}
     kept, again = load_run(folder.path)
     assert kept == settings
@@ -53,7 +56,69 @@ def test_a_failed_run_says_why(tmp_path):
     folder = RunFolder(tmp_path / "run", TASKS["mlp"].settings("digits"))
     folder.fail(ArithmeticError("the loss became nan"))
     summary = json.loads((folder.path / SUMMARY).read_text())
+    assert summary.pop("peak_memory") > 10e6
     assert summary == {"interrupted": False, "problem": "the loss became nan", "last_epoch": None}
+
+
+def test_when_a_run_began_and_its_largest_peak_are_kept(tmp_path):
+    folder = RunFolder(tmp_path / "run", TASKS["mlp"].settings("digits"))
+    run = Run.open(folder.path)
+    assert run.began is not None
+    assert abs((datetime.now().astimezone() - run.began).total_seconds()) < 60
+    (folder.path / SUMMARY).write_text('{"peak_memory": 1000000000000}')
+    again = RunFolder.again(folder.path)
+    again.describe(run.settings._replace(epochs=9), run.began)
+    again.fail(ArithmeticError("the loss became nan"))
+    later = Run.open(folder.path)
+    assert (later.began, later.settings.epochs) == (run.began, 9)
+    assert later.summary == {
+        "interrupted": False,
+        "problem": "the loss became nan",
+        "last_epoch": None,
+        "peak_memory": 10**12,
+    }
+    again.describe(run.settings, None)
+    assert Run.open(folder.path).began is None
+
+
+DAMAGED = {
+    "": "settings.json: the file is damaged: Expecting value",
+    "[]": "settings.json: the file is damaged: it holds no JSON object",
+    "{}": "settings.json: the file is damaged: it does not say network, data, epochs, batch-size, lr, seed",
+    "\\": "settings.json: the file is damaged: Expecting value",
+    "\0": "settings.json: the file is damaged: ",
+    '"task": "gan"': "settings.json: network must be one of cnn, rnn",
+    '"task": null': "settings.json: network must be a text that is not empty; got None",
+    '"rate": null': "settings.json: lr must be a positive finite number; got None",
+    '"epochs": "3"': "settings.json: epochs must be an integer of at least 1; got '3'",
+    '"model": "mine"': "settings.json: model must be FILE.py:FUNCTION; got 'mine'",
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+def test_settings_that_are_damaged(tmp_path, content):
+    path = RunFolder(tmp_path / "run", TASKS["mlp"].settings("digits")).path / SETTINGS
+    if content.startswith('"'):
+        content_now = json.dumps(json.loads(path.read_text()) | json.loads(f"{{{content}}}"))
+    else:
+        content_now = content
+    path.write_text(content_now)
+    with pytest.raises(DataError, match=re.escape(f"run/{DAMAGED[content]}")):
+        Run.open(path.parent)
+
+
+def test_what_a_run_can_do_without(tmp_path):
+    folder = RunFolder(tmp_path / "run", TASKS["mlp"].settings("digits"))
+    described = json.loads((folder.path / SETTINGS).read_text())
+    for other in ({"versions": 3}, {"began": "yesterday"}, {"began": 7}, {"unknown": 1}):
+        (folder.path / SETTINGS).write_text(json.dumps(described | other))
+        assert Run.open(folder.path).settings == TASKS["mlp"].settings("digits")
+    (folder.path / METRICS).write_text('3\n[]\n{"kind"\n')
+    (folder.path / SUMMARY).write_text("[]")
+    run = Run.open(folder.path)
+    assert (run.history, run.steps) == ((), [])
+    with pytest.raises(DataError, match=r"summary.json: the file is damaged"):
+        _ = run.summary
 
 
 def test_runs_that_start_in_the_same_second(tmp_path, monkeypatch):
@@ -89,9 +154,7 @@ def test_damaged_runs_are_named(tmp_path):
     save_model(folder.path / MODEL, TASKS["rnn"].build(np.random.default_rng(0)))
     with pytest.raises(DataError, match="not a file of this model"):
         load_run(folder.path)
-    for content in ("", "[]", "{}", '{"task": "gan"}', "\\"):
-        (folder.path / SETTINGS).write_text(content)
-        with pytest.raises(DataError, match="run: this is not the folder of a run"):
-            load_run(folder.path)
-    with pytest.raises(DataError, match="not the folder of a run"):
+    with pytest.raises(DataError, match=r"not the folder of a run: there is no settings.json in it"):
         load_run(tmp_path)
+    with pytest.raises(DataError, match="not the folder of a run: No such file or directory"):
+        load_run(tmp_path / "nowhere")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import IndexingError, OutOfRangeError
+from wengert.errors import IndexingError, OutOfRangeError, split_location
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.primitive import REGISTRY
 from wengert.shapes import Shape
@@ -22,7 +22,6 @@ _CHECK = "within"
 _MOST_STEPS = 10_000
 """Loops of more steps are not repeated: Python needs about a second for so many."""
 _NUMPYS_WORDS = re.compile(r"index -?\d+ is out of bounds for axis \d+ with size \d+")
-_LOCATION = re.compile(r" \[[^\[\]]*\]$")
 
 
 def explained(problem: IndexingError, graph: Graph, known: Mapping[Var, Any]) -> IndexingError:
@@ -36,8 +35,7 @@ def explained(problem: IndexingError, graph: Graph, known: Mapping[Var, Any]) ->
     found = _found(graph, known)
     if found is None:
         return problem
-    location = _LOCATION.search(str(problem))
-    return type(found)(_LOCATION.sub("", str(found)) + (location[0] if location else ""))
+    return type(found)(split_location(str(found))[0] + split_location(str(problem))[1])
 
 
 def _found(graph: Graph, known: Mapping[Var, Any]) -> IndexingError | None:

@@ -28,6 +28,7 @@ from wengert.bench.sides.side import Side
 from wengert.bench.sides.tensorflow_side import TensorflowSide
 from wengert.bench.sides.torch_side import TorchSide
 from wengert.bench.sides.wengert_side import WengertSide
+from wengert.train.profile import peak_memory
 
 try:
     import resource
@@ -42,19 +43,6 @@ def pin(threads: int) -> None:
     """Stay on the first ``threads`` of the processors that this process may use, before a library counts them."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
-
-
-def peak_memory() -> int:
-    """Return the most bytes that this process had; 0 where the system does not say."""
-    status = Path("/proc/self/status")
-    if status.exists():  # getrusage would count what the parent had when it started this process
-        for line in status.read_text("ascii").splitlines():
-            if line.startswith("VmHWM:"):
-                return 1024 * int(line.split()[1])
-    if resource is None:
-        return 0
-    unit = 1 if sys.platform == "darwin" else 1024
-    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def fresh_memory() -> int:

@@ -13,6 +13,7 @@ from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
 from wengert.nn.checks import check_values, integers
 from wengert.nn.initialisers import Initialiser, Seed, glorot_uniform
+from wengert.nn.places import tell_place
 from wengert.nn.stateful import apply, fold_key, initial_state
 from wengert.shapes import shape_of
 from wengert.tree import static
@@ -104,6 +105,7 @@ class Chain:
 
     Raises:
         ArgumentError: something is no layer and no function.
+        ShapeError: a layer's input does not fit; the message names the layer.
 
     Example:
         >>> import numpy as np
@@ -122,8 +124,12 @@ class Chain:
 
     def __call__(self, x: Any) -> Any:
         """Apply the layers in order."""
-        for layer in self.layers:
-            x = layer(x)
+        for number, layer in enumerate(self.layers):
+            try:
+                x = layer(x)
+            except Exception as problem:
+                tell_place(problem, f"layers[{number}]", layer)
+                raise
         return x
 
     def initial_state(self) -> Any:
@@ -151,7 +157,11 @@ class Chain:
             )
         after: list[Any] = []
         for number, (layer, one) in enumerate(zip(self.layers, states, strict=True)):
-            x, one = apply(layer, x, one, training=training, key=fold_key(key, number))
+            try:
+                x, one = apply(layer, x, one, training=training, key=fold_key(key, number))
+            except Exception as problem:
+                tell_place(problem, f"layers[{number}]", layer)
+                raise
             after.append(one)
         return x, None if state is None else tuple(after)
 

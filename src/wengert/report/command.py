@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wengert.report.comparison import Comparison, comparison, comparison_report
+from wengert.report.page import is_page
 from wengert.report.run import run_report
-from wengert.train.files import write_file
+from wengert.train.files import RunError, write_file, writing
 from wengert.train.runs import Run
 from wengert.train.settings import SettingsError
 
@@ -20,16 +21,24 @@ def write_report(folder: str, out: str | None) -> Path:
 
     Raises:
         DataError: the folder holds no run, or a damaged one.
-        RunError: the page cannot be written.
+        RunError: the page cannot be written, or would replace a file elsewhere that is no page of this kind.
     """
     path = _page(out, Path(folder) / REPORT)
+    if out is not None:
+        _spare(path)
     write_file(path, run_report(Run.open(folder)).encode())
     return path
 
 
 def write_comparison(folders: Sequence[str], out: str | None) -> Path:
-    """Print a table of runs, write the page about them, and return where it is: by default, in this folder."""
+    """Print a table of runs, write the page about them, and return where it is: by default, in this folder.
+
+    Raises:
+        DataError: a folder holds no run, or a damaged one.
+        RunError: the page cannot be written, or would replace a file that is no page of this kind.
+    """
     path = _page(out, Path(COMPARISON))
+    _spare(path)
     runs = [Run.open(folder) for folder in folders]
     _print(comparison(runs))
     write_file(path, comparison_report(runs).encode())
@@ -41,6 +50,13 @@ def _page(out: str | None, default: Path) -> Path:
     if path.suffix != ".html":
         raise SettingsError(f"--out must be named *.html; got {path}")
     return path
+
+
+def _spare(path: Path) -> None:
+    """Raise `RunError` where a file stands that is none of these pages: it may be all that somebody has."""
+    with writing(path):
+        if path.exists() and not is_page(path):
+            raise RunError(f"{path} is there, and no report of wengert's: choose another name with --out")
 
 
 def _print(found: Comparison) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from wengert.errors import WengertError
 from wengert.inspect import trace
 from wengert.inspect.dot import Cluster, Edge, Node, Picture
 from wengert.inspect.layout import Box, Line, Size, layout
@@ -21,16 +22,24 @@ _LARGEST = 600
 """Operations; what has more would be a wall of boxes."""
 
 
-def network_graph(model: Any, inputs: Any) -> Markup | None:
-    """Draw what a model computes of its inputs; None where that is too large to be read.
+class TooLargeError(WengertError, ValueError):
+    """A graph that could not be read."""
+
+
+def network_graph(model: Any, inputs: Any) -> Markup:
+    """Draw what a model computes of its inputs.
 
     Args:
         model: a function of one array, and a container of its parameters.
         inputs: an array of the shape and dtype that it is given.
+
+    Raises:
+        TooLargeError: it has so many operations that nobody could read it.
+        WengertError: the model cannot be followed.
     """
     listing = trace(_applied)(model, inputs)
-    if len(listing.equations) > _LARGEST:
-        return None
+    if (count := len(listing.equations)) > _LARGEST:
+        raise TooLargeError(f"it has {count:,} operations, and one of more than {_LARGEST} cannot be read.")
     places = [place.removeprefix("model.") for place in listing.places]
     results = paths(listing.structure, "output")
     return drawing(graph_picture(listing, "network", places, results, {}))

@@ -62,20 +62,18 @@ def _weight(number: int, weight: Any, most: float) -> Markup:
 def network(run: Run, model: Any, dataset: Dataset | None, summary: Summary | None) -> Section:
     """Write the layers of a model and draw its graph."""
     examples = run.settings.batch_size
+    told = "What the model computes of a batch, as operations on arrays; the view can be enlarged and moved."
     try:
         with blaming(run.path / SOURCE):
             graph = network_graph(model, run.task.prepare(_images(dataset, examples)))
-    except WengertError:
-        graph = None
-    told = note(
-        "What the model computes of a batch, as operations on arrays; the view can be enlarged and moved."
-    )
+    except WengertError as problem:
+        graph, told = None, f"The graph is left out: {problem}"
     return Section(
         "network",
         "Network",
         layers(summary, examples) if summary else None,
         graph,
-        told if graph is not None else None,
+        note(told),
     )
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import Path
 
 from wengert.report.elements import Markup, element
 
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 """What a browser may load: what is written into the page."""
+
+_GENERATOR = "wengert report"
+"""Tells pages of ours from others."""
 
 
 class Section:
@@ -27,6 +31,13 @@ class Section:
         """Return the part as markup."""
         heading = element("h2", self.title, id=f"{self.name}-title")
         return element("section", heading, *self.content, id=self.name, aria_labelledby=f"{self.name}-title")
+
+
+def is_page(path: Path) -> bool:
+    """Tell whether a file is a page that `page` made."""
+    with open(path, "rb") as stream:
+        head = stream.read(2000)
+    return str(element("meta", name="generator", content=_GENERATOR)).encode() in head
 
 
 def note(text: str) -> Markup:
@@ -51,6 +62,7 @@ def page(title: str, top: list[Markup], sections: list[Section]) -> str:
         element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="generator", content=_GENERATOR),
         element("link", rel="icon", href="data:,"),
         element("title", title),
         element("style", _file("style.css")),

@@ -61,16 +61,16 @@ def _model(run: Run, missing: list[str]) -> Any:
 
 def _dataset(run: Run, missing: list[str]) -> Dataset | None:
     try:
-        return run.dataset()
+        return run.dataset(tested_only=True)
     except (DataError, OSError) as problem:
         missing.append(f"Without the images, what the model makes of them is left out. {problem}")
         return None
 
 
 def _top(run: Run, summary: Summary | None, missing: list[str]) -> list[Markup]:
-    place = element(
-        "p", f"{run.path.name} · {run.settings.data} · {sections.how_it_ended(run)}", class_="place"
-    )
+    began = [] if run.began is None else [f"began {run.began:%Y-%m-%d %H:%M}"]
+    facts = [run.path.name, run.settings.data, *began, sections.how_it_ended(run)]
+    place = element("p", " · ".join(facts), class_="place")
     numbers = sections.headline(run, summary)
     title = element("h1", run.task.title[:1].upper() + run.task.title[1:])
     return [title, place, *map(note, missing), *([numbers] if numbers else [])]

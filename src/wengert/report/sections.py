@@ -15,7 +15,7 @@ from wengert.report.numbers import bytes_text, percent, seconds_text, setting_te
 from wengert.report.page import Section, note
 from wengert.train.folder import PROFILE
 from wengert.train.loop import steps_of
-from wengert.train.runs import Run
+from wengert.train.runs import Run, drawn_counts
 from wengert.train.settings import OPTIONS
 from wengert.train.state import EpochResult, best_epoch
 
@@ -56,8 +56,8 @@ def settings(run: Run) -> Section:
     """Write the settings of a run, and on what it ran."""
     chosen = [(option.name, getattr(run.settings, option.field)) for option in OPTIONS.values()]
     pairs = [(name, setting_text(value)) for name, value in chosen if value is not None]
-    versions = [(name, version) for name, version in run.versions.items()]
-    return Section("settings", "Settings", terms([*pairs, *versions], "grid"))
+    began = [] if run.began is None else [("began", run.began.isoformat(" ", "seconds"))]
+    return Section("settings", "Settings", terms([*pairs, *began, *run.versions.items()], "grid"))
 
 
 # -- curves ----------------------------------------------------------------------------------------------
@@ -65,8 +65,10 @@ def settings(run: Run) -> Section:
 
 def steps_of_epoch(run: Run, dataset: Dataset | None) -> int:
     """Return how many steps an epoch has; without the images, as far as the log tells."""
-    if dataset is not None:
+    if dataset is not None and len(dataset.train_images):
         return steps_of(run.settings, dataset)
+    if run.settings.data == "digits":
+        return -(-drawn_counts(run.settings)["train"] // run.settings.batch_size)
     counted = [line["step"] for line in run.steps]
     if run.history:
         first = run.history[0]
@@ -133,14 +135,14 @@ def _epochs(run: Run) -> Markup:
 
 
 def costs(run: Run, summary: Summary | None) -> Section:
-    """Write where the time of a run went and what memory a step takes."""
+    """Write where the time of a run went, what memory it took and what a step takes."""
     history = run.history
     drawn = chart(
         "Seconds of training", "epoch", [Curve("seconds", epoch_points(history, "seconds"), TEST)], least=0.0
     )
     time = drawn if history else None
-    shares = _shares(run)
-    side = element("div", shares, _memory(summary)) if shares or summary else None
+    parts = [part for part in (_shares(run), _memory(run), _planned(summary)) if part is not None]
+    side = element("div", *parts) if parts else None
     return Section(
         "costs", "Time and memory", element("div", time, side, class_="charts") if time or side else None
     )
@@ -172,7 +174,18 @@ def _shares(run: Run) -> Markup | None:
     return joined(element("table", caption, element("tbody", *rows), class_="shares"), told)
 
 
-def _memory(summary: Summary | None) -> Markup | None:
+def _memory(run: Run) -> Markup | None:
+    """Write the memory that was measured as the run ended; earlier versions did not."""
+    peak = (run.summary or {}).get("peak_memory")
+    if not isinstance(peak, int) or peak <= 0:
+        return None
+    told = note(
+        "The most that the process of the run had at a time, with Python, the images and the compiler."
+    )
+    return joined(terms([("memory of the run", bytes_text(peak))], "grid"), told)
+
+
+def _planned(summary: Summary | None) -> Markup | None:
     if summary is None:
         return None
     written = terms(

@@ -24,7 +24,7 @@ from wengert.train.logs import TensorBoard, check_tensorboard
 from wengert.train.loop import DivergedError, Outcome, parameter_count, steps_of, train
 from wengert.train.own import blaming, check_model
 from wengert.train.profile import Stopwatch
-from wengert.train.runs import DRAWN, Run, dataset_of, task_of
+from wengert.train.runs import Run, absolute, dataset_of, drawn_counts, task_of
 from wengert.train.settings import Settings
 from wengert.train.state import State, begin
 from wengert.train.tasks import Task
@@ -72,7 +72,7 @@ def run_training(settings: Settings, out: str | None) -> int:
     check_place(out)
     with _threads(settings) as settings:
         job = _prepared(settings, None)
-        folder = RunFolder(out, _absolute(settings), job.file)
+        folder = RunFolder(out, absolute(settings), job.file)
         with folder.in_use():
             return _train(job, folder, job.beginning(), job.checkpoints(folder.path))
 
@@ -92,7 +92,7 @@ def resume_training(run: Run, settings: Settings) -> int:
                 note = "the numbers may not be those of a run that was never interrupted"
                 job.console.say("note", f"the run began with {name} {before}, this is {now}: {note}")
         state = state or job.beginning()
-        folder.describe(settings)
+        folder.describe(settings, run.began)
         folder.metrics.go_back(state.epoch, state.step, state.history)
         return _train(job, folder, state, checkpoints)
 
@@ -155,7 +155,7 @@ def _prepared(settings: Settings, source: Path | None) -> _Job:
         check_tensorboard()
     console = Console(task)
     if settings.data == "digits":
-        console.say("drawing", f"{sum(DRAWN.values()):,} digits")
+        console.say("drawing", f"{sum(drawn_counts(settings).values()):,} digits")
     dataset = dataset_of(settings)
     if settings.model is None:
         return _Job(task, settings, dataset, console, None)
@@ -163,15 +163,6 @@ def _prepared(settings: Settings, source: Path | None) -> _Job:
     file = source or Path(place)
     check_model(task, name, file, dataset, settings)
     return _Job(task, settings, dataset, console, file)
-
-
-def _absolute(settings: Settings) -> Settings:
-    """Return settings whose files are found from any folder."""
-    folder, model = settings.data_dir, settings.model
-    return settings._replace(
-        data_dir=None if folder is None else str(Path(folder).resolve()),
-        model=None if model is None else str(Path(model).resolve()),
-    )
 
 
 def _introduce(job: _Job) -> None:

@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any, cast
 
+from wengert.data import DataError
 from wengert.data.files import replacing
 from wengert.errors import WengertError
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the JSON object that a file holds.
+
+    Raises:
+        DataError: it holds none.
+        OSError: it cannot be read.
+    """
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError as problem:
+        raise DataError(f"{path}: the file is damaged: {problem}") from None
+    if not isinstance(found, dict):
+        raise DataError(f"{path}: the file is damaged: it holds no JSON object")
+    return cast("dict[str, Any]", found)
 
 
 class RunError(WengertError, OSError):

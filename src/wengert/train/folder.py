@@ -8,14 +8,17 @@ import os
 import tempfile
 import time
 from collections.abc import Generator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from wengert.data import DataError
 from wengert.errors import WengertError
 from wengert.train.checkpoints import versions
-from wengert.train.files import RunError, remove_partial, write_file, writing
+from wengert.train.files import RunError, read_json, remove_partial, write_file, writing
 from wengert.train.logs import JsonLines, is_epoch, without_kind
 from wengert.train.loop import Outcome
+from wengert.train.profile import peak_memory
 from wengert.train.settings import Settings
 from wengert.train.tensors import save_model
 
@@ -61,7 +64,7 @@ class RunFolder:
         self.metrics = JsonLines(self.path / METRICS)
         if source is not None:
             self.write(SOURCE, source.read_bytes())
-        self.describe(settings)
+        self.describe(settings, datetime.now().astimezone())
 
     @classmethod
     def again(cls, folder: str | os.PathLike[str]) -> RunFolder:
@@ -79,9 +82,10 @@ class RunFolder:
             remove_partial(opened.path)
         return opened
 
-    def describe(self, settings: Settings) -> None:
-        """Write the settings."""
-        self.write_json(SETTINGS, settings._asdict() | {"versions": versions()})
+    def describe(self, settings: Settings, began: datetime | None) -> None:
+        """Write the settings, and when the run began if that is known."""
+        known = {} if began is None else {"began": began.isoformat(timespec="seconds")}
+        self.write_json(SETTINGS, settings._asdict() | {"versions": versions()} | known)
 
     @contextlib.contextmanager
     def in_use(self) -> Generator[None, None, None]:
@@ -141,7 +145,12 @@ class RunFolder:
         self._summarise(interrupted=False, problem=str(problem), last_epoch=epochs[-1] if epochs else None)
 
     def _summarise(self, **how: Any) -> None:
-        self.write_json(SUMMARY, how)
+        try:
+            before: Any = read_json(self.path / SUMMARY).get("peak_memory")
+        except (OSError, DataError):  # it is the first end of the run
+            before = None
+        peak = max(before if isinstance(before, int) else 0, peak_memory())
+        self.write_json(SUMMARY, how | {"peak_memory": peak})
 
 
 def _elsewhere(model: Any, name: str) -> str:

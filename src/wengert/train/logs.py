@@ -6,7 +6,7 @@ import contextlib
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from wengert.errors import MissingExtraError
 from wengert.train.files import write_file, writing
@@ -73,10 +73,10 @@ class JsonLines:
         found: list[dict[str, Any]] = []
         text = self.path.read_text("utf-8", errors="replace") if self.path.exists() else ""
         for line in text.splitlines():
-            try:
-                found.append(json.loads(line))
-            except ValueError:
-                continue
+            with contextlib.suppress(ValueError):
+                said = json.loads(line)
+                if isinstance(said, dict):
+                    found.append(cast("dict[str, Any]", said))
         return found
 
     def go_back(self, epoch: int, step: int, history: Sequence[EpochResult]) -> None:

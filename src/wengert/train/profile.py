@@ -1,12 +1,19 @@
-"""Where the time of a run goes."""
+"""Where the time of a run goes, and how much memory it takes."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+try:
+    import resource
+except ImportError:  # where there is none, memory is not measured
+    resource = None
 
 COMPILING = "tracing and compiling"
 STEPS = "steps"
@@ -71,3 +78,16 @@ class Stopwatch:
 
 def _seconds(parts: dict[str, float]) -> float:
     return sum(seconds for part, seconds in parts.items() if part != COMPILING)
+
+
+def peak_memory() -> int:
+    """Return the most bytes that this process had; 0 where the system does not say."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would count what the parent had when it started this process
+        for line in status.read_text("ascii").splitlines():
+            if line.startswith("VmHWM:"):
+                return 1024 * int(line.split()[1])
+    if resource is None:
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wengert.data import DataError, Dataset, digit_set, load
+from wengert.train.files import read_json
 from wengert.train.folder import METRICS, MODEL, SETTINGS, SOURCE, SUMMARY
 from wengert.train.logs import JsonLines, is_epoch, without_kind
 from wengert.train.memory import first_memory, trained
@@ -23,6 +24,8 @@ from wengert.train.tensors import load_model
 DRAWN = {"train": 30_000, "test": 5_000}
 """How many digits are drawn to train with and to test, where no files are read."""
 _OLD_MODEL = "model.npz"
+_NEEDED = set(Settings._fields) - Settings._field_defaults.keys()
+"""The settings without which there is no run."""
 
 
 def task_of(settings: Settings, source: Path | None = None) -> Task:
@@ -37,14 +40,27 @@ def task_of(settings: Settings, source: Path | None = None) -> Task:
     return own_task(settings.model, source)
 
 
-def dataset_of(settings: Settings) -> Dataset:
+def drawn_counts(settings: Settings) -> dict[str, int]:
+    """Return how many digits are drawn to train with and to test."""
+    return DRAWN | {"train": min(settings.limit or DRAWN["train"], DRAWN["train"])}
+
+
+def dataset_of(settings: Settings, *, tested_only: bool = False) -> Dataset:
     """Return the images that a run learns.
+
+    Args:
+        settings: of the run.
+        tested_only: digits to train with are not drawn, which takes longer than reading: there are none then.
 
     Raises:
         DataNotFoundError: they are not there.
         DataError: they are damaged.
     """
-    return digit_set(**DRAWN) if settings.data == "digits" else load(settings.data, settings.data_dir)
+    if settings.data == "digits":
+        return digit_set(**drawn_counts(settings) | ({"train": 0} if tested_only else {}))
+    dataset = load(settings.data, settings.data_dir)
+    images, labels = (part[: settings.limit] for part in (dataset.train_images, dataset.train_labels))
+    return replace(dataset, train_images=images, train_labels=labels)
 
 
 @dataclass(frozen=True)
@@ -65,6 +81,8 @@ class Run:
     settings: Settings
     task: Task
     versions: dict[str, str]
+    began: datetime | None = None
+    """None of runs of earlier versions, which did not say so."""
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Run:
@@ -76,17 +94,19 @@ class Run:
             DataError: the folder holds no run, or a damaged one.
         """
         path = Path(folder)
+        described = _described(path)
+        settings = _settings(described, path / SETTINGS)
         try:
-            described: Any = json.loads((path / SETTINGS).read_text("utf-8"))
-            known = {field: described[field] for field in Settings._fields if field in described}
-            settings = Settings(**known)
-            for option in OPTIONS.values():
-                if (value := getattr(settings, option.field)) is not None:
-                    check_value(option.name, value)
             task = task_of(settings, path / SOURCE)
-        except (OSError, ValueError, KeyError, TypeError) as problem:
-            raise DataError(f"{path}: this is not the folder of a run: {problem}") from None
-        return cls(path, settings, task, dict(described.get("versions", {})))
+        except SettingsError as problem:
+            raise DataError(f"{path / SETTINGS}: {problem}") from None
+        versions: Any = described.get("versions")
+        began: Any = described.get("began")
+        try:
+            began = datetime.fromisoformat(began)
+        except (TypeError, ValueError):
+            began = None
+        return cls(path, settings, task, versions if isinstance(versions, dict) else {}, began)
 
     @property
     def history(self) -> tuple[EpochResult, ...]:
@@ -105,11 +125,9 @@ class Run:
     def summary(self) -> dict[str, Any] | None:
         """How the run ended; None as long as it did not."""
         try:
-            return json.loads((self.path / SUMMARY).read_text("utf-8"))
+            return read_json(self.path / SUMMARY)
         except FileNotFoundError:
             return None
-        except ValueError as problem:
-            raise DataError(f"{self.path / SUMMARY}: the file is damaged: {problem}") from None
 
     def model(self) -> Any:
         """Return the trained model, a function of its input: a `Trained` where its layers have a state.
@@ -124,9 +142,34 @@ class Run:
         model = self.task.build(rng)
         return load_model(place, trained(model, first_memory(model, rng)))
 
-    def dataset(self) -> Dataset:
+    def dataset(self, *, tested_only: bool = False) -> Dataset:
         """Return the images that the run learned: see `dataset_of`."""
-        return dataset_of(self.settings)
+        return dataset_of(self.settings, tested_only=tested_only)
+
+
+def _described(path: Path) -> dict[str, Any]:
+    """Return what the settings of a folder say."""
+    try:
+        return read_json(path / SETTINGS)
+    except OSError as problem:
+        missing = f"there is no {SETTINGS} in it" if path.is_dir() else problem.strerror or str(problem)
+        raise DataError(f"{path}: this is not the folder of a run: {missing}") from None
+
+
+def _settings(described: dict[str, Any], file: Path) -> Settings:
+    known = {field: described[field] for field in Settings._fields if field in described}
+    lacking = [option.name for option in OPTIONS.values() if option.field in _NEEDED - known.keys()]
+    if lacking:
+        raise DataError(f"{file}: the file is damaged: it does not say {', '.join(lacking)}")
+    settings = Settings(**known)
+    for option in OPTIONS.values():
+        value = getattr(settings, option.field)
+        if value is not None or option.field in _NEEDED:
+            try:
+                check_value(option.name, value)
+            except SettingsError as problem:
+                raise DataError(f"{file}: {problem}") from None
+    return settings
 
 
 def load_run(folder: str | os.PathLike[str]) -> tuple[Settings, Any]:
@@ -146,10 +189,27 @@ def resumed_settings(run: Run, changed: dict[str, Any]) -> Settings:
     Raises:
         SettingsError: with one of these, it would be another run.
     """
+    before, wanted = absolute(run.settings), absolute(run.settings._replace(**changed))
     for option in OPTIONS.values():
-        before = getattr(run.settings, option.field)
-        if option.fixed and changed.get(option.field, before) != before:
+        value = getattr(before, option.field)
+        if option.fixed and getattr(wanted, option.field) != value:
             raise SettingsError(
-                f"{option.name} is {before} in {run.path}, and cannot change when it is resumed"
+                f"{option.name} is {_told(value)} in {run.path}, and cannot change when it is resumed"
             )
-    return run.settings._replace(**changed)
+    return wanted
+
+
+def absolute(settings: Settings) -> Settings:
+    """Return settings whose files are found from any folder."""
+    folder, model = settings.data_dir, settings.model
+    return settings._replace(
+        data_dir=None if folder is None else str(Path(folder).resolve()),
+        model=None if model is None else str(Path(model).resolve()),
+    )
+
+
+def _told(value: Any) -> str:
+    """Say what a setting is."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "not set" if value is None else str(value)

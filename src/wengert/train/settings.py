@@ -47,6 +47,8 @@ class Settings(NamedTuple):
     """None, here and below: the task's own."""
     schedule: str | None = None
     clip: float | None = None
+    limit: int | None = None
+    """Of the images to train with, so many are learned; None: all."""
 
 
 class SettingsError(ArgumentError):
@@ -121,6 +123,7 @@ OPTIONS: dict[str, Option] = {
         Option("schedule", "schedule", _one_of(SCHEDULES), "How the rate goes, --lr being its peak.", True),
         Option("clip", "clip", _RATE, "The largest norm of the gradients; larger ones are scaled.", True),
         Option("seed", "seed", _whole(0), "Of the first weights and of the order of the images.", True),
+        Option("limit", "limit", _whole(1), "Learn the first so many images only.", True),
         Option("patience", "patience", _whole(0), "End after so many epochs without a better one; 0: never."),
         Option(
             "keep",

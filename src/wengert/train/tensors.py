@@ -23,6 +23,8 @@ from wengert.tree import flatten, paths, unflatten
 
 SUFFIX = ".safetensors"
 _CHECKSUM = "sha256"
+_NAMED = 3
+"""Of what a file lacks, or holds besides, so many are named."""
 
 
 def save_model(path: str | os.PathLike[str], model: Any) -> None:
@@ -104,13 +106,22 @@ def restored(arrays: dict[str, Any], where: str, **trees: Any) -> list[Any]:
     flat = {name: flatten(tree) for name, tree in trees.items()}
     names = {name: paths(structure, name) for name, (_, structure) in flat.items()}
     expected = {path for named in names.values() for path in named}
-    if different := expected.symmetric_difference(arrays):
-        raise DataError(f"{where}: it is not a file of this model: {min(different)}")
+    lacking, others = sorted(expected - arrays.keys()), sorted(arrays.keys() - expected)
+    if lacking or others:
+        parts = [f"it lacks {_few(lacking)}"] if lacking else []
+        parts += [f"it holds {_few(others)}, which the model does not have"] if others else []
+        raise DataError(f"{where}: it is not a file of this model: {'; '.join(parts)}")
     found: list[Any] = []
     for name, (values, structure) in flat.items():
         pairs = zip(names[name], values, strict=True)
         found.append(unflatten(structure, [_as(value, arrays[path], path, where) for path, value in pairs]))
     return found
+
+
+def _few(names: list[str]) -> str:
+    """Name some things, and say how many more there are."""
+    shown = ", ".join(names[:_NAMED])
+    return f"{shown} and {len(names) - _NAMED} more" if len(names) > _NAMED else shown
 
 
 def _as(value: Any, array: Any, name: str, where: str) -> Any:
