@@ -213,12 +213,13 @@ def scale_by_adam(
         step = state.step + 1
         mean, square = _mean(beta1, state.mean, direction), _mean_square(beta2, state.square, direction)
         largest = each(maximum, state.largest, square) if amsgrad else None
-        factor = at_step(rate, state.step) / (1 - beta1**step)
+        # The quotient expanded by the root of s's correction (the paper, section 2): one division an element.
         root = np.sqrt(1 - beta2**step)
+        factor, least = at_step(rate, state.step) * root / (1 - beta1**step), epsilon * root
 
         def move(m: Any, s: Any) -> Any:
             # In the dtype of the parameter: the corrections are float64 scalars.
-            return in_dtype_of(m, factor) * m / (np.sqrt(s) / in_dtype_of(m, root) + in_dtype_of(m, epsilon))
+            return in_dtype_of(m, factor) * m / (np.sqrt(s) + in_dtype_of(m, least))
 
         after = AdamState(step, mean, square, largest)
         return each(move, mean, largest if amsgrad else square), after
