@@ -141,6 +141,8 @@ def polynomials() -> dict[str, tuple[Function, Function, Any, Any, tuple[int, ..
     return {
         # exp r = 1 + r + r^2 EXP(r)
         "EXP": (exponential_rest(), abs, -half, half, every),
+        # the same where exp r itself is wanted, and not how far it is from 1
+        "EXP_SHORT": (exponential_rest(), lambda r: r * r * mp.exp(-r), -half, half, {24: -28.0}),
         # log (1 + f) = f - f^2 / 2 + f^3 LOG(f)
         "LOG": (
             lambda f: (mp.log(1 + f) - f + f * f / 2) / f**3,

@@ -72,9 +72,25 @@ def looked_up(x: Any, i: Any) -> Any:
     return x[i] * 2, x[::-1][i, 1], np.concatenate([x[1:], x[:1] + 1])
 
 
+def around_huge_angles(x: Any, s: Any) -> Any:
+    """Keep much in registers over calls that are made for huge angles only."""
+    parts = [np.sqrt(1 + x * k) * np.sin(x * k) + np.cos(x) * k for k in (1.5, 2.5, 3.5, 4.5)]
+    wide = x.astype("float64")
+    together = np.exp(-np.log1p(wide)) * np.sin(x) + 1 / (1 + wide)
+    return sum(parts), sum(map(np.sum, parts)), together.astype("float32"), np.sin(s) * x + np.exp(-x)
+
+
+def angles(count: int) -> Any:
+    return np.where(RNG.random(count) < 0.1, 1e8, 1.0).astype("float32") * abs(normal(count))
+
+
 CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     **{f"elementwise {n}": (elementwise, (normal(n),)) for n in (1, 7, 37)},
     "elementwise in float64": (elementwise, (normal(21, dtype="float64"),)),
+    **{
+        f"{n} angles, some huge": (around_huge_angles, (angles(n), np.float32(turn)))
+        for n, turn in ((5, 1e9), (40, 0.5), (333, 1e9))
+    },
     "whole numbers": (whole_numbers, (np.arange(-20, 21),)),
     "reductions": (reductions, (normal(13, 19),)),
     "reductions in float64": (reductions, (normal(5, 33, dtype="float64"),)),

@@ -25,6 +25,13 @@ from wengert.errors import message
 __all__ = ["definitions", "supports", "symbol"]
 
 
+_KEEPING = '"no_caller_saved_registers"'
+"""Says that a function leaves the caller's registers as they are, if the processor's LLVM knows how (x86-64's does). A
+loop with a call that is rarely made then keeps everything in registers where it does not call."""
+_WIDE = 256
+"""Bits of an operand from which on LLVM does not clear the upper halves of registers before a call, kept or not."""
+
+
 class _Function(NamedTuple):
     """How a function is written.
 
@@ -33,12 +40,14 @@ class _Function(NamedTuple):
         operands: how many there are.
         wide: whether float32 numbers are computed with in float64.
         inline: whether calls are to be replaced by the body.
+        rare: whether calls are few, and must cost nothing where they are not made; of one operand.
     """
 
     write: Callable[..., Term]
     operands: int = 1
     wide: bool = False
     inline: bool = True
+    rare: bool = False
 
 
 _FUNCTIONS: dict[str, _Function] = {
@@ -64,8 +73,8 @@ _FUNCTIONS: dict[str, _Function] = {
     "power": _Function(power.power, operands=2, inline=False),
     "sin": _Function(trigonometric.sin),
     "cos": _Function(trigonometric.cos),
-    "sin_by_quarters": _Function(trigonometric.sin_by_quarters, inline=False),
-    "cos_by_quarters": _Function(trigonometric.cos_by_quarters, inline=False),
+    "sin_by_quarters": _Function(trigonometric.sin_by_quarters, rare=True),
+    "cos_by_quarters": _Function(trigonometric.cos_by_quarters, rare=True),
     "tan": _Function(trigonometric.tan),
     "arcsin": _Function(trigonometric.arcsin),
     "arccos": _Function(trigonometric.arccos),
@@ -148,5 +157,9 @@ def _text(name: str, kind: Kind, writer: Writer) -> str:
     function = _FUNCTIONS[name]
     operands = ", ".join(f"{kind} {each}" for each in _NAMES[: function.operands])
     attributes = "alwaysinline nounwind" if function.inline else "noinline nounwind"
+    if function.rare:
+        attributes = "noinline cold nounwind"
+        if kind.bits * kind.lanes >= _WIDE:
+            attributes += f" {_KEEPING}"
     body = "\n".join(writer.lines)
     return f"define internal {kind} @{symbol(name, kind)}({operands}) {attributes} {{\n{body}\n}}\n"

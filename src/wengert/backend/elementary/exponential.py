@@ -1,7 +1,8 @@
 """Exponentials, hyperbolic functions and the logistic function.
 
 Reduction as in Cody and Waite, *Software Manual for the Elementary Functions* (1980): x = n ln 2 + r with
-|r| <= ln 2 / 2 and ln 2 in two parts, the first of which times n is exact. exp r is 1 + r + r^2 q(r), q minimax.
+|r| <= ln 2 / 2 and ln 2 in two parts, the first of which times n is exact. exp r is 1 + r + r^2 q(r), q minimax; in
+float32 one polynomial, whose last step is the only one that rounds much.
 NaN has no meaningful n, but stays NaN in the product by any power of 2.
 """
 
@@ -13,6 +14,7 @@ from wengert.backend.elementary import tables
 from wengert.backend.elementary.parts import (
     Term,
     format_of,
+    horner,
     nearest,
     polynomial,
     power_of_two,
@@ -54,16 +56,20 @@ def times_two_to(count: Term, n: Term, significand: Term, x: Term, unit: float) 
     return (significand * power_of_two(step - 1, significand)) * last
 
 
-def twice_exp(r: Term) -> Term:
-    """Return 2 exp r = 2 + 2 r + 2 r^2 q(r) for |r| <= ln 2 / 2."""
-    return (r * r).muladd(polynomial(r, [2 * c for c in tables.EXP[r.digits]]), r + r) + 2.0
+def multiple_of_exp(factor: int, r: Term) -> Term:
+    """Return exp r or 2 exp r for |r| <= ln 2 / 2."""
+    if r.digits == 24:
+        return horner(r, [factor * c for c in (1.0, 1.0, *tables.EXP_SHORT[24])])
+    first = r if factor == 1 else r + r
+    rest = polynomial(r, [factor * c for c in tables.EXP[r.digits]])
+    return (r * r).muladd(rest, first) + factor
 
 
 def power(r: Term, count: Term, n: Term, x: Term, unit: float) -> Term:
     """Return 2^n exp r = 2^(n - 1) (2 exp r): twice, so that 2^(n - 1) is finite up to the largest result."""
     if r.can_scale:
-        return ((r * r).muladd(polynomial(r, tables.EXP[r.digits]), r) + 1.0).scaled(count)
-    return times_two_to(count, n, twice_exp(r), x, unit)
+        return multiple_of_exp(1, r).scaled(count)
+    return times_two_to(count, n, multiple_of_exp(2, r), x, unit)
 
 
 def exp(x: Term) -> Term:
@@ -141,7 +147,7 @@ def _half_exp(x: Term) -> Term:
     form = format_of(x)
     if x.digits == 36:
         r, _, n = reduced(x.at_most(_NARROW * math.log(2)))
-        return twice_exp(r) * power_of_two(n - 2, x)
+        return multiple_of_exp(2, r) * power_of_two(n - 2, x)
     r, _, n = reduced(x.at_most((form.bias + 3) * math.log(2)))
     first, last = quick_two_sum(x.number(2.0), r + r)
     rest = (r * r).muladd(polynomial(r, [2 * c for c in tables.EXP[x.digits]]), last)

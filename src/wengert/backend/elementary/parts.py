@@ -270,12 +270,13 @@ def polynomial(t: Term, powers: Sequence[float]) -> Term:
     Even and odd powers apart from degree 6 on (the second-order Horner rule): half of the latency.
     """
     if len(powers) < 7:
-        return _horner(t, powers)
+        return horner(t, powers)
     square = t * t
-    return _horner(square, powers[1::2]).muladd(t, _horner(square, powers[0::2]))
+    return horner(square, powers[1::2]).muladd(t, horner(square, powers[0::2]))
 
 
-def _horner(t: Term, powers: Sequence[float]) -> Term:
+def horner(t: Term, powers: Sequence[float]) -> Term:
+    """Evaluate a polynomial, lowest power first, with as few operations as can be, one after another."""
     total = t.number(powers[-1])
     for power in reversed(powers[:-1]):
         total = total.muladd(t, power)
