@@ -11,7 +11,7 @@ from wengert.backend import team as teams
 from wengert.backend.native import Library, compile_module, load
 from wengert.backend.target import host
 from wengert.backend.team import Team
-from wengert.backend.team_ir import FIELDS
+from wengert.backend.team_block import FIELDS
 
 # Round i adds i to each word of the tiles that are shared, and then looks for i in these and nothing in the others.
 # Each round has another number of tiles, and every other round other words and another frame, so that a chunk that is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -24,6 +25,9 @@ from wengert.nest.expression import (
 from wengert.nest.index import Computed, Dim, Index
 from wengert.nest.nest import Nest, Store
 
+_EVEN = 32
+"""Tiles from which on several threads get about the same."""
+
 
 class Emitted(NamedTuple):
     """The text of a nest's function, and what calls to it need."""
@@ -31,9 +35,17 @@ class Emitted(NamedTuple):
     text: str
     buffers: tuple[Buffer, ...]
     counters: tuple[Dim, ...]
-    parallel: bool
     tiles: int
-    """Of the outermost dimension: what threads share."""
+    """What threads share: those of the outermost dimensions, one after another; one if they share nothing."""
+
+
+class _Range(NamedTuple):
+    """The tiles of the outermost levels that a call carries out, counted along the last of these levels first."""
+
+    first: Value
+    end: Value
+    levels: int
+    """How many levels they are tiles of."""
 
 
 class _Level(NamedTuple):
@@ -64,14 +76,16 @@ def emit_nest(
     functions: set[tuple[str, Kind]],
     declared: set[str],
     fast: str = "",
+    *,
+    shared: bool = True,
 ) -> Emitted:
     """Write the function of a nest.
 
     The function takes the status word, the first tile and the one after the last, the buffers, and the counters of the
-    loops around the nest that it depends on.
+    loops around the nest that it depends on. If the nest is not `shared`, there is only one tile: everything.
     """
     emitter = _NestEmitter(nest, schedule, layouts, checks, functions, fast)
-    return emitter.run(name, counters, declared)
+    return emitter.run(name, counters, declared, shared)
 
 
 class _NestEmitter:
@@ -105,14 +119,16 @@ class _NestEmitter:
 
     # -- the function ------------------------------------------------------------------------------------
 
-    def run(self, name: str, counters: Sequence[Dim], declared: set[str]) -> Emitted:
+    def run(self, name: str, counters: Sequence[Dim], declared: set[str], shared: bool) -> Emitted:
         around = tuple(dim for dim in counters if dim in _all_dims(self.nest))
         for number, dim in enumerate(around):
             self.evaluator.counters[dim] = Value(f"%c{number}", I64)
         levels = [self._level(dim) for dim in self.schedule.order]
-        parallel = bool(levels) and levels[0].dim not in self.nest.sequential and levels[0].tiles > 1
+        among = self._shared(levels) if shared else 0
+        tiles = math.prod(level.tiles for level in levels[:among])
         if all(dim.extent for dim in self.nest.dims):
-            self._levels(levels, 0, {}, parallel)
+            part = _Range(Value("%first", I64), Value("%last", I64), among) if tiles > 1 else None
+            self._levels(levels, 0, {}, part)
         self.builder.do("ret void")
         declared |= self.builder.declared
         parameters = ["ptr %status", "i64 %first", "i64 %last"]
@@ -120,7 +136,16 @@ class _NestEmitter:
         parameters += [f"i64 %c{n}" for n in range(len(around))]
         body = "\n".join(self.builder.lines)
         text = f"define internal void @{name}({', '.join(parameters)}) nounwind {{\n{body}\n}}\n"
-        return Emitted(text, self.buffers, around, parallel, levels[0].tiles if levels else 1)
+        return Emitted(text, self.buffers, around, tiles)
+
+    def _shared(self, levels: Sequence[_Level]) -> int:
+        """Return how many of the outermost levels threads share: enough for even parts."""
+        tiles = 1
+        for count, level in enumerate(levels):
+            if tiles >= _EVEN or level.dim in self.nest.sequential:
+                return count
+            tiles *= level.tiles
+        return len(levels)
 
     def _report(self, outside: Value, place: str) -> None:
         """Note in the status word that an index lay outside."""
@@ -191,7 +216,7 @@ class _NestEmitter:
         return layout.size // max(others, 1) >= -(-dim.extent // width) * width
 
     def _levels(
-        self, levels: Sequence[_Level], depth: int, counts: dict[Dim, int], parallel: bool = False
+        self, levels: Sequence[_Level], depth: int, counts: dict[Dim, int], part: _Range | None = None
     ) -> None:
         """Open the loop of a level, for its whole tiles, then for what is left; inside the last one, do the work."""
         if depth == len(levels):
@@ -201,26 +226,54 @@ class _NestEmitter:
         size = self.schedule.width if level.dim is self.schedule.lanes else 1
         start, stop = constant(I64, 0), constant(I64, level.full)
         last: Value | None = None
-        if parallel:
-            start, end = Value("%first", I64), Value("%last", I64)
+        below = math.prod(one.tiles for one in levels[depth + 1 : part.levels]) if part else 1
+        if part and level.tiles > 1:
+            start, end = self._outer(part, below)
             stop = b.intrinsic("smin", end, stop)
             last = b.compare("eq", end, constant(I64, level.tiles))
         if level.full:
-            single = level.full == 1 and not parallel
             inner = {**counts, level.dim: level.step // size}
-            if single:
+            if level.full == 1 and last is None:
                 with self.evaluator.scope():
-                    self._levels(levels, depth + 1, inner)
+                    self._levels(levels, depth + 1, inner, self._inner(part, depth, below, None))
             else:
                 with b.loop(start, stop) as tile, self.evaluator.scope():
                     counter = tile if level.step == 1 else b.binary("mul", tile, constant(I64, level.step))
                     self.evaluator.counters[level.dim] = counter
-                    self._levels(levels, depth + 1, inner)
+                    self._levels(levels, depth + 1, inner, self._inner(part, depth, below, tile))
                     del self.evaluator.counters[level.dim]
         if level.rest or level.masked:
-            self._rest(levels, depth, {**counts, level.dim: level.rest + bool(level.masked)}, last)
+            rest = {**counts, level.dim: level.rest + bool(level.masked)}
+            self._rest(levels, depth, rest, last, part, below)
 
-    def _rest(self, levels: Sequence[_Level], depth: int, counts: dict[Dim, int], last: Value | None) -> None:
+    def _outer(self, part: _Range, below: int) -> tuple[Value, Value]:
+        """Return the range of tiles of a level, each with so many tiles of the levels below."""
+        if below == 1:
+            return part.first, part.end
+        b, each = self.builder, constant(I64, below)
+        up = b.binary("add", part.end, constant(I64, below - 1))
+        return b.binary("udiv", part.first, each), b.binary("udiv", up, each)
+
+    def _inner(self, part: _Range | None, depth: int, below: int, tile: Value | None) -> _Range | None:
+        """Return the range of tiles of the levels below, in a tile of this level; there may be only one."""
+        if part is None or depth + 1 >= part.levels or below == 1:
+            return None
+        if tile is None:
+            return part
+        b, each = self.builder, constant(I64, below)
+        before = b.binary("mul", tile, each)
+        first = b.intrinsic("smax", b.binary("sub", part.first, before), constant(I64, 0))
+        return _Range(first, b.intrinsic("smin", b.binary("sub", part.end, before), each), part.levels)
+
+    def _rest(
+        self,
+        levels: Sequence[_Level],
+        depth: int,
+        counts: dict[Dim, int],
+        last: Value | None,
+        part: _Range | None,
+        below: int,
+    ) -> None:
         b, level = self.builder, levels[depth]
         after = ""
         if last is not None:
@@ -230,7 +283,8 @@ class _NestEmitter:
         with self.evaluator.scope():
             self.evaluator.counters[level.dim] = constant(I64, level.full * level.step)
             self._masked = level.masked if level.dim is self.schedule.lanes else self._masked
-            self._levels(levels, depth + 1, counts)
+            tile = constant(I64, level.full) if level.full else None
+            self._levels(levels, depth + 1, counts, self._inner(part, depth, below, tile))
             if level.dim is self.schedule.lanes:
                 self._masked = 0
             del self.evaluator.counters[level.dim]
@@ -247,7 +301,9 @@ class _NestEmitter:
         lanes, width = self.schedule.lanes, self.schedule.width
         axes = [
             [(dim, n * (width if dim is lanes else 1)) for n in range(count)]
-            for dim, count in counts.items()
+            for dim, count in sorted(
+                counts.items(), key=lambda item: -item[1]
+            )  # so that few operands live long
             if count > 1 or (dim is lanes and self._masked)
         ]
         points: list[Point] = []

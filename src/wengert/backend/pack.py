@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from wengert.backend.layout import Layout, follows, with_lanes, with_panels, work
+from wengert.backend.layout import Layout, follows, linear, with_lanes, with_panels, work
 from wengert.backend.schedule import choose, least_cost
 from wengert.backend.target import Target
 from wengert.nest.expression import Buffer, Expression, Load, Reduce, loads
@@ -25,6 +25,8 @@ _SUMS = 4
 """Sums of products in a nest up to which copies for one of them are worth a look."""
 _AGAIN = 12
 """Tiles that read the same panel, from which on it is worth a copy in one piece."""
+_ALIAS = 4096
+"""Bytes from one row to the next of which rows lie in the same set of the first-level cache: its size by its ways."""
 
 
 def pack(program: Program, layouts: dict[Buffer, Layout], target: Target) -> Program:
@@ -136,12 +138,26 @@ def _in_panels(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> lis
         layout = layouts[load.buffer]
         aligned = layout.lanes is not None and not layout.panel
         large = swept * panel * load.buffer.dtype.itemsize > target.level1 // 2
-        if others >= _AGAIN and large and not aligned and lanes.extent > panel:
+        far = _is_far(load, nest, layouts, target)
+        if others >= _AGAIN and large and far and not aligned and lanes.extent > panel:
             copy, copied, changed = _copied(nest, load)
             axis = next(n for n, index in enumerate(copied.indices) if index.coefficient(lanes))
             layouts[copied.buffer] = with_panels(copied.buffer.shape, axis, panel)
             return [copy, changed]
     return [nest]
+
+
+def _is_far(load: Load, nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> bool:
+    """Tell whether the tiles that read a panel cannot find it in the cache where it lies.
+
+    Either all of the factor is more than the cache holds, or the rows of a panel compete for the same lines of it.
+    """
+    item, layout = load.buffer.dtype.itemsize, layouts[load.buffer]
+    if layout.size * item > target.level2:
+        return True
+    position = linear(layout, load.indices)
+    summed = (dim for index in load.indices for dim in index.dims() if dim not in nest.dims)
+    return any(position.coefficient(dim) * item % _ALIAS == 0 for dim in summed)
 
 
 def _own(load: Load) -> set[Dim]:

@@ -24,7 +24,7 @@ from wengert.nest.nest import Nest
 _LATENCY = 8
 """Independent operations that keep two units of latency four busy."""
 _SHARED = 6
-"""Tiles of the outermost dimension that let several threads share it evenly."""
+"""Tiles of the two outermost dimensions that let several threads share them evenly."""
 _UNROLLED = 96
 """Operations in the body of a reduction loop, at most."""
 
@@ -63,13 +63,13 @@ def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Sche
 def _shared_first(
     nest: Nest, order: tuple[Dim, ...], lanes: Dim | None, tile: Mapping[Dim, int], width: int
 ) -> tuple[Dim, ...]:
-    """Move a dimension with tiles for several threads to the front, if what stands there has too few."""
+    """Move a dimension with tiles for several threads to the front, if what stands before it has too few."""
 
     def tiles(dim: Dim) -> int:
         return -(-dim.extent // (tile.get(dim, 1) * (width if dim is lanes else 1)))
 
     free = [dim for dim in order if dim not in nest.sequential]
-    if not free or order[0] in nest.sequential or tiles(order[0]) >= _SHARED:
+    if not free or order[0] in nest.sequential or math.prod(map(tiles, free[:2])) >= _SHARED:
         return order
     first = max(free, key=lambda dim: (min(tiles(dim), _SHARED), -order.index(dim)))
     return (first, *(dim for dim in order if dim is not first))

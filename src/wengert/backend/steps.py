@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
-from wengert.backend.emit import emit_nest
+from wengert.backend.emit import Emitted, emit_nest
 from wengert.backend.execute import ARENA, CALLBACK, STATUS
 from wengert.backend.layout import Layout, work
 from wengert.backend.memory import Plan
@@ -24,6 +24,8 @@ from wengert.nest.nest import Branch, Host, Loop, Nest, Step, While
 
 _SMALL = 50_000
 """Operations in a nest that one thread does sooner than several."""
+_MOST = 0.9
+"""Of the operations of a turn, what must be in nests that threads share for them to share the turn."""
 _POLL = 1 << 27
 """Cycles between two looks at Ctrl-C: about 50 milliseconds."""
 
@@ -48,6 +50,8 @@ class Writing:
     parallel: bool = False
     names: dict[str, str] = field(default_factory=dict[str, str])
     """The functions written, by what they do."""
+    nests: dict[Nest, tuple[str, Emitted]] = field(default_factory=dict[Nest, tuple[str, Emitted]])
+    """The function of each nest."""
 
     def written(self, name: str, text: str) -> str:
         """Write a function, or return the name of one that does the same on other buffers."""
@@ -141,6 +145,23 @@ class _Writer:
 
     def _nest(self, nest: Nest) -> None:
         writing = self.writing
+        if nest not in writing.nests:
+            writing.nests[nest] = self._function_of(nest)
+        name, emitted = writing.nests[nest]
+        given = [self.status, constant(I64, 0), constant(I64, emitted.tiles)]
+        given += [self.pointers[buffer] for buffer in emitted.buffers]
+        given += [self.counters[dim] for dim in emitted.counters]
+        if emitted.tiles > 1 and not self.alone:
+            tiles_of = _unpacking(name, [given[0], *given[3:]])
+            if tiles_of not in writing.texts:
+                writing.texts.append(tiles_of)
+            self._share(f"{name}.tiles", [given[0], *given[3:]], constant(I64, emitted.tiles))
+        else:
+            self.builder.do(f"call void @{name}({', '.join(map(str, given))})")
+
+    def _function_of(self, nest: Nest) -> tuple[str, Emitted]:
+        """Write the function of a nest, if there is none that does the same, and return its name."""
+        writing = self.writing
         schedule = writing.schedules[nest] = choose(nest, writing.layouts, writing.target)
         name = f"nest{len(writing.schedules)}"
         emitted = emit_nest(
@@ -153,20 +174,11 @@ class _Writer:
             writing.functions,
             writing.declared,
             writing.fast,
+            shared=writing.long and _is_large(nest),
         )
-        name = writing.written(name, emitted.text)
-        given = [self.status, constant(I64, 0), constant(I64, emitted.tiles)]
-        given += [self.pointers[buffer] for buffer in emitted.buffers]
-        given += [self.counters[dim] for dim in emitted.counters]
-        if emitted.parallel and work(nest) > _SMALL and writing.long and not self.alone:
-            tiles_of = _unpacking(name, [given[0], *given[3:]])
-            if tiles_of not in writing.texts:
-                writing.texts.append(tiles_of)
-            self._share(f"{name}.tiles", [given[0], *given[3:]], emitted.tiles)
-        else:
-            self.builder.do(f"call void @{name}({', '.join(map(str, given))})")
+        return writing.written(name, emitted.text), emitted
 
-    def _share(self, name: str, passed: Sequence[Value], count: int) -> None:
+    def _share(self, name: str, passed: Sequence[Value], count: Value) -> None:
         """Offer tiles or turns to the team: what the function takes goes through memory."""
         b = self.builder
         self.frame = max(self.frame, len(passed))
@@ -174,17 +186,44 @@ class _Writer:
         for number, value in enumerate(passed):
             b.store(value, b.element(frame, "i64", constant(I64, number)), 8)
         if not self.writing.long:
-            b.do(f"call void @{name}(ptr %frame, i64 0, i64 {count}, i64 0)")
+            b.do(f"call void @{name}(ptr %frame, i64 0, {count}, i64 0)")
             return
         self.writing.parallel = True
         self.writing.declared.add("declare void @wengert_share(ptr, ptr, ptr, i64)")
-        b.do(f"call void @wengert_share(ptr %team, ptr @{name}, ptr %frame, i64 {count})")
+        b.do(f"call void @wengert_share(ptr %team, ptr @{name}, ptr %frame, {count})")
 
     def _shared_loop(self, step: Loop) -> None:
-        """Write the turns of a loop as a function of their own."""
+        """Write the turns of a loop as a function of their own, of which each thread calls some.
+
+        Turns that are left over when each thread has had as many as the others would keep one thread busy and the
+        others waiting. All of them together carry these out, nest by nest.
+        """
         name = f"turns{len(self.writing.schedules)}"
         self.writing.texts.append(_turns(name, step, self.writing, tuple(self.counters)))
-        self._share(name, [self.args, *self.counters.values()], step.counter.extent)
+        passed = [self.args, *self.counters.values()]
+        extent = constant(I64, step.counter.extent)
+        if not (self.writing.long and _is_divisible(step)):
+            self._share(name, passed, extent)
+            return
+        even = self._even_part(step.counter.extent)
+        self._share(name, passed, even)
+        self._turns_from(even, extent, step)
+
+    def _even_part(self, extent: int) -> Value:
+        """Return how many turns to deal out: all, if what is left over keeps more than half of the threads busy."""
+        b = self.builder
+        b.declared.add("declare i64 @wengert_threads(ptr)")
+        threads = b.emit("call i64 @wengert_threads(ptr %team)", I64)
+        left = b.binary("urem", constant(I64, extent), threads)
+        few = b.compare("sle", b.binary("mul", left, constant(I64, 2)), threads)
+        return b.binary("sub", constant(I64, extent), b.select(few, left, constant(I64, 0)))
+
+    def _turns_from(self, first: Value, last: Value, step: Loop) -> None:
+        """Write turns of a shared loop, one after another."""
+        with self.builder.loop(first, last) as count:
+            self.counters[step.counter] = count
+            self.steps(step.steps)
+            del self.counters[step.counter]
 
     # -- control flow ------------------------------------------------------------------------------------
 
@@ -212,11 +251,8 @@ class _Writer:
 
     def turns(self, step: Loop) -> None:
         """Write the turns of a shared loop from the first to the last that this thread was given."""
-        b = self.builder
-        with b.loop(Value("%first", I64), Value("%last", I64)) as count:
-            self.counters[step.counter] = count
-            self.steps(step.steps)
-        b.do("ret void")
+        self._turns_from(Value("%first", I64), Value("%last", I64), step)
+        self.builder.do("ret void")
 
     def _turn(self) -> Value:
         """End a turn of a loop: look at Ctrl-C now and then, and tell whether to stop."""
@@ -264,6 +300,17 @@ class _Writer:
         stop = self._turn()
         b.branch_if(stop, after, head)
         b.label(after)
+
+
+def _is_large(nest: Nest) -> bool:
+    return work(nest) > _SMALL
+
+
+def _is_divisible(step: Loop) -> bool:
+    """Tell whether several threads together are soon through one turn of a loop."""
+    nests = [inner for inner in step.steps if isinstance(inner, Nest)]
+    total, large = sum(map(work, nests)), sum(map(work, filter(_is_large, nests)))
+    return len(nests) == len(step.steps) and large > _MOST * total
 
 
 def _turns(name: str, step: Loop, writing: Writing, around: Sequence[Dim]) -> str:

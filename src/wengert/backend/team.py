@@ -15,7 +15,8 @@ from typing import NamedTuple, SupportsIndex
 from wengert.backend import cache
 from wengert.backend.native import Library, compile_module, load
 from wengert.backend.target import host
-from wengert.backend.team_ir import BLOCK_BYTES, FIELDS, team_ir
+from wengert.backend.team_block import BLOCK_BYTES, FIELDS
+from wengert.backend.team_ir import team_ir
 from wengert.errors import ArgumentError, WengertError, message
 
 #: How many threads there are unless `set_threads` says so.
@@ -103,11 +104,11 @@ def _native() -> _Runtime:
 def symbols() -> dict[str, int]:
     """Return the addresses of the native functions that compiled code calls.
 
-    ``void wengert_share(ptr team, ptr function, ptr frame, i64 tiles)`` and ``void wengert_wake(ptr team)``; see
-    `team_ir`.
+    ``void wengert_share(ptr team, ptr function, ptr frame, i64 tiles)``, ``i64 wengert_threads(ptr team)`` and
+    ``void wengert_wake(ptr team)``; see `team_ir`.
     """
     library = _native().library
-    return {name: library.address(name) for name in ("wengert_share", "wengert_wake")}
+    return {name: library.address(name) for name in ("wengert_share", "wengert_threads", "wengert_wake")}
 
 
 def available() -> int:
@@ -175,8 +176,10 @@ class Team:
         self._block = ctypes.create_string_buffer(BLOCK_BYTES + _ALIGNMENT)
         self.address = -(-ctypes.addressof(self._block) // _ALIGNMENT) * _ALIGNMENT
         """Where the state is that the native functions share."""
+        running = min(threads, available())
         fields = {
-            "chunks": 1 if threads == 1 else _CHUNKS * min(threads, available()),
+            "chunks": 1 if threads == 1 else _CHUNKS * running,
+            "threads": running,
             # To watch is to take the processor from a thread that works, where there are not enough of them.
             "watchers": available(),
             "watch": int(_WATCH_SECONDS * self._native.pace),
