@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+
+import numpy as np
 import pytest
 
 from tests.commands import mnist
+from wengert.data import write_idx
 from wengert.train import Run
 
 GOOD = """
@@ -61,6 +65,74 @@ def test_a_function_that_makes_a_network(own, wengert, tmp_path):
     assert run.model().layers[1].weight.shape == (784, 12)
 
 
+DEEP = """
+from parts.blocks import block
+from wengert import nn
+
+def network(rng):
+    from late import unused
+    return nn.Chain(nn.Flatten(), *block(rng))
+"""
+
+
+@pytest.fixture
+def gone(own, tmp_path):
+    """Train a network made of several files, and let these go."""
+    there = tmp_path / "there"
+    (there / "parts").mkdir(parents=True)
+    (there / "parts" / "__init__.py").write_text("from . import sizes\n")
+    (there / "parts" / "sizes.py").write_text("from helper import WIDTH\n")
+    (there / "parts" / "unused.py").write_text("")
+    (there / "late.py").write_text("unused = 0\n")
+    (there / "parts" / "blocks.py").write_text(
+        "from wengert import nn\nfrom .sizes import WIDTH\nimport late\n\ndef block(rng):\n"
+        "    return nn.Dense(784, WIDTH, seed=rng), nn.tanh, nn.Dense(WIDTH, 10, seed=rng)\n"
+    )
+    assert own(DEEP, "--epochs", 1).code == 0
+    shutil.rmtree(there)
+    return tmp_path / "run"
+
+
+def test_what_a_file_imports_is_kept(gone, wengert, tmp_path):
+    kept = sorted(path.relative_to(gone / "modules").as_posix() for path in gone.glob("modules/**/*"))
+    assert kept == ["helper.py", "late.py", "parts", "parts/__init__.py", "parts/blocks.py", "parts/sizes.py"]
+    write_idx(tmp_path / "one.idx", np.zeros((1, 28, 28), np.uint8))
+    for command in (
+        ("train", "--resume", "run", "--epochs", 2),
+        ("predict", "run", "one.idx"),
+        ("report", "run"),
+        ("compare", "run"),
+    ):
+        ended = wengert(*command)
+        assert (ended.code, ended.err) == (0, ""), command
+    assert not list(gone.rglob("__pycache__"))
+
+
+def test_runs_keep_modules_of_the_same_name_apart(own, tmp_path):
+    for width in (12, 13):
+        (tmp_path / "there" / "helper.py").write_text(f"WIDTH = {width}\n")
+        assert own(GOOD, "--epochs", 1).code == 0
+        (tmp_path / "run").rename(tmp_path / f"run-{width}")
+    runs = [Run.open(f"run-{width}") for width in (12, 13, 12)]
+    assert [run.model().layers[1].weight.shape[1] for run in runs] == [12, 13, 12]
+
+
+def test_what_is_missing_is_named(gone, wengert):
+    (gone / "modules" / "helper.py").unlink()
+    says = "model.py:2: ModuleNotFoundError: No module named 'helper'; install it, or put helper.py into run/modules"
+    for command in (("train", "--resume", "run"), ("predict", "run", "one.idx"), ("report", "run")):
+        wengert(*command).failed(1, says)
+    (gone / "model.py").unlink()
+    wengert("report", "run").failed(1, "run/settings.json: model: run/model.py cannot be read: No such file")
+
+
+def test_a_module_that_only_a_function_imports(own, tmp_path):
+    (tmp_path / "there" / "late.py").write_text("WIDTH = 3\n")
+    text = GOOD.replace("    return", "    import late\n    return")
+    says = "ModuleNotFoundError: No module named 'late'; import it at the top of the file, not in a function"
+    own(text).failed(1, "there/mine.py:6: " + says)
+
+
 def test_a_task(own):
     ended = own(TASK)
     assert (ended.code, ended.err) == (0, "")
@@ -73,7 +145,11 @@ def test_a_task(own):
     ("text", "code", "says"),
     [
         ("def network(rng:\n", 1, "model: there/mine.py is no Python: "),
-        ("import nothing_of_this_name\n", 1, "mine.py:1: ModuleNotFoundError: No module named"),
+        (
+            "import nothing_of_this_name\n",
+            1,
+            "mine.py:1: ModuleNotFoundError: No module named 'nothing_of_this_name'; it is not",
+        ),
         ("raise SystemExit(0)\n", 1, "mine.py:1: SystemExit: 0"),
         ("def other(rng): ...\n", 2, "model: network is not there in there/mine.py"),
         ("network = 3\n", 2, "model: network is no function and no Task"),

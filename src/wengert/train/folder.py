@@ -18,13 +18,16 @@ from wengert.train.checkpoints import versions
 from wengert.train.files import RunError, read_json, remove_partial, write_file, writing
 from wengert.train.logs import JsonLines, is_epoch, without_kind
 from wengert.train.loop import Outcome
+from wengert.train.neighbours import neighbours
 from wengert.train.profile import peak_memory
 from wengert.train.settings import Settings
 from wengert.train.tensors import save_model
 
 RUNS = Path("runs")
 MODEL, SETTINGS, METRICS, SUMMARY = "model.safetensors", "settings.json", "metrics.jsonl", "summary.json"
-CHECKPOINTS, PROFILE, SOURCE, TENSORBOARD = "checkpoints", "profile.json", "model.py", "tensorboard"
+CHECKPOINTS, PROFILE, TENSORBOARD = "checkpoints", "profile.json", "tensorboard"
+SOURCE, MODULES = "model.py", "modules"
+"""A copy of the user's file, and the folder with copies of what that imports from beside it."""
 
 
 def check_place(folder: str | os.PathLike[str] | None) -> None:
@@ -45,7 +48,7 @@ class RunFolder:
     Args:
         folder: where; by default ``runs/TASK-DATE-TIME``. It must be new or empty.
         settings: of the run; written at once.
-        source: the user's file that makes the network; copied.
+        source: the user's file that makes the network; it is copied, and so is what it imports from beside it.
 
     Raises:
         RunError: the folder is in use or cannot be written.
@@ -63,7 +66,8 @@ class RunFolder:
                 self.path.mkdir(parents=True, exist_ok=True)
         self.metrics = JsonLines(self.path / METRICS)
         if source is not None:
-            self.write(SOURCE, source.read_bytes())
+            self._copy({SOURCE: source})
+            self._copy({f"{MODULES}/{name}": file for name, file in neighbours(source).items()})
         self.describe(settings, datetime.now().astimezone())
 
     @classmethod
@@ -118,6 +122,13 @@ class RunFolder:
         path = self.path / name
         write_file(path, content)
         return path
+
+    def _copy(self, files: dict[str, Path]) -> None:
+        for name, file in files.items():
+            with writing(self.path / name):
+                (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+                content = file.read_bytes()
+            self.write(name, content)
 
     def write_json(self, name: str, content: Any) -> Path:
         """Write a file of the run as JSON."""

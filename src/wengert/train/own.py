@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import traceback
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -24,10 +25,14 @@ from wengert.train.checks import (
     check_variation,
     is_model,
 )
+from wengert.train.folder import MODULES, SETTINGS, SOURCE
 from wengert.train.loop import steps_of
 from wengert.train.memory import Memory, ModelError, first_memory, trained, training_loss
 from wengert.train.settings import Settings, SettingsError
 from wengert.train.tasks import Task
+
+_FOUND: set[str] = set()
+"""The modules that the file run last found beside it: the next one may mean others by these names."""
 
 
 def own_task(place: str, source: Path | None = None) -> Task:
@@ -40,7 +45,8 @@ def own_task(place: str, source: Path | None = None) -> Task:
 
     Args:
         place: ``FILE.py:NAME``.
-        source: a copy of the file that is run instead; modules beside the original are found all the same.
+        source: a copy of the file that is run instead. What it imports is looked for in the folder `MODULES` beside
+            the copy, then beside the original.
 
     Raises:
         SettingsError: there is no such file, or no such name in it.
@@ -49,7 +55,9 @@ def own_task(place: str, source: Path | None = None) -> Task:
     file, colon, name = place.rpartition(":")
     if not (colon and name.isidentifier() and file.endswith(".py")):
         raise SettingsError(f"model must be FILE.py:FUNCTION; got {place!r}")
-    found = _names(source or Path(file), Path(file).parent).get(name)
+    folder = Path(file).parent
+    path = source or Path(file)
+    found = _names(path, [folder] if source is None else [source.parent / MODULES, folder]).get(name)
     if isinstance(found, Task):
         return found
     if not callable(found):
@@ -58,8 +66,8 @@ def own_task(place: str, source: Path | None = None) -> Task:
     return Task(name, f"{name} of {os.path.basename(file)}", found)
 
 
-def _names(path: Path, folder: Path) -> dict[str, Any]:
-    """Run a file as a module of its own, beside which its neighbours are found, and return what it defines."""
+def _names(path: Path, folders: Sequence[Path]) -> dict[str, Any]:
+    """Run a file as a module of its own that finds others in some folders, and return what it defines."""
     try:
         code = compile(path.read_text("utf-8"), str(path), "exec")
     except OSError as problem:
@@ -69,13 +77,32 @@ def _names(path: Path, folder: Path) -> dict[str, Any]:
     module = ModuleType(f"wengert_model_{path.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses look there for the meaning of annotations
-    sys.path.insert(0, str(folder.resolve()))
-    try:
-        with blaming(path):
-            exec(code, module.__dict__)
-    finally:
-        sys.path.remove(str(folder.resolve()))
+    with _beside(folders), blaming(path):
+        exec(code, module.__dict__)
     return vars(module)
+
+
+@contextmanager
+def _beside(folders: Sequence[Path]) -> Generator[None, None, None]:
+    """Let imports find what is in some folders, as it is now; what another file found elsewhere is forgotten."""
+    for name in _FOUND:
+        sys.modules.pop(name, None)
+    _FOUND.clear()
+    places = [str(folder.resolve()) for folder in folders]
+    known, writes = set(sys.modules), sys.dont_write_bytecode
+    sys.path[:0] = places
+    sys.dont_write_bytecode = True  # a run's folder holds what the run wrote
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = writes
+        for place in places:
+            sys.path.remove(place)
+        for name in sys.modules.keys() - known:
+            file = getattr(sys.modules[name], "__file__", None) or ""
+            if any(file.startswith(place + os.sep) for place in places):
+                _FOUND.add(name)
 
 
 @contextmanager
@@ -88,7 +115,23 @@ def blaming(path: Path) -> Generator[None, None, None]:
     except (Exception, SystemExit) as problem:
         frames = [one for one in traceback.extract_tb(problem.__traceback__) if one.filename == str(path)]
         line = f":{frames[-1].lineno}" if frames else ""
-        raise ModelError(f"model: {path}{line}: {type(problem).__name__}: {problem}") from None
+        hint = _how_to_find(problem, path)
+        raise ModelError(f"model: {path}{line}: {type(problem).__name__}: {problem}{hint}") from None
+
+
+def _how_to_find(problem: BaseException, path: Path) -> str:
+    """Say what to do about a module that is not found, as the end of a sentence."""
+    if not isinstance(problem, ModuleNotFoundError) or not problem.name:
+        return ""
+    file = f"{problem.name.replace('.', '/')}.py"
+    if path.name == SOURCE and (path.parent / SETTINGS).exists():
+        kept = path.parent / MODULES
+        if (kept / file).exists():
+            return "; import it at the top of the file, not in a function"
+        return f"; install it, or put {file} into {kept}, where the run's file looks for it"
+    if (path.parent / file).exists():
+        return "; import it at the top of the file, not in a function"
+    return f"; it is not installed, and there is no {path.parent / file}"
 
 
 def check_model(task: Task, name: str, file: Path, dataset: Dataset, settings: Settings) -> None:

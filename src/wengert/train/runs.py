@@ -92,6 +92,7 @@ class Run:
 
         Raises:
             DataError: the folder holds no run, or a damaged one.
+            ModelError: the copy of the user's file fails, or does not find what it imports.
         """
         path = Path(folder)
         described = _described(path)
