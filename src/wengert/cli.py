@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from wengert._version import __version__
-from wengert.bench.command import Comparison, run_bench
+from wengert.bench.command import BenchSettings, run_bench
 from wengert.bench.contestants import LIBRARIES
 from wengert.bench.work import NETWORKS
 from wengert.errors import WengertError
@@ -226,7 +226,7 @@ def bench(out: str | None, **options: Any) -> int:
     shorter.
     """
     _check_data_dir(options["data"], options["data_dir"])
-    return run_bench(Comparison(**options), out)
+    return run_bench(BenchSettings(**options), out)
 
 
 def main() -> None:

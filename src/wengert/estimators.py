@@ -20,10 +20,10 @@ from wengert.errors import ArgumentError, MissingExtraError, message
 from wengert.shapes import shape_of
 from wengert.train.checks import advice_on, is_model
 from wengert.train.loop import Outcome, Progress, train
-from wengert.train.memory import first_memory, trained
 from wengert.train.optimisers import OPTIMISERS
 from wengert.train.settings import Settings
 from wengert.train.state import EpochResult, State
+from wengert.train.stateful import first_memory, trained
 from wengert.train.tasks import Task
 from wengert.tree import map_tree
 

@@ -12,7 +12,7 @@ import pytest
 import wengert as wg
 from wengert import tree
 from wengert.bench import command, picture, results, shared, work
-from wengert.bench.contest import Epoch, Run, agreement, difference
+from wengert.bench.contest import Epoch, Trial, agreement, difference
 from wengert.bench.contestants import Contestant, contestants, is_installed
 from wengert.bench.process import ContestantError, Round, Worker
 from wengert.data import digit_set, load
@@ -115,20 +115,20 @@ def test_every_library_begins_alike(network, library, dataset, tmp_path):
 
 def run(contestant=OURS, *, seed=0, seconds=(2.0, 4.0), losses=(2.0, 1.0), score=0.5):
     epochs = [Epoch(one, 10_000_000, 1.5, score) for one in seconds]
-    return Run("cnn", contestant, 1, seed, 0.25, 100_000_000, 150_000_000, list(losses), epochs)
+    return Trial("cnn", contestant, 1, seed, 0.25, 100_000_000, 150_000_000, list(losses), epochs)
 
 
 JAX = Contestant("jax", "jit")
 
 
 def test_the_table():
-    runs = [
+    trials = [
         run(),
         run(JAX, seconds=(6.0, 4.0), losses=(2.0, 1.00001)),
         run(seed=1, score=0.6),
         run(JAX, seed=1, seconds=(8.0, 20.0), score=0.6),
     ]
-    ours, jax = results.lines(runs)
+    ours, jax = results.lines(trials)
     assert (ours.seconds, ours.ratio) == (3.0, 1.0)
     assert (jax.seconds, jax.ratio) == (7.0, 3.5)  # of 3, 1, 4 and 5
     assert jax.score == (pytest.approx(0.55), pytest.approx(0.0707, abs=1e-4))

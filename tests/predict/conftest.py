@@ -8,21 +8,13 @@ from wengert.data import load
 from wengert.train import TASKS, RunFolder, train
 
 
-class Quiet:
-    """A reporter that says nothing."""
-
-    def on_steps(self, progress, state): ...
-
-    def on_epoch(self, result, state): ...
-
-
 @pytest.fixture(scope="session")
 def run(small_mnist, tmp_path_factory):
     """Return the folder of a perceptron that knows its 200 digits."""
     task = TASKS["mlp"]
     settings = task.settings("mnist", epochs=8, batch_size=20, data_dir=str(small_mnist))
     folder = RunFolder(tmp_path_factory.mktemp("runs") / "run", settings)
-    folder.finish(train(task, settings, load("mnist", small_mnist), Quiet(), compiled=False))
+    folder.finish(train(task, settings, load("mnist", small_mnist), compiled=False))
     return folder.path
 
 

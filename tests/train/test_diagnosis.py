@@ -12,12 +12,6 @@ from wengert.data import digit_set
 from wengert.train import DivergedError, Task, as_rows, as_vectors, train
 
 
-class Quiet:
-    def on_steps(self, progress, state): ...
-
-    def on_epoch(self, result, state): ...
-
-
 @pytest.fixture(scope="module")
 def small():
     return digit_set(train=40, test=20, seed=3)
@@ -34,7 +28,7 @@ def two(rng):
 def diverged(task, small, compiled=True, **chosen):
     settings = task.settings("digits", **({"batch_size": 10, "epochs": 3} | chosen))
     with pytest.raises(DivergedError) as error:
-        train(task, settings, small, Quiet(), compiled=compiled)
+        train(task, settings, small, compiled=compiled)
     return str(error.value)
 
 

@@ -13,12 +13,6 @@ from wengert.train import TASKS, train
 from wengert.train.profile import CHECKPOINTS, COMPILING, DATA, EVALUATION, LOGGING, STEPS, Stopwatch
 
 
-class Quiet:
-    def on_steps(self, progress, state): ...
-
-    def on_epoch(self, result, state): ...
-
-
 def test_parts_make_up_the_epoch():
     watch = Stopwatch()
     for pause in (0.0, 0.02, 0.01, 0.04):
@@ -53,6 +47,6 @@ def test_a_profile_of_a_run(wengert, small_mnist, no_pictures, tmp_path):
 @pytest.mark.slow
 def test_an_epoch_is_spent_in_compiled_code(mnist_folder):
     task, watch = TASKS["cnn"], Stopwatch()
-    train(task, task.settings("mnist", epochs=5), load("mnist", mnist_folder), Quiet(), stopwatch=watch)
+    train(task, task.settings("mnist", epochs=5), load("mnist", mnist_folder), stopwatch=watch)
     shares = {part: share for part, _, share in watch.table()}
     assert shares[STEPS] + shares[EVALUATION] >= 0.9

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from wengert._version import versions
 from wengert.bench import picture, results
-from wengert.bench.contest import Run, agreement, hold
+from wengert.bench.contest import Trial, agreement, hold
 from wengert.bench.contestants import Contestant, contestants, is_installed
 from wengert.bench.process import ContestantError, Round
 from wengert.bench.work import NETWORKS
 from wengert.data import Dataset, digit_set, load
 from wengert.errors import ArgumentError
-from wengert.train.checkpoints import versions
 from wengert.train.console import counted
 from wengert.train.files import write_file
 from wengert.train.folder import RUNS, check_place, make_new
-from wengert.train.pictures import available
+from wengert.train.pictures import NO_PICTURES, available
 from wengert.train.runs import DRAWN
 
 _PACKAGES = {"torch": ("torch",), "jax": ("jax",), "tensorflow": ("tensorflow", "tensorflow-cpu")}
@@ -31,8 +31,8 @@ _BUSY = 0.5
 """The load of the last minute above which other programs are running: this one has done nothing yet."""
 
 
-class Comparison(NamedTuple):
-    """What is compared."""
+class BenchSettings(NamedTuple):
+    """What is compared, and for how long."""
 
     networks: Sequence[str]
     libraries: Sequence[str]
@@ -46,7 +46,7 @@ class Comparison(NamedTuple):
     data_dir: str | None
 
 
-def run_bench(settings: Comparison, out: str | None) -> int:
+def run_bench(settings: BenchSettings, out: str | None) -> int:
     """Compare, show, and keep everything in a new folder.
 
     Returns:
@@ -78,7 +78,7 @@ def run_bench(settings: Comparison, out: str | None) -> int:
     if interrupted:
         print("stopped by Ctrl-C: the rounds until then are there, the last one is not")
         return 130
-    if not found.runs:
+    if not found.trials:
         raise ContestantError("bench: nobody could train anything")
     return 0
 
@@ -104,7 +104,7 @@ def _possible(threads: Sequence[int]) -> list[int]:
     return possible
 
 
-def _dataset(settings: Comparison) -> Dataset:
+def _dataset(settings: BenchSettings) -> Dataset:
     if settings.data == "digits":
         return digit_set(**{part: min(settings.limit or count, count) for part, count in DRAWN.items()})
     return load(settings.data, settings.data_dir)
@@ -120,9 +120,9 @@ def _folder(out: str | None) -> Path:
 class _Results:
     """What was found so far; it is written after each round."""
 
-    def __init__(self, settings: Comparison, folder: Path) -> None:
+    def __init__(self, settings: BenchSettings, folder: Path) -> None:
         self.settings, self.folder = settings, folder
-        self.runs: list[Run] = []
+        self.trials: list[Trial] = []
         self.problem: results.DisagreementError | None = None
         self._out: set[tuple[str, Contestant]] = set()
 
@@ -146,13 +146,13 @@ class _Results:
 
     def show(self) -> None:
         """Print the table and draw the picture."""
-        if not self.runs:
+        if not self.trials:
             return
-        print(f"\n{results.table(results.lines(self.runs))}\n")
+        print(f"\n{results.table(results.lines(self.trials))}\n")
         if available():
-            write_file(self.folder / "comparison.png", picture.comparison(self.runs))
+            write_file(self.folder / "comparison.png", picture.comparison(self.trials))
         else:
-            print("no picture: it needs matplotlib (pip install 'wengert[plot]')")
+            print(f"pictures: {NO_PICTURES}")
         print(f"kept in {self.folder}")
 
     def _agree(self, network: str, dataset: Dataset) -> None:
@@ -172,17 +172,17 @@ class _Results:
     def _disagree(self, problem: str) -> None:
         self.problem = self.problem or results.DisagreementError(problem)
 
-    def _note(self, round_: Round, found: Sequence[Run]) -> None:
+    def _note(self, round_: Round, found: Sequence[Trial]) -> None:
         """Show, check and keep what a round measured."""
-        for run in found:
-            seconds = min(epoch.seconds for epoch in run.epochs)
+        for trial in found:
+            seconds = min(epoch.seconds for epoch in trial.epochs)
             place = f"{round_.network}, {counted(round_.threads, 'thread')}, seed {round_.seed}"
-            print(f"{place}: {run.contestant} {seconds:.3g} s an epoch at best", flush=True)
+            print(f"{place}: {trial.contestant} {seconds:.3g} s an epoch at best", flush=True)
         try:
             results.check(found)
         except results.DisagreementError as problem:
             self._disagree(str(problem))
-        self.runs += found
+        self.trials += found
         self._write()
 
     def _write(self) -> None:
@@ -191,10 +191,10 @@ class _Results:
             "settings": self.settings._asdict(),
             "versions": {**versions(), **_versions(self.settings.libraries)},
             "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
-            "runs": results.as_data(self.runs),
+            "runs": results.as_data(self.trials),
         }
         write_file(self.folder / "results.json", (json.dumps(about, indent=1) + "\n").encode())
-        text = results.table(results.lines(self.runs)) + "\n"
+        text = results.table(results.lines(self.trials)) + "\n"
         write_file(self.folder / "table.md", text.encode())
 
 

@@ -28,7 +28,7 @@ class Epoch(NamedTuple):
     """The mean over the examples: of a classifier, the part that was right."""
 
 
-class Run(NamedTuple):
+class Trial(NamedTuple):
     """The training of one contestant from one seed."""
 
     network: str
@@ -53,7 +53,7 @@ def hold(
     examples: int | None,
     epochs: int,
     failed: Callable[[Contestant, ContestantError], None],
-) -> list[Run]:
+) -> list[Trial]:
     """Train with all contestants side by side, epoch by epoch in turn, and return how it went.
 
     Args:
@@ -86,7 +86,7 @@ def hold(
         for number in range(epochs):
             step = functools.partial(_Part.epoch, number=number, evaluate=evaluate)
             parts = [part for part in parts if attempt(part.worker.contestant, functools.partial(step, part))]
-        return [part.run(round_, given.order.shape[1]) for part in parts]
+        return [part.trial(round_, given.order.shape[1]) for part in parts]
 
 
 REFERENCES = Contestant("torch", "reference"), Contestant("wengert", "reference")
@@ -145,8 +145,8 @@ class _Part:
         self.losses = self.losses or answer["losses"]
         self.epochs.append(Epoch(answer["seconds"], answer["fresh"], *evaluate(weights)))
 
-    def run(self, round_: Round, steps: int) -> Run:
+    def trial(self, round_: Round, steps: int) -> Trial:
         fastest = min(epoch.seconds for epoch in self.epochs)
         first = max(0.0, self.prepared["first"] - fastest * self.prepared["steps"] / steps)
         facts = (first, self.prepared["before"], self.peak, self.losses, self.epochs)
-        return Run(round_.network, self.worker.contestant, round_.threads, round_.seed, *facts)
+        return Trial(round_.network, self.worker.contestant, round_.threads, round_.seed, *facts)

@@ -7,24 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from wengert.bench.contest import Run
+from wengert.bench.contest import Trial
 from wengert.bench.work import NETWORKS
 from wengert.train.console import counted
 from wengert.train.pictures import figure_of, png
 
 
-def comparison(runs: Sequence[Run]) -> bytes:
+def comparison(trials: Sequence[Trial]) -> bytes:
     """Draw for each network the test accuracy by epoch, or the loss, and the seconds of each epoch.
 
     A line is the mean over the seeds; a band reaches from the least to the most.
     """
-    networks = list(dict.fromkeys(run.network for run in runs))
-    threads = list(dict.fromkeys(run.threads for run in runs))
+    networks = list(dict.fromkeys(trial.network for trial in trials))
+    threads = list(dict.fromkeys(trial.threads for trial in trials))
     figure, axes = figure_of(len(networks), 1 + len(threads), 4.5 * (1 + len(threads)), 3.4 * len(networks))
-    contestants = dict.fromkeys(run.contestant for run in runs)
+    contestants = dict.fromkeys(trial.contestant for trial in trials)
     colours = {contestant: f"C{number}" for number, contestant in enumerate(contestants)}
     for row, network in zip(axes, networks, strict=True):
-        chosen = [run for run in runs if run.network == network]
+        chosen = [trial for trial in trials if trial.network == network]
         score = "test accuracy" if NETWORKS[network].classifies else "test loss"
         _curves(row[0], chosen, threads[0], "test_score", colours)
         row[0].set(title=f"{NETWORKS[network].title}: {score}", xlabel="epoch")
@@ -36,12 +36,12 @@ def comparison(runs: Sequence[Run]) -> bytes:
     return png(figure)
 
 
-def _curves(axis: Any, runs: Sequence[Run], threads: int, field: str, colours: Any) -> None:
+def _curves(axis: Any, trials: Sequence[Trial], threads: int, field: str, colours: Any) -> None:
     for contestant, colour in colours.items():
         found = [
-            [getattr(epoch, field) for epoch in run.epochs]
-            for run in runs
-            if run.threads == threads and run.contestant == contestant
+            [getattr(epoch, field) for epoch in trial.epochs]
+            for trial in trials
+            if trial.threads == threads and trial.contestant == contestant
         ]
         if not found:
             continue

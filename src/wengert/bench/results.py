@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from wengert.bench.contest import Run, difference
+from wengert.bench.contest import Trial, difference
 from wengert.bench.contestants import Contestant
 from wengert.bench.work import NETWORKS
 from wengert.errors import WengertError
@@ -74,22 +74,22 @@ class Line(NamedTuple):
     """The largest difference from the first contestant's losses in the first steps, to the loss where it is over 1."""
 
 
-def check(runs: Sequence[Run]) -> None:
+def check(trials: Sequence[Trial]) -> None:
     """Raise `DisagreementError` where contestants began with other losses than the first: they are no match."""
-    for run in runs[1:]:
-        found = difference(runs[0].losses, run.losses, _FIRST_STEPS)
+    for trial in trials[1:]:
+        found = difference(trials[0].losses, trial.losses, _FIRST_STEPS)
         if not found <= FIRST_TOLERANCE:
             raise DisagreementError(
-                f"{run.network}: the losses of {run.contestant} differ by {found:.1e} from those of "
-                f"{runs[0].contestant} in the first {_FIRST_STEPS} steps; at most {FIRST_TOLERANCE:g} is rounding"
+                f"{trial.network}: the losses of {trial.contestant} differ by {found:.1e} from those of "
+                f"{trials[0].contestant} in the first {_FIRST_STEPS} steps; at most {FIRST_TOLERANCE:g} is rounding"
             )
 
 
-def lines(runs: Iterable[Run]) -> list[Line]:
+def lines(trials: Iterable[Trial]) -> list[Line]:
     """Return the lines of a comparison, in the order in which they were run."""
-    groups: dict[tuple[str, int], dict[Contestant, list[Run]]] = {}
-    for run in runs:
-        groups.setdefault((run.network, run.threads), {}).setdefault(run.contestant, []).append(run)
+    groups: dict[tuple[str, int], dict[Contestant, list[Trial]]] = {}
+    for trial in trials:
+        groups.setdefault((trial.network, trial.threads), {}).setdefault(trial.contestant, []).append(trial)
     return [
         _line(members, next(iter(group.values())), group)
         for group in groups.values()
@@ -97,31 +97,33 @@ def lines(runs: Iterable[Run]) -> list[Line]:
     ]
 
 
-def _line(runs: list[Run], first: list[Run], group: dict[Contestant, list[Run]]) -> Line:
+def _line(trials: list[Trial], first: list[Trial], group: dict[Contestant, list[Trial]]) -> Line:
     ours = next((members for contestant, members in group.items() if contestant.library == "wengert"), [])
-    by_seed = {run.seed: run for run in ours}
-    reference = {run.seed: run for run in first}
+    by_seed = {trial.seed: trial for trial in ours}
+    reference = {trial.seed: trial for trial in first}
     pairs = [
         one.seconds / other.seconds
-        for run in runs
-        if run.seed in by_seed
-        for one, other in zip(run.epochs, by_seed[run.seed].epochs, strict=True)
+        for trial in trials
+        if trial.seed in by_seed
+        for one, other in zip(trial.epochs, by_seed[trial.seed].epochs, strict=True)
     ]
-    epochs = [epoch for run in runs for epoch in run.epochs]
+    epochs = [epoch for trial in trials for epoch in trial.epochs]
     return Line(
-        runs[0].network,
-        runs[0].threads,
-        runs[0].contestant,
+        trials[0].network,
+        trials[0].threads,
+        trials[0].contestant,
         statistics.median(epoch.seconds for epoch in epochs),
         statistics.median(pairs) if pairs else float("nan"),
-        statistics.median(run.first for run in runs),
-        max(run.peak for run in runs),
-        max(run.before for run in runs),
+        statistics.median(trial.first for trial in trials),
+        max(trial.peak for trial in trials),
+        max(trial.before for trial in trials),
         statistics.median(epoch.fresh for epoch in epochs),
-        Spread.of([run.epochs[-1].test_score for run in runs]),
-        Spread.of([run.epochs[-1].test_loss for run in runs]),
+        Spread.of([trial.epochs[-1].test_score for trial in trials]),
+        Spread.of([trial.epochs[-1].test_loss for trial in trials]),
         max(
-            difference(reference[run.seed].losses, run.losses, STEPS) for run in runs if run.seed in reference
+            difference(reference[trial.seed].losses, trial.losses, STEPS)
+            for trial in trials
+            if trial.seed in reference
         ),
     )
 
@@ -156,13 +158,13 @@ def table(found: Sequence[Line]) -> str:
     return "\n".join(map(written, [rows[0], rule, *rows[1:]]))
 
 
-def as_data(runs: Iterable[Run]) -> list[dict[str, Any]]:
+def as_data(trials: Iterable[Trial]) -> list[dict[str, Any]]:
     """Return all that was measured, for a file."""
     return [
         {
-            **run._asdict(),
-            "contestant": str(run.contestant),
-            "epochs": [epoch._asdict() for epoch in run.epochs],
+            **trial._asdict(),
+            "contestant": str(trial.contestant),
+            "epochs": [epoch._asdict() for epoch in trial.epochs],
         }
-        for run in runs
+        for trial in trials
     ]

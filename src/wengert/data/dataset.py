@@ -9,6 +9,8 @@ import numpy as np
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
+SIZE = (28, 28)
+"""Height and width of the images of every set that a run can learn."""
 DIGITS = tuple("0123456789")
 """The classes of handwritten digits."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wengert.data.dataset import DIGITS, Array, Dataset
+from wengert.data.dataset import DIGITS, SIZE, Array, Dataset
 from wengert.data.download import Progress, RemoteFile, fetch, terminal_progress
 from wengert.data.errors import DataError, DataNotFoundError, damaged
 from wengert.data.idx import read_idx
@@ -192,7 +192,7 @@ def _check_identity(name: str, labels: Path) -> None:
 
 def _read_pair(images_path: Path, labels_path: Path, classes: int) -> tuple[Array, Array]:
     images, labels = read_idx(images_path), read_idx(labels_path)
-    if images.dtype != np.uint8 or images.shape[1:] != (28, 28):
+    if images.dtype != np.uint8 or images.shape[1:] != SIZE:
         raise damaged(images_path, 2, "images, uint8[n, 28, 28]", f"{images.dtype}{list(images.shape)}")
     if labels.dtype != np.uint8 or labels.ndim != 1:
         raise damaged(labels_path, 2, "labels, uint8[n]", f"{labels.dtype}{list(labels.shape)}")

@@ -15,13 +15,14 @@ from wengert.dtypes import check_known, dtype_of, is_float
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
 from wengert.ops.conversion import cast
+from wengert.optim.schedules import Schedule
 from wengert.shapes import shape_of
 from wengert.tree import flatten, leaves, map_tree, paths, unflatten
 from wengert.tree import show as show_tree
 
 #: A number, or a function of the number of steps that have been taken.
-Rate: TypeAlias = Any
-#: A tree of truth values, or a function of one parameter.
+Rate: TypeAlias = float | np.number[Any] | np.ndarray[Any, Any] | Schedule
+#: A tree of truth values, or a function of one parameter: a tree is any container, so that this cannot be narrower.
 Mask: TypeAlias = Any
 
 

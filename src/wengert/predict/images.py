@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from wengert.data import DataError, DataNotFoundError, read_idx
+from wengert.data.dataset import SIZE
 from wengert.data.errors import damaged
 from wengert.data.idx import GZIP_MAGIC
 from wengert.errors import MissingExtraError
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
-SIZE = (28, 28)
-"""Height and width of the images of every set that a run can learn."""
 _FORMATS = {
     "PNG": (b"\x89PNG",),
     "JPEG": (b"\xff\xd8\xff",),

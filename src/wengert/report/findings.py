@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.data import Dataset
+from wengert.data.batches import consecutive
 from wengert.dtypes import is_float
 from wengert.train.runs import Run
 from wengert.tree import flatten, paths
@@ -41,8 +42,8 @@ class Reconstructed(NamedTuple):
 def outputs_of(run: Run, model: Any, dataset: Dataset) -> Any:
     """Return what a model returns for the test images, (examples, ...)."""
     images, prepare = dataset.test_images, run.task.prepare
-    starts = range(0, len(images), _AT_ONCE)
-    return np.concatenate([np.asarray(model(prepare(images[i : i + _AT_ONCE]))) for i in starts])
+    parts = consecutive(len(images), _AT_ONCE)
+    return np.concatenate([np.asarray(model(prepare(images[part]))) for part in parts])
 
 
 def classified(outputs: Any, dataset: Dataset) -> Classified | None:

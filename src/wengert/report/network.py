@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.data import Dataset
+from wengert.data.dataset import SIZE
 from wengert.errors import WengertError
 from wengert.nn.summaries import Summary, summary
 from wengert.report.elements import Markup, element, table
@@ -19,7 +20,6 @@ from wengert.train.folder import SOURCE
 from wengert.train.own import blaming
 from wengert.train.runs import Run
 
-_SIZE = 28
 """Height and width of the images that a run learned, where these are not there."""
 _MOST_WEIGHTS = 64
 
@@ -34,7 +34,7 @@ def summary_of(run: Run, model: Any, dataset: Dataset | None) -> Summary | None:
 
 
 def _images(dataset: Dataset | None, count: int) -> Any:
-    height, width = dataset.test_images.shape[1:] if dataset is not None else (_SIZE, _SIZE)
+    height, width = dataset.test_images.shape[1:] if dataset is not None else SIZE
     return np.zeros((count, height, width), np.uint8)
 
 

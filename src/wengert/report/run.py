@@ -12,9 +12,9 @@ from wengert.report.elements import Markup, element
 from wengert.report.findings import classified, outputs_of, reconstructed
 from wengert.report.page import Section, note, page
 from wengert.train.folder import SOURCE
-from wengert.train.memory import without_state
 from wengert.train.own import blaming
 from wengert.train.runs import Run
+from wengert.train.stateful import without_state
 
 
 def run_report(run: Run) -> str:

@@ -3,11 +3,11 @@
 from wengert.train.folder import RunFolder
 from wengert.train.images import Variation, as_rows, as_vectors, shifts, standardised
 from wengert.train.loop import DivergedError, Outcome, Progress, train
-from wengert.train.memory import ModelError, Trained
 from wengert.train.optimisers import Descent
 from wengert.train.runs import Run, load_run
 from wengert.train.settings import Settings, SettingsError, read_settings
 from wengert.train.state import EpochResult, State
+from wengert.train.stateful import ModelError, Trained
 from wengert.train.tasks import TASKS, Task, classification_loss, reconstruction_loss, task_named
 from wengert.train.tensors import load_model, save_model
 

@@ -9,13 +9,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import platform
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from wengert._version import __version__
+from wengert._version import versions
 from wengert.data import DataError
 from wengert.train.files import remove_partial, write_files, writing
 from wengert.train.settings import Settings
@@ -25,11 +22,6 @@ from wengert.train.tensors import SUFFIX, decoded, encoded, restored
 
 _ALWAYS = 2
 """The newest ones stay whatever is kept: should the last be damaged, there is the one before it."""
-
-
-def versions() -> dict[str, str]:
-    """Return the versions on which numbers may depend."""
-    return {"wengert": __version__, "numpy": np.__version__, "python": platform.python_version()}
 
 
 class Checkpoints:

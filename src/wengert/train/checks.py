@@ -11,8 +11,8 @@ from wengert.control.values import is_number
 from wengert.optim import Optimiser
 from wengert.shapes import shape_of
 from wengert.train.images import Variation
-from wengert.train.memory import ModelError
 from wengert.train.settings import Settings
+from wengert.train.stateful import ModelError
 from wengert.train.tasks import Task
 from wengert.tree import children, leaves
 

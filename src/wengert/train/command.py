@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert._version import versions
 from wengert.backend.team import get_threads, set_threads
 from wengert.data import Dataset
 from wengert.train import pictures
-from wengert.train.checkpoints import Checkpoints, versions
+from wengert.train.checkpoints import Checkpoints
 from wengert.train.console import Console, counted
 from wengert.train.files import RunError
 from wengert.train.folder import CHECKPOINTS, MODEL, PROFILE, SOURCE, TENSORBOARD, RunFolder, check_place
@@ -261,7 +262,7 @@ def _draw(job: _Job, outcome: Outcome, folder: RunFolder) -> None:
     """Draw the pictures of a run and say where they are."""
     task, dataset, say = job.task, job.dataset, job.console.say
     if not pictures.available():
-        say("pictures", "none: they need matplotlib (pip install 'wengert[plot]')")
+        say("pictures", pictures.NO_PICTURES)
         return
     if outcome.history:
         curve = pictures.learning_curve(task, outcome.history)

@@ -11,9 +11,9 @@ import numpy as np
 from wengert import nn
 from wengert.boxes import concrete
 from wengert.errors import WengertError
-from wengert.train.memory import training_loss
 from wengert.train.settings import Settings
 from wengert.train.state import State
+from wengert.train.stateful import training_loss
 from wengert.train.steps import Advance, Steps
 from wengert.transforms.gradients import value_and_grad
 from wengert.tree import children, flatten, is_namedtuple, leaves, map_tree, paths

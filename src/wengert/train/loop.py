@@ -55,6 +55,12 @@ class Reporter(Protocol):
         ...
 
 
+class _Silent:
+    def on_steps(self, progress: Progress, state: State) -> None: ...
+
+    def on_epoch(self, result: EpochResult, state: State) -> None: ...
+
+
 class Outcome(NamedTuple):
     """How a run ended."""
 
@@ -70,7 +76,7 @@ def train(
     task: Task,
     settings: Settings,
     dataset: Dataset,
-    reporter: Reporter,
+    reporter: Reporter | None = None,
     *,
     compiled: bool = True,
     state: State | None = None,
@@ -83,7 +89,7 @@ def train(
         settings: epochs, batch size, learning rate, seed, patience, and which model to keep; the same settings give the
             same numbers.
         dataset: images and labels.
-        reporter: told of steps and epochs.
+        reporter: told of steps and epochs; nobody by default.
         compiled: carry out several steps (gather, forward, backward, update) as one call of native code; otherwise
             each operation by NumPy.
         state: where to go on, of a run with the same settings; by default, at the beginning.
@@ -99,11 +105,8 @@ def train(
     Example:
         >>> from wengert.data import digit_set
         >>> from wengert.train import TASKS, train
-        >>> class Quiet:
-        ...     def on_steps(self, progress, state): ...
-        ...     def on_epoch(self, result, state): ...
         >>> settings = TASKS["mlp"].settings("digits", epochs=1, batch_size=10)
-        >>> outcome = train(TASKS["mlp"], settings, digit_set(train=40, test=20), Quiet())
+        >>> outcome = train(TASKS["mlp"], settings, digit_set(train=40, test=20))
         >>> outcome.history[0].epoch
         1
     """
@@ -111,7 +114,7 @@ def train(
         requirement = "there must be images to train with and to test"
         raise ArgumentError(message("train", requirement, repr(dataset)))
     state = state or begin(task, settings, settings.epochs * steps_of(settings, dataset))
-    run = _Training(task, settings, dataset, reporter, state, compiled, stopwatch or Stopwatch())
+    run = _Training(task, settings, dataset, reporter or _Silent(), state, compiled, stopwatch or Stopwatch())
     interrupted = False
     try:
         with np.errstate(all="ignore"):  # what overflows shows in the loss

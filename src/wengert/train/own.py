@@ -27,8 +27,8 @@ from wengert.train.checks import (
 )
 from wengert.train.folder import MODULES, SETTINGS, SOURCE
 from wengert.train.loop import steps_of
-from wengert.train.memory import Memory, ModelError, first_memory, trained, training_loss
 from wengert.train.settings import Settings, SettingsError
+from wengert.train.stateful import Memory, ModelError, first_memory, trained, training_loss
 from wengert.train.tasks import Task
 
 _FOUND: set[str] = set()

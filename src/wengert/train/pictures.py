@@ -11,6 +11,9 @@ import numpy as np
 from wengert.train.loop import EpochResult
 from wengert.train.tasks import Task
 
+NO_PICTURES = "none: they need matplotlib (pip install 'wengert[plot]')"
+"""What is said where it is not."""
+
 
 def available() -> bool:
     """Tell whether matplotlib is installed."""

@@ -14,10 +14,10 @@ from wengert.data import DataError, Dataset, digit_set, load
 from wengert.train.files import read_json
 from wengert.train.folder import METRICS, MODEL, SETTINGS, SOURCE, SUMMARY
 from wengert.train.logs import JsonLines, is_epoch, without_kind
-from wengert.train.memory import first_memory, trained
 from wengert.train.own import own_task
 from wengert.train.settings import OPTIONS, Settings, SettingsError, check_value
 from wengert.train.state import EpochResult
+from wengert.train.stateful import first_memory, trained
 from wengert.train.tasks import Task, task_named
 from wengert.train.tensors import load_model
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.train.memory import Memory, first_memory, trained
 from wengert.train.settings import Settings
+from wengert.train.stateful import Memory, first_memory, trained
 from wengert.train.tasks import Task
 
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from wengert.compiling import jit
 from wengert.control import scan
-from wengert.data import batches
+from wengert.data.batches import consecutive
 from wengert.optim import Optimiser
-from wengert.train.memory import training_loss
 from wengert.train.profile import COMPILING, EVALUATION, STEPS, Stopwatch
 from wengert.train.settings import Settings
 from wengert.train.state import Mean
+from wengert.train.stateful import training_loss
 from wengert.train.tasks import Task
 from wengert.transforms.gradients import value_and_grad
 
@@ -124,12 +124,12 @@ class Steps:
     def evaluate(self, model: Any, images: Any, labels: Any) -> tuple[float, float]:
         """Return the mean loss and the mean score of a model over a set of images."""
         loss, score = Mean(), Mean()
-        for index in batches(len(images), _EVALUATION_BATCH, rng=None, shuffle=False):
-            part = slice(int(index[0]), int(index[-1]) + 1)
-            with self._stopwatch.measuring(self._part(EVALUATION, len(index))):
+        for part in consecutive(len(images), _EVALUATION_BATCH):
+            count = part.stop - part.start
+            with self._stopwatch.measuring(self._part(EVALUATION, count)):
                 mean, total = self._measure(model, images[part], labels[part])
-            loss = loss.plus(float(mean) * len(index), len(index))
-            score = score.plus(float(total), len(index))
+            loss = loss.plus(float(mean) * count, count)
+            score = score.plus(float(total), count)
         return loss.value, score.value
 
 

@@ -18,7 +18,7 @@ from wengert.dtypes import NDARRAY, dtype_of
 from wengert.errors import ArgumentError, message
 from wengert.shapes import shape_of
 from wengert.train.files import write_file
-from wengert.train.memory import Trained
+from wengert.train.stateful import Trained
 from wengert.tree import flatten, paths, unflatten
 
 SUFFIX = ".safetensors"

@@ -27,7 +27,7 @@ from wengert.train import (
     train,
 )
 from wengert.train.images import as_vectors
-from wengert.train.memory import first_memory, trained
+from wengert.train.stateful import first_memory, trained
 from wengert.train.steps import Steps
 from wengert.tree import leaves
 
@@ -54,14 +54,13 @@ TASK = Task("mine", "mine", network, as_vectors, rate=5e-3, batch_size=20)
 class Stop:
     """A reporter that ends a run after some groups of steps."""
 
-    def __init__(self, after=None):
+    def __init__(self, after):
         self.left = after
 
     def on_steps(self, progress, state):
-        if self.left is not None:
-            self.left -= 1
-            if not self.left:
-                raise KeyboardInterrupt
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
 
     def on_epoch(self, result, state): ...
 
@@ -73,7 +72,7 @@ def small():
 
 def run(small, task=TASK, reporter=None, compiled=True, state=None, **chosen):
     settings = task.settings("digits", **({"epochs": 4} | chosen))
-    return train(task, settings, small, reporter or Stop(), compiled=compiled, state=state)
+    return train(task, settings, small, reporter, compiled=compiled, state=state)
 
 
 @pytest.fixture(scope="module")
