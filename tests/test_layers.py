@@ -26,7 +26,7 @@ ROWS = (
     "compiling progress specialisation",
     "numpy special random",
     "nn optim",
-    "data train predict estimators bench testing inspect export report cli",
+    "data train predict estimators bench testing inspect report cli",
     "__init__ __main__",
 )
 ROW = {name: row for row, names in enumerate(ROWS) for name in names.split()}
@@ -153,7 +153,7 @@ def test_imports_keep_the_order(module: str) -> None:
         ("wengert.ops.linalg", "import scipy.linalg", "no dependency"),
         ("wengert.ops.linalg", "def f():\n    import numpy", "late what is always loaded"),
         ("wengert.client", "import click", "an optional dependency too early"),
-        ("wengert.export", "from matplotlib import pyplot", "an optional dependency too early"),
+        ("wengert.report", "from matplotlib import pyplot", "an optional dependency too early"),
     ],
 )
 def test_planted_offences_are_found(module: str, source: str, expected: str) -> None:

@@ -71,6 +71,34 @@ def test_functions_without_a_derivative_are_named_in_full(name):
         wg.grad(UNSUPPORTED[name])(np.ones(2))
 
 
+SCIPYS = {
+    "erf": "write wengert.special.erf. ",
+    "psi": "write wengert.special.digamma. ",
+    "ndtr": r"write 0.5 \* wengert.special.erfc\(-x / np.sqrt\(2\)\). ",
+    "expm1": "write np.expm1. ",
+    "j0": r"^j0: .* write it with operators and what .* wg.custom_vjp. ",
+    "logsumexp": "SciPy computes with plain arrays: write wengert.special.logsumexp. ",
+    "softmax": "SciPy computes with plain arrays: write wengert.special.softmax. ",
+    "factorial": "SciPy computes with plain arrays: write it with operators and what",
+}
+
+
+@pytest.mark.parametrize("name", SCIPYS)
+@pytest.mark.parametrize("transform", [wg.grad, wg.jit])
+def test_functions_of_scipys_name_the_counterpart(name, transform):
+    function = getattr(pytest.importorskip("scipy.special"), name)
+    with pytest.raises(TypeError, match=rf"{SCIPYS[name]}.*\[test_what_users_meet.py:\d+\]$"):
+        transform(lambda x: np.sum(function(x)))(np.ones(2))
+
+
+def test_functions_of_scipys_that_numpy_has_name_numpys():
+    linalg = pytest.importorskip("scipy.linalg")
+    with pytest.raises(
+        TypeError, match=r"SciPy computes with plain arrays: write np\.linalg\.det\. \[test_what"
+    ):
+        wg.grad(linalg.det)(np.eye(2))
+
+
 @pytest.mark.parametrize(
     "program",
     [

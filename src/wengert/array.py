@@ -15,11 +15,13 @@ from wengert import subscripts
 from wengert.boxes import Box, Lens, boxed, concrete
 from wengert.dtypes import BOOL, dtype_of
 from wengert.errors import (
+    OTHERWISE,
     ConcreteError,
     DtypeError,
     LostDerivativeError,
     ShapeError,
     UnsupportedError,
+    calls_inside,
     message,
     unsupported,
 )
@@ -32,8 +34,35 @@ from wengert.shapes import shape_of, size
 
 #: What stands for ``ufunc.reduce``, ``ufunc.accumulate`` and so on; filled by `wengert.numpy`.
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
+#: What to write for functions of SciPy's, by their names; filled by `wengert.special`.
+INSTEAD: dict[str, str] = {}
 #: Options of ufuncs that mean nothing here.
 _LAYOUT = {"order", "subok", "casting"}
+
+
+_OUTSIDE = "return the array and convert it outside; build arrays with np.stack or wengert.numpy"
+_BUILT = (
+    "build arrays with np.stack or wengert.numpy.array, write into wengert.numpy.zeros, "
+    "or give up the derivative: wg.stop_gradient(x)"
+)
+
+
+def _instead_of(*names: str) -> str:
+    """Say what to write for the first function of which there is a counterpart, by its name in SciPy."""
+    for name in names:
+        if name in INSTEAD:
+            return f"write {INSTEAD[name]}"
+        for module, prefix in ((np, "np"), (np.linalg, "np.linalg")):
+            function = getattr(module, name, None)
+            if callable(function) and (function in FUNCTIONS or function in UFUNCS):
+                return f"write {prefix}.{name}"
+    return OTHERWISE
+
+
+def _instead_of_scipy() -> str:
+    """Say what to write for the function of SciPy's that needs a plain array; nothing where none does."""
+    names = calls_inside("scipy")
+    return f"SciPy computes with plain arrays: {_instead_of(*reversed(names))}" if names else ""
 
 
 def _lost(what: str, hint: str) -> Any:
@@ -114,10 +143,9 @@ class Array(Operators):
 
     # -- concrete values ---------------------------------------------------------------------------------
 
-    def without_value(self, operation: str) -> ConcreteError:
+    def without_value(self, operation: str, hint: str = _OUTSIDE) -> ConcreteError:
         """Return the error for an operation that needs the numbers, where only the type is known."""
         requirement = f"a concrete value is needed, and a {self.owner.name} knows only the type here"
-        hint = "return the array and convert it outside; build arrays with np.stack or wengert.numpy"
         return ConcreteError(message(operation, requirement, str(self.type), hint))
 
     def _concrete(self, operation: str, hint: str) -> Any:
@@ -151,10 +179,9 @@ class Array(Operators):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         what = "conversion to a plain array"
         if self.owner.traced:
-            raise self.without_value(what)
+            raise self.without_value(what, _instead_of_scipy() or _OUTSIDE)
         if self.dtype.kind == "f":
-            hint = "build arrays with np.stack or wengert.numpy.array, write into wengert.numpy.zeros, "
-            hint += "or give up the derivative: wg.stop_gradient(x)"
+            hint = _instead_of_scipy() or _BUILT
             raise LostDerivativeError(message(what, "the derivative would be lost", str(self.type), hint))
         hint = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i]"
         return np.array(self._concrete(what, hint), dtype=dtype)
@@ -296,7 +323,7 @@ class Array(Operators):
             raise unsupported(ufunc, "(where=...)", "write np.where(condition, result, other)")
         function = FUNCTIONS.get(ufunc) or UFUNCS.get(ufunc)
         if function is None:
-            raise unsupported(ufunc)
+            raise unsupported(ufunc, hint=_instead_of(ufunc.__name__))
         for name in _LAYOUT & options.keys():
             del options[name]
         result = function(*map(_numpys, inputs), **options)

@@ -19,7 +19,7 @@ import numpy as np
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _LOCATION = re.compile(r" \[[^\[\]]*\]$")
 _COMMAND = _PACKAGE + "cli.py"
-_OTHERS = tuple(os.sep + os.path.join("site-packages", name) + os.sep for name in ("numpy", "click"))
+_OTHERS = tuple(os.sep + os.path.join("site-packages", name) + os.sep for name in ("numpy", "scipy", "click"))
 
 
 class WengertError(Exception):
@@ -87,6 +87,20 @@ def user_frame() -> FrameType | None:
     return None
 
 
+def calls_inside(package: str) -> list[str]:
+    """Return the functions of another package that are running for the user's line, the innermost first.
+
+    A library that turns what it is given into plain arrays fails deep inside; the user has called the last of these.
+    """
+    found: list[str] = []
+    end, frame = user_frame(), sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame is not end:
+        if frame.f_globals.get("__name__", "").split(".")[0] == package:
+            found.append(frame.f_code.co_name)
+        frame = frame.f_back
+    return found
+
+
 @functools.lru_cache(maxsize=4096)
 def _is_foreign(filename: str, function: str) -> bool:
     """Tell whether code is Wengert's, another package's, or a constructor that `dataclasses` wrote."""
@@ -122,13 +136,14 @@ def split_location(text: str) -> tuple[str, str]:
     return (text[: found.start()], found[0]) if found else (text, "")
 
 
-_OTHERWISE = "write it with operators and what wengert.numpy and wengert.special list, or give it a rule: wg.custom_vjp"
+OTHERWISE = "write it with operators and what wengert.numpy and wengert.special list, or give it a rule: wg.custom_vjp"
 
 
-def unsupported(function: Any, what: str = "", hint: str = _OTHERWISE) -> UnsupportedError:
+def unsupported(function: Any, what: str = "", hint: str = OTHERWISE) -> UnsupportedError:
     """Return the error for a function of NumPy's, or a part of it, that has no derivative."""
     name = f"{function.__name__}{what}"
-    module = getattr(function, "__module__", None) or ("numpy" if hasattr(np, function.__name__) else "")
+    is_numpys = getattr(np, function.__name__, None) is function
+    module = getattr(function, "__module__", None) or ("numpy" if is_numpys else "")
     if module.split(".")[0] == "numpy":
         name = f"np{module.removeprefix('numpy')}.{name}"
     return UnsupportedError(message(name, "Wengert has no derivative for this", hint=hint))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import UFUNC_METHODS, operand
+from wengert.array import INSTEAD, UFUNC_METHODS, operand
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, message
 from wengert.numpy.reducing import reduce_over
@@ -59,6 +59,12 @@ def __dir__() -> list[str]:
 
 
 gammaln = lgamma
+INSTEAD.update({name: f"wengert.special.{name}" for name in __all__})
+INSTEAD.update(
+    psi="wengert.special.digamma",
+    loggamma="wengert.special.gammaln",
+    ndtr="0.5 * wengert.special.erfc(-x / np.sqrt(2))",
+)
 
 
 def polygamma(n: int, x: Any) -> Any:
