@@ -25,6 +25,8 @@ _LATENCY = 8
 """Independent operations that keep two units of latency four busy."""
 _SHARED = 6
 """Tiles of the two outermost dimensions that let several threads share them evenly."""
+_WHOLE = 28
+"""Points of a dimension up to which a tile may be all of it."""
 _UNROLLED = 96
 """Operations in the body of a reduction loop, at most."""
 
@@ -43,6 +45,8 @@ class Schedule:
     """The map dimensions, outermost first."""
     unrolled: frozenset[Dim] = field(default_factory=frozenset[Dim])
     """Dimensions of reductions that are written out."""
+    descending: bool = False
+    """Whether the outermost loop begins at its end."""
 
 
 def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Schedule:
@@ -324,7 +328,8 @@ def _price(
 
 def _factors(dim: Dim, is_lanes: bool, width: int) -> list[int]:
     steps = -(-dim.extent // width) if is_lanes else dim.extent
-    return [factor for factor in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16) if factor <= steps]
+    some = [factor for factor in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16) if factor <= steps]
+    return some if steps in some or steps > _WHOLE else [*some, steps]
 
 
 def _order(
