@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
+from wengert.backend.collapse import collapsed
 from wengert.backend.emit import Emitted, emit_nest
 from wengert.backend.execute import ARENA, CALLBACK, STATUS
 from wengert.backend.layout import Layout, work
@@ -180,12 +181,13 @@ class _Writer:
     def _function_of(self, nest: Nest) -> tuple[str, Emitted]:
         """Write the function of a nest, if there is none that does the same, and return its name."""
         writing = self.writing
-        schedule = writing.turned(nest, choose(nest, writing.layouts, writing.target))
+        plain = collapsed(nest, writing.layouts)
+        schedule = writing.turned(plain, choose(plain, writing.layouts, writing.target))
         writing.schedules[nest] = schedule
         name = f"nest{len(writing.schedules)}"
         emitted = emit_nest(
             name,
-            nest,
+            plain,
             schedule,
             writing.layouts,
             tuple(self.counters),

@@ -11,14 +11,21 @@ from typing import Any, TypeAlias
 class Dim:
     """One loop of a nest, or of a program around it: a counter from 0 up to its extent.
 
-    Two dimensions are the same only if they are the same object.
+    Two dimensions are the same only if they are the same object. One that goes through others in one line has them as
+    its parts.
     """
 
-    __slots__ = ("extent", "name")
+    __slots__ = ("_parts", "extent", "name")
 
-    def __init__(self, extent: int, name: str = "") -> None:
+    def __init__(self, extent: int, name: str = "", parts: tuple[Dim, ...] = ()) -> None:
         self.extent = extent
         self.name = name
+        self._parts = parts
+
+    @property
+    def parts(self) -> tuple[Dim, ...]:
+        """The dimensions that this one goes through, the outermost first."""
+        return self._parts or (self,)
 
     def __repr__(self) -> str:
         return f"{self.name or 'd'}:{self.extent}"
