@@ -175,6 +175,16 @@ def test_compiled_functions_of_numbers_give_what_python_gives(name: str) -> None
             np.testing.assert_allclose(found, expected, rtol=1e-3 if name == "exp" else 1e-14)
 
 
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv"])
+@pytest.mark.parametrize("number", [1.0, -1.0, 2, True])
+def test_zeros_of_python_keep_their_sign(name: str, number: float) -> None:
+    for zero in (0.0, -0.0):
+        expected = getattr(operator, name)(zero, number)
+        value, _ = wg.value_and_grad(lambda x: getattr(operator, name)(x, number))(zero)
+        assert type(value) is float
+        assert (value, np.signbit(value)) == (expected, np.signbit(expected))
+
+
 # -- integers that do not fit ----------------------------------------------------------------------------
 
 

@@ -135,7 +135,7 @@ def operator_evaluation(ufunc: Callable[..., Any], operator: Callable[[Any, Any]
 
     def evaluate(x: Any, y: Any) -> Any:
         if type(x) in _PYTHON and type(y) in _PYTHON:
-            return ufunc(x + 0, y + 0).item()  # + 0: of truth values Python makes numbers
+            return ufunc(+x, +y).item()  # +: of truth values Python makes numbers
         return operator(x, y)
 
     return evaluate
