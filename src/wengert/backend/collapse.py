@@ -23,13 +23,13 @@ def collapsed(nest: Nest, layouts: Mapping[Buffer, Layout]) -> Nest:
     if any(layouts[buffer].lanes is not None for buffer, _ in touched.values()):
         return nest
     fixed = _fixed(nest)
-    positions = [linear(layouts[buffer], indices) for buffer, indices in touched.values()]
+    positions: list[Index] = [linear(layouts[buffer], indices) for buffer, indices in touched.values()]
     while (pair := _pair(nest, positions, fixed)) is not None:
         outer, inner = pair
         one = Dim(outer.extent * inner.extent, parts=(*outer.parts, *inner.parts))
         given: dict[Term, Index] = {outer: Index(0), inner: Index.of(one)}
         nest = _rewritten(nest, pair, one, given)
-        positions = [position.substitute(given.get) for position in positions]
+        positions = [each.substitute(given.get) for each in positions]
     return nest
 
 
