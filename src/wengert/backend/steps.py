@@ -53,7 +53,6 @@ class Writing:
     """The functions written, by what they do."""
     nests: dict[Nest, tuple[str, Emitted]] = field(default_factory=dict[Nest, tuple[str, Emitted]])
     """The function of each nest."""
-
     swept: dict[Buffer, bool] = field(default_factory=dict[Buffer, bool])
     """The large buffers, and whether the last nest went through them from their end."""
 
