@@ -238,10 +238,7 @@ class _NestEmitter:
                     self._levels(levels, depth + 1, inner, self._inner(part, depth, below, None))
             else:
                 with b.loop(start, stop) as tile, self.evaluator.scope():
-                    place = tile
-                    if self.schedule.descending and not depth:
-                        place = b.binary("sub", constant(I64, level.full - 1), tile)
-                    counter = place if level.step == 1 else b.binary("mul", place, constant(I64, level.step))
+                    counter = tile if level.step == 1 else b.binary("mul", tile, constant(I64, level.step))
                     self.evaluator.counters[level.dim] = counter
                     self._levels(levels, depth + 1, inner, self._inner(part, depth, below, tile))
                     del self.evaluator.counters[level.dim]

@@ -45,8 +45,6 @@ class Schedule:
     """The map dimensions, outermost first."""
     unrolled: frozenset[Dim] = field(default_factory=frozenset[Dim])
     """Dimensions of reductions that are written out."""
-    descending: bool = False
-    """Whether the outermost loop begins at its end."""
 
 
 def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Schedule:
@@ -249,7 +247,13 @@ def _tile(
     applies = max(1, sum(isinstance(node, Apply) for node in walk(main.body)))
     bounding = {dim for node in reductions for dim in _guarding(node, lanes)}
     dims = sorted((d for d in nest.dims if d in depends - bounding), key=lambda d: d is not lanes)
-    options = [[fixed[dim]] if dim in fixed else _factors(dim, dim is lanes, width) for dim in dims]
+    points = math.prod(dim.extent for dim in nest.dims)
+    options = [
+        [fixed[dim]]
+        if dim in fixed
+        else _factors(dim, dim is lanes, width, whole=points >= _SHARED * dim.extent)
+        for dim in dims
+    ]
     least = math.inf
     budget = target.registers - 4
     for factors in itertools.product(*options):
@@ -326,10 +330,11 @@ def _price(
     return cycles * waste / count
 
 
-def _factors(dim: Dim, is_lanes: bool, width: int) -> list[int]:
+def _factors(dim: Dim, is_lanes: bool, width: int, *, whole: bool) -> list[int]:
+    """Return how many points of a dimension a tile may have: all, where others leave tiles for several threads."""
     steps = -(-dim.extent // width) if is_lanes else dim.extent
     some = [factor for factor in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16) if factor <= steps]
-    return some if steps in some or steps > _WHOLE else [*some, steps]
+    return [*some, steps] if whole and steps not in some and steps <= _WHOLE else some
 
 
 def _order(

@@ -8,7 +8,7 @@ itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.backend.collapse import collapsed
@@ -53,23 +53,6 @@ class Writing:
     """The functions written, by what they do."""
     nests: dict[Nest, tuple[str, Emitted]] = field(default_factory=dict[Nest, tuple[str, Emitted]])
     """The function of each nest."""
-    swept: dict[Buffer, bool] = field(default_factory=dict[Buffer, bool])
-    """The large buffers, and whether the last nest went through them from their end."""
-
-    def turned(self, nest: Nest, schedule: Schedule) -> Schedule:
-        """Return a schedule that begins where the nest before it ended: there a buffer is still in the cache.
-
-        Of a buffer that is almost as large as the cache, a nest that begins where the last one began finds nothing.
-        """
-        large = [b for b in dict.fromkeys((*nest.reads(), *nest.writes())) if self._is_large(b)]
-        if not large or not schedule.order or schedule.order[0] in nest.sequential:
-            return schedule
-        descending = not self.swept.get(large[0], True)
-        self.swept.update(dict.fromkeys(large, descending))
-        return replace(schedule, descending=descending)
-
-    def _is_large(self, buffer: Buffer) -> bool:
-        return self.layouts[buffer].size * buffer.dtype.itemsize > self.target.level2 // 2
 
     def written(self, name: str, text: str) -> str:
         """Write a function, or return the name of one that does the same on other buffers."""
@@ -181,7 +164,7 @@ class _Writer:
         """Write the function of a nest, if there is none that does the same, and return its name."""
         writing = self.writing
         plain = collapsed(nest, writing.layouts)
-        schedule = writing.turned(plain, choose(plain, writing.layouts, writing.target))
+        schedule = choose(plain, writing.layouts, writing.target)
         writing.schedules[nest] = schedule
         name = f"nest{len(writing.schedules)}"
         emitted = emit_nest(
