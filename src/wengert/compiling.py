@@ -84,7 +84,7 @@ class Jitted(Generic[P, R]):
             2000
         """
         found = self._traced(args, kwargs)
-        return report_of(found.compiled.module, found.graph)
+        return report_of(found.compiled.module)
 
     def memory(self, *args: P.args, **kwargs: P.kwargs) -> int:
         """Return the bytes that a call needs beside its arguments and results. Nothing is carried out.

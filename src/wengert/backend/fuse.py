@@ -164,7 +164,7 @@ class _Fusion:
         if any(isinstance(node, Reduce) for node in walk(store.value)):
             worth = len(uses) == 1 and self._is_epilogue(store, uses[0][1])
         else:
-            worth = self._is_cheap(producer, store, [step for _, step in uses])
+            worth = self._is_cheap(store, [step for _, step in uses])
         if worth:
             for n, step in uses:
                 self.steps[n] = _with_definition(step, producer, store)
@@ -212,7 +212,7 @@ class _Fusion:
             return False
         return bijection(found[0].indices, store.buffer.shape, (*counters, *step.dims))
 
-    def _is_cheap(self, producer: Nest, store: Store, consumers: Sequence[Step]) -> bool:
+    def _is_cheap(self, store: Store, consumers: Sequence[Step]) -> bool:
         price = cost(store.value)
         if price == 0:
             return True
@@ -323,7 +323,7 @@ def _with_definition(step: Step, producer: Nest, store: Store) -> Step:
         if isinstance(node, Load) and node.buffer is store.buffer:
             known = cache.get(node.indices)
             if known is None:
-                known = cache[node.indices] = _element(producer, store, node)
+                known = cache[node.indices] = _element(store, node)
             return known
         return node
 
@@ -336,7 +336,7 @@ def _with_definition(step: Step, producer: Nest, store: Store) -> Step:
     return changed
 
 
-def _element(producer: Nest, store: Store, load: Load) -> Expression:
+def _element(store: Store, load: Load) -> Expression:
     """Return the value of a producer at the element that a load reads."""
     given: dict[Dim, Index] = {}
     for axis, (index, target) in enumerate(zip(load.indices, store.indices, strict=True)):

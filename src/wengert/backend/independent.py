@@ -187,9 +187,8 @@ class _Run:
         made = dict(self.parts.made)
         sums: dict[Nest, tuple[Store, Reduce]] = {}
         nests = [step for step in all_steps((loop,)) if isinstance(step, Nest)]
-        if not all(self._take_turn(nest, made, sums) for nest in nests) or not self._is_sound(
-            loop, nests, made, sums
-        ):
+        taken = all(self._take_turn(nest, made, sums) for nest in nests)
+        if not taken or not self._is_sound(nests, made, sums):
             self.parts.extent, self.parts.dims = kept
             return False
         self.parts.made.update(made)
@@ -215,7 +214,6 @@ class _Run:
 
     def _is_sound(
         self,
-        loop: Loop,
         nests: Sequence[Nest],
         made: Mapping[Buffer, int],
         sums: Mapping[Nest, tuple[Store, Reduce]],

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from wengert.backend.module import Module
-from wengert.ir.graph import Graph
 from wengert.nest.expression import Apply, Expression, Reduce, children
 from wengert.nest.nest import Host, Loop, Nest, Step, inner_blocks
 from wengert.nest.printer import Names, step_lines
@@ -99,7 +98,7 @@ class Report:
         return "\n".join(parts)
 
 
-def report_of(module: Module, graph: Graph) -> Report:
+def report_of(module: Module) -> Report:
     """Return the report of a module."""
     names = Names()
     nests: list[NestReport] = []
