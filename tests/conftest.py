@@ -52,10 +52,13 @@ def small_mnist(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def compiled_programs(tmp_path_factory):
-    """Return a folder, empty at first, for compiled programs: the tests train the same few networks over and over."""
-    return tmp_path_factory.mktemp("programs")
+    """Keep compiled programs in a folder that is empty at first: not in the user's, which knows of other runs."""
+    folder = tmp_path_factory.mktemp("programs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WENGERT_CACHE", str(folder))
+        yield folder
 
 
 @pytest.fixture

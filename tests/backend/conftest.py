@@ -26,7 +26,7 @@ THRESHOLDS = (
 )
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def no_cache() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WENGERT_CACHE", "off")
