@@ -22,6 +22,8 @@ THRESHOLDS = (
     (steps, "_SMALL", 10),
     (pack, "_LARGE", 50),
     (partial, "_LARGE", 50),
+    (partial, "_LONG", 60),
+    (partial, "_PART", 16),
     (peel, "_LONG", 8),
 )
 

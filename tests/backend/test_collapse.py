@@ -49,14 +49,14 @@ IN_SEVERAL: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 def test_one_loop(name: str) -> None:
     function, arguments = IN_ONE_LINE[name]
     check(function, *arguments, ulp=50, scale=1.0)
-    assert any(shown.count(" ") >= 4 for shown in lanes(function, *arguments))
+    assert any("*" in shown for shown in lanes(function, *arguments))
 
 
 @pytest.mark.parametrize("name", IN_SEVERAL)
 def test_several_loops(name: str) -> None:
     function, arguments = IN_SEVERAL[name]
     check(function, *arguments, ulp=50, scale=1.0)
-    assert not any(shown.count(" ") >= 4 for shown in lanes(function, *arguments))
+    assert not any("*" in shown for shown in lanes(function, *arguments))
 
 
 def turned(x: Any, axes: tuple[int, ...], start: int, step: int) -> Any:

@@ -18,7 +18,10 @@ from wengert.nest.nest import Nest
 
 
 def collapsed(nest: Nest, layouts: Mapping[Buffer, Layout]) -> Nest:
-    """Return a nest with as few dimensions as can be; the indices only count by the positions that they lead to."""
+    """Return a nest with as few dimensions as can be.
+
+    An index of the result may lie beyond its axis: indices only count by the positions that they lead to together.
+    """
     touched = dict(_touched(nest))
     if any(layouts[buffer].lanes is not None for buffer, _ in touched.values()):
         return nest
@@ -48,7 +51,7 @@ def _fixed(nest: Nest) -> set[Dim]:
     indices = [index for store in nest.stores for index in store.indices]
     for node in nest.nodes():
         if isinstance(node, Reduce) and node.combiner.startswith("arg"):
-            found.update(node.dims)
+            found.update(node.dims)  # the result is a position
         if isinstance(node, (Iota, Guard)):
             found.update(dim for index in indices_of(node) for dim in index.dims())
         elif isinstance(node, Load):

@@ -40,7 +40,7 @@ class Emitted(NamedTuple):
 
 
 class _Range(NamedTuple):
-    """The tiles of the outermost levels that a call carries out, counted along the last of these levels first."""
+    """The tiles of the outermost levels that a call carries out, at least one, counted along the last level first."""
 
     first: Value
     end: Value
@@ -77,7 +77,7 @@ def emit_nest(
     declared: set[str],
     fast: str = "",
     *,
-    shared: bool = True,
+    shared: bool,
 ) -> Emitted:
     """Write the function of a nest.
 
@@ -299,11 +299,11 @@ class _NestEmitter:
 
     def _points(self, counts: Mapping[Dim, int]) -> list[Point]:
         lanes, width = self.schedule.lanes, self.schedule.width
+        # The dimension with the most points is the outermost, so that few operands live long.
+        ordered = sorted(counts.items(), key=lambda item: -item[1])
         axes = [
             [(dim, n * (width if dim is lanes else 1)) for n in range(count)]
-            for dim, count in sorted(
-                counts.items(), key=lambda item: -item[1]
-            )  # so that few operands live long
+            for dim, count in ordered
             if count > 1 or (dim is lanes and self._masked)
         ]
         points: list[Point] = []

@@ -235,7 +235,7 @@ def _alone() -> team.Team:
 
 def _reported(place: str) -> WengertError:
     kind, _, rest = place.partition("|")
-    what, _, location = rest.rpartition("|")
+    what, _, location = rest.partition("|")
     where = f" [{location}]" if location else ""
     if kind == "nan":
         return NanError(f"{what}: the result must be no NaN while WENGERT_CHECK=nan is set.{where}")

@@ -129,9 +129,7 @@ def _in_panels(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> lis
         return [nest]
     panel = schedule.tile.get(lanes, 1) * schedule.width
     for load in dict.fromkeys(load for load, dim in _candidates(nest) if dim is lanes):
-        swept = math.prod(
-            dim.extent for index in load.indices for dim in index.dims() if dim not in nest.dims
-        )
+        swept = math.prod(dim.extent for dim in _summed(load, nest))
         others = math.prod(
             dim.extent // schedule.tile.get(dim, 1) for dim in nest.dims if dim not in _own(load)
         )
@@ -156,8 +154,12 @@ def _is_far(load: Load, nest: Nest, layouts: Mapping[Buffer, Layout], target: Ta
     if layout.size * item > target.level2:
         return True
     position = linear(layout, load.indices)
-    summed = (dim for index in load.indices for dim in index.dims() if dim not in nest.dims)
-    return any(position.coefficient(dim) * item % _ALIAS == 0 for dim in summed)
+    return any(position.coefficient(dim) * item % _ALIAS == 0 for dim in _summed(load, nest))
+
+
+def _summed(load: Load, nest: Nest) -> set[Dim]:
+    """Return the dimensions of sums that a load follows."""
+    return _own(load) & (nest.own_dims() - set(nest.dims))
 
 
 def _own(load: Load) -> set[Dim]:

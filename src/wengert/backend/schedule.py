@@ -24,7 +24,7 @@ from wengert.nest.nest import Nest
 _LATENCY = 8
 """Independent operations that keep two units of latency four busy."""
 _SHARED = 6
-"""Tiles of the two outermost dimensions that let several threads share them evenly."""
+"""Tiles of the two outermost dimensions that threads share evenly; points beside a dimension that is one tile."""
 _WHOLE = 28
 """Points of a dimension up to which a tile may be all of it."""
 _UNROLLED = 96
@@ -71,7 +71,8 @@ def _shared_first(
         return -(-dim.extent // (tile.get(dim, 1) * (width if dim is lanes else 1)))
 
     free = [dim for dim in order if dim not in nest.sequential]
-    if not free or order[0] in nest.sequential or math.prod(map(tiles, free[:2])) >= _SHARED:
+    outer = list(itertools.takewhile(lambda dim: dim not in nest.sequential, order))[:2]
+    if not outer or math.prod(map(tiles, outer)) >= _SHARED:
         return order
     first = max(free, key=lambda dim: (min(tiles(dim), _SHARED), -order.index(dim)))
     return (first, *(dim for dim in order if dim is not first))

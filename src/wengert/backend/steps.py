@@ -25,8 +25,8 @@ from wengert.nest.nest import Branch, Host, Loop, Nest, Step, While
 
 _SMALL = 50_000
 """Operations in a nest that one thread does sooner than several."""
-_MOST = 0.9
-"""Of the operations of a turn, what must be in nests that threads share for them to share the turn."""
+_DIVISIBLE = 0.9
+"""The part of a turn's operations that must be in nests large enough to share, for all threads to share one turn."""
 _POLL = 1 << 27
 """Cycles between two looks at Ctrl-C: about 50 milliseconds."""
 
@@ -161,7 +161,10 @@ class _Writer:
             self.builder.do(f"call void @{name}({', '.join(map(str, given))})")
 
     def _function_of(self, nest: Nest) -> tuple[str, Emitted]:
-        """Write the function of a nest, if there is none that does the same, and return its name."""
+        """Choose how a nest is carried out, and return the function that does it; write it if there is none yet.
+
+        The schedule is kept by the nest as the program has it, which is what the report shows.
+        """
         writing = self.writing
         plain = collapsed(nest, writing.layouts)
         schedule = choose(plain, writing.layouts, writing.target)
@@ -313,7 +316,7 @@ def _is_divisible(step: Loop) -> bool:
     """Tell whether several threads together are soon through one turn of a loop."""
     nests = [inner for inner in step.steps if isinstance(inner, Nest)]
     total, large = sum(map(work, nests)), sum(map(work, filter(_is_large, nests)))
-    return len(nests) == len(step.steps) and large > _MOST * total
+    return len(nests) == len(step.steps) and large > _DIVISIBLE * total
 
 
 def _turns(name: str, step: Loop, writing: Writing, around: Sequence[Dim]) -> str:

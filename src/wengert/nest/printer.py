@@ -46,7 +46,7 @@ class Names:
     def dim(self, dim: Dim) -> str:
         """Return the name of a dimension, or those of its parts."""
         if len(dim.parts) > 1:
-            return " ".join(map(self.dim, dim.parts))
+            return "*".join(map(self.dim, dim.parts))
         if dim not in self._dims:
             number = len(self._dims)
             self._dims[dim] = "ijklmnpqrsuvwxyz"[number % 16] + ("" if number < 16 else str(number // 16))

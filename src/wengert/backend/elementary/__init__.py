@@ -29,7 +29,7 @@ _KEEPING = '"no_caller_saved_registers"'
 """Says that a function leaves the caller's registers as they are, if the processor's LLVM knows how (x86-64's does). A
 loop with a call that is rarely made then keeps everything in registers where it does not call."""
 _WIDE = 256
-"""Bits of an operand from which on LLVM does not clear the upper halves of registers before a call, kept or not."""
+"""Bits of an operand for which LLVM does not clear the upper halves of registers, kept ones too, before a call."""
 
 
 class _Function(NamedTuple):
