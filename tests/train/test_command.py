@@ -224,6 +224,15 @@ def test_what_cannot_be_resumed(quick, tmp_path, small_mnist):
         quick("--resume", "run", network=()).failed(1, "run is being trained by another process")
 
 
+def test_a_plan_is_not_lost(quick):
+    assert quick("--epochs", 2).code == 0
+    quick("--resume", "run", "--epochs", 1, network=()).failed(2, "epochs is 1", "has gone through 2 epochs")
+    assert Run.open("run").settings.epochs == 2
+    ended = quick("--resume", "run", network=())
+    assert ended.code == 0
+    assert "the run has come to its end; --epochs N goes on" in " ".join(ended.out.split())
+
+
 def test_other_images_are_noticed(quick, tmp_path, small_mnist):
     folder = tmp_path / "mine"
     folder.mkdir()

@@ -26,7 +26,7 @@ from wengert.train.loop import DivergedError, Outcome, parameter_count, steps_of
 from wengert.train.own import blaming, check_model
 from wengert.train.profile import Stopwatch
 from wengert.train.runs import Run, absolute, dataset_of, drawn_counts, task_of
-from wengert.train.settings import Settings
+from wengert.train.settings import Settings, SettingsError
 from wengert.train.state import State, begin
 from wengert.train.tasks import Task
 
@@ -93,9 +93,20 @@ def resume_training(run: Run, settings: Settings) -> int:
                 note = "the numbers may not be those of a run that was never interrupted"
                 job.console.say("note", f"the run began with {name} {before}, this is {now}: {note}")
         state = state or job.beginning()
+        _check_epochs(run, settings, state)
+        if state.epoch > settings.epochs:
+            job.console.say("note", "the run has come to its end; --epochs N goes on to epoch N")
         folder.describe(settings, run.began)
         folder.metrics.go_back(state.epoch, state.step, state.history)
         return _train(job, folder, state, checkpoints)
+
+
+def _check_epochs(run: Run, settings: Settings, state: State) -> None:
+    """Raise `SettingsError` if the run has gone further than it is to go: its plan would be lost."""
+    done = state.epoch - 1
+    if settings.epochs < done or (settings.epochs == done and state.step):
+        gone = f"{counted(done, 'epoch')} and {counted(state.step, 'step')}"
+        raise SettingsError(f"epochs is {settings.epochs}, and {run.path} has gone through {gone} already")
 
 
 def try_training(settings: Settings) -> int:
