@@ -10,17 +10,7 @@ from wengert.backend.access import Access
 from wengert.backend.builder import I1, SCALARS, Kind, Value, constant
 from wengert.backend.state import Point
 from wengert.dtypes import INT64, Dtype
-from wengert.nest.expression import (
-    Apply,
-    Const,
-    Expression,
-    Guard,
-    Iota,
-    Load,
-    Reduce,
-    is_zero,
-    loads,
-)
+from wengert.nest.expression import Apply, Const, Expression, Guard, Iota, Load, Reduce, is_zero, loads
 from wengert.nest.index import Index
 
 

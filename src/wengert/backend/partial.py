@@ -8,7 +8,7 @@ and so the result does not either.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from wengert.backend.layout import work
@@ -45,21 +45,41 @@ def _split_all(steps: Sequence[Step]) -> tuple[Step, ...]:
 def _split(nest: Nest) -> list[Step]:
     points = math.prod(dim.extent for dim in nest.dims)
     reductions = list(dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce)))
-    if nest.sequential or len(reductions) != 1 or any(store.combiner for store in nest.stores):
+    if nest.sequential or any(store.combiner for store in nest.stores):
+        return [nest]
+    together: dict[tuple[Dim, ...], list[Reduce]] = {}
+    for node in reductions:
+        if points < _MANY and _is_long(node):
+            together.setdefault(node.dims, []).append(node)
+    if together:
+        return _long_in_parts(nest, together)
+    if points >= _FEW or work(nest) < _LARGE or len(reductions) != 1:
         return [nest]
     (node,) = reductions
-    terms = math.prod(dim.extent for dim in node.dims)
-    if node.combiner == "add" and node.dtype.kind == "f" and terms >= _LONG and points < _MANY:
-        dim = max(node.dims, key=lambda one: one.extent)
-        size = max(1, _PART * dim.extent // terms)
-        return _in_parts(nest, node, dim, dim.extent // size, size)
-    if points >= _FEW or work(nest) < _LARGE or node.combiner.startswith("arg"):
-        return [nest]
-    for dim in node.dims:
+    for dim in () if node.combiner.startswith("arg") else node.dims:
         count = next((parts for parts in _PARTS if dim.extent % parts == 0 and dim.extent > parts), 0)
         if count:
-            return _in_parts(nest, node, dim, count, dim.extent // count)
+            return [*_in_parts(nest, [node], dim, count, dim.extent // count)]
     return [nest]
+
+
+def _is_long(node: Reduce) -> bool:
+    return node.combiner == "add" and node.dtype.kind == "f" and _terms(node.dims) >= _LONG
+
+
+def _terms(dims: Sequence[Dim]) -> int:
+    return math.prod(dim.extent for dim in dims)
+
+
+def _long_in_parts(nest: Nest, together: Mapping[tuple[Dim, ...], Sequence[Reduce]]) -> list[Step]:
+    """Return a nest with long sums in parts, those over the same dimensions in one nest."""
+    done: list[Step] = []
+    for dims, nodes in together.items():
+        dim = max(dims, key=lambda one: one.extent)
+        size = max(1, _PART * dim.extent // _terms(dims))
+        parts, nest = _in_parts(nest, nodes, dim, dim.extent // size, size)
+        done.append(parts)
+    return [*done, nest]
 
 
 def _over(node: Reduce, dim: Dim, inner: Dim, index: Index) -> Expression:
@@ -70,29 +90,37 @@ def _over(node: Reduce, dim: Dim, inner: Dim, index: Index) -> Expression:
     return replace(node, dims=dims, body=body) if dims else body
 
 
-def _in_parts(nest: Nest, node: Reduce, dim: Dim, count: int, size: int) -> list[Step]:
-    """Return a nest that makes the totals of so many parts of some size, and the nest with their total and the rest."""
+def _in_parts(nest: Nest, nodes: Sequence[Reduce], dim: Dim, count: int, size: int) -> tuple[Nest, Nest]:
+    """Return a nest that makes the totals of so many parts of some size, and the nest with their totals and the rest.
+
+    Args:
+        nest: where the reductions stand.
+        nodes: reductions over the same dimensions.
+        dim: the one of these that is cut.
+        count: how many parts there are.
+        size: the points of each.
+    """
     part, inner, again = Dim(count, "part"), Dim(size, dim.name), Dim(count, "part")
-    totals = Buffer(node.dtype, (count, *(one.extent for one in nest.dims)))
+    left = Dim(dim.extent - count * size, dim.name)
     fresh = {one: Dim(one.extent, one.name) for one in nest.dims}
     moved = Rewriter(replace_term=lambda term: Index.of(fresh[term]) if term in fresh else None)  # pyright: ignore[reportArgumentType]
-    value = moved(_over(node, dim, inner, Index.of(part) * size + Index.of(inner)))
-    parts = Nest(
-        (part, *fresh.values()),
-        (Store(totals, (Index.of(part), *map(Index.of, fresh.values())), value),),
-        location=nest.location,
-        origin=(*nest.origin, "parts"),
-    )
-    element = Load(totals, (Index.of(again), *map(Index.of, nest.dims)))
-    total: Expression = Reduce(node.combiner, (again,), element, node.dtype)
-    left = Dim(dim.extent - count * size, dim.name)
-    if left.extent:
-        rest = _over(node, dim, left, Index.of(left) + count * size)
-        total = Apply(node.combiner, (total, rest), node.dtype)
+    stores: list[Store] = []
+    totals: dict[Reduce, Expression] = {}
+    for node in nodes:
+        buffer = Buffer(node.dtype, (count, *(one.extent for one in nest.dims)))
+        value = moved(_over(node, dim, inner, Index.of(part) * size + Index.of(inner)))
+        stores.append(Store(buffer, (Index.of(part), *map(Index.of, fresh.values())), value))
+        element = Load(buffer, (Index.of(again), *map(Index.of, nest.dims)))
+        totals[node] = Reduce(node.combiner, (again,), element, node.dtype)
+        if left.extent:
+            rest = _over(node, dim, left, Index.of(left) + count * size)
+            totals[node] = Apply(node.combiner, (totals[node], rest), node.dtype)
+    origin = (*nest.origin, "parts")
+    parts = Nest((part, *fresh.values()), tuple(stores), location=nest.location, origin=origin)
 
     def change(one: Expression) -> Expression:
-        return total if one is node else one
+        return totals.get(one, one) if isinstance(one, Reduce) else one
 
     rewrite = Rewriter(change)
-    stores = tuple(replace(store, value=rewrite(store.value)) for store in nest.stores)
-    return [parts, replace(nest, stores=stores)]
+    after = tuple(replace(store, value=rewrite(store.value)) for store in nest.stores)
+    return parts, replace(nest, stores=after)
