@@ -115,17 +115,19 @@ class Operators(Box):
     def __ipow__(self, exponent: Any) -> Any:
         return self.assign(power_of(self, operand(exponent)))
 
-    def assign(self, value: Any) -> Any:
-        """Write a value in place of all elements; a scalar cannot change, so that a new one is returned."""
-        if not self.shape and self.lens is None:
-            return value
+    def fitted(self, value: Any) -> Any:
+        """Return what is to be written in place of all elements in the dtype of this array, or raise."""
         if shape_of(value) != self.shape:
             requirement = f"the result must keep the shape {self.shape}"
             raise ShapeError(message("in-place operation", requirement, show(self, value)))
         if not np.can_cast(dtype_of(value), self.dtype, "same_kind"):
             requirement = f"the result must fit {self.dtype}"
             raise DtypeError(message("in-place operation", requirement, show(self, value)))
-        if dtype_of(value) != self.dtype:
-            value = cast(value, dtype=self.dtype)
-        self.write(boxed(value))
+        return cast(value, dtype=self.dtype) if dtype_of(value) != self.dtype else value
+
+    def assign(self, value: Any) -> Any:
+        """Write a value in place of all elements; a scalar cannot change, so that a new one is returned."""
+        if not self.shape and self.lens is None:
+            return value
+        self.write(boxed(self.fitted(value)))
         return self

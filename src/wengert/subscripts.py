@@ -10,10 +10,11 @@ import numpy as np
 from wengert.boxes import Box, concrete
 from wengert.dtypes import BOOL, dtype_of
 from wengert.errors import ConcreteError, IndexingError, ShapeError, message
+from wengert.ops import arithmetic
 from wengert.ops.arithmetic import maximum
 from wengert.ops.comparison import greater_equal, where
 from wengert.ops.conversion import cast
-from wengert.ops.indexing import gather, last_writer
+from wengert.ops.indexing import gather, last_writer, scatter_add
 from wengert.ops.shape import (
     Index,
     broadcast_to,
@@ -236,16 +237,37 @@ def _write_arrays(before: Any, subscript: Subscript, value: Any) -> Any:
     order, arrays = _arrays_first(subscript)
     target = transpose(before, permutation=order)
     count, shape = len(arrays), shape_of(target)
-    lead = broadcast("setitem", *map(shape_of, arrays))
-    result_order = _result_order(subscript, arrays)
-    in_front = (*lead, *shape[count:])
-    value = _fit(value, tuple(in_front[axis] for axis in result_order))
-    if not size(in_front):
+    rows = _in_front(subscript, arrays, shape, value)
+    if not size(shape_of(rows)):
         return before
-    rows = reshape(
-        transpose(value, permutation=inverse_permutation(result_order)), shape=(size(lead), *shape[count:])
-    )
+    lead = shape_of(rows)[: len(shape_of(rows)) - len(shape) + count]
+    rows = reshape(rows, shape=(size(lead), *shape[count:]))
     writer = last_writer(*arrays, shape=shape[:count])
     taken = gather(rows, maximum(writer, 0))
     written = reshape(greater_equal(writer, 0), shape=(*shape[:count], *(1,) * (len(shape) - count)))
     return transpose(where(written, taken, target), permutation=inverse_permutation(order))
+
+
+def _in_front(subscript: Subscript, arrays: list[Any], shape: Shape, value: Any) -> Any:
+    """Return a value as it is assigned to an array of ``shape``, whose indexed axes stand first, as the arrays' do."""
+    lead = broadcast("setitem", *map(shape_of, arrays))
+    order = _result_order(subscript, arrays)
+    in_front = (*lead, *shape[len(arrays) :])
+    return transpose(
+        _fit(value, tuple(in_front[axis] for axis in order)), permutation=inverse_permutation(order)
+    )
+
+
+def add(x: Any, subscript: Subscript, value: Any) -> Any:
+    """Return ``x`` as it is after ``value`` was added at ``x[index]``, each time that an array points to an element."""
+    if subscript.arrays:
+        order, arrays = _arrays_first(subscript)
+        shape = tuple(subscript.shape[axis] for axis in order)
+        sums = scatter_add(_in_front(subscript, arrays, shape, value), *arrays, shape=shape)
+        value = _permuted(sums, inverse_permutation(order))
+    else:
+        value = _fit(value, subscript.shape)
+    value = reshape(value, shape=indexed_shape(subscript.basic))
+    if subscript.basic != tuple(whole(shape_of(x))):
+        value = place(np.zeros(shape_of(x), dtype_of(value)), value, index=subscript.basic)
+    return arithmetic.add(x, value)

@@ -9,7 +9,15 @@ import pytest
 
 import wengert.numpy as wnp
 from wengert.boxes import CONSTANT
-from wengert.errors import ConcreteError, LostDerivativeError, ShapeError, UnsupportedError
+from wengert.compiling import jit
+from wengert.errors import (
+    ConcreteError,
+    DtypeError,
+    IndexingError,
+    LostDerivativeError,
+    ShapeError,
+    UnsupportedError,
+)
 from wengert.transforms.batching import vmap
 from wengert.transforms.gradients import grad
 
@@ -68,6 +76,68 @@ def test_writes_into_a_box_are_numpys(check: Any, name: str) -> None:
         check(writing(lambda x, v: x[1].__setitem__(..., v[0])), *arguments, order=1)
     else:
         check(writing(write), *arguments, order=1)
+
+
+POSITIONS: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "rows": (lambda i: i, (4, 4)),
+    "columns": (lambda i: (slice(None), i), (3, 4)),
+    "columns of some rows": (lambda i: (slice(0, 2), i), (2, 4)),
+    "elements": (lambda i: (i, i[::-1]), (4,)),
+    "elements of a grid": (lambda i: (np.array([[0], [2]]), i), (4,)),
+    "behind a new axis": (lambda i: (None, i), ()),
+    "one": (lambda i: i[1], (4,)),
+}
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract])
+@pytest.mark.parametrize("name", POSITIONS)
+def test_positions_may_be_followed(ufunc: Any, name: str) -> None:
+    """What is added where integers point that a transform follows, several times too, is what NumPy adds."""
+    index, shape = POSITIONS[name]
+    v, i = RNG.uniform(-2, 2, shape), np.array([0, 2, 0, -1])
+
+    def written(x: Any, v: Any, i: Any) -> Any:
+        x = x * 1.0
+        ufunc.at(x, index(i), v)
+        return x
+
+    expected = written(A, v, i)
+    np.testing.assert_allclose(jit(written)(A, v, i), expected, rtol=1e-14)
+    twice = [np.stack([one, one]) for one in (A, v, i)]
+    np.testing.assert_allclose(vmap(written)(*twice)[1], expected, rtol=1e-14)
+    gradient = grad(lambda x, v, i: np.sum(np.sin(written(x, v, i))), argnums=(0, 1))
+    slope = np.zeros(shape) + np.cos(expected)[index(i)] * (1 if ufunc is np.add else -1)
+    while slope.ndim > len(shape):  # the value was broadcast
+        slope = slope.sum(axis=0)
+    for run in (gradient, jit(gradient)):
+        along_x, along_v = run(A, v, i)
+        np.testing.assert_allclose(along_x, np.cos(expected), rtol=1e-12)
+        np.testing.assert_allclose(along_v, slope, rtol=1e-12)
+
+
+def test_adding_at_a_mask_that_is_followed() -> None:
+    @jit
+    def written(x: Any) -> Any:
+        y = x * 1.0
+        np.add.at(y, x > 0, 2.0)
+        return y
+
+    np.testing.assert_array_equal(written(A), np.where(A > 0, A + 2, A))
+
+
+def test_positions_that_are_followed_need_what_numpy_needs() -> None:
+    @jit
+    def written(x: Any, i: Any) -> Any:
+        y = x.copy()
+        np.add.at(y[1], i, 1.5)  # through a view
+        return y
+
+    with pytest.raises(
+        IndexingError, match=r"index 7 is out of bounds for axis 0 with size 4\. \[test_writing"
+    ):
+        written(A, np.array([0, 7]))
+    with pytest.raises(DtypeError, match="the result must fit int64"):
+        written(A.astype(int), np.array([0, 1]))
 
 
 def test_fill_diagonal_of_a_tall_matrix(check: Any) -> None:

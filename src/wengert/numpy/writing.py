@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from wengert import subscripts
 from wengert.array import UFUNC_METHODS, Array, operand
 from wengert.errors import ShapeError, message
 from wengert.ir.types import show
 from wengert.numpy.registry import implements, known, lost, rank_of
 from wengert.numpy.shaping import ravel
-from wengert.ops.indexing import scatter_add
-from wengert.ops.shape import broadcast_to, reshape
+from wengert.ops.comparison import where
+from wengert.ops.shape import reshape
 from wengert.shapes import size
 
 _MAKE = "make the array with wengert.numpy.zeros (or wengert.numpy.array of it), which holds boxes"
@@ -81,12 +82,12 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 def add_at(a: Any, indices: Any, b: Any) -> None:
     """Add where an index points, each time it does; as `np.add.at`."""
-    target = _target("np.add.at", a)
-    positions = np.arange(target.size).reshape(target.shape)[indices]
-    values = broadcast_to(operand(b), shape=positions.shape)
-    count = positions.size
-    added = scatter_add(reshape(values, shape=(count,)), positions.reshape(count), shape=(target.size,))
-    target[...] = target + reshape(added, shape=target.shape)
+    target, values = _target("np.add.at", a), operand(b)
+    if not rank_of(values) and subscripts.is_mask_without_value(indices, target.shape):
+        target[...] = target.fitted(where(indices, target + values, target))
+        return
+    subscript = subscripts.parse(target.shape, indices)
+    target[...] = target.fitted(subscripts.add(target, subscript, values))
 
 
 def subtract_at(a: Any, indices: Any, b: Any) -> None:
