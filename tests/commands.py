@@ -7,6 +7,9 @@ import subprocess
 import sys
 import time
 
+_PATIENCE = 600.0
+"""Seconds: a process that shares its processor with many others takes a hundred times as long as one that does not."""
+
 
 class Ended:
     """How a run of the command ended."""
@@ -35,13 +38,20 @@ def start(*arguments, cwd, **options):
 
 
 def end(process):
-    out, err = process.communicate(timeout=120)
+    """Wait until a process ends; of one that does not, show what it said."""
+    try:
+        out, err = process.communicate(timeout=_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError(f"{process.args} did not end: {process.communicate()}") from None
     return Ended(process.returncode, out, err)
 
 
 def wait_for(condition, process):
-    deadline = time.monotonic() + 120
-    while not condition() and time.monotonic() < deadline and process.poll() is None:
+    """Wait until something holds, or the process has ended."""
+    deadline = time.monotonic() + _PATIENCE
+    while not condition() and process.poll() is None:
+        assert time.monotonic() < deadline, f"{process.args} waits for ever"
         time.sleep(0.02)
 
 

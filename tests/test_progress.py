@@ -156,7 +156,18 @@ def test_a_graph_without_a_loop_is_not_said_to_have_one(
     ]
 
 
-def test_what_is_quick_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_operations_of_a_scan_are_counted(told: Callable[[], list[str]]) -> None:
+    def twice(x: Any) -> Any:
+        return wg.scan(lambda carry, one: (carry + unrolled(carry) * one, None), x, np.ones(2))[0]
+
+    with progress.Patience(twice).with_compiling(wg.trace(twice)(X)):
+        wait_for(told)
+    assert re.search(rf"after 0 s: 6\d operations, 60 of them from test_progress.py:{START + 2}", told()[0])
+
+
+def test_what_is_quick_is_not_told(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 600.0)
+
     def fails(x: Any) -> Any:
         raise KeyError
 

@@ -9,11 +9,11 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from wengert.backend import cache
-from wengert.ir.graph import Graph
+from wengert.ir.graph import Equation, Graph
 from wengert.specialisation import Specialisation
 
 PATIENCE = 5.0
@@ -99,10 +99,19 @@ def _definition(function: Callable[..., Any]) -> str:
     return f" [{os.path.basename(code.co_filename)}:{code.co_firstlineno}]" if code else ""
 
 
+def _all_equations(graph: Graph) -> Iterator[Equation]:
+    """Yield the operations of a graph, and those of the programs that some of them hold."""
+    for equation in graph.equations:
+        yield equation
+        for inner in equation.graphs():
+            yield from _all_equations(inner)
+
+
 def _size(graph: Graph) -> str:
     """Tell how many operations there are, from which line if one loop repeats them, and who need not wait again."""
-    text = f"{len(graph.equations):,} operations"
-    lines = Counter(equation.location.removeprefix("adjoint of ") for equation in graph.equations)
+    equations = list(_all_equations(graph))
+    text = f"{len(equations):,} operation{'' if len(equations) == 1 else 's'}"
+    lines = Counter(equation.location.removeprefix("adjoint of ") for equation in equations)
     line, count = lines.most_common(1)[0] if lines else ("", 0)
     if line and count >= _UNROLLED:
         text += f", {count:,} of them from {line}, which a loop of Python's repeats; {_INSTEAD}"

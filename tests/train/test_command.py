@@ -6,10 +6,12 @@ import errno
 import os
 import random
 import re
+import shutil
 import signal
 import sys
 import tempfile
 import time
+from itertools import zip_longest
 
 import numpy as np
 import pytest
@@ -17,18 +19,38 @@ import pytest
 from tests.commands import end, mnist, start, wait_for
 from wengert.backend.team import get_threads
 from wengert.train import Run, keeper, load_model
-from wengert.train.folder import RunFolder
+from wengert.train.folder import MODEL, RunFolder
 from wengert.train.tasks import TASKS
+from wengert.train.tensors import read_arrays
 from wengert.tree import leaves
 
 
+def differences(left, right):
+    """Say in what two runs differ, bit for bit: final parameters, results of epochs, logged steps."""
+    runs = [Run.open(folder) for folder in (left, right)]
+    arrays = [read_arrays(run.path / MODEL) for run in runs]
+    found = (
+        [f"names: {sorted(arrays[0].keys() ^ arrays[1].keys())}"]
+        if arrays[0].keys() != arrays[1].keys()
+        else []
+    )
+    for name in arrays[0].keys() & arrays[1].keys():
+        ours, others = (np.atleast_1d(each[name]) for each in arrays)
+        if ours.dtype != others.dtype or ours.shape != others.shape:
+            found.append(f"{name}: {ours.dtype}{ours.shape}, {others.dtype}{others.shape}")
+        elif ours.tobytes() != others.tobytes():
+            count = np.sum(ours.view(np.uint8) != others.view(np.uint8))
+            found.append(f"{name}: {count} bytes of {ours.nbytes}, by up to {np.max(np.abs(ours - others))}")
+    histories = [[result[:5] for result in run.history] for run in runs]
+    for what, (one, other) in (("epoch", histories), ("step", [run.steps for run in runs])):
+        first = next((pair for pair in zip_longest(one, other) if pair[0] != pair[1]), None)
+        found += [f"first {what} that differs: {first}"] if first else []
+    return found
+
+
 def same(left, right):
-    """Tell whether two runs came to the same: final parameters and metrics, bit for bit."""
-    models = [leaves(Run.open(folder).model()) for folder in (left, right)]
-    metrics = [[result[:5] for result in Run.open(folder).history] for folder in (left, right)]
-    steps = [Run.open(folder).steps for folder in (left, right)]
-    arrays = all(a.tobytes() == b.tobytes() for a, b in zip(*models, strict=True))
-    return arrays and metrics[0] == metrics[1] and steps[0] == steps[1]
+    """Tell whether two runs came to the same."""
+    return not differences(left, right)
 
 
 @pytest.fixture
@@ -293,46 +315,80 @@ def test_other_versions_are_told(quick, tmp_path):
     assert "note      the run began with numpy 2.0.0, this is" in ended.out
 
 
-def killed_and_resumed(small_mnist, folder, moments, epochs):
-    """Train in processes that are killed after so many seconds of training, until one comes to the end."""
-    data, resumed = mnist(small_mnist), False
-    command = (
-        "train",
-        "mlp",
-        *data,
+@pytest.mark.parametrize("keep", ["last", "best"])
+def test_a_kill_between_any_two_changes_of_files(quick, monkeypatch, tmp_path, keep):
+    """What is on the disk before each file gets its name or loses it: all that a kill can leave, but for its moment."""
+    options = (
         "--epochs",
-        epochs,
+        2,
         "--batch-size",
-        20,
+        100,
+        "--eager",
         "--save-every",
-        0.05,
-        "--out",
-        "run",
+        0,
+        "--log-every",
+        1,
+        "--keep",
+        keep,
     )
+    assert quick(*options, "--out", "whole").code == 0
+    cuts = []
+
+    def cut_before(function):
+        def changed(path, *more, **named):
+            if (tmp_path / "run" / "settings.json").exists():
+                cuts.append(f"cut{len(cuts)}")
+                shutil.copytree(tmp_path / "run", tmp_path / cuts[-1])
+            return function(path, *more, **named)
+
+        return changed
+
+    with monkeypatch.context() as patch:
+        for name in ("replace", "unlink"):
+            patch.setattr(os, name, cut_before(getattr(os, name)))
+        assert quick(*options).code == 0
+    assert len(cuts) > 20
+    for cut in cuts:
+        ended = quick("--resume", cut, network=())
+        assert (ended.code, ended.err, "warning" in ended.out) == (0, "", False), (cut, ended.out, ended.err)
+        assert same("whole", cut), (cut, ended.out)
+        assert not list((tmp_path / cut).rglob(".*")), (cut, "a partial file stays behind")
+
+
+def killed_and_resumed(command, folder, moments):
+    """Train in processes that are killed after so many seconds of training, until one comes to the end.
+
+    Returns:
+        How the last one ended, and of each killed one when that was and what it and its checkpoints say.
+    """
+    run, told = folder / "run", []
+    metrics = run / "metrics.jsonl"
     for moment in moments:
-        before = (folder / "run" / "metrics.jsonl").stat().st_mtime_ns if resumed else 0
+        resumed = (run / "settings.json").exists()
+        before = metrics.stat().st_mtime_ns if metrics.exists() else 0
         process = start(*(("train", "--resume", "run") if resumed else command), cwd=folder)
-        metrics = folder / "run" / "metrics.jsonl"
         wait_for(lambda: metrics.exists() and metrics.stat().st_mtime_ns != before, process)  # noqa: B023
         time.sleep(moment)
         process.kill()
-        process.communicate()
-        resumed = (folder / "run" / "settings.json").exists()
-    return end(start("train", "--resume", "run", cwd=folder))
+        told += [f"killed after {moment:.3f} s", *process.communicate()]
+        told.append(f"files {sorted(path.name for path in (run / 'checkpoints').glob('*'))}")
+    return end(start("train", "--resume", "run", cwd=folder)), told
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_kill_9_at_any_moment(small_mnist, tmp_path, kills):
-    epochs = 40 * kills
     whole = tmp_path / "whole"
     whole.mkdir()
-    command = ("train", "mlp", *mnist(small_mnist), "--epochs", epochs, "--batch-size", 20, "--out", "run")
-    assert end(start(*command, cwd=whole)).code == 0
-    moments = [random.Random(kills).uniform(0, 0.5) for _ in range(kills)]
-    ended = killed_and_resumed(small_mnist, tmp_path, moments, epochs)
-    assert (ended.code, ended.err) == (0, "")
-    assert same(whole / "run", tmp_path / "run")
-    assert not list((tmp_path / "run").rglob(".*")), "no partial file stays behind"
+    options = ("--epochs", 40 * kills, "--batch-size", 20, "--out", "run")
+    command = ("train", "mlp", *mnist(small_mnist), *options)
+    first = end(start(*command, cwd=whole))
+    draw = random.Random(kills)
+    moments = [draw.uniform(0, 0.5) for _ in range(kills)]
+    ended, told = killed_and_resumed((*command, "--save-every", 0.05), tmp_path, moments)
+    said = "\n".join((first.out, first.err, *told, ended.out, ended.err))
+    assert (first.code, ended.code, ended.err) == (0, 0, ""), said
+    assert not differences(whole / "run", tmp_path / "run"), said
+    assert not list((tmp_path / "run").rglob(".*")), f"a partial file stays behind\n{said}"
 
 
 # -- what cannot be written ------------------------------------------------------------------------------

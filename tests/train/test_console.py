@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import io
 import itertools
+import logging
 import signal
 import sys
 import time
@@ -167,3 +168,17 @@ def test_one_thread(monkeypatch):
         assert threads() == 1
     finally:
         set_threads(before)
+
+
+def test_what_the_compiler_tells_is_said_on_the_console(monkeypatch, capsys):
+    log = logging.getLogger("wengert.jit")
+
+    def use(console):
+        log.info("jit: compiled")
+        log.warning("jit: it takes long")
+
+    assert printed(monkeypatch, io.StringIO(), use) == "note      jit: it takes long\n"
+    assert not log.handlers
+    monkeypatch.setattr(log, "handlers", [logging.NullHandler()])
+    assert printed(monkeypatch, io.StringIO(), use) == "", "who listens already is told, and nobody else"
+    assert capsys.readouterr().err == ""

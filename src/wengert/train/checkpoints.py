@@ -2,6 +2,8 @@
 
 A checkpoint is a pair of files. ``step-00001200.safetensors`` holds the arrays; ``step-00001200.json`` the rest, with a
 checksum of the arrays' file and one of itself. So a pair is recognised of which one file is missing, old or damaged.
+After the last step of an epoch and before its test they are called ``step-00001200-untested``: where the best model is
+kept, the arrays after the test are others, and a process that is killed must not leave half of each pair.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from wengert.train.state import EpochResult, Mean, State, best_epoch
 from wengert.train.tasks import Task
 from wengert.train.tensors import SUFFIX, decoded, encoded, restored
 
+_UNTESTED = "-untested"
 _ALWAYS = 2
 """The newest ones stay whatever is kept: should the last be damaged, there is the one before it."""
 
@@ -46,7 +49,7 @@ class Checkpoints:
         """
         with writing(self.folder):
             self.folder.mkdir(exist_ok=True)
-        path = self.folder / f"step-{self._number(state):08}.json"
+        path = self.folder / f"{self._name(state)}.json"
         arrays = encoded(**_trees(state))
         described: dict[str, Any] = {
             "epoch": state.epoch,
@@ -68,22 +71,29 @@ class Checkpoints:
         self._remove_old(state)
         return path
 
-    def _number(self, state: State) -> int:
-        return (state.epoch - 1) * self.steps + state.step
+    def _name(self, state: State) -> str:
+        """Return the name of a checkpoint: no two states of a run have the same."""
+        number = (state.epoch - 1) * self.steps + state.step
+        return f"step-{number:08}{_UNTESTED if state.step == self.steps else ''}"
+
+    def _epoch(self, path: Path) -> int | None:
+        """Return the epoch after whose test a checkpoint was saved; None of one inside an epoch."""
+        number, tested = _place(path)
+        return number // self.steps if tested and number % self.steps == 0 else None
 
     def found(self) -> list[Path]:
         """Return the files that describe checkpoints, the newest first."""
-        return sorted(self.folder.glob("step-*.json"), key=_number_of, reverse=True)
+        return sorted(self.folder.glob("step-*.json"), key=_place, reverse=True)
 
     def _remove_old(self, state: State) -> None:
         found = self.found()
         kept = set(found[:_ALWAYS])
-        whole = [path for path in found if _number_of(path) % self.steps == 0]
+        whole = [path for path in found if self._epoch(path) is not None]
         if isinstance(self.settings.keep, int):
             kept.update(whole[: self.settings.keep])
         elif self.settings.keep == "best":
-            best = best_epoch(state.history, self.task.classifies) * self.steps
-            kept.update(path for path in whole if _number_of(path) == best)
+            best = best_epoch(state.history, self.task.classifies)
+            kept.update(path for path in whole if self._epoch(path) == best)
         remove_partial(self.folder)
         for path in self.folder.glob("step-*"):
             if path.with_suffix(".json") not in kept:
@@ -139,9 +149,10 @@ def _set_aside(path: Path) -> None:
             file.replace(file.with_name(f"damaged-{file.name}"))
 
 
-def _number_of(path: Path) -> int:
-    digits = path.stem.removeprefix("step-")
-    return int(digits) if digits.isdigit() else -1
+def _place(path: Path) -> tuple[int, bool]:
+    """Return the number of the step after which a checkpoint was saved, and whether the epoch's test was over, too."""
+    digits = path.stem.removeprefix("step-").removesuffix(_UNTESTED)
+    return int(digits) if digits.isdigit() else -1, not path.stem.endswith(_UNTESTED)
 
 
 def _checksum(described: dict[str, Any]) -> str:

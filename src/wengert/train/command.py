@@ -124,25 +124,19 @@ def try_training(settings: Settings) -> int:
         )
         _introduce(job)
         stopwatch = Stopwatch()
-        outcome = train(
-            job.task,
-            settings._replace(epochs=1),
-            batch,
-            _Nobody(),
-            compiled=not settings.eager,
-            stopwatch=stopwatch,
-        )
+        with job.console:
+            outcome = train(
+                job.task,
+                settings._replace(epochs=1),
+                batch,
+                compiled=not settings.eager,
+                stopwatch=stopwatch,
+            )
         job.console.epoch(outcome.history[0])
         job.console.say(
             "dry run", f"of one batch, {stopwatch.compiling:.1f} s to compile; nothing was written"
         )
         return 0
-
-
-class _Nobody:
-    def on_steps(self, progress: object, state: State) -> None: ...
-
-    def on_epoch(self, result: object, state: State) -> None: ...
 
 
 # -- before the run --------------------------------------------------------------------------------------

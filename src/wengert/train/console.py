@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 import time
@@ -13,6 +14,7 @@ from wengert.train.tasks import Task
 
 _SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_BETWEEN_UPDATES = 0.1
+_JIT = logging.getLogger("wengert.jit")
 
 
 def duration(seconds: float) -> str:
@@ -45,6 +47,17 @@ def progress_text(task: Task, progress: Progress) -> str:
     return "  ".join(filter(None, parts))
 
 
+class _Notes(logging.Handler):
+    """Says on a console what the compiler has to tell: that it takes long, or has much to do."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(logging.WARNING)
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._console.say("note", record.getMessage())
+
+
 class Console:
     """Shows a run with rich: a live line where the output is a terminal, now and then a plain line elsewhere.
 
@@ -60,8 +73,11 @@ class Console:
         terminal = self.out.file.isatty() and not self.out.is_dumb_terminal
         self._live = Live(console=self.out, auto_refresh=False, transient=True) if terminal else None
         self._last = 0.0
+        self._notes = _Notes(self)
 
     def __enter__(self) -> Console:
+        if not _JIT.handlers:  # nobody else has asked for it
+            _JIT.addHandler(self._notes)
         self._last = time.perf_counter()
         if self._live is not None:
             with self._writing():
@@ -69,6 +85,7 @@ class Console:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        _JIT.removeHandler(self._notes)
         if self._live is not None:
             with self._writing():
                 self._live.stop()

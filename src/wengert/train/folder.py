@@ -83,7 +83,8 @@ class RunFolder:
         if not os.access(opened.path, os.W_OK | os.X_OK):
             raise RunError(f"{opened.path} cannot be written: Permission denied")
         with writing(opened.path):
-            remove_partial(opened.path)
+            for place in (opened.path, opened.path / CHECKPOINTS):
+                remove_partial(place)
         return opened
 
     def describe(self, settings: Settings, began: datetime | None) -> None:
