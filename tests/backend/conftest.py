@@ -10,7 +10,7 @@ import pytest
 import wengert as wg
 from tests.backend.entries import POINT, gradient, rosenbrock
 from tests.backend.entries import compiled as entry_of
-from wengert.backend import blocks, compiled, independent, module, pack, partial, peel, steps
+from wengert.backend import blocks, compiled, independent, layout, module, pack, partial, peel, sweep
 from wengert.backend.target import host
 
 #: Thresholds of passes for large programs, and what they are for tests.
@@ -19,12 +19,13 @@ THRESHOLDS = (
     (blocks, "_NESTS", 2),
     (blocks, "_LARGE", 50),
     (module, "SHORT", 10),
-    (steps, "_SMALL", 10),
+    (layout, "_SMALL", 10),
     (pack, "_LARGE", 50),
     (partial, "_LARGE", 50),
     (partial, "_LONG", 60),
     (partial, "_PART", 16),
     (peel, "_LONG", 8),
+    (sweep, "_ROWS", 2),
 )
 
 

@@ -86,7 +86,12 @@ def _rewritten(nest: Nest, pair: tuple[Dim, Dim], one: Dim, given: Mapping[Term,
 
     rewrite = Rewriter(change, given.get)
     stores = tuple(
-        replace(store, indices=tuple(map(rewrite.index, store.indices)), value=rewrite(store.value))
+        replace(
+            store,
+            indices=tuple(map(rewrite.index, store.indices)),
+            value=rewrite(store.value),
+            along=dims(store.along),
+        )
         for store in nest.stores
     )
     return replace(nest, dims=dims(nest.dims), stores=stores)

@@ -323,7 +323,8 @@ class _NestEmitter:
             for dims, nodes in self._reductions():
                 self._reduce(dims, nodes, points)
             pending: list[Callable[[], None]] = []
-            for store, point in itertools.product(self.nest.stores, points):
+            last = [store for store in self.nest.stores if not store.along]
+            for store, point in itertools.product(last, points):
                 pending.append(self._prepared(store, point))
             for write in pending:
                 write()
@@ -376,7 +377,8 @@ class _NestEmitter:
     # -- reductions --------------------------------------------------------------------------------------
 
     def _reduce(self, dims: tuple[Dim, ...], nodes: Sequence[Reduce], points: Sequence[Point]) -> None:
-        Reduction(self.evaluator, self.schedule, dims, nodes, points).run()
+        along = [store for store in self.nest.stores if store.along and store.along == dims]
+        Reduction(self.evaluator, self.schedule, dims, nodes, points, along).run()
 
 
 def _own_dims(nest: Nest) -> frozenset[Dim]:

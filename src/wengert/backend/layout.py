@@ -20,6 +20,8 @@ from wengert.nest.nest import Host, Nest, Program, all_steps, reads, writes
 
 _FEW = 8
 """Fewer elements than this are no lanes: they would leave most of a vector register empty."""
+_SMALL = 50_000
+"""Operations in a nest that one thread does sooner than several."""
 _ROW = 3
 """Vectors of a row from which on it is filled up to whole ones: a third more memory at most."""
 
@@ -101,8 +103,14 @@ def work(nest: Nest) -> int:
             if isinstance(node, Reduce):
                 inner = math.prod(dim.extent for dim in node.dims)
                 total += inner * max(1, sum(isinstance(one, Apply) for one in walk(node.body)))
-        total += sum(isinstance(one, (Apply, Load)) for one in walk(store.value))
+        each = sum(isinstance(one, (Apply, Load)) for one in walk(store.value))
+        total += each * math.prod(dim.extent for dim in store.along)
     return total * math.prod(dim.extent for dim in nest.dims)
+
+
+def is_large(nest: Nest) -> bool:
+    """Tell whether several threads are sooner through a nest than one."""
+    return work(nest) > _SMALL
 
 
 class _Classes:

@@ -13,6 +13,7 @@ from wengert.backend.pack import pack
 from wengert.backend.schedule import Schedule
 from wengert.backend.state import Checks
 from wengert.backend.steps import Writing, main_function
+from wengert.backend.sweep import join_sweeps
 from wengert.backend.target import Target
 from wengert.backend.team import get_threads
 from wengert.nest.expression import Buffer
@@ -83,6 +84,8 @@ def build(program: Program, target: Target, flags: str = "", *, check_nan: bool 
     """
     layouts = choose_layouts(program, target)
     program = pack(program, layouts, target)
+    if not check_nan:
+        program = join_sweeps(program, layouts, target)
     users = [*program.inputs, *(b for b, _ in program.constants), *program.outputs]
     slots = {buffer: FIRST + n for n, buffer in enumerate(dict.fromkeys(users))}
     total = _total(program.steps)

@@ -59,7 +59,7 @@ def _split(nest: Nest) -> list[Step]:
     for dim in () if node.combiner.startswith("arg") else node.dims:
         count = next((parts for parts in _PARTS if dim.extent % parts == 0 and dim.extent > parts), 0)
         if count:
-            return [*_in_parts(nest, [node], dim, count, dim.extent // count)]
+            return [*in_parts(nest, [node], dim, count, dim.extent // count)]
     return [nest]
 
 
@@ -77,7 +77,7 @@ def _long_in_parts(nest: Nest, together: Mapping[tuple[Dim, ...], Sequence[Reduc
     for dims, nodes in together.items():
         dim = max(dims, key=lambda one: one.extent)
         size = max(1, _PART * dim.extent // _terms(dims))
-        parts, nest = _in_parts(nest, nodes, dim, dim.extent // size, size)
+        parts, nest = in_parts(nest, nodes, dim, dim.extent // size, size)
         done.append(parts)
     return [*done, nest]
 
@@ -90,7 +90,7 @@ def _over(node: Reduce, dim: Dim, inner: Dim, index: Index) -> Expression:
     return replace(node, dims=dims, body=body) if dims else body
 
 
-def _in_parts(nest: Nest, nodes: Sequence[Reduce], dim: Dim, count: int, size: int) -> tuple[Nest, Nest]:
+def in_parts(nest: Nest, nodes: Sequence[Reduce], dim: Dim, count: int, size: int) -> tuple[Nest, Nest]:
     """Return a nest that makes the totals of so many parts of some size, and the nest with their totals and the rest.
 
     Args:

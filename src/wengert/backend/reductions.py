@@ -14,6 +14,7 @@ from wengert.backend.schedule import Schedule
 from wengert.backend.state import Offsets, Point
 from wengert.nest.expression import Expression, Guard, Reduce, is_zero
 from wengert.nest.index import Dim, Index, flatten
+from wengert.nest.nest import Store
 
 _SPLIT = 4
 """Partial results of a reduction along the lanes, so that its operations need not wait for one another."""
@@ -44,8 +45,11 @@ class Reduction:
         dims: tuple[Dim, ...],
         nodes: Sequence[Reduce],
         points: Sequence[Point],
+        along: Sequence[Store] = (),
     ) -> None:
         self.builder = evaluator.builder
+        self.points = points
+        self.along = along
         self.evaluator = evaluator
         self.schedule = schedule
         self.dims = dims
@@ -292,7 +296,18 @@ class Reduction:
                 after.append(self._best(slot, number, values, element, point))
             else:
                 after.append(self._combined(slot.node, value, element))
+        self._write_along(offsets, mask)
         return after
+
+    def _write_along(self, offsets: Offsets, mask: Value | None) -> None:
+        """Write what is written at every step of the loops: all of it is computed before any is written."""
+        evaluator, lanes = self.evaluator, self.schedule.lanes
+        pending: list[tuple[Store, Point, Value]] = []
+        for store, point in itertools.product(self.along, self.points):
+            at = Point((*point.offsets, *offsets), mask or point.mask)
+            pending.append((store, at, evaluator.value(store.value, at)))
+        for store, at, value in pending:
+            evaluator.store(store.buffer, store.indices, value, at, lanes is not None)
 
     def _body(self, node: Reduce) -> Expression:
         """Return the body of a reduction, without the conditions that the bounds of its loops see to."""

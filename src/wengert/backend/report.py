@@ -167,5 +167,5 @@ def costs(nest: Nest) -> Counter[str]:
 
     for store in nest.stores:
         found[nest.location] += points if store.combiner else 0
-        visit(store.value, points)
+        visit(store.value, points * math.prod(dim.extent for dim in store.along))
     return found

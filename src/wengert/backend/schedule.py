@@ -19,7 +19,7 @@ from wengert.backend.layout import Layout, linear
 from wengert.backend.target import Target
 from wengert.nest.expression import Apply, Buffer, Expression, Guard, Load, Reduce, free_dims, loads, walk
 from wengert.nest.index import Computed, Dim, Part, Term
-from wengert.nest.nest import Nest
+from wengert.nest.nest import Nest, Store
 
 _LATENCY = 8
 """Independent operations that keep two units of latency four busy."""
@@ -163,6 +163,9 @@ def _cost(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, La
     shrink = _shrink(lanes, width) if mapped else 1.0
     total = 0.0
     for store in nest.stores:
+        if store.along:
+            total += points * _along_cost(nest, store, lanes, width, layouts)
+            continue
         stride = linear(layouts[store.buffer], store.indices).coefficient(lanes) if mapped and lanes else 1
         writing = 1.0 if stride == 1 or not mapped else width * 1.2
         facts = _facts(store.value)
@@ -175,6 +178,19 @@ def _cost(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, La
                 each = 5.0
             total += points * shrink * each
     return total
+
+
+def _along_cost(
+    nest: Nest, store: Store, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]
+) -> float:
+    """Return what is written along a reduction costs at one point of the nest; what that reads is at hand."""
+    steps = math.prod(dim.extent for dim in store.along)
+    stride = linear(layouts[store.buffer], store.indices).coefficient(lanes) if lanes else 1
+    writing = 1.0 if stride == 1 or lanes is None else width * 1.2
+    facts = _facts(store.value)
+    known = {load for one in nest.stores for _, inner in _facts(one.value).reductions for load in inner.loads}
+    reading = sum(_load_cost(load, lanes, width, layouts) for load in facts.loads if load not in known)
+    return steps * _shrink(lanes, width) * (writing + facts.applies + reading)
 
 
 def _shrink(lanes: Dim | None, width: int) -> float:
@@ -257,10 +273,11 @@ def _tile(
     ]
     least = math.inf
     budget = target.registers - 4
+    along = sum(bool(store.along) for store in nest.stores)  # each keeps a factor for a point of the tile
     for factors in itertools.product(*options):
         tile = {dim: factor for dim, factor in zip(dims, factors, strict=True) if factor > 1}
         count = math.prod(factors)
-        if count * len(reductions) > budget or count * taps * applies > max(_UNROLLED * 3, count):
+        if count * (len(reductions) + along) > budget or count * taps * applies > max(_UNROLLED * 3, count):
             continue
         price = _price(tile, streams, count, budget, dims, width, lanes)
         if price < least - 1e-9:

@@ -14,7 +14,7 @@ from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.backend.collapse import collapsed
 from wengert.backend.emit import Emitted, emit_nest
 from wengert.backend.execute import ARENA, CALLBACK, STATUS
-from wengert.backend.layout import Layout, work
+from wengert.backend.layout import Layout, is_large, work
 from wengert.backend.memory import Plan
 from wengert.backend.schedule import Schedule, choose
 from wengert.backend.state import Checks
@@ -23,8 +23,6 @@ from wengert.nest.expression import Buffer
 from wengert.nest.index import Dim
 from wengert.nest.nest import Branch, Host, Loop, Nest, Step, While
 
-_SMALL = 50_000
-"""Operations in a nest that one thread does sooner than several."""
 _DIVISIBLE = 0.9
 """The part of a turn's operations that must be in nests large enough to share, for all threads to share one turn."""
 _POLL = 1 << 27
@@ -180,7 +178,7 @@ class _Writer:
             writing.functions,
             writing.declared,
             writing.fast,
-            shared=writing.long and _is_large(nest),
+            shared=writing.long and is_large(nest),
         )
         return writing.written(name, emitted.text), emitted
 
@@ -308,14 +306,10 @@ class _Writer:
         b.label(after)
 
 
-def _is_large(nest: Nest) -> bool:
-    return work(nest) > _SMALL
-
-
 def _is_divisible(step: Loop) -> bool:
     """Tell whether several threads together are soon through one turn of a loop."""
     nests = [inner for inner in step.steps if isinstance(inner, Nest)]
-    total, large = sum(map(work, nests)), sum(map(work, filter(_is_large, nests)))
+    total, large = sum(map(work, nests)), sum(map(work, filter(is_large, nests)))
     return len(nests) == len(step.steps) and large > _DIVISIBLE * total
 
 

@@ -18,6 +18,8 @@ class Store:
     indices: tuple[Index, ...]
     value: Expression
     combiner: str = ""
+    along: tuple[Dim, ...] = ()
+    """The dimensions of a reduction of the nest, for an element written in each turn of its loops."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -106,7 +106,9 @@ def _nest_lines(nest: Nest, names: Names) -> Iterator[str]:
 
 def _store(store: Store, names: Names) -> str:
     sign = f"{store.combiner}=" if store.combiner else "="
-    return f"{_element(store.buffer, store.indices, names)} {sign} {expression_text(store.value, names)}"
+    loops = f"along {' '.join(map(names.dim, store.along))}: " if store.along else ""
+    element = _element(store.buffer, store.indices, names)
+    return f"{loops}{element} {sign} {expression_text(store.value, names)}"
 
 
 def _element(buffer: Buffer, indices: tuple[Index, ...], names: Names) -> str:

@@ -1,0 +1,197 @@
+"""Sweeps: a matrix that a product reads and an update writes goes through the processor once, not twice.
+
+The backward pass of a dense layer on one example reads the weights, ``dx[i] = sum over o of g[o] w[i, o]``, and adds
+an outer product to them, ``w[i, o] -= rate x[i] g[o]``. There is an operation or two for each element, and the time is
+that of moving the matrix. So the update is carried out along the way of the sum. Threads then share the rows of the
+matrix, which stay in the cache of the thread that wrote them; a product that sums over the rows, in the forward pass,
+sums over parts of them, so that each thread reads rows it has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from wengert.backend.layout import Layout, is_large, linear, with_lanes
+from wengert.backend.partial import in_parts
+from wengert.backend.schedule import least_cost
+from wengert.backend.target import Target
+from wengert.nest.expression import Apply, Buffer, Const, Expression, Load, Reduce, Rewriter, loads
+from wengert.nest.index import Dim, Index, Term
+from wengert.nest.nest import Nest, Program, Step, Store, all_steps, map_blocks
+from wengert.nest.rewriting import can_pass, rewrite_store
+
+_ROWS = 16
+"""Rows from which on threads may share a sweep, and rows of a part."""
+_PARTS = 8
+"""Parts of a sum over rows, at most."""
+
+
+def join_sweeps(program: Program, layouts: dict[Buffer, Layout], target: Target) -> Program:
+    """Return the program with updates joined to the sums that read the same; add the layouts of partial sums."""
+    joined = replace(program, steps=_joined(program.steps, layouts, target))
+    rows = {
+        store.buffer: store
+        for step in all_steps(joined.steps)
+        if isinstance(step, Nest)
+        for store in step.stores
+        if store.along
+    }
+    return replace(joined, steps=_by_rows(joined.steps, rows, layouts, target)) if rows else joined
+
+
+def _joined(steps: Sequence[Step], layouts: Mapping[Buffer, Layout], target: Target) -> tuple[Step, ...]:
+    done = [map_blocks(step, lambda inner: _joined(inner, layouts, target)) for step in steps]
+    for position in range(len(done)):
+        later = position + 1
+        while later < len(done):
+            one, other = done[position], done[later]
+            both = None
+            if isinstance(one, Nest) and isinstance(other, Nest):
+                both = _join(one, other, layouts, target)
+            if both is not None and can_pass(other, done[position + 1 : later]):
+                done[position] = both
+                del done[later]
+            else:
+                later += 1
+    return tuple(done)
+
+
+def _join(product: Nest, update: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Nest | None:
+    """Return the sum that carries out the update on its way, if that reads a matrix in the same places."""
+    dims = _summed(product)
+    if not dims or not _is_plain(update) or math.prod(dim.extent for dim in product.dims) < _ROWS:
+        return None
+    inside = [load for node in product.nodes() if isinstance(node, Reduce) for load in loads(node.body)]
+    own = {load.buffer: load for store in update.stores for load in loads(store.value)}
+    given = None
+    for load in inside:
+        if load.buffer in own and given is None:
+            given = _alike(update, own[load.buffer], load, {*product.dims, *dims})
+    if given is None:
+        return None
+    known = {(load.buffer, load.indices): load for load in inside}
+
+    def change(node: Expression) -> Expression:
+        return known.get((node.buffer, node.indices), node) if isinstance(node, Load) else node
+
+    rewrite = Rewriter(change, given.get)
+    moved = [replace(rewrite_store(store, rewrite), along=dims) for store in update.stores]
+    if not _is_safe(product, moved, inside) or len(_inner(moved, layouts)) > 1:
+        return None
+    origin = (*product.origin, *update.origin)
+    both = replace(product, stores=(*product.stores, *moved), origin=origin)
+    apart = least_cost(product, layouts, target) + least_cost(update, layouts, target)
+    return both if least_cost(both, layouts, target) <= apart else None
+
+
+def _is_safe(product: Nest, moved: Sequence[Store], inside: Sequence[Load]) -> bool:
+    """Tell whether the sum reads what is written along it before that, and nothing written is the sum's own."""
+    places = {store.buffer: store.indices for store in moved}
+    touched = {load.buffer for store in moved for load in loads(store.value)} | set(places)
+    if touched & set(product.writes()):
+        return False
+    shared = [node for node in product.nodes() if isinstance(node, Load) and node.buffer in places]
+    return all(load in inside and load.indices == places[load.buffer] for load in shared)
+
+
+def _inner(stores: Sequence[Store], layouts: Mapping[Buffer, Layout]) -> set[Dim]:
+    """Return the dimensions along which the matrices lie in one line."""
+    pairs = [(store.buffer, store.indices) for store in stores]
+    pairs += [(load.buffer, load.indices) for store in stores for load in loads(store.value)]
+    positions = [linear(layouts[buffer], indices) for buffer, indices in pairs]
+    inner: set[Dim] = set()
+    for position in positions:
+        dims = set(position.dims())
+        if len(dims) > 1:
+            inner.update(dim for dim in dims if position.coefficient(dim) == 1)
+    return inner
+
+
+def _summed(nest: Nest) -> tuple[Dim, ...]:
+    """Return the dimensions of the sums of a nest, if all are over the same ones and without conditions."""
+    sums = [node for node in nest.nodes() if isinstance(node, Reduce)]
+    found = {node.dims for node in sums}
+    plain = all(node.combiner == "add" and not _holds_more(node.body) for node in sums)
+    if len(found) != 1 or not plain or nest.sequential or any(store.combiner for store in nest.stores):
+        return ()
+    return next(iter(found))
+
+
+def _is_plain(nest: Nest) -> bool:
+    """Tell whether a nest computes each element from others without sums and conditions."""
+    return not nest.sequential and not any(s.combiner or s.along or _holds_more(s.value) for s in nest.stores)
+
+
+def _holds_more(expression: Expression) -> bool:
+    """Tell whether there is anything in an expression beside operations on elements."""
+    match expression:
+        case Apply(operands=operands):
+            return any(map(_holds_more, operands))
+        case Load(indices=indices):
+            return not all(index.is_affine for index in indices)
+        case _:
+            return not isinstance(expression, Const)
+
+
+def _alike(update: Nest, mine: Load, theirs: Load, dims: set[Dim]) -> dict[Term, Index] | None:
+    """Return which dimensions of a product those of an update are, if they are the same and all of them."""
+    given: dict[Dim, Dim] = {}
+    for one, other in zip(mine.indices, theirs.indices, strict=True):
+        dim, same = _dim(one), _dim(other)
+        if dim is not None and same is not None and dim.extent == same.extent:
+            given[dim] = same
+        elif one != other:
+            return None
+    if set(update.dims) != set(given) or set(given.values()) != dims or len(given) != len(dims):
+        return None
+    return {dim: Index.of(same) for dim, same in given.items()}
+
+
+def _dim(index: Index) -> Dim | None:
+    """Return the dimension that an index is."""
+    if index.offset or len(index.terms) != 1 or index.terms[0][1] != 1:
+        return None
+    (term, _) = index.terms[0]
+    return term if isinstance(term, Dim) else None
+
+
+def _by_rows(
+    steps: Sequence[Step], rows: Mapping[Buffer, Store], layouts: dict[Buffer, Layout], target: Target
+) -> tuple[Step, ...]:
+    """Return steps with sums over the rows of matrices that sweeps write in parts."""
+    done: list[Step] = []
+    for step in steps:
+        if isinstance(step, Nest):
+            done += _in_row_parts(step, rows, layouts, target)
+        else:
+            done.append(map_blocks(step, lambda inner: _by_rows(inner, rows, layouts, target)))
+    return tuple(done)
+
+
+def _in_row_parts(
+    nest: Nest, rows: Mapping[Buffer, Store], layouts: dict[Buffer, Layout], target: Target
+) -> list[Step]:
+    sums = list(dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce)))
+    if not is_large(nest) or len(sums) != 1 or len(_summed(nest)) != 1 or any(s.along for s in nest.stores):
+        return [nest]
+    (node,) = sums
+    (dim,) = node.dims
+    points = {one for one in nest.dims if one.extent > 1}
+    for load in loads(node.body):
+        store = rows.get(load.buffer)
+        if store is None or not points <= {one for index in load.indices for one in index.dims()}:
+            continue
+        (axis,) = [n for n, index in enumerate(load.indices) if dim in index.dims()] or [-1]
+        count = next((n for n in range(_PARTS, 1, -1) if dim.extent % n == 0 and dim.extent >= n * _ROWS), 0)
+        if axis < 0 or not count or set(store.indices[axis].dims()) & set(store.along):
+            continue
+        lanes = [one for one in nest.dims if linear(layouts[load.buffer], load.indices).coefficient(one) == 1]
+        if len(lanes) != 1:
+            continue
+        parts, total = in_parts(nest, [node], dim, count, dim.extent // count)
+        buffer = parts.stores[0].buffer
+        layouts[buffer] = with_lanes(buffer.shape, 1 + nest.dims.index(lanes[0]), target.lanes(4))
+        return [parts, total]
+    return [nest]
