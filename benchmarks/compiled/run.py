@@ -113,11 +113,15 @@ def details(contest: Contest, threads: int) -> str:
 
 
 def scaling(contest: Contest) -> str | None:
-    """Return what a second thread brings to our step."""
-    one, two = Entry("wengert jit", 1), Entry("wengert jit", 2)
-    if not {one, two} <= contest.times.keys() or contest.name not in TRAININGS:
+    """Return what a second thread brings to our steps: many in a loop, as in an epoch, and called one by one."""
+    if contest.name not in TRAININGS:
         return None
-    return f"{workload(contest.name).title}: {contest.ratio(one, two):.2f} x"
+    gains: list[str] = []
+    for contestant in ("wengert scan", "wengert jit"):
+        one, two = Entry(contestant, 1), Entry(contestant, 2)
+        if {one, two} <= contest.times.keys():
+            gains.append(f"{contest.ratio(one, two):.2f} x")
+    return f"{workload(contest.name).title}: {', '.join(gains)}" if gains else None
 
 
 def report(contests: list[Contest], threads: list[int]) -> str:
@@ -131,7 +135,8 @@ def report(contests: list[Contest], threads: list[int]) -> str:
         *(details(contest, count) for contest in contests for count in threads),
     ]
     gains = [gain for contest in contests if (gain := scaling(contest))]
-    return "\n".join([*lines, *(["", f"Two threads against one: {'; '.join(gains)}."] if gains else [])])
+    text = f"Two threads against one, steps in a loop (an epoch) and called one by one: {'; '.join(gains)}."
+    return "\n".join([*lines, *(["", text] if gains else [])])
 
 
 def parse() -> argparse.Namespace:
