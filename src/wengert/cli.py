@@ -166,6 +166,7 @@ def _chosen(given: dict[str, Any], written: dict[str, Any]) -> Settings:
 def predict(run: str, images: tuple[str, ...], **options: Any) -> int:
     """Say what the network of RUN takes IMAGES for, with probabilities.
 
+    RUN is the folder of a run, or a file of one of its checkpoints, for the network as it was then.
     IMAGES are pictures (PNG, JPEG, BMP, PGM, PPM), IDX files, gzipped or not, and folders of these.
     """
     one_thread()

@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 from wengert import nn
-from wengert.errors import ArgumentError
+from wengert.errors import ArgumentError, ShapeError
 
 CASES = [*(f"convolution {number}" for number in range(5)), *(f"transposed {number}" for number in range(4))]
 
@@ -37,6 +37,14 @@ def test_same_padding_keeps_or_divides_and_multiplies():
     assert nn.Conv2D(3, 4, 3, stride=2, padding="same", seed=0)(x).shape == (1, 4, 5, 3)
     for size in (1, 2, 3, 5):
         assert nn.ConvTranspose2D(3, 4, size, stride=2, padding="same", seed=0)(x).shape == (1, 4, 18, 12)
+
+
+def test_the_number_of_channels_is_the_layers():
+    x = np.ones((2, 3, 9, 6), "f4")
+    for layer in (nn.Conv2D(4, 2, 3, groups=2, seed=0), nn.ConvTranspose2D(4, 2, 3, groups=2, seed=0)):
+        says = rf"^{type(layer).__name__}: images must be \(examples, 4, height, width\); got f32\[2,3,9,6\]"
+        with pytest.raises(ShapeError, match=says):
+            layer(x)
 
 
 def test_groups_must_divide():

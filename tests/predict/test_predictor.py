@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.commands import mnist
 from wengert.data import DataError
 from wengert.errors import ArgumentError
 from wengert.predict import Predictor
-from wengert.train import TASKS, ModelError, Outcome, RunFolder
+from wengert.train import TASKS, DivergedError, ModelError, Outcome, RunFolder
 from wengert.train.runs import task_of
 from wengert.train.state import begin
 
@@ -40,6 +41,42 @@ def test_what_is_no_image_is_refused(run):
             predictor.probabilities(wrong)
 
 
+def test_images_of_another_size_are_refused_where_the_network_does(run):
+    says = r"images must be 28x28, as the network learned them; got 32x30; Dense: .* in layers\[0\], Dense"
+    with pytest.raises(ArgumentError, match=says):
+        Predictor.open(run).probabilities(np.zeros((2, 32, 30), np.uint8))
+
+
+@pytest.mark.parametrize("layer", ["nn.tanh", "nn.BatchNorm(8)"])
+def test_a_checkpoint_instead_of_a_model(wengert, small_mnist, tmp_path, learned, layer):
+    """A run that diverged says so, and that its checkpoint can be used; that of a finished run is its model."""
+    (tmp_path / "mine.py").write_text(f"""
+import numpy as np
+from wengert import nn
+
+def network(rng):
+    return nn.Chain(nn.Flatten(), nn.Dense(784, 8, seed=rng), {layer}, nn.Dense(8, 10, seed=rng))
+""")
+    options = ("--model", "mine.py:network", *mnist(small_mnist), "--eager", "--batch-size", 100)
+    assert wengert("train", *options, "--epochs", 2, "--out", "whole").code == 0
+    images = learned[0][:5]
+    expected = Predictor.open("whole").probabilities(images)
+    for ending in ("json", "safetensors"):
+        found = Predictor.open(f"whole/checkpoints/step-00000004.{ending}").probabilities(images)
+        np.testing.assert_array_equal(found, expected)
+    earlier = Predictor.open("whole/checkpoints/step-00000002.json").probabilities(images)
+    assert not np.array_equal(earlier, expected)
+
+    run = RunFolder.again("whole")
+    (run.path / "model.safetensors").unlink()
+    run.fail(DivergedError("the loss became nan in epoch 3, step 7"))
+    newest = "wengert predict whole/checkpoints/step-00000004.safetensors"
+    with pytest.raises(
+        DataError, match=rf"it diverged: the loss became nan in epoch 3, step 7; .*: {newest}"
+    ):
+        Predictor.open("whole")
+
+
 def test_the_classes_are_those_of_the_data(tmp_path):
     for data, name in (("digits", "9"), ("mnist", "9"), ("fashion-mnist", "Ankle boot")):
         task = TASKS["mlp"]
@@ -53,7 +90,9 @@ def test_runs_that_cannot_predict(tmp_path):
     with pytest.raises(DataError, match="not the folder of a run"):
         Predictor.open(tmp_path)
     unfinished = RunFolder(tmp_path / "run", TASKS["mlp"].settings("digits"))
-    with pytest.raises(DataError, match=r"has no model\.safetensors yet"):
+    with pytest.raises(
+        DataError, match=r"has no model\.safetensors: it has not come to its end; it has no chec"
+    ):
         Predictor.open(unfinished.path)
     RunFolder(tmp_path / "other", TASKS["autoencoder"].settings("digits"))
     with pytest.raises(DataError, match="does not classify"):

@@ -162,7 +162,12 @@ def test_a_task(own):
         (
             "from wengert import nn\ndef network(rng):\n    return nn.Dense(784, 10, seed=rng)\n",
             1,
-            "Dense: the input must be (..., 784); got f32[2,1,28,28].\n",  # the line of nobody
+            "its inputs, f32[2,1,28,28]: Dense: the input must be (..., 784); got f32[2,1,28,28].\n",
+        ),
+        (
+            GOOD.replace("nn.Flatten()", "nn.Conv2D(3, 1, 1, seed=rng), nn.Flatten()"),
+            1,
+            "Conv2D: images must be (examples, 3, height, width); got f32[2,1,28,28]; in layers[0], Conv2D(weight",
         ),
         (
             GOOD.replace("nn.tanh", "nn.Dropout(1.5)"),

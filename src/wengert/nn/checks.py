@@ -30,11 +30,13 @@ def check_values(layer: str, x: Any, form: str, rank: int, values: int) -> None:
         raise ShapeError(message(layer, f"the input must be ({form}, {values})", show(x)))
 
 
-def check_spatial(layer: str, x: Any, rank: int) -> None:
-    """Check that an input is (examples, channels) and so many spatial axes."""
-    if len(shape_of(x)) != rank + 2:
+def check_spatial(layer: str, x: Any, rank: int, channels: int | None = None) -> None:
+    """Check that an input is (examples, channels) and so many spatial axes, with so many channels if that is fixed."""
+    shape = shape_of(x)
+    if len(shape) != rank + 2 or (channels is not None and shape[1] != channels):
         form = ", ".join(("depth", "height", "width")[-rank:])
-        raise ShapeError(message(layer, f"images must be (examples, channels, {form})", show(x)))
+        requirement = f"images must be (examples, {'channels' if channels is None else channels}, {form})"
+        raise ShapeError(message(layer, requirement, show(x)))
 
 
 def setting(value: Any) -> Any:

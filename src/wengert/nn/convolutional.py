@@ -12,6 +12,7 @@ from wengert.errors import ArgumentError, message
 from wengert.nn.checks import check_spatial, integers, setting
 from wengert.nn.convolution import Size, convolve, convolve_transposed
 from wengert.nn.initialisers import Initialiser, Seed, he_uniform
+from wengert.shapes import shape_of
 from wengert.tree import static
 
 
@@ -82,7 +83,7 @@ class Convolution:
 
     def __call__(self, x: Any) -> Any:
         """Apply the layer to (examples, channels, ...)."""
-        check_spatial(type(self).__name__, x, self.rank)
+        check_spatial(type(self).__name__, x, self.rank, shape_of(self.weight)[1] * self.groups)
         return self._biased(convolve(x, self.weight, self.stride, self.padding, self.dilation, self.groups))
 
     def _biased(self, y: Any) -> Any:
@@ -137,7 +138,7 @@ class TransposedConvolution(Convolution):
 
     def __call__(self, x: Any) -> Any:
         """Apply the layer to (examples, channels, ...)."""
-        check_spatial(type(self).__name__, x, self.rank)
+        check_spatial(type(self).__name__, x, self.rank, shape_of(self.weight)[0])
         settings = (self.stride, self.padding, self.dilation, self.groups, self.output_padding)
         return self._biased(convolve_transposed(x, self.weight, *settings))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,15 @@ import numpy as np
 from wengert import nn
 from wengert.data import DataError
 from wengert.data.batches import consecutive
-from wengert.data.dataset import DIGITS
+from wengert.data.dataset import DIGITS, SIZE
 from wengert.data.mnist import SOURCES
-from wengert.errors import ArgumentError, message
+from wengert.errors import ArgumentError, ShapeError, message, split_location
 from wengert.shapes import shape_of
-from wengert.train.folder import SOURCE
+from wengert.train.checkpoints import checkpoints_in
+from wengert.train.folder import CHECKPOINTS, SOURCE
 from wengert.train.own import blaming
 from wengert.train.runs import Run
+from wengert.train.tensors import SUFFIX
 
 _AT_ONCE = 500
 """Images: enough for full speed, few enough for the memory."""
@@ -51,19 +54,25 @@ class Predictor:
     def open(cls, folder: str | os.PathLike[str]) -> Predictor:
         """Return the predictor of a run.
 
+        Args:
+            folder: of the run; or a file of one of its checkpoints, for the model as it was then.
+
         Raises:
             DataError: the folder holds no run, a damaged one, one without a model yet, or one that does not classify.
         """
-        run = Run.open(folder)
+        path, checkpoint = Path(folder), None
+        if path.parent.name == CHECKPOINTS and path.is_file():
+            path, checkpoint = path.parents[1], path.with_suffix(SUFFIX)
+        run = Run.open(path)
         if not run.task.classifies:
             raise DataError(
                 f"{run.path}: the {run.task.title} does not classify images: it has no labels to predict"
             )
         try:
-            model = run.model()
+            model = run.model(checkpoint)
         except FileNotFoundError as problem:
             name = os.path.basename(str(problem.filename))
-            raise DataError(f"{run.path}: the run has no {name} yet: it has not come to its end") from None
+            raise DataError(f"{run.path}: the run has no {name}: {_why_not(run)}") from None
         data = run.settings.data
         return cls(run, model, SOURCES[data].classes if data in SOURCES else DIGITS)
 
@@ -90,7 +99,15 @@ class Predictor:
     def _of_batch(self, images: Any) -> Any:
         own = self.run.settings.model is not None
         with blaming(self.run.path / SOURCE) if own else contextlib.nullcontext():
-            logits = self.model(self.run.task.prepare(images))
+            try:
+                logits = self.model(self.run.task.prepare(images))
+            except ShapeError as problem:
+                if images.shape[1:] == SIZE:
+                    raise
+                learned, came = ("x".join(map(str, size)) for size in (SIZE, images.shape[1:]))
+                requirement = f"images must be {learned}, as the network learned them"
+                why = split_location(str(problem))[0].removesuffix(".")
+                raise ArgumentError(message("probabilities", requirement, came, why)) from None
         expected = (len(images), len(self.classes))
         if shape_of(logits) != expected or not np.all(np.isfinite(logits)):
             what = f"finite logits {expected}; got {shape_of(logits)}, or numbers that are not finite"
@@ -100,3 +117,12 @@ class Predictor:
     def labels(self, images: Any) -> list[str]:
         """Return the name of the most probable class of each image; see `probabilities`."""
         return [self.classes[best] for best in np.argmax(self.probabilities(images), axis=1)]
+
+
+def _why_not(run: Run) -> str:
+    """Say why a run has no model, and what can be used instead."""
+    problem = (run.summary or {}).get("problem")
+    why = f"it diverged: {problem}" if problem else "it has not come to its end"
+    for file in checkpoints_in(run.path / CHECKPOINTS):
+        return f"{why}; the model of its newest checkpoint: wengert predict {file.with_suffix(SUFFIX)}"
+    return f"{why}; it has no checkpoint"

@@ -83,7 +83,7 @@ class Checkpoints:
 
     def found(self) -> list[Path]:
         """Return the files that describe checkpoints, the newest first."""
-        return sorted(self.folder.glob("step-*.json"), key=_place, reverse=True)
+        return checkpoints_in(self.folder)
 
     def _remove_old(self, state: State) -> None:
         found = self.found()
@@ -141,6 +141,11 @@ class Checkpoints:
         if not sound:
             raise DataError(f"{path}: the checkpoint is damaged: it does not have its checksum")
         return described
+
+
+def checkpoints_in(folder: Path) -> list[Path]:
+    """Return the files that describe the checkpoints in a folder, the newest first."""
+    return sorted(folder.glob("step-*.json"), key=_place, reverse=True)
 
 
 def _set_aside(path: Path) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert.data import Dataset
 from wengert.errors import ShapeError, WengertError
+from wengert.ir.types import show
 from wengert.shapes import shape_of
 from wengert.train.checks import (
     advice_on,
@@ -153,7 +154,10 @@ def check_model(task: Task, name: str, file: Path, dataset: Dataset, settings: S
             raise ModelError(f"model: {name} {requirement}; got {type(model).__name__}{advice_on(model)}")
         memory = first_memory(model, rng)
         inputs = task.prepare(dataset.test_images[:2])
-        outputs = shape_of(trained(model, memory)(inputs))
+        try:
+            outputs = shape_of(trained(model, memory)(inputs))
+        except ShapeError as problem:
+            raise ModelError(f"model: {name} does not take its inputs, {show(inputs)}: {problem}") from None
         if task.classifies and outputs != (2, len(dataset.classes)):
             requirement = f"must return logits (examples, {len(dataset.classes)})"
             raise ModelError(f"model: {name} {requirement}; for {shape_of(inputs)} it returned {outputs}")

@@ -19,7 +19,7 @@ from wengert.train.settings import OPTIONS, Settings, SettingsError, check_value
 from wengert.train.state import EpochResult
 from wengert.train.stateful import first_memory, trained
 from wengert.train.tasks import Task, task_named
-from wengert.train.tensors import load_model
+from wengert.train.tensors import load_model, read_arrays, restored
 
 DRAWN = {"train": 30_000, "test": 5_000}
 """How many digits are drawn to train with and to test, where no files are read."""
@@ -130,18 +130,28 @@ class Run:
         except FileNotFoundError:
             return None
 
-    def model(self) -> Any:
+    def model(self, checkpoint: str | os.PathLike[str] | None = None) -> Any:
         """Return the trained model, a function of its input: a `Trained` where its layers have a state.
+
+        Args:
+            checkpoint: the ``.safetensors`` file of one of the run's; the model as it was then is returned.
 
         Raises:
             DataError: its file is damaged.
             FileNotFoundError: the run has none yet.
         """
-        path, old = self.path / MODEL, self.path / _OLD_MODEL
-        place = old if old.exists() and not path.exists() else path
         rng = np.random.default_rng(0)
         model = self.task.build(rng)
-        return load_model(place, trained(model, first_memory(model, rng)))
+        memory = first_memory(model, rng)
+        if checkpoint is not None:
+            arrays = {
+                name: array
+                for name, array in read_arrays(checkpoint).items()
+                if not name.startswith(("optimiser", "best"))
+            }
+            return trained(*restored(arrays, os.fspath(checkpoint), model=model, memory=memory))
+        path, old = self.path / MODEL, self.path / _OLD_MODEL
+        return load_model(old if old.exists() and not path.exists() else path, trained(model, memory))
 
     def dataset(self, *, tested_only: bool = False) -> Dataset:
         """Return the images that the run learned: see `dataset_of`."""
