@@ -6,6 +6,7 @@ write instead.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NoReturn
 
@@ -40,6 +41,7 @@ INSTEAD: dict[str, str] = {}
 _LAYOUT = {"order", "subok", "casting"}
 
 
+_WITHOUT_VALUE = re.compile(r"Array\([a-z]+\d*\*?\[[\d,]*\], \w+\)")
 _OUTSIDE = "return the array and convert it outside; build arrays with np.stack or wengert.numpy"
 _BUILT = (
     "build arrays with np.stack or wengert.numpy.array, write into wengert.numpy.zeros, "
@@ -194,7 +196,7 @@ class Array(Operators):
     def __repr__(self) -> str:
         value = concrete(self)
         inside = str(self.type) if value is None else f"{value}, {self.type}"
-        return f"Array({inside}, {self.owner.name})"
+        return f"Array({inside}, {self.owner.name})"  # as `tells_of_box` knows it
 
     def __format__(self, specification: str) -> str:
         value = concrete(self)
@@ -348,6 +350,16 @@ def _numpys(value: Any) -> Any:
 
 
 Box.surface = Array
+
+
+def tells_of_box(text: str) -> bool:
+    """Tell whether the type of a value that is not known was written into a text.
+
+    Example:
+        >>> tells_of_box("loss = Array(f64*[], trace)"), tells_of_box("loss = 0.5")
+        (True, False)
+    """
+    return _WITHOUT_VALUE.search(text) is not None
 
 
 def _write_out(ufunc: np.ufunc, method: str, inputs: Any, options: Any, out: Any) -> Any:

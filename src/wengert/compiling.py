@@ -232,7 +232,8 @@ def jit(
     raise an error; `wengert.cond`, `wengert.while_loop` and `wengert.scan` become part of the program.
 
     Args:
-        fun: takes arrays, numbers and containers of them, and returns such.
+        fun: takes arrays, numbers and containers of them, and returns such; what else it returns is a constant, the
+            same object in every call.
         static_argnums: positions of arguments that are no arrays; each value of them is compiled for itself.
         donate: positions of arguments whose memory results of the same type may take. A donated array is refused from
             then on. Views taken of it before, such as ``x.T`` or ``x[0]``, are not known to be: they go on looking at
@@ -244,11 +245,12 @@ def jit(
         ``assembly``, all called with arguments.
 
     Raises:
-        DtypeError: an argument is neither array nor number.
+        DtypeError: an argument is neither array nor number, or a result is an iterator or holds a traced value.
+        ConcreteError: the program or a text that it returns depends on a number that only a call knows.
         ArgumentError: a donated array cannot be given up, or was already; an option names no argument of the function.
         IndexingError: an index of the program lay outside its array.
         OutOfRangeError: a label, a symbol or a length of the program lay outside its range.
-        RangeError: a Python integer is none of the dtype that it is used with.
+        RangeError: a Python integer is none of 64 bits, or of the dtype that it is used with.
         CompileError: LLVM refused the program.
 
     Example:

@@ -6,13 +6,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.errors import DtypeError, message
+from wengert.errors import DtypeError, RangeError, message
 
 Dtype: TypeAlias = np.dtype[Any]
 
 FLOAT64: Dtype = np.dtype(np.float64)
 FLOAT32: Dtype = np.dtype(np.float32)
 INT64: Dtype = np.dtype(np.int64)
+UINT64: Dtype = np.dtype(np.uint64)
 BOOL: Dtype = np.dtype(np.bool_)
 
 SHORT_NAMES: dict[Dtype, str] = {
@@ -44,6 +45,25 @@ def dtype_of(value: Any) -> Dtype:
         return DEFAULT_DTYPE[type(value)]
     except KeyError:
         return np.asarray(value).dtype
+
+
+def is_int64(number: int) -> bool:
+    """Tell whether a Python integer is one of 64 bits."""
+    return -(2**63) <= number < 2**63
+
+
+def show_integer(number: int) -> str:
+    """Write a Python integer for an error message: in full only if that is short."""
+    return str(number) if number.bit_length() < 1024 else f"one of {number.bit_length()} bits"
+
+
+def as_float(operation: str, number: int) -> float:
+    """Return a Python integer as a float, or raise `RangeError`."""
+    try:
+        return float(number)
+    except OverflowError:
+        requirement = "a Python integer must be within the range of floats"
+        raise RangeError(message(operation, requirement, show_integer(number))) from None
 
 
 def is_float(dtype: Dtype) -> bool:

@@ -15,7 +15,7 @@ from wengert.backend.arguments import Given
 from wengert.backend.compiled import Compiled, Options
 from wengert.backend.entry_table import Signature
 from wengert.backend.outside import explained
-from wengert.control.values import is_number
+from wengert.backend.results import constants
 from wengert.dtypes import NDARRAY, check_known
 from wengert.errors import IndexingError
 from wengert.ir.graph import Graph
@@ -48,8 +48,8 @@ class Specialisation:
             positional, named = tree.unflatten(given.structure, values)
             result = function(given.static, positional, named)
             found, self._outputs = tree.flatten(result)
-            self.fixed = {n: leaf for n, leaf in enumerate(found) if not is_number(leaf)}
-            return [leaf for leaf in found if is_number(leaf)]
+            self.fixed = constants(found, self._outputs)
+            return [leaf for n, leaf in enumerate(found) if n not in self.fixed]
 
         graph, self.captured = stage(flat, self.types)
         self.graph: Graph = simplify(graph)

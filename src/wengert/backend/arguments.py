@@ -12,8 +12,8 @@ import numpy as np
 from wengert import tree
 from wengert.backend import donation
 from wengert.control.values import is_number
-from wengert.dtypes import DEFAULT_DTYPE
-from wengert.errors import ArgumentError, DtypeError, message
+from wengert.dtypes import DEFAULT_DTYPE, is_int64, show_integer
+from wengert.errors import ArgumentError, DtypeError, RangeError, message
 from wengert.ir.types import TensorType, type_of
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -50,6 +50,8 @@ def _type_key(leaf: Any) -> Any:
     if kind is np.ndarray:
         return leaf.dtype, leaf.shape
     if kind in DEFAULT_DTYPE:
+        if kind is int and not is_int64(leaf):
+            raise TypeError
         return kind
     if not is_number(leaf):
         raise TypeError
@@ -126,6 +128,10 @@ def unusable(
             requirement = "arguments must be arrays, numbers or containers of them"
             hint = "name what is neither in static_argnums"
             return DtypeError(message("jit", requirement, f"{type(leaf).__name__} in {name}", hint))
+        if type(leaf) is int and not is_int64(leaf):
+            requirement = "a Python integer must be one of 64 bits"
+            hint = "give a float, or name what is no array in static_argnums"
+            return RangeError(message("jit", requirement, f"{show_integer(leaf)} in {name}", hint))
     return DtypeError(message("jit", "the arguments must be usable as a key", show_types(leaves)))
 
 

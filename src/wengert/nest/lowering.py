@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.dtypes import BOOL, INT64, Dtype
+from wengert.dtypes import BOOL, INT64, Dtype, show_integer
 from wengert.errors import RangeError, message
 from wengert.ir.types import TensorType
 from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, zero
@@ -209,7 +209,9 @@ def check_integers(operation: str, values: Sequence[Any], dtypes: Sequence[Dtype
             limits = np.iinfo(dtype)
             if not limits.min <= value <= limits.max:
                 requirement = f"a Python integer must be one of {dtype}, from {limits.min} to {limits.max}"
-                raise RangeError(message(operation, requirement, str(value), "convert the array first"))
+                raise RangeError(
+                    message(operation, requirement, show_integer(value), "convert the array first")
+                )
 
 
 def converted(expression: Expression, dtype: Dtype) -> Expression:

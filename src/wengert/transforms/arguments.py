@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert import tree
 from wengert.boxes import CONSTANT, Box, Trace, inside_transform, snapshot
-from wengert.dtypes import NDARRAY, SEQUENCE, check_known, dtype_of, is_float
+from wengert.dtypes import NDARRAY, SEQUENCE, as_float, check_known, dtype_of, is_float
 from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import show
 from wengert.shapes import shape_of
@@ -139,7 +139,7 @@ def own(values: Sequence[Any], leaves: Sequence[Any], directions: Sequence[Any] 
 def matching(operation: str, requirement: str, direction: Any, like: Any) -> Any:
     """Return a tangent or cotangent with the dtype of the value it belongs to; shapes must agree."""
     if not hasattr(direction, "dtype"):
-        direction = np.asarray(direction)[()]
+        direction = np.asarray(as_float(operation, direction) if type(direction) is int else direction)[()]
     if shape_of(direction) != shape_of(like):
         raise ShapeError(message(operation, requirement, show(direction, like)))
     dtype = dtype_of(like)

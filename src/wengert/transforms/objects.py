@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.array import Array, operand
 from wengert.boxes import CONSTANT, Box, concrete
-from wengert.dtypes import NDARRAY, SEQUENCE, dtype_of
+from wengert.dtypes import NDARRAY, SEQUENCE, as_float, dtype_of
 from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import show
 from wengert.primitive import Primitive
@@ -267,7 +267,9 @@ class Dual(Array):
     __slots__ = ()
 
     def __init__(self, real: Any, epsilon: Any = 0.0) -> None:
-        real = _copy(differentiable("Dual", float(real) if type(real) is int else _plain("Dual", real)))
+        real = _copy(
+            differentiable("Dual", as_float("Dual", real) if type(real) is int else _plain("Dual", real))
+        )
         tangent = np.array(_plain("Dual", epsilon))
         if not tangent.shape:
             tangent = np.full(shape_of(real), tangent)

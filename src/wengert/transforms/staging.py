@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from wengert.boxes import Box, Trace, running, snapshot
-from wengert.errors import user_location
+from wengert.dtypes import BOOL, UINT64, Dtype, as_float, check_known, is_int64, show_integer
+from wengert.errors import RangeError, message, user_location
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.types import TensorType, type_of
 from wengert.nest.lowering import Elementwise, check_integers
@@ -48,6 +50,8 @@ class GraphTrace(Trace):
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Infer the type of the result, and write an equation."""
         self.check_open(primitive.name)
+        if any(type(x) is int and not is_int64(x) for x in operands):
+            operands = _of_64_bits(primitive, operands, params)
         atoms = tuple(map(self.atom, operands))
         inferred = primitive.infer(*(atom.type for atom in atoms), **params)
         several = not isinstance(inferred, TensorType)
@@ -91,7 +95,10 @@ class GraphTrace(Trace):
         if isinstance(value, Box):
             return self._capture(value)
         type_ = type_of(value)
+        check_known("constant", type_.dtype)
         if isinstance(value, (bool, int, float, np.generic)):
+            if type(value) is int and not is_int64(value):
+                raise _beyond("constant", value)
             return Literal(value, type_)
         return self._constant(np.asarray(value), type_)
 
@@ -124,6 +131,38 @@ class GraphTrace(Trace):
         atoms = tuple(map(self.atom, outputs))
         captured = tuple(self._lifted[id(value.state)][1] for value in self.captured)
         return Graph((*captured, *self.inputs), tuple(self.constants), tuple(self.equations), atoms)
+
+
+def _of_64_bits(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> tuple[Any, ...]:
+    """Return operands of an operation, of which some are integers beyond 64 bits, as it takes them.
+
+    Where the result is floating they are floats, as NumPy makes them; no other integer equals one, or is beyond it.
+    """
+    if not isinstance(primitive.lowering, Elementwise):
+        return tuple(operands)
+    types = [type_of(x) for x in operands]
+    inferred = primitive.infer(*types, **params)
+    wanted = primitive.lowering.dtypes(types, inferred)
+    return tuple(
+        _as_taken(primitive.name, x, dtype, inferred.dtype) if type(x) is int and not is_int64(x) else x
+        for x, dtype in zip(operands, wanted, strict=True)
+    )
+
+
+def _as_taken(operation: str, number: int, dtype: Dtype, result: Dtype) -> Any:
+    if dtype.kind == "f":
+        return as_float(operation, number)
+    if dtype == UINT64 and 0 <= number < 2**64:
+        return np.uint64(number)
+    if result == BOOL:
+        return math.copysign(math.inf, number)
+    check_integers(operation, [number], [dtype])
+    raise _beyond(operation, number)
+
+
+def _beyond(operation: str, number: int) -> RangeError:
+    requirement = "a Python integer must be one of 64 bits"
+    return RangeError(message(operation, requirement, show_integer(number), "write a float"))
 
 
 def _check_integers(
