@@ -119,6 +119,15 @@ def test_sums_over_rows_are_in_parts() -> None:
     assert any("parts" in names for names in origins)
 
 
+def test_the_diagonal_of_what_is_swept() -> None:
+    def function(w: Any, g: Any) -> Any:
+        return w @ g, w * 2, np.sum(np.diagonal(w) * g)
+
+    arguments = normal(320, 320), normal(320)
+    check(function, *arguments, ulp=500, scale=10.0)
+    assert swept(function, *arguments) == 1
+
+
 SIZES = st.integers(1, 70)
 
 

@@ -10,6 +10,7 @@ sums over parts of them, so that each thread reads rows it has.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -42,33 +43,39 @@ def join_sweeps(program: Program, layouts: dict[Buffer, Layout], target: Target)
 
 
 def _joined(steps: Sequence[Step], layouts: Mapping[Buffer, Layout], target: Target) -> tuple[Step, ...]:
-    done = [map_blocks(step, lambda inner: _joined(inner, layouts, target)) for step in steps]
-    for position in range(len(done)):
-        later = position + 1
-        while later < len(done):
-            one, other = done[position], done[later]
-            both = None
-            if isinstance(one, Nest) and isinstance(other, Nest):
-                both = _join(one, other, layouts, target)
-            if both is not None and can_pass(other, done[position + 1 : later]):
-                done[position] = both
-                del done[later]
-            else:
-                later += 1
-    return tuple(done)
+    done: list[Step | None] = [
+        map_blocks(step, lambda inner: _joined(inner, layouts, target)) for step in steps
+    ]
+    updates: dict[Buffer, list[int]] = defaultdict(list)
+    for position, step in enumerate(done):
+        if isinstance(step, Nest) and _is_plain(step):
+            for buffer in step.reads():
+                updates[buffer].append(position)
+    for position, product in enumerate(done):
+        if not isinstance(product, Nest) or not _summed(product):
+            continue
+        for later in sorted({n for buffer in product.reads() for n in updates[buffer] if n > position}):
+            update = done[later]
+            if not isinstance(update, Nest):
+                continue
+            both = _join(product, update, layouts, target)
+            between = [step for step in done[position + 1 : later] if step is not None]
+            if both is not None and can_pass(update, between):
+                done[position] = product = both
+                done[later] = None
+    return tuple(step for step in done if step is not None)
 
 
 def _join(product: Nest, update: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Nest | None:
     """Return the sum that carries out the update on its way, if that reads a matrix in the same places."""
     dims = _summed(product)
-    if not dims or not _is_plain(update) or math.prod(dim.extent for dim in product.dims) < _ROWS:
+    if math.prod(dim.extent for dim in product.dims) < _ROWS:
         return None
     inside = [load for node in product.nodes() if isinstance(node, Reduce) for load in loads(node.body)]
     own = {load.buffer: load for store in update.stores for load in loads(store.value)}
-    given = None
-    for load in inside:
-        if load.buffer in own and given is None:
-            given = _alike(update, own[load.buffer], load, {*product.dims, *dims})
+    pairs = ((own[load.buffer], load) for load in inside if load.buffer in own)
+    found = (_alike(update, mine, theirs, {*product.dims, *dims}) for mine, theirs in pairs)
+    given = next((one for one in found if one is not None), None)
     if given is None:
         return None
     known = {(load.buffer, load.indices): load for load in inside}
@@ -178,20 +185,30 @@ def _in_row_parts(
         return [nest]
     (node,) = sums
     (dim,) = node.dims
-    points = {one for one in nest.dims if one.extent > 1}
-    for load in loads(node.body):
+    count = next((n for n in range(_PARTS, 1, -1) if dim.extent % n == 0 and dim.extent >= n * _ROWS), 1)
+    for load in loads(node.body) if count > 1 else ():
         store = rows.get(load.buffer)
-        if store is None or not points <= {one for index in load.indices for one in index.dims()}:
-            continue
-        (axis,) = [n for n, index in enumerate(load.indices) if dim in index.dims()] or [-1]
-        count = next((n for n in range(_PARTS, 1, -1) if dim.extent % n == 0 and dim.extent >= n * _ROWS), 0)
-        if axis < 0 or not count or set(store.indices[axis].dims()) & set(store.along):
-            continue
-        lanes = [one for one in nest.dims if linear(layouts[load.buffer], load.indices).coefficient(one) == 1]
-        if len(lanes) != 1:
-            continue
-        parts, total = in_parts(nest, [node], dim, count, dim.extent // count)
-        buffer = parts.stores[0].buffer
-        layouts[buffer] = with_lanes(buffer.shape, 1 + nest.dims.index(lanes[0]), target.lanes(4))
-        return [parts, total]
+        lanes = _lanes_of_rows(nest, load, dim, layouts)
+        if store is not None and lanes is not None and _is_by_rows(store, load, dim):
+            parts, total = in_parts(nest, [node], dim, count, dim.extent // count)
+            buffer = parts.stores[0].buffer
+            width = target.lanes(buffer.dtype.itemsize)
+            layouts[buffer] = with_lanes(buffer.shape, 1 + nest.dims.index(lanes), width)
+            return [parts, total]
     return [nest]
+
+
+def _lanes_of_rows(nest: Nest, load: Load, dim: Dim, layouts: Mapping[Buffer, Layout]) -> Dim | None:
+    """Return the dimension along the rows of a matrix of which a nest adds up rows, each element once."""
+    points = {one for one in nest.dims if one.extent > 1}
+    met = [one for index in load.indices for one in index.dims()]
+    if len(met) != len(set(met)) or set(met) != {*points, dim}:
+        return None
+    position = linear(layouts[load.buffer], load.indices)
+    return next((one for one in points if position.coefficient(one) == 1), None)
+
+
+def _is_by_rows(store: Store, load: Load, dim: Dim) -> bool:
+    """Tell whether what a sum runs over is a dimension of the nest by which a sweep writes, not of its sum."""
+    (axis,) = (number for number, index in enumerate(load.indices) if dim in index.dims())
+    return not set(store.indices[axis].dims()) & set(store.along)
