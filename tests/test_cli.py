@@ -9,6 +9,8 @@ import json
 import os
 import select
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -278,6 +280,46 @@ def test_ctrl_c_saves_what_was_learned(small_mnist, tmp_path):
     run = Run.open(tmp_path / "run")
     assert run.summary["interrupted"]
     assert run.summary["last_epoch"] == run.history[-1]._asdict()
+
+
+INTERRUPTING = """
+import signal, sys
+
+class Interrupting:
+    def find_spec(self, name, *more):
+        if name == {module!r}:
+            signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.{handler})
+sys.meta_path.insert(0, Interrupting())
+"""
+
+
+@pytest.fixture
+def interrupted(tmp_path, monkeypatch):
+    """Run a program that is interrupted as it begins to import a module."""
+
+    def run(module, *program, handler="default_int_handler"):
+        (tmp_path / "sitecustomize.py").write_text(INTERRUPTING.format(module=module, handler=handler))
+        for name in ("wengert", "mine.py"):
+            (tmp_path / name).write_text("from wengert.cli import main\nmain()\n")
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path), *sys.path)))
+        return subprocess.run([sys.executable, *program], cwd=tmp_path, capture_output=True, text=True)
+
+    return run
+
+
+@pytest.mark.parametrize("module", ["wengert.numpy", "wengert.train.command"])
+@pytest.mark.parametrize("program", [("./wengert", "--version"), ("-m", "wengert", "--version")])
+def test_ctrl_c_while_modules_are_imported(interrupted, module, program):
+    ended = interrupted(module, *program)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
+def test_ctrl_c_elsewhere_is_not_the_commands(interrupted):
+    """In programs that import the package, and where a shell lets jobs in its background ignore it."""
+    assert interrupted("wengert.numpy", "mine.py").stderr.endswith("\nKeyboardInterrupt\n")
+    assert interrupted("wengert.numpy", "wengert", "--version", handler="SIG_IGN").returncode == 0
 
 
 def test_ctrl_c_before_there_is_anything_to_save(tmp_path):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from wengert import _starting as _starting  # before what takes time to import
 from wengert import numpy as numpy  # registers NumPy's functions
 from wengert import special as special
 from wengert._version import __version__ as __version__

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from wengert._starting import INTERRUPTED, leave_in_order
 from wengert._version import __version__
 from wengert.bench.command import BenchSettings, run_bench
 from wengert.bench.contestants import LIBRARIES
@@ -216,7 +217,7 @@ def _several(option: str, one: click.ParamType[Any], metavar: str, default: str,
 @_several("--threads", _AT_LEAST_1, "NUMBER,...", "1,2", "How many threads a library may take.")
 @click.option("--limit", type=click.IntRange(min=100), help="Learn the first so many images only.")
 @click.option("--data", type=click.Choice(DATA), default="mnist", show_default=True, help="What is learned.")
-@click.option("--data-dir", type=click.Path(), help="The folder with the files of the data.")
+@click.option("--data-dir", type=click.Path(), help=OPTIONS["data-dir"].help)
 @click.option(
     "--out", type=click.Path(), help="A new folder for the results.  [default: runs/bench-DATE-TIME]"
 )
@@ -235,6 +236,7 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a file name may hold what the terminal cannot show
     try:
+        leave_in_order()
         sys.exit(command(prog_name="wengert", standalone_mode=False))
     except click.ClickException as problem:
         context = problem.ctx if isinstance(problem, click.UsageError) else None
@@ -247,7 +249,7 @@ def main() -> None:
     except (WengertError, OSError) as problem:
         _fail(str(problem), 1)
     except (click.Abort, KeyboardInterrupt):
-        _fail("stopped by Ctrl-C", 130)
+        _fail("stopped by Ctrl-C", INTERRUPTED)
 
 
 def _line(problem: str) -> str:

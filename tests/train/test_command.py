@@ -214,6 +214,7 @@ def test_the_first_images_alone(quick, limit, steps):
     ended = quick("--limit", limit, "--epochs", 2, "--batch-size", 100, "--log-every", 1)
     assert (ended.code, ended.err) == (0, "")
     assert f"{min(limit, 200)} images to train" in ended.out
+    assert f"batch size {min(limit, 100)}," in ended.out
     run = Run.open("run")
     assert [line["step"] for line in run.steps] == [*range(1, steps + 1)] * 2
     assert len(run.dataset().train_images) == min(limit, 200)

@@ -113,9 +113,21 @@ OPTIONS: dict[str, Option] = {
     for option in (
         Option("network", "task", _TEXT, "The network.", True),
         Option("model", "model", _TEXT, "A network of your own: FILE.py:FUNCTION.", True),
-        Option("recipe", "recipe", _TEXT, "How to train it: paper, or fast (for cnn).", True),
+        Option(
+            "recipe",
+            "recipe",
+            _TEXT,
+            "How to train it: paper; fast (for cnn): Adam, --lr 0.004, --schedule warm-up-cosine.",
+            True,
+        ),
         Option("data", "data", _SET, "The images to learn: digits (drawn), mnist or fashion-mnist.", True),
-        Option("data-dir", "data_dir", _TEXT, "The folder with the IDX files of the data set."),
+        Option(
+            "data-dir",
+            "data_dir",
+            _TEXT,
+            "The folder with the data's IDX files, or with a folder mnist or fashion-mnist of them; by default "
+            "$WENGERT_DATA, then the user's cache.",
+        ),
         Option("epochs", "epochs", _whole(1), "How often to go through the images."),
         Option("batch-size", "batch_size", _whole(1), "Examples a step.", True),
         Option("lr", "rate", _RATE, "The learning rate.", True),
