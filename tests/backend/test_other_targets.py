@@ -99,6 +99,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x, y: x @ y,
         (normal(9, 8, dtype="float64"), normal(8, 11, dtype="float64")),
     ),
+    "product and update": (lambda w, x: (w @ x, w - 0.1 * x), (normal(35, 23), normal(23))),
     "convolution": (convolutional, (normal(5, 2, 9, 9), normal(3, 2, 3, 3))),
     "gradient of a convolution": (
         wg.grad(lambda w, x: np.sum(convolutional(x, w) ** 2)),
@@ -141,6 +142,7 @@ INNER = {
     "elementwise 37": "fmla|fmul",
     "product": r"fmla\s+v\d+\.4s",
     "convolution": r"fmla\s+v\d+\.4s",
+    "product and update": "fmla|fmul",
     "scan": "fmla",
 }
 
