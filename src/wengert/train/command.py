@@ -73,7 +73,7 @@ def run_training(settings: Settings, out: str | None) -> int:
     check_place(out)
     with _threads(settings) as settings:
         job = _prepared(settings, None)
-        folder = RunFolder(out, absolute(job.settings), job.file)
+        folder = RunFolder(out, absolute(settings), job.file)
         with folder.in_use():
             return _train(job, folder, job.beginning(), job.checkpoints(folder.path))
 
@@ -96,7 +96,7 @@ def resume_training(run: Run, settings: Settings) -> int:
         _check_epochs(run, settings, state)
         if state.epoch > settings.epochs:
             job.console.say("note", "the run has come to its end; --epochs N goes on to epoch N")
-        folder.describe(job.settings, run.began)
+        folder.describe(settings, run.began)
         folder.metrics.go_back(state.epoch, state.step, state.history)
         return _train(job, folder, state, checkpoints)
 
@@ -112,8 +112,8 @@ def _check_epochs(run: Run, settings: Settings, state: State) -> None:
 def try_training(settings: Settings) -> int:
     """Take one step and evaluate one batch; nothing is written."""
     with _threads(settings) as settings:
-        job = _prepared(settings, None)
-        data, few = job.dataset, job.settings.batch_size
+        job, few = _prepared(settings, None), settings.batch_size
+        data = job.dataset
         batch = Dataset(
             data.train_images[:few],
             data.train_labels[:few],
@@ -127,7 +127,7 @@ def try_training(settings: Settings) -> int:
         with job.console:
             outcome = train(
                 job.task,
-                job.settings._replace(epochs=1),
+                settings._replace(epochs=1),
                 batch,
                 compiled=not settings.eager,
                 stopwatch=stopwatch,
@@ -163,8 +163,6 @@ def _prepared(settings: Settings, source: Path | None) -> _Job:
     if settings.data == "digits":
         console.say("drawing", f"{sum(drawn_counts(settings).values()):,} digits")
     dataset = dataset_of(settings)
-    largest = max(len(dataset.train_images), 1)  # no step has more examples than there are
-    settings = settings._replace(batch_size=min(settings.batch_size, largest))
     if settings.model is None:
         return _Job(task, settings, dataset, console, None)
     place, _, name = settings.model.rpartition(":")
@@ -177,7 +175,8 @@ def _introduce(job: _Job) -> None:
     settings, data, say = job.settings, job.dataset, job.console.say
     parameters = parameter_count(job.beginning().model)
     train, test = len(data.train_images), len(data.test_images)
-    numbers = f"batch size {settings.batch_size}, learning rate {settings.rate:g}, seed {settings.seed}"
+    batch = min(settings.batch_size, train)  # no step has more examples than there are
+    numbers = f"batch size {batch}, learning rate {settings.rate:g}, seed {settings.seed}"
     threads = "NumPy" if settings.eager else counted(settings.threads or get_threads(), "thread")
     say("network", f"{job.task.title}, {parameters:,} parameters")
     say("data", f"{data.name}: {train:,} images to train, {test:,} to test")
