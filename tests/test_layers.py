@@ -19,7 +19,7 @@ ROWS = (
     "boxes",
     "primitive",
     "ops",
-    "subscripts operators array passes",
+    "subscripts operators instead array passes",
     "transforms",
     "control",
     "backend",

@@ -76,7 +76,7 @@ SCIPYS = {
     "psi": "write wengert.special.digamma. ",
     "ndtr": r"write 0.5 \* wengert.special.erfc\(-x / np.sqrt\(2\)\). ",
     "expm1": "write np.expm1. ",
-    "j0": r"^j0: .* write it with operators and what .* wg.custom_vjp. ",
+    "j0": r"^j0: .* write it with operators and what .* list, or (give it a rule|compute it outside)",
     "logsumexp": "SciPy computes with plain arrays: write wengert.special.logsumexp. ",
     "softmax": "SciPy computes with plain arrays: write wengert.special.softmax. ",
     "factorial": "SciPy computes with plain arrays: write it with operators and what",

@@ -13,19 +13,20 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from wengert import subscripts
-from wengert.boxes import Box, Lens, boxed, concrete
+from wengert.boxes import RUNNING, Box, Lens, boxed, concrete, on_graph
 from wengert.dtypes import BOOL, dtype_of
 from wengert.errors import (
     OTHERWISE,
+    UNFOLLOWED,
     ConcreteError,
     DtypeError,
     LostDerivativeError,
-    ShapeError,
+    ScalarError,
     UnsupportedError,
-    calls_inside,
     message,
     unsupported,
 )
+from wengert.instead import instead_of, instead_of_scipy, way_out
 from wengert.ir.types import show
 from wengert.operators import FUNCTIONS, Operators, operand
 from wengert.ops.comparison import where
@@ -35,42 +36,30 @@ from wengert.shapes import shape_of, size
 
 #: What stands for ``ufunc.reduce``, ``ufunc.accumulate`` and so on; filled by `wengert.numpy`.
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
-#: What to write for functions of SciPy's, by their names; filled by `wengert.special`.
-INSTEAD: dict[str, str] = {}
 #: Options of ufuncs that mean nothing here.
 _LAYOUT = {"order", "subok", "casting"}
 
 
 _WITHOUT_VALUE = re.compile(r"Array\([a-z]+\d*\*?\[[\d,]*\], \w+\)")
 _OUTSIDE = "return the array and convert it outside; build arrays with np.stack or wengert.numpy"
+_NUMBER = "write NumPy's functions, such as np.sin for math.sin; return the value and convert it outside"
+_INTEGER = (
+    "x[i] takes it as it is; a size or a count must be known: name it in static_argnums of wg.jit, or take it from a "
+    "shape; a loop is written with wg.fori_loop"
+)
+_CONDITION = (
+    "write np.where(condition, a, b), wg.cond(condition, f, g, ...) for if, or wg.while_loop for while"
+)
 _BUILT = (
     "build arrays with np.stack or wengert.numpy.array, write into wengert.numpy.zeros, "
     "or give up the derivative: wg.stop_gradient(x)"
 )
 
 
-def _instead_of(*names: str) -> str:
-    """Say what to write for the first function of which there is a counterpart, by its name in SciPy."""
-    for name in names:
-        if name in INSTEAD:
-            return f"write {INSTEAD[name]}"
-        for module, prefix in ((np, "np"), (np.linalg, "np.linalg")):
-            function = getattr(module, name, None)
-            if callable(function) and (function in FUNCTIONS or function in UFUNCS):
-                return f"write {prefix}.{name}"
-    return OTHERWISE
-
-
-def _instead_of_scipy() -> str:
-    """Say what to write for the function of SciPy's that needs a plain array; nothing where none does."""
-    names = calls_inside("scipy")
-    return f"SciPy computes with plain arrays: {_instead_of(*reversed(names))}" if names else ""
-
-
-def _lost(what: str, hint: str) -> Any:
+def _lost(what: str, hint: str, traced: str = _OUTSIDE) -> Any:
     def method(self: Array, *arguments: Any, **options: Any) -> NoReturn:
-        if self.owner.traced:
-            raise self.without_value(what)
+        if on_graph(self):
+            raise self.without_value(what, way_out() or traced)
         raise LostDerivativeError(message(what, "the derivative would be lost", str(self.type), hint))
 
     return method
@@ -132,12 +121,12 @@ class Array(Operators):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise ShapeError(message("len", "a scalar has no length"))
+            raise ScalarError(message("len", "a scalar has no length"))
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
-            raise ShapeError(message("iteration", "a scalar has no elements to go through"))
+            raise ScalarError(message("iteration", "a scalar has no elements to go through"))
         return (self[position] for position in range(self.shape[0]))
 
     def __contains__(self, item: Any) -> bool:
@@ -145,45 +134,55 @@ class Array(Operators):
 
     # -- concrete values ---------------------------------------------------------------------------------
 
-    def without_value(self, operation: str, hint: str = _OUTSIDE) -> ConcreteError:
+    def without_value(self, operation: str, hint: str) -> ConcreteError:
         """Return the error for an operation that needs the numbers, where only the type is known."""
         requirement = f"a concrete value is needed, and a {self.owner.name} knows only the type here"
-        return ConcreteError(message(operation, requirement, str(self.type), hint))
+        error = ConcreteError(message(operation, requirement, str(self.type), hint))
+        RUNNING.complaint = str(error)
+        return error
+
+    def _unsupported(self, function: Any, what: str = "", hint: str = "") -> UnsupportedError:
+        """Return the error for a function of NumPy's that Wengert does not know, and what can be done here."""
+        if on_graph(self) or concrete(self) is None:
+            requirement = (
+                f"this does not work on values of a {self.owner.name}, which knows only their type here"
+            )
+            return unsupported(function, what, requirement, hint or UNFOLLOWED)
+        return unsupported(function, what, "Wengert has no derivative for this", hint or OTHERWISE)
 
     def _concrete(self, operation: str, hint: str) -> Any:
         value = concrete(self)
         if value is None:
-            requirement = f"a concrete value is needed, and a {self.owner.name} knows only the type here"
-            raise ConcreteError(message(operation, requirement, str(self.type), hint))
+            raise self.without_value(operation, way_out() or hint)
         return value
 
     def __bool__(self) -> bool:
-        hint = "write np.where(condition, a, b) or wg.cond(condition, f, g, ...)"
-        return bool(self._concrete("bool", hint))
+        return bool(self._concrete("bool", _CONDITION))
 
     def __index__(self) -> int:
         if self.dtype.kind == "f":
-            hint = "use int(wg.stop_gradient(x))"
+            hint = "write x.astype(int)" if on_graph(self) else "use int(wg.stop_gradient(x))"
             raise LostDerivativeError(message("index", "an integer is needed", str(self.type), hint))
-        hint = "x[i] takes it as it is; for range(n) name n in static_argnums, or use wg.fori_loop"
-        return self._concrete("index", hint).__index__()
+        return self._concrete("index", _INTEGER).__index__()
 
     def __int__(self) -> int:
-        return self.__index__()
+        return self.__index__() if self.dtype.kind != "f" else self._truncated()
 
+    _truncated = _lost("int(x)", "use int(wg.stop_gradient(x))", "write x.astype(int)")
     __float__ = _lost(
         "float(x)",
         "write np.sin for math.sin, make an array to write into with wengert.numpy.zeros or np.zeros_like(x), "
         "or give up the derivative: float(wg.stop_gradient(x))",
+        _NUMBER,
     )
     __complex__ = _lost("complex(x)", "Wengert differentiates real programs")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         what = "conversion to a plain array"
-        if self.owner.traced:
-            raise self.without_value(what, _instead_of_scipy() or _OUTSIDE)
+        if on_graph(self):
+            raise self.without_value(what, instead_of_scipy(UNFOLLOWED) or way_out() or _OUTSIDE)
         if self.dtype.kind == "f":
-            hint = _instead_of_scipy() or _BUILT
+            hint = instead_of_scipy(OTHERWISE) or _BUILT
             raise LostDerivativeError(message(what, "the derivative would be lost", str(self.type), hint))
         hint = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i]"
         return np.array(self._concrete(what, hint), dtype=dtype)
@@ -318,14 +317,14 @@ class Array(Operators):
         if method != "__call__":
             handler = UFUNC_METHODS.get((ufunc.__name__, method))
             if handler is None:
-                raise unsupported(ufunc, f".{method}")
+                raise self._unsupported(ufunc, f".{method}")
             return handler(*inputs, **options)
         dtype = options.pop("dtype", None)
         if options.pop("where", True) is not True:
-            raise unsupported(ufunc, "(where=...)", "write np.where(condition, result, other)")
+            raise self._unsupported(ufunc, "(where=...)", "write np.where(condition, result, other)")
         function = FUNCTIONS.get(ufunc) or UFUNCS.get(ufunc)
         if function is None:
-            raise unsupported(ufunc, hint=_instead_of(ufunc.__name__))
+            raise self._unsupported(ufunc, hint=instead_of(ufunc.__name__))
         for name in _LAYOUT & options.keys():
             del options[name]
         result = function(*map(_numpys, inputs), **options)
@@ -336,7 +335,7 @@ class Array(Operators):
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         handler = FUNCTIONS.get(function)
         if handler is None:
-            raise unsupported(function)
+            raise self._unsupported(function)
         return handler(*arguments, **options)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:

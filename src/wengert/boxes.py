@@ -18,7 +18,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wengert.dtypes import Dtype
-from wengert.errors import LeakError, LostDerivativeError, message
+from wengert.errors import (
+    ConcreteError,
+    LeakError,
+    LostDerivativeError,
+    WengertError,
+    message,
+    raised_at,
+    split_location,
+)
 from wengert.ir.types import TensorType
 from wengert.shapes import Shape, shape_of
 
@@ -31,6 +39,8 @@ class Trace:
     name: ClassVar[str] = "transform"
     traced: ClassVar[bool] = False
     """Whether a box stands for a type alone, with no number behind it in any transform."""
+    staging: ClassVar[bool] = False
+    """Whether operations are written down in a graph."""
 
     def __init__(self) -> None:
         self.level = next(_levels)
@@ -178,6 +188,8 @@ def boxed(value: Any) -> Any:
 class _Running(threading.local):
     depth = 0
     recorder: Trace | None = None
+    complaint: str = ""
+    """What was said last of a value without a number."""
 
 
 #: What this thread is running.
@@ -194,6 +206,13 @@ def running(trace: Trace) -> Generator[Trace, None, None]:
         # NumPy hides what a box says when it is written into a plain array behind an error of its own.
         if isinstance(problem.__cause__, LostDerivativeError):
             raise problem.__cause__ from None
+        raise
+    except TypeError as problem:
+        # Nor what it says when NumPy asks it for a size.
+        said, where = RUNNING.complaint, raised_at(problem)
+        RUNNING.complaint = ""
+        if not isinstance(problem, WengertError) and where and split_location(said)[1] == f" [{where}]":
+            raise ConcreteError(said) from None
         raise
     finally:
         RUNNING.depth -= 1
@@ -226,6 +245,22 @@ def newest(values: Iterable[Any]) -> Trace | None:
 def inside_transform() -> bool:
     """Tell whether this thread is running a user's function inside a transform."""
     return RUNNING.depth > 0
+
+
+def below(value: Box) -> Any:
+    """Return the value of an older transform that a box stands on; None for a variable of a graph."""
+    value.refresh()
+    state = value.state
+    return state.primal if hasattr(state, "primal") else getattr(state, "value", None)
+
+
+def on_graph(value: Any) -> bool:
+    """Tell whether a value ultimately rests on one of a graph, of which only the type is known."""
+    while isinstance(value, Box):
+        if value.owner.staging:
+            return concrete(value) is None
+        value = below(value)
+    return False
 
 
 def snapshot(value: Any) -> Any:

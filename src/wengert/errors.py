@@ -7,6 +7,7 @@ Every message names the operation, the requirement, what came, what to do, and t
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
@@ -28,6 +29,10 @@ class WengertError(Exception):
 
 class ShapeError(WengertError, ValueError):
     """Shapes that an operation cannot combine."""
+
+
+class ScalarError(ShapeError, TypeError):
+    """A scalar where something with elements is needed."""
 
 
 class DtypeError(WengertError, TypeError):
@@ -105,13 +110,29 @@ def calls_inside(package: str) -> list[str]:
 def _is_foreign(filename: str, function: str) -> bool:
     """Tell whether code is Wengert's, another package's, or a constructor that `dataclasses` wrote."""
     generated = filename == "<string>" and function == "__init__"
-    return filename.startswith(_PACKAGE) or generated or any(other in filename for other in _OTHERS)
+    ours = filename.startswith(_PACKAGE) or filename == contextlib.__file__
+    return ours or generated or any(other in filename for other in _OTHERS)
 
 
 def user_location() -> str:
     """Return the user's own line as ``file.py:12``, or an empty string where there is none."""
     frame = user_frame()
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}" if frame else ""
+    return _location(frame, frame.f_lineno) if frame else ""
+
+
+def _location(frame: FrameType, line: int) -> str:
+    return f"{os.path.basename(frame.f_code.co_filename)}:{line}"
+
+
+def raised_at(problem: BaseException) -> str:
+    """Return the user's own line in which an error was raised as ``file.py:12``, or an empty string."""
+    found, traceback = "", problem.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not _is_foreign(code.co_filename, code.co_name):
+            found = _location(traceback.tb_frame, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return found
 
 
 def message(operation: str, requirement: str, got: str = "", hint: str = "") -> str:
@@ -136,14 +157,16 @@ def split_location(text: str) -> tuple[str, str]:
     return (text[: found.start()], found[0]) if found else (text, "")
 
 
-OTHERWISE = "write it with operators and what wengert.numpy and wengert.special list, or give it a rule: wg.custom_vjp"
+_LISTED = "write it with operators and what wengert.numpy and wengert.special list"
+OTHERWISE = f"{_LISTED}, or give it a rule: wg.custom_vjp"
+UNFOLLOWED = f"{_LISTED}, or compute it outside and give the result as an argument"
 
 
-def unsupported(function: Any, what: str = "", hint: str = OTHERWISE) -> UnsupportedError:
-    """Return the error for a function of NumPy's, or a part of it, that has no derivative."""
+def unsupported(function: Any, what: str, requirement: str, hint: str) -> UnsupportedError:
+    """Return the error for a function of NumPy's, or a part of it, that Wengert does not know."""
     name = f"{function.__name__}{what}"
     is_numpys = getattr(np, function.__name__, None) is function
     module = getattr(function, "__module__", None) or ("numpy" if is_numpys else "")
     if module.split(".")[0] == "numpy":
         name = f"np{module.removeprefix('numpy')}.{name}"
-    return UnsupportedError(message(name, "Wengert has no derivative for this", hint=hint))
+    return UnsupportedError(message(name, requirement, hint=hint))

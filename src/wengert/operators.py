@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wengert.boxes import Box, boxed, snapshot
-from wengert.dtypes import dtype_of
-from wengert.errors import DtypeError, ShapeError, message
+from wengert.dtypes import SEQUENCE, dtype_of
+from wengert.errors import ConcreteError, DtypeError, ShapeError, message
 from wengert.ir.types import show
 from wengert.ops import arithmetic, comparison, exponential
 from wengert.ops.conversion import cast
@@ -42,6 +42,25 @@ def _binary(primitive: Primitive) -> tuple[Any, Any]:
     return forward, reflected
 
 
+def _product() -> tuple[Any, Any]:
+    def forward(self: Operators, other: Any) -> Any:
+        return arithmetic.multiply(self, other if isinstance(other, _OPERANDS) else _factor(self, other))
+
+    def reflected(self: Operators, other: Any) -> Any:
+        return arithmetic.multiply(other if isinstance(other, _OPERANDS) else _factor(self, other), self)
+
+    return forward, reflected
+
+
+def _factor(box: Operators, other: Any) -> Any:
+    """Return the other factor of a product, or raise where Python would repeat a list."""
+    if isinstance(other, SEQUENCE) and box.weak and box.dtype.kind in "iu":
+        requirement = f"a concrete number is needed to repeat a {type(other).__name__}"
+        hint = "name it in static_argnums of wg.jit, or multiply wengert.numpy.array of it"
+        raise ConcreteError(message("multiply", requirement, str(box.type), hint))
+    return operand(other)
+
+
 def _in_place(primitive: Primitive) -> Any:
     def method(self: Operators, other: Any) -> Any:
         return self.assign(primitive(self, operand(other)))
@@ -67,7 +86,7 @@ class Operators(Box):
 
     __add__, __radd__ = _binary(arithmetic.add)
     __sub__, __rsub__ = _binary(arithmetic.subtract)
-    __mul__, __rmul__ = _binary(arithmetic.multiply)
+    __mul__, __rmul__ = _product()
     __truediv__, __rtruediv__ = _binary(arithmetic.divide)
     __floordiv__, __rfloordiv__ = _binary(arithmetic.floor_divide)
     __mod__, __rmod__ = _binary(arithmetic.remainder)

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import INSTEAD, UFUNC_METHODS, operand
+from wengert.array import UFUNC_METHODS, operand
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, message
+from wengert.instead import INSTEAD
 from wengert.numpy.reducing import reduce_over
 from wengert.numpy.registry import axes_of, floating, rank_of, refuse
 from wengert.ops import special as functions

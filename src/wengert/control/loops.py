@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert import tree
-from wengert.boxes import Box, concrete
+from wengert.boxes import Box, concrete, on_graph
 from wengert.control.programs import converted
 from wengert.control.scans import scan_primitive
-from wengert.control.values import fit, flatten_numbers, on_graph, own, predicate, settle, stack
+from wengert.control.values import fit, flatten_numbers, own, predicate, settle, stack
 from wengert.control.whiles import while_primitive
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, DtypeError, ShapeError, message

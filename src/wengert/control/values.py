@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import tree
-from wengert.boxes import CONSTANT, Box, concrete
+from wengert.boxes import CONSTANT, Box, below, concrete
 from wengert.dtypes import PYTHON_TYPE, dtype_of, is_float
 from wengert.errors import DtypeError, ShapeError, message
 from wengert.ir.types import TensorType, promote, show, type_of
@@ -17,7 +17,6 @@ from wengert.ops.comparison import not_equal
 from wengert.ops.conversion import cast
 from wengert.ops.shape import concatenate, reshape
 from wengert.shapes import shape_of
-from wengert.transforms.staging import GraphTrace
 
 _NUMBERS = (Box, np.ndarray, np.generic, bool, int, float)
 
@@ -79,22 +78,6 @@ def own(value: Any) -> Any:
         value.refresh()
         return value.owner.box(value.state)
     return value.copy() if isinstance(value, np.ndarray) else value  # pyright: ignore[reportUnknownVariableType]
-
-
-def below(value: Box) -> Any:
-    """Return the value of an older transform that a box stands on; None for a variable of a graph."""
-    value.refresh()
-    state = value.state
-    return state.primal if hasattr(state, "primal") else getattr(state, "value", None)
-
-
-def on_graph(value: Any) -> bool:
-    """Tell whether a value ultimately rests on one of a graph, of which only the type is known."""
-    while isinstance(value, Box):
-        if isinstance(value.owner, GraphTrace):
-            return concrete(value) is None
-        value = below(value)
-    return False
 
 
 def largest(value: Any) -> int | None:

@@ -245,7 +245,7 @@ def arange(
     if not any(map(is_box, bounds)):
         values = numpys(start, stop, step, dtype)
         return CONSTANT.constant(values) if is_box(like) else fresh(values)
-    hint = "write start + step * np.arange(n)"
+    hint = "write start + step * np.arange(n), where n is known: named in static_argnums of wg.jit, or of a shape"
     count = len(numpys(*(known("arange", one, hint)[()] for one in bounds)))
     values = start + step * np.arange(count)
     return values if dtype is None else strong(values, dtype)

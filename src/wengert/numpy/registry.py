@@ -17,6 +17,7 @@ from wengert.ops.conversion import cast
 from wengert.shapes import axes_tuple, shape_of
 
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
+_OF_FIXED_SIZE = "compute it outside, where the values are known, or write it for a fixed size with np.where"
 _ALL_AXES = tuple(tuple(range(rank)) for rank in range(65))
 
 
@@ -71,7 +72,7 @@ def known(operation: str, value: Any, hint: str = "") -> Any:
     array = concrete(value)
     if array is None:
         requirement = "the result's shape depends on the values, and only their type is known here"
-        raise ConcreteError(message(operation, requirement, show(value), hint))
+        raise ConcreteError(message(operation, requirement, show(value), hint or _OF_FIXED_SIZE))
     return np.asarray(array)
 
 
@@ -123,7 +124,8 @@ def integers(value: Any) -> list[int]:
         try:
             return [operator.index(value)]
         except TypeError:  # a range, an array
-            pass
+            if not shape_of(value):
+                raise
     return list(map(operator.index, value))
 
 

@@ -35,6 +35,7 @@ class GraphTrace(Trace):
 
     name = "trace"
     traced = True
+    staging = True
 
     def __init__(self) -> None:
         super().__init__()

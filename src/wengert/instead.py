@@ -1,0 +1,162 @@
+"""What to write instead of what needs numbers, where a value has none: told from the user's own line.
+
+Python and NumPy ask a value for its number without saying what for: ``math.sin(x)``, ``np.zeros(n)`` and ``range(n)``
+all come as a conversion. The source of the user's line says it.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import itertools
+import linecache
+import math
+from types import FrameType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import calls_inside, user_frame
+from wengert.operators import FUNCTIONS
+from wengert.ops.elementwise import UFUNCS
+
+#: What to write for functions of SciPy's and of `math`, by their names; filled by `wengert.special`.
+INSTEAD: dict[str, str] = {}
+
+_OF_MATH = {
+    "pow": "np.power",
+    "fsum": "np.sum",
+    "dist": "np.linalg.norm of the difference",
+    "factorial": "np.exp(wengert.special.lgamma(n + 1))",
+}
+_UNLIKE_NUMPYS = {"remainder"}
+_NOTHING = object()
+_SIZE = "a size must be known: name it in static_argnums of wg.jit, or take it from a shape, such as len(x)"
+_AS_IT_IS = "leave an array as it is, or write wengert.numpy.asarray, which takes lists of values, too"
+_OF_NUMPY = {
+    **dict.fromkeys(
+        (
+            "arange",
+            "zeros",
+            "ones",
+            "empty",
+            "full",
+            "eye",
+            "identity",
+            "tri",
+            "linspace",
+            "logspace",
+            "geomspace",
+        ),
+        _SIZE,
+    ),
+    **dict.fromkeys(
+        ("tile", "repeat", "reshape", "resize", "broadcast_to", "split", "array_split", "indices"), _SIZE
+    ),
+    **dict.fromkeys(("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require"), _AS_IT_IS),
+    "array": "write wengert.numpy.array for np.array, or np.stack of a list",
+    "vectorize": "write wg.vmap(f)(x), or f of whole arrays",
+}
+_OF_PYTHON = {
+    "float": "leave x as it is, or write x.astype(float); convert it outside, where its number is known",
+    "int": "write x.astype(int); a size or a count that must be known is named in static_argnums of wg.jit",
+    "range": "write wg.fori_loop(0, n, body, init) for the loop, or name n in static_argnums of wg.jit",
+    "max": "write np.max for max, np.maximum of two values",
+    "min": "write np.min for min, np.minimum of two values",
+    "sorted": "write np.sort for sorted",
+    "any": "write np.any for any",
+    "all": "write np.all for all",
+    "complex": "Wengert differentiates real programs",
+}
+_SLICE = (
+    "the length of a slice must be known: write x[start + np.arange(length)] for a part that starts anywhere, "
+    "np.where(np.arange(len(x)) < n, x, 0) for the first n, or name n in static_argnums of wg.jit"
+)
+_SUBSCRIPT = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i], for a plain array or a list x"
+
+
+def way_out() -> str:
+    """Say what to write for what the user's line is carrying out; nothing where that is not known."""
+    frame = user_frame()
+    if frame is None:
+        return ""
+    found = _expression(frame)
+    if isinstance(found, ast.Call):
+        return _instead_of_call(_value(found.func, frame))
+    if isinstance(found, ast.Subscript):
+        return _SLICE if any(isinstance(part, ast.Slice) for part in ast.walk(found.slice)) else _SUBSCRIPT
+    return ""
+
+
+def _expression(frame: FrameType) -> ast.expr | None:
+    """Return what a line is carrying out, by its source; None where there is none, as in an interactive session."""
+    positions = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+    first, last, begin, end = positions
+    if first is None or last is None or begin is None or end is None:
+        return None
+    source = linecache.getlines(frame.f_code.co_filename, frame.f_globals)[first - 1 : last]
+    lines = [line.encode() for line in source]
+    if len(lines) != last - first + 1:
+        return None
+    lines[-1] = lines[-1][:end]
+    lines[0] = lines[0][begin:]
+    try:
+        return ast.parse(b"(" + b"".join(lines) + b"\n)", mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _value(name: ast.expr, frame: FrameType) -> Any:
+    """Return what a name stands for, such as ``np.linalg.norm``; None where it is none of a module."""
+    if isinstance(name, ast.Name):
+        for names in (frame.f_locals, frame.f_globals, vars(builtins)):
+            if name.id in names:
+                return names[name.id]
+    if isinstance(name, ast.Attribute):
+        module = _value(name.value, frame)
+        return getattr(module, name.attr, None) if isinstance(module, ModuleType) else None
+    return None
+
+
+def _instead_of_call(function: Any) -> str:
+    """Say what to write instead of calling a function of `math`, of Python's or of NumPy's."""
+    name = getattr(function, "__name__", "")
+    if function is getattr(builtins, name, _NOTHING):
+        return _OF_PYTHON.get(name, "")
+    if (
+        function is getattr(np, name, _NOTHING)
+        or getattr(function, "__module__", "") == "wengert.numpy.creation"
+    ):
+        return _OF_NUMPY.get(name, "")
+    if function is getattr(math, name, _NOTHING):
+        other = _OF_MATH.get(name) or ("" if name in _UNLIKE_NUMPYS else counterpart(name))
+        return (
+            f"write {other} for math.{name}"
+            if other
+            else "write it with NumPy: math computes with known numbers"
+        )
+    return ""
+
+
+def counterpart(*names: str) -> str:
+    """Return what works inside a transform, in full, for the first name of which there is such; or nothing."""
+    for name in names:
+        if name in INSTEAD:
+            return INSTEAD[name]
+        for module, prefix in ((np, "np"), (np.linalg, "np.linalg")):
+            function = getattr(module, name, None)
+            if callable(function) and (function in FUNCTIONS or function in UFUNCS):
+                return f"{prefix}.{name}"
+    return ""
+
+
+def instead_of(*names: str) -> str:
+    """Say what to write for a function that has no derivative here, by its names; nothing where nothing does."""
+    found = counterpart(*names)
+    return f"write {found}" if found else ""
+
+
+def instead_of_scipy(otherwise: str) -> str:
+    """Say what to write for the function of SciPy's that needs a plain array; nothing where none does."""
+    names = calls_inside("scipy")
+    return f"SciPy computes with plain arrays: {instead_of(*reversed(names)) or otherwise}" if names else ""

@@ -1,0 +1,157 @@
+"""What is said where a number is needed and only a type is known: what to write instead, for the user's own line."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from math import hypot as length
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+import wengert.numpy as wnp
+from wengert.errors import ConcreteError, ScalarError, UnsupportedError
+
+X = np.array([3.0, 1.0, 2.0])
+TABLE = [1.0, 2.0, 4.0]
+SIZE = "a size must be known: name it in static_argnums of wg.jit, or take it from a shape"
+AS_IT_IS = "leave an array as it is, or write wengert.numpy.asarray"
+
+
+def loop(x: Any, n: Any) -> Any:
+    while n > 0:
+        n = n - 1
+    return x
+
+
+INSTEAD: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
+    "math": (lambda x, n: math.sin(x[0]), "write np.sin for math.sin."),
+    "math by another name": (lambda x, n: length(x[0], x[1]), "write np.hypot for math.hypot."),
+    "math unlike NumPy's": (lambda x, n: math.remainder(x[0], 2.0), "write it with NumPy: math computes"),
+    "math of special functions": (lambda x, n: math.erf(x[0]), "write wengert.special.erf for math.erf."),
+    "power": (lambda x, n: math.pow(x[0], 2), "write np.power for math.pow."),
+    "over lines": (
+        lambda x, n: (
+            1.0
+            + (
+                math.exp(
+                    x[0],
+                )
+            )
+            * 2
+        ),
+        "write np.exp for math.exp.",
+    ),
+    "float": (lambda x, n: float(x[0]), "leave x as it is, or write x.astype(float)"),
+    "int": (lambda x, n: int(x[0]), "write x.astype(int)"),
+    "int of an integer": (lambda x, n: int(n), "write x.astype(int)"),
+    "range": (lambda x, n: [x for _ in range(n)], "write wg.fori_loop(0, n, body, init)"),
+    "if": (lambda x, n: x if n > 0 else -x, "write np.where(condition, a, b), wg.cond("),
+    "while": (loop, "or wg.while_loop for while"),
+    "maximum": (lambda x, n: max(x), "write np.max for max, np.maximum of two values"),
+    "sorted": (lambda x, n: sorted(x), "write np.sort for sorted"),
+    "item": (lambda x, n: x[0].item(), "return the array and convert it outside"),
+    "arange": (lambda x, n: np.arange(n), SIZE),
+    "zeros": (lambda x, n: np.zeros(n), SIZE),
+    "zeros of Wengert's": (lambda x, n: wnp.zeros((2, n)), SIZE),
+    "full": (lambda x, n: np.full((n, 2), 1.0), SIZE),
+    "linspace": (lambda x, n: np.linspace(0, 1, n), SIZE),
+    "tile": (lambda x, n: np.tile(x, n), SIZE),
+    "repeat": (lambda x, n: np.repeat(TABLE, n), SIZE),
+    "reshape": (lambda x, n: x.reshape(n, 1), "a size or a count must be known: name it in static_argnums"),
+    "arange of Wengert's": (lambda x, n: wnp.arange(n), "where n is known: named in static_argnums"),
+    "slice": (lambda x, n: x[:n], "the length of a slice must be known: write x[start + np.arange(length)]"),
+    "element of a list": (lambda x, n: TABLE[n], "write wengert.numpy.take(x, i)"),
+    "element of an array": (lambda x, n: X[n], "write wengert.numpy.take(x, i)"),
+    "repeated list": (lambda x, n: [0.0] * n, "name it in static_argnums of wg.jit"),
+    "repeated tuple": (lambda x, n: n * (0.0, 1.0), "name it in static_argnums of wg.jit"),
+    "asarray": (lambda x, n: np.asarray(x), AS_IT_IS),
+    "ascontiguousarray": (lambda x, n: np.ascontiguousarray(x), AS_IT_IS),
+    "array": (lambda x, n: np.array([x[0], 1.0]), "write wengert.numpy.array for np.array, or np.stack"),
+    "vectorize": (lambda x, n: np.vectorize(lambda x: x + 1)(x), "return the array and convert it outside"),
+    "bincount": (lambda x, n: np.bincount(x.astype(int)), "compute it outside, where the values are known"),
+    "index": (lambda x, n: x[x[0]], "must hold integers|an integer is needed"),
+}
+
+
+@pytest.mark.parametrize("name", INSTEAD)
+def test_the_way_out_is_named(name: str) -> None:
+    function, remedy = INSTEAD[name]
+    for compiled in (wg.jit(function), wg.jit(lambda x, n: wg.checkpoint(function)(x, n))):
+        with pytest.raises((TypeError, IndexError)) as caught:
+            compiled(X, 2)
+        assert isinstance(caught.value, wg.WengertError)
+        assert any(one in str(caught.value) for one in remedy.split("|"))
+        assert "[test_instead.py:" in str(caught.value)
+
+
+def test_what_is_advised_works() -> None:
+    def advised(x: Any, n: Any) -> Any:
+        part = x[n + np.arange(2)]
+        first = np.where(np.arange(len(x)) < n, x, 0)
+        total = wg.fori_loop(0, n, lambda i, total: total + x[i], 0.0)
+        entries = wnp.take(TABLE, n), wnp.array(TABLE)[n], np.sort(x), np.max(x), wnp.asarray([x[0], 1.0])
+        return part, first, total, entries, n.astype(float)
+
+    found = wg.jit(advised)(X, 1)
+    expected = X[1:3], np.array([3.0, 0, 0]), 3.0, (2.0, 2.0, np.sort(X), 3.0, np.array([3.0, 1.0])), 1.0
+    for one, other in zip(wg.tree.leaves(found), wg.tree.leaves(expected), strict=True):
+        np.testing.assert_array_equal(one, other)
+    static = wg.jit(lambda x, n: (np.zeros(n) + x[:n], [x[0]] * n), static_argnums=1)
+    assert [len(part) for part in static(X, 2)] == [2, 2]
+
+
+def test_where_there_is_no_source() -> None:
+    names: dict[str, Any] = {}
+    exec("def f(x):\n    import math\n    return math.sin(x)", names)
+    with pytest.raises(
+        ConcreteError, match=r"such as np\.sin for math\.sin; return the value and convert it"
+    ):
+        wg.jit(names["f"])(1.0)
+
+
+def test_errors_of_the_users_own_stay() -> None:
+    def wrong(x: Any) -> Any:
+        with contextlib.suppress(TypeError):
+            float(x)
+        raise TypeError("of my own")
+
+    with pytest.raises(TypeError, match=r"^of my own$"):
+        wg.jit(wrong)(1.0)
+
+
+UNKNOWN: dict[str, Callable[[Any], Any]] = {
+    "np.fft.fft": lambda x: np.fft.fft(x).real,
+    "np.linalg.eigh": lambda x: np.linalg.eigh(np.outer(x, x))[0],
+    "np.linalg.svd": lambda x: np.linalg.svd(np.outer(x, x))[1],
+    "np.hypot.reduce": np.hypot.reduce,
+    "np.spacing": np.spacing,
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_functions_that_are_not_known_do_not_speak_of_derivatives(name: str) -> None:
+    """A rule helps where a derivative is asked for and numbers are known, and not where there are none."""
+    function = UNKNOWN[name]
+    outside = rf"^{name}: this does not work on values of a \w+, which .* or compute it outside and give .*\[test_inst"
+    for transform in (wg.jit, wg.trace, lambda f: wg.jit(wg.grad(lambda x: np.sum(f(x))))):
+        with pytest.raises(UnsupportedError, match=outside):
+            transform(function)(X)
+    with pytest.raises(UnsupportedError, match=outside):
+        wg.vmap(function)(X[None])
+    with pytest.raises(
+        UnsupportedError, match=rf"^{name}: Wengert has no derivative for this; .* wg.custom_vjp"
+    ):
+        wg.grad(lambda x: np.sum(function(x)))(X)
+
+
+def test_a_scalar_is_not_iterable_as_python_has_it() -> None:
+    for use in (len, iter, list):
+        with pytest.raises(ScalarError) as caught:
+            wg.jit(lambda x: use(x))(1.0)  # noqa: B023
+        assert isinstance(caught.value, TypeError)
+        assert isinstance(caught.value, ValueError)
+    assert wg.jit(lambda x: x if np.iterable(x) else 2 * x)(1.0) == 2.0
