@@ -66,6 +66,7 @@ INSTEAD: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "slice": (lambda x, n: x[:n], "the length of a slice must be known: write x[start + np.arange(length)]"),
     "element of a list": (lambda x, n: TABLE[n], "write wengert.numpy.take(x, i)"),
     "element of an array": (lambda x, n: X[n], "write wengert.numpy.take(x, i)"),
+    "column of an array": (lambda x, n: X[None][:, n], "write wengert.numpy.take(x, i)"),
     "repeated list": (lambda x, n: [0.0] * n, "name it in static_argnums of wg.jit"),
     "repeated tuple": (lambda x, n: n * (0.0, 1.0), "name it in static_argnums of wg.jit"),
     "asarray": (lambda x, n: np.asarray(x), AS_IT_IS),

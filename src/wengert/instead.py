@@ -84,8 +84,14 @@ def way_out() -> str:
     if isinstance(found, ast.Call):
         return _instead_of_call(_value(found.func, frame))
     if isinstance(found, ast.Subscript):
-        return _SLICE if any(isinstance(part, ast.Slice) for part in ast.walk(found.slice)) else _SUBSCRIPT
+        return _SLICE if any(map(_has_length, ast.walk(found.slice))) else _SUBSCRIPT
     return ""
+
+
+def _has_length(part: ast.AST) -> bool:
+    """Tell whether a part of a subscript is a slice of which an end is computed."""
+    ends = (part.lower, part.upper, part.step) if isinstance(part, ast.Slice) else ()
+    return any(end is not None and not isinstance(end, ast.Constant) for end in ends)
 
 
 def _expression(frame: FrameType) -> ast.expr | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable
 from typing import Any
 
@@ -54,6 +55,46 @@ def test_the_index_is_told(name: str) -> None:
         with pytest.raises(IndexingError, match=expected):
             compiled(X, PLACES)
     np.testing.assert_array_equal(compiled(X, PLACES * 0), function(X, PLACES * 0))
+
+
+def summed(x: Any, i: Any, j: Any) -> Any:
+    rows = x[i]  # first: index 7 is out of bounds for axis 0 with size 4
+    columns = x[:, j]  # second: index 40 is out of bounds for axis 1 with size 3
+    return np.sum(rows) + np.sum(columns)
+
+
+def added(x: Any, i: Any, j: Any) -> Any:
+    columns = np.cumsum(x, 0)[:, j]  # second: index 40 is out of bounds for axis 1 with size 3
+    return np.sin(x)[i][:, :2] + columns[:2]  # first: index 7 is out of bounds for axis 0 with size 4
+
+
+def looped(x: Any, i: Any, j: Any) -> Any:
+    def body(total: Any, ij: Any) -> Any:
+        total = total + np.sum(x[ij[0]])  # first: index 7 is out of bounds for axis 0 with size 4
+        total = total + np.sum(x.T[ij[1]])  # second: index 40 is out of bounds for axis 0 with size 3
+        return total, total
+
+    return wg.scan(body, 0.0, (i, j))[0]
+
+
+def labelled(x: Any, i: Any, j: Any) -> Any:
+    columns = np.sum(x[:, j])  # second: index 40 is out of bounds for axis 1 with size 3
+    return nn.softmax_cross_entropy(x[:2], i) + columns  # first: labels must lie in [0, 3); got 7
+
+
+@pytest.mark.parametrize("function", [summed, added, looped, labelled])
+@pytest.mark.parametrize("wrong", ["first", "second", "both"])
+def test_of_several_the_words_and_the_line_belong_together(function: Callable[..., Any], wrong: str) -> None:
+    i, j = np.array([0, 0 if wrong == "second" else 7]), np.array([0, 0 if wrong == "first" else 40])
+    with pytest.raises(IndexingError) as caught:
+        wg.jit(function)(X, i, j)
+    text, _, number = str(caught.value).rpartition("[test_outside.py:")
+    line = linecache.getline(__file__, int(number.rstrip("]")))
+    _, comment, says = line.partition("# ")
+    which, _, words = says.strip().partition(": ")
+    assert comment
+    assert wrong in (which, "both")
+    assert words in text
 
 
 def test_eager_errors_are_the_same() -> None:

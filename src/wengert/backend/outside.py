@@ -1,12 +1,14 @@
 """Which index or label lay outside its range: found again by NumPy, after a compiled program has said that one did.
 
-Native code only notes the user's line. Carrying out what the indices are made of, and nothing else, tells the rest;
-what depends on donated arguments cannot be told, for they have been written over.
+Native code only notes the user's line, of whichever index its loops came to first. Carrying out what the indices are
+made of, and nothing else, tells the rest, of the first in the order of the program; what depends on donated arguments
+cannot be told, for they have been written over.
 """
 
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,6 +18,7 @@ from wengert.errors import IndexingError, OutOfRangeError, split_location
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.primitive import REGISTRY
 from wengert.shapes import Shape
+from wengert.transforms.staging import evaluate
 
 _INDEXING = {"gather", "scatter_add", "last_writer"}
 _CHECK = "within"
@@ -25,17 +28,14 @@ _NUMPYS_WORDS = re.compile(r"index -?\d+ is out of bounds for axis \d+ with size
 
 
 def explained(problem: IndexingError, graph: Graph, known: Mapping[Var, Any]) -> IndexingError:
-    """Return the error that also tells the index and the size of the axis, or the same one where they are not found.
+    """Return the error that tells the index, the size of the axis and the line, or the same one where none is found.
 
     Args:
         problem: what the compiled program raised.
         graph: the program.
         known: the arguments that are still as they were.
     """
-    found = _found(graph, known)
-    if found is None:
-        return problem
-    return type(found)(split_location(str(found))[0] + split_location(str(problem))[1])
+    return _found(graph, known) or problem
 
 
 def _found(graph: Graph, known: Mapping[Var, Any]) -> IndexingError | None:
@@ -45,7 +45,7 @@ def _found(graph: Graph, known: Mapping[Var, Any]) -> IndexingError | None:
     definitions = {var: equation for equation in graph.equations for var in equation.outputs}
     for equation in graph.equations:
         if equation.primitive in _INDEXING and (text := _complaint(equation, values, definitions)):
-            return _outside(text)
+            return _outside(text, equation.location)
         wanted = any(var in needed for var in equation.outputs) or _complains(equation)
         if not wanted or not all(isinstance(x, Literal) or x in values for x in equation.operands):
             continue
@@ -53,19 +53,32 @@ def _found(graph: Graph, known: Mapping[Var, Any]) -> IndexingError | None:
         try:
             with np.errstate(all="ignore"):
                 results = REGISTRY[equation.primitive].evaluate(*operands, **equation.params)
-        except OutOfRangeError as found:
-            return found
         except IndexError as found:
-            words = _NUMPYS_WORDS.search(str(found))
-            return _outside(words[0]) if words else None
+            return _told(found, equation)
         values.update(
             zip(equation.outputs, results if isinstance(results, tuple) else (results,), strict=True)
         )
     return None
 
 
-def _outside(words: str) -> IndexingError:
-    return IndexingError(f"getitem: {words}.")
+def _told(problem: IndexError, equation: Equation) -> IndexingError | None:
+    """Return the error for what an operation said as it was carried out, with the line where that is wrong."""
+    location = equation.location
+    for frame, _ in traceback.walk_tb(problem.__traceback__):
+        if frame.f_code is evaluate.__code__:  # a program that the operation holds
+            location = frame.f_locals["equation"].location
+    if isinstance(problem, OutOfRangeError):
+        return OutOfRangeError(split_location(str(problem))[0] + _shown(location))
+    words = _NUMPYS_WORDS.search(str(problem))
+    return _outside(words[0], location) if words else None
+
+
+def _outside(words: str, location: str) -> IndexingError:
+    return IndexingError(f"getitem: {words}.{_shown(location)}")
+
+
+def _shown(location: str) -> str:
+    return f" [{location}]" if location else ""
 
 
 def _needed(graph: Graph) -> set[Atom]:
