@@ -322,13 +322,19 @@ class _NestEmitter:
         with self.evaluator.scope():
             for dims, nodes in self._reductions():
                 self._reduce(dims, nodes, points)
-            pending: list[Callable[[], None]] = []
             last = [store for store in self.nest.stores if not store.along]
-            for store, point in itertools.product(last, points):
-                pending.append(self._prepared(store, point))
-            for write in pending:
-                write()
+            # Written point by point, values need not wait in registers for those of the whole tile.
+            together = [[point] for point in points] if self._is_in_place() else [points]
+            for some in together:
+                for write in [self._prepared(store, point) for point in some for store in last]:
+                    write()
             self.evaluator.reduced.clear()
+
+    def _is_in_place(self) -> bool:
+        """Tell whether no point reads what another one writes."""
+        places = {store.buffer: store.indices for store in self.nest.stores}
+        read = [node for node in self.nest.nodes() if isinstance(node, Load) and node.buffer in places]
+        return all(load.indices == places[load.buffer] for load in read)
 
     def _prepared(self, store: Store, point: Point) -> Callable[[], None]:
         evaluator, lanes = self.evaluator, self.schedule.lanes
