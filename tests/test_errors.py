@@ -76,6 +76,22 @@ def test_numpy_in_between_is_not_named() -> None:
     assert "# here" in line_of(caught.value)
 
 
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda f: wg.grad(lambda x: np.sum(f(x)))(np.zeros(2)),
+        lambda f: wg.jvp(f, (np.zeros(2),), (np.ones(2),)),
+        lambda f: wg.vmap(f)(np.zeros(2)),
+        lambda f: f(wg.Variable(np.zeros(2))),
+    ],
+)
+def test_what_numpy_warns_of_names_the_line_where_it_raises(run: Any) -> None:
+    with pytest.raises(FloatingPointError, match="divide by zero") as caught, np.errstate(all="raise"):
+        run(lambda x: np.log(x))  # this line
+    assert isinstance(caught.value, WengertError)
+    assert line_of(caught.value).endswith("# this line")
+
+
 def test_the_location_outside_of_any_call() -> None:
     assert user_location().startswith("test_errors.py:")
 

@@ -134,7 +134,10 @@ class NonDifferentiable:
 
 
 #: What a user would catch, the narrower before the wider.
-_BUILTIN = (IndexError, TypeError, OverflowError, ZeroDivisionError, ValueError, ArithmeticError)
+_BUILTIN = (
+    *(IndexError, TypeError, OverflowError, ZeroDivisionError, FloatingPointError),
+    *(ValueError, ArithmeticError),
+)
 Derivative = Partials | Linear | Explicit | Structured | NonDifferentiable
 
 
