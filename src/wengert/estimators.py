@@ -1,7 +1,7 @@
 """Networks as scikit-learn's estimators, for its pipelines, searches and scores. This needs ``wengert[sklearn]``."""
 
 # scikit-learn declares few types.
-# pyright: reportUnknownVariableType=false
+# pyright: reportUnknownVariableType=false, reportPrivateUsage=false
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, MissingExtraError, message
 from wengert.shapes import shape_of
 from wengert.train.checks import advice_on, is_model
-from wengert.train.loop import Outcome, Progress, train
+from wengert.train.loop import Progress, steps_by, train
 from wengert.train.optimisers import OPTIMISERS
 from wengert.train.settings import Settings
 from wengert.train.state import EpochResult, State
 from wengert.train.stateful import first_memory, trained
+from wengert.train.steps import Steps
 from wengert.train.tasks import Task
 from wengert.tree import map_tree
 
@@ -31,8 +32,8 @@ try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.model_selection import train_test_split
     from sklearn.utils import check_random_state
-    from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted, validate_data
+    from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
+    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 except ImportError:
     raise MissingExtraError(
         "wengert.estimators needs scikit-learn 1.6 or newer: pip install 'wengert[sklearn]'"
@@ -40,6 +41,7 @@ except ImportError:
 
 _validate_data: Any = validate_data
 _train_test_split: Any = train_test_split
+_check_classes: Any = _check_partial_fit_first_call
 
 __all__ = ["Classifier"]
 
@@ -134,12 +136,14 @@ class Classifier(ClassifierMixin, BaseEstimator):
         self.compiled = compiled
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> Classifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
         """Train a new network.
 
         Args:
             X: numbers (examples, features), or (examples, ...) of any shape.
             y: labels (examples,), of any kind that can be sorted.
+            sample_weight: how much each example counts, (examples,), in losses and accuracies: one of weight 2 as much
+                as two of weight 1, one of weight 0 not at all. Their mean does not matter. None: all the same.
 
         Returns:
             Itself.
@@ -150,32 +154,114 @@ class Classifier(ClassifierMixin, BaseEstimator):
             DivergedError: the loss became NaN or infinite, or grew out of all proportion.
             KeyboardInterrupt: after Ctrl-C, with what was learned until then kept.
         """
-        with np.errstate(over="ignore", invalid="ignore"):  # what float32 cannot hold is refused as infinite
-            examples, labels = _validate_data(self, X, y, dtype=np.float32, allow_nd=True)
-        check_classification_targets(labels)
+        examples, labels = self._validated(X, y, reset=True)
         self.classes_, codes = np.unique(labels, return_inverse=True)
+        random = self._begin(examples)
+        targets = self._targets(examples, codes, sample_weight)
+        dataset = self._split(examples, targets, codes, random)
+        reporter = _Lines(self.epochs, bool(self.verbose), self.patience is not None)
+        return self._train(self._settings(), dataset, reporter)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Classifier:
+        """Go once through some examples, from where `fit` or the last call ended: parameters and optimiser's state.
+
+        No examples are put aside, whatever ``patience`` is. With ``compiled``, calls with equally many examples share
+        one program, which lives as long as the estimator.
+
+        Args:
+            X: numbers (examples, ...), of the shape of the first call's.
+            y: labels (examples,).
+            classes: all labels that there are; needed in the first call, if there was no `fit`.
+            sample_weight: how much each of these examples counts: see `fit`.
+
+        Returns:
+            Itself.
+
+        Raises:
+            ArgumentError: a label is none of the classes; and see `fit`.
+            ValueError: the classes are needed, or are others than before; and see `fit`.
+
+        Example:
+            >>> from sklearn.datasets import load_iris
+            >>> X, y = load_iris(return_X_y=True)
+            >>> network = Classifier(rate=0.01, random_state=0, compiled=False)
+            >>> for _ in range(20):
+            ...     for part in range(3):
+            ...         _ = network.partial_fit(X[part::3], y[part::3], classes=[0, 1, 2])
+            >>> network.n_iter_, network.score(X, y) > 0.9
+            (60, True)
+        """
+        _check_classes(self, classes)
+        first = not hasattr(self, "_seed")
+        examples, labels = self._validated(X, y, reset=first)
+        if not np.all(known := np.isin(labels, self.classes_)):
+            requirement = f"labels must be of the classes {self.classes_.tolist()}"
+            raise ArgumentError(message("Classifier", requirement, repr(labels[~known].tolist()[0])))
+        if first:
+            self._begin(examples)
+        self._check_shape(examples)
+        targets = self._targets(examples, np.searchsorted(self.classes_, labels), sample_weight)
+        dataset = self._split(examples, targets)
+        count = len(self.history_) + 1
+        settings = self._settings()._replace(epochs=count, patience=None, keep="last")
+        return self._train(settings, dataset, _Lines(count, bool(self.verbose), False))
+
+    def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Array, Array]:
+        """Return the examples and labels as arrays."""
+        with np.errstate(over="ignore", invalid="ignore"):  # what float32 cannot hold is refused as infinite
+            examples, labels = _validate_data(self, X, y, reset=reset, dtype=np.float32, allow_nd=True)
+        check_classification_targets(labels)
+        return examples, labels
+
+    def _begin(self, examples: Array) -> Any:
+        """Forget what was learned before, and return the random numbers of what is learned now."""
         self.shape_in_ = shape_of(examples)[1:]
+        self._check_model(self._task(), examples[:2])
         random = check_random_state(self.random_state)
-        task, settings = self._task(), self._settings(int(random.randint(np.iinfo(np.int32).max)))
-        self._check_model(task, examples[:2])
-        reporter = _Lines(self.epochs, bool(self.verbose), settings.patience is not None)
-        outcome = train(
-            task, settings, self._split(examples, codes, random), reporter, compiled=bool(self.compiled)
-        )
-        self._keep(outcome, reporter)
+        self._seed = int(random.randint(np.iinfo(np.int32).max))
+        self._state: State | None = None
+        self._taking: tuple[Any, Steps] | None = None
+        self.history_: list[dict[str, Any]] = []
+        return random
+
+    def _targets(self, examples: Array, codes: Array, sample_weight: Any) -> Array:
+        """Return what the loss compares with: codes (examples,), or weights (examples, classes) in their places."""
+        if sample_weight is None:
+            return codes
+        weights = _check_sample_weight(sample_weight, examples, dtype=np.float64)
+        if np.any(weights < 0) or not np.any(weights):
+            requirement = "sample_weight must not be negative, nor 0 for all examples"
+            raise ArgumentError(message("Classifier", requirement, f"{np.min(weights)} to {np.max(weights)}"))
+        targets = np.zeros((len(codes), len(self.classes_)), np.float32)
+        targets[np.arange(len(codes)), codes] = weights / np.mean(weights)
+        return targets
+
+    def _train(self, settings: Settings, dataset: Dataset, reporter: _Lines) -> Classifier:
+        """Train from the state that there is, and keep what comes of it."""
+        task, compiled = self._task(), bool(self.compiled)
+        kind = self.optimiser, settings.rate, compiled
+        if self._taking is None or self._taking[0] != kind:
+            self._taking = kind, steps_by(task, settings, dataset, compiled=compiled)
+        outcome = train(task, settings, dataset, reporter, state=self._state, taking=self._taking[1])
+        new = outcome.history[len(self.history_) :]
+        self._state, self.model_ = outcome.state.at_rest(), outcome.model
+        self.history_ = [*self.history_, *map(reporter.described, new)]
+        self.n_iter_ = len(self.history_)
         if outcome.interrupted:
             raise KeyboardInterrupt
         return self
+
+    def __getstate__(self) -> Any:
+        """Return what is copied and pickled: all but the compiled steps, which are made again."""
+        state: Any = super().__getstate__()
+        return state | ({"_taking": None} if "_taking" in state else {})
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, float64 (examples, classes)."""
         check_is_fitted(self)
         with np.errstate(over="ignore", invalid="ignore"):
             examples = _validate_data(self, X, reset=False, dtype=np.float32, allow_nd=True)
-        shape = shape_of(examples)[1:]
-        if shape != self.shape_in_:
-            requirement = f"examples must have the shape {self.shape_in_}"
-            raise ArgumentError(message("Classifier", requirement, f"{shape}"))
+        self._check_shape(examples)
         # In float64, so that an example's probabilities do not depend on the others that come with it.
         model = map_tree(_in_float64, self.model_)
         parts = [model(_in_float64(examples[part])) for part in consecutive(len(examples), _AT_ONCE)]
@@ -187,6 +273,12 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return self.classes_[best]
 
     # -- what is trained, and how ------------------------------------------------------------------------
+
+    def _check_shape(self, examples: Array) -> None:
+        shape = shape_of(examples)[1:]
+        if shape != self.shape_in_:
+            requirement = f"examples must have the shape {self.shape_in_}"
+            raise ArgumentError(message("Classifier", requirement, f"{shape}"))
 
     def _task(self) -> Task:
         make = _chosen("optimiser", self.optimiser, OPTIMISERS)
@@ -233,7 +325,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             requirement = f"the network must return logits {expected} for inputs {shape_of(some)}"
             raise ArgumentError(message("Classifier", requirement, f"{got}"))
 
-    def _settings(self, seed: int) -> Settings:
+    def _settings(self) -> Settings:
         patience = None if self.patience is None else _whole("patience", self.patience)
         if not (isinstance(self.rate, numbers.Real) and 0 < self.rate < math.inf):
             raise ArgumentError(
@@ -245,31 +337,26 @@ class Classifier(ClassifierMixin, BaseEstimator):
             epochs=_whole("epochs", self.epochs),
             batch_size=_whole("batch_size", self.batch_size),
             rate=float(self.rate),
-            seed=seed,
+            seed=self._seed,
             patience=patience,
             keep="last" if patience is None else "best",
         )
 
-    def _split(self, examples: Array, codes: Array, random: Any) -> Dataset:
-        """Return the examples to learn and those to judge by."""
+    def _split(self, examples: Array, targets: Array, codes: Any = None, random: Any = None) -> Dataset:
+        """Return the examples to learn and those to judge by; without random numbers, none are put aside."""
         names = tuple(map(str, self.classes_))
-        if self.patience is None:
+        if self.patience is None or random is None:
             # The loop wants something to test with after each epoch; one example costs next to nothing.
-            return Dataset(examples, codes, examples[:1], codes[:1], "arrays", names)
+            return Dataset(examples, targets, examples[:1], targets[:1], "arrays", names)
         fraction = self.validation_fraction
         if not (isinstance(fraction, numbers.Real) and 0 < fraction < 1):
             raise ArgumentError(
                 message("Classifier", "validation_fraction must be between 0 and 1", repr(fraction))
             )
-        learned, judged, learned_codes, judged_codes = _train_test_split(
-            examples, codes, test_size=float(fraction), stratify=codes, random_state=random
+        learned, judged, learned_targets, judged_targets = _train_test_split(
+            examples, targets, test_size=float(fraction), stratify=codes, random_state=random
         )
-        return Dataset(learned, learned_codes, judged, judged_codes, "arrays", names)
-
-    def _keep(self, outcome: Outcome, reporter: _Lines) -> None:
-        self.model_ = outcome.model
-        self.history_ = [reporter.described(result) for result in outcome.history]
-        self.n_iter_ = len(self.history_)
+        return Dataset(learned, learned_targets, judged, judged_targets, "arrays", names)
 
 
 def _unchanged(examples: Any) -> Any:

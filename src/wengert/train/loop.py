@@ -17,7 +17,16 @@ from wengert.train.steps import Steps, groups
 from wengert.train.tasks import Task
 from wengert.tree import leaves
 
-__all__ = ["DivergedError", "Outcome", "Progress", "Reporter", "parameter_count", "steps_of", "train"]
+__all__ = [
+    "DivergedError",
+    "Outcome",
+    "Progress",
+    "Reporter",
+    "parameter_count",
+    "steps_by",
+    "steps_of",
+    "train",
+]
 
 
 class Progress(NamedTuple):
@@ -81,6 +90,7 @@ def train(
     compiled: bool = True,
     state: State | None = None,
     stopwatch: Stopwatch | None = None,
+    taking: Steps | None = None,
 ) -> Outcome:
     """Train a task's network. Nothing is written: who wants to keep the run does so as a reporter.
 
@@ -94,6 +104,8 @@ def train(
             each operation by NumPy.
         state: where to go on, of a run with the same settings; by default, at the beginning.
         stopwatch: measures where the time goes.
+        taking: what takes the steps, with the optimiser; by default, of the task and the settings. Who trains in
+            several calls keeps it, so that nothing is compiled twice.
 
     Returns:
         The trained model and the results of the epochs; after Ctrl-C, what was learned until then.
@@ -114,7 +126,9 @@ def train(
         requirement = "there must be images to train with and to test"
         raise ArgumentError(message("train", requirement, repr(dataset)))
     state = state or begin(task, settings, settings.epochs * steps_of(settings, dataset))
-    run = _Training(task, settings, dataset, reporter or _Silent(), state, compiled, stopwatch or Stopwatch())
+    stopwatch = stopwatch or Stopwatch()
+    taking = taking or steps_by(task, settings, dataset, compiled=compiled, stopwatch=stopwatch)
+    run = _Training(task, settings, dataset, reporter or _Silent(), state, taking, stopwatch)
     interrupted = False
     try:
         with np.errstate(all="ignore"):  # what overflows shows in the loss
@@ -132,6 +146,14 @@ def steps_of(settings: Settings, dataset: Dataset) -> int:
     return -(-len(dataset.train_images) // settings.batch_size)
 
 
+def steps_by(
+    task: Task, settings: Settings, dataset: Dataset, *, compiled: bool, stopwatch: Stopwatch | None = None
+) -> Steps:
+    """Return what takes the steps of a run."""
+    optimiser = task.descent(settings)(settings.rate, settings.epochs * steps_of(settings, dataset))
+    return Steps(task, optimiser, compiled=compiled, stopwatch=stopwatch)
+
+
 def parameter_count(model: Any) -> int:
     """Return the number of parameters of a model."""
     return sum(np.size(leaf) for leaf in leaves(model))
@@ -147,14 +169,12 @@ class _Training:
         dataset: Dataset,
         reporter: Reporter,
         state: State,
-        compiled: bool,
+        taking: Steps,
         stopwatch: Stopwatch,
     ) -> None:
         self.task, self.settings, self.dataset, self.reporter = task, settings, dataset, reporter
-        self.state, self.stopwatch = state, stopwatch
+        self.state, self.taking, self.stopwatch = state, taking, stopwatch
         self.steps = steps_of(settings, dataset)
-        optimiser = task.descent(settings)(settings.rate, settings.epochs * self.steps)
-        self.taking = Steps(task, optimiser, compiled=compiled, stopwatch=stopwatch)
 
     def epoch(self) -> None:
         """Go to the end of the epoch in progress."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.train.settings import Settings
-from wengert.train.stateful import Memory, first_memory, trained
+from wengert.train.stateful import Memory, Trained, first_memory, trained, without_state
 from wengert.train.tasks import Task
 
 
@@ -69,6 +69,16 @@ class State(NamedTuple):
     def trained(self) -> Any:
         """The model as a function of its input alone."""
         return trained(self.model, self.memory)
+
+    def at_rest(self) -> State:
+        """Return the state from which another epoch begins: with the model that the run ended with."""
+        state = self._replace(step=0, loss=Mean(), score=Mean(), seconds=0.0, best=None)
+        if self.best is None or not self.history:
+            return state
+        memory = self.memory
+        if memory is not None and isinstance(self.best, Trained):
+            memory = memory._replace(state=self.best.state)
+        return state._replace(model=without_state(self.best), memory=memory)
 
 
 def begin(task: Task, settings: Settings, steps: int) -> State:

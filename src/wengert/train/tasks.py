@@ -16,9 +16,16 @@ from wengert.train.settings import OPTIONS, Settings, SettingsError, check_value
 
 
 def classification_loss(model: Any, inputs: Any, labels: Any) -> tuple[Any, Any]:
-    """Return the cross-entropy, and how many labels were right."""
+    """Return the cross-entropy, and how many labels were right.
+
+    Labels are numbers (examples,); or (examples, classes), the weight of an example in the place of its class, by which
+    what was right counts, too.
+    """
     logits = model(inputs)
-    return nn.softmax_cross_entropy(logits, labels), np.sum(np.argmax(logits, axis=1) == labels)
+    loss, guesses = nn.softmax_cross_entropy(logits, labels), np.argmax(logits, axis=1)
+    if len(shape := shape_of(labels)) == 2:
+        return loss, np.sum(labels[np.arange(shape[0]), guesses])
+    return loss, np.sum(guesses == labels)
 
 
 def reconstruction_loss(model: Any, inputs: Any, labels: Any) -> tuple[Any, Any]:
