@@ -26,6 +26,7 @@ THRESHOLDS = (
     (partial, "_PART", 16),
     (peel, "_LONG", 8),
     (sweep, "_ROWS", 2),
+    (sweep, "_TERMS", 2),
 )
 
 

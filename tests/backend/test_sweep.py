@@ -128,6 +128,15 @@ def test_the_diagonal_of_what_is_swept() -> None:
     assert swept(function, *arguments) == 1
 
 
+def beside_a_product(w: Any, g: Any, x: Any) -> Any:
+    return w @ g, x @ w
+
+
+def test_copies_into_panels_are_not_joined() -> None:
+    arguments = (normal(*shape, dtype="float32") for shape in ((1024, 1024), (1024,), (512, 1024)))
+    check(beside_a_product, *arguments, ulp=1000, scale=100.0)
+
+
 SIZES = st.integers(1, 70)
 
 
@@ -137,3 +146,11 @@ SIZES = st.integers(1, 70)
 def test_drawn_shapes(rows: int, terms: int, name: str, dtype: str) -> None:
     arguments = (normal(*shape, dtype=dtype) for shape in ((rows, terms), (terms,), (rows,)))
     check({**JOINED, **APART}[name], *arguments, ulp=200, scale=10.0)
+
+
+@pytest.mark.usefixtures("small")
+@settings(max_examples=15)
+@given(SIZES, SIZES, SIZES, st.sampled_from(["float32", "float64"]))
+def test_drawn_shapes_beside_a_product(rows: int, terms: int, batch: int, dtype: str) -> None:
+    arguments = (normal(*shape, dtype=dtype) for shape in ((rows, terms), (terms,), (batch, rows)))
+    check(beside_a_product, *arguments, ulp=200, scale=20.0)

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wengert.backend.layout import Layout, is_large, linear, with_lanes
+from wengert.backend.layout import Layout, follows, is_large, linear, with_lanes
 from wengert.backend.partial import in_parts
 from wengert.backend.schedule import least_cost
 from wengert.backend.target import Target
@@ -24,7 +24,9 @@ from wengert.nest.nest import Nest, Program, Step, Store, all_steps, map_blocks
 from wengert.nest.rewriting import can_pass, rewrite_store
 
 _ROWS = 16
-"""Rows from which on threads may share a sweep, and rows of a part."""
+"""Rows from which on threads may share a sweep."""
+_TERMS = 16
+"""Terms of a part of a sum over rows, at least."""
 _PARTS = 8
 """Parts of a sum over rows, at most."""
 
@@ -52,7 +54,7 @@ def _joined(steps: Sequence[Step], layouts: Mapping[Buffer, Layout], target: Tar
             for buffer in step.reads():
                 updates[buffer].append(position)
     for position, product in enumerate(done):
-        if not isinstance(product, Nest) or not _summed(product):
+        if not isinstance(product, Nest) or not _summed_dims(product):
             continue
         for later in sorted({n for buffer in product.reads() for n in updates[buffer] if n > position}):
             update = done[later]
@@ -68,7 +70,7 @@ def _joined(steps: Sequence[Step], layouts: Mapping[Buffer, Layout], target: Tar
 
 def _join(product: Nest, update: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Nest | None:
     """Return the sum that carries out the update on its way, if that reads a matrix in the same places."""
-    dims = _summed(product)
+    dims = _summed_dims(product)
     if math.prod(dim.extent for dim in product.dims) < _ROWS:
         return None
     inside = [load for node in product.nodes() if isinstance(node, Reduce) for load in loads(node.body)]
@@ -87,6 +89,8 @@ def _join(product: Nest, update: Nest, layouts: Mapping[Buffer, Layout], target:
     moved = [replace(rewrite_store(store, rewrite), along=dims) for store in update.stores]
     if not _is_safe(product, moved, inside) or len(_inner(moved, layouts)) > 1:
         return None
+    if any(layouts[buffer].panel for nest in (product, update) for buffer in (*nest.reads(), *nest.writes())):
+        return None  # the tiles of a nest begin where panels do, those of a sum need not
     origin = (*product.origin, *update.origin)
     both = replace(product, stores=(*product.stores, *moved), origin=origin)
     apart = least_cost(product, layouts, target) + least_cost(update, layouts, target)
@@ -116,7 +120,7 @@ def _inner(stores: Sequence[Store], layouts: Mapping[Buffer, Layout]) -> set[Dim
     return inner
 
 
-def _summed(nest: Nest) -> tuple[Dim, ...]:
+def _summed_dims(nest: Nest) -> tuple[Dim, ...]:
     """Return the dimensions of the sums of a nest, if all are over the same ones and without conditions."""
     sums = [node for node in nest.nodes() if isinstance(node, Reduce)]
     found = {node.dims for node in sums}
@@ -146,7 +150,7 @@ def _alike(update: Nest, mine: Load, theirs: Load, dims: set[Dim]) -> dict[Term,
     """Return which dimensions of a product those of an update are, if they are the same and all of them."""
     given: dict[Dim, Dim] = {}
     for one, other in zip(mine.indices, theirs.indices, strict=True):
-        dim, same = _dim(one), _dim(other)
+        dim, same = follows(one), follows(other)
         if dim is not None and same is not None and dim.extent == same.extent:
             given[dim] = same
         elif one != other:
@@ -154,14 +158,6 @@ def _alike(update: Nest, mine: Load, theirs: Load, dims: set[Dim]) -> dict[Term,
     if set(update.dims) != set(given) or set(given.values()) != dims or len(given) != len(dims):
         return None
     return {dim: Index.of(same) for dim, same in given.items()}
-
-
-def _dim(index: Index) -> Dim | None:
-    """Return the dimension that an index is."""
-    if index.offset or len(index.terms) != 1 or index.terms[0][1] != 1:
-        return None
-    (term, _) = index.terms[0]
-    return term if isinstance(term, Dim) else None
 
 
 def _by_rows(
@@ -181,11 +177,16 @@ def _in_row_parts(
     nest: Nest, rows: Mapping[Buffer, Store], layouts: dict[Buffer, Layout], target: Target
 ) -> list[Step]:
     sums = list(dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce)))
-    if not is_large(nest) or len(sums) != 1 or len(_summed(nest)) != 1 or any(s.along for s in nest.stores):
+    if (
+        not is_large(nest)
+        or len(sums) != 1
+        or len(_summed_dims(nest)) != 1
+        or any(s.along for s in nest.stores)
+    ):
         return [nest]
     (node,) = sums
     (dim,) = node.dims
-    count = next((n for n in range(_PARTS, 1, -1) if dim.extent % n == 0 and dim.extent >= n * _ROWS), 1)
+    count = next((n for n in range(_PARTS, 1, -1) if dim.extent % n == 0 and dim.extent >= n * _TERMS), 1)
     for load in loads(node.body) if count > 1 else ():
         store = rows.get(load.buffer)
         lanes = _lanes_of_rows(nest, load, dim, layouts)
