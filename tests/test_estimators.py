@@ -148,6 +148,36 @@ def test_weights_are_probabilities_where_labels_disagree():
     assert judged.history_[-1]["validation_accuracy"] == pytest.approx(0.8)
 
 
+def test_what_is_put_aside_has_weights_of_its_own(iris):
+    X, y = iris
+    weights = np.random.default_rng(0).exponential(size=len(X)) ** 2
+    classifier = quick(epochs=30, patience=30, validation_fraction=0.3, rate=0.03)
+    for result in classifier.fit(X, y, sample_weight=weights).history_:
+        for name in ("accuracy", "validation_accuracy"):
+            assert 0 <= result[name] <= 1 + 1e-6
+
+
+def test_weights_of_a_pass_are_factors(iris):
+    X, y = iris
+    passes = [quick(optimiser=optim.sgd) for _ in range(2)]
+    for classifier, weight in zip(passes, (1.0, 0.25), strict=True):
+        classifier.partial_fit(X, y, np.unique(y), sample_weight=np.full(len(X), weight))
+    slow = quick(optimiser=optim.sgd, rate=passes[0].rate / 4).partial_fit(X, y, np.unique(y))
+    np.testing.assert_allclose(passes[1].predict_proba(X), slow.predict_proba(X), rtol=1e-5)
+    assert not np.allclose(passes[0].predict_proba(X), slow.predict_proba(X), rtol=1e-3)
+
+
+def test_another_optimiser_begins_anew(iris):
+    X, y = iris
+    for before, after in (("sgd", "adam"), ("momentum", "adagrad")):
+        classifier = quick(optimiser=before).fit(X, y)
+        loss = classifier.history_[-1]["loss"]
+        classifier.set_params(optimiser=after, rate=0.003)
+        for _ in range(20):
+            classifier.partial_fit(X, y)
+        assert classifier.history_[-1]["loss"] < loss
+
+
 @pytest.mark.parametrize("weights", [np.zeros(150), np.full(150, -1.0), np.full(150, np.nan), np.ones(149)])
 def test_weights_that_cannot_be(iris, weights):
     with pytest.raises(ValueError, match=r"(?i)sample.weight|NaN"):

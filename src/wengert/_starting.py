@@ -17,9 +17,8 @@ INTERRUPTED = 130
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    os._exit(
-        INTERRUPTED
-    )  # an exception could be caught, or turned into another, by whatever is being imported
+    # An exception could be caught, or turned into another, by whatever is being imported.
+    os._exit(INTERRUPTED)
 
 
 def _is_command() -> bool:

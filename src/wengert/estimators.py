@@ -19,10 +19,11 @@ from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, MissingExtraError, message
 from wengert.shapes import shape_of
 from wengert.train.checks import advice_on, is_model
-from wengert.train.loop import Progress, steps_by, train
+from wengert.train.lines import Lines
+from wengert.train.loop import steps_by, train
 from wengert.train.optimisers import OPTIMISERS
 from wengert.train.settings import Settings
-from wengert.train.state import EpochResult, State
+from wengert.train.state import State
 from wengert.train.stateful import first_memory, trained
 from wengert.train.steps import Steps
 from wengert.train.tasks import Task
@@ -143,7 +144,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             X: numbers (examples, features), or (examples, ...) of any shape.
             y: labels (examples,), of any kind that can be sorted.
             sample_weight: how much each example counts, (examples,), in losses and accuracies: one of weight 2 as much
-                as two of weight 1, one of weight 0 not at all. Their mean does not matter. None: all the same.
+                as two of weight 1, one of weight 0 adds nothing. Their mean does not matter. None: all the same.
 
         Returns:
             Itself.
@@ -159,7 +160,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         random = self._begin(examples)
         targets = self._targets(examples, codes, sample_weight)
         dataset = self._split(examples, targets, codes, random)
-        reporter = _Lines(self.epochs, bool(self.verbose), self.patience is not None)
+        reporter = Lines(self.epochs, bool(self.verbose), self.patience is not None)
         return self._train(self._settings(), dataset, reporter)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Classifier:
@@ -172,7 +173,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             X: numbers (examples, ...), of the shape of the first call's.
             y: labels (examples,).
             classes: all labels that there are; needed in the first call, if there was no `fit`.
-            sample_weight: how much each of these examples counts: see `fit`.
+            sample_weight: the factor of each of these examples in the loss; unlike in `fit`, their mean matters.
 
         Returns:
             Itself.
@@ -204,7 +205,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         dataset = self._split(examples, targets)
         count = len(self.history_) + 1
         settings = self._settings()._replace(epochs=count, patience=None, keep="last")
-        return self._train(settings, dataset, _Lines(count, bool(self.verbose), False))
+        return self._train(settings, dataset, Lines(count, bool(self.verbose), False))
 
     def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Array, Array]:
         """Return the examples and labels as arrays."""
@@ -221,6 +222,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         self._seed = int(random.randint(np.iinfo(np.int32).max))
         self._state: State | None = None
         self._taking: tuple[Any, Steps] | None = None
+        self._optimiser: Any = None
         self.history_: list[dict[str, Any]] = []
         return random
 
@@ -233,15 +235,19 @@ class Classifier(ClassifierMixin, BaseEstimator):
             requirement = "sample_weight must not be negative, nor 0 for all examples"
             raise ArgumentError(message("Classifier", requirement, f"{np.min(weights)} to {np.max(weights)}"))
         targets = np.zeros((len(codes), len(self.classes_)), np.float32)
-        targets[np.arange(len(codes)), codes] = weights / np.mean(weights)
+        targets[np.arange(len(codes)), codes] = weights
         return targets
 
-    def _train(self, settings: Settings, dataset: Dataset, reporter: _Lines) -> Classifier:
+    def _train(self, settings: Settings, dataset: Dataset, reporter: Lines) -> Classifier:
         """Train from the state that there is, and keep what comes of it."""
         task, compiled = self._task(), bool(self.compiled)
         kind = self.optimiser, settings.rate, compiled
         if self._taking is None or self._taking[0] != kind:
             self._taking = kind, steps_by(task, settings, dataset, compiled=compiled)
+        if self._state is not None and self._optimiser != self.optimiser:  # it begins anew, the model goes on
+            fresh = self._taking[1].optimiser.init(self._state.model)
+            self._state = self._state._replace(optimiser=fresh)
+        self._optimiser = self.optimiser
         outcome = train(task, settings, dataset, reporter, state=self._state, taking=self._taking[1])
         new = outcome.history[len(self.history_) :]
         self._state, self.model_ = outcome.state.at_rest(), outcome.model
@@ -343,10 +349,14 @@ class Classifier(ClassifierMixin, BaseEstimator):
         )
 
     def _split(self, examples: Array, targets: Array, codes: Any = None, random: Any = None) -> Dataset:
-        """Return the examples to learn and those to judge by; without random numbers, none are put aside."""
+        """Return the examples to learn and those to judge by.
+
+        Without random numbers, none are put aside, and weights stay what they are.
+        """
         names = tuple(map(str, self.classes_))
         if self.patience is None or random is None:
             # The loop wants something to test with after each epoch; one example costs next to nothing.
+            targets = targets if random is None else _balanced(targets)
             return Dataset(examples, targets, examples[:1], targets[:1], "arrays", names)
         fraction = self.validation_fraction
         if not (isinstance(fraction, numbers.Real) and 0 < fraction < 1):
@@ -356,11 +366,23 @@ class Classifier(ClassifierMixin, BaseEstimator):
         learned, judged, learned_targets, judged_targets = _train_test_split(
             examples, targets, test_size=float(fraction), stratify=codes, random_state=random
         )
-        return Dataset(learned, learned_targets, judged, judged_targets, "arrays", names)
+        both = _balanced(learned_targets), _balanced(judged_targets)
+        return Dataset(learned, both[0], judged, both[1], "arrays", names)
 
 
 def _unchanged(examples: Any) -> Any:
     return examples
+
+
+def _balanced(targets: Array) -> Array:
+    """Return weights (examples, classes) divided by their mean over the examples; codes as they are."""
+    if targets.ndim == 1:
+        return targets
+    total = float(np.sum(targets, dtype=np.float64))
+    if not total:
+        requirement = "of the examples put aside for patience some must have a sample_weight"
+        raise ArgumentError(message("Classifier", requirement, "only zeros", "raise validation_fraction"))
+    return (targets * (len(targets) / total)).astype(np.float32)
 
 
 def _in_float64(values: Any) -> Any:
@@ -385,30 +407,3 @@ def _chosen(name: str, value: Any, known: dict[str, Callable[..., Any]]) -> Call
             got, hint = repr(value), ""
         raise ArgumentError(message("Classifier", requirement, got, hint))
     return known[value]
-
-
-class _Lines:
-    """A reporter that prints a line for each epoch, if it is verbose."""
-
-    def __init__(self, epochs: int, verbose: bool, validated: bool) -> None:
-        self.epochs, self.verbose, self.validated = epochs, verbose, validated
-
-    def on_steps(self, progress: Progress, state: State) -> None:
-        pass
-
-    def on_epoch(self, result: EpochResult, state: State) -> None:
-        if self.verbose:
-            numbers = self.described(result)
-            parts = [f"{name.replace('_', ' ')} {numbers[name]:.4f}" for name in numbers if name != "epoch"]
-            print(f"epoch {result.epoch}/{self.epochs}  {'  '.join(parts)}")
-
-    def described(self, result: EpochResult) -> dict[str, Any]:
-        """Return what is told of an epoch."""
-        found: dict[str, Any] = {
-            "epoch": result.epoch,
-            "loss": result.train_loss,
-            "accuracy": result.train_score,
-        }
-        if self.validated:
-            found |= {"validation_loss": result.test_loss, "validation_accuracy": result.test_score}
-        return found | {"seconds": result.seconds}

@@ -117,6 +117,12 @@ def test_what_holds_a_traced_value_is_refused(name: str) -> None:
         wg.jit(HOLDING[name])(X)
 
 
+def test_an_object_that_holds_a_plain_array_is_a_constant() -> None:
+    twice, constant = wg.jit(lambda x: (x * 2, Model(wg.numpy.arange(3))))(X)
+    np.testing.assert_array_equal(twice, X * 2)
+    assert isinstance(constant, Model)
+
+
 @pytest.mark.parametrize(
     "make", [lambda x: (y for y in x), iter, lambda x: map(np.sin, x), lambda x: zip(x, x, strict=True)]
 )

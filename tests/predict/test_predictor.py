@@ -48,7 +48,7 @@ def test_images_of_another_size_are_refused_where_the_network_does(run):
 
 
 @pytest.mark.parametrize("layer", ["nn.tanh", "nn.BatchNorm(8)"])
-def test_a_checkpoint_instead_of_a_model(wengert, small_mnist, tmp_path, learned, layer):
+def test_a_checkpoint_instead_of_a_model(wengert, small_mnist, tmp_path, learned, layer, monkeypatch):
     """A run that diverged says so, and that its checkpoint can be used; that of a finished run is its model."""
     (tmp_path / "mine.py").write_text(f"""
 import numpy as np
@@ -66,6 +66,14 @@ def network(rng):
         np.testing.assert_array_equal(found, expected)
     earlier = Predictor.open("whole/checkpoints/step-00000002.json").probabilities(images)
     assert not np.array_equal(earlier, expected)
+    with monkeypatch.context() as inside:
+        inside.chdir("whole/checkpoints")
+        np.testing.assert_array_equal(
+            Predictor.open("step-00000002.safetensors").probabilities(images), earlier
+        )
+    (tmp_path / "whole/checkpoints/step-00000002.safetensors").unlink()
+    with pytest.raises(DataError, match=r"no step-00000002.safetensors, which the checkpoint consists of"):
+        Predictor.open("whole/checkpoints/step-00000002.json")
 
     run = RunFolder.again("whole")
     (run.path / "model.safetensors").unlink()

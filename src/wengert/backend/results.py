@@ -13,7 +13,7 @@ from typing import Any
 
 from wengert import tree
 from wengert.array import tells_of_box
-from wengert.boxes import Box
+from wengert.boxes import CONSTANT, Box
 from wengert.control.values import is_number
 from wengert.dtypes import is_int64
 from wengert.errors import ConcreteError, DtypeError, message
@@ -79,7 +79,7 @@ def _holds_box(value: Any) -> bool:
     waiting, seen = [value], {id(value): value}
     while waiting and len(seen) < _MOST_OBJECTS:
         one = waiting.pop()
-        if isinstance(one, Box):
+        if isinstance(one, Box) and one.owner is not CONSTANT:
             return True
         for other in _referents(one):
             if id(other) not in seen:

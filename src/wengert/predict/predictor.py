@@ -61,8 +61,8 @@ class Predictor:
             DataError: the folder holds no run, a damaged one, one without a model yet, or one that does not classify.
         """
         path, checkpoint = Path(folder), None
-        if path.parent.name == CHECKPOINTS and path.is_file():
-            path, checkpoint = path.parents[1], path.with_suffix(SUFFIX)
+        if path.absolute().parent.name == CHECKPOINTS and path.is_file():
+            path, checkpoint = path.absolute().parents[1], path.with_suffix(SUFFIX)
         run = Run.open(path)
         if not run.task.classifies:
             raise DataError(
@@ -72,7 +72,8 @@ class Predictor:
             model = run.model(checkpoint)
         except FileNotFoundError as problem:
             name = os.path.basename(str(problem.filename))
-            raise DataError(f"{run.path}: the run has no {name}: {_why_not(run)}") from None
+            why = f": {_why_not(run)}" if checkpoint is None else ", which the checkpoint consists of"
+            raise DataError(f"{run.path}: the run has no {name}{why}") from None
         data = run.settings.data
         return cls(run, model, SOURCES[data].classes if data in SOURCES else DIGITS)
 
