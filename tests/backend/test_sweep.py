@@ -137,6 +137,18 @@ def test_copies_into_panels_are_not_joined() -> None:
     check(beside_a_product, *arguments, ulp=1000, scale=100.0)
 
 
+def test_expressions_that_share_their_parts_take_no_longer() -> None:
+    """A value that is used twice, fifty times over, has 2**50 ways from its end to its beginning."""
+
+    def function(w: Any, g: Any) -> Any:
+        x = w
+        for _ in range(50):
+            x = 0.5 * (x * x + x)
+        return w @ g, x
+
+    check(function, normal(40, 50) / 10, normal(50), ulp=100, scale=1.0)
+
+
 SIZES = st.integers(1, 70)
 
 

@@ -18,7 +18,7 @@ from wengert.backend.layout import Layout, follows, is_large, linear, with_lanes
 from wengert.backend.partial import in_parts
 from wengert.backend.schedule import least_cost
 from wengert.backend.target import Target
-from wengert.nest.expression import Apply, Buffer, Const, Expression, Load, Reduce, Rewriter, loads
+from wengert.nest.expression import Apply, Buffer, Const, Expression, Load, Reduce, Rewriter, loads, walk
 from wengert.nest.index import Dim, Index, Term
 from wengert.nest.nest import Nest, Program, Step, Store, all_steps, map_blocks
 from wengert.nest.rewriting import can_pass, rewrite_store
@@ -137,13 +137,12 @@ def _is_plain(nest: Nest) -> bool:
 
 def _holds_more(expression: Expression) -> bool:
     """Tell whether there is anything in an expression beside operations on elements."""
-    match expression:
-        case Apply(operands=operands):
-            return any(map(_holds_more, operands))
-        case Load(indices=indices):
-            return not all(index.is_affine for index in indices)
-        case _:
-            return not isinstance(expression, Const)
+    return any(
+        not all(index.is_affine for index in node.indices)
+        if isinstance(node, Load)
+        else not isinstance(node, (Apply, Const))
+        for node in walk(expression)
+    )
 
 
 def _alike(update: Nest, mine: Load, theirs: Load, dims: set[Dim]) -> dict[Term, Index] | None:
