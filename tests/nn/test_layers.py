@@ -151,7 +151,7 @@ def test_layers_that_cannot_be(make, says):
         (nn.Dense(3, 2, seed=0), (), "Dense: the input"),
         (nn.RNN(3, 2, seed=0), (5, 3), r"RNN: the input must be \(examples, steps, 3\)"),
         (nn.RNN(3, 2, seed=0), (5, 7, 4), "RNN: the input"),
-        (nn.Conv2D(3, 2, 3, seed=0), (5, 2, 8, 8), "channels"),
+        (nn.Conv2D(3, 2, 3, seed=0), (5, 2, 8, 8), r"Conv2D: images must be \(examples, 3, height, width\)"),
         (nn.Conv3D(3, 2, 3, seed=0), (5, 3, 8, 8), r"Conv3D: images must be \(.*depth, height, width\)"),
         (nn.MaxPool2D(2), (8, 8), "MaxPool2D: images"),
         (nn.AvgPool2D(2), (8, 8), "AvgPool2D: images"),
