@@ -1,7 +1,7 @@
 """Networks as scikit-learn's estimators, for its pipelines, searches and scores. This needs ``wengert[sklearn]``."""
 
 # scikit-learn declares few types.
-# pyright: reportUnknownVariableType=false, reportPrivateUsage=false
+# pyright: reportUnknownVariableType=false
 
 from __future__ import annotations
 
@@ -33,8 +33,15 @@ try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.model_selection import train_test_split
     from sklearn.utils import check_random_state
-    from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
-    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+    from sklearn.utils.multiclass import (
+        _check_partial_fit_first_call,  # pyright: ignore[reportPrivateUsage]
+        check_classification_targets,
+    )
+    from sklearn.utils.validation import (
+        _check_sample_weight,  # pyright: ignore[reportPrivateUsage]
+        check_is_fitted,
+        validate_data,
+    )
 except ImportError:
     raise MissingExtraError(
         "wengert.estimators needs scikit-learn 1.6 or newer: pip install 'wengert[sklearn]'"

@@ -45,7 +45,7 @@ class Reduction:
         dims: tuple[Dim, ...],
         nodes: Sequence[Reduce],
         points: Sequence[Point],
-        along: Sequence[Store] = (),
+        along: Sequence[Store],
     ) -> None:
         self.builder = evaluator.builder
         self.points = points

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import Box, Trace, running, snapshot
+from wengert.boxes import Box, Trace, below, running, snapshot
 from wengert.dtypes import BOOL, UINT64, Dtype, as_float, check_known, is_int64, show_integer
 from wengert.errors import RangeError, message, user_location
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
@@ -204,7 +204,7 @@ def _staged(value: Any) -> tuple[GraphTrace | None, Any]:
     while isinstance(value, Box):
         if isinstance(value.owner, GraphTrace):
             return value.owner, value.owner.variable(value.state)
-        value = value.state.primal if hasattr(value.state, "primal") else getattr(value.state, "value", None)
+        value = below(value)
     return None, None
 
 
