@@ -37,7 +37,7 @@ def test_recompiles_are_told(caplog: pytest.LogCaptureFixture) -> None:
     assert sum("compiled" in one and "f64[3]" in one for one in told) == 1
     assert sum(" for (f64[" in one and "ms" in one for one in told) == 10
     (warning,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert "9th time: argument 0 (x) is now f64[9], before f64[8]; pad to one shape" in warning
+    assert "9 times: argument 0 (x) is now f64[9], before f64[8]; pad to one shape" in warning
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
             X: numbers (examples, features), or (examples, ...) of any shape.
             y: labels (examples,), of any kind that can be sorted.
             sample_weight: how much each example counts, (examples,), in losses and accuracies: one of weight 2 as much
-                as two of weight 1, one of weight 0 adds nothing. Their mean does not matter. None: all the same.
+                as two of weight 1 in the same step, one of weight 0 adds nothing. Their mean does not matter.
+                None: all the same.
 
         Returns:
             Itself.

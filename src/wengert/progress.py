@@ -50,7 +50,7 @@ def is_often(count: int) -> bool:
 def tell_recompiled(function: Callable[..., Any], count: int, why: str) -> None:
     """Tell why a function is compiled once more."""
     hint = "pad to one shape, or pass Python numbers that vary as arrays"
-    _log.warning("jit: %s is compiled for the %dth time: %s; %s", _name(function), count, why, hint)
+    _log.warning("jit: %s has now been compiled %d times: %s; %s", _name(function), count, why, hint)
 
 
 class Patience:

@@ -105,6 +105,7 @@ HOLDING: dict[str, Callable[[Any], Any]] = {
     "object": lambda x: (x, Model([x])),
     "method of an object": lambda x: Model(x).__call__,
     "setting": lambda x: Named(x, x),
+    "beside many others": lambda x: Model([x, [[n] for n in range(100_000)]]),
     "function in a function": lambda x: functools.partial(map, lambda y: x * y),
 }
 

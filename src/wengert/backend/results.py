@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import types
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from wengert.dtypes import is_int64
 from wengert.errors import ConcreteError, DtypeError, message
 
 _MOST_OBJECTS = 10_000
-"""Objects behind a constant among which a traced value is looked for."""
+"""Objects behind a constant, the nearest first, among which a traced value is looked for."""
 
 
 def constants(leaves: Sequence[Any], structure: tree.Structure) -> dict[int, Any]:
@@ -76,9 +77,9 @@ def _check(value: Any, name: str) -> None:
 
 def _holds_box(value: Any) -> bool:
     """Tell whether a traced value is reached from an object: by what a function closes over, say, or an attribute."""
-    waiting, seen = [value], {id(value): value}
+    waiting, seen = deque([value]), {id(value): value}
     while waiting and len(seen) < _MOST_OBJECTS:
-        one = waiting.pop()
+        one = waiting.popleft()
         if isinstance(one, Box) and one.owner is not CONSTANT:
             return True
         for other in _referents(one):
