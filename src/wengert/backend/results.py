@@ -78,7 +78,9 @@ def _check(value: Any, name: str) -> None:
 def _holds_box(value: Any) -> bool:
     """Tell whether a traced value is reached from an object: by what a function closes over, say, or an attribute."""
     waiting, seen = deque([value]), {id(value): value}
-    while waiting and len(seen) < _MOST_OBJECTS:
+    for _ in range(_MOST_OBJECTS):
+        if not waiting:
+            break
         one = waiting.popleft()
         if isinstance(one, Box) and one.owner is not CONSTANT:
             return True
