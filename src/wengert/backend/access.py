@@ -11,6 +11,9 @@ from wengert.dtypes import Dtype
 from wengert.nest.expression import Buffer, Load
 from wengert.nest.index import Dim, Index, Term
 
+_LINE = 64
+"""Bytes that caches move together, on most processors."""
+
 
 class Access(State):
     """Emits what reads and writes memory."""
@@ -42,7 +45,7 @@ class Access(State):
                     continue
                 if layout.panel and indices[layout.lanes or 0].coefficient(term):
                     coefficient = layout.rows  # tiles begin where panels do
-                key = ("address", pointer, term, coefficient)
+                key = ("address", pointer, counter, coefficient)
                 moved = self.recall(key)
                 if moved is None:
                     moved = self.builder.element(pointer, scalar, self.times(counter, coefficient))
@@ -82,6 +85,15 @@ class Access(State):
         if buffer.dtype.kind == "b":
             value = self.builder.convert("trunc", value, "i1")
         return value
+
+    def fetch(self, node: Load, point: Point, size: int) -> None:
+        """Ask for the lines of the cache that so many bytes from an element on lie in."""
+        b = self.builder
+        pointer, _, _ = self.address(node.buffer, node.indices, point)
+        b.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        for start in range(0, size, _LINE):
+            line = b.element(pointer, "i8", constant(I64, start)) if start else pointer
+            b.do(f"call void @llvm.prefetch.p0({line}, i32 0, i32 3, i32 1)")
 
     def _across(self, node: Load, stride: int | None, point: Point) -> Dim | None:
         """Return a dimension written out for a whole vector along which the elements lie next to one another."""

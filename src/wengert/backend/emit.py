@@ -10,7 +10,8 @@ from typing import NamedTuple
 from wengert.backend import scalars
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.backend.evaluate import Evaluator
-from wengert.backend.layout import Layout, follows, linear
+from wengert.backend.layout import Layout
+from wengert.backend.padding import is_padded
 from wengert.backend.reductions import Reduction, first_lanes
 from wengert.backend.schedule import Schedule
 from wengert.backend.state import Checks, Point
@@ -22,7 +23,7 @@ from wengert.nest.expression import (
     loads,
     walk,
 )
-from wengert.nest.index import Computed, Dim, Index
+from wengert.nest.index import Dim
 from wengert.nest.nest import Nest, Store
 
 _EVEN = 32
@@ -170,50 +171,11 @@ class _NestEmitter:
             return _Level(dim, factor, full, rest, 0)
         width = self.schedule.width
         vectors, masked = divmod(dim.extent, width)
-        if masked and self._is_padded(dim):
+        padded = masked and not self.checks.nan
+        if padded and is_padded(self.nest, dim, width, self.layouts):
             vectors, masked = vectors + 1, 0
         full, rest = divmod(vectors, factor)
         return _Level(dim, factor * width, full, rest, masked)
-
-    def _is_padded(self, dim: Dim) -> bool:
-        """Tell whether all that the lanes touch is filled up to whole vectors, and no one looks at what fills it."""
-        if self.checks.nan:
-            return False
-        for node in self.nest.nodes():
-            if isinstance(node, Load) and not self._padded_access(node.buffer, node.indices, dim):
-                return False
-            if getattr(node, "operation", "") == "position" and dim in self.evaluator.dims(node):
-                return False
-        return all(
-            self._padded_access(store.buffer, store.indices, dim) and self._fills(store, dim)
-            for store in self.nest.stores
-        )
-
-    def _fills(self, store: Store, dim: Dim) -> bool:
-        """Tell whether what lies behind the elements that are stored is no element of the buffer."""
-        lanes = self.layouts[store.buffer].lanes
-        return lanes is not None and store.buffer.shape[lanes] == dim.extent
-
-    def _padded_access(self, buffer: Buffer, indices: Sequence[Index], dim: Dim) -> bool:
-        layout = self.layouts[buffer]
-        position = linear(layout, indices)
-        if any(
-            isinstance(term, Computed) and dim in self.evaluator.dims(term.expression)
-            for term, _ in position.terms
-        ):
-            return False
-        stride = position.coefficient(dim)
-        if stride == 0:
-            return all(
-                isinstance(t, Dim) or dim not in t.index.dims()
-                for t, _ in position.terms
-                if not isinstance(t, Computed)
-            )
-        if stride != 1 or layout.lanes is None or follows(indices[layout.lanes]) is not dim:
-            return False
-        others = buffer.size // max(buffer.shape[layout.lanes], 1)
-        width = self.schedule.width
-        return layout.size // max(others, 1) >= -(-dim.extent // width) * width
 
     def _levels(
         self, levels: Sequence[_Level], depth: int, counts: dict[Dim, int], part: _Range | None = None
@@ -237,14 +199,27 @@ class _NestEmitter:
                 with self.evaluator.scope():
                     self._levels(levels, depth + 1, inner, self._inner(part, depth, below, None))
             else:
+                self._fetch(level, start, first=True)
                 with b.loop(start, stop) as tile, self.evaluator.scope():
                     counter = tile if level.step == 1 else b.binary("mul", tile, constant(I64, level.step))
                     self.evaluator.counters[level.dim] = counter
+                    self._fetch(level, tile)
                     self._levels(levels, depth + 1, inner, self._inner(part, depth, below, tile))
                     del self.evaluator.counters[level.dim]
         if level.rest or level.masked:
             rest = {**counts, level.dim: level.rest + bool(level.masked)}
             self._rest(levels, depth, rest, last, part, below)
+
+    def _fetch(self, level: _Level, tile: Value, *, first: bool = False) -> None:
+        """Ask for what lies at computed places some turns of a loop ahead; before the loop, for the first turns."""
+        b, evaluator, last = self.builder, self.evaluator, constant(I64, level.dim.extent - 1)
+        begin = b.binary("mul", tile, constant(I64, level.step))
+        for run in self.schedule.afar.runs.get(level.dim, ()):
+            ahead = run.ahead * level.step
+            for offset in range(ahead) if first else range(ahead, ahead + level.step):
+                point = b.intrinsic("smin", b.binary("add", begin, constant(I64, offset)), last)
+                with evaluator.turn(level.dim, point), evaluator.unreported():
+                    evaluator.fetch(run.load, Point(()), run.size)
 
     def _outer(self, part: _Range, below: int) -> tuple[Value, Value]:
         """Return the range of tiles of a level, each with so many tiles of the levels below."""

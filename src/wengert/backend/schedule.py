@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from wengert.backend.afar import Afar, find
 from wengert.backend.layout import Layout, linear
 from wengert.backend.target import Target
 from wengert.nest.expression import Apply, Buffer, Expression, Guard, Load, Reduce, free_dims, loads, walk
@@ -45,6 +46,8 @@ class Schedule:
     """The map dimensions, outermost first."""
     unrolled: frozenset[Dim] = field(default_factory=frozenset[Dim])
     """Dimensions of reductions that are written out."""
+    afar: Afar = field(default_factory=Afar)
+    """What is asked for ahead of its use."""
 
 
 def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Schedule:
@@ -59,7 +62,7 @@ def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Sche
     unrolled = _unrolled(nest, lanes)
     tile = _tile(nest, lanes, width, layouts, target, unrolled, panels)
     order = _shared_first(nest, _order(nest, lanes, layouts, tile, width), lanes, tile, width)
-    return Schedule(lanes, width, tile, order, unrolled)
+    return Schedule(lanes, width, tile, order, unrolled, find(nest, lanes, order, layouts, target))
 
 
 def _shared_first(

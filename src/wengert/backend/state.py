@@ -98,6 +98,26 @@ class State(ABC):
         self._known[-1][key] = value
         return value
 
+    @contextmanager
+    def turn(self, dim: Dim, counter: Value) -> Generator[None]:
+        """Stand at another turn of a loop for a while."""
+        before = self.counters.get(dim)
+        self.counters[dim] = counter
+        with self.scope():
+            yield
+        if before is None:
+            del self.counters[dim]
+        else:
+            self.counters[dim] = before
+
+    @contextmanager
+    def unreported(self) -> Generator[None]:
+        """Say nothing of indices that lie outside: what is computed here is not read."""
+        before: Callable[[Value, str], None] = self.report
+        self.report = _say_nothing
+        yield
+        self.report = before
+
     # -- dependence --------------------------------------------------------------------------------------
 
     def dims(self, node: Expression) -> frozenset[Dim]:
@@ -194,3 +214,7 @@ class State(ABC):
             return y
         one, other = self.aligned([x, y])
         return self.builder.binary("add", one, other)
+
+
+def _say_nothing(outside: Value, place: str) -> None:
+    """Leave an index that lies outside unmentioned."""

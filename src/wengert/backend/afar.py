@@ -1,0 +1,102 @@
+"""What a nest reads from afar, and asks for ahead of its use.
+
+A processor foresees what lies one after another. It does not foresee the rows that an index array names (Ainsworth and
+Jones, Software prefetching for indirect memory accesses, 2017), nor what a tile reads when its reduction is done: a
+parameter and an optimiser's state, say, in a few short rows far from those of the tile before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from wengert.backend.layout import Layout, linear
+from wengert.backend.target import Target
+from wengert.nest.expression import Buffer, Expression, Load, Reduce, children, free_dims, loads
+from wengert.nest.index import Computed, Dim
+from wengert.nest.nest import Nest
+
+_STEPS = 32
+"""Steps of a reduction for each of what is asked for meanwhile: so much longer than the asking does the tile take."""
+_AHEAD = 4096
+"""Bytes to be ahead by: what is read in the time in which the first of them comes."""
+_MOST_TURNS = 16
+"""Turns of a loop to be ahead by, at most."""
+
+
+class Run(NamedTuple):
+    """Elements that lie together at a computed place."""
+
+    load: Load
+    size: int
+    """Their bytes, as far as they are asked for."""
+    ahead: int
+    """How many turns of the loop before."""
+
+
+class Afar(NamedTuple):
+    """What is asked for ahead of its use."""
+
+    after: tuple[Load, ...] = ()
+    """What the results of a tile read besides its reductions: while they run."""
+    runs: Mapping[Dim, tuple[Run, ...]] = {}
+    """What lies at computed places: some turns of that loop before."""
+
+
+def find(
+    nest: Nest, lanes: Dim | None, order: Sequence[Dim], layouts: Mapping[Buffer, Layout], target: Target
+) -> Afar:
+    """Return what to ask for ahead: of buffers that are larger than the processor's own caches."""
+    steps = max((_steps(node) for node in nest.nodes() if isinstance(node, Reduce)), default=0)
+    after = tuple(dict.fromkeys(_after(nest, lanes, layouts, target)))
+    runs: dict[Dim, tuple[Run, ...]] = {}
+    for load in dict.fromkeys(load for store in nest.stores for load in loads(store.value)):
+        if load.buffer.size * load.buffer.dtype.itemsize > target.level2:
+            for dim, run in _runs(load, lanes, order, layouts[load.buffer]):
+                runs[dim] = (*runs.get(dim, ()), run)
+    return Afar(after if steps >= _STEPS * len(after) else (), runs)
+
+
+def _steps(node: Reduce) -> int:
+    return math.prod(dim.extent for dim in node.dims)
+
+
+def _after(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout], target: Target) -> Iterator[Load]:
+    for store in nest.stores:
+        for load in _outside(store.value) if not store.along else ():
+            position = linear(layouts[load.buffer], load.indices)
+            affine = all(isinstance(term, Dim) for term, _ in position.terms)
+            large = load.buffer.size * load.buffer.dtype.itemsize > target.level1
+            if affine and large and lanes in nest.dims and lanes and position.coefficient(lanes) == 1:
+                yield load
+
+
+def _outside(expression: Expression) -> Iterator[Load]:
+    """Go through what an expression reads besides its reductions, each node once."""
+    waiting, seen = [expression], {id(expression)}
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Load):
+            yield node
+        for child in () if isinstance(node, Reduce) else children(node):
+            if id(child) not in seen:
+                seen.add(id(child))
+                waiting.append(child)
+
+
+def _runs(load: Load, lanes: Dim | None, order: Sequence[Dim], layout: Layout) -> Iterator[tuple[Dim, Run]]:
+    """Yield the run of a load and the innermost loop on which its place depends, if there is one."""
+    position = linear(layout, load.indices)
+    places = [term for term, _ in position.terms if isinstance(term, Computed)]
+    others = [(term, factor) for term, factor in position.terms if not isinstance(term, Computed)]
+    depends = set[Dim]().union(*(free_dims(place.expression) for place in places))
+    mine = [dim for dim in order if dim in depends]
+    if not mine or lanes in depends or any(not isinstance(term, Dim) for term, _ in others):
+        return
+    inner = [(dim, factor) for dim, factor in others if dim not in order[: order.index(mine[-1]) + 1]]
+    span = sum(abs(factor) * (dim.extent - 1) for dim, factor in inner if isinstance(dim, Dim)) + 1
+    elements = math.prod(dim.extent for dim, _ in inner if isinstance(dim, Dim))
+    if 2 * elements >= span and all(factor > 0 for _, factor in inner):
+        size = span * load.buffer.dtype.itemsize
+        yield mine[-1], Run(load, min(size, _AHEAD), max(1, min(_AHEAD // size, _MOST_TURNS)))
