@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from wengert.backend.afar import Afar, find
 from wengert.backend.layout import Layout, linear
+from wengert.backend.order import SHARED, load_dims, loop_order
 from wengert.backend.target import Target
 from wengert.nest.expression import Apply, Buffer, Expression, Guard, Load, Reduce, free_dims, loads, walk
 from wengert.nest.index import Computed, Dim, Part, Term
@@ -24,8 +25,6 @@ from wengert.nest.nest import Nest, Store
 
 _LATENCY = 8
 """Independent operations that keep two units of latency four busy."""
-_SHARED = 6
-"""Tiles of the two outermost dimensions that threads share evenly; points beside a dimension that is one tile."""
 _WHOLE = 28
 """Points of a dimension up to which a tile may be all of it."""
 _UNROLLED = 96
@@ -61,24 +60,8 @@ def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Sche
     width = 1 if lanes is None else min(width, 1 << (lanes.extent - 1).bit_length())
     unrolled = _unrolled(nest, lanes)
     tile = _tile(nest, lanes, width, layouts, target, unrolled, panels)
-    order = _shared_first(nest, _order(nest, lanes, layouts, tile, width), lanes, tile, width)
+    order = loop_order(nest, lanes, tile, width, layouts, target)
     return Schedule(lanes, width, tile, order, unrolled, find(nest, lanes, order, layouts, target))
-
-
-def _shared_first(
-    nest: Nest, order: tuple[Dim, ...], lanes: Dim | None, tile: Mapping[Dim, int], width: int
-) -> tuple[Dim, ...]:
-    """Move a dimension with tiles for several threads to the front, if what stands before it has too few."""
-
-    def tiles(dim: Dim) -> int:
-        return -(-dim.extent // (tile.get(dim, 1) * (width if dim is lanes else 1)))
-
-    free = [dim for dim in order if dim not in nest.sequential]
-    outer = list(itertools.takewhile(lambda dim: dim not in nest.sequential, order))[:2]
-    if not outer or math.prod(map(tiles, outer)) >= _SHARED:
-        return order
-    first = max(free, key=lambda dim: (min(tiles(dim), _SHARED), -order.index(dim)))
-    return (first, *(dim for dim in order if dim is not first))
 
 
 def _panels(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, int]:
@@ -262,7 +245,7 @@ def _tile(
     depends = free_dims(main.body)
     taps = math.prod(dim.extent for dim in main.dims if dim in unrolled)
     streams = [
-        (frozenset(_dims_of(load)), _distance(load, main, lanes, width, target)) for load in loads(main.body)
+        (frozenset(load_dims(load)), _distance(load, main, lanes, width, target)) for load in loads(main.body)
     ]
     applies = max(1, sum(isinstance(node, Apply) for node in walk(main.body)))
     bounding = {dim for node in reductions for dim in _guarding(node, lanes)}
@@ -271,7 +254,7 @@ def _tile(
     options = [
         [fixed[dim]]
         if dim in fixed
-        else _factors(dim, dim is lanes, width, whole=points >= _SHARED * dim.extent)
+        else _factors(dim, dim is lanes, width, whole=points >= SHARED * dim.extent)
         for dim in dims
     ]
     least = math.inf
@@ -291,7 +274,7 @@ def _tile(
 def _distance(load: Load, node: Reduce, lanes: Dim | None, width: int, target: Target) -> float:
     """Return the cycles that a load takes: more where a sweep of the reduction reads more than the nearest cache."""
     swept = load.buffer.dtype.itemsize
-    for dim in _dims_of(load):
+    for dim in load_dims(load):
         if dim in node.dims:
             swept *= dim.extent
         elif dim is lanes:
@@ -320,10 +303,6 @@ def _across(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, 
                 if along and dim.extent >= width:
                     return dim
     return None
-
-
-def _dims_of(load: Load) -> set[Dim]:
-    return {dim for index in load.indices for dim in index.dims()}
 
 
 def _price(
@@ -356,37 +335,3 @@ def _factors(dim: Dim, is_lanes: bool, width: int, *, whole: bool) -> list[int]:
     steps = -(-dim.extent // width) if is_lanes else dim.extent
     some = [factor for factor in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16) if factor <= steps]
     return [*some, steps] if whole and steps not in some and steps <= _WHOLE else some
-
-
-def _order(
-    nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout], tile: Mapping[Dim, int], width: int
-) -> tuple[Dim, ...]:
-    """Return the map dimensions, outermost first, and sequential ones inside the others.
-
-    Of a nest with sums, those dimensions come last that take the fewest new bytes from one tile to the next: the rest
-    stays in the nearest cache. Otherwise, and among equal ones, those along which the first result lies close together.
-    """
-    position = linear(layouts[nest.stores[0].buffer], nest.stores[0].indices)
-    read = [load for node in nest.nodes() if isinstance(node, Reduce) for load in loads(node.body)]
-    own = set(nest.dims)
-
-    def fetched(dim: Dim) -> int:
-        total = 0
-        for load in dict.fromkeys(read):
-            dims = _dims_of(load)
-            if dim in dims:
-                points = (
-                    tile.get(d, 1) * (width if d is lanes else 1) if d in own else d.extent for d in dims
-                )
-                total += math.prod(points) * load.buffer.dtype.itemsize
-        return total
-
-    def key(dim: Dim) -> tuple[bool, bool, int, int]:
-        return (
-            not read and dim is lanes,
-            dim in nest.sequential,
-            -fetched(dim),
-            -abs(position.coefficient(dim)),
-        )
-
-    return tuple(sorted(nest.dims, key=key))
