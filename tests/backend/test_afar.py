@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.backend.comparing import check
 from wengert import nn, optim, tree
+from wengert.backend.afar import find
+from wengert.backend.layout import row_major
+from wengert.backend.target import host
+from wengert.dtypes import FLOAT32, INT64
 from wengert.errors import IndexingError
+from wengert.nest.expression import Apply, Buffer, Const, Guard, Load
+from wengert.nest.index import Computed, Dim, Index
+from wengert.nest.nest import Nest, Store
 
 RNG = np.random.default_rng(0)
 
@@ -55,6 +62,18 @@ def test_rows_at_computed_places_are_asked_for() -> None:
     assert asked_for(lambda table: table * 2, TABLE) == 0, "what lies in a row is foreseen"
 
 
+@pytest.mark.parametrize(("before", "found"), [(0, True), (1, False)])
+def test_a_place_that_a_condition_must_see_to_first_is_not_read_early(before: int, found: bool) -> None:
+    i, j = Dim(100), Dim(32)
+    table, index, result = Buffer(FLOAT32, (30_000, 32)), Buffer(INT64, (100,)), Buffer(FLOAT32, (100, 32))
+    place = Apply("position", (Load(index, (Index.of(i) + -before,)),), INT64, 30_000)
+    row = Load(table, (Index.of(Computed(place, 30_000)), Index.of(j)))
+    value = Guard(((Index.of(i) + -before, 100),), row, Const(0.0, FLOAT32))
+    nest = Nest((i, j), (Store(result, (Index.of(i), Index.of(j)), value),))
+    layouts = {buffer: row_major(buffer.shape) for buffer in (table, index, result)}
+    assert bool(find(nest, j, (i, j), layouts, host()).runs) is found
+
+
 # -- and has no other effect -----------------------------------------------------------------------------
 
 
@@ -90,6 +109,7 @@ def test_rows(small: None, count: int, length: int, shape: list[int], dtype: str
     check(rows, table, index)
     check(lambda table, index: np.sum(table[index] * 3, axis=0), table, index)
     check(lambda table, index: table[index[::-1]] + index.sum(), table, index)
+    check(lambda table, index: np.concatenate([table[index], table[:1], table[index]]) * 2, table, index)
     check(lambda table, index: np.take(table, index % length, axis=0) * 2, table, index)
 
 

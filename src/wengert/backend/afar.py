@@ -13,7 +13,16 @@ from typing import NamedTuple
 
 from wengert.backend.layout import Layout, linear
 from wengert.backend.target import Target
-from wengert.nest.expression import Buffer, Expression, Load, Reduce, children, free_dims, loads
+from wengert.nest.expression import (
+    Buffer,
+    Expression,
+    Load,
+    Reduce,
+    children,
+    free_dims,
+    loads,
+    may_lie_outside,
+)
 from wengert.nest.index import Computed, Dim
 from wengert.nest.nest import Nest
 
@@ -86,13 +95,18 @@ def _outside(expression: Expression) -> Iterator[Load]:
 
 
 def _runs(load: Load, lanes: Dim | None, order: Sequence[Dim], layout: Layout) -> Iterator[tuple[Dim, Run]]:
-    """Yield the run of a load and the innermost loop on which its place depends, if there is one."""
+    """Yield the run of a load and the innermost loop on which its place depends, if there is one.
+
+    What tells the place is read earlier than the program says, where no condition may have seen to it that it exists.
+    """
     position = linear(layout, load.indices)
     places = [term for term, _ in position.terms if isinstance(term, Computed)]
     others = [(term, factor) for term, factor in position.terms if not isinstance(term, Computed)]
     depends = set[Dim]().union(*(free_dims(place.expression) for place in places))
     mine = [dim for dim in order if dim in depends]
     if not mine or lanes in depends or any(not isinstance(term, Dim) for term, _ in others):
+        return
+    if any(may_lie_outside(place.expression) for place in places):
         return
     inner = [(dim, factor) for dim, factor in others if dim not in order[: order.index(mine[-1]) + 1]]
     span = sum(abs(factor) * (dim.extent - 1) for dim, factor in inner if isinstance(dim, Dim)) + 1

@@ -10,7 +10,17 @@ from wengert.backend.access import Access
 from wengert.backend.builder import I1, SCALARS, Kind, Value, constant
 from wengert.backend.state import Point
 from wengert.dtypes import INT64, Dtype
-from wengert.nest.expression import Apply, Const, Expression, Guard, Iota, Load, Reduce, is_zero, loads
+from wengert.nest.expression import (
+    Apply,
+    Const,
+    Expression,
+    Guard,
+    Iota,
+    Load,
+    Reduce,
+    is_zero,
+    may_lie_outside,
+)
 from wengert.nest.index import Index
 
 
@@ -131,7 +141,7 @@ class Evaluator(Access):
     def _guard(self, node: Guard, point: Point) -> Value:
         """Read inside only: by a branch where the condition is the same for all lanes, by a mask where it is not."""
         uniform, varying = self._conditions(node, point)
-        apart = _may_lie_outside(node.otherwise)
+        apart = may_lie_outside(node.otherwise)
         otherwise = None if apart else self.value(node.otherwise, point)
 
         def inner() -> Value:
@@ -219,12 +229,3 @@ class Evaluator(Access):
         key = ("inside", value, extent)
         known = self.recall(key)
         return known or self.remember(key, self.builder.compare("ult", value, constant(value.kind, extent)))
-
-
-def _may_lie_outside(node: Expression) -> bool:
-    """Tell whether what is loaded may lie outside its buffer, and so must not be where a condition holds."""
-    return any(
-        index.bounds[0] < 0 or index.bounds[1] >= extent
-        for load in loads(node)
-        for index, extent in zip(load.indices, load.buffer.shape, strict=True)
-    )

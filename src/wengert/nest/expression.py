@@ -174,6 +174,15 @@ def loads(expression: Expression) -> list[Load]:
     return [node for node in walk(expression) if isinstance(node, Load)]
 
 
+def may_lie_outside(expression: Expression) -> bool:
+    """Tell whether what is loaded may lie outside its buffer, and so must not be where a condition holds."""
+    return any(
+        index.bounds[0] < 0 or index.bounds[1] >= extent
+        for load in loads(expression)
+        for index, extent in zip(load.indices, load.buffer.shape, strict=True)
+    )
+
+
 def indices_of(node: Expression) -> Iterator[Index]:
     """Yield the indices that stand in a node itself."""
     match node:
