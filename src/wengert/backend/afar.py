@@ -108,9 +108,10 @@ def _runs(load: Load, lanes: Dim | None, order: Sequence[Dim], layout: Layout) -
         return
     if any(may_lie_outside(place.expression) for place in places):
         return
-    inner = [(dim, factor) for dim, factor in others if dim not in order[: order.index(mine[-1]) + 1]]
-    span = sum(abs(factor) * (dim.extent - 1) for dim, factor in inner if isinstance(dim, Dim)) + 1
-    elements = math.prod(dim.extent for dim, _ in inner if isinstance(dim, Dim))
-    if 2 * elements >= span and all(factor > 0 for _, factor in inner):
+    outer = order[: order.index(mine[-1]) + 1]
+    inner = [(dim, factor) for dim, factor in others if isinstance(dim, Dim) and dim not in outer]
+    span = sum(factor * (dim.extent - 1) for dim, factor in inner) + 1
+    elements = math.prod(dim.extent for dim, _ in inner)
+    if all(factor > 0 for _, factor in inner) and 2 * elements >= span:
         size = span * load.buffer.dtype.itemsize
         yield mine[-1], Run(load, min(size, _AHEAD), max(1, min(_AHEAD // size, _MOST_TURNS)))

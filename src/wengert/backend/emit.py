@@ -171,8 +171,7 @@ class _NestEmitter:
             return _Level(dim, factor, full, rest, 0)
         width = self.schedule.width
         vectors, masked = divmod(dim.extent, width)
-        padded = masked and not self.checks.nan
-        if padded and is_padded(self.nest, dim, width, self.layouts):
+        if masked and not self.checks.nan and is_padded(self.nest, dim, width, self.layouts):
             vectors, masked = vectors + 1, 0
         full, rest = divmod(vectors, factor)
         return _Level(dim, factor * width, full, rest, masked)
@@ -212,9 +211,12 @@ class _NestEmitter:
 
     def _fetch(self, level: _Level, tile: Value, *, first: bool = False) -> None:
         """Ask for what lies at computed places some turns of a loop ahead; before the loop, for the first turns."""
+        runs = self.schedule.afar.runs.get(level.dim)
+        if not runs:
+            return
         b, evaluator, last = self.builder, self.evaluator, constant(I64, level.dim.extent - 1)
         begin = b.binary("mul", tile, constant(I64, level.step))
-        for run in self.schedule.afar.runs.get(level.dim, ()):
+        for run in runs:
             ahead = run.ahead * level.step
             for offset in range(ahead) if first else range(ahead, ahead + level.step):
                 point = b.intrinsic("smin", b.binary("add", begin, constant(I64, offset)), last)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from wengert.backend.layout import Layout, follows, linear, with_lanes, with_panels, work
+from wengert.backend.order import load_dims
 from wengert.backend.schedule import choose, least_cost
 from wengert.backend.target import Target
 from wengert.nest.expression import Buffer, Expression, Load, Reduce, loads
@@ -131,7 +132,7 @@ def _in_panels(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> lis
     for load in dict.fromkeys(load for load, dim in _candidates(nest) if dim is lanes):
         swept = math.prod(dim.extent for dim in _summed(load, nest))
         others = math.prod(
-            dim.extent // schedule.tile.get(dim, 1) for dim in nest.dims if dim not in _own(load)
+            dim.extent // schedule.tile.get(dim, 1) for dim in nest.dims if dim not in load_dims(load)
         )
         layout = layouts[load.buffer]
         aligned = layout.lanes is not None and not layout.panel
@@ -159,11 +160,7 @@ def _is_far(load: Load, nest: Nest, layouts: Mapping[Buffer, Layout], target: Ta
 
 def _summed(load: Load, nest: Nest) -> set[Dim]:
     """Return the dimensions of sums that a load follows."""
-    return _own(load) & (nest.own_dims() - set(nest.dims))
-
-
-def _own(load: Load) -> set[Dim]:
-    return {dim for index in load.indices for dim in index.dims()}
+    return load_dims(load) & (nest.own_dims() - set(nest.dims))
 
 
 def _candidates(nest: Nest) -> list[tuple[Load, Dim]]:
