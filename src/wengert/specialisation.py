@@ -14,6 +14,7 @@ from wengert.backend import donation
 from wengert.backend.arguments import Given
 from wengert.backend.compiled import Compiled, Options
 from wengert.backend.entry_table import Signature
+from wengert.backend.execute import empty
 from wengert.backend.outside import explained
 from wengert.backend.results import constants
 from wengert.dtypes import NDARRAY, check_known
@@ -78,11 +79,12 @@ class Specialisation:
         """Carry out the function."""
         inputs = [_array(leaf, type_.dtype) for leaf, type_ in zip(leaves, self.types, strict=True)]
         for position in self.donated:
-            inputs[position] = donation.view(leaves[position])
+            is_kept = position in self.places.values()
+            inputs[position] = donation.taken(leaves[position], is_kept=is_kept)
         outputs: list[Any] = []
         for number, atom in enumerate(self.graph.outputs):
             place = self.places.get(number)
-            outputs.append(np.empty(atom.type.shape, atom.type.dtype) if place is None else inputs[place])
+            outputs.append(empty(atom.type.shape, atom.type.dtype) if place is None else inputs[place])
         executable = self.compiled.executable
         try:
             executable(inputs, outputs)

@@ -8,22 +8,33 @@ from typing import Any
 
 import numpy as np
 
-from wengert.backend.execute import address_of
+from wengert.backend.execute import address_of, empty, is_placed
 from wengert.control.values import is_number
 from wengert.dtypes import NDARRAY
 from wengert.errors import ArgumentError, message
 from wengert.ir.types import type_of
 
+#: Bytes up to which an array is moved to where a cache line begins: with more, memory itself is what is waited for.
+_MOVED = 1 << 25
+
 _given_up: dict[int, weakref.ref[Any]] = {}
 
 
-def view(array: Any) -> Any:
-    """Return a new array in the place of one that is given up; raise an error if it cannot be."""
+def taken(array: Any, *, is_kept: bool) -> Any:
+    """Return a new array for one that is given up; raise an error if it cannot be.
+
+    It has the same memory, unless a result will keep that, and it begins in the middle of a cache line: then it is
+    moved. That happens in the first of many calls, since later ones are given what it has become.
+    """
     if not (type(array) is np.ndarray and array.flags.carray and array.dtype.isnative):
         requirement = "a donated argument must be a writable, contiguous and aligned array"
         hint = "pass np.array(x), or do not donate it"
         raise ArgumentError(message("jit", requirement, describe(array), hint))
-    return array.view()
+    if not is_kept or is_placed(array) or array.nbytes > _MOVED:
+        return array.view()
+    moved = empty(array.shape, array.dtype)
+    moved[...] = array
+    return moved
 
 
 def give_up(array: Any) -> None:

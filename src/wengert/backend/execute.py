@@ -21,7 +21,9 @@ from wengert.shapes import Shape
 STATUS, ARENA, CALLBACK, FIRST = 0, 1, 2, 3
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64)
 _MAIN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-_ALIGNMENT = 64  # as `wengert.backend.memory` places buffers in the arena
+_ALIGNMENT = 64  # a cache line, as `wengert.backend.memory` places buffers in the arena
+#: Bytes from which on an array of the program's own begins where a cache line does.
+_LONG = 1 << 14
 
 
 class NanError(WengertError, FloatingPointError):
@@ -116,10 +118,28 @@ class _Context:
 
 
 def aligned(size: int) -> Any:
-    """Return bytes that begin where a cache line does."""
+    """Return bytes, all zero, that begin where a cache line does."""
     raw = np.zeros(size + _ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % _ALIGNMENT
     return raw[start : start + size]
+
+
+def empty(shape: Shape, dtype: Dtype) -> Any:
+    """Return a new array to be filled; a long one begins where a cache line does.
+
+    NumPy's own begin anywhere, so that every whole vector of them lies in two lines: what is read and written in each
+    step of a training, such as parameters, then takes twice the accesses.
+    """
+    size = math.prod(shape) * dtype.itemsize
+    if size < _LONG:
+        return np.empty(shape, dtype)
+    raw = np.empty(size + _ALIGNMENT, np.uint8)
+    return np.ndarray(shape, dtype, raw, -address_of(raw) % _ALIGNMENT)
+
+
+def is_placed(array: Any) -> bool:
+    """Tell whether an array begins where one of `empty` would."""
+    return array.nbytes < _LONG or address_of(array) % _ALIGNMENT == 0
 
 
 class Executable:
