@@ -141,6 +141,50 @@ def test_what_a_worker_has_begun_is_waited_for(delay: float) -> None:
         team.stop()
 
 
+def test_a_worker_watches_as_long_as_another_is_at_its_last_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(teams, "available", lambda: 8)
+    monkeypatch.setattr(teams, "_WATCH_SECONDS", 0.005)
+    caller = threading.get_ident()
+    came = threading.Event()
+
+    def long_for_the_caller(_first: int, _last: int) -> None:
+        if threading.get_ident() != caller:
+            came.set()
+        elif came.wait(20):
+            time.sleep(0.1)
+
+    def comes_without_being_woken() -> bool:
+        wake(team)
+        came.clear()
+        share(team, 2, long_for_the_caller)
+        return helped(team, 0.1)
+
+    team = Team(2)
+    try:
+        until(comes_without_being_woken)
+    finally:
+        team.stop()
+
+
+def test_workers_that_sleep_come_to_a_long_region() -> None:
+    caller = threading.get_ident()
+    came = threading.Event()
+
+    def function(_first: int, _last: int) -> None:
+        if threading.get_ident() == caller:
+            time.sleep(0.02)
+        else:
+            came.set()
+
+    team = Team(2)
+    try:
+        until(lambda: field(team, "sleepers") == 1)
+        share(team, 8, function)
+        assert came.is_set()
+    finally:
+        team.stop()
+
+
 def test_workers_that_sleep_come_when_they_are_woken() -> None:
     team = Team(3)
 
@@ -150,7 +194,7 @@ def test_workers_that_sleep_come_when_they_are_woken() -> None:
 
     try:
         until(lambda: field(team, "sleepers") == 2)
-        assert not helped(team, 0.02)  # sharing alone wakes no one
+        assert not helped(team, 0.02)  # nothing is left to share when the caller has done a chunk
         assert field(team, "sleepers") == 2
         for _ in range(20):
             until(lambda: field(team, "sleepers") == 2)

@@ -30,8 +30,9 @@ FIELDS = {
     "sleepers": 3 * _APART + 4,  # i32
     "stop": 3 * _APART + 8,  # i32: whether the workers must leave
     "place": 3 * _APART + 12,  # i32: the processor of the owner
-    # What only the owner uses.
-    "expected": 4 * _APART,  # i32: how many chunks the workers were given, ever
+    # What only the owner writes.
+    "expected": 4
+    * _APART,  # i32: how many chunks the workers were given, ever, without the region that is open
 }
 #: The size of the block.
 BLOCK_BYTES = 5 * _APART

@@ -16,10 +16,11 @@ word, and the owner acquires what a worker released with the count of chunks don
 A worker that was not running while the owner waited for its chunk, because another process has its processor, stays
 away for a while: one such wait takes as long as thousands of loops.
 
-A worker watches the word for a short time after the last region or ring of the bell, then sleeps in the kernel until
-the bell is rung again (a futex on Linux). It counts itself before the kernel compares the bell, and who rings changes
-the bell before reading the count, both in the one order of sequential consistency, so that one of them sees the other
-(Dekker's argument; Drepper, Futexes are tricky, 2011). The owner waits for the last chunks in the same way.
+A worker watches the word while a region is open, and for a short time after that or after a ring of the bell, then
+sleeps in the kernel until the bell is rung again (a futex on Linux), where a program begins and in a region that turns
+out to be long. It counts itself before the kernel compares the bell, and who rings changes the bell before reading the
+count, both in the one order of sequential consistency, so that one of them sees the other (Dekker's argument; Drepper,
+Futexes are tricky, 2011). The owner waits for the last chunks in the same way.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ from wengert.backend.team_worker import WORKER
 
 #: How often the owner yields its processor before it sleeps.
 _YIELDS = 4
+#: What is left of a region when the owner has done a chunk, in nanoseconds of one thread, so that to wake a worker
+#: repays its way there.
+_WORTH = 200_000
 
 _BELL = f"""
 define internal i32 @ring(ptr %word, ptr %sleepers) nounwind alwaysinline {{
@@ -115,6 +119,23 @@ alone:
 }}
 """
 
+# What is left, that is the chunk begun next and those after it, takes as long each as the first did.
+_ROUSE = f"""
+define internal void @rouse(ptr %team, i64 %start, i64 %rest) nounwind noinline {{
+  %now = call i64 @clock()
+  %chunk = sub i64 %now, %start
+  %others = sub i64 %rest, 1
+  %left = mul i64 %chunk, %others
+  %long = icmp sgt i64 %left, {_WORTH}
+  br i1 %long, label %wake, label %done
+wake:
+  call void @wengert_wake(ptr %team)
+  br label %done
+done:
+  ret void
+}}
+"""
+
 _SHARE = f"""
 define void @wengert_share(ptr %team, ptr %function, ptr %frame, i64 %tiles) nounwind {{
 entry:
@@ -140,6 +161,7 @@ publish:
   {at("size")}
   {at("longer")}
   {at("expected", "i32")}
+  {at("sleepers")}
   %start = call i64 @clock()
   %size = udiv i64 %tiles, %number
   %longer = urem i64 %tiles, %number
@@ -152,15 +174,25 @@ publish:
   store atomic i64 %open, ptr %word.at release, align 8
   br label %mine
 mine:
-  %this = phi i64 [ 0, %publish ], [ %next, %mine ]
-  %own = phi i64 [ 1, %publish ], [ %owned, %mine ]
+  %this = phi i64 [ 0, %publish ], [ %next, %further ], [ %next, %asleep ]
+  %own = phi i64 [ 1, %publish ], [ %owned, %further ], [ %owned, %asleep ]
   call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %this, i64 0)
   %claimed = atomicrmw add ptr %word.at, i64 1 monotonic, align 8
   %next = and i64 %claimed, 65535
   %both = call i64 @taken(i64 %claimed)
   %owned = add i64 %own, 1
   %left = icmp ult i64 %both, %number
-  br i1 %left, label %mine, label %ours
+  br i1 %left, label %further, label %ours
+further:
+  %sleeping = load atomic i32, ptr %sleepers.at monotonic, align 4
+  %none = icmp eq i32 %sleeping, 0
+  %later = icmp ne i64 %own, 1
+  %on = or i1 %none, %later
+  br i1 %on, label %mine, label %asleep
+asleep:
+  %rest = sub i64 %number, %both
+  call void @rouse(ptr %team, i64 %start, i64 %rest)
+  br label %mine
 ours:
   %theirs = sub i64 %number, %own
   %given = trunc i64 %theirs to i32
@@ -225,7 +257,7 @@ def team_ir(triple: str) -> str:
       together are all the tiles from 0 on, on whichever threads of the team are there, and returns when all are done;
       the index is 0 for the owner, and from 1 on for the workers.
     * ``i64 wengert_threads(team)`` tells how many threads of the team run at the same time.
-    * ``void wengert_wake(team)`` wakes the workers that sleep; `wengert_share` leaves them alone.
+    * ``void wengert_wake(team)`` wakes the workers that sleep; `wengert_share` does so only in a long region.
     * ``void wengert_worker(team, index)`` takes part in whatever is shared until ``wengert_stop(team)``.
     * ``void wengert_pause(count)`` passes a time of that many looks at a word.
 
@@ -233,4 +265,4 @@ def team_ir(triple: str) -> str:
         >>> "@syscall(i64 202" in team_ir("x86_64-unknown-linux-gnu")
         True
     """
-    return "".join((system_ir(triple), _BELL, _CHUNK, _TAKEN, _THREADS, _SHARE, _FINISH, WORKER))
+    return "".join((system_ir(triple), _BELL, _CHUNK, _TAKEN, _THREADS, _ROUSE, _SHARE, _FINISH, WORKER))
