@@ -89,7 +89,7 @@ def test_chunks_are_as_long_as_one_another(threads: int, tiles: int) -> None:
     with acquire(threads) as team:
         ranges = chunks(team, tiles)
     assert [t for first, last in ranges for t in range(first, last)] == list(range(tiles))
-    assert len(ranges) <= 4 * threads
+    assert len(ranges) <= 8 * threads
     lengths = {last - first for first, last in ranges}
     assert not lengths or max(lengths) - min(lengths) <= 1
     if threads == 1:

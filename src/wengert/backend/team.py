@@ -23,7 +23,7 @@ from wengert.errors import ArgumentError, WengertError, message
 VARIABLE = "WENGERT_THREADS"
 
 #: How many chunks a loop has for each thread that has a processor.
-_CHUNKS = 4
+_CHUNKS = 8
 #: How long a worker watches for the next loop before it sleeps: a few times what to be woken takes.
 _WATCH_SECONDS = 150e-6
 #: How often it lets others have the processor meanwhile, such as the caller.
