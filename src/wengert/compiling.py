@@ -237,7 +237,7 @@ def jit(
         static_argnums: positions of arguments that are no arrays; each value of them is compiled for itself.
         donate: positions of arguments whose memory results of the same type may take. A donated array is refused from
             then on. Views taken of it before, such as ``x.T`` or ``x[0]``, are not known to be: they go on looking at
-            the memory, which now holds the result.
+            the memory, which holds the result, or, if the array was moved to a cache line, what it held before.
         fastmath: allow what is not exact: no NaN and no infinities, reassociation anywhere, reciprocals for quotients.
 
     Returns:

@@ -56,6 +56,8 @@ class Specialisation:
         self.graph: Graph = simplify(graph)
         self.seconds = time.perf_counter() - start
         self.places = _places(self.graph, self.donated)
+        kept = frozenset(self.places.values())
+        self._taking = {position: donation.Taking(is_kept=position in kept) for position in donated}
         options = Options(flags, "nan" in os.environ.get("WENGERT_CHECK", "").split(","))
         self.signature = self._signature(given)
         self.compiled = Compiled.of(self.graph, self.places, options, self.signature)
@@ -79,8 +81,7 @@ class Specialisation:
         """Carry out the function."""
         inputs = [_array(leaf, type_.dtype) for leaf, type_ in zip(leaves, self.types, strict=True)]
         for position in self.donated:
-            is_kept = position in self.places.values()
-            inputs[position] = donation.taken(leaves[position], is_kept=is_kept)
+            inputs[position] = self._taking[position](leaves[position])
         outputs: list[Any] = []
         for number, atom in enumerate(self.graph.outputs):
             place = self.places.get(number)
@@ -91,7 +92,7 @@ class Specialisation:
         except IndexingError as problem:
             kept = {var: inputs[n] for n, var in enumerate(self.graph.inputs) if n not in self.donated}
             raise explained(problem, self.graph, kept) from None
-        finally:  # a call that fails has overwritten a part of them
+        finally:  # a call that fails may have overwritten a part of them
             for position in self.donated:
                 donation.give_up(leaves[position])
         results: list[Any] = [

@@ -113,42 +113,6 @@ def test_memory_is_reused(update: Any) -> None:
     assert (float(params["b"]), total) == (3000.0, 1000.0)
 
 
-def beginning(offset: int, count: int) -> Any:
-    """Return zeros that begin so many bytes behind the beginning of a cache line."""
-    raw = np.zeros(8 * count + 128, np.uint8)
-    start = -address(raw) % 64 + offset
-    return raw[start : start + 8 * count].view(np.float64)
-
-
-@pytest.mark.parametrize(("offset", "count"), [(0, 5000), (16, 10), (16, 2**22 + 1)])
-def test_memory_that_lies_well_is_taken(offset: int, count: int) -> None:
-    x = beginning(offset, count)
-    found = STEP(x)
-    assert address(found) == address(x)
-    assert (found[0], found[-1]) == (1.0, 1.0)
-
-
-STEP = wg.jit(lambda x: x + 1, donate=0)
-
-
-def test_a_long_array_is_moved_once_to_where_a_cache_line_begins() -> None:
-    x = beginning(16, 5000)
-    once = STEP(x)
-    assert address(once) % 64 == 0
-    again = STEP(once)
-    assert address(again) == address(once)
-    np.testing.assert_array_equal(again, np.full(5000, 2.0))
-    with pytest.raises(ArgumentError, match="donated"):
-        STEP(x)
-
-
-def test_an_array_of_which_no_result_takes_the_memory_stays() -> None:
-    x = beginning(16, 5000)
-    assert wg.jit(np.sum, donate=0)(x) == 0.0
-    with pytest.raises(ValueError, match="read-only"):
-        x[0] = 1.0
-
-
 def test_by_name_too() -> None:
     x = np.ones(10)
     found = wg.jit(lambda x: x + 1, donate=0)(x=x)

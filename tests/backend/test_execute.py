@@ -351,17 +351,6 @@ def training() -> tuple[Callable[..., Any], Any, Any, Any]:
     return wg.jit(dense_step, donate=0), params, RNG.normal(size=(9000, 50)), RNG.normal(size=9000)
 
 
-@pytest.mark.parametrize("dtype", ["f4", "i8", "?"])
-def test_long_results_begin_where_a_cache_line_does(dtype: str) -> None:
-    compiled = wg.jit(lambda x: x[::-1])
-    x = np.arange(1_100_000).astype(dtype)  # too many for the short way
-    for found in [compiled(x) for _ in range(3)]:
-        assert found.__array_interface__["data"][0] % 64 == 0
-        assert type(found) is np.ndarray
-        assert found.flags.carray
-        np.testing.assert_array_equal(found, x[::-1])
-
-
 def test_a_call_allocates_its_results_and_little_else(training: Any) -> None:
     step, params, x, y = training
     params = {name: value.copy() for name, value in params.items()}

@@ -16,25 +16,38 @@ from wengert.ir.types import type_of
 
 #: Bytes up to which an array is moved to where a cache line begins: with more, memory itself is what is waited for.
 _MOVED = 1 << 25
+#: How many arrays in a row are moved: in a loop the second lies well, and an argument that is made anew for each call
+#: is not worth a copy in each.
+_MOVES = 2
 
 _given_up: dict[int, weakref.ref[Any]] = {}
 
 
-def taken(array: Any, *, is_kept: bool) -> Any:
-    """Return a new array for one that is given up; raise an error if it cannot be.
+class Taking:
+    """Takes a donated argument over, call after call.
 
-    It has the same memory, unless a result will keep that, and it begins in the middle of a cache line: then it is
-    moved. That happens in the first of many calls, since later ones are given what it has become.
+    The program has its memory, unless a result stays there and it begins in the middle of a cache line: such an array
+    is moved, and so is what the next call is given.
     """
-    if not (type(array) is np.ndarray and array.flags.carray and array.dtype.isnative):
-        requirement = "a donated argument must be a writable, contiguous and aligned array"
-        hint = "pass np.array(x), or do not donate it"
-        raise ArgumentError(message("jit", requirement, describe(array), hint))
-    if not is_kept or is_placed(array) or array.nbytes > _MOVED:
+
+    def __init__(self, *, is_kept: bool) -> None:
+        self._most = _MOVES if is_kept else 0
+        self._left = self._most
+
+    def __call__(self, array: Any) -> Any:
+        """Return a new array for one that is given up; raise an error if it cannot be."""
+        if not (type(array) is np.ndarray and array.flags.carray and array.dtype.isnative):
+            requirement = "a donated argument must be a writable, contiguous and aligned array"
+            hint = "pass np.array(x), or do not donate it"
+            raise ArgumentError(message("jit", requirement, describe(array), hint))
+        if is_placed(array):
+            self._left = self._most
+        elif self._left and array.nbytes <= _MOVED:
+            self._left -= 1
+            moved = empty(array.shape, array.dtype)
+            moved[...] = array
+            return moved
         return array.view()
-    moved = empty(array.shape, array.dtype)
-    moved[...] = array
-    return moved
 
 
 def give_up(array: Any) -> None:

@@ -4,8 +4,8 @@ What an entry needs hangs on its ``self``, a tuple: the table of addresses, the 
 stay alive. Neither a built-in function nor a tuple can be emptied by the garbage collector, so that code, table and
 method definition are there for as long as the function is.
 
-An entry holds Python's lock from beginning to end, so that one table serves all threads; this is why only programs of a
-few microseconds get one.
+An entry holds Python's lock from beginning to end, so that one table serves all threads; this is why only programs of
+some tens of microseconds get one.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def aligned(size: int) -> Any:
 def empty(shape: Shape, dtype: Dtype) -> Any:
     """Return a new array to be filled; a long one begins where a cache line does.
 
-    NumPy's own begin anywhere, so that every whole vector of them lies in two lines: what is read and written in each
+    NumPy's own begin anywhere, so that vectors as long as a line all lie in two lines: what is read and written in each
     step of a training, such as parameters, then takes twice the accesses.
     """
     size = math.prod(shape) * dtype.itemsize

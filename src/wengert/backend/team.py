@@ -180,6 +180,7 @@ class Team:
         fields = {
             "chunks": 1 if threads == 1 else _CHUNKS * running,
             "threads": running,
+            "surplus": threads - running,
             # To watch is to take the processor from a thread that works, where there are not enough of them.
             "watchers": available(),
             "watch": int(_WATCH_SECONDS * self._native.pace),

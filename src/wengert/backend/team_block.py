@@ -14,6 +14,7 @@ FIELDS = {
     "yield": 24,  # i64: after how many of them it yields its processor, each time
     "wait": 32,  # i64: how many looks at what is done, before the owner sleeps
     "threads": 40,  # i64: how many threads run at the same time
+    "surplus": 48,  # i64: how many workers are more than that, and do not watch
     # The region.
     "word": _APART,  # i64: chunks << 32 | back << 16 | front
     "function": _APART + 8,  # ptr
@@ -30,9 +31,8 @@ FIELDS = {
     "sleepers": 3 * _APART + 4,  # i32
     "stop": 3 * _APART + 8,  # i32: whether the workers must leave
     "place": 3 * _APART + 12,  # i32: the processor of the owner
-    # What only the owner writes.
-    "expected": 4
-    * _APART,  # i32: how many chunks the workers were given, ever, without the region that is open
+    # What only the owner writes: how many chunks the workers were given, ever, without the region that is open.
+    "expected": 4 * _APART,  # i32
 }
 #: The size of the block.
 BLOCK_BYTES = 5 * _APART

@@ -16,11 +16,11 @@ word, and the owner acquires what a worker released with the count of chunks don
 A worker that was not running while the owner waited for its chunk, because another process has its processor, stays
 away for a while: one such wait takes as long as thousands of loops.
 
-A worker watches the word while a region is open, and for a short time after that or after a ring of the bell, then
-sleeps in the kernel until the bell is rung again (a futex on Linux), where a program begins and in a region that turns
-out to be long. It counts itself before the kernel compares the bell, and who rings changes the bell before reading the
-count, both in the one order of sequential consistency, so that one of them sees the other (Dekker's argument; Drepper,
-Futexes are tricky, 2011). The owner waits for the last chunks in the same way.
+A worker that did a chunk watches the word while that region is open, within limits, and for a short time after it or
+after a ring of the bell. Then it sleeps in the kernel until the bell is rung again (a futex on Linux): where a program
+begins, and in a region that turns out to be long. It counts itself before the kernel compares the bell, and who rings
+changes the bell before reading the count, both in the one order of sequential consistency, so that one of them sees the
+other (Dekker's argument; Drepper, Futexes are tricky, 2011). The owner waits for the last chunks in the same way.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from wengert.backend.team_worker import WORKER
 
 #: How often the owner yields its processor before it sleeps.
 _YIELDS = 4
-#: What is left of a region when the owner has done a chunk, in nanoseconds of one thread, so that to wake a worker
-#: repays its way there.
+#: What is left of a region when the owner has done its first chunk, in nanoseconds of one thread, so that to wake a
+#: worker repays its way there; measured with two processors.
 _WORTH = 200_000
 
 _BELL = f"""
@@ -119,12 +119,19 @@ alone:
 }}
 """
 
-# What is left, that is the chunk begun next and those after it, takes as long each as the first did.
+# Each chunk that no one has begun takes as long as the first did.
 _ROUSE = f"""
-define internal void @rouse(ptr %team, i64 %start, i64 %rest) nounwind noinline {{
+define internal void @rouse(ptr %team, i64 %start, i64 %others) nounwind {{
+entry:
+  {at("sleepers")}
+  {at("surplus", "i64")}
+  %sleepers = load atomic i32, ptr %sleepers.at monotonic, align 4
+  %asleep = zext i32 %sleepers to i64
+  %missing = icmp ugt i64 %asleep, %surplus
+  br i1 %missing, label %look, label %done
+look:
   %now = call i64 @clock()
   %chunk = sub i64 %now, %start
-  %others = sub i64 %rest, 1
   %left = mul i64 %chunk, %others
   %long = icmp sgt i64 %left, {_WORTH}
   br i1 %long, label %wake, label %done
@@ -161,7 +168,6 @@ publish:
   {at("size")}
   {at("longer")}
   {at("expected", "i32")}
-  {at("sleepers")}
   %start = call i64 @clock()
   %size = udiv i64 %tiles, %number
   %longer = urem i64 %tiles, %number
@@ -174,8 +180,8 @@ publish:
   store atomic i64 %open, ptr %word.at release, align 8
   br label %mine
 mine:
-  %this = phi i64 [ 0, %publish ], [ %next, %further ], [ %next, %asleep ]
-  %own = phi i64 [ 1, %publish ], [ %owned, %further ], [ %owned, %asleep ]
+  %this = phi i64 [ 0, %publish ], [ %next, %further ], [ %next, %count ]
+  %own = phi i64 [ 1, %publish ], [ %owned, %further ], [ %owned, %count ]
   call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %this, i64 0)
   %claimed = atomicrmw add ptr %word.at, i64 1 monotonic, align 8
   %next = and i64 %claimed, 65535
@@ -184,20 +190,18 @@ mine:
   %left = icmp ult i64 %both, %number
   br i1 %left, label %further, label %ours
 further:
-  %sleeping = load atomic i32, ptr %sleepers.at monotonic, align 4
-  %none = icmp eq i32 %sleeping, 0
-  %later = icmp ne i64 %own, 1
-  %on = or i1 %none, %later
-  br i1 %on, label %mine, label %asleep
-asleep:
-  %rest = sub i64 %number, %both
-  call void @rouse(ptr %team, i64 %start, i64 %rest)
+  %first = icmp eq i64 %own, 1
+  br i1 %first, label %count, label %mine
+count:
+  %begun = add i64 %both, 1
+  %others = sub i64 %number, %begun
+  call void @rouse(ptr %team, i64 %start, i64 %others)
   br label %mine
 ours:
   %theirs = sub i64 %number, %own
   %given = trunc i64 %theirs to i32
   %then = add i32 %expected, %given
-  store i32 %then, ptr %expected.at, align 8
+  store atomic i32 %then, ptr %expected.at monotonic, align 4
   call void @finish(ptr %team, i32 %then, i64 %start, i64 %own)
   ret void
 }}

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from wengert.backend.team_block import at
 
+#: How often a worker yields its processor while a region is open that has no chunk for it, before it sleeps all the
+#: same: some 20 milliseconds.
+_YIELDS = 4096
 #: A worker that takes this many times what a chunk takes the owner was not running.
 _LATE = 4
 #: A worker that was there for so many times what the owner now waited for it has made up for that. Otherwise it stays
@@ -46,6 +49,7 @@ awake:
   br i1 %leave, label %end, label %look
 look:
   %looks = phi i64 [ 0, %awake ], [ %more, %again ], [ %counted, %give ], [ 0, %claim ]
+  %yields = phi i64 [ 0, %awake ], [ %yields, %again ], [ %yields.next, %give ], [ 0, %claim ]
   %until = phi i64 [ 0, %awake ], [ %sooner, %again ], [ %yield, %give ], [ %yield, %claim ]
   %word = load atomic i64, ptr %word.at monotonic, align 8
   %of = lshr i64 %word, 32
@@ -65,8 +69,11 @@ give:
   %yielded = call i32 @sched_yield()
   %ready = load atomic i32, ptr %done.at monotonic, align 4
   %ended = load atomic i32, ptr %expected.at monotonic, align 4
-  %ours = icmp eq i32 %ready, %ended
-  %counted = select i1 %ours, i64 %more, i64 0
+  %unfinished = icmp ne i32 %ready, %ended
+  %yields.next = add i64 %yields, 1
+  %early = icmp ult i64 %yields, {_YIELDS}
+  %free = and i1 %unfinished, %early
+  %counted = select i1 %free, i64 0, i64 %more
   br label %look
 again:
   call void @pause()
