@@ -17,7 +17,7 @@ from wengert.backend.team_block import FIELDS
 # Each round has another number of tiles, and every other round other words and another frame, so that a chunk that is
 # done twice, not at all, too late or for another round is seen.
 PROGRAM = """
-declare void @wengert_share(ptr, ptr, ptr, i64)
+declare void @wengert_share(ptr, ptr, ptr, i64, i64)
 declare void @wengert_wake(ptr)
 
 define void @add(ptr %frame, i64 %first, i64 %last) nounwind {
@@ -74,7 +74,7 @@ wake:
   call void @wengert_wake(ptr %team)
   br label %share
 share:
-  call void @wengert_share(ptr %team, ptr @add, ptr %frame, i64 %tiles)
+  call void @wengert_share(ptr %team, ptr @add, ptr %frame, i64 %tiles, i64 %tiles)
   br label %check
 check:
   %t = phi i64 [ 0, %share ], [ %t.next, %check ]
@@ -100,7 +100,7 @@ done:
 """
 
 SHARED = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-SHARE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, SHARED, ctypes.c_void_p, ctypes.c_int64)
+SHARE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, SHARED, ctypes.c_void_p, *[ctypes.c_int64] * 2)
 WAKE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _ROUNDS = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3)
 
@@ -119,20 +119,22 @@ class Code:
         return self._rounds(team.address, words, most, count, spin)
 
 
-def share(team: Team, tiles: int, function: Callable[[int, int], None]) -> None:
-    """Share tiles out to a function of Python."""
+def share(team: Team, tiles: int, function: Callable[[int, int], None], most: int | None = None) -> None:
+    """Share tiles out to a function of Python, in so many chunks at most."""
     shared = SHARED(lambda _frame, first, last: function(first, last))
-    SHARE(teams.symbols()["wengert_share"])(team.address, shared, None, tiles)
+    SHARE(teams.symbols()["wengert_share"])(
+        team.address, shared, None, tiles, tiles if most is None else most
+    )
 
 
 def wake(team: Team) -> None:
     WAKE(teams.symbols()["wengert_wake"])(team.address)
 
 
-def chunks(team: Team, tiles: int) -> list[tuple[int, int]]:
+def chunks(team: Team, tiles: int, most: int | None = None) -> list[tuple[int, int]]:
     """Return the chunks that tiles are done in, in order."""
     done: list[tuple[int, int]] = []
-    share(team, tiles, lambda first, last: done.append((first, last)))
+    share(team, tiles, lambda first, last: done.append((first, last)), most)
     return sorted(done)
 
 

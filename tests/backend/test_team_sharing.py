@@ -98,11 +98,19 @@ def test_chunks_are_as_long_as_one_another(threads: int, tiles: int) -> None:
         assert len(ranges) >= min(tiles, 16)
 
 
+@given(st.integers(1, 4), st.integers(0, 1000), st.integers(1, 20))
+def test_there_are_no_more_chunks_than_asked_for(threads: int, tiles: int, most: int) -> None:
+    with acquire(threads) as team:
+        ranges = chunks(team, tiles, most)
+    assert len(ranges) <= most
+    assert [t for first, last in ranges for t in range(first, last)] == list(range(tiles))
+
+
 def test_there_may_be_no_team() -> None:
     done: list[tuple[int, int]] = []
     shared = SHARED(lambda _frame, first, last: done.append((first, last)))
     for tiles in (5, 0, 1):
-        SHARE(teams.symbols()["wengert_share"])(None, shared, None, tiles)
+        SHARE(teams.symbols()["wengert_share"])(None, shared, None, tiles, tiles)
     assert done == [(0, 5), (0, 1)]
     WAKE(teams.symbols()["wengert_wake"])(None)
 

@@ -25,6 +25,8 @@ from wengert.nest.nest import Branch, Host, Loop, Nest, Step, While
 
 _DIVISIBLE = 0.9
 """The part of a turn's operations that must be in nests large enough to share, for all threads to share one turn."""
+_GRAIN = 32_000
+"""Operations of a chunk, at least: to do them takes some ten times as long as to claim them."""
 _POLL = 1 << 27
 """Cycles between two looks at Ctrl-C: about 50 milliseconds."""
 
@@ -154,7 +156,7 @@ class _Writer:
             tiles_of = _unpacking(name, [given[0], *given[3:]])
             if tiles_of not in writing.texts:
                 writing.texts.append(tiles_of)
-            self._share(f"{name}.tiles", [given[0], *given[3:]], constant(I64, emitted.tiles))
+            self._share(f"{name}.tiles", [given[0], *given[3:]], constant(I64, emitted.tiles), _chunks(nest))
         else:
             self.builder.do(f"call void @{name}({', '.join(map(str, given))})")
 
@@ -182,8 +184,8 @@ class _Writer:
         )
         return writing.written(name, emitted.text), emitted
 
-    def _share(self, name: str, passed: Sequence[Value], count: Value) -> None:
-        """Offer tiles or turns to the team: what the function takes goes through memory."""
+    def _share(self, name: str, passed: Sequence[Value], count: Value, most: int) -> None:
+        """Offer tiles or turns to the team, in so many chunks at most: what the function takes goes through memory."""
         b = self.builder
         self.frame = max(self.frame, len(passed))
         frame = Value("%frame", POINTER)
@@ -193,8 +195,8 @@ class _Writer:
             b.do(f"call void @{name}(ptr %frame, i64 0, {count}, i64 0)")
             return
         self.writing.parallel = True
-        self.writing.declared.add("declare void @wengert_share(ptr, ptr, ptr, i64)")
-        b.do(f"call void @wengert_share(ptr %team, ptr @{name}, ptr %frame, {count})")
+        self.writing.declared.add("declare void @wengert_share(ptr, ptr, ptr, i64, i64)")
+        b.do(f"call void @wengert_share(ptr %team, ptr @{name}, ptr %frame, {count}, i64 {most})")
 
     def _shared_loop(self, step: Loop) -> None:
         """Write the turns of a loop as a function of their own, of which each thread calls some.
@@ -207,10 +209,10 @@ class _Writer:
         passed = [self.args, *self.counters.values()]
         extent = constant(I64, step.counter.extent)
         if not (self.writing.long and _is_divisible(step)):
-            self._share(name, passed, extent)
+            self._share(name, passed, extent, step.counter.extent)
             return
         even = self._even_part(step.counter.extent)
-        self._share(name, passed, even)
+        self._share(name, passed, even, step.counter.extent)
         self._turns_from(even, extent, step)
 
     def _even_part(self, extent: int) -> Value:
@@ -304,6 +306,11 @@ class _Writer:
         stop = self._turn()
         b.branch_if(stop, after, head)
         b.label(after)
+
+
+def _chunks(nest: Nest) -> int:
+    """Return how many chunks a nest is worth: a power of two, that most numbers of threads have equal parts of."""
+    return max(2, 1 << max(1, work(nest) // _GRAIN).bit_length() - 1)
 
 
 def _is_divisible(step: Loop) -> bool:

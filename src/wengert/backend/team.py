@@ -22,7 +22,7 @@ from wengert.errors import ArgumentError, WengertError, message
 #: How many threads there are unless `set_threads` says so.
 VARIABLE = "WENGERT_THREADS"
 
-#: How many chunks a loop has for each thread that has a processor.
+#: How many chunks a loop has for each thread that has a processor, at most.
 _CHUNKS = 8
 #: How long a worker watches for the next loop before it sleeps: a few times what to be woken takes.
 _WATCH_SECONDS = 150e-6
@@ -104,8 +104,8 @@ def _native() -> _Runtime:
 def symbols() -> dict[str, int]:
     """Return the addresses of the native functions that compiled code calls.
 
-    ``void wengert_share(ptr team, ptr function, ptr frame, i64 tiles)``, ``i64 wengert_threads(ptr team)`` and
-    ``void wengert_wake(ptr team)``; see `team_ir`.
+    ``void wengert_share(ptr team, ptr function, ptr frame, i64 tiles, i64 most)``,
+    ``i64 wengert_threads(ptr team)`` and ``void wengert_wake(ptr team)``; see `team_ir`.
     """
     library = _native().library
     return {name: library.address(name) for name in ("wengert_share", "wengert_threads", "wengert_wake")}

@@ -144,13 +144,14 @@ done:
 """
 
 _SHARE = f"""
-define void @wengert_share(ptr %team, ptr %function, ptr %frame, i64 %tiles) nounwind {{
+define void @wengert_share(ptr %team, ptr %function, ptr %frame, i64 %tiles, i64 %most) nounwind {{
 entry:
   %nobody = icmp eq ptr %team, null
   br i1 %nobody, label %alone, label %some
 some:
   {at("chunks", "i64")}
-  %number = call i64 @llvm.umin.i64(i64 %chunks, i64 %tiles)
+  %enough = call i64 @llvm.umin.i64(i64 %chunks, i64 %most)
+  %number = call i64 @llvm.umin.i64(i64 %enough, i64 %tiles)
   %few = icmp ult i64 %number, 2
   br i1 %few, label %alone, label %publish
 alone:
@@ -257,9 +258,9 @@ end:
 def team_ir(triple: str) -> str:
     """Return the module of the team: how to share a loop, and to be a worker.
 
-    * ``void wengert_share(team, function, frame, tiles)`` calls ``function(frame, first, last, index)`` for chunks that
-      together are all the tiles from 0 on, on whichever threads of the team are there, and returns when all are done;
-      the index is 0 for the owner, and from 1 on for the workers.
+    * ``void wengert_share(team, function, frame, tiles, most)`` calls ``function(frame, first, last, index)`` for
+      chunks that together are all the tiles from 0 on, so many at most, on whichever threads of the team are there,
+      and returns when all are done; the index is 0 for the owner, and from 1 on for the workers.
     * ``i64 wengert_threads(team)`` tells how many threads of the team run at the same time.
     * ``void wengert_wake(team)`` wakes the workers that sleep; `wengert_share` does so only in a long region.
     * ``void wengert_worker(team, index)`` takes part in whatever is shared until ``wengert_stop(team)``.
