@@ -80,8 +80,8 @@ class Specialisation:
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Carry out the function."""
         inputs = [_array(leaf, type_.dtype) for leaf, type_ in zip(leaves, self.types, strict=True)]
-        for position in self.donated:
-            inputs[position] = self._taking[position](leaves[position])
+        for position, take in self._taking.items():
+            inputs[position] = take(leaves[position])
         outputs: list[Any] = []
         for number, atom in enumerate(self.graph.outputs):
             place = self.places.get(number)

@@ -78,6 +78,11 @@ def is_python_number(value: Any) -> bool:
     return type(value) in (bool, int, float)
 
 
+def address(x: Any) -> int:
+    """Return where the elements of an array begin."""
+    return x.__array_interface__["data"][0]
+
+
 def unaligned(x: Any) -> Any:
     """Return a copy whose elements begin at odd addresses."""
     raw = np.empty(x.nbytes + 1, np.uint8)[1:]

@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.backend.comparing import address
 from wengert.backend import donation
 from wengert.errors import ArgumentError
 
 STEP = wg.jit(lambda x: x + 1, donate=0)
 EXCHANGE = wg.jit(lambda x, y: (y * 2, x * 3), donate=(0, 1))
-
-
-def address(x: Any) -> int:
-    return x.__array_interface__["data"][0]
 
 
 def beginning(offset: int, count: int, value: float = 0.0) -> Any:

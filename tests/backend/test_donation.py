@@ -12,12 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import wengert as wg
-from tests.backend.comparing import assert_same, read_only, unaligned
+from tests.backend.comparing import address, assert_same, read_only, unaligned
 from wengert.errors import ArgumentError
-
-
-def address(x: Any) -> int:
-    return x.__array_interface__["data"][0]
 
 
 def donated(function: Callable[..., Any], *arguments: Any, donate: Any = 0) -> Any:

@@ -203,7 +203,6 @@ def test_workers_that_sleep_come_to_a_long_region() -> None:
 
 def test_workers_for_whom_there_is_no_processor_are_not_woken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(teams, "available", lambda: 1)
-    monkeypatch.setattr(teams, "_CHUNKS", 8)
     team = Team(3)
     try:
         until(lambda: field(team, "sleepers") == 2)

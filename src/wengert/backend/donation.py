@@ -27,7 +27,10 @@ class Taking:
     """Takes a donated argument over, call after call.
 
     The program has its memory, unless a result stays there and it begins in the middle of a cache line: such an array
-    is moved, and so is what the next call is given.
+    is moved, up to a size, and a few of them in a row at most.
+
+    Args:
+        is_kept: whether a result takes its memory.
     """
 
     def __init__(self, *, is_kept: bool) -> None:

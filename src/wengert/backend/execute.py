@@ -119,9 +119,7 @@ class _Context:
 
 def aligned(size: int) -> Any:
     """Return bytes, all zero, that begin where a cache line does."""
-    raw = np.zeros(size + _ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % _ALIGNMENT
-    return raw[start : start + size]
+    return _placed(np.zeros(size + _ALIGNMENT, np.uint8), (size,), np.dtype(np.uint8))
 
 
 def empty(shape: Shape, dtype: Dtype) -> Any:
@@ -133,7 +131,11 @@ def empty(shape: Shape, dtype: Dtype) -> Any:
     size = math.prod(shape) * dtype.itemsize
     if size < _LONG:
         return np.empty(shape, dtype)
-    raw = np.empty(size + _ALIGNMENT, np.uint8)
+    return _placed(np.empty(size + _ALIGNMENT, np.uint8), shape, dtype)
+
+
+def _placed(raw: Any, shape: Shape, dtype: Dtype) -> Any:
+    """Return an array in some bytes, from where their first cache line begins."""
     return np.ndarray(shape, dtype, raw, -address_of(raw) % _ALIGNMENT)
 
 

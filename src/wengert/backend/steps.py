@@ -310,7 +310,7 @@ class _Writer:
 
 def _chunks(nest: Nest) -> int:
     """Return how many chunks a nest is worth: a power of two, that most numbers of threads have equal parts of."""
-    return max(2, 1 << max(1, work(nest) // _GRAIN).bit_length() - 1)
+    return 1 << max(1, (work(nest) // _GRAIN).bit_length() - 1)
 
 
 def _is_divisible(step: Loop) -> bool:

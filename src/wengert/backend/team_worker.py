@@ -9,7 +9,7 @@ from wengert.backend.team_block import at
 
 #: How often a worker yields its processor while a region is open that has no chunk for it, before it sleeps all the
 #: same: some 20 milliseconds.
-_YIELDS = 4096
+_OPEN_YIELDS = 4096
 #: A worker that takes this many times what a chunk takes the owner was not running.
 _LATE = 4
 #: A worker that was there for so many times what the owner now waited for it has made up for that. Otherwise it stays
@@ -71,7 +71,7 @@ give:
   %ended = load atomic i32, ptr %expected.at monotonic, align 4
   %unfinished = icmp ne i32 %ready, %ended
   %yields.next = add i64 %yields, 1
-  %early = icmp ult i64 %yields, {_YIELDS}
+  %early = icmp ult i64 %yields, {_OPEN_YIELDS}
   %free = and i1 %unfinished, %early
   %counted = select i1 %free, i64 0, i64 %more
   br label %look
