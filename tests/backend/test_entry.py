@@ -30,8 +30,9 @@ from tests.backend.entries import (
     where_there_are_entries,
 )
 from wengert.backend import entry, team
+from wengert.backend.entry_ir import entry_ir
 from wengert.backend.entry_table import OFFSETS
-from wengert.backend.native import compile_module
+from wengert.backend.native import compile_module, optimised
 from wengert.backend.target import host
 from wengert.dtypes import SHORT_NAMES
 
@@ -345,6 +346,14 @@ def test_a_program_without_an_entry() -> None:
     signature, module = staged(rosenbrock, POINT)
     code = compile_module(module.text, host(), team.symbols())
     assert linked(signature, module, code) is refuse
+
+
+def test_its_size_grows_with_the_number_of_results() -> None:
+    sizes: list[int] = []
+    for count in (50, 100):
+        signature, module = staged(lambda xs: [x * 2 for x in xs], [POINT] * count)
+        sizes.append(len(optimised(module.text + entry_ir(signature, module.interface), host())))
+    assert sizes[1] < 2.2 * sizes[0]
 
 
 def test_it_looks_like_a_builtin(wengert_entry: Any) -> None:

@@ -28,7 +28,7 @@ from wengert.backend.entry_table import (
     number_word,
     pointer_to,
 )
-from wengert.backend.execute import Interface
+from wengert.backend.execute import FIRST, Interface
 from wengert.ir.types import TensorType
 from wengert.tree import LEAF, Structure
 
@@ -65,8 +65,8 @@ class _Entry:
     def text(self) -> str:
         b = self.b
         self.owned = self._local(self.objects)
-        for number in range(self.objects):
-            self._own(number, _NULL)
+        with b.loop(constant(I64, 0), constant(I64, self.objects)) as number:
+            b.store(_NULL, b.element(self.owned, "ptr", number), 8)
         self.words = self._field(self._field(Value("%self", POINTER), OFFSETS.tuple_items), OFFSETS.data)
         addresses = self._arguments()
         arrays = self._arrays()
@@ -128,30 +128,32 @@ class _Entry:
 
     # -- what comes in -----------------------------------------------------------------------------------
 
-    def _arguments(self) -> list[Value]:
-        """Check the arguments, and return the address of the first element of each leaf."""
+    def _arguments(self) -> Value:
+        """Check the arguments, and return where the addresses of the leaves are."""
         structure = self.signature.arguments
         given = self._same(Value("%names", POINTER), _NULL)
         counted = self._is_number(Value("%count", I64), len(structure.children))
         self._require(self.b.both(given, counted))
-        found: list[Value] = []
-        self._items(Value("%args", POINTER), structure, found)
-        return found
+        addresses = self._local(len(self.signature.taken))
+        leaves = (self._at(addresses, 8 * position) for position in range(len(self.signature.taken)))
+        self._items(Value("%args", POINTER), structure, enumerate(leaves))
+        return addresses
 
-    def _items(self, items: Value, structure: Structure, found: list[Value]) -> None:
+    def _items(self, items: Value, structure: Structure, leaves: Iterator[tuple[int, Value]]) -> None:
         for number, child in enumerate(structure.children):
-            self._argument(self._field(items, 8 * number), child, found)
+            self._argument(self._field(items, 8 * number), child, leaves)
 
-    def _argument(self, item: Value, structure: Structure, found: list[Value]) -> None:
+    def _argument(self, item: Value, structure: Structure, leaves: Iterator[tuple[int, Value]]) -> None:
         if structure == LEAF:
-            found.append(self._leaf(item, len(found)))
+            position, place = next(leaves)
+            self.b.store(self._leaf(item, position), place, 8)
         elif structure.kind is type(None):
             self._require(self._same(item, self._word("None")))
         else:
             assert structure.kind is not None
             self._require(self._same(self._type(item), self._word(structure.kind.__name__)))
             self._require(self._is_number(self._field(item, OFFSETS.size, I64), len(structure.children)))
-            self._items(self._first_item(item, structure), structure, found)
+            self._items(self._first_item(item, structure), structure, leaves)
 
     def _first_item(self, container: Value, structure: Structure) -> Value:
         """Return where the items of a container are."""
@@ -279,14 +281,17 @@ class _Entry:
                 made[position] = self._new(self._call("PyArray_New", *given))
         return made
 
-    def _run(self, addresses: list[Value], arrays: Mapping[int, int]) -> None:
+    def _run(self, addresses: Value, arrays: Mapping[int, int]) -> None:
         """Carry out the program; if it reports an error, let the next one do so, which knows how to say it."""
         b = self.b
-        filled = list(zip(self.interface.inputs, addresses, strict=True))
+        count = len(self.interface.inputs)
+        assert self.interface.inputs == tuple(range(FIRST, FIRST + count))
+        with b.loop(constant(I64, 0), constant(I64, count)) as number:
+            address = b.load(b.element(addresses, "ptr", number), POINTER, 8)
+            b.store(address, b.element(self._here(BLOCK + FIRST), "ptr", number), 8)
         for position, number in arrays.items():
-            filled.append((self.interface.outputs[position], self._field(self._owned(number), OFFSETS.data)))
-        for slot, address in filled:
-            b.store(address, self._here(BLOCK + slot), 8)
+            data = self._field(self._owned(number), OFFSETS.data)
+            b.store(data, self._here(BLOCK + self.interface.outputs[position]), 8)
         team = self._field(self.words, 8 * TEAM)
         block = self._here(BLOCK)
         b.do(f"call void @main({block}, {team})")
@@ -361,9 +366,14 @@ class _Entry:
         self.b.branch("other")
 
     def _release(self) -> None:
-        """Give up what was made; `Py_DecRef` takes null for nothing."""
-        for number in range(self.objects):
-            self._do("Py_DecRef", self._owned(number))
+        """Give up what was made; `Py_DecRef` takes null for nothing.
+
+        It is a loop so that the objects stay in memory. In registers, each would have one for each way to the end, and
+        a program of many results take minutes to compile.
+        """
+        b = self.b
+        with b.loop(constant(I64, 0), constant(I64, self.objects)) as number:
+            self._do("Py_DecRef", b.load(b.element(self.owned, "ptr", number), POINTER, 8))
 
     def _next(self) -> None:
         """Pass the call on."""
