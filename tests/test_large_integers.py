@@ -85,6 +85,39 @@ def test_programs_that_cannot_are_told(name: str) -> None:
         wg.jit(REFUSED[name])(X)
 
 
+INTEGERS = [np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32, np.uint64]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_numbers_of_a_call_are_of_the_dtype_that_they_meet(dtype: Any) -> None:
+    compiled = wg.jit(lambda x, n: x + n)
+    x, limits = np.zeros(3, dtype), np.iinfo(dtype)
+    for number in (limits.min, 0, min(limits.max, 2**63 - 1)):
+        found = compiled(x, int(number))
+        np.testing.assert_array_equal(found, x + number)
+        assert found.dtype == dtype
+    beyond = {limits.min - 1, -1 if limits.min == 0 else -(2**63), min(limits.max + 1, 2**63 - 1), 2**63 - 1}
+    for number in (n for n in beyond if not limits.min <= n <= limits.max):
+        with pytest.raises(OverflowError):
+            x + number
+        with pytest.raises(RangeError, match=rf"^add: .* one of {x.dtype}, from .*test_large_integers.py"):
+            compiled(x, int(number))
+
+
+def test_numbers_of_a_loop_are_of_the_dtype_that_they_meet() -> None:
+    compiled = wg.jit(lambda x, n: wg.fori_loop(0, n, lambda i, x: x + i, x))
+    x = np.zeros(2, np.int8)
+    np.testing.assert_array_equal(compiled(x, 10), [45, 45])
+    with pytest.raises(RangeError, match=r"^add: .* int8"):
+        compiled(x, 200)
+
+
+def test_comparisons_and_choices_take_any_number() -> None:
+    compiled = wg.jit(lambda x, n: (x < n, x == n, x > -n))
+    for one, other in zip(compiled(np.zeros(3, np.int8), 1000), (True, False, True), strict=True):
+        np.testing.assert_array_equal(one, [other] * 3)
+
+
 def test_directions_are_floats() -> None:
     def double(x: Any) -> Any:
         return 2.0 * x

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from wengert import tree
 from wengert.backend import donation
 from wengert.backend.arguments import Given
-from wengert.backend.compiled import Compiled, Options
+from wengert.backend.compiled import Compiled, Options, checks_nan
 from wengert.backend.entry_table import Signature
 from wengert.backend.execute import empty
 from wengert.backend.outside import explained
@@ -58,7 +57,7 @@ class Specialisation:
         self.places = _places(self.graph, self.donated)
         kept = frozenset(self.places.values())
         self._taking = {position: donation.Taking(is_kept=position in kept) for position in donated}
-        options = Options(flags, "nan" in os.environ.get("WENGERT_CHECK", "").split(","))
+        options = Options(flags, checks_nan())
         self.signature = self._signature(given)
         self.compiled = Compiled.of(self.graph, self.places, options, self.signature)
 

@@ -20,7 +20,7 @@ from wengert.backend import team
 from wengert.backend.compiled import Compiled, Options
 from wengert.backend.execute import Executable, NanError
 from wengert.backend.native import compile_module
-from wengert.errors import IndexingError
+from wengert.errors import ArgumentError, IndexingError
 
 RNG = np.random.default_rng(0)
 
@@ -161,6 +161,11 @@ call(lambda x: (x / x).sum(), np.zeros(20, "float32"))  # line 17
 call(lambda x: np.where(x > 0, np.log(x), 0.0), np.array([1.0, np.e]))
 call(lambda x: x * 2, np.array([np.nan, 1.0]))
 call(lambda x: x - np.inf, np.array([-np.inf, 1.0]))
+call(lambda x: np.log(x.astype(np.float16)), np.array([1.0, -1.0]))  # line 21
+call(lambda x: np.nansum(np.where(x > 0, x, np.nan)) + np.sum(x + np.nan), np.array([1.0, -1.0]))
+call(lambda x: np.sort(x.astype(np.float16)), np.array([1.0, np.nan]))
+call(lambda x: np.sum(x), np.array([1.0, np.nan]))
+call(lambda x: np.sum(x), np.array([np.inf, -np.inf]))  # line 25
 """
 
 
@@ -170,8 +175,18 @@ def test_the_operation_that_made_a_nan() -> None:
     assert re.fullmatch(r"\w+: the result must be no NaN .* \[adjoint of user.py:10\]", said[1])
     assert re.fullmatch(r"log: .* \[user.py:14\]", said[2])
     assert re.fullmatch(r"divide: .* \[user.py:17\]", said[3])
-    assert said[4:] == ["[0. 1.]", "[nan  2.]", "[-inf -inf]"]
+    assert said[4:7] == ["[0. 1.]", "[nan  2.]", "[-inf -inf]"]
+    assert re.fullmatch(r"log: .* \[user.py:21\]", said[7])
+    assert said[8:11] == ["nan", "[ 1. nan]", "nan"]
+    assert re.fullmatch(r"\w+: .* \[user.py:25\]", said[11])
     assert "nan" in output(NAN_PROGRAM).splitlines()[0]
+
+
+@pytest.mark.parametrize("asked", ["nna", "nan,inf"])
+def test_checks_that_there_are_none_of(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WENGERT_CHECK", asked)
+    with pytest.raises(ArgumentError, match=f"^WENGERT_CHECK: .* nan; got '{asked}'"):
+        wg.jit(lambda x: x * 2)(1.0)
 
 
 def test_nan_checks_are_told_from_errors_of_indices() -> None:

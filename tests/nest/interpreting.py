@@ -141,6 +141,8 @@ class Interpreter:
     def applied(self, node: Apply, operands: list[Any]) -> Any:
         if node.operation == "position":
             return operands[0] + node.param * (operands[0] < 0 and not node.requirement)
+        if node.operation in ("bounded", "made"):
+            return operands[0]
         if node.operation == "cast":
             return node.dtype.type(operands[0])
         primitive = REGISTRY[node.operation]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,10 +30,23 @@ from wengert.backend.partial import split_reductions
 from wengert.backend.peel import peel_edges
 from wengert.backend.sink import sink_sums
 from wengert.backend.target import Target, host
+from wengert.backend.watch import watch
+from wengert.errors import ArgumentError, message
 from wengert.ir.graph import Graph
 from wengert.nest.lowering import OnHost
 from wengert.nest.nest import Program
 from wengert.primitive import REGISTRY
+
+#: What compiled programs look out for.
+VARIABLE = "WENGERT_CHECK"
+
+
+def checks_nan() -> bool:
+    """Tell whether ``WENGERT_CHECK`` asks to stop at the operation that made the first NaN."""
+    text = os.environ.get(VARIABLE, "").strip()
+    if text not in ("", "nan"):
+        raise ArgumentError(message(VARIABLE, "what can be looked out for is nan", repr(text)))
+    return text == "nan"
 
 
 class Options(NamedTuple):
@@ -72,7 +86,7 @@ class Compiled:
         """The nests: lowered, and unless each operation is to be checked, fused and put in the best order."""
         program = lower(self.graph, self.places)
         if self.options.check_nan:
-            return program
+            return watch(program)
         program = narrow(fuse(program))
         program = block_batches(sink_sums(program, self.target), self.target)
         return split_reductions(peel_edges(coalesce(program)))
@@ -80,7 +94,7 @@ class Compiled:
     @cached_property
     def module(self) -> Module:
         """The program in LLVM's language."""
-        return build(self.program, self.target, self.options.flags, check_nan=self.options.check_nan)
+        return build(self.program, self.target, self.options.flags, is_watched=self.options.check_nan)
 
     @cached_property
     def text(self) -> str:

@@ -20,8 +20,6 @@ from wengert.nest.expression import (
     Load,
     Reduce,
     indices_of,
-    loads,
-    walk,
 )
 from wengert.nest.index import Dim
 from wengert.nest.nest import Nest, Store
@@ -171,7 +169,7 @@ class _NestEmitter:
             return _Level(dim, factor, full, rest, 0)
         width = self.schedule.width
         vectors, masked = divmod(dim.extent, width)
-        if masked and not self.checks.nan and is_padded(self.nest, dim, width, self.layouts):
+        if masked and is_padded(self.nest, dim, width, self.layouts):
             vectors, masked = vectors + 1, 0
         full, rest = divmod(vectors, factor)
         return _Level(dim, factor * width, full, rest, masked)
@@ -316,8 +314,6 @@ class _NestEmitter:
     def _prepared(self, store: Store, point: Point) -> Callable[[], None]:
         evaluator, lanes = self.evaluator, self.schedule.lanes
         value = evaluator.value(store.value, point)
-        if self.checks.nan and store.buffer.dtype.kind == "f":
-            self._check_nan(value, store, point)
         vector = lanes is not None and lanes in self.nest.dims
         if store.combiner:
 
@@ -332,22 +328,6 @@ class _NestEmitter:
 
             return accumulate
         return lambda: evaluator.store(store.buffer, store.indices, value, point, vector)
-
-    def _check_nan(self, value: Value, store: Store, point: Point) -> None:
-        """Report a NaN that was not one before the operation."""
-        b = self.builder
-        made = b.compare("uno", value, value)
-        if not any(isinstance(node, Reduce) for node in walk(store.value)):
-            for load in loads(store.value):
-                if load.dtype.kind == "f":
-                    operand = self.evaluator.value(load, point)
-                    old, made = self.evaluator.aligned([b.compare("uno", operand, operand), made])
-                    made = b.both(made, b.negate(old))
-        if made.kind.lanes > 1:
-            if point.mask is not None:
-                made = b.both(made, point.mask)
-            made = b.call(f"llvm.vector.reduce.or.{made.kind.suffix}", made, result=Kind("i1"))
-        self._report(made, f"nan|{'/'.join(self.nest.origin)}|{self.nest.location}")
 
     def _reductions(self) -> list[tuple[tuple[Dim, ...], list[Reduce]]]:
         """Return the reductions of the nest, those over the same dimensions together."""

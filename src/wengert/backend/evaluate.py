@@ -11,6 +11,7 @@ from wengert.backend.builder import I1, SCALARS, Kind, Value, constant
 from wengert.backend.state import Point
 from wengert.dtypes import INT64, Dtype
 from wengert.nest.expression import (
+    CHECKS,
     Apply,
     Const,
     Expression,
@@ -65,7 +66,9 @@ class Evaluator(Access):
         if node.operation in ("add", "subtract") and (fused := self._fused(node, point)):
             return fused
         operands = self.aligned([self.value(operand, point) for operand in node.operands])
-        if node.operation == "position":
+        if node.operation == "made":
+            return self._made(operands, node, point)
+        if node.operation in CHECKS:
             return self._position(operands[0], node, point)
         before = node.operands[0].dtype if node.operation != "where" else node.operands[1].dtype
         context = scalars.Context(self.builder, before, node.dtype, node.param, self.functions)
@@ -128,13 +131,23 @@ class Evaluator(Access):
         if not node.requirement:
             wrapped = b.select(b.compare("slt", index, zero), b.binary("add", index, size), index)
         inside = b.compare("ult", wrapped, size)
-        outside = b.negate(inside)
-        if outside.kind.lanes > 1:
-            if point.mask is not None:
-                outside = b.both(outside, point.mask)
-            outside = b.call(f"llvm.vector.reduce.or.{outside.kind.suffix}", outside, result=I1)
-        self.report(outside, f"index|{node.requirement}|{node.location}")
+        self._complain(b.negate(inside), node, point)
         return b.select(inside, wrapped, zero)
+
+    def _made(self, operands: list[Value], node: Apply, point: Point) -> Value:
+        """Report a NaN where there was none before."""
+        b = self.builder
+        value, had = operands
+        self._complain(b.both(b.compare("uno", value, value), b.negate(had)), node, point)
+        return value
+
+    def _complain(self, wrong: Value, node: Apply, point: Point) -> None:
+        b = self.builder
+        if wrong.kind.lanes > 1:
+            if point.mask is not None:
+                wrong = b.both(wrong, point.mask)
+            wrong = b.call(f"llvm.vector.reduce.or.{wrong.kind.suffix}", wrong, result=I1)
+        self.report(wrong, f"{node.operation}|{node.requirement}|{node.location}")
 
     # -- guards ------------------------------------------------------------------------------------------
 

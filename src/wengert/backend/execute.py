@@ -13,7 +13,7 @@ import numpy as np
 from wengert.backend import team
 from wengert.backend.native import Library
 from wengert.dtypes import Dtype
-from wengert.errors import IndexingError, OutOfRangeError, WengertError
+from wengert.errors import IndexingError, OutOfRangeError, RangeError, WengertError
 from wengert.primitive import REGISTRY
 from wengert.shapes import Shape
 
@@ -48,6 +48,8 @@ class HostCall(NamedTuple):
     outputs: tuple[Located, ...]
     location: str = ""
     """The user's line."""
+    check_nan: bool = False
+    """Whether to complain of a NaN."""
 
 
 class Interface(NamedTuple):
@@ -166,6 +168,7 @@ class Executable:
         Raises:
             IndexingError: an index lay outside its array.
             OutOfRangeError: a number such as a label lay outside its range.
+            RangeError: a Python integer is none of the dtype that it is used with.
             NanError: under ``WENGERT_CHECK=nan``, an operation made a NaN.
         """
         try:
@@ -212,8 +215,19 @@ class Executable:
             raise
         if len(call.outputs) == 1 and not isinstance(results, tuple):
             results = (results,)
+        if call.check_nan and any(map(_has_nan, results)) and not any(map(_has_nan, operands)):
+            raise _made_nan(call.primitive, call.location)
         for output, result in zip(call.outputs, results, strict=True):
             _array(output, context)[...] = result
+
+
+def _has_nan(value: Any) -> bool:
+    return np.asarray(value).dtype.kind == "f" and bool(np.any(np.isnan(value)))
+
+
+def _made_nan(what: str, location: str) -> NanError:
+    where = f" [{location}]" if location else ""
+    return NanError(f"{what}: the result must be no NaN while WENGERT_CHECK=nan is set.{where}")
 
 
 def _slow_address_of(array: Any) -> int:
@@ -256,11 +270,13 @@ def _alone() -> team.Team:
 
 
 def _reported(place: str) -> WengertError:
-    kind, _, rest = place.partition("|")
+    check, _, rest = place.partition("|")
     what, _, location = rest.partition("|")
     where = f" [{location}]" if location else ""
-    if kind == "nan":
-        return NanError(f"{what}: the result must be no NaN while WENGERT_CHECK=nan is set.{where}")
+    if check == "made":
+        return _made_nan(what, location)
+    if check == "bounded":
+        return RangeError(f"{what}.{where}")
     if what:
         return OutOfRangeError(f"{what}.{where}")
     return IndexingError(f"index: indices must lie inside the array.{where}")

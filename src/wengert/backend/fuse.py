@@ -50,7 +50,7 @@ _OTHER_FUNCTION = 12
 _CHEAP = frozenset(
     """add subtract multiply negative square absolute fabs sign copysign maximum minimum fmax fmin floor ceil trunc rint
     equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor logical_not isnan isinf
-    isfinite signbit bitwise_and bitwise_or bitwise_xor invert left_shift right_shift heaviside position
+    isfinite signbit bitwise_and bitwise_or bitwise_xor invert left_shift right_shift heaviside position bounded
     """.split()  # noqa: SIM905 (a list of them would fill a page)
 )
 _PASS = 6  # what writing an element and reading it again costs, in operations

@@ -28,6 +28,8 @@ from wengert.nest.lowering import (
     check_integers,
     choice,
     converted,
+    fitting,
+    is_limited,
 )
 from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, While
 from wengert.primitive import REGISTRY
@@ -138,7 +140,7 @@ class _Block:
         dims = tuple(map(Dim, out.shape))
         indices = [Index.of(dim) for dim in dims]
         operands = tuple(
-            converted(self.operand(atom).broadcast_at(indices), dtype)
+            _taken(operation, self.operand(atom), indices, dtype)
             for atom, dtype in zip(equation.operands, wanted, strict=True)
         )
         if operation == "positive":
@@ -240,6 +242,15 @@ class _Block:
             ready.append((one, source, target))
         for one, source, target in ready:
             self.copy(Operand(one, source), target)
+
+
+def _taken(operation: str, operand: Operand, indices: Sequence[Index], dtype: Dtype) -> Expression:
+    """Return an element of an operand as an operation takes it."""
+    element = operand.broadcast_at(indices)
+    is_python_integer = operand.type.weak and operand.dtype == INT64 != dtype
+    if is_python_integer and not isinstance(element, Const) and is_limited(operation, dtype):
+        return fitting(operation, element, dtype)
+    return converted(element, dtype)
 
 
 def _compared_dtypes(types: Sequence[TensorType], wanted: Sequence[Dtype]) -> Sequence[Dtype]:

@@ -68,29 +68,27 @@ class Module:
             return Located(slot, offset, buffer.dtype, buffer.shape)
 
         operands = tuple(located(one) if isinstance(one, Buffer) else one for one in step.operands)
-        return HostCall(
-            step.primitive, step.params, operands, tuple(map(located, step.outputs)), step.location
-        )
+        outputs = tuple(map(located, step.outputs))
+        return HostCall(step.primitive, step.params, operands, outputs, step.location, step.check_nan)
 
 
-def build(program: Program, target: Target, flags: str = "", *, check_nan: bool = False) -> Module:
+def build(program: Program, target: Target, flags: str = "", *, is_watched: bool = False) -> Module:
     """Return the module of a program.
 
     Args:
         program: what to carry out.
         target: the processor.
         flags: LLVM's flags on floating-point arithmetic.
-        check_nan: stop at the first operation that makes a NaN.
+        is_watched: each operation is to stay by itself.
     """
     layouts = choose_layouts(program, target)
     program = pack(program, layouts, target)
-    if not check_nan:
+    if not is_watched:
         program = join_sweeps(program, layouts, target)
     users = [*program.inputs, *(b for b, _ in program.constants), *program.outputs]
     slots = {buffer: FIRST + n for n, buffer in enumerate(dict.fromkeys(users))}
     total = _total(program.steps)
     writing = Writing(layouts, plan(program, layouts), slots, target, flags, total > SHORT)
-    writing.checks.nan = check_nan
     main = main_function(program.steps, writing)
     text, declared = elementary.definitions(sorted(writing.functions), target)
     return Module(

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from wengert.backend.module import Module
-from wengert.nest.expression import Apply, Expression, Reduce, children
+from wengert.nest.expression import CHECKS, Apply, Expression, Reduce, children
 from wengert.nest.nest import Host, Loop, Nest, Step, inner_blocks
 from wengert.nest.printer import Names, step_lines
 
-_MOVES = ("cast", "where", "position")
+_MOVES = ("cast", "where", *CHECKS)
 
 
 class NestReport(NamedTuple):

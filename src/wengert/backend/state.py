@@ -31,11 +31,9 @@ class Point(NamedTuple):
 
 @dataclass
 class Checks:
-    """What a program may complain of, a number for each: ``kind|what|line``."""
+    """What a program may complain of, a number for each: ``check|what|line``."""
 
     places: list[str] = field(default_factory=list[str])
-    nan: bool = False
-    """Whether to complain of NaN."""
 
     def number(self, place: str) -> int:
         """Return the number of a place, from 1."""

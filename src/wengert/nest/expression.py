@@ -72,6 +72,11 @@ class Load:
         return self.buffer.dtype
 
 
+#: Operations that report what is wrong with a value, and return it: a ``position`` in ``[0, param)``, counted from the
+#: end where nothing is required; a number that must be ``bounded`` like that; a NaN that was ``made``, not given.
+CHECKS = ("position", "bounded", "made")
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Apply:
     """A scalar operation; its operands have been converted to what it works on."""
@@ -82,7 +87,7 @@ class Apply:
     param: int = 0
     location: str = ""
     requirement: str = ""
-    """Of a position: what is said of one that is outside, even if counted from the end."""
+    """Of a check, one of `CHECKS`: what is said where it fails."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -104,9 +109,10 @@ class Guard:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reduce:
-    """The values of the body over dimensions, combined: ``add multiply maximum minimum and or argmax argmin``.
+    """The values of the body over dimensions, combined by ``combiner``.
 
-    The last two give the position along their one dimension.
+    It is one of ``add multiply maximum minimum logical_and logical_or argmax argmin``; the last two give the position
+    along their one dimension.
     """
 
     combiner: str

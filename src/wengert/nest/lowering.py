@@ -180,6 +180,7 @@ class HoldsPrograms:
 Lowering = Elementwise | Pointwise | OnHost | HoldsPrograms
 
 
+_WIDEN = "convert the array first"
 _OF_ANY_INTEGER = {
     "equal",
     "not_equal",
@@ -205,13 +206,31 @@ def check_integers(operation: str, values: Sequence[Any], dtypes: Sequence[Dtype
         RangeError: an integer does not fit.
     """
     for value, dtype in zip(values, dtypes, strict=True):
-        if type(value) is int and dtype.kind in "iu" and operation not in _OF_ANY_INTEGER:
+        if type(value) is int and is_limited(operation, dtype):
             limits = np.iinfo(dtype)
             if not limits.min <= value <= limits.max:
-                requirement = f"a Python integer must be one of {dtype}, from {limits.min} to {limits.max}"
-                raise RangeError(
-                    message(operation, requirement, show_integer(value), "convert the array first")
-                )
+                raise RangeError(message(operation, _range_of(dtype), show_integer(value), _WIDEN))
+
+
+def is_limited(operation: str, dtype: Dtype) -> bool:
+    """Tell whether a Python integer must be one of a dtype to be an operand of that dtype."""
+    return dtype.kind in "iu" and operation not in _OF_ANY_INTEGER
+
+
+def _range_of(dtype: Dtype) -> str:
+    limits = np.iinfo(dtype)
+    return f"a Python integer must be one of {dtype}, from {limits.min} to {limits.max}"
+
+
+def fitting(operation: str, number: Expression, dtype: Dtype) -> Expression:
+    """Return a Python integer that only a call knows, as a dtype; the call raises what `check_integers` does."""
+    limits = np.iinfo(dtype)
+    low, high = int(limits.min), min(int(limits.max), 2**63 - 1)
+    start = Const(np.int64(low), INT64)
+    above = Apply("subtract", (number, start), INT64)
+    requirement = f"{operation}: {_range_of(dtype)}; {_WIDEN}"
+    inside = Apply("bounded", (above,), INT64, high - low + 1, requirement=requirement)
+    return converted(Apply("add", (inside, start), INT64), dtype)
 
 
 def converted(expression: Expression, dtype: Dtype) -> Expression:

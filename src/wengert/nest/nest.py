@@ -113,6 +113,8 @@ class Host:
     operands: tuple[Buffer | Any, ...]
     outputs: tuple[Buffer, ...]
     location: str = ""
+    check_nan: bool = False
+    """Whether to complain of a NaN that it makes."""
 
 
 Step: TypeAlias = "Nest | Loop | Branch | While | Host"
