@@ -107,6 +107,42 @@ def test_a_method_is_bound() -> None:
     assert Scale.__call__.report(Scale(3.0), X).operations == 7
 
 
+def test_options_before_the_function() -> None:
+    @wg.jit(static_argnums=1, donate=0)
+    def power(x: Any, exponent: int) -> Any:
+        return x**exponent
+
+    given = np.full(3, 2.0)
+    np.testing.assert_array_equal(power(given, 3), np.full(3, 8.0))
+    with pytest.raises(ArgumentError, match="belongs to the result of that call"):
+        power(given, 3)
+    assert wg.jit()(np.sum)(X) == pytest.approx(np.sum(X))
+
+
+def test_static_arguments_by_name() -> None:
+    @wg.jit(static_argnames=("mode", "power"))
+    def function(x: Any, power: int = 1, *, mode: str = "sum", scale: Any = 1.0) -> Any:
+        return getattr(np, mode)(x**power) * scale
+
+    for _ in range(2):
+        assert function(X) == pytest.approx(X.sum())
+        assert function(X, 2, mode="max") == pytest.approx(1.0)
+        assert function(X, mode="min", scale=2.0, power=3) == pytest.approx(-2.0)
+        assert function(X, scale=2.0, mode="min") == pytest.approx(-2.0)
+    with pytest.raises(ArgumentError, match="a static argument must be hashable; got list"):
+        function(X, mode=["sum"])  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ArgumentError, match=r"no argument 'kind'; got static_argnames=\('kind',\)"):
+        wg.jit(lambda x: x, static_argnames="kind")
+    assert wg.jit(lambda x, **rest: x * rest["k"], static_argnames="k")(3.0, k=2) == 6.0
+
+
+def test_it_tells_what_it_is() -> None:
+    compiled = wg.jit(Layer.__call__)
+    assert repr(compiled) == "<jit of Layer.__call__, compiled for 0 types of arguments>"
+    compiled(Layer(np.eye(3), np.ones(3)), np.ones((2, 3)))
+    assert repr(compiled) == "<jit of Layer.__call__, compiled for 1 type of arguments>"
+
+
 def test_it_keeps_name_and_documentation() -> None:
     @wg.jit
     def documented(x: Any) -> Any:

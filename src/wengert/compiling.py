@@ -6,11 +6,11 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from types import MethodType
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from wengert import tree
 from wengert.backend import arguments, donation, entry
-from wengert.backend.arguments import Given
+from wengert.backend.arguments import Given, Named
 from wengert.backend.native import assembly
 from wengert.backend.report import Report, report_of
 from wengert.boxes import Box
@@ -18,7 +18,7 @@ from wengert.dtypes import NDARRAY
 from wengert.errors import ArgumentError, message
 from wengert.ir.graph import Graph
 from wengert.nest.printer import text
-from wengert.progress import Patience, is_often, tell_compiled, tell_recompiled
+from wengert.progress import Patience, is_often, name_of, tell_compiled, tell_recompiled
 from wengert.specialisation import Specialisation
 
 P = ParamSpec("P")
@@ -38,13 +38,19 @@ class Jitted(Generic[P, R]):
     """Carries out the function, compiling it if the types of the arguments are new."""
 
     def __init__(
-        self, function: Callable[P, R], static: Sequence[int], donate: Sequence[int], flags: str
+        self,
+        function: Callable[P, R],
+        static: Sequence[int],
+        names: Sequence[str],
+        donate: Sequence[int],
+        flags: str,
     ) -> None:
         self.__call__ = self._general
         self._served: set[Specialisation] = set()
         self._flags = flags
         self._function = function
         self._static = tuple(sorted(static))
+        self._names = tuple(names)
         self._donate = tuple(donate)
         self._known: dict[Any, Specialisation] = {}
         self._patience = Patience(function)
@@ -153,6 +159,10 @@ class Jitted(Generic[P, R]):
             )
         return self._known.get(given.key) or self._specialised(given, args)
 
+    def __repr__(self) -> str:
+        count = len(self._known)
+        return f"<jit of {name_of(self._function)}, compiled for {count} type{'' if count == 1 else 's'} of arguments>"
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Bind the function as a method, whose first argument is the object."""
         return self if instance is None else MethodType(self, instance)
@@ -169,6 +179,9 @@ class Jitted(Generic[P, R]):
     def _taken_apart(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Given | None:
         """Return the arguments' leaves and the key of the specialisation; None inside another transform."""
         static = tuple(args[n] for n in self._static if n < len(args))
+        if self._names:
+            static += tuple(Named(name, kwargs[name]) for name in self._names if name in kwargs)
+            kwargs = {name: value for name, value in kwargs.items() if name not in self._names}
         rest = tuple(arg for n, arg in enumerate(args) if n not in self._static) if self._static else args
         leaves, structure = tree.flatten((rest, kwargs))
         for leaf in leaves:
@@ -199,10 +212,10 @@ class Jitted(Generic[P, R]):
 
     def _call(self, static: Sequence[Any], positional: Sequence[Any], named: dict[str, Any]) -> Any:
         """Call the Python function, its static arguments put back in their places."""
-        args = list(positional)
-        for number, value in zip(self._static, static, strict=False):
+        args, by_name = list(positional), {one.name: one.value for one in static if isinstance(one, Named)}
+        for number, value in zip(self._static, static[: len(static) - len(by_name)], strict=False):
             args.insert(number, value)
-        return self._function(*args, **named)  # pyright: ignore[reportCallIssue]
+        return self._function(*args, **named, **by_name)  # pyright: ignore[reportCallIssue]
 
     def _donated_leaves(self, args: Sequence[Any]) -> list[int]:
         """Return which of the leaves are donated."""
@@ -217,13 +230,41 @@ class Jitted(Generic[P, R]):
         return found
 
 
+class _Decorator(Protocol):
+    """`jit` with its options, waiting for the function."""
+
+    def __call__(self, fun: Callable[P, R], /) -> Jitted[P, R]: ...
+
+
+@overload
 def jit(
     fun: Callable[P, R],
     *,
+    static_argnums: int | Sequence[int] = ...,
+    static_argnames: str | Sequence[str] = ...,
+    donate: int | Sequence[int] = ...,
+    fastmath: bool = ...,
+) -> Jitted[P, R]: ...
+
+
+@overload
+def jit(
+    *,
+    static_argnums: int | Sequence[int] = ...,
+    static_argnames: str | Sequence[str] = ...,
+    donate: int | Sequence[int] = ...,
+    fastmath: bool = ...,
+) -> _Decorator: ...
+
+
+def jit(
+    fun: Any = None,
+    *,
     static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
     donate: int | Sequence[int] = (),
     fastmath: bool = False,
-) -> Jitted[P, R]:
+) -> Any:
     """Compile a function to one native function, when it is first called and for each type of its arguments.
 
     The function runs once on values that have types and no numbers. What it does with them, derivatives and updates
@@ -233,8 +274,9 @@ def jit(
 
     Args:
         fun: takes arrays, numbers and containers of them, and returns such; what else it returns is a constant, the
-            same object in every call.
+            same object in every call. Without it, the result takes the function: ``@wg.jit(donate=0)``.
         static_argnums: positions of arguments that are no arrays; each value of them is compiled for itself.
+        static_argnames: names of such arguments; the only way for those that cannot be given by position.
         donate: positions of arguments whose memory results of the same type may take. A donated array is refused from
             then on. Views taken of it before, such as ``x.T`` or ``x[0]``, are not known to be: they go on looking at
             the memory, which holds the result, or, if the array was moved to a cache line, what it held before.
@@ -259,15 +301,26 @@ def jit(
         >>> fast(np.array([0.0, 1.0]))
         array([0.        , 1.38177329])
     """
+    if fun is None:
+        return functools.partial(
+            jit,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            donate=donate,
+            fastmath=fastmath,
+        )
     if not callable(fun):
         raise ArgumentError(message("jit", "a function is required", type(fun).__name__))
     static, donated = _numbers("static_argnums", static_argnums), _numbers("donate", donate)
+    named = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    more, named = arguments.places_of(fun, "static_argnames", named)
+    static = tuple(dict.fromkeys((*static, *more)))
     if set(static) & set(donated):
         both = ", ".join(map(str, sorted(set(static) & set(donated))))
         raise ArgumentError(message("jit", "a static argument is no array and cannot be donated", both))
     arguments.check_positions(fun, "static_argnums", static)
     arguments.check_positions(fun, "donate", donated)
-    return Jitted(fun, static, donated, "fast" if fastmath else "")
+    return Jitted(fun, static, named, donated, "fast" if fastmath else "")
 
 
 def _numbers(name: str, numbers: int | Sequence[int]) -> tuple[int, ...]:

@@ -31,6 +31,7 @@ NDARRAY: Any = np.ndarray
 NUMPY_SCALAR: Any = np.generic
 NUMPY_VALUE: Any = (np.ndarray, np.generic)
 SEQUENCE: Any = (tuple, list)
+_PLAIN = (np.ndarray, np.memmap)
 #: Python's scalar type of each kind of dtype.
 PYTHON_TYPE: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
 
@@ -45,6 +46,17 @@ def dtype_of(value: Any) -> Dtype:
         return DEFAULT_DTYPE[type(value)]
     except KeyError:
         return np.asarray(value).dtype
+
+
+def is_plain(value: Any) -> bool:
+    """Tell whether a value is no array of a class of its own, such as `numpy.matrix`, whose ``*`` is another."""
+    return not isinstance(value, NDARRAY) or type(value) in _PLAIN
+
+
+def not_plain(operation: str, got: str) -> DtypeError:
+    """Return the error for an array of a class of its own."""
+    hint = "what its operators mean is unknown: give np.asarray(x)"
+    return DtypeError(message(operation, "arrays must be plain NumPy arrays", got, hint))
 
 
 def is_int64(number: int) -> bool:

@@ -17,7 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
+
 from wengert.boxes import RUNNING, Box, charged
+from wengert.dtypes import is_plain, not_plain
 from wengert.errors import WengertError, message
 from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import Lowering
@@ -138,6 +141,8 @@ _BUILTIN = (
     *(IndexError, TypeError, OverflowError, ZeroDivisionError, FloatingPointError),
     *(ValueError, ArithmeticError),
 )
+#: Classes of operands that need no second look.
+_USUAL = frozenset((np.ndarray, np.float64, float, int, bool))
 Derivative = Partials | Linear | Explicit | Structured | NonDifferentiable
 
 
@@ -209,6 +214,9 @@ class Primitive:
                 if top is None or trace.level > top.level:
                     top = trace
         if top is not None:
+            for operand in operands:
+                if type(operand) not in _USUAL and not is_plain(operand):
+                    raise not_plain(self.name, type(operand).__name__)
             if RUNNING.recorder is not None:
                 top = charged(top)
             return top.process(self, operands, params)

@@ -25,12 +25,14 @@ _UNROLLED = 1000
 _INSTEAD = "wg.scan and wg.fori_loop keep a loop as one operation"
 _log = logging.getLogger("wengert.jit")
 
-if "jit" in os.environ.get("WENGERT_LOG", "").split(","):
+if (_asked := os.environ.get("WENGERT_LOG", "").strip()) not in ("", "jit"):
+    _log.warning("WENGERT_LOG: what can be told of is jit; got %r", _asked)
+if _asked == "jit":
     _log.setLevel(logging.INFO)
     _log.addHandler(logging.StreamHandler(sys.stderr))
 
 
-def _name(function: Callable[..., Any]) -> str:
+def name_of(function: Callable[..., Any]) -> str:
     """Return what the user calls a function; for what a transform made, such as ``grad(loss)``."""
     kind = "__name__" if hasattr(function, "__wrapped__") else "__qualname__"
     return getattr(function, kind, repr(function))
@@ -39,7 +41,7 @@ def _name(function: Callable[..., Any]) -> str:
 def tell_compiled(function: Callable[..., Any], types: str, found: Specialisation) -> None:
     """Tell that a function was compiled, or loaded from the cache."""
     done, source = ("loaded", " from the cache") if found.compiled.was_stored else ("compiled", "")
-    _log.info("jit: %s %s for (%s)%s in %.0f ms", done, _name(function), types, source, found.seconds * 1e3)
+    _log.info("jit: %s %s for (%s)%s in %.0f ms", done, name_of(function), types, source, found.seconds * 1e3)
 
 
 def is_often(count: int) -> bool:
@@ -50,7 +52,7 @@ def is_often(count: int) -> bool:
 def tell_recompiled(function: Callable[..., Any], count: int, why: str) -> None:
     """Tell why a function is compiled once more."""
     hint = "pad to one shape, or pass Python numbers that vary as arrays"
-    _log.warning("jit: %s has now been compiled %d times: %s; %s", _name(function), count, why, hint)
+    _log.warning("jit: %s has now been compiled %d times: %s; %s", name_of(function), count, why, hint)
 
 
 class Patience:
@@ -89,7 +91,12 @@ class Patience:
         self._has_told = True
         where = _definition(self._function)
         _log.warning(
-            "jit: %s%s is still being %s after %g s: %s", _name(self._function), where, what, PATIENCE, why()
+            "jit: %s%s is still being %s after %g s: %s",
+            name_of(self._function),
+            where,
+            what,
+            PATIENCE,
+            why(),
         )
 
 

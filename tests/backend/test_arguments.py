@@ -40,6 +40,22 @@ def test_errors_name_the_argument() -> None:
         wg.jit(lambda x, k, y: x, static_argnums=1)(X, "k", object())
 
 
+@pytest.mark.parametrize("value", [np.eye(2).view(np.matrix), np.ma.array(X, mask=[True, False, False])])
+def test_arrays_of_classes_of_their_own(value: Any) -> None:
+    name = type(value).__name__
+    compiled = wg.jit(lambda x, y=X: np.sum(x * x))
+    compiled(np.asarray(value))
+    with pytest.raises(
+        DtypeError, match=rf"^jit: arrays must be plain .* got {name} in argument 0 \(x\); .* np.asarray"
+    ):
+        compiled(value)
+    for transform in (wg.jit, wg.grad):
+        with pytest.raises(
+            DtypeError, match=rf"^multiply: arrays must be plain .* got {name}; .*test_arguments.py"
+        ):
+            transform(lambda x: np.sum(x * value))(np.asarray(value))
+
+
 @pytest.mark.parametrize("option", ["static_argnums", "donate"])
 def test_options_beyond_the_arguments(option: str) -> None:
     with pytest.raises(

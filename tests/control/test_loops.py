@@ -217,7 +217,12 @@ def test_text_of_a_graph() -> None:
         (
             lambda x: wg.fori_loop(0, 3, lambda i, v: v.astype(np.float32), x),
             DtypeError,
-            r"f64\[\] and f32\[\]",
+            r"^fori_loop: .*f64\[\] and f32\[\]",
+        ),
+        (
+            lambda x: wg.fori_loop(0, 3, lambda i, v: None, x),
+            ArgumentError,
+            r"^fori_loop: .*structure \*; got None",
         ),
         (lambda x: wg.fori_loop(0.0, 3, lambda i, v: v, x), DtypeError, "bounds must be integers"),
         (lambda x: wg.fori_loop(0, np.array([3]), lambda i, v: v, x), DtypeError, "bounds must be integers"),

@@ -12,11 +12,18 @@ import numpy as np
 from wengert import tree
 from wengert.backend import donation
 from wengert.control.values import is_number
-from wengert.dtypes import DEFAULT_DTYPE, is_int64, show_integer
+from wengert.dtypes import DEFAULT_DTYPE, is_int64, is_plain, not_plain, show_integer
 from wengert.errors import ArgumentError, DtypeError, RangeError, message
 from wengert.ir.types import TensorType, type_of
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class Named(NamedTuple):
+    """A static argument that is given by name."""
+
+    name: str
+    value: Any
 
 
 class Given(NamedTuple):
@@ -53,7 +60,7 @@ def _type_key(leaf: Any) -> Any:
         if kind is int and not is_int64(leaf):
             raise TypeError
         return kind
-    if not is_number(leaf):
+    if not (is_number(leaf) and is_plain(leaf)):
         raise TypeError
     return type_of(leaf)
 
@@ -95,6 +102,28 @@ def check_positions(
         raise ArgumentError(message("jit", f"{takes} {beyond[0]}", got, "positions count from 0"))
 
 
+def places_of(
+    function: Callable[..., Any], option: str, names: Sequence[str]
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return the positions of the arguments that have some, and the names of the others.
+
+    Args:
+        function: the user's.
+        option: the name of the option.
+        names: what it names.
+    """
+    if not names:
+        return (), ()
+    positions, _ = _parameters(function)
+    others = tuple(name for name in names if name not in positions)
+    parameters = inspect.signature(function).parameters
+    takes_any = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+    for name in others:
+        if not (name in parameters or takes_any):
+            raise ArgumentError(message("jit", f"there is no argument {name!r}", f"{option}={names!r}"))
+    return tuple(positions.index(name) for name in names if name in positions), others
+
+
 def names_of(function: Callable[..., Any], structure: tree.Structure, static: Sequence[int]) -> list[str]:
     """Name each leaf of the arguments, such as ``argument 0 (params)['w']``."""
     positional, named = structure.children
@@ -122,12 +151,15 @@ def unusable(
             hash(one)
         except TypeError:
             requirement = "a static argument must be hashable"
-            return ArgumentError(message("jit", requirement, type(one).__name__, "pass a tuple, say"))
+            value = one.value if isinstance(one, Named) else one
+            return ArgumentError(message("jit", requirement, type(value).__name__, "pass a tuple, say"))
     for leaf, name in zip(leaves, names_of(function, structure, positions), strict=True):
         if not is_number(leaf):
             requirement = "arguments must be arrays, numbers or containers of them"
             hint = "name what is neither in static_argnums"
             return DtypeError(message("jit", requirement, f"{type(leaf).__name__} in {name}", hint))
+        if not is_plain(leaf):
+            return not_plain("jit", f"{type(leaf).__name__} in {name}")
         if type(leaf) is int and not is_int64(leaf):
             requirement = "a Python integer must be one of 64 bits"
             hint = "give a float, or name what is no array in static_argnums"

@@ -107,9 +107,22 @@ def scan(
         >>> scan(lambda total, x: (total + x, total * x), 0.0, np.array([1.0, 2.0, 3.0]))
         (np.float64(6.0), array([0., 2., 9.]))
     """
-    columns, structure = flatten_numbers("scan", "xs", xs)
+    return _scan("scan", f, init, xs, length, reverse, unroll)
+
+
+def _scan(
+    operation: str,
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any,
+    length: int | None,
+    reverse: bool = False,
+    unroll: int = 1,
+) -> tuple[Any, Any]:
+    """Carry out what calls itself by a name."""
+    columns, structure = flatten_numbers(operation, "xs", xs)
     count = _length(columns, length)
-    carry = Carry("scan", init)
+    carry = Carry(operation, init)
     rows: list[list[Any]] = []
     results: tree.Structure | None = None
 
@@ -288,18 +301,20 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     for bound in (lower, upper):
         if shape_of(bound) != () or dtype_of(bound).kind not in "iu":
             raise DtypeError(message("fori_loop", "bounds must be integers", show(lower, upper)))
+    structure = tree.flatten(init_val)[1]
+
+    def turn(state: tuple[Any, Any]) -> tuple[Any, Any]:
+        number, value = state
+        result = body_fun(number, value)
+        tree.check_same("fori_loop", structure, tree.flatten(result)[1])
+        return number + 1, result
+
     first, last = concrete(lower), concrete(upper)
     if first is None or last is None:
-        _, value = while_loop(
-            lambda state: state[0] < upper,
-            lambda state: (state[0] + 1, body_fun(state[0], state[1])),
-            (lower, init_val),
-        )
-        return value
+        return while_loop(lambda state: state[0] < upper, turn, (lower, init_val))[1]
 
     def step(state: tuple[Any, Any], _: None) -> tuple[Any, None]:
-        number, value = state
-        return (number + 1, body_fun(number, value)), None
+        return turn(state), None
 
-    (_, value), _ = scan(step, (int(first), init_val), length=max(int(last) - int(first), 0))
+    (_, value), _ = _scan("fori_loop", step, (int(first), init_val), None, max(int(last) - int(first), 0))
     return value

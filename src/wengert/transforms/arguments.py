@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert import tree
 from wengert.boxes import CONSTANT, Box, Trace, inside_transform, snapshot
-from wengert.dtypes import NDARRAY, SEQUENCE, as_float, check_known, dtype_of, is_float
+from wengert.dtypes import NDARRAY, SEQUENCE, as_float, check_known, dtype_of, is_float, is_plain, not_plain
 from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import show
 from wengert.shapes import shape_of
@@ -90,9 +90,8 @@ def differentiable(operation: str, leaf: Any) -> Any:
         raise DtypeError(message(operation, "derivatives need floating-point arguments", show(leaf), hint))
     if isinstance(leaf, Box):
         return snapshot(leaf)
-    if isinstance(leaf, NDARRAY) and type(leaf) not in (np.ndarray, np.memmap):
-        hint = "what its operators mean is unknown: give np.asarray(x)"
-        raise DtypeError(message(operation, "arrays must be plain NumPy arrays", type(leaf).__name__, hint))
+    if not is_plain(leaf):
+        raise not_plain(operation, type(leaf).__name__)
     return leaf if leaf.dtype == dtype else leaf.astype(dtype)
 
 
