@@ -131,9 +131,37 @@ def test_static_arguments_by_name() -> None:
         assert function(X, scale=2.0, mode="min") == pytest.approx(-2.0)
     with pytest.raises(ArgumentError, match="a static argument must be hashable; got list"):
         function(X, mode=["sum"])  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ArgumentError, match=r"no argument 'kind'; got static_argnames=\('kind',\)"):
-        wg.jit(lambda x: x, static_argnames="kind")
     assert wg.jit(lambda x, **rest: x * rest["k"], static_argnames="k")(3.0, k=2) == 6.0
+
+
+def test_options_reach_arguments_behind_those_that_a_call_leaves_out() -> None:
+    def function(x: Any, keep: Any = 1.0, axis: int = 0, y: Any = None) -> Any:
+        return np.sum(x, axis=axis) * keep, y if y is None else y + 1
+
+    x, y = np.ones((2, 3)), np.ones(4)
+    for options in ({"static_argnums": 2}, {"static_argnames": ["axis"]}):
+        compiled = wg.jit(function, donate=3, **options)  # pyright: ignore[reportArgumentType,reportCallIssue]
+        np.testing.assert_array_equal(compiled(x, axis=1)[0], [3.0, 3.0])
+        np.testing.assert_array_equal(compiled(x, axis=0)[0], [2.0, 2.0, 2.0])
+        given = y.copy()
+        np.testing.assert_array_equal(compiled(x, axis=1, y=given)[1], y + 1)
+        with pytest.raises(ArgumentError, match="belongs to the result of that call"):
+            compiled(x, y=given)
+
+
+@pytest.mark.parametrize(
+    ("function", "names", "said"),
+    [
+        (lambda x: x, "kind", r"no argument 'kind'; got static_argnames='kind'"),
+        (lambda x, *rest: x, ("rest",), r"no argument 'rest'"),
+        (lambda x, /: x, "x", r"no argument 'x'"),
+        (lambda x: x, 1, r"static_argnames must be names of arguments; got 1"),
+        (max, [0], r"static_argnames must be names of arguments; got \[0\]"),
+    ],
+)
+def test_names_of_no_argument(function: Any, names: Any, said: str) -> None:
+    with pytest.raises(ArgumentError, match=said):
+        wg.jit(function, static_argnames=names)
 
 
 def test_it_tells_what_it_is() -> None:
@@ -304,6 +332,8 @@ def test_arguments_that_make_no_sense() -> None:
         compiled(X, X, [1])
     with pytest.raises(ArgumentError, match="jit: a function is required; got int"):
         wg.jit(3)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ArgumentError, match="jit: a function is required; got NoneType"):
+        wg.jit(None)  # pyright: ignore[reportArgumentType]
     with pytest.raises(TypeError, match="missing 1 required positional argument"):
         compiled(X)  # pyright: ignore[reportCallIssue]
 

@@ -118,6 +118,38 @@ def test_comparisons_and_choices_take_any_number() -> None:
         np.testing.assert_array_equal(one, [other] * 3)
 
 
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("bounds", [(0, 1000), (-(2**63), 2**63 - 1), (-1, 2), (2, 3)])
+def test_bounds_take_any_number(dtype: Any, bounds: tuple[int, int]) -> None:
+    x = np.arange(5).astype(dtype)
+    found = wg.jit(np.clip)(x, *bounds)
+    np.testing.assert_array_equal(found, np.clip(x, *bounds))
+    assert found.dtype == dtype
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.add,
+        np.multiply,
+        np.floor_divide,
+        np.bitwise_and,
+        np.left_shift,
+        np.maximum,
+        np.power,
+        lambda x, n: n**x,
+    ],
+)
+def test_operations_that_take_a_number_of_the_dtype(function: Any) -> None:
+    compiled = wg.jit(lambda x, n: function(x, n))
+    x = np.arange(1, 4, dtype=np.int8)
+    np.testing.assert_array_equal(compiled(x, 2), function(x, 2))
+    with pytest.raises(OverflowError):
+        function(x, 1000)
+    with pytest.raises(OverflowError):
+        compiled(x, 1000)
+
+
 def test_directions_are_floats() -> None:
     def double(x: Any) -> Any:
         return 2.0 * x

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
@@ -50,8 +50,10 @@ class Jitted(Generic[P, R]):
         self._flags = flags
         self._function = function
         self._static = tuple(sorted(static))
-        self._names = tuple(names)
         self._donate = tuple(donate)
+        # Behind an argument that a call leaves out, others have no position there.
+        self._static_names = (*names, *arguments.names_at(function, self._static))
+        self._donate_names = arguments.names_at(function, self._donate)
         self._known: dict[Any, Specialisation] = {}
         self._patience = Patience(function)
         functools.update_wrapper(self, function)
@@ -63,7 +65,7 @@ class Jitted(Generic[P, R]):
         given = self._taken_apart(args, kwargs)
         if given is None:
             return self._function(*args, **kwargs)
-        found = self._known.get(given.key) or self._specialised(given, args)
+        found = self._known.get(given.key) or self._specialised(given, args, kwargs)
         if found.captured:  # it depends on a value that another transform follows
             return self._function(*args, **kwargs)
         if not found.is_loaded:
@@ -157,7 +159,7 @@ class Jitted(Generic[P, R]):
             raise ArgumentError(
                 message("jit", "inside another transform there is nothing compiled to look at")
             )
-        return self._known.get(given.key) or self._specialised(given, args)
+        return self._known.get(given.key) or self._specialised(given, args, kwargs)
 
     def __repr__(self) -> str:
         count = len(self._known)
@@ -179,9 +181,9 @@ class Jitted(Generic[P, R]):
     def _taken_apart(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Given | None:
         """Return the arguments' leaves and the key of the specialisation; None inside another transform."""
         static = tuple(args[n] for n in self._static if n < len(args))
-        if self._names:
-            static += tuple(Named(name, kwargs[name]) for name in self._names if name in kwargs)
-            kwargs = {name: value for name, value in kwargs.items() if name not in self._names}
+        if kwargs and self._static_names:
+            static += tuple(Named(name, kwargs[name]) for name in self._static_names if name in kwargs)
+            kwargs = {name: value for name, value in kwargs.items() if name not in self._static_names}
         rest = tuple(arg for n, arg in enumerate(args) if n not in self._static) if self._static else args
         leaves, structure = tree.flatten((rest, kwargs))
         for leaf in leaves:
@@ -192,11 +194,11 @@ class Jitted(Generic[P, R]):
         except TypeError:
             raise arguments.unusable(self._function, leaves, structure, static, self._static) from None
 
-    def _specialised(self, given: Given, args: Sequence[Any]) -> Specialisation:
+    def _specialised(self, given: Given, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Specialisation:
         for option, positions in (("static_argnums", self._static), ("donate", self._donate)):
             arguments.check_positions(self._function, option, positions, len(args))
         with self._patience.with_tracing():
-            found = Specialisation(self._call, given, self._donated_leaves(args), self._flags)
+            found = Specialisation(self._call, given, self._donated_leaves(given, args, kwargs), self._flags)
         if not found.captured:
             self._known[given.key] = found
         return found
@@ -217,17 +219,22 @@ class Jitted(Generic[P, R]):
             args.insert(number, value)
         return self._function(*args, **named, **by_name)  # pyright: ignore[reportCallIssue]
 
-    def _donated_leaves(self, args: Sequence[Any]) -> list[int]:
+    def _donated_leaves(self, given: Given, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[int]:
         """Return which of the leaves are donated."""
+        _, named = given.structure.children
+        values = [(arg, n in self._donate) for n, arg in enumerate(args) if n not in self._static]
+        values += [(kwargs[name], name in self._donate_names) for name in named.keys]
         count, found = 0, list[int]()
-        for position, arg in enumerate(args):
-            if position in self._static:
-                continue
-            leaves = tree.leaves(arg)
-            if position in self._donate:
+        for value, is_donated in values:
+            leaves = tree.leaves(value)
+            if is_donated:
                 found += [count + n for n, leaf in enumerate(leaves) if isinstance(leaf, NDARRAY)]
             count += len(leaves)
         return found
+
+
+_LATER: Any = object()
+"""Stands for the function where `jit` is called with its options only."""
 
 
 class _Decorator(Protocol):
@@ -258,7 +265,7 @@ def jit(
 
 
 def jit(
-    fun: Any = None,
+    fun: Any = _LATER,
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
@@ -301,7 +308,7 @@ def jit(
         >>> fast(np.array([0.0, 1.0]))
         array([0.        , 1.38177329])
     """
-    if fun is None:
+    if fun is _LATER:
         return functools.partial(
             jit,
             static_argnums=static_argnums,
@@ -312,8 +319,7 @@ def jit(
     if not callable(fun):
         raise ArgumentError(message("jit", "a function is required", type(fun).__name__))
     static, donated = _numbers("static_argnums", static_argnums), _numbers("donate", donate)
-    named = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    more, named = arguments.places_of(fun, "static_argnames", named)
+    more, named = arguments.places_of(fun, "static_argnames", static_argnames)
     static = tuple(dict.fromkeys((*static, *more)))
     if set(static) & set(donated):
         both = ", ".join(map(str, sorted(set(static) & set(donated))))

@@ -56,6 +56,27 @@ def test_arrays_of_classes_of_their_own(value: Any) -> None:
             transform(lambda x: np.sum(x * value))(np.asarray(value))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, m: wg.vjp(np.sin, x)[1](m),
+        lambda x, m: wg.jvp(np.sin, (x,), (m,)),
+        lambda x, m: wg.linearize(np.sin, x)[1](m),
+        lambda x, m: wg.vmap(np.sin)(m),
+        lambda x, m: wg.scan(lambda c, row: (c, row), 0.0, m),
+        lambda x, m: wg.while_loop(lambda v: False, lambda v: v, m),
+        lambda x, m: wg.jit(lambda x: wg.cond(x[0, 0] > 0, lambda: x * m, lambda: x))(x),
+    ],
+)
+def test_arrays_of_classes_of_their_own_in_transforms(call: Any) -> None:
+    x = np.ones((2, 2))
+    for value in (x.view(np.matrix), np.ma.array(x)):
+        with pytest.raises(
+            DtypeError, match=r"arrays must be plain NumPy arrays; got \w+; .*test_arguments.py"
+        ):
+            call(x, value)
+
+
 @pytest.mark.parametrize("option", ["static_argnums", "donate"])
 def test_options_beyond_the_arguments(option: str) -> None:
     with pytest.raises(

@@ -168,6 +168,12 @@ def test_without_a_cache_nothing_is_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_log_that_there_is_none_of() -> None:
+    assert run("wg.jit(len)", WENGERT_LOG="git").stderr.splitlines() == [
+        "WENGERT_LOG: what can be told of is jit; got 'git'"
+    ]
+
+
 def test_the_log_tells_of_each_compilation() -> None:
     program = "f = wg.jit(lambda x: x * 2)\nfor n in (1, 2, 2):\n    f(np.ones(n))\n"
     lines = run(program, WENGERT_LOG="jit").stderr.splitlines()

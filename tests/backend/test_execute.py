@@ -166,6 +166,13 @@ call(lambda x: np.nansum(np.where(x > 0, x, np.nan)) + np.sum(x + np.nan), np.ar
 call(lambda x: np.sort(x.astype(np.float16)), np.array([1.0, np.nan]))
 call(lambda x: np.sum(x), np.array([1.0, np.nan]))
 call(lambda x: np.sum(x), np.array([np.inf, -np.inf]))  # line 25
+call(lambda x: np.sqrt(x.astype(np.float16)), np.array([np.nan, -1.0]))  # line 26
+def accumulated(x, y):
+    z = x * 1
+    np.add.at(z, np.array([0, 0, 1]), y)  # line 29
+    return z
+call(accumulated, np.ones(2), np.array([np.inf, -np.inf, 1.0]))
+call(accumulated, np.array([1.0, np.nan]), np.arange(3.0))
 """
 
 
@@ -179,6 +186,9 @@ def test_the_operation_that_made_a_nan() -> None:
     assert re.fullmatch(r"log: .* \[user.py:21\]", said[7])
     assert said[8:11] == ["nan", "[ 1. nan]", "nan"]
     assert re.fullmatch(r"\w+: .* \[user.py:25\]", said[11])
+    assert re.fullmatch(r"sqrt: .* \[user.py:26\]", said[12])
+    assert re.fullmatch(r"scatter_add: .* \[user.py:29\]", said[13])
+    assert said[14:] == ["[ 2. nan]"]
     assert "nan" in output(NAN_PROGRAM).splitlines()[0]
 
 

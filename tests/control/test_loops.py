@@ -224,6 +224,11 @@ def test_text_of_a_graph() -> None:
             ArgumentError,
             r"^fori_loop: .*structure \*; got None",
         ),
+        (
+            lambda x: wg.jit(lambda x, n: wg.fori_loop(0, n, lambda i, v: np.ones(3), x))(x, 3),
+            ShapeError,
+            r"^fori_loop: .*f64\[\] and f64\[3\]",
+        ),
         (lambda x: wg.fori_loop(0.0, 3, lambda i, v: v, x), DtypeError, "bounds must be integers"),
         (lambda x: wg.fori_loop(0, np.array([3]), lambda i, v: v, x), DtypeError, "bounds must be integers"),
         (lambda x: wg.fori_loop(None, 3, lambda i, v: v, x), DtypeError, "bounds must be integers"),

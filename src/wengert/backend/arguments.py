@@ -12,11 +12,14 @@ import numpy as np
 from wengert import tree
 from wengert.backend import donation
 from wengert.control.values import is_number
-from wengert.dtypes import DEFAULT_DTYPE, is_int64, is_plain, not_plain, show_integer
+from wengert.dtypes import DEFAULT_DTYPE, SEQUENCE, is_int64, is_plain, not_plain, show_integer
 from wengert.errors import ArgumentError, DtypeError, RangeError, message
 from wengert.ir.types import TensorType, type_of
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class Named(NamedTuple):
@@ -68,11 +71,20 @@ def _type_key(leaf: Any) -> Any:
 # -- names -----------------------------------------------------------------------------------------------
 
 
+def _signature(
+    function: Callable[..., Any], *, follow_wrapped: bool = True
+) -> list[inspect.Parameter] | None:
+    """Return what a function takes; None for one that is written in C and does not tell."""
+    try:
+        return list(inspect.signature(function, follow_wrapped=follow_wrapped).parameters.values())
+    except (ValueError, TypeError):
+        return None
+
+
 def _parameters(function: Callable[..., Any], *, follow_wrapped: bool = True) -> tuple[list[str], bool]:
     """Return the names of what can be given by position, and whether that is all that can."""
-    try:
-        parameters = inspect.signature(function, follow_wrapped=follow_wrapped).parameters.values()
-    except (ValueError, TypeError):  # written in C
+    parameters = _signature(function, follow_wrapped=follow_wrapped)
+    if parameters is None:
         return [], False
     more = any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters)
     return [one.name for one in parameters if one.kind in _POSITIONAL], not more
@@ -103,7 +115,7 @@ def check_positions(
 
 
 def places_of(
-    function: Callable[..., Any], option: str, names: Sequence[str]
+    function: Callable[..., Any], option: str, names: str | Sequence[str]
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Return the positions of the arguments that have some, and the names of the others.
 
@@ -111,17 +123,35 @@ def places_of(
         function: the user's.
         option: the name of the option.
         names: what it names.
+
+    Raises:
+        ArgumentError: there is no such argument.
     """
-    if not names:
-        return (), ()
-    positions, _ = _parameters(function)
-    others = tuple(name for name in names if name not in positions)
-    parameters = inspect.signature(function).parameters
-    takes_any = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
-    for name in others:
-        if not (name in parameters or takes_any):
+    every: tuple[Any, ...] = tuple(names) if isinstance(names, SEQUENCE) else (names,)
+    if not all(isinstance(name, str) for name in every):
+        raise ArgumentError(message("jit", f"{option} must be names of arguments", repr(names)))
+    known, takes_any = _named(function) if every else (set[str](), True)
+    for name in every:
+        if not (name in known or takes_any):
             raise ArgumentError(message("jit", f"there is no argument {name!r}", f"{option}={names!r}"))
-    return tuple(positions.index(name) for name in names if name in positions), others
+    positions, _ = _parameters(function)
+    others = tuple(name for name in every if name not in positions)
+    return tuple(positions.index(name) for name in every if name in positions), others
+
+
+def _named(function: Callable[..., Any]) -> tuple[set[str], bool]:
+    """Return the names of what can be given by name, and whether any other name can."""
+    parameters = _signature(function)
+    if parameters is None:
+        return set(), True
+    known = {one.name for one in parameters if one.kind in _BY_NAME}
+    return known, any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
+
+
+def names_at(function: Callable[..., Any], positions: Sequence[int]) -> tuple[str, ...]:
+    """Return the names of the arguments at some positions, of those that have one."""
+    names, _ = _parameters(function)
+    return tuple(names[position] for position in positions if position < len(names))
 
 
 def names_of(function: Callable[..., Any], structure: tree.Structure, static: Sequence[int]) -> list[str]:
@@ -156,7 +186,7 @@ def unusable(
     for leaf, name in zip(leaves, names_of(function, structure, positions), strict=True):
         if not is_number(leaf):
             requirement = "arguments must be arrays, numbers or containers of them"
-            hint = "name what is neither in static_argnums"
+            hint = "name what is neither in static_argnums or static_argnames"
             return DtypeError(message("jit", requirement, f"{type(leaf).__name__} in {name}", hint))
         if not is_plain(leaf):
             return not_plain("jit", f"{type(leaf).__name__} in {name}")

@@ -37,6 +37,8 @@ class Located(NamedTuple):
     offset: int
     dtype: Dtype
     shape: Shape
+    weak: bool = False
+    """Whether NumPy is to take it as a number of Python's."""
 
 
 class HostCall(NamedTuple):
@@ -205,7 +207,7 @@ class Executable:
     def host(self, number: int, context: _Context) -> None:
         """Carry out an operation that is left to NumPy."""
         call = self.interface.hosts[number]
-        operands = [_array(x, context) if isinstance(x, Located) else x for x in call.operands]
+        operands = [_operand(x, context) if isinstance(x, Located) else x for x in call.operands]
         try:
             with np.errstate(all="ignore"):
                 results = REGISTRY[call.primitive].evaluate(*operands, **call.params)
@@ -215,14 +217,22 @@ class Executable:
             raise
         if len(call.outputs) == 1 and not isinstance(results, tuple):
             results = (results,)
-        if call.check_nan and any(map(_has_nan, results)) and not any(map(_has_nan, operands)):
+        if call.check_nan and _made_one(REGISTRY[call.primitive].elementwise, operands, results):
             raise _made_nan(call.primitive, call.location)
         for output, result in zip(call.outputs, results, strict=True):
             _array(output, context)[...] = result
 
 
-def _has_nan(value: Any) -> bool:
-    return np.asarray(value).dtype.kind == "f" and bool(np.any(np.isnan(value)))
+def _made_one(elementwise: bool, operands: Sequence[Any], results: Sequence[Any]) -> bool:
+    """Tell whether a NaN is among the results of which there was none among what it was made of."""
+    had: Any = np.False_
+    for operand in operands:
+        had = had | (_is_nan(operand) if elementwise else np.any(_is_nan(operand)))
+    return any(np.any(_is_nan(result) & ~had) for result in results)
+
+
+def _is_nan(value: Any) -> Any:
+    return np.isnan(value) if np.asarray(value).dtype.kind == "f" else np.False_
 
 
 def _made_nan(what: str, location: str) -> NanError:
@@ -248,6 +258,11 @@ address_of = (
     if sys.implementation.name == "cpython" and _quick_address_of(_sample) == _slow_address_of(_sample)
     else _slow_address_of
 )
+
+
+def _operand(located: Located, context: _Context) -> Any:
+    array = _array(located, context)
+    return array.item() if located.weak else array
 
 
 def _array(located: Located, context: _Context) -> Any:

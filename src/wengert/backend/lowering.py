@@ -199,7 +199,10 @@ class _Block:
         """Leave an operation to NumPy."""
         outputs = tuple(self.new(var) for var in equation.outputs)
         operands = tuple(self._whole(atom) for atom in equation.operands)
-        self.steps.append(Host(equation.primitive, equation.params, operands, outputs, equation.location))
+        weak = tuple(atom.type.weak and not atom.type.shape for atom in equation.operands)
+        self.steps.append(
+            Host(equation.primitive, equation.params, operands, outputs, weak, equation.location)
+        )
         self._sources.update(zip(equation.outputs, outputs, strict=True))
 
     def _whole(self, atom: Atom) -> Any:

@@ -62,12 +62,15 @@ class Module:
         )
 
     def _bound(self, step: Host) -> HostCall:
-        def located(buffer: Buffer) -> Located:
+        def located(buffer: Buffer, weak: bool = False) -> Located:
             place = self.memory.places.get(buffer)
             slot, offset = (ARENA, place.offset) if place else (self.slots[buffer], 0)
-            return Located(slot, offset, buffer.dtype, buffer.shape)
+            return Located(slot, offset, buffer.dtype, buffer.shape, weak)
 
-        operands = tuple(located(one) if isinstance(one, Buffer) else one for one in step.operands)
+        operands = tuple(
+            located(one, weak) if isinstance(one, Buffer) else one
+            for one, weak in zip(step.operands, step.weak, strict=True)
+        )
         outputs = tuple(map(located, step.outputs))
         return HostCall(step.primitive, step.params, operands, outputs, step.location, step.check_nan)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.dtypes import BOOL
 from wengert.nest.expression import Apply, Const, Expression, Guard, Load, Reduce, zero
-from wengert.nest.nest import Host, Nest, Program, Step, map_blocks
+from wengert.nest.nest import Host, Nest, Program, Step, Store, map_blocks
 
 
 def watch(program: Program) -> Program:
@@ -27,12 +27,24 @@ def _all_watched(steps: Iterable[Step]) -> tuple[Step, ...]:
 def _watched(step: Step) -> Step:
     match step:
         case Nest():
-            stores = tuple(replace(store, value=_looked_at(step, store.value)) for store in step.stores)
-            return replace(step, stores=stores)
+            stores = tuple(_watched_store(step, store) for store in step.stores)
+            in_order = (
+                frozenset(step.dims) if any(store.combiner for store in step.stores) else step.sequential
+            )
+            return replace(step, stores=stores, sequential=in_order)
         case Host():
             return replace(step, check_nan=True)
         case _:
             return map_blocks(step, _all_watched)
+
+
+def _watched_store(nest: Nest, store: Store) -> Store:
+    """Return a store of a value that is looked at; one that accumulates, as the sum that it makes."""
+    value = store.value
+    if store.combiner:
+        before = Load(store.buffer, store.indices)
+        value = Apply(store.combiner, (before, value), value.dtype)
+    return replace(store, value=_looked_at(nest, value), combiner="")
 
 
 def _looked_at(nest: Nest, value: Expression) -> Expression:

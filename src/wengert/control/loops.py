@@ -246,9 +246,16 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         >>> power(3.0), wg.grad(power)(3.0)
         (243.0, 405.0)
     """
-    carry = Carry("while_loop", init_val)
+    return _while("while_loop", cond_fun, body_fun, init_val)
+
+
+def _while(
+    operation: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+) -> Any:
+    """Carry out what calls itself by a name."""
+    carry = Carry(operation, init_val)
     while not any(map(on_graph, carry.leaves)):
-        going = predicate("while_loop", cond_fun(carry.value))
+        going = predicate(operation, cond_fun(carry.value))
         if not isinstance(going, bool):
             break
         if not going:
@@ -262,7 +269,7 @@ def _staged_while(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any]
         return carry.flatten(body_fun(tree.unflatten(carry.structure, values)))
 
     def test(*values: Any) -> list[Any]:
-        return [predicate("while_loop", cond_fun(tree.unflatten(carry.structure, values)))]
+        return [predicate(carry.operation, cond_fun(tree.unflatten(carry.structure, values)))]
 
     body, fixed = carry.stage(step)
     condition, tested = stage(test, carry.types)
@@ -311,7 +318,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
 
     first, last = concrete(lower), concrete(upper)
     if first is None or last is None:
-        return while_loop(lambda state: state[0] < upper, turn, (lower, init_val))[1]
+        return _while("fori_loop", lambda state: state[0] < upper, turn, (lower, init_val))[1]
 
     def step(state: tuple[Any, Any], _: None) -> tuple[Any, None]:
         return turn(state), None

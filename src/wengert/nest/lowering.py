@@ -223,7 +223,7 @@ def _range_of(dtype: Dtype) -> str:
 
 
 def fitting(operation: str, number: Expression, dtype: Dtype) -> Expression:
-    """Return a Python integer that only a call knows, as a dtype; the call raises what `check_integers` does."""
+    """Return a Python integer that only a call knows, as a dtype, or have the call raise `RangeError`."""
     limits = np.iinfo(dtype)
     low, high = int(limits.min), min(int(limits.max), 2**63 - 1)
     start = Const(np.int64(low), INT64)

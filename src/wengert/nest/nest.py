@@ -112,6 +112,8 @@ class Host:
     params: Any
     operands: tuple[Buffer | Any, ...]
     outputs: tuple[Buffer, ...]
+    weak: tuple[bool, ...]
+    """Which of the operands are numbers of Python's."""
     location: str = ""
     check_nan: bool = False
     """Whether to complain of a NaN that it makes."""

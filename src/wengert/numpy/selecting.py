@@ -126,6 +126,7 @@ def clip(
         limits = np.iinfo(dtype_of(result))
         low = None if type(low) is int and low <= limits.min else low
         high = None if type(high) is int and high >= limits.max else high
+        low, high = _within_limits(low, limits), _within_limits(high, limits)
     if low is None and high is None:
         return positive(result)
     if low is not None:
@@ -133,6 +134,13 @@ def clip(
     if high is not None:
         result = minimum(result, operand(high))
     return result
+
+
+def _within_limits(bound: Any, limits: Any) -> Any:
+    """Return a bound, of which a Python integer that only a call knows is moved into the dtype's range."""
+    if is_box(bound) and bound.weak and bound.dtype == INT64 != limits.dtype:
+        return minimum(maximum(bound, max(int(limits.min), -(2**63))), min(int(limits.max), 2**63 - 1))
+    return bound
 
 
 # -- elements at positions -------------------------------------------------------------------------------

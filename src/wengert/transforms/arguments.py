@@ -137,6 +137,8 @@ def own(values: Sequence[Any], leaves: Sequence[Any], directions: Sequence[Any] 
 
 def matching(operation: str, requirement: str, direction: Any, like: Any) -> Any:
     """Return a tangent or cotangent with the dtype of the value it belongs to; shapes must agree."""
+    if not is_plain(direction):
+        raise not_plain(operation, type(direction).__name__)
     if not hasattr(direction, "dtype"):
         direction = np.asarray(as_float(operation, direction) if type(direction) is int else direction)[()]
     if shape_of(direction) != shape_of(like):
