@@ -62,6 +62,16 @@ def test_rows_at_computed_places_are_asked_for() -> None:
     assert asked_for(lambda table: table * 2, TABLE) == 0, "what lies in a row is foreseen"
 
 
+def test_what_a_busy_reduction_reads_from_memory_is_asked_for() -> None:
+    x = np.zeros(1 << 23, "float32")
+    assert asked_for(lambda x: np.sum(np.exp(x) * x), x) > 0
+    assert asked_for(lambda x: np.sum(np.exp(x), axis=1), x.reshape(-1, 64)) > 0
+    assert asked_for(lambda x: np.sum(x), x) == 0, "there is little to do for an element"
+    assert asked_for(lambda x: np.exp(x) * x, x) == 0, "it writes as much as it reads"
+    assert asked_for(lambda x: np.sum(np.exp(x) * x), x[: 1 << 21]) == 0, "a cache may hold it"
+    assert asked_for(lambda x, y: np.sum(np.exp(x) * y[0]), x[: 1 << 21], x[:8]) == 0
+
+
 @pytest.mark.parametrize(("before", "found"), [(0, True), (1, False)])
 def test_a_place_that_a_condition_must_see_to_first_is_not_read_early(before: int, found: bool) -> None:
     i, j = Dim(100), Dim(32)

@@ -13,6 +13,8 @@ from wengert.nest.index import Dim, Index, Term
 
 _LINE = 64
 """Bytes that caches move together, on most processors."""
+_AHEAD = 2048
+"""Bytes from what is read of a long array to what is asked for then."""
 
 
 class Access(State):
@@ -78,6 +80,8 @@ class Access(State):
             value = self.builder.load(pointer, Kind(_memory_scalar(buffer.dtype)), size)
         elif stride == 1:
             value = self._load_vector(pointer, buffer, point.mask)
+            if node in self.streams and self._begins_line(point, size):
+                self._ask_for(self.builder.element(pointer, "i8", constant(I64, _AHEAD)))
         elif (across := self._across(node, stride, point)) is not None:
             value = self._transposed(node, stride or 0, point, across)
         else:
@@ -90,10 +94,16 @@ class Access(State):
         """Ask for the lines of the cache that so many bytes from an element on lie in."""
         b = self.builder
         pointer, _, _ = self.address(node.buffer, node.indices, point)
-        b.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         for start in range(0, size, _LINE):
-            line = b.element(pointer, "i8", constant(I64, start)) if start else pointer
-            b.do(f"call void @llvm.prefetch.p0({line}, i32 0, i32 3, i32 1)")
+            self._ask_for(b.element(pointer, "i8", constant(I64, start)) if start else pointer)
+
+    def _begins_line(self, point: Point, size: int) -> bool:
+        """Tell whether no vector before this one in the tile lies in the same line of the cache."""
+        return self.lanes is not None and point.offset(self.lanes) * size % _LINE == 0
+
+    def _ask_for(self, line: Value) -> None:
+        self.builder.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        self.builder.do(f"call void @llvm.prefetch.p0({line}, i32 0, i32 3, i32 1)")
 
     def _across(self, node: Load, stride: int | None, point: Point) -> Dim | None:
         """Return a dimension written out for a whole vector along which the elements lie next to one another."""

@@ -2,7 +2,8 @@
 
 A processor foresees what lies one after another. It does not foresee the rows that an index array names (Ainsworth and
 Jones, Software prefetching for indirect memory accesses, 2017), nor what a tile reads when its reduction is done: a
-parameter and an optimiser's state, say, in a few short rows far from those of the tile before.
+parameter and an optimiser's state, say, in a few short rows far from those of the tile before. And where there is much
+to do for each element of a long array, too few elements are under way at a time for all of memory's speed.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from wengert.backend.costs import cost
 from wengert.backend.layout import Layout, linear
 from wengert.backend.target import Target
 from wengert.nest.expression import (
@@ -32,6 +34,10 @@ _AHEAD = 4096
 """Bytes to be ahead by: what is read in the time in which the first of them comes."""
 _MOST_TURNS = 16
 """Turns of a loop to be ahead by, at most."""
+_FAR = 1 << 24
+"""Bytes of an array that no cache holds."""
+_BUSY = 6
+"""Operations on each element of such an array from which on it is asked for ahead."""
 
 
 class Run(NamedTuple):
@@ -51,6 +57,8 @@ class Afar(NamedTuple):
     """What the results of a tile read besides its reductions: while they run."""
     runs: Mapping[Dim, tuple[Run, ...]] = {}
     """What lies at computed places: some turns of that loop before."""
+    streams: frozenset[Load] = frozenset()
+    """What is read from beginning to end, each element once: some lines before."""
 
 
 def find(
@@ -64,7 +72,26 @@ def find(
         if load.buffer.size * load.buffer.dtype.itemsize > target.level2:
             for dim, run in _runs(load, lanes, order, layouts[load.buffer]):
                 runs[dim] = (*runs.get(dim, ()), run)
-    return Afar(after if steps >= _STEPS * len(after) else (), runs)
+    return Afar(after if steps >= _STEPS * len(after) else (), runs, _streams(nest, lanes, layouts))
+
+
+def _streams(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> frozenset[Load]:
+    """Return what reductions read in a line, each element once, if there is much to do for it."""
+    points = math.prod(dim.extent for dim in nest.own_dims())
+    found: set[Load] = set()
+    for load in (load for node in nest.nodes() if isinstance(node, Reduce) for load in loads(node.body)):
+        large = load.buffer.size * load.buffer.dtype.itemsize > _FAR
+        if large and points <= load.buffer.size and _is_line(load, lanes, layouts):
+            found.add(load)
+    busy = sum(cost(store.value) for store in nest.stores) >= _BUSY * len(found)
+    return frozenset(found) if busy else frozenset()
+
+
+def _is_line(load: Load, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> bool:
+    """Tell whether a place is known beforehand, and the lanes read elements that lie next to one another."""
+    position = linear(layouts[load.buffer], load.indices)
+    affine = all(isinstance(term, Dim) for term, _ in position.terms)
+    return affine and lanes is not None and position.coefficient(lanes) == 1
 
 
 def _steps(node: Reduce) -> int:
@@ -74,10 +101,8 @@ def _steps(node: Reduce) -> int:
 def _after(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout], target: Target) -> Iterator[Load]:
     for store in nest.stores:
         for load in _outside(store.value) if not store.along else ():
-            position = linear(layouts[load.buffer], load.indices)
-            affine = all(isinstance(term, Dim) for term, _ in position.terms)
             large = load.buffer.size * load.buffer.dtype.itemsize > target.level1
-            if affine and large and lanes in nest.dims and lanes and position.coefficient(lanes) == 1:
+            if large and lanes in nest.dims and _is_line(load, lanes, layouts):
                 yield load
 
 

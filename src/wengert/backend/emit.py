@@ -114,6 +114,7 @@ class _NestEmitter:
             self._report,
             _own_dims(nest),
         )
+        self.evaluator.streams = schedule.afar.streams
         self.functions = functions
 
     # -- the function ------------------------------------------------------------------------------------

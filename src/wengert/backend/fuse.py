@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from wengert.backend.costs import cost
 from wengert.backend.merge import DEEP, merged_nests
 from wengert.nest.expression import (
-    Apply,
     Buffer,
     Expression,
-    Guard,
     Load,
     Reduce,
     children,
@@ -21,7 +20,7 @@ from wengert.nest.expression import (
     loads,
     walk,
 )
-from wengert.nest.index import Computed, Dim, Index
+from wengert.nest.index import Dim, Index
 from wengert.nest.nest import (
     Loop,
     Nest,
@@ -37,22 +36,6 @@ from wengert.nest.nest import (
 from wengert.nest.rewriting import bijection, buffers_read, can_pass, rewrite_step
 from wengert.nest.split import split_digits
 
-#: What an operation costs, in additions: a division of a vector takes about four times as long, and the functions are
-#: polynomials of about so many terms.
-_COST = {
-    **dict.fromkeys(("divide", "sqrt", "reciprocal", "remainder", "floor_divide", "fmod", "scale"), 4),
-    **dict.fromkeys(("exp", "log", "expm1", "log1p", "exp2", "log2", "tanh", "expit", "sin", "cos"), 12),
-    **dict.fromkeys(("power", "tan", "arctan2", "lgamma", "digamma", "erf", "erfc", "erfinv"), 30),
-    "threefry": 40,
-    **dict.fromkeys(("positive", "where", "cast"), 1),
-}
-_OTHER_FUNCTION = 12
-_CHEAP = frozenset(
-    """add subtract multiply negative square absolute fabs sign copysign maximum minimum fmax fmin floor ceil trunc rint
-    equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor logical_not isnan isinf
-    isfinite signbit bitwise_and bitwise_or bitwise_xor invert left_shift right_shift heaviside position bounded
-    """.split()  # noqa: SIM905 (a list of them would fill a page)
-)
 _PASS = 6  # what writing an element and reading it again costs, in operations
 
 
@@ -75,20 +58,6 @@ def fuse(program: Program) -> Program:
     used = {buffer for step in block.steps for buffer in reads(step)}
     constants = tuple(pair for pair in program.constants if pair[0] in used)
     return replace(program, steps=tuple(block.steps), constants=constants)
-
-
-def cost(expression: Expression) -> int:
-    """Return how many simple operations an expression takes at one point, beyond the first load."""
-    total, count = 0, 0
-    for node in walk(expression):
-        if isinstance(node, Apply):
-            total += 1 if node.operation in _CHEAP else _COST.get(node.operation, _OTHER_FUNCTION)
-        elif isinstance(node, Load):
-            count += 1
-            total += 2 * any(isinstance(term, Computed) for index in node.indices for term, _ in index.terms)
-        elif isinstance(node, Guard):
-            total += 1
-    return total + max(count - 1, 0)
 
 
 class _Fusion:

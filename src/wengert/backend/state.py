@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from wengert.backend.builder import I64, Builder, Kind, Value, constant, constants
 from wengert.backend.layout import Layout
-from wengert.nest.expression import Buffer, Expression, Reduce, children, indices_of
+from wengert.nest.expression import Buffer, Expression, Load, Reduce, children, indices_of
 from wengert.nest.index import Computed, Dim, Index, Part, Term
 
 #: How far a point is from the counters of the loops, along the dimensions that are written out.
@@ -68,6 +68,8 @@ class State(ABC):
         """The dimensions on which it depends whether the code that is written is carried out."""
         self.tile: Mapping[Dim, int] = {}
         """The points that are computed together."""
+        self.streams: frozenset[Load] = frozenset()
+        """What is to be asked for ahead as it is read."""
         self.counters: dict[Dim, Value] = {}
         """The loops that are open; a dimension that is written out has none."""
         self.reduced: dict[tuple[int, Any], Value] = {}
