@@ -59,6 +59,12 @@ def not_plain(operation: str, got: str) -> DtypeError:
     return DtypeError(message(operation, "arrays must be plain NumPy arrays", got, hint))
 
 
+def check_plain(operation: str, value: Any) -> None:
+    """Raise `DtypeError` for an array of a class of its own."""
+    if not is_plain(value):
+        raise not_plain(operation, type(value).__name__)
+
+
 def is_int64(number: int) -> bool:
     """Tell whether a Python integer is one of 64 bits."""
     return -(2**63) <= number < 2**63

@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from wengert.boxes import RUNNING, Box, charged
-from wengert.dtypes import is_plain, not_plain
+from wengert.dtypes import check_plain
 from wengert.errors import WengertError, message
 from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import Lowering
@@ -215,8 +215,8 @@ class Primitive:
                     top = trace
         if top is not None:
             for operand in operands:
-                if type(operand) not in _USUAL and not is_plain(operand):
-                    raise not_plain(self.name, type(operand).__name__)
+                if type(operand) not in _USUAL and not isinstance(operand, Box):
+                    check_plain(self.name, operand)
             if RUNNING.recorder is not None:
                 top = charged(top)
             return top.process(self, operands, params)

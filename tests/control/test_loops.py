@@ -225,9 +225,14 @@ def test_text_of_a_graph() -> None:
             r"^fori_loop: .*structure \*; got None",
         ),
         (
+            lambda x: wg.fori_loop(0, 3, lambda i, v: {"a": v["a"] > 0}, {"a": x}),
+            DtypeError,
+            r"^fori_loop: .*got carry\['a'\]: f64\[\] and bool\[\]",
+        ),
+        (
             lambda x: wg.jit(lambda x, n: wg.fori_loop(0, n, lambda i, v: np.ones(3), x))(x, 3),
             ShapeError,
-            r"^fori_loop: .*f64\[\] and f64\[3\]",
+            r"^fori_loop: .*got carry: f64\[\] and f64\[3\]",
         ),
         (lambda x: wg.fori_loop(0.0, 3, lambda i, v: v, x), DtypeError, "bounds must be integers"),
         (lambda x: wg.fori_loop(0, np.array([3]), lambda i, v: v, x), DtypeError, "bounds must be integers"),

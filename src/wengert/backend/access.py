@@ -13,7 +13,7 @@ from wengert.nest.index import Dim, Index, Term
 
 _LINE = 64
 """Bytes that caches move together, on most processors."""
-_AHEAD = 2048
+_STREAM_AHEAD = 2048
 """Bytes from what is read of a long array to what is asked for then."""
 
 
@@ -81,7 +81,7 @@ class Access(State):
         elif stride == 1:
             value = self._load_vector(pointer, buffer, point.mask)
             if node in self.streams and self._begins_line(point, size):
-                self._ask_for(self.builder.element(pointer, "i8", constant(I64, _AHEAD)))
+                self._ask_for(self.builder.element(pointer, "i8", constant(I64, _STREAM_AHEAD)))
         elif (across := self._across(node, stride, point)) is not None:
             value = self._transposed(node, stride or 0, point, across)
         else:

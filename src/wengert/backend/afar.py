@@ -35,7 +35,7 @@ _AHEAD = 4096
 _MOST_TURNS = 16
 """Turns of a loop to be ahead by, at most."""
 _FAR = 1 << 24
-"""Bytes of an array that no cache holds."""
+"""Bytes of an array from which on most of it comes from memory."""
 _BUSY = 6
 """Operations on each element of such an array from which on it is asked for ahead."""
 

@@ -17,8 +17,6 @@ from wengert.errors import ArgumentError, DtypeError, RangeError, message
 from wengert.ir.types import TensorType, type_of
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -130,7 +128,9 @@ def places_of(
     every: tuple[Any, ...] = tuple(names) if isinstance(names, SEQUENCE) else (names,)
     if not all(isinstance(name, str) for name in every):
         raise ArgumentError(message("jit", f"{option} must be names of arguments", repr(names)))
-    known, takes_any = _named(function) if every else (set[str](), True)
+    if not every:
+        return (), ()
+    known, takes_any = _named(function)
     for name in every:
         if not (name in known or takes_any):
             raise ArgumentError(message("jit", f"there is no argument {name!r}", f"{option}={names!r}"))
@@ -150,7 +150,7 @@ def _named(function: Callable[..., Any]) -> tuple[set[str], bool]:
 
 def names_at(function: Callable[..., Any], positions: Sequence[int]) -> tuple[str, ...]:
     """Return the names of the arguments at some positions, of those that have one."""
-    names, _ = _parameters(function)
+    names = _parameters(function)[0] if positions else []
     return tuple(names[position] for position in positions if position < len(names))
 
 

@@ -22,19 +22,31 @@ from wengert.transforms.staging import stage
 
 
 class Carry:
-    """What a loop carries from step to step: a container whose leaves keep their types."""
+    """What a loop carries from step to step: a container whose leaves keep their types.
 
-    def __init__(self, operation: str, value: Any) -> None:
+    Args:
+        operation: the name of the loop.
+        value: what it carries first.
+        counts: whether that is a pair of a number of the loop's own and what the user gave.
+    """
+
+    def __init__(self, operation: str, value: Any, *, counts: bool = False) -> None:
         self.operation = operation
+        self.counts = counts
         leaves, self.structure = flatten_numbers(operation, "what the loop carries", value)
         self.leaves = list(map(own, leaves))
         self.types = list(map(type_of, self.leaves))
-        self.paths = tree.paths(self.structure, "carry")
+        paths = tree.paths(self._given(self.structure), "carry")
+        self.paths = ["number", *paths] if counts else paths
 
     @property
     def value(self) -> Any:
         """The container."""
         return tree.unflatten(self.structure, self.leaves)
+
+    def _given(self, structure: tree.Structure) -> tree.Structure:
+        """Return the containers of what the user gave."""
+        return structure.children[1] if self.counts else structure
 
     def step(self, value: Any) -> None:
         """Take the container that a step returns."""
@@ -48,7 +60,7 @@ class Carry:
     def flatten(self, value: Any) -> list[Any]:
         """Return the leaves of what a step returns, or raise `ArgumentError` where its containers are others."""
         leaves, structure = flatten_numbers(self.operation, "what the loop carries", value)
-        tree.check_same(self.operation, self.structure, structure)
+        tree.check_same(self.operation, self._given(self.structure), self._given(structure))
         return leaves
 
     def settle(self, types: Sequence[TensorType]) -> list[TensorType]:
@@ -107,22 +119,19 @@ def scan(
         >>> scan(lambda total, x: (total + x, total * x), 0.0, np.array([1.0, 2.0, 3.0]))
         (np.float64(6.0), array([0., 2., 9.]))
     """
-    return _scan("scan", f, init, xs, length, reverse, unroll)
+    return _scan(f, Carry("scan", init), xs, length, reverse, unroll)
 
 
 def _scan(
-    operation: str,
     f: Callable[[Any, Any], tuple[Any, Any]],
-    init: Any,
+    carry: Carry,
     xs: Any,
     length: int | None,
     reverse: bool = False,
     unroll: int = 1,
 ) -> tuple[Any, Any]:
-    """Carry out what calls itself by a name."""
-    columns, structure = flatten_numbers(operation, "xs", xs)
+    columns, structure = flatten_numbers("scan", "xs", xs)
     count = _length(columns, length)
-    carry = Carry(operation, init)
     rows: list[list[Any]] = []
     results: tree.Structure | None = None
 
@@ -246,16 +255,12 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         >>> power(3.0), wg.grad(power)(3.0)
         (243.0, 405.0)
     """
-    return _while("while_loop", cond_fun, body_fun, init_val)
+    return _while(cond_fun, body_fun, Carry("while_loop", init_val))
 
 
-def _while(
-    operation: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
-) -> Any:
-    """Carry out what calls itself by a name."""
-    carry = Carry(operation, init_val)
+def _while(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], carry: Carry) -> Any:
     while not any(map(on_graph, carry.leaves)):
-        going = predicate(operation, cond_fun(carry.value))
+        going = predicate(carry.operation, cond_fun(carry.value))
         if not isinstance(going, bool):
             break
         if not going:
@@ -308,20 +313,19 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     for bound in (lower, upper):
         if shape_of(bound) != () or dtype_of(bound).kind not in "iu":
             raise DtypeError(message("fori_loop", "bounds must be integers", show(lower, upper)))
-    structure = tree.flatten(init_val)[1]
 
     def turn(state: tuple[Any, Any]) -> tuple[Any, Any]:
         number, value = state
-        result = body_fun(number, value)
-        tree.check_same("fori_loop", structure, tree.flatten(result)[1])
-        return number + 1, result
+        return number + 1, body_fun(number, value)
 
     first, last = concrete(lower), concrete(upper)
     if first is None or last is None:
-        return _while("fori_loop", lambda state: state[0] < upper, turn, (lower, init_val))[1]
+        carry = Carry("fori_loop", (lower, init_val), counts=True)
+        return _while(lambda state: state[0] < upper, turn, carry)[1]
 
     def step(state: tuple[Any, Any], _: None) -> tuple[Any, None]:
         return turn(state), None
 
-    (_, value), _ = _scan("fori_loop", step, (int(first), init_val), None, max(int(last) - int(first), 0))
+    carry = Carry("fori_loop", (int(first), init_val), counts=True)
+    (_, value), _ = _scan(step, carry, None, max(int(last) - int(first), 0))
     return value

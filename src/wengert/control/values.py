@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert import tree
 from wengert.boxes import CONSTANT, Box, below, concrete
-from wengert.dtypes import PYTHON_TYPE, dtype_of, is_float, is_plain, not_plain
+from wengert.dtypes import PYTHON_TYPE, check_plain, dtype_of, is_float
 from wengert.errors import DtypeError, ShapeError, message
 from wengert.ir.types import TensorType, promote, show, type_of
 from wengert.ops.arithmetic import multiply
@@ -69,8 +69,7 @@ def flatten_numbers(operation: str, what: str, value: Any) -> tuple[list[Any], t
         if not is_number(leaf):
             requirement = f"{what} must be an array, a number or a container of them"
             raise DtypeError(message(operation, requirement, type(leaf).__name__))
-        if not is_plain(leaf):
-            raise not_plain(operation, type(leaf).__name__)
+        check_plain(operation, leaf)
     return leaves, structure
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert import tree
 from wengert.boxes import CONSTANT, Box, Trace, inside_transform, snapshot
-from wengert.dtypes import NDARRAY, SEQUENCE, as_float, check_known, dtype_of, is_float, is_plain, not_plain
+from wengert.dtypes import NDARRAY, SEQUENCE, as_float, check_known, check_plain, dtype_of, is_float
 from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import show
 from wengert.shapes import shape_of
@@ -90,8 +90,7 @@ def differentiable(operation: str, leaf: Any) -> Any:
         raise DtypeError(message(operation, "derivatives need floating-point arguments", show(leaf), hint))
     if isinstance(leaf, Box):
         return snapshot(leaf)
-    if not is_plain(leaf):
-        raise not_plain(operation, type(leaf).__name__)
+    check_plain(operation, leaf)
     return leaf if leaf.dtype == dtype else leaf.astype(dtype)
 
 
@@ -137,8 +136,7 @@ def own(values: Sequence[Any], leaves: Sequence[Any], directions: Sequence[Any] 
 
 def matching(operation: str, requirement: str, direction: Any, like: Any) -> Any:
     """Return a tangent or cotangent with the dtype of the value it belongs to; shapes must agree."""
-    if not is_plain(direction):
-        raise not_plain(operation, type(direction).__name__)
+    check_plain(operation, direction)
     if not hasattr(direction, "dtype"):
         direction = np.asarray(as_float(operation, direction) if type(direction) is int else direction)[()]
     if shape_of(direction) != shape_of(like):

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert import tree
 from wengert.boxes import Box, Trace, running, snapshot
-from wengert.dtypes import check_known, dtype_of, is_plain, not_plain
+from wengert.dtypes import check_known, check_plain, dtype_of
 from wengert.errors import ArgumentError, message
 from wengert.ir.types import show
 from wengert.ops.shape import broadcast_to, transpose
@@ -121,8 +121,7 @@ def vmap(
         axes: Any = in_axes if not isinstance(in_axes, list) else tuple(in_axes)  # pyright: ignore[reportUnknownVariableType]
         leaves, structure = tree.flatten((arguments, options))
         for leaf in leaves:
-            if not is_plain(leaf):
-                raise not_plain("vmap", type(leaf).__name__)
+            check_plain("vmap", leaf)
         positional = _axes_for("in_axes", axes, arguments)
         leaf_axes = positional + [0] * (len(leaves) - len(positional))
         size = _size(leaves, leaf_axes, axis_size)
