@@ -69,7 +69,7 @@ def test_what_a_busy_reduction_reads_from_memory_is_asked_for() -> None:
     assert asked_for(lambda x: np.sum(x), x) == 0, "there is little to do for an element"
     assert asked_for(lambda x: np.exp(x) * x, x) == 0, "it writes as much as it reads"
     assert asked_for(lambda x: np.sum(np.exp(x) * x), x[: 1 << 21]) == 0, "a cache may hold it"
-    assert asked_for(lambda x, y: np.sum(np.exp(x) * y[0]), x[: 1 << 21], x[:8]) == 0
+    assert asked_for(lambda x, y: np.sum(np.exp(y[:, None] * x)), x, x[:8]) == 0, "it is read again and again"
 
 
 @pytest.mark.parametrize(("before", "found"), [(0, True), (1, False)])
