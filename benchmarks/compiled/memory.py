@@ -24,14 +24,14 @@ def arguments(name: str, integer: type[np.signedinteger]) -> tuple[Any, ...]:
 
 def arena(name: str) -> int:
     """Return the bytes of the intermediate values of Wengert's step."""
-    step, carry = wengert_side.training_step(name)
-    return int(wg.jit(step, donate=(0,)).memory(carry, *arguments(name, np.int64)))
+    step, first = wengert_side.training_step(name)
+    return int(wg.jit(step, donate=(0,)).memory(first(), *arguments(name, np.int64)))
 
 
 def temporary(name: str, variant: str) -> int:
     """Return the bytes of the intermediate values of XLA's step."""
-    step, carry = jax_side.training_step(name, variant)
-    compiled = jax.jit(step, donate_argnums=0).lower(carry, *arguments(name, np.int32)).compile()
+    step, first = jax_side.training_step(name, variant)
+    compiled = jax.jit(step, donate_argnums=0).lower(first(), *arguments(name, np.int32)).compile()
     return compiled.memory_analysis().temp_size_in_bytes
 
 

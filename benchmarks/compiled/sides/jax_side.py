@@ -64,13 +64,9 @@ def update(training: Training, gradients: Any, state: Any, parameters: Any) -> t
     return moved, (count, mean, square)
 
 
-def training_step(name: str, variant: str) -> tuple[Callable[..., Any], Any]:
-    """Return ``step(carry, images, labels, index) -> (carry, loss)`` and the first carry."""
+def training_step(name: str, variant: str) -> tuple[Callable[..., Any], Callable[[], Any]]:
+    """Return ``step(carry, images, labels, index) -> (carry, loss)`` and what makes the first carry."""
     training, differentiate = TRAININGS[name], jax.value_and_grad(loss_of(name, variant))
-    weights = list(map(jnp.asarray, initial_weights(name)))
-    zeros = [jnp.zeros_like(weight) for weight in weights]
-    adam = training.optimiser == "adam"
-    state = (jnp.zeros((), jnp.int32), zeros, [zero.copy() for zero in zeros]) if adam else ()
 
     def step(carry: Any, images: Any, labels: Any, index: Any) -> tuple[Any, Any]:
         parameters, state = carry
@@ -79,12 +75,20 @@ def training_step(name: str, variant: str) -> tuple[Callable[..., Any], Any]:
         loss, gradients = differentiate(parameters, x, labels[index])
         return update(training, gradients, state, parameters), loss
 
-    return step, (weights, state)
+    def first() -> Any:
+        weights = list(map(jnp.array, initial_weights(name)))
+        if training.optimiser == "sgd":
+            return weights, ()
+        means, squares = ([jnp.zeros_like(weight) for weight in weights] for _ in range(2))
+        return weights, (jnp.zeros((), jnp.int32), means, squares)
+
+    return step, first
 
 
 def train(name: str, variant: str, folder: Path) -> Runner:
     training, data = TRAININGS[name], load_data(folder)
-    one, carry = training_step(name, variant)
+    one, first = training_step(name, variant)
+    carry = first()
     chunk = training.chunk if "steps" in variant else 1
 
     def several(carry: Any, images: Any, labels: Any, index: Any) -> tuple[Any, Any]:
@@ -102,7 +106,11 @@ def train(name: str, variant: str, folder: Path) -> Runner:
         jax.block_until_ready(carry)
         return float(loss)
 
-    return Runner(advance, training.chunk)
+    def restart() -> None:
+        nonlocal carry
+        carry = jax.block_until_ready(first())
+
+    return Runner(advance, training.chunk, restart)
 
 
 def chain(x: Any) -> Any:

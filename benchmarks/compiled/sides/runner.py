@@ -21,11 +21,14 @@ def batches(training: Training, data: Data, steps: int) -> Iterator[Any]:
 class Runner:
     """A workload that is ready to run.
 
-    ``advance(steps)`` carries out so many steps, waits for them, and returns the last loss or value.
+    ``advance(steps)`` carries out so many steps, waits for them, and returns the last loss or value; ``restart()`` goes
+    back to the first weights.
     """
 
-    def __init__(self, advance: Callable[[int], Any], chunk: int) -> None:
-        self.advance, self.chunk = advance, chunk
+    def __init__(
+        self, advance: Callable[[int], Any], chunk: int, restart: Callable[[], None] = lambda: None
+    ) -> None:
+        self.advance, self.chunk, self.restart = advance, chunk, restart
 
     def values(self) -> list[float] | None:
         """Carry out the first steps and return a summary of the result; None if it cannot be compared."""
@@ -36,7 +39,12 @@ class Runner:
         return [float(f(part)) for part in parts for f in (np.mean, np.linalg.norm, lambda p: p.flat[-1])]
 
     def seconds(self, steps: int) -> float:
-        """Carry out so many steps, a multiple of the chunk; return the seconds that one took."""
+        """Carry out so many steps, a multiple of the chunk, from the first weights; return the seconds that one took.
+
+        Otherwise who is fast would train further than who is slow, and work on other numbers: moments of Adam become
+        subnormal after some thousand steps.
+        """
+        self.restart()
         start = time.perf_counter()
         self.advance(steps)
         return (time.perf_counter() - start) / steps

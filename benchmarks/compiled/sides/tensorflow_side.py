@@ -44,7 +44,8 @@ LOSSES: dict[str, Callable[..., Any]] = {
 }
 
 
-def updater(name: str, variables: list[Any]) -> Callable[[Any], None]:
+def updater(name: str, variables: list[Any]) -> tuple[Callable[[Any], None], list[Any]]:
+    """Return ``update(gradients)`` and the variables of the optimiser, which begin with zero."""
     training = TRAININGS[name]
 
     def sgd(gradients: Any) -> None:
@@ -52,7 +53,7 @@ def updater(name: str, variables: list[Any]) -> Callable[[Any], None]:
             variable.assign_sub(training.rate * gradient)
 
     if training.optimiser == "sgd":
-        return sgd
+        return sgd, []
     beta1, beta2, epsilon = ADAM
     means, squares = ([tf.Variable(tf.zeros_like(v)) for v in variables] for _ in range(2))
     count = tf.Variable(0.0)
@@ -65,7 +66,7 @@ def updater(name: str, variables: list[Any]) -> Callable[[Any], None]:
             square = s.assign(beta2 * s + (1 - beta2) * g * g)
             p.assign_sub(scale * mean / (tf.sqrt(square) / root + epsilon))
 
-    return adam
+    return adam, [*means, *squares, count]
 
 
 def prepare(name: str, variant: str, threads: int, folder: Path) -> Runner:
@@ -74,7 +75,7 @@ def prepare(name: str, variant: str, threads: int, folder: Path) -> Runner:
     training, data = TRAININGS[name], load_data(folder)
     arrays = [array.transpose(2, 3, 1, 0) if array.ndim == 4 else array for array in initial_weights(name)]
     variables = [tf.Variable(array) for array in arrays]
-    update, loss_of = updater(name, variables), LOSSES[name]
+    (update, state), loss_of = updater(name, variables), LOSSES[name]
     images, labels = tf.constant(data.images), tf.constant(data.labels)
 
     def one(index: Any) -> Any:
@@ -100,4 +101,10 @@ def prepare(name: str, variant: str, threads: int, folder: Path) -> Runner:
             loss = step(tf.constant(next(rows)))
         return float(loss)
 
-    return Runner(advance, training.chunk)
+    def restart() -> None:
+        for variable, array in zip(variables, arrays, strict=True):
+            variable.assign(array)
+        for variable in state:
+            variable.assign(tf.zeros_like(variable))
+
+    return Runner(advance, training.chunk, restart)

@@ -57,6 +57,7 @@ def train(name: str, variant: str, folder: Path) -> Runner:
     training, data = TRAININGS[name], load_data(folder)
     weights = [torch.from_numpy(weight).requires_grad_() for weight in initial_weights(name)]
     network, updated = network_of(name, variant, weights)
+    first = [weight.detach().clone() for weight in updated]
     images, labels = torch.from_numpy(data.images), torch.from_numpy(data.labels)
     if training.optimiser == "adam":
         optimiser: Any = torch.optim.Adam(updated, training.rate, ADAM[:2], ADAM[2], fused=True)
@@ -82,7 +83,14 @@ def train(name: str, variant: str, folder: Path) -> Runner:
             optimiser.step()
         return loss.item()
 
-    return Runner(advance, training.chunk)
+    def restart() -> None:
+        for weight, value in zip(updated, first, strict=True):
+            weight.data.copy_(value)
+        for number in (number for state in optimiser.state.values() for number in state.values()):
+            if number is not None:
+                number.zero_()
+
+    return Runner(advance, training.chunk, restart)
 
 
 def chain(x: Any) -> Any:

@@ -72,9 +72,9 @@ LOSSES: dict[str, Callable[..., Any]] = {
 }
 
 
-def training_step(name: str) -> tuple[Callable[..., Any], Any]:
-    """Return ``step(carry, images, labels, index) -> (carry, loss)`` and the first carry."""
-    training, weights = TRAININGS[name], initial_weights(name)
+def training_step(name: str) -> tuple[Callable[..., Any], Callable[[], Any]]:
+    """Return ``step(carry, images, labels, index) -> (carry, loss)`` and what makes the first carry."""
+    training = TRAININGS[name]
     optimiser = getattr(optim, training.optimiser)(training.rate)
     differentiate = wg.value_and_grad(LOSSES[name])
 
@@ -83,7 +83,11 @@ def training_step(name: str) -> tuple[Callable[..., Any], Any]:
         loss, gradients = differentiate(parameters, scaled(training, images[index]), labels[index])
         return optimiser.update(gradients, state, parameters), loss
 
-    return step, (weights, optimiser.init(weights))
+    def first() -> Any:
+        weights = initial_weights(name)
+        return weights, optimiser.init(weights)
+
+    return step, first
 
 
 def scaled(training: Training, images: Any) -> Any:
@@ -103,7 +107,8 @@ def several_steps(step: Callable[..., Any]) -> Callable[..., Any]:
 
 def train(name: str, variant: str, folder: Path) -> Runner:
     training, data = TRAININGS[name], load_data(folder)
-    step, carry = training_step(name)
+    step, first = training_step(name)
+    carry = first()
     chunk = training.chunk if variant == "scan" else 1
     if variant == "scan":
         step = several_steps(step)
@@ -117,7 +122,11 @@ def train(name: str, variant: str, folder: Path) -> Runner:
             carry, loss = step(carry, data.images, data.labels, next(rows))
         return loss
 
-    return Runner(advance, training.chunk)
+    def restart() -> None:
+        nonlocal carry
+        carry = first()
+
+    return Runner(advance, training.chunk, restart)
 
 
 def chain(x: Any) -> Any:

@@ -26,7 +26,7 @@ from wengert.nest.nest import Branch, Host, Loop, Nest, Step, While
 _DIVISIBLE = 0.9
 """The part of a turn's operations that must be in nests large enough to share, for all threads to share one turn."""
 _GRAIN = 32_000
-"""Operations of a chunk, at least: to do them takes some ten times as long as to claim them."""
+"""Operations of a grain, at least: to do them takes some ten times as long as to claim them."""
 _POLL = 1 << 27
 """Cycles between two looks at Ctrl-C: about 50 milliseconds."""
 
@@ -156,7 +156,7 @@ class _Writer:
             tiles_of = _unpacking(name, [given[0], *given[3:]])
             if tiles_of not in writing.texts:
                 writing.texts.append(tiles_of)
-            self._share(f"{name}.tiles", [given[0], *given[3:]], constant(I64, emitted.tiles), _chunks(nest))
+            self._share(f"{name}.tiles", [given[0], *given[3:]], constant(I64, emitted.tiles), _grains(nest))
         else:
             self.builder.do(f"call void @{name}({', '.join(map(str, given))})")
 
@@ -185,7 +185,7 @@ class _Writer:
         return writing.written(name, emitted.text), emitted
 
     def _share(self, name: str, passed: Sequence[Value], count: Value, most: int) -> None:
-        """Offer tiles or turns to the team, in so many chunks at most: what the function takes goes through memory."""
+        """Offer tiles or turns to the team, in so many grains at most: what the function takes goes through memory."""
         b = self.builder
         self.frame = max(self.frame, len(passed))
         frame = Value("%frame", POINTER)
@@ -308,8 +308,8 @@ class _Writer:
         b.label(after)
 
 
-def _chunks(nest: Nest) -> int:
-    """Return how many chunks a nest is worth: a power of two, that most numbers of threads have equal parts of."""
+def _grains(nest: Nest) -> int:
+    """Return how many grains a nest is worth: a power of two, that most numbers of threads have equal parts of."""
     return 1 << max(1, (work(nest) // _GRAIN).bit_length() - 1)
 
 

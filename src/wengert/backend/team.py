@@ -22,8 +22,12 @@ from wengert.errors import ArgumentError, WengertError, message
 #: How many threads there are unless `set_threads` says so.
 VARIABLE = "WENGERT_THREADS"
 
-#: How many chunks a loop has for each thread that has a processor, at most.
-_CHUNKS = 8
+#: Into how many grains a loop goes for each thread that has a processor, at most: so even their parts may be.
+_GRAINS = 64
+#: The same for all threads: they are counted in 16 bits, and claims that come too late count too.
+_MOST_GRAINS = 1 << 14
+#: Into how many chunks for each thread goes half of a loop, and what is left if that is less.
+_PARTS = 4
 #: How long a worker watches for the next loop before it sleeps: a few times what to be woken takes.
 _WATCH_SECONDS = 150e-6
 #: How often it lets others have the processor meanwhile, such as the caller.
@@ -178,7 +182,8 @@ class Team:
         """Where the state is that the native functions share."""
         running = min(threads, available())
         fields = {
-            "chunks": 1 if threads == 1 else _CHUNKS * running,
+            "grains": 1 if threads == 1 else min(_GRAINS * running, _MOST_GRAINS),
+            "parts": _PARTS * running,
             "threads": running,
             "surplus": threads - running,
             # To watch is to take the processor from a thread that works, where there are not enough of them.

@@ -1,17 +1,19 @@
 """The team of threads as LLVM IR: how a loop's tiles are dealt out to whoever is there.
 
 The thread that runs a program offers the tiles of a loop to the team, takes part, and waits only for tiles that
-another thread has begun: no thread is waited for because it exists (self-scheduling; Polychronopoulos and Kuck,
-Guided self-scheduling, 1987, section 2). The tiles lie in chunks, and a chunk is claimed with one addition to a word
-that holds the number of chunks, and how many are taken from the front, by the owner, and from the back, by workers::
+another thread has begun: no thread is waited for because it exists. The tiles lie in grains, and a chunk of so many
+grains is claimed with one addition to a word that holds the number of grains, and how many are taken from the front, by
+the owner, and from the back, by workers::
 
-    word = chunks << 32 | back << 16 | front
+    word = grains << 32 | back << 16 | front
 
-From one loop to the next each thread so has about the same tiles, whose data are in its cache. Whatever the addition
-returns belongs to the region of that moment: with ``front + back < chunks`` it is a claim, and what describes the
-region stays as it is until the chunk is done, because the owner waits for that; otherwise it is nothing, and the owner
-overwrites it. So a worker may sleep between any two instructions. The claim acquires what the owner released with the
-word, and the owner acquires what a worker released with the count of chunks done.
+While more than half of the grains are left, chunks are equal; then each is a part of what is left, so that the threads
+are done at about the same time (guided self-scheduling; Polychronopoulos and Kuck, 1987). From one loop to the next
+each thread has about the same tiles, whose data are in its cache. Whatever the addition returns belongs to the region
+of that moment: with ``front + back < grains`` it is a claim, of as many grains as there still are, and what describes
+the region stays as it is until the chunk is done, because the owner waits for that; otherwise it is nothing, and the
+owner overwrites it. So a worker may sleep between any two instructions. The claim acquires what the owner released with
+the word, and the owner acquires what a worker released with the count of grains done.
 
 A worker that was not running while the owner waited for its chunk, because another process has its processor, stays
 away for a while: one such wait takes as long as thousands of loops.
@@ -36,8 +38,8 @@ _YIELDS = 4
 _WORTH = 200_000
 
 _BELL = f"""
-define internal i32 @ring(ptr %word, ptr %sleepers) nounwind alwaysinline {{
-  %before = atomicrmw add ptr %word, i32 1 seq_cst, align 4
+define internal i32 @ring(ptr %word, i32 %more, ptr %sleepers) nounwind alwaysinline {{
+  %before = atomicrmw add ptr %word, i32 %more seq_cst, align 4
   %count = load atomic i32, ptr %sleepers seq_cst, align 4
   %none = icmp eq i32 %count, 0
   br i1 %none, label %done, label %call
@@ -53,8 +55,8 @@ entry:
   %nobody = icmp eq ptr %team, null
   br i1 %nobody, label %done, label %some
 some:
-  {at("chunks", "i64")}
-  %alone = icmp ult i64 %chunks, 2
+  {at("grains", "i64")}
+  %alone = icmp ult i64 %grains, 2
   br i1 %alone, label %done, label %call
 call:
   {at("bell")}
@@ -62,7 +64,7 @@ call:
   {at("place")}
   %processor = call i32 @processor()
   store atomic i32 %processor, ptr %place.at monotonic, align 4
-  %asleep = call i32 @ring(ptr %bell.at, ptr %sleepers.at)
+  %asleep = call i32 @ring(ptr %bell.at, i32 1, ptr %sleepers.at)
   br label %done
 done:
   ret void
@@ -81,21 +83,36 @@ _CHUNK = """
 declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.umax.i64(i64, i64)
 
-define internal void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number, i64 %index)
+define internal i64 @begin(i64 %grain, i64 %size, i64 %longer) nounwind alwaysinline {
+  %all = mul i64 %grain, %size
+  %more = call i64 @llvm.umin.i64(i64 %grain, i64 %longer)
+  %tile = add i64 %all, %more
+  ret i64 %tile
+}
+
+define internal void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %grain, i64 %count, i64 %index)
     nounwind alwaysinline {
-  %all = mul i64 %number, %size
-  %more = call i64 @llvm.umin.i64(i64 %number, i64 %longer)
-  %first = add i64 %all, %more
-  %long = icmp ult i64 %number, %longer
-  %one = zext i1 %long to i64
-  %own = add i64 %size, %one
-  %last = add i64 %first, %own
+  %end = add i64 %grain, %count
+  %first = call i64 @begin(i64 %grain, i64 %size, i64 %longer)
+  %last = call i64 @begin(i64 %end, i64 %size, i64 %longer)
   call void %function(ptr %frame, i64 %first, i64 %last, i64 %index)
   ret void
 }
 """
 
-# How many chunks are taken.
+# How many grains to claim where so many are taken: at least one, even if none is left.
+_PORTION = """
+define internal i64 @portion(i64 %grains, i64 %taken, i64 %parts) nounwind alwaysinline {
+  %left = sub i64 %grains, %taken
+  %half = lshr i64 %grains, 1
+  %counted = call i64 @llvm.umin.i64(i64 %left, i64 %half)
+  %some = udiv i64 %counted, %parts
+  %portion = call i64 @llvm.umax.i64(i64 %some, i64 1)
+  ret i64 %portion
+}
+"""
+
+# How many grains are taken.
 _TAKEN = """
 define internal i64 @taken(i64 %word) alwaysinline nounwind {
   %front = and i64 %word, 65535
@@ -119,9 +136,9 @@ alone:
 }}
 """
 
-# Each chunk that no one has begun takes as long as the first did.
+# What no one has begun takes as long for each grain as the first chunk did.
 _ROUSE = f"""
-define internal void @rouse(ptr %team, i64 %start, i64 %others) nounwind {{
+define internal void @rouse(ptr %team, i64 %start, i64 %first, i64 %others) nounwind {{
 entry:
   {at("sleepers")}
   {at("surplus", "i64")}
@@ -132,7 +149,8 @@ entry:
 look:
   %now = call i64 @clock()
   %chunk = sub i64 %now, %start
-  %left = mul i64 %chunk, %others
+  %product = mul i64 %chunk, %others
+  %left = udiv i64 %product, %first
   %long = icmp sgt i64 %left, {_WORTH}
   br i1 %long, label %wake, label %done
 wake:
@@ -149,8 +167,8 @@ entry:
   %nobody = icmp eq ptr %team, null
   br i1 %nobody, label %alone, label %some
 some:
-  {at("chunks", "i64")}
-  %enough = call i64 @llvm.umin.i64(i64 %chunks, i64 %most)
+  {at("grains", "i64")}
+  %enough = call i64 @llvm.umin.i64(i64 %grains, i64 %most)
   %number = call i64 @llvm.umin.i64(i64 %enough, i64 %tiles)
   %few = icmp ult i64 %number, 2
   br i1 %few, label %alone, label %publish
@@ -169,6 +187,7 @@ publish:
   {at("size")}
   {at("longer")}
   {at("expected", "i32")}
+  {at("parts", "i64")}
   %start = call i64 @clock()
   %size = udiv i64 %tiles, %number
   %longer = urem i64 %tiles, %number
@@ -177,39 +196,45 @@ publish:
   store i64 %size, ptr %size.at, align 8
   store i64 %longer, ptr %longer.at, align 8
   %high = shl i64 %number, 32
-  %open = or i64 %high, 1
+  %long = call i64 @portion(i64 %number, i64 0, i64 %parts)
+  %open = or i64 %high, %long
   store atomic i64 %open, ptr %word.at release, align 8
   br label %mine
 mine:
   %this = phi i64 [ 0, %publish ], [ %next, %further ], [ %next, %count ]
-  %own = phi i64 [ 1, %publish ], [ %owned, %further ], [ %owned, %count ]
-  call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %this, i64 0)
-  %claimed = atomicrmw add ptr %word.at, i64 1 monotonic, align 8
+  %given = phi i64 [ %long, %publish ], [ %won, %further ], [ %won, %count ]
+  %own = phi i64 [ %long, %publish ], [ %owned, %further ], [ %owned, %count ]
+  %known = phi i64 [ %long, %publish ], [ %begun, %further ], [ %begun, %count ]
+  call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %this, i64 %given, i64 0)
+  %portion = call i64 @portion(i64 %number, i64 %known, i64 %parts)
+  %claimed = atomicrmw add ptr %word.at, i64 %portion monotonic, align 8
   %next = and i64 %claimed, 65535
   %both = call i64 @taken(i64 %claimed)
-  %owned = add i64 %own, 1
-  %left = icmp ult i64 %both, %number
-  br i1 %left, label %further, label %ours
+  %any.left = icmp ult i64 %both, %number
+  br i1 %any.left, label %further, label %ours
 further:
-  %first = icmp eq i64 %own, 1
+  %left = sub i64 %number, %both
+  %won = call i64 @llvm.umin.i64(i64 %portion, i64 %left)
+  %begun = add i64 %both, %won
+  %owned = add i64 %own, %won
+  %first = icmp eq i64 %this, 0
   br i1 %first, label %count, label %mine
 count:
-  %begun = add i64 %both, 1
   %others = sub i64 %number, %begun
-  call void @rouse(ptr %team, i64 %start, i64 %others)
+  call void @rouse(ptr %team, i64 %start, i64 %long, i64 %others)
   br label %mine
 ours:
   %theirs = sub i64 %number, %own
-  %given = trunc i64 %theirs to i32
-  %then = add i32 %expected, %given
+  %grains.theirs = trunc i64 %theirs to i32
+  %then = add i32 %expected, %grains.theirs
   store atomic i32 %then, ptr %expected.at monotonic, align 4
-  call void @finish(ptr %team, i32 %then, i64 %start, i64 %own)
+  call void @finish(ptr %team, i32 %then, i64 %start, i64 %long, i64 %own)
   ret void
 }}
 """
 
 _FINISH = f"""
-define internal void @finish(ptr %team, i32 %expected, i64 %start, i64 %own) nounwind {{
+define internal void @finish(ptr %team, i32 %expected, i64 %start, i64 %long, i64 %own) nounwind {{
 entry:
   {at("done")}
   {at("waiting")}
@@ -239,7 +264,8 @@ yield:
 tired:
   %since = call i64 @clock()
   %passed = sub i64 %since, %start
-  %usual = udiv i64 %passed, %own
+  %product = mul i64 %passed, %long
+  %usual = udiv i64 %product, %own
   store atomic i64 %since, ptr %since.at monotonic, align 8
   store atomic i64 %usual, ptr %usual.at monotonic, align 8
   br label %rest
@@ -270,4 +296,6 @@ def team_ir(triple: str) -> str:
         >>> "@syscall(i64 202" in team_ir("x86_64-unknown-linux-gnu")
         True
     """
-    return "".join((system_ir(triple), _BELL, _CHUNK, _TAKEN, _THREADS, _ROUSE, _SHARE, _FINISH, WORKER))
+    return "".join(
+        (system_ir(triple), _BELL, _CHUNK, _PORTION, _TAKEN, _THREADS, _ROUSE, _SHARE, _FINISH, WORKER)
+    )

@@ -37,6 +37,7 @@ entry:
   {at("watchers", "i64")}
   {at("watch", "i64")}
   {at("yield", "i64")}
+  {at("parts", "i64")}
   %memory = alloca [2 x i64], align 8
   store [2 x i64] zeroinitializer, ptr %memory, align 8
   %watcher = icmp ult i64 %index, %watchers
@@ -79,22 +80,30 @@ again:
   call void @pause()
   br label %look
 claim:
-  %claimed = atomicrmw add ptr %word.at, i64 65536 acquire, align 8
-  %chunks = lshr i64 %claimed, 32
+  %all = phi i64 [ %of, %look ], [ %grains, %work ]
+  %known = phi i64 [ %at, %look ], [ %begun, %work ]
+  %portion = call i64 @portion(i64 %all, i64 %known, i64 %parts)
+  %high = shl i64 %portion, 16
+  %claimed = atomicrmw add ptr %word.at, i64 %high acquire, align 8
+  %grains = lshr i64 %claimed, 32
   %before = call i64 @taken(i64 %claimed)
-  %won = icmp ult i64 %before, %chunks
-  br i1 %won, label %work, label %look
+  %any.left = icmp ult i64 %before, %grains
+  br i1 %any.left, label %work, label %look
 work:
+  %left = sub i64 %grains, %before
+  %won = call i64 @llvm.umin.i64(i64 %portion, i64 %left)
+  %begun = add i64 %before, %won
   %shifted = lshr i64 %claimed, 16
   %back = and i64 %shifted, 65535
-  %after = add i64 %back, 1
-  %number = sub i64 %chunks, %after
+  %after = add i64 %back, %won
+  %first = sub i64 %grains, %after
   %function = load ptr, ptr %function.at, align 8
   %frame = load ptr, ptr %frame.at, align 8
   %size = load i64, ptr %size.at, align 8
   %longer = load i64, ptr %longer.at, align 8
-  call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %number, i64 %index)
-  %kept = call i32 @ring(ptr %done.at, ptr %waiting.at)
+  call void @chunk(ptr %function, ptr %frame, i64 %size, i64 %longer, i64 %first, i64 %won, i64 %index)
+  %grains.done = trunc i64 %won to i32
+  %kept = call i32 @ring(ptr %done.at, i32 %grains.done, ptr %waiting.at)
   %waited = icmp ne i32 %kept, 0
   br i1 %waited, label %late, label %claim
 late:
@@ -178,5 +187,5 @@ end:
 }}
 """
 
-#: Needs ``chunk``, ``taken`` and ``ring`` of `team_ir`, and `team_system`.
+#: Needs ``chunk``, ``portion``, ``taken`` and ``ring`` of `team_ir`, and `team_system`.
 WORKER = _TAKE + _PART + _AWAY
