@@ -18,10 +18,12 @@ from wengert.backend.target import Target
 from wengert.nest.expression import (
     Buffer,
     Expression,
+    Guard,
     Load,
     Reduce,
     children,
     free_dims,
+    indices_of,
     loads,
     may_lie_outside,
 )
@@ -117,6 +119,21 @@ def _outside(expression: Expression) -> Iterator[Load]:
             if id(child) not in seen:
                 seen.add(id(child))
                 waiting.append(child)
+
+
+def places(nest: Nest) -> Iterator[Expression]:
+    """Go through what tells the computed places that are read or written at each point, on no condition."""
+    waiting: list[Expression] = [store.value for store in nest.stores]
+    terms = [term for store in nest.stores for index in store.indices for term, _ in index.terms]
+    seen: set[int] = set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen or isinstance(node, (Guard, Reduce)):
+            continue
+        seen.add(id(node))
+        terms += [term for index in indices_of(node) for term, _ in index.terms]
+        waiting += children(node)
+    yield from (term.expression for term in terms if isinstance(term, Computed))
 
 
 def _runs(load: Load, lanes: Dim | None, order: Sequence[Dim], layout: Layout) -> Iterator[tuple[Dim, Run]]:

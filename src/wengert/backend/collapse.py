@@ -23,7 +23,7 @@ def collapsed(nest: Nest, layouts: Mapping[Buffer, Layout]) -> Nest:
     An index of the result may lie beyond its axis: indices only count by the positions that they lead to together.
     """
     touched = dict(_touched(nest))
-    if any(layouts[buffer].lanes is not None for buffer, _ in touched.values()):
+    if any(layouts[buffer].panel or layouts[buffer].size > buffer.size for buffer, _ in touched.values()):
         return nest
     fixed = _fixed(nest)
     positions: list[Index] = [linear(layouts[buffer], indices) for buffer, indices in touched.values()]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from wengert.backend import scalars
+from wengert.backend.afar import places
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.backend.evaluate import Evaluator
 from wengert.backend.layout import Layout
@@ -116,6 +117,7 @@ class _NestEmitter:
         )
         self.evaluator.streams = schedule.afar.streams
         self.functions = functions
+        self.places = tuple(dict.fromkeys(places(nest)))
 
     # -- the function ------------------------------------------------------------------------------------
 
@@ -202,6 +204,7 @@ class _NestEmitter:
                     counter = tile if level.step == 1 else b.binary("mul", tile, constant(I64, level.step))
                     self.evaluator.counters[level.dim] = counter
                     self._fetch(level, tile)
+                    self._settle(level.dim, inner)
                     self._levels(levels, depth + 1, inner, self._inner(part, depth, below, tile))
                     del self.evaluator.counters[level.dim]
         if level.rest or level.masked:
@@ -221,6 +224,14 @@ class _NestEmitter:
                 point = b.intrinsic("smin", b.binary("add", begin, constant(I64, offset)), last)
                 with evaluator.turn(level.dim, point), evaluator.unreported():
                     evaluator.fetch(run.load, Point(()), run.size)
+
+    def _settle(self, dim: Dim, counts: Mapping[Dim, int]) -> None:
+        """Compute the places that change with a loop and with none inside it, once for the loops inside."""
+        for place in self.places:
+            dims = self.evaluator.dims(place)
+            single = all(counts.get(one, 1) == 1 for one in dims)
+            if dim in dims and single and dims <= self.evaluator.counters.keys() - {self.schedule.lanes}:
+                self.evaluator.value(place, Point(()))
 
     def _outer(self, part: _Range, below: int) -> tuple[Value, Value]:
         """Return the range of tiles of a level, each with so many tiles of the levels below."""
