@@ -62,6 +62,13 @@ def test_rows_at_computed_places_are_asked_for() -> None:
     assert asked_for(lambda table: table * 2, TABLE) == 0, "what lies in a row is foreseen"
 
 
+@pytest.mark.parametrize("columns", [64, 71])
+def test_the_place_of_a_row_is_computed_once(columns: int) -> None:
+    compiled, table, index = wg.jit(rows), normal(1000, columns), RNG.integers(-1000, 1000, 12)
+    assert compiled.llvm(table, index).count("icmp ult i64") == 1  # whether it lies inside
+    check(rows, table, index)
+
+
 def test_what_a_busy_reduction_reads_from_memory_is_asked_for() -> None:
     x = np.zeros(1 << 23, "float32")
     assert asked_for(lambda x: np.sum(np.exp(x) * x), x) > 0

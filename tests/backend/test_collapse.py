@@ -25,6 +25,12 @@ def lanes(function: Callable[..., Any], *arguments: Any) -> list[str]:
     return [nest.lanes for nest in wg.jit(function).report(*arguments).nests]
 
 
+def layers(x: Any, index: Any, w: Any) -> Any:
+    """Look up pictures as rows for products, whose layout is that of the vectors, without padding if 16 fit in."""
+    rows = x[index].reshape(len(index), -1) * 2
+    return rows @ w, rows.T @ rows
+
+
 POINTS, PICTURES, ROWS = normal(1000, 3), normal(20, 7, 5), RNG.integers(0, 20, 12)
 
 IN_ONE_LINE: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
@@ -33,6 +39,7 @@ IN_ONE_LINE: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "rows that are looked up": (lambda x, i: x[i].reshape(len(i), -1) * 2, (PICTURES, ROWS)),
     "a sum of everything": (lambda x: np.sum(x * x), (POINTS,)),
     "a slice of whole rows": (lambda x: x[3:] * 2, (POINTS,)),
+    "rows for a product": (layers, (normal(20, 8, 6), ROWS, normal(48, 20))),
 }
 IN_SEVERAL: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "another row added to each": (lambda x, y: x + y, (POINTS, normal(3))),
@@ -42,6 +49,7 @@ IN_SEVERAL: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "positions": (lambda x: x * np.argmax(x, 0), (POINTS,)),
     "padding": (lambda x: np.pad(x, 1), (POINTS,)),
     "rows the other way": (lambda x: x[::-1] * 2, (POINTS,)),
+    "rows for a product, padded": (layers, (normal(20, 10, 5), ROWS, normal(50, 20))),
 }
 
 
