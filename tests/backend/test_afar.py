@@ -62,6 +62,19 @@ def test_rows_at_computed_places_are_asked_for() -> None:
     assert asked_for(lambda table: table * 2, TABLE) == 0, "what lies in a row is foreseen"
 
 
+LARGEST: dict[str, tuple[Callable[..., Any], tuple[int, tuple[int, int]]]] = {
+    "of a small table": (lambda t, i: t[np.max(np.pad(i, ((1, 1), (0, 0))), axis=1)], (10, (20, 64))),
+    "of a large table": (lambda t, i: t[np.max(i, axis=1)], (1 << 20, (100, 64))),
+    "of joined rows": (lambda t, i: t[np.argmax(np.concatenate([i, i]), axis=1)], (64, (3, 64))),
+}
+
+
+@pytest.mark.parametrize("name", LARGEST)
+def test_a_place_that_a_reduction_tells_is_not_computed_early(name: str) -> None:
+    function, (size, shape) = LARGEST[name]
+    check(function, normal(size), RNG.integers(0, 10, shape))
+
+
 @pytest.mark.parametrize("columns", [64, 71])
 def test_the_place_of_a_row_is_computed_once(columns: int) -> None:
     compiled, table, index = wg.jit(rows), normal(1000, columns), RNG.integers(-1000, 1000, 12)

@@ -86,8 +86,11 @@ def test_workers_and_callers_watch_or_sleep(
 
 @given(st.integers(1, 4), st.integers(0, 1000))
 def test_chunks_are_equal_at_first_and_short_at_last(threads: int, tiles: int) -> None:
-    with acquire(threads) as team:
+    team = Team(threads)  # whose workers chose no chunk of a region before
+    try:
         ranges = chunks(team, tiles)
+    finally:
+        team.stop()
     assert [t for first, last in ranges for t in range(first, last)] == list(range(tiles))
     if threads == 1:
         assert ranges == [(0, tiles)][:tiles]

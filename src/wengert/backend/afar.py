@@ -26,6 +26,7 @@ from wengert.nest.expression import (
     indices_of,
     loads,
     may_lie_outside,
+    walk,
 )
 from wengert.nest.index import Computed, Dim
 from wengert.nest.nest import Nest
@@ -122,7 +123,10 @@ def _outside(expression: Expression) -> Iterator[Load]:
 
 
 def places(nest: Nest) -> Iterator[Expression]:
-    """Go through what tells the computed places that are read or written at each point, on no condition."""
+    """Go through what tells the computed places that are read or written at each point, on no condition.
+
+    What a reduction tells is left out: it is known once the reduction has run.
+    """
     waiting: list[Expression] = [store.value for store in nest.stores]
     terms = [term for store in nest.stores for index in store.indices for term, _ in index.terms]
     seen: set[int] = set()
@@ -133,7 +137,12 @@ def places(nest: Nest) -> Iterator[Expression]:
         seen.add(id(node))
         terms += [term for index in indices_of(node) for term, _ in index.terms]
         waiting += children(node)
-    yield from (term.expression for term in terms if isinstance(term, Computed))
+    yield from (term.expression for term in terms if isinstance(term, Computed) and not _is_reduced(term))
+
+
+def _is_reduced(place: Computed) -> bool:
+    """Tell whether a place depends on a reduction of the nest."""
+    return any(isinstance(node, Reduce) for node in walk(place.expression))
 
 
 def _runs(load: Load, lanes: Dim | None, order: Sequence[Dim], layout: Layout) -> Iterator[tuple[Dim, Run]]:
@@ -148,7 +157,7 @@ def _runs(load: Load, lanes: Dim | None, order: Sequence[Dim], layout: Layout) -
     mine = [dim for dim in order if dim in depends]
     if not mine or lanes in depends or any(not isinstance(term, Dim) for term, _ in others):
         return
-    if any(may_lie_outside(place.expression) for place in places):
+    if any(may_lie_outside(place.expression) or _is_reduced(place) for place in places):
         return
     outer = order[: order.index(mine[-1]) + 1]
     inner = [(dim, factor) for dim, factor in others if isinstance(dim, Dim) and dim not in outer]

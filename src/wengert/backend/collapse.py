@@ -23,6 +23,7 @@ def collapsed(nest: Nest, layouts: Mapping[Buffer, Layout]) -> Nest:
     An index of the result may lie beyond its axis: indices only count by the positions that they lead to together.
     """
     touched = dict(_touched(nest))
+    # Between the rows of others lies what fills them up, or other panels.
     if any(layouts[buffer].panel or layouts[buffer].size > buffer.size for buffer, _ in touched.values()):
         return nest
     fixed = _fixed(nest)

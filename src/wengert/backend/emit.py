@@ -226,7 +226,10 @@ class _NestEmitter:
                     evaluator.fetch(run.load, Point(()), run.size)
 
     def _settle(self, dim: Dim, counts: Mapping[Dim, int]) -> None:
-        """Compute the places that change with a loop and with none inside it, once for the loops inside."""
+        """Compute the places that change with a loop and with none inside it, once for the loops inside.
+
+        Along the lanes, and where a tile has several points, there are several places at a time.
+        """
         for place in self.places:
             dims = self.evaluator.dims(place)
             single = all(counts.get(one, 1) == 1 for one in dims)

@@ -22,11 +22,11 @@ from wengert.errors import ArgumentError, WengertError, message
 #: How many threads there are unless `set_threads` says so.
 VARIABLE = "WENGERT_THREADS"
 
-#: Into how many grains a loop goes for each thread that has a processor, at most: so even their parts may be.
+#: Grains of a loop for each thread that has a processor, at most: the last chunks are one grain.
 _GRAINS = 64
-#: The same for all threads: they are counted in 16 bits, and claims that come too late count too.
+#: The same for all threads: grains are counted in 16 bits, and up to eight for each thread that came too late.
 _MOST_GRAINS = 1 << 14
-#: Into how many chunks for each thread goes half of a loop, and what is left if that is less.
+#: A chunk is half of the grains, or those that are left if they are fewer, over so many for each thread.
 _PARTS = 4
 #: How long a worker watches for the next loop before it sleeps: a few times what to be woken takes.
 _WATCH_SECONDS = 150e-6

@@ -15,7 +15,7 @@ FIELDS = {
     "wait": 32,  # i64: how many looks at what is done, before the owner sleeps
     "threads": 40,  # i64: how many threads run at the same time
     "surplus": 48,  # i64: how many workers are more than that, and do not watch
-    "parts": 56,  # i64: into how many chunks goes half of a loop, and what is left if that is less
+    "parts": 56,  # i64: a chunk is half of the grains, or those that are left if they are fewer, over this
     # The region.
     "word": _APART,  # i64: grains << 32 | back << 16 | front
     "function": _APART + 8,  # ptr

@@ -10,10 +10,11 @@ the owner, and from the back, by workers::
 While more than half of the grains are left, chunks are equal; then each is a part of what is left, so that the threads
 are done at about the same time (guided self-scheduling; Polychronopoulos and Kuck, 1987). From one loop to the next
 each thread has about the same tiles, whose data are in its cache. Whatever the addition returns belongs to the region
-of that moment: with ``front + back < grains`` it is a claim, of as many grains as there still are, and what describes
-the region stays as it is until the chunk is done, because the owner waits for that; otherwise it is nothing, and the
-owner overwrites it. So a worker may sleep between any two instructions. The claim acquires what the owner released with
-the word, and the owner acquires what a worker released with the count of grains done.
+of that moment, though its size was chosen a moment before: with ``front + back < grains`` it is a claim, of as many
+grains as there still are, and what describes the region stays as it is until the chunk is done, because the owner waits
+for that; otherwise it is nothing, and the owner overwrites it. So a worker may sleep between any two instructions. The
+claim acquires what the owner released with the word, and the owner acquires what a worker released with the count of
+grains done.
 
 A worker that was not running while the owner waited for its chunk, because another process has its processor, stays
 away for a while: one such wait takes as long as thousands of loops.
