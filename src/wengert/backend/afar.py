@@ -22,8 +22,8 @@ from wengert.nest.expression import (
     Load,
     Reduce,
     children,
+    computed,
     free_dims,
-    indices_of,
     loads,
     may_lie_outside,
     walk,
@@ -103,20 +103,20 @@ def _steps(node: Reduce) -> int:
 
 def _after(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout], target: Target) -> Iterator[Load]:
     for store in nest.stores:
-        for load in _outside(store.value) if not store.along else ():
+        for load in _outside(store.value, Reduce) if not store.along else ():
             large = load.buffer.size * load.buffer.dtype.itemsize > target.level1
             if large and lanes in nest.dims and _is_line(load, lanes, layouts):
                 yield load
 
 
-def _outside(expression: Expression) -> Iterator[Load]:
-    """Go through what an expression reads besides its reductions, each node once."""
+def _outside(expression: Expression, *closed: type[Expression]) -> Iterator[Load]:
+    """Go through what an expression reads, but not what nodes of some kinds do inside, each node once."""
     waiting, seen = [expression], {id(expression)}
     while waiting:
         node = waiting.pop()
         if isinstance(node, Load):
             yield node
-        for child in () if isinstance(node, Reduce) else children(node):
+        for child in () if isinstance(node, closed) else children(node):
             if id(child) not in seen:
                 seen.add(id(child))
                 waiting.append(child)
@@ -127,22 +127,16 @@ def places(nest: Nest) -> Iterator[Expression]:
 
     What a reduction tells is left out: it is known once the reduction has run.
     """
-    waiting: list[Expression] = [store.value for store in nest.stores]
-    terms = [term for store in nest.stores for index in store.indices for term, _ in index.terms]
-    seen: set[int] = set()
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen or isinstance(node, (Guard, Reduce)):
-            continue
-        seen.add(id(node))
-        terms += [term for index in indices_of(node) for term, _ in index.terms]
-        waiting += children(node)
-    yield from (term.expression for term in terms if isinstance(term, Computed) and not _is_reduced(term))
+    for store in nest.stores:
+        read = [load.indices for load in _outside(store.value, Guard, Reduce)]
+        for place in computed(index for indices in (store.indices, *read) for index in indices):
+            if not _is_reduced(place):
+                yield place
 
 
-def _is_reduced(place: Computed) -> bool:
+def _is_reduced(place: Expression) -> bool:
     """Tell whether a place depends on a reduction of the nest."""
-    return any(isinstance(node, Reduce) for node in walk(place.expression))
+    return any(isinstance(node, Reduce) for node in walk(place))
 
 
 def _runs(load: Load, lanes: Dim | None, order: Sequence[Dim], layout: Layout) -> Iterator[tuple[Dim, Run]]:
@@ -151,13 +145,13 @@ def _runs(load: Load, lanes: Dim | None, order: Sequence[Dim], layout: Layout) -
     What tells the place is read earlier than the program says, where no condition may have seen to it that it exists.
     """
     position = linear(layout, load.indices)
-    places = [term for term, _ in position.terms if isinstance(term, Computed)]
+    told = [term for term, _ in position.terms if isinstance(term, Computed)]
     others = [(term, factor) for term, factor in position.terms if not isinstance(term, Computed)]
-    depends = set[Dim]().union(*(free_dims(place.expression) for place in places))
+    depends = set[Dim]().union(*(free_dims(place.expression) for place in told))
     mine = [dim for dim in order if dim in depends]
     if not mine or lanes in depends or any(not isinstance(term, Dim) for term, _ in others):
         return
-    if any(may_lie_outside(place.expression) or _is_reduced(place) for place in places):
+    if any(may_lie_outside(place.expression) or _is_reduced(place.expression) for place in told):
         return
     outer = order[: order.index(mine[-1]) + 1]
     inner = [(dim, factor) for dim, factor in others if isinstance(dim, Dim) and dim not in outer]
