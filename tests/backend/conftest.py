@@ -10,16 +10,17 @@ import pytest
 import wengert as wg
 from tests.backend.entries import POINT, gradient, rosenbrock
 from tests.backend.entries import compiled as entry_of
-from wengert.backend import afar, blocks, compiled, independent, layout, module, pack, partial, peel, sweep
+from wengert.backend import blocks, compiled, independent, late, layout, module, pack, partial, peel, sweep
 from wengert.backend.target import host
 
 #: Thresholds of passes for large programs, and what they are for tests.
 THRESHOLDS = (
-    (afar, "_STEPS", 1),
     (independent, "_LONG", 2),
     (blocks, "_NESTS", 2),
     (blocks, "_LARGE", 50),
     (module, "SHORT", 10),
+    (late, "_STEPS", 1),
+    (late, "_TILES", 1),
     (layout, "_SMALL", 10),
     (pack, "_LARGE", 50),
     (partial, "_LARGE", 50),

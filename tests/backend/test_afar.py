@@ -49,12 +49,6 @@ INDEX = RNG.integers(-30_000, 30_000, 100)
 # -- where it pays ---------------------------------------------------------------------------------------
 
 
-def test_what_an_update_reads_is_asked_for_while_its_sum_runs() -> None:
-    assert asked_for(update, normal(300, 256), normal(128, 300), normal(128, 256)) > 0
-    assert asked_for(update, normal(30, 32), normal(128, 30), normal(128, 32)) == 0, "it is in the cache"
-    assert asked_for(update, normal(300, 256), normal(4, 300), normal(4, 256)) == 0, "the sum is short"
-
-
 def test_rows_at_computed_places_are_asked_for() -> None:
     assert asked_for(rows, TABLE, INDEX) > 0
     assert asked_for(rows, TABLE[:100], INDEX % 100) == 0, "they are in the cache"

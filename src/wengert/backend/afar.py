@@ -1,9 +1,8 @@
 """What a nest reads from afar, and asks for ahead of its use.
 
 A processor foresees what lies one after another. It does not foresee the rows that an index array names (Ainsworth and
-Jones, Software prefetching for indirect memory accesses, 2017), nor what a tile reads when its reduction is done: a
-parameter and an optimiser's state, say, in a few short rows far from those of the tile before. And where there is much
-to do for each element of a long array, too few elements are under way at a time for all of memory's speed.
+Jones, Software prefetching for indirect memory accesses, 2017). And where there is much to do for each element of a
+long array, too few elements are under way at a time for all of memory's speed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from wengert.nest.expression import (
     Guard,
     Load,
     Reduce,
-    children,
     computed,
     free_dims,
     loads,
@@ -31,8 +29,6 @@ from wengert.nest.expression import (
 from wengert.nest.index import Computed, Dim
 from wengert.nest.nest import Nest
 
-_STEPS = 32
-"""Steps of a reduction for each of what is asked for meanwhile: so much longer than the asking does the tile take."""
 _AHEAD = 4096
 """Bytes to be ahead by: what is read in the time in which the first of them comes."""
 _MOST_TURNS = 16
@@ -56,8 +52,6 @@ class Run(NamedTuple):
 class Afar(NamedTuple):
     """What is asked for ahead of its use."""
 
-    after: tuple[Load, ...] = ()
-    """What the results of a tile read besides its reductions: while they run."""
     runs: Mapping[Dim, tuple[Run, ...]] = {}
     """What lies at computed places: some turns of that loop before."""
     streams: frozenset[Load] = frozenset()
@@ -68,14 +62,12 @@ def find(
     nest: Nest, lanes: Dim | None, order: Sequence[Dim], layouts: Mapping[Buffer, Layout], target: Target
 ) -> Afar:
     """Return what to ask for ahead: of buffers that are larger than the processor's own caches."""
-    steps = max((_steps(node) for node in nest.nodes() if isinstance(node, Reduce)), default=0)
-    after = tuple(dict.fromkeys(_after(nest, lanes, layouts, target)))
     runs: dict[Dim, tuple[Run, ...]] = {}
     for load in dict.fromkeys(load for store in nest.stores for load in loads(store.value)):
         if load.buffer.size * load.buffer.dtype.itemsize > target.level2:
             for dim, run in _runs(load, lanes, order, layouts[load.buffer]):
                 runs[dim] = (*runs.get(dim, ()), run)
-    return Afar(after if steps >= _STEPS * len(after) else (), runs, _streams(nest, lanes, layouts))
+    return Afar(runs, _streams(nest, lanes, layouts))
 
 
 def _streams(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> frozenset[Load]:
@@ -97,38 +89,13 @@ def _is_line(load: Load, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) ->
     return affine and lanes is not None and position.coefficient(lanes) == 1
 
 
-def _steps(node: Reduce) -> int:
-    return math.prod(dim.extent for dim in node.dims)
-
-
-def _after(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout], target: Target) -> Iterator[Load]:
-    for store in nest.stores:
-        for load in _outside(store.value, Reduce) if not store.along else ():
-            large = load.buffer.size * load.buffer.dtype.itemsize > target.level1
-            if large and lanes in nest.dims and _is_line(load, lanes, layouts):
-                yield load
-
-
-def _outside(expression: Expression, *closed: type[Expression]) -> Iterator[Load]:
-    """Go through what an expression reads, but not what nodes of some kinds do inside, each node once."""
-    waiting, seen = [expression], {id(expression)}
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Load):
-            yield node
-        for child in () if isinstance(node, closed) else children(node):
-            if id(child) not in seen:
-                seen.add(id(child))
-                waiting.append(child)
-
-
 def places(nest: Nest) -> Iterator[Expression]:
     """Go through what tells the computed places that are read or written at each point, on no condition.
 
     What a reduction tells is left out: it is known once the reduction has run.
     """
     for store in nest.stores:
-        read = [load.indices for load in _outside(store.value, Guard, Reduce)]
+        read = [load.indices for load in loads(store.value, Guard, Reduce)]
         for place in computed(index for indices in (store.indices, *read) for index in indices):
             if not _is_reduced(place):
                 yield place

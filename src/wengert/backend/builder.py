@@ -280,7 +280,17 @@ class Builder:
         """Write a value."""
         self.do(f"store {value}, {pointer}, align {align}{note}")
 
-    # -- loops -------------------------------------------------------------------------------------------
+    # -- conditions and loops ----------------------------------------------------------------------------
+
+    @contextmanager
+    def only_if(self, condition: Value) -> Generator[None]:
+        """Do what is written inside on a condition only."""
+        yes, after = self.new_label("then"), self.new_label("after")
+        self.branch_if(condition, yes, after)
+        self.label(yes)
+        yield
+        self.branch(after)
+        self.label(after)
 
     @contextmanager
     def loop(self, start: Value, stop: Value, step: int = 1, hint: str = "loop") -> Generator[Value]:

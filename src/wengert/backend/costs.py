@@ -5,13 +5,16 @@ from __future__ import annotations
 from wengert.nest.expression import Apply, Expression, Guard, Load, walk
 from wengert.nest.index import Computed
 
+#: What a division costs, or a root.
+DIVISION = 4
 #: What an operation costs: a division of a vector takes about four times as long, and the functions are
 #: polynomials of about so many terms.
 _COST = {
-    **dict.fromkeys(("divide", "sqrt", "reciprocal", "remainder", "floor_divide", "fmod", "scale"), 4),
+    **dict.fromkeys(("divide", "sqrt", "reciprocal", "remainder", "floor_divide", "fmod", "scale"), DIVISION),
     **dict.fromkeys(("exp", "log", "expm1", "log1p", "exp2", "log2", "tanh", "expit", "sin", "cos"), 12),
     **dict.fromkeys(("power", "tan", "arctan2", "lgamma", "digamma", "erf", "erfc", "erfinv"), 30),
     "threefry": 40,
+    "integer_power": 2,
     **dict.fromkeys(("positive", "where", "cast"), 1),
 }
 _OTHER_FUNCTION = 12
@@ -23,12 +26,17 @@ _CHEAP = frozenset(
 )
 
 
+def weight(operation: str) -> int:
+    """Return what an operation costs for itself."""
+    return 1 if operation in _CHEAP else _COST.get(operation, _OTHER_FUNCTION)
+
+
 def cost(expression: Expression) -> int:
     """Return how many simple operations an expression takes at one point, beyond the first load."""
     total, count = 0, 0
     for node in walk(expression):
         if isinstance(node, Apply):
-            total += 1 if node.operation in _CHEAP else _COST.get(node.operation, _OTHER_FUNCTION)
+            total += weight(node.operation)
         elif isinstance(node, Load):
             count += 1
             total += 2 * any(isinstance(term, Computed) for index in node.indices for term, _ in index.terms)

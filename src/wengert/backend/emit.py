@@ -1,29 +1,22 @@
-"""A nest as a native function of a range of its tiles: loops, register tiles, reductions."""
+"""A nest as a native function of a range of its tiles: the loops around them."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from wengert.backend import scalars
 from wengert.backend.afar import places
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.backend.evaluate import Evaluator
 from wengert.backend.layout import Layout
 from wengert.backend.padding import is_padded
-from wengert.backend.reductions import Reduction, first_lanes
 from wengert.backend.schedule import Schedule
 from wengert.backend.state import Checks, Point
-from wengert.nest.expression import (
-    Buffer,
-    Load,
-    Reduce,
-    indices_of,
-)
+from wengert.backend.tile import Tile
+from wengert.nest.expression import Buffer, Reduce, indices_of
 from wengert.nest.index import Dim
-from wengert.nest.nest import Nest, Store
+from wengert.nest.nest import Nest
 
 _EVEN = 32
 """Tiles from which on several threads get about the same."""
@@ -116,7 +109,6 @@ class _NestEmitter:
             _own_dims(nest),
         )
         self.evaluator.streams = schedule.afar.streams
-        self.functions = functions
         self.places = tuple(dict.fromkeys(places(nest)))
 
     # -- the function ------------------------------------------------------------------------------------
@@ -130,14 +122,18 @@ class _NestEmitter:
         tiles = math.prod(level.tiles for level in levels[:among])
         if all(dim.extent for dim in self.nest.dims):
             part = _Range(Value("%first", I64), Value("%last", I64), among) if tiles > 1 else None
+            self.tile = Tile(self.evaluator, self.nest, self.schedule)
             self._levels(levels, 0, {}, part)
+            self.tile.finish()
         self.builder.do("ret void")
         declared |= self.builder.declared
         parameters = ["ptr %status", "i64 %first", "i64 %last"]
         parameters += [f"ptr %b{n}" for n in range(len(self.buffers))]
         parameters += [f"i64 %c{n}" for n in range(len(around))]
         body = "\n".join(self.builder.lines)
-        text = f"define internal void @{name}({', '.join(parameters)}) nounwind {{\n{body}\n}}\n"
+        # LLVM aligns the stack for vectors only if it is told to before it knows that registers are too few.
+        aligned = " alignstack(64)" if self.schedule.lanes else ""
+        text = f"define internal void @{name}({', '.join(parameters)}) nounwind{aligned} {{\n{body}\n}}\n"
         return Emitted(text, self.buffers, around, tiles)
 
     def _shared(self, levels: Sequence[_Level]) -> int:
@@ -182,7 +178,7 @@ class _NestEmitter:
     ) -> None:
         """Open the loop of a level, for its whole tiles, then for what is left; inside the last one, do the work."""
         if depth == len(levels):
-            self._tile(counts)
+            self.tile.write(counts)
             return
         level, b = levels[depth], self.builder
         size = self.schedule.width if level.dim is self.schedule.lanes else 1
@@ -222,7 +218,7 @@ class _NestEmitter:
             ahead = run.ahead * level.step
             for offset in range(ahead) if first else range(ahead, ahead + level.step):
                 point = b.intrinsic("smin", b.binary("add", begin, constant(I64, offset)), last)
-                with evaluator.turn(level.dim, point), evaluator.unreported():
+                with evaluator.elsewhere({level.dim: point}), evaluator.unreported():
                     evaluator.fetch(run.load, Point(()), run.size)
 
     def _settle(self, dim: Dim, counts: Mapping[Dim, int]) -> None:
@@ -272,91 +268,15 @@ class _NestEmitter:
             b.label(yes)
         with self.evaluator.scope():
             self.evaluator.counters[level.dim] = constant(I64, level.full * level.step)
-            self._masked = level.masked if level.dim is self.schedule.lanes else self._masked
+            self.tile.masked = level.masked if level.dim is self.schedule.lanes else self.tile.masked
             tile = constant(I64, level.full) if level.full else None
             self._levels(levels, depth + 1, counts, self._inner(part, depth, below, tile))
             if level.dim is self.schedule.lanes:
-                self._masked = 0
+                self.tile.masked = 0
             del self.evaluator.counters[level.dim]
         if last is not None:
             b.branch(after)
             b.label(after)
-
-    _masked = 0
-    """Elements of the last vector that exist, where it is not whole."""
-
-    # -- a tile ------------------------------------------------------------------------------------------
-
-    def _points(self, counts: Mapping[Dim, int]) -> list[Point]:
-        lanes, width = self.schedule.lanes, self.schedule.width
-        # The dimension with the most points is the outermost, so that few operands live long.
-        ordered = sorted(counts.items(), key=lambda item: -item[1])
-        axes = [
-            [(dim, n * (width if dim is lanes else 1)) for n in range(count)]
-            for dim, count in ordered
-            if count > 1 or (dim is lanes and self._masked)
-        ]
-        points: list[Point] = []
-        for offsets in itertools.product(*axes):
-            mask = None
-            if self._masked and lanes is not None and lanes in counts:
-                at = next(offset for dim, offset in offsets if dim is lanes)
-                if at == (counts[lanes] - 1) * width:
-                    mask = first_lanes(self._masked, width)
-            points.append(Point(tuple(pair for pair in offsets if pair[1]), mask))
-        return points
-
-    def _tile(self, counts: Mapping[Dim, int]) -> None:
-        points = self._points(counts)
-        self.evaluator.tile = counts
-        with self.evaluator.scope():
-            for dims, nodes in self._reductions():
-                self._reduce(dims, nodes, points)
-            last = [store for store in self.nest.stores if not store.along]
-            # Written point by point, values need not wait in registers for those of the whole tile.
-            together = [[point] for point in points] if self._is_in_place() else [points]
-            for some in together:
-                for write in [self._prepared(store, point) for point in some for store in last]:
-                    write()
-            self.evaluator.reduced.clear()
-
-    def _is_in_place(self) -> bool:
-        """Tell whether no point reads what another one writes."""
-        places = {store.buffer: store.indices for store in self.nest.stores}
-        read = [node for node in self.nest.nodes() if isinstance(node, Load) and node.buffer in places]
-        return all(load.indices == places[load.buffer] for load in read)
-
-    def _prepared(self, store: Store, point: Point) -> Callable[[], None]:
-        evaluator, lanes = self.evaluator, self.schedule.lanes
-        value = evaluator.value(store.value, point)
-        vector = lanes is not None and lanes in self.nest.dims
-        if store.combiner:
-
-            def accumulate() -> None:
-                before = evaluator.value(Load(store.buffer, store.indices), point)
-                context = scalars.Context(
-                    self.builder, store.buffer.dtype, store.buffer.dtype, 0, self.functions
-                )
-                both = evaluator.aligned([before, evaluator.value(store.value, point)])
-                total = scalars.emit(context, store.combiner, both)
-                evaluator.store(store.buffer, store.indices, total, point, vector)
-
-            return accumulate
-        return lambda: evaluator.store(store.buffer, store.indices, value, point, vector)
-
-    def _reductions(self) -> list[tuple[tuple[Dim, ...], list[Reduce]]]:
-        """Return the reductions of the nest, those over the same dimensions together."""
-        groups: dict[tuple[Dim, ...], dict[int, Reduce]] = {}
-        for node in self.nest.nodes():
-            if isinstance(node, Reduce):
-                groups.setdefault(node.dims, {})[id(node)] = node
-        return [(dims, list(nodes.values())) for dims, nodes in groups.items()]
-
-    # -- reductions --------------------------------------------------------------------------------------
-
-    def _reduce(self, dims: tuple[Dim, ...], nodes: Sequence[Reduce], points: Sequence[Point]) -> None:
-        along = [store for store in self.nest.stores if store.along and store.along == dims]
-        Reduction(self.evaluator, self.schedule, dims, nodes, points, along).run()
 
 
 def _own_dims(nest: Nest) -> frozenset[Dim]:
@@ -366,7 +286,7 @@ def _own_dims(nest: Nest) -> frozenset[Dim]:
 
 
 def _all_dims(nest: Nest) -> set[Dim]:
-
+    """Return those and the dimensions of the loops around the nest that it depends on."""
     found = set(nest.dims)
     indices = [index for store in nest.stores for index in store.indices]
     indices += [index for node in nest.nodes() for index in indices_of(node)]

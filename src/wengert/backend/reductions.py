@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from wengert.backend import scalars
 from wengert.backend.builder import I64, Kind, Value, constant, constants
 from wengert.backend.evaluate import Evaluator
+from wengert.backend.late import Late
 from wengert.backend.schedule import Schedule
 from wengert.backend.state import Offsets, Point
-from wengert.nest.expression import Expression, Guard, Load, Reduce, is_zero
+from wengert.nest.expression import Expression, Guard, Reduce, is_zero
 from wengert.nest.index import Dim, Index, flatten
 from wengert.nest.nest import Store
 
@@ -46,10 +47,12 @@ class Reduction:
         nodes: Sequence[Reduce],
         points: Sequence[Point],
         along: Sequence[Store],
+        late: Late | None = None,
     ) -> None:
         self.builder = evaluator.builder
         self.points = points
         self.along = along
+        self.late = late
         self.evaluator = evaluator
         self.schedule = schedule
         self.dims = dims
@@ -75,7 +78,7 @@ class Reduction:
     def run(self) -> None:
         """Write the loops, and give the evaluator the values of the reductions."""
         dims, start = self._ordered(), [self._initial(slot) for slot in self.slots]
-        values = self._fetching(dims, start) if self.schedule.afar.after else self._loops(dims, start)
+        values = self._in_parts(dims, start, self.late) if self.late else self._loops(dims, start)
         totals: dict[tuple[int, Any], Value] = {}
         for slot, value in zip(self.slots, values, strict=True):
             key = self.evaluator.key(slot.node, slot.point)
@@ -190,36 +193,22 @@ class Reduction:
 
         return self._carried(start, stop, 1, values, body)
 
-    def _fetching(self, dims: Sequence[Dim], values: list[Value]) -> list[Value]:
-        """Carry accumulators through the loops in parts, and before each ask for a row of what the tile reads later.
-
-        What is asked for all at once would wait for room, and the reduction with it.
-        """
+    def _in_parts(self, dims: Sequence[Dim], values: list[Value], late: Late) -> list[Value]:
+        """Carry accumulators through the loops in parts, and before each write a result of the tile before."""
         dim, *rest = dims
-        evaluator, b = self.evaluator, self.builder
-        tile = {d: count for d, count in evaluator.tile.items() if d is not self.schedule.lanes}
-        row = max(tile, key=lambda d: tile[d], default=None)
-        if row is None or dim is self.schedule.lanes or dim in self.schedule.unrolled or self._bounds(dim):
-            self._fetch(itertools.product(self.schedule.afar.after, self.points))
-            return self._loops(dims, values)
-        steps = -(-dim.extent // tile[row])
-        first = [point for point in self.points if not point.offset(row)]
+        b, steps = self.builder, dim.extent // late.points
+
+        def inside(carried: list[Value]) -> list[Value]:
+            return self._loops(rest, carried)
 
         def part(number: Value, carried: list[Value]) -> list[Value]:
-            counter = evaluator.counters.get(row)
-            with evaluator.turn(row, b.binary("add", counter, number) if counter else number):
-                self._fetch(itertools.product(self.schedule.afar.after, first))
+            late.write_before(number)
             start = b.binary("mul", number, constant(I64, steps))
-            stop = b.intrinsic(
-                "smin", b.binary("add", start, constant(I64, steps)), constant(I64, dim.extent)
-            )
-            return self._loop(dim, start, stop, carried, lambda inner: self._loops(rest, inner))
+            return self._loop(dim, start, b.binary("add", start, constant(I64, steps)), carried, inside)
 
-        return self._carried(constant(I64, 0), constant(I64, tile[row]), 1, values, part)
-
-    def _fetch(self, wanted: Iterable[tuple[Load, Point]]) -> None:
-        for load, point in wanted:
-            self.evaluator.fetch(load, point, 1)
+        values = self._carried(constant(I64, 0), constant(I64, late.points), 1, values, part)
+        left = constant(I64, late.points * steps)
+        return self._loop(dim, left, constant(I64, dim.extent), values, inside)
 
     def _lane_loops(
         self, dim: Dim, rest: Sequence[Dim], values: list[Value], offsets: Offsets

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from wengert.backend.afar import Afar, find
+from wengert.backend.late import is_late
 from wengert.backend.layout import Layout, linear
 from wengert.backend.order import SHARED, load_dims, loop_order
 from wengert.backend.target import Target
@@ -47,6 +48,8 @@ class Schedule:
     """Dimensions of reductions that are written out."""
     afar: Afar = field(default_factory=Afar)
     """What is asked for ahead of its use."""
+    is_late: bool = False
+    """Whether the results of a tile are written while the reductions of the next one run."""
 
 
 def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Schedule:
@@ -61,7 +64,8 @@ def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Sche
     unrolled = _unrolled(nest, lanes)
     tile = _tile(nest, lanes, width, layouts, target, unrolled, panels)
     order = loop_order(nest, lanes, tile, width, layouts, target)
-    return Schedule(lanes, width, tile, order, unrolled, find(nest, lanes, order, layouts, target))
+    ahead = find(nest, lanes, order, layouts, target)
+    return Schedule(lanes, width, tile, order, unrolled, ahead, is_late(nest, lanes, width, tile, unrolled))
 
 
 def _panels(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, int]:

@@ -99,16 +99,12 @@ class State(ABC):
         return value
 
     @contextmanager
-    def turn(self, dim: Dim, counter: Value) -> Generator[None]:
-        """Stand at another turn of a loop for a while."""
-        before = self.counters.get(dim)
-        self.counters[dim] = counter
-        with self.scope():
-            yield
-        if before is None:
-            del self.counters[dim]
-        else:
-            self.counters[dim] = before
+    def elsewhere(self, counters: Mapping[Dim, Value]) -> Generator[None]:
+        """Stand at one point, at other turns of some loops, for a while: nothing computed so far is known there."""
+        before = self.counters, self.tile, self._known
+        self.counters, self.tile, self._known = {**self.counters, **counters}, {}, [{}]
+        yield
+        self.counters, self.tile, self._known = before
 
     @contextmanager
     def unreported(self) -> Generator[None]:

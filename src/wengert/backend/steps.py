@@ -270,7 +270,7 @@ class _Writer:
         due = b.compare("sgt", b.binary("sub", now, b.load(deadline, I64, 8)), constant(I64, _POLL))
         if self.alone:  # only the caller's thread may call back
             due = b.both(due, b.compare("eq", self.index, constant(I64, 0)))
-        with _OnlyIf(b, due):
+        with b.only_if(due):
             b.store(now, deadline, 8)
             self._callback(-1)
         either = b.binary("or", b.load(stop, I64, 8), b.load(self.status, I64, 8))
@@ -351,21 +351,3 @@ def _of_the_team(name: str, builder: Builder) -> str:
     body = "\n".join(builder.lines)
     parameters = "ptr %frame, i64 %first, i64 %last, i64 %index"
     return f"define internal void @{name}({parameters}) nounwind {{\n{body}\n}}\n"
-
-
-class _OnlyIf:
-    """What is written inside happens only on a condition."""
-
-    def __init__(self, builder: Builder, condition: Value) -> None:
-        self.builder = builder
-        self.condition = condition
-
-    def __enter__(self) -> None:
-        b = self.builder
-        yes, self.after = b.new_label("then"), b.new_label("after")
-        b.branch_if(self.condition, yes, self.after)
-        b.label(yes)
-
-    def __exit__(self, *problem: object) -> None:
-        self.builder.branch(self.after)
-        self.builder.label(self.after)

@@ -151,8 +151,8 @@ def computed(indices: Iterable[Index]) -> Iterator[Expression]:
                 yield from computed((term.index,))
 
 
-def walk(expression: Expression) -> Iterator[Expression]:
-    """Yield every node once, parents first."""
+def walk(expression: Expression, *closed: type[Expression]) -> Iterator[Expression]:
+    """Yield every node once, parents first, but not what nodes of some kinds hold."""
     seen: set[int] = set()
     waiting = [expression]
     while waiting:
@@ -160,7 +160,7 @@ def walk(expression: Expression) -> Iterator[Expression]:
         if id(node) not in seen:
             seen.add(id(node))
             yield node
-            waiting += children(node)
+            waiting += () if isinstance(node, closed) else children(node)
 
 
 def depth(expression: Expression) -> int:
@@ -175,9 +175,9 @@ def depth(expression: Expression) -> int:
     return measure(expression)
 
 
-def loads(expression: Expression) -> list[Load]:
-    """Return every load, those in computed indices included."""
-    return [node for node in walk(expression) if isinstance(node, Load)]
+def loads(expression: Expression, *closed: type[Expression]) -> list[Load]:
+    """Return every load, those in computed indices included, but not those that nodes of some kinds hold."""
+    return [node for node in walk(expression, *closed) if isinstance(node, Load)]
 
 
 def may_lie_outside(expression: Expression) -> bool:

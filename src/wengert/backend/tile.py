@@ -1,0 +1,122 @@
+"""What a nest does at one tile: reductions for all of its points, and the results that are made of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from wengert.backend import scalars
+from wengert.backend.evaluate import Evaluator
+from wengert.backend.late import Late, is_in_place
+from wengert.backend.order import load_dims
+from wengert.backend.reductions import Reduction, first_lanes
+from wengert.backend.schedule import Schedule
+from wengert.backend.state import Point
+from wengert.nest.expression import Load, Reduce, loads
+from wengert.nest.index import Dim
+from wengert.nest.nest import Nest, Store
+
+
+class Tile:
+    """Writes the points of a tile that are computed together.
+
+    Args:
+        evaluator: where the code stands: at the beginning of its function.
+        nest: what is computed.
+        schedule: how.
+    """
+
+    def __init__(self, evaluator: Evaluator, nest: Nest, schedule: Schedule) -> None:
+        self.evaluator = evaluator
+        self.nest = nest
+        self.schedule = schedule
+        self.late = Late(evaluator, nest, schedule.tile) if schedule.is_late else None
+        self.groups: dict[tuple[Dim, ...], list[Reduce]] = {}
+        """The reductions, those over the same dimensions together."""
+        for node in dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce)):
+            self.groups.setdefault(node.dims, []).append(node)
+        nodes = itertools.chain(*self.groups.values())
+        self.summed = [load_dims(load) for node in nodes for load in loads(node.body)]
+        self.masked = 0
+        """Elements of the last vector that exist, where it is not whole."""
+
+    def write(self, counts: Mapping[Dim, int]) -> None:
+        """Compute the points of a tile, and write their results or leave them for later.
+
+        Args:
+            counts: points along each dimension; along the lanes, vectors.
+        """
+        points = self._points(counts)
+        late = self.late if self.late and self.late.takes(points) else None
+        self.evaluator.tile = counts
+        with self.evaluator.scope():
+            for dims, nodes in self.groups.items():
+                along = [store for store in self.nest.stores if store.along and store.along == dims]
+                Reduction(self.evaluator, self.schedule, dims, nodes, points, along, late).run()
+            if late:
+                late.keep(points)
+            else:
+                self._write(points)
+            self.evaluator.reduced.clear()
+
+    def finish(self) -> None:
+        """Write what was left for later."""
+        if self.late:
+            self.late.write_last()
+
+    # -- points ------------------------------------------------------------------------------------------
+
+    def _points(self, counts: Mapping[Dim, int]) -> list[Point]:
+        lanes, width = self.schedule.lanes, self.schedule.width
+        ordered = sorted(counts.items(), key=lambda item: (-self._operands(item[0], counts), -item[1]))
+        axes = [
+            [(dim, n * (width if dim is lanes else 1)) for n in range(count)]
+            for dim, count in ordered
+            if count > 1 or (dim is lanes and self.masked)
+        ]
+        points: list[Point] = []
+        for offsets in itertools.product(*axes):
+            mask = None
+            if self.masked and lanes is not None and lanes in counts:
+                at = next(offset for dim, offset in offsets if dim is lanes)
+                if at == (counts[lanes] - 1) * width:
+                    mask = first_lanes(self.masked, width)
+            points.append(Point(tuple(pair for pair in offsets if pair[1]), mask))
+        return points
+
+    def _operands(self, dim: Dim, counts: Mapping[Dim, int]) -> int:
+        """Return how many elements a step of the reductions reads of an operand that follows a dimension, at most.
+
+        The dimensions of the operand with the most come first: each of its elements is needed for a short while, and
+        registers keep those of the others.
+        """
+        sizes = (math.prod(counts.get(one, 1) for one in dims) for dims in self.summed if dim in dims)
+        return max(sizes, default=0)
+
+    # -- results -----------------------------------------------------------------------------------------
+
+    def _write(self, points: Sequence[Point]) -> None:
+        last = [store for store in self.nest.stores if not store.along]
+        # Written point by point, values need not wait in registers for those of the whole tile.
+        together = [[point] for point in points] if is_in_place(self.nest) else [points]
+        for some in together:
+            for write in [self._prepared(store, point) for point in some for store in last]:
+                write()
+
+    def _prepared(self, store: Store, point: Point) -> Callable[[], None]:
+        evaluator, lanes = self.evaluator, self.schedule.lanes
+        value = evaluator.value(store.value, point)
+        vector = lanes is not None and lanes in self.nest.dims
+        if store.combiner:
+
+            def accumulate() -> None:
+                before = evaluator.value(Load(store.buffer, store.indices), point)
+                dtype = store.buffer.dtype
+                context = scalars.Context(evaluator.builder, dtype, dtype, 0, evaluator.functions)
+                both = evaluator.aligned([before, evaluator.value(store.value, point)])
+                total = scalars.emit(context, store.combiner, both)
+                evaluator.store(store.buffer, store.indices, total, point, vector)
+
+            return accumulate
+        return lambda: evaluator.store(store.buffer, store.indices, value, point, vector)
