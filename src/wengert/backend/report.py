@@ -136,7 +136,7 @@ def _nest(nest: Nest, module: Module, names: Names, turns: int) -> NestReport:
         text,
         fused,
         lanes,
-        f"tile {tile}" if tile else "",
+        f"tile {tile}{', written late' if schedule.is_late else ''}" if tile else "",
         sum(lines.values()),
         moved * turns,
         nest.location,

@@ -34,27 +34,30 @@ def _cosine_parts(high: Term, low: Term) -> tuple[Term, Term]:
 def _circular(x: Term, quarter: int) -> Term:
     """Return sin(x + quarter pi/2) for a quarter of 0 or 1."""
     if x.digits != 24 or not x.writer.has_fma:
-        return _by_quarters(x, quarter)
+        result = _by_quarters(x, quarter)
+        return result if quarter else x.where(x.equals(0.0), result)
     quick = _by_halves(x, quarter)
     return unless_huge(x, [quick], lambda huge: [x.helper(HELPERS[quarter]).where(huge, quick)])[0]
 
 
 def _by_halves(x: Term, quarter: int) -> Term:
-    """Return (-1)^k sin r with x + quarter pi/2 = k pi + r, |r| <= pi/2, within 2 ulp of float32.
+    """Return (-1)^k sin r with |x| + quarter pi/2 = k pi + r, |r| <= pi/2, within 2 ulp of float32.
 
-    The first difference is exact, its terms being multiples of 2^-23 or of one unit of a smaller x.
+    The first difference is exact, its terms being multiples of 2^-23 or of one unit of a smaller x. The sine has the
+    sign of x besides, -0 at -0.
     """
-    magic = format_of(x).magic
-    shifted = x.muladd(1 / math.pi, -0.5) + magic if quarter else x.muladd(1 / math.pi, magic)
+    magic, size = format_of(x).magic, abs(x)
+    shifted = size.muladd(1 / math.pi, -0.5) + magic if quarter else size.muladd(1 / math.pi, magic)
     k, n = shifted - magic, shifted.bits()
     count = k + 0.5 if quarter else k
-    r = x
+    r = size
     for part in tables.PI_IN_THREE:
         r = count.fma(-part, r)
     z = r * r
     result = (r * z).muladd(polynomial(z, tables.SIN_WIDE[24]), r)
     negative = ((n ^ 1) if quarter else n) << (x.kind.bits - 1)
-    return (result.bits() ^ negative).as_float()
+    sign = negative if quarter else (negative ^ x.bits()) & format_of(x).sign
+    return (result.bits() ^ sign).as_float()
 
 
 def _by_quarters(x: Term, quarter: int) -> Term:
@@ -84,7 +87,7 @@ def cos_by_quarters(x: Term) -> Term:
 
 def sin(x: Term) -> Term:
     """Return sin x; -0 at -0."""
-    return x.where(x.equals(0.0), _circular(x, 0))
+    return _circular(x, 0)
 
 
 def cos(x: Term) -> Term:
