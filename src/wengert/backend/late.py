@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from wengert.backend.builder import I1, I64, POINTER, Value, constant
+from wengert.backend.builder import I1, I64, POINTER, Kind, Value, constant
 from wengert.backend.costs import DIVISION, weight
 from wengert.backend.evaluate import Evaluator
 from wengert.backend.state import Point
@@ -53,7 +53,7 @@ def is_late(
         and all(dim not in unrolled and dim.extent >= _STEPS * points for dim in nodes[0].dims[:1])
         and slowest == DIVISION
         and all(lanes in free_dims(node) and _is_plain(node) for node in nodes)
-        and all(not store.along and not store.combiner for store in nest.stores)
+        and not any(store.along or store.combiner or any(computed(store.indices)) for store in nest.stores)
         and all(map(_is_known, results))
         and is_in_place(nest)
     )
@@ -64,9 +64,9 @@ def _sums(nest: Nest) -> list[Reduce]:
 
 
 def _is_plain(node: Reduce) -> bool:
-    """Tell whether a reduction is a loop over all of its dimensions."""
+    """Tell whether a reduction is a loop over all of its dimensions that gives a number."""
     inner = any(isinstance(one, (Reduce, Guard)) for one in walk(node.body))
-    return not inner and not node.combiner.startswith("arg")
+    return not inner and not node.combiner.startswith("arg") and node.dtype.kind != "b"
 
 
 def _is_known(node: Expression) -> bool:
@@ -80,6 +80,10 @@ def is_in_place(nest: Nest) -> bool:
     places = {store.buffer: store.indices for store in nest.stores}
     read = [node for node in nest.nodes() if isinstance(node, Load) and node.buffer in places]
     return all(load.indices == places[load.buffer] for load in read)
+
+
+def _bytes(kind: Kind) -> int:
+    return kind.lanes * kind.bits // 8
 
 
 class Late:
@@ -102,7 +106,7 @@ class Late:
         self.read = list({(load.buffer, load.indices): load for load in afar}.values())
         nodes = _sums(nest)
         kinds = [evaluator.kind(node.dtype, evaluator.width) for node in nodes]
-        rooms = [self._room(f"[{self.points} x {kind}]", 64) for kind in kinds]
+        rooms = [self._room(f"[{self.points} x {kind}]", _bytes(kind)) for kind in kinds]
         self.sums = list(zip(nodes, kinds, rooms, strict=True))
         self.places = {dim: self._room("i64", 8) for dim in nest.dims}
         self.waiting = self._room("i1", 1)
@@ -122,7 +126,7 @@ class Late:
             number = constant(I64, self._number(point))
             for node, kind, room in self.sums:
                 total = evaluator.reduced[evaluator.key(node, point)]
-                b.store(total, b.element(room, str(kind), number), 64)
+                b.store(total, b.element(room, str(kind), number), _bytes(kind))
         for dim, room in self.places.items():
             b.store(self._counter(dim), room, 8)
         b.store(constant(I1, 1), self.waiting, 1)
@@ -149,7 +153,7 @@ class Late:
         before = {dim: b.load(room, I64, 8) for dim, room in self.places.items()}
         with evaluator.elsewhere(self._moved(before, moves)):
             for node, kind, room in self.sums:
-                total = b.load(b.element(room, str(kind), number), kind, 64)
+                total = b.load(b.element(room, str(kind), number), kind, _bytes(kind))
                 evaluator.reduced[evaluator.key(node, point)] = total
             values = [evaluator.value(store.value, point) for store in self.stores]
             for store, value in zip(self.stores, values, strict=True):
