@@ -219,7 +219,7 @@ class Access(State):
         return result
 
     def store(
-        self, buffer: Buffer, indices: Sequence[Index], value: Value, point: Point, vector: bool
+        self, buffer: Buffer, indices: Sequence[Index], value: Value, point: Point, *, vector: bool
     ) -> None:
         """Write a value, or one value a lane."""
         b = self.builder

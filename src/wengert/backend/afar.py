@@ -76,13 +76,13 @@ def _streams(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) ->
     found: set[Load] = set()
     for load in (load for node in nest.nodes() if isinstance(node, Reduce) for load in loads(node.body)):
         large = load.buffer.size * load.buffer.dtype.itemsize > _FAR
-        if large and points <= load.buffer.size and _is_line(load, lanes, layouts):
+        if large and points <= load.buffer.size and is_line(load, lanes, layouts):
             found.add(load)
     busy = sum(cost(store.value) for store in nest.stores) >= _BUSY * len(found)
     return frozenset(found) if busy else frozenset()
 
 
-def _is_line(load: Load, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> bool:
+def is_line(load: Load, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> bool:
     """Tell whether a place is known beforehand, and the lanes read elements that lie next to one another."""
     position = linear(layouts[load.buffer], load.indices)
     affine = all(isinstance(term, Dim) for term, _ in position.terms)

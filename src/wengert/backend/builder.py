@@ -54,6 +54,11 @@ class Kind(NamedTuple):
         return _BITS.get(self.scalar) or int(self.scalar[1:])
 
     @property
+    def bytes(self) -> int:
+        """The size of a value."""
+        return self.lanes * self.bits // 8
+
+    @property
     def suffix(self) -> str:
         """The name of the type in the names of intrinsics, such as ``v16f32``."""
         element = f"f{self.bits}" if self.is_float else self.scalar

@@ -178,7 +178,7 @@ class _NestEmitter:
     ) -> None:
         """Open the loop of a level, for its whole tiles, then for what is left; inside the last one, do the work."""
         if depth == len(levels):
-            self.tile.write(counts)
+            self.tile.write(counts, self._masked)
             return
         level, b = levels[depth], self.builder
         size = self.schedule.width if level.dim is self.schedule.lanes else 1
@@ -268,15 +268,18 @@ class _NestEmitter:
             b.label(yes)
         with self.evaluator.scope():
             self.evaluator.counters[level.dim] = constant(I64, level.full * level.step)
-            self.tile.masked = level.masked if level.dim is self.schedule.lanes else self.tile.masked
+            self._masked = level.masked if level.dim is self.schedule.lanes else self._masked
             tile = constant(I64, level.full) if level.full else None
             self._levels(levels, depth + 1, counts, self._inner(part, depth, below, tile))
             if level.dim is self.schedule.lanes:
-                self.tile.masked = 0
+                self._masked = 0
             del self.evaluator.counters[level.dim]
         if last is not None:
             b.branch(after)
             b.label(after)
+
+    _masked = 0
+    """Elements of the last vector that exist, where it is not whole."""
 
 
 def _own_dims(nest: Nest) -> frozenset[Dim]:

@@ -341,7 +341,7 @@ class Reduction:
             at = Point((*point.offsets, *offsets), mask or point.mask)
             pending.append((store, at, evaluator.value(store.value, at)))
         for store, at, value in pending:
-            evaluator.store(store.buffer, store.indices, value, at, lanes is not None)
+            evaluator.store(store.buffer, store.indices, value, at, vector=lanes is not None)
 
     def _body(self, node: Reduce) -> Expression:
         """Return the body of a reduction, without the conditions that the bounds of its loops see to."""

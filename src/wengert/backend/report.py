@@ -26,7 +26,7 @@ class NestReport(NamedTuple):
     lanes: str
     """The dimension along vectors, and the elements of a vector; empty where there is none."""
     tile: str
-    """The points computed together."""
+    """The points computed together, and whether their results are written while the next sums run."""
     operations: int
     """Arithmetic operations in all, loops around it included."""
     bytes: int
@@ -136,7 +136,7 @@ def _nest(nest: Nest, module: Module, names: Names, turns: int) -> NestReport:
         text,
         fused,
         lanes,
-        f"tile {tile}{', written late' if schedule.is_late else ''}" if tile else "",
+        ", ".join([f"tile {tile}"] * bool(tile) + ["written late"] * schedule.is_late),
         sum(lines.values()),
         moved * turns,
         nest.location,

@@ -65,7 +65,8 @@ def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Sche
     tile = _tile(nest, lanes, width, layouts, target, unrolled, panels)
     order = loop_order(nest, lanes, tile, width, layouts, target)
     ahead = find(nest, lanes, order, layouts, target)
-    return Schedule(lanes, width, tile, order, unrolled, ahead, is_late(nest, lanes, width, tile, unrolled))
+    late = is_late(nest, lanes, width, tile, unrolled, layouts)
+    return Schedule(lanes, width, tile, order, unrolled, ahead, late)
 
 
 def _panels(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, int]:

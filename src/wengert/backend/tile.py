@@ -31,23 +31,22 @@ class Tile:
         self.evaluator = evaluator
         self.nest = nest
         self.schedule = schedule
-        self.late = Late(evaluator, nest, schedule.tile) if schedule.is_late else None
+        self.late = Late(evaluator, nest, schedule.tile, evaluator.layouts) if schedule.is_late else None
         self.groups: dict[tuple[Dim, ...], list[Reduce]] = {}
         """The reductions, those over the same dimensions together."""
         for node in dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce)):
             self.groups.setdefault(node.dims, []).append(node)
         nodes = itertools.chain(*self.groups.values())
         self.summed = [load_dims(load) for node in nodes for load in loads(node.body)]
-        self.masked = 0
-        """Elements of the last vector that exist, where it is not whole."""
 
-    def write(self, counts: Mapping[Dim, int]) -> None:
+    def write(self, counts: Mapping[Dim, int], masked: int) -> None:
         """Compute the points of a tile, and write their results or leave them for later.
 
         Args:
             counts: points along each dimension; along the lanes, vectors.
+            masked: elements of the last vector that exist, if it is not whole; else 0.
         """
-        points = self._points(counts)
+        points = self._points(counts, masked)
         late = self.late if self.late and self.late.takes(points) else None
         self.evaluator.tile = counts
         with self.evaluator.scope():
@@ -67,21 +66,21 @@ class Tile:
 
     # -- points ------------------------------------------------------------------------------------------
 
-    def _points(self, counts: Mapping[Dim, int]) -> list[Point]:
+    def _points(self, counts: Mapping[Dim, int], masked: int) -> list[Point]:
         lanes, width = self.schedule.lanes, self.schedule.width
         ordered = sorted(counts.items(), key=lambda item: (-self._operands(item[0], counts), -item[1]))
         axes = [
             [(dim, n * (width if dim is lanes else 1)) for n in range(count)]
             for dim, count in ordered
-            if count > 1 or (dim is lanes and self.masked)
+            if count > 1 or (dim is lanes and masked)
         ]
         points: list[Point] = []
         for offsets in itertools.product(*axes):
             mask = None
-            if self.masked and lanes is not None and lanes in counts:
+            if masked and lanes is not None and lanes in counts:
                 at = next(offset for dim, offset in offsets if dim is lanes)
                 if at == (counts[lanes] - 1) * width:
-                    mask = first_lanes(self.masked, width)
+                    mask = first_lanes(masked, width)
             points.append(Point(tuple(pair for pair in offsets if pair[1]), mask))
         return points
 
@@ -116,7 +115,7 @@ class Tile:
                 context = scalars.Context(evaluator.builder, dtype, dtype, 0, evaluator.functions)
                 both = evaluator.aligned([before, evaluator.value(store.value, point)])
                 total = scalars.emit(context, store.combiner, both)
-                evaluator.store(store.buffer, store.indices, total, point, vector)
+                evaluator.store(store.buffer, store.indices, total, point, vector=vector)
 
             return accumulate
-        return lambda: evaluator.store(store.buffer, store.indices, value, point, vector)
+        return lambda: evaluator.store(store.buffer, store.indices, value, point, vector=vector)

@@ -32,7 +32,7 @@ def _cosine_parts(high: Term, low: Term) -> tuple[Term, Term]:
 
 
 def _circular(x: Term, quarter: int) -> Term:
-    """Return sin(x + quarter pi/2) for a quarter of 0 or 1."""
+    """Return sin(x + quarter pi/2) for a quarter of 0 or 1; -0 at -0, which a remainder in two parts does not keep."""
     if x.digits != 24 or not x.writer.has_fma:
         result = _by_quarters(x, quarter)
         return result if quarter else x.where(x.equals(0.0), result)
