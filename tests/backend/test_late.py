@@ -14,6 +14,13 @@ import wengert as wg
 from tests.backend.comparing import check
 from wengert import nn, tree
 from wengert.backend import late, schedule
+from wengert.backend.layout import row_major
+from wengert.backend.schedule import choose
+from wengert.backend.target import host
+from wengert.dtypes import FLOAT32
+from wengert.nest.expression import Apply, Buffer, Load, Reduce
+from wengert.nest.index import Dim, Index
+from wengert.nest.nest import Nest, Store
 
 RNG = np.random.default_rng(0)
 
@@ -136,6 +143,15 @@ def test_programs(name: str) -> None:
     found = check(function, *given, ulp=200, scale=1.0)
     for one, other in zip(tree.leaves(found), tree.leaves(compiled_at_once(function, *given)), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_a_sum_over_no_dimension_is_not_waited_for() -> None:
+    i, j = Dim(64), Dim(256)
+    x, y = (Buffer(FLOAT32, (64, 256)) for _ in range(2))
+    at = Index.of(i), Index.of(j)
+    value = Apply("sqrt", (Reduce("add", (), Load(x, at), FLOAT32),), FLOAT32)
+    layouts = {buffer: row_major(buffer.shape) for buffer in (x, y)}
+    assert not choose(Nest((i, j), (Store(y, at, value),)), layouts, host()).is_late
 
 
 def test_the_last_tile_is_written_too() -> None:

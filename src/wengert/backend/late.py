@@ -52,11 +52,13 @@ def is_late(
     if len(nodes) != 1 or lanes not in nest.dims or nest.sequential:
         return False
     (node,) = nodes
-    outer = node.dims[0]  # of loops without bounds and that are not written out, the outermost
+    if not node.dims or node.dims[0] in unrolled:
+        return False
     points = math.prod(tile.values())
     whole = math.prod(dim.extent // (tile.get(dim, 1) * (width if dim is lanes else 1)) for dim in nest.dims)
-    pays = whole >= _TILES and outer.extent >= _STEPS * points and _is_waited_for(nest)
-    return pays and outer not in unrolled and _is_long_sum(node, lanes) and _may_wait(nest, layouts)
+    # Of loops that have no bounds and are not written out, the first dimension's is the outermost.
+    pays = whole >= _TILES and node.dims[0].extent >= _STEPS * points and _is_waited_for(nest)
+    return pays and _is_long_sum(node, lanes) and _may_wait(nest, layouts)
 
 
 def _is_waited_for(nest: Nest) -> bool:
