@@ -107,23 +107,16 @@ class Late:
         evaluator: where the code stands: at the beginning of its function.
         nest: what is computed, with one reduction.
         tile: the points of a whole tile along each dimension; along the lanes, vectors.
-        layouts: how buffers lie in memory.
     """
 
-    def __init__(
-        self,
-        evaluator: Evaluator,
-        nest: Nest,
-        tile: Mapping[Dim, int],
-        layouts: Mapping[Buffer, Layout],
-    ) -> None:
+    def __init__(self, evaluator: Evaluator, nest: Nest, tile: Mapping[Dim, int]) -> None:
         self.evaluator = evaluator
         self.builder = evaluator.builder
         self.stores = nest.stores
         self.tile = tile
         self.points = math.prod(tile.values())
         found = [load for store in nest.stores for load in loads(store.value, Guard, Reduce)]
-        lines = [load for load in found if is_line(load, evaluator.lanes, layouts)]
+        lines = [load for load in found if is_line(load, evaluator.lanes, evaluator.layouts)]
         self.wanted = list({(load.buffer, load.indices): load for load in lines}.values())
         """What is asked for ahead."""
         self.node = next(node for node in nest.nodes() if isinstance(node, Reduce))
