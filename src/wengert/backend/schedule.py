@@ -61,7 +61,8 @@ def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Sche
     panels = _panels(nest, layouts)
     lanes = next(iter(panels)) if panels else min(costs, key=lambda dim: costs[dim])
     width = 1 if lanes is None else min(width, 1 << (lanes.extent - 1).bit_length())
-    width = math.gcd(width, *panels.values())  # whoever reads a panel may have shorter vectors than who packs it
+    # Whoever reads a panel may have shorter vectors than who packs it.
+    width = math.gcd(width, *panels.values())
     unrolled = _unrolled(nest, lanes)
     tile = _tile(nest, lanes, width, layouts, target, unrolled, panels)
     order = loop_order(nest, lanes, tile, width, layouts, target)
