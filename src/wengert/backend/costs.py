@@ -31,13 +31,16 @@ def weight(operation: str) -> int:
     return 1 if operation in _CHEAP else _COST.get(operation, _OTHER_FUNCTION)
 
 
+def arithmetic(expression: Expression) -> int:
+    """Return what the operations of an expression cost at one point, without what it reads."""
+    return sum(weight(node.operation) for node in walk(expression) if isinstance(node, Apply))
+
+
 def cost(expression: Expression) -> int:
     """Return how many simple operations an expression takes at one point, beyond the first load."""
-    total, count = 0, 0
+    total, count = arithmetic(expression), 0
     for node in walk(expression):
-        if isinstance(node, Apply):
-            total += weight(node.operation)
-        elif isinstance(node, Load):
+        if isinstance(node, Load):
             count += 1
             total += 2 * any(isinstance(term, Computed) for index in node.indices for term, _ in index.terms)
         elif isinstance(node, Guard):

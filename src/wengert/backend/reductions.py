@@ -9,6 +9,7 @@ from typing import Any
 
 from wengert.backend import scalars
 from wengert.backend.builder import I64, Kind, Value, constant, constants
+from wengert.backend.costs import arithmetic
 from wengert.backend.evaluate import Evaluator
 from wengert.backend.late import Late
 from wengert.backend.schedule import Schedule
@@ -18,7 +19,8 @@ from wengert.nest.index import Dim, Index, flatten
 from wengert.nest.nest import Store
 
 _SPLIT = 4
-"""Partial results of a reduction along the lanes, so that its operations need not wait for one another."""
+"""Partial results of a reduction along the lanes, so that its operations need not wait for one another: fewer where
+what is reduced takes operations of its own, which go on meanwhile."""
 
 
 def first_lanes(count: int, width: int) -> Value:
@@ -62,7 +64,8 @@ class Reduction:
         for node, point in itertools.product(nodes, points):
             found.setdefault(self.evaluator.key(node, point), (node, point))
         self.wanted = found
-        split = max(1, _SPLIT // len(found)) if self.inside else 1
+        hidden = len(found) * max(1, *(arithmetic(node.body) for node in nodes))
+        split = max(1, _SPLIT // hidden) if self.inside else 1
         if self.inside and lanes is not None:
             split = min(split, max(1, lanes.extent // schedule.width))
         self.split = split

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from wengert.backend.afar import Afar, find
+from wengert.backend.costs import arithmetic
 from wengert.backend.late import is_late
 from wengert.backend.layout import Layout, linear
 from wengert.backend.order import SHARED, load_dims, loop_order
@@ -255,6 +256,7 @@ def _tile(
         (frozenset(load_dims(load)), _distance(load, main, lanes, width, target)) for load in loads(main.body)
     ]
     applies = max(1, sum(isinstance(node, Apply) for node in walk(main.body)))
+    work = max(1, arithmetic(main.body))
     bounding = {dim for node in reductions for dim in _guarding(node, lanes)}
     dims = sorted((d for d in nest.dims if d in depends - bounding), key=lambda d: d is not lanes)
     points = math.prod(dim.extent for dim in nest.dims)
@@ -272,7 +274,7 @@ def _tile(
         count = math.prod(factors)
         if count * (len(reductions) + along) > budget or count * taps * applies > max(_UNROLLED * 3, count):
             continue
-        price = _price(tile, streams, count, budget, dims, width, lanes)
+        price = _price(tile, streams, count, work, budget, dims, width, lanes)
         if price < least - 1e-9:
             least, best = price, tile
     return best
@@ -316,6 +318,7 @@ def _price(
     tile: Mapping[Dim, int],
     streams: Sequence[tuple[frozenset[Dim], float]],
     count: int,
+    work: int,
     budget: int,
     dims: Sequence[Dim],
     width: int,
@@ -324,7 +327,7 @@ def _price(
     """Return the cycles for a point and a step of the reduction, on two loads and two operations a cycle."""
     fetched = [math.prod(tile.get(dim, 1) for dim in stream) for stream, _ in streams]
     loading = sum(count * cycles for count, (_, cycles) in zip(fetched, streams, strict=True))
-    computing = count / 2
+    computing = count * work / 2
     # Registers for the operand that is kept, besides the accumulators.
     spill = max(0, count + min(fetched, default=0) - budget - 3)
     cycles = max(loading, computing, _LATENCY / 2) + 0.05 * loading + spill
