@@ -8,6 +8,7 @@ Every polynomial is minimax; see tools/minimax.py.
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -143,6 +144,9 @@ def polynomials() -> dict[str, tuple[Function, Function, Any, Any, tuple[int, ..
         "EXP": (exponential_rest(), abs, -half, half, every),
         # the same where exp r itself is wanted, and not how far it is from 1
         "EXP_SHORT": (exponential_rest(), lambda r: r * r * mp.exp(-r), -half, half, {24: -28.0}),
+        # exp r = 1 + r + r^2 EXP_SIXTEENTHS(r) for |r| <= log 2 / 32, and EXP_EIGHTHS for |r| <= log 2 / 16
+        "EXP_SIXTEENTHS": (exponential_rest(), lambda r: r * r, -half / 16, half / 16, (24,)),
+        "EXP_EIGHTHS": (exponential_rest(), lambda r: r * r, -half / 8, half / 8, {36: -36.0, 53: -57.0}),
         # log (1 + f) = f - f^2 / 2 + f^3 LOG(f)
         "LOG": (
             lambda f: (mp.log(1 + f) - f + f * f / 2) / f**3,
@@ -313,9 +317,9 @@ def polynomials() -> dict[str, tuple[Function, Function, Any, Any, tuple[int, ..
 
 
 def show(numbers: Sequence[float]) -> str:
-    """Return the elements of a tuple, four a line."""
-    rows = (numbers[i : i + 4] for i in range(0, len(numbers), 4))
-    return "".join("        " + ", ".join(map(repr, row)) + ",\n" for row in rows)
+    """Return the elements of a tuple, as many a line as fit."""
+    text, margin = ", ".join(map(repr, numbers)) + ",", " " * 8
+    return textwrap.fill(text, 120, initial_indent=margin, subsequent_indent=margin) + "\n"
 
 
 def main() -> None:
@@ -342,6 +346,14 @@ def constants() -> None:
     print('"""For float32 where products and sums are rounded once."""')
     print(f"TWO_THIRDS = {tuple(split(mp.mpf(2) / 3, 53))}")
     print(f"DIGAMMA_ROOT = {tuple(split(DIGAMMA_ROOT, 53))}")
+    roots = {parts: [mp.mpf(2) ** (mp.mpf(n) / parts) for n in range(parts)] for parts in (16, 8)}
+    print("ROOTS_OF_2 = {")
+    for parts, bits in ((16, 24), (8, 53)):
+        near = [rounded(root, bits) for root in roots[parts]]
+        lost = [float(rounded(root / one - 1, bits)) for root, one in zip(roots[parts], near, strict=True)]
+        print(f"    {parts}: (\n        (\n{show([float(one) for one in near])}        ),")
+        print(f"        (\n{show(lost)}        ),\n    ),")
+    print('}\n"""2^(n / parts), rounded to float32 or float64, and what is lost of each, of its size."""')
     for base in (2, 10):
         scales = {bits: split(1 / mp.log(base), bits, last=bits) for bits in (24, 53)}
         twos = {

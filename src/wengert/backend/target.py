@@ -61,8 +61,8 @@ class Target(NamedTuple):
         return self.vector_bytes // item_bytes
 
     @property
-    def has_scaling(self) -> bool:
-        """Whether vectors have an instruction for x 2^n, as AVX-512 does."""
+    def has_avx512(self) -> bool:
+        """Whether registers hold 64 bytes, with what AVX-512 does to them."""
         return self.vector_bytes == 64
 
     @property

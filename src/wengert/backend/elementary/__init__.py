@@ -141,7 +141,7 @@ def _written(name: str, kind: Kind, target: Target | None) -> Writer:
         kind,
         36 if kind.bits == 32 else 53,
         has_fma=target is not None and target.has_fma,
-        has_scaling=target is not None and target.has_scaling,
+        has_avx512=target is not None and target.has_avx512,
     )
     operands = [Term(writer, Value(each, kind)) for each in _NAMES[: function.operands]]
     if wide:

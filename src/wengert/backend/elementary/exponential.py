@@ -2,7 +2,10 @@
 
 Reduction as in Cody and Waite, *Software Manual for the Elementary Functions* (1980): x = n ln 2 + r with
 |r| <= ln 2 / 2 and ln 2 in two parts, the first of which times n is exact. exp r is 1 + r + r^2 q(r), q minimax; in
-float32 one polynomial, whose last step is the only one that rounds much.
+float32 one polynomial, whose last step is the only one that rounds much. Where a register is a table that its lanes
+look up in one instruction, n is a multiple of 1/16 or 1/8, r as much smaller, and the powers of 2 between 1 and 2 are
+read, with what was lost when they were rounded (Tang, *Table-driven implementation of the exponential function in IEEE
+floating-point arithmetic*, 1989).
 NaN has no meaningful n, but stays NaN in the product by any power of 2.
 """
 
@@ -10,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from wengert.backend.elementary import tables
+from wengert.backend.elementary import registers, tables
 from wengert.backend.elementary.parts import (
     Term,
     format_of,
@@ -27,9 +30,14 @@ _RESCUE = 64
 _NARROW = 200
 
 
-def reduced(x: Term) -> tuple[Term, Term, Term]:
-    """Return r = x - n ln 2 and the integer n, as a float and as an integer that is right in its low bits."""
-    count, n = nearest(x, 1 / math.log(2))
+def parts_of(x: Term) -> int:
+    """Return into how many parts n is divided: as many powers of 2 as can be looked up, from 1 to 2."""
+    return registers.lanes(x) if registers.available(x) else 1
+
+
+def reduced(x: Term, parts: int = 1) -> tuple[Term, Term, Term]:
+    """Return r = x - (n / parts) ln 2, n / parts, and the integer n, right in its low bits."""
+    count, n = nearest(x, 1 / math.log(2), parts)
     high, low = tables.LN2[24 if x.kind.bits == 32 else 53]
     return count.muladd(-low, count.muladd(-high, x)), count, n
 
@@ -45,8 +53,8 @@ def confined(x: Term, unit: float) -> Term:
 
 def times_two_to(count: Term, n: Term, significand: Term, x: Term, unit: float) -> Term:
     """Return significand * 2^(n - 1), in two steps where 2^(x / unit) may be subnormal."""
-    if significand.can_scale:
-        return significand.scaled(count - 1.0)
+    if registers.available(significand):
+        return registers.scaled(significand, count - 1.0)
     form = format_of(significand)
     if significand.digits == 36:
         return significand * power_of_two(n - 1, significand)
@@ -56,25 +64,33 @@ def times_two_to(count: Term, n: Term, significand: Term, x: Term, unit: float) 
     return (significand * power_of_two(step - 1, significand)) * last
 
 
-def multiple_of_exp(factor: int, r: Term) -> Term:
-    """Return exp r or 2 exp r for |r| <= ln 2 / 2."""
+def twice_exp(r: Term) -> Term:
+    """Return 2 exp r for |r| <= ln 2 / 2."""
     if r.digits == 24:
-        return horner(r, [factor * c for c in (1.0, 1.0, *tables.EXP_SHORT[24])])
-    first = r if factor == 1 else r + r
-    rest = polynomial(r, [factor * c for c in tables.EXP[r.digits]])
-    return (r * r).muladd(rest, first) + factor
+        return horner(r, [2 * c for c in (1.0, 1.0, *tables.EXP_SHORT[24])])
+    rest = polynomial(r, [2 * c for c in tables.EXP[r.digits]])
+    return (r * r).muladd(rest, r + r) + 2.0
+
+
+def looked_up(r: Term, n: Term) -> Term:
+    """Return 2^(n / parts) exp r up to a power of 2, as s (1 + q): s is rounded, and q has what that lost."""
+    roots, lost = tables.ROOTS_OF_2[parts_of(r)]
+    powers = tables.EXP_SIXTEENTHS if r.digits == 24 else tables.EXP_EIGHTHS
+    rest = (r * r).muladd(polynomial(r, powers[r.digits]), r + registers.chosen(n, lost))
+    root = registers.chosen(n, roots)
+    return root.muladd(rest, root)
 
 
 def power(r: Term, count: Term, n: Term, x: Term, unit: float) -> Term:
     """Return 2^n exp r = 2^(n - 1) (2 exp r): twice, so that 2^(n - 1) is finite up to the largest result."""
-    if r.can_scale:
-        return multiple_of_exp(1, r).scaled(count)
-    return times_two_to(count, n, multiple_of_exp(2, r), x, unit)
+    if registers.available(r):
+        return registers.scaled(looked_up(r, n), count)
+    return times_two_to(count, n, twice_exp(r), x, unit)
 
 
 def exp(x: Term) -> Term:
     """Return exp x = 2^n exp r."""
-    return power(*reduced(confined(x, math.log(2))), x, math.log(2))
+    return power(*reduced(confined(x, math.log(2)), parts_of(x)), x, math.log(2))
 
 
 def exp_of_sum(x: Term, low: Term, factor: tuple[Term, Term] | None = None) -> Term:
@@ -92,7 +108,7 @@ def exp_of_sum(x: Term, low: Term, factor: tuple[Term, Term] | None = None) -> T
 def exp2(x: Term) -> Term:
     """Return 2^x = 2^n exp((x - n) ln 2)."""
     tame = confined(x, 1.0)
-    count, n = nearest(tame, 1.0)
+    count, n = nearest(tame, 1.0, parts_of(x))
     return power((tame - count) * math.log(2), count, n, x, 1.0)
 
 
@@ -147,7 +163,7 @@ def _half_exp(x: Term) -> Term:
     form = format_of(x)
     if x.digits == 36:
         r, _, n = reduced(x.at_most(_NARROW * math.log(2)))
-        return multiple_of_exp(2, r) * power_of_two(n - 2, x)
+        return twice_exp(r) * power_of_two(n - 2, x)
     r, _, n = reduced(x.at_most((form.bias + 3) * math.log(2)))
     first, last = quick_two_sum(x.number(2.0), r + r)
     rest = (r * r).muladd(polynomial(r, [2 * c for c in tables.EXP[x.digits]]), last)
@@ -157,7 +173,7 @@ def _half_exp(x: Term) -> Term:
 
 
 def expit(x: Term) -> Term:
-    """Return 1 / (1 + e) for x >= 0, q = e / (1 + e) for x < 0, with e = exp(-|x|); left of -1, e - e q."""
-    e = exp(-abs(x))
-    ratio = x.number(1.0).where(x >= 0.0, e) / (e + 1.0)
-    return (e - e * ratio).where(x < -1.0, ratio)
+    """Return 1 / (1 + e) for x >= 0 and e - e q, q = e / (1 + e), for x < 0, with e = exp(-|x|)."""
+    e, negative = exp(-abs(x)), x < 0.0
+    ratio = e.where(negative, 1.0) / (e + 1.0)
+    return ratio.muladd(-e, e).where(negative, ratio)

@@ -9,10 +9,6 @@ from wengert.backend.builder import Builder, Kind, Value, constant
 Number = int | float
 
 
-_ROUND_AS_SET = 4
-"""The operand of instructions of AVX-512 that leaves rounding as the processor is set."""
-
-
 def symbol(name: str, kind: Kind) -> str:
     """Return the name of a function in the module.
 
@@ -33,13 +29,13 @@ class Writer(Builder):
         kind: the type that the function works in.
         digits: the precision, in bits, that float64 arithmetic is for: 53, or 36 where the result is a float32.
         has_fma: whether the processor multiplies and adds in one instruction.
-        has_scaling: whether it multiplies vectors by powers of 2 in one instruction.
+        has_avx512: whether it has what `registers` writes.
     """
 
-    def __init__(self, kind: Kind, digits: int, *, has_fma: bool = False, has_scaling: bool = False) -> None:
+    def __init__(self, kind: Kind, digits: int, *, has_fma: bool = False, has_avx512: bool = False) -> None:
         super().__init__(fast="")
         self.has_fma = has_fma
-        self.has_scaling = has_scaling
+        self.has_avx512 = has_avx512
         self.kind = kind
         self.wide_digits = digits
         self.helpers: set[tuple[str, Kind]] = set()
@@ -190,22 +186,6 @@ class Term:
         operands = [self.value, *map(self._operand, others)]
         return Term(self.writer, self.writer.intrinsic(intrinsic, *operands))
 
-    @property
-    def can_scale(self) -> bool:
-        """Whether there is an instruction that multiplies such terms by powers of 2."""
-        return self.writer.has_scaling and self.kind.bits * self.kind.lanes in (128, 256, 512)
-
-    def scaled(self, exponent: Term) -> Term:
-        """Return x 2^n for an n that is a whole number as a float, rounded once; only where `can_scale`."""
-        kind = self.kind
-        size, scalar = kind.bits * kind.lanes, "ps" if kind.bits == 32 else "pd"
-        mask = Kind(f"i{max(8, kind.lanes)}")
-        every = [self.value, exponent.value, self.value, constant(mask, -1)]
-        if size == 512:
-            every.append(constant(Kind("i32"), _ROUND_AS_SET))
-        name = f"llvm.x86.avx512.mask.scalef.{scalar}.{size}"
-        return Term(self.writer, self.writer.call(name, *every, result=kind))
-
     def helper(self, name: str) -> Term:
         """Call another function of this package."""
         self.writer.helpers.add((name, self.kind))
@@ -289,11 +269,11 @@ def power_of_two(k: Term, like: Term) -> Term:
     return ((k + form.bias) << form.fraction).as_float()
 
 
-def nearest(x: Term, factor: Term | Number) -> tuple[Term, Term]:
-    """Return the integer nearest to x * factor, as a float and as an integer that is right in its low bits."""
-    form = format_of(x)
-    shifted = x.muladd(factor, form.magic)
-    return shifted - form.magic, shifted.bits()
+def nearest(x: Term, factor: Term | Number, parts: int = 1) -> tuple[Term, Term]:
+    """Return the multiple n / parts of an integer n that is nearest to x * factor, and n, right in its low bits."""
+    magic = format_of(x).magic / parts
+    shifted = x.muladd(factor, magic)
+    return shifted - magic, shifted.bits()
 
 
 # -- double-double arithmetic -------------------------------------------------------------------------------------
