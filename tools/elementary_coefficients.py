@@ -351,8 +351,7 @@ def constants() -> None:
     for parts, bits in ((16, 24), (8, 53)):
         near = [rounded(root, bits) for root in roots[parts]]
         lost = [float(rounded(root / one - 1, bits)) for root, one in zip(roots[parts], near, strict=True)]
-        print(f"    {parts}: (\n        (\n{show([float(one) for one in near])}        ),")
-        print(f"        (\n{show(lost)}        ),\n    ),")
+        print(f"    {parts}: ((\n{show([float(one) for one in near])}    ), (\n{show(lost)}    )),")
     print('}\n"""2^(n / parts), rounded to float32 or float64, and what is lost of each, of its size."""')
     for base in (2, 10):
         scales = {bits: split(1 / mp.log(base), bits, last=bits) for bits in (24, 53)}
