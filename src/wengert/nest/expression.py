@@ -127,14 +127,14 @@ Expression: TypeAlias = "Const | Iota | Load | Apply | Guard | Reduce"
 def children(expression: Expression) -> Sequence[Expression]:
     """Return the expressions directly inside another, those in computed indices included."""
     match expression:
+        case Load(indices=indices):
+            return list(computed(indices))
         case Apply(operands=operands):
             return operands
         case Guard(conditions=conditions, body=body, otherwise=otherwise):
             return (body, otherwise, *computed(index for index, _ in conditions))
         case Reduce(body=body):
             return (body,)
-        case Load(indices=indices):
-            return list(computed(indices))
         case Iota(index=index):
             return list(computed((index,)))
         case _:
@@ -160,7 +160,8 @@ def walk(expression: Expression, *closed: type[Expression]) -> Iterator[Expressi
         if id(node) not in seen:
             seen.add(id(node))
             yield node
-            waiting += () if isinstance(node, closed) else children(node)
+            if not (closed and isinstance(node, closed)):
+                waiting += children(node)
 
 
 def depth(expression: Expression) -> int:

@@ -139,17 +139,13 @@ class Index:
 
     def substitute(self, replace: Callable[[Term], Index | None]) -> Index:
         """Return the index with terms replaced; None keeps a term."""
+        found = [_replaced(term, replace) for term, _ in self.terms]
+        if all(new is None for new in found):
+            return self
         result = Index(self.offset)
-        changed = False
-        for term, coefficient in self.terms:
-            new = replace(term)
-            if new is None and isinstance(term, Part):
-                inner = term.index.substitute(replace)
-                if inner is not term.index:
-                    new = inner.digit(term.divisor, term.modulus)
-            changed |= new is not None
+        for (term, coefficient), new in zip(self.terms, found, strict=True):
             result += (Index.of(term) if new is None else new) * coefficient
-        return result if changed else self
+        return result
 
     def dims(self) -> Iterable[Dim]:
         """Yield the dimensions that the index depends on, those inside computed terms not."""
@@ -177,6 +173,16 @@ class Index:
         if self.offset or not parts:
             parts.append(str(self.offset))
         return " + ".join(parts).replace("+ -", "- ")
+
+
+def _replaced(term: Term, replace: Callable[[Term], Index | None]) -> Index | None:
+    """Return what takes the place of a term, or of a term inside it; None if it stays."""
+    new = replace(term)
+    if new is None and isinstance(term, Part):
+        inner = term.index.substitute(replace)
+        if inner is not term.index:
+            return inner.digit(term.divisor, term.modulus)
+    return new
 
 
 def _plain(term: Term) -> str:
