@@ -1,36 +1,22 @@
-"""Schedule: for each nest the lanes, the register tile, and the order of the loops, chosen by a model of the processor.
-
-A tile is a block of points computed together: its accumulators stay in registers while the reduction runs, and what
-several of its points read is loaded once. The model counts, for a tile, the loads and the operations of one step of
-the reduction, and takes the tile whose busier unit does least for each operation, among those whose accumulators fit
-the registers and hide the latency.
-"""
+"""Schedule: for each nest the lanes, the register tile and the order of the loops, by a model of the processor."""
 
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from wengert.backend.afar import Afar, find
-from wengert.backend.costs import arithmetic
 from wengert.backend.late import is_late
 from wengert.backend.layout import Layout, linear
-from wengert.backend.order import SHARED, load_dims, loop_order
+from wengert.backend.order import loop_order
 from wengert.backend.target import Target
-from wengert.nest.expression import Apply, Buffer, Expression, Guard, Load, Reduce, free_dims, loads, walk
-from wengert.nest.index import Computed, Dim, Part, Term
+from wengert.backend.tiling import across, guarding, stride, tile_of
+from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, loads, walk
+from wengert.nest.index import Dim
 from wengert.nest.nest import Nest, Store
-
-_LATENCY = 8
-"""Independent operations that keep two units of latency four busy."""
-_WHOLE = 28
-"""Points of a dimension up to which a tile may be all of it."""
-_UNROLLED = 96
-"""Operations in the body of a reduction loop, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +51,7 @@ def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Sche
     # Whoever reads a panel may have shorter vectors than who packs it.
     width = math.gcd(width, *panels.values())
     unrolled = _unrolled(nest, lanes)
-    tile = _tile(nest, lanes, width, layouts, target, unrolled, panels)
+    tile = tile_of(nest, lanes, width, layouts, target, unrolled, panels)
     order = loop_order(nest, lanes, tile, width, layouts, target)
     ahead = find(nest, lanes, order, layouts, target)
     late = is_late(nest, lanes, width, tile, unrolled, layouts)
@@ -112,21 +98,6 @@ def _lane_candidates(nest: Nest) -> list[Dim]:
     return [dim for dim in nest.dims if dim not in nest.sequential] + list(dict.fromkeys(reduced))
 
 
-def _stride(layouts: Mapping[Buffer, Layout], load: Load, dim: Dim) -> int | None:
-    """Return how far apart neighbours along a dimension lie; None if a computed index depends on it."""
-    position = linear(layouts[load.buffer], load.indices)
-    for term, _ in position.terms:
-        if not isinstance(term, Dim) and dim in _term_dims(term):
-            return None
-    return position.coefficient(dim)
-
-
-def _term_dims(term: Term) -> set[Dim]:
-    if isinstance(term, Computed):
-        return free_dims(term.expression)
-    return set(term.index.dims()) if isinstance(term, Part) else {term}
-
-
 class _Facts(NamedTuple):
     """What the cost of an expression depends on, found once."""
 
@@ -168,7 +139,7 @@ def _cost(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, La
             total += points * _reduction_cost(node, inner, lanes, width, layouts, mapped)
         for load in facts.loads:
             each = _load_cost(load, lanes if mapped else None, width, layouts)
-            if each > 2 and not facts.reductions and _across(nest, lanes, width, layouts):
+            if each > 2 and not facts.reductions and across(nest, lanes, width, layouts):
                 each = 5.0
             total += points * shrink * each
     return total
@@ -213,8 +184,8 @@ def _reduction_cost(
 def _load_cost(load: Load, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]) -> float:
     if lanes is None:
         return 1.0
-    stride = _stride(layouts, load, lanes)
-    return 0.7 if stride == 0 else 1.0 if stride == 1 else width * 1.2
+    step = stride(layouts, load, lanes)
+    return 0.7 if step == 0 else 1.0 if step == 1 else width * 1.2
 
 
 def _unrolled(nest: Nest, lanes: Dim | None) -> frozenset[Dim]:
@@ -223,125 +194,9 @@ def _unrolled(nest: Nest, lanes: Dim | None) -> frozenset[Dim]:
     for node in nest.nodes():
         if isinstance(node, Reduce):
             size = 1
-            guarded = _guarding(node, None)
+            guarded = guarding(node, None)
             for dim in reversed(node.dims):
                 if dim is not lanes and dim not in guarded and dim.extent * size <= 9:
                     size *= dim.extent
                     chosen.add(dim)
     return frozenset(chosen)
-
-
-def _tile(
-    nest: Nest,
-    lanes: Dim | None,
-    width: int,
-    layouts: Mapping[Buffer, Layout],
-    target: Target,
-    unrolled: frozenset[Dim],
-    panels: Mapping[Dim, int],
-) -> dict[Dim, int]:
-    """Return the points to compute together; along a panel, all of them."""
-    reductions = list(dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce)))
-    best: dict[Dim, int] = {}
-    if nest.sequential:
-        return best
-    fixed = {dim: panel // (width if dim is lanes else 1) for dim, panel in panels.items()}
-    if not reductions:
-        across = _across(nest, lanes, width, layouts)
-        return {**({across: width} if across else {}), **fixed}
-    main = max(reductions, key=lambda node: math.prod(dim.extent for dim in node.dims))
-    depends = free_dims(main.body)
-    taps = math.prod(dim.extent for dim in main.dims if dim in unrolled)
-    streams = [
-        (frozenset(load_dims(load)), _distance(load, main, lanes, width, target)) for load in loads(main.body)
-    ]
-    applies = max(1, sum(isinstance(node, Apply) for node in walk(main.body)))
-    work = max(1, arithmetic(main.body))
-    bounding = {dim for node in reductions for dim in _guarding(node, lanes)}
-    dims = sorted((d for d in nest.dims if d in depends - bounding), key=lambda d: d is not lanes)
-    points = math.prod(dim.extent for dim in nest.dims)
-    options = [
-        [fixed[dim]]
-        if dim in fixed
-        else _factors(dim, dim is lanes, width, whole=points >= SHARED * dim.extent)
-        for dim in dims
-    ]
-    least = math.inf
-    budget = target.registers - 4
-    along = sum(bool(store.along) for store in nest.stores)  # each keeps a factor for a point of the tile
-    for factors in itertools.product(*options):
-        tile = {dim: factor for dim, factor in zip(dims, factors, strict=True) if factor > 1}
-        count = math.prod(factors)
-        if count * (len(reductions) + along) > budget or count * taps * applies > max(_UNROLLED * 3, count):
-            continue
-        price = _price(tile, streams, count, work, budget, dims, width, lanes)
-        if price < least - 1e-9:
-            least, best = price, tile
-    return best
-
-
-def _distance(load: Load, node: Reduce, lanes: Dim | None, width: int, target: Target) -> float:
-    """Return the cycles that a load takes: more where a sweep of the reduction reads more than the nearest cache."""
-    swept = load.buffer.dtype.itemsize
-    for dim in load_dims(load):
-        if dim in node.dims:
-            swept *= dim.extent
-        elif dim is lanes:
-            swept *= min(dim.extent, 8 * width)
-    return 0.5 if swept <= target.level1 * 5 // 8 else 1.2
-
-
-def _guarding(node: Reduce, lanes: Dim | None) -> set[Dim]:
-    """Return the dimensions that the bounds of a reduction's loops depend on: one value for a whole tile."""
-    if not isinstance(node.body, Guard):
-        return set()
-    return {dim for index, _ in node.body.conditions for dim in index.dims() if dim is not lanes}
-
-
-def _across(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]) -> Dim | None:
-    """Return a dimension along which what does not lie along the lanes does, to be read in square blocks."""
-    if lanes is None:
-        return None
-    guards = [node for node in nest.nodes() if isinstance(node, Guard)]
-    guarded = {dim for node in guards for index, _ in node.conditions for dim in index.dims()}
-    for load in (load for store in nest.stores for load in loads(store.value)):
-        if _stride(layouts, load, lanes) not in (0, 1):
-            position = linear(layouts[load.buffer], load.indices)
-            for dim in nest.dims:
-                along = dim is not lanes and dim not in guarded and position.coefficient(dim) == 1
-                if along and dim.extent >= width:
-                    return dim
-    return None
-
-
-def _price(
-    tile: Mapping[Dim, int],
-    streams: Sequence[tuple[frozenset[Dim], float]],
-    count: int,
-    work: int,
-    budget: int,
-    dims: Sequence[Dim],
-    width: int,
-    lanes: Dim | None,
-) -> float:
-    """Return the cycles for a point and a step of the reduction, on two loads and two operations a cycle."""
-    fetched = [math.prod(tile.get(dim, 1) for dim in stream) for stream, _ in streams]
-    loading = sum(count * cycles for count, (_, cycles) in zip(fetched, streams, strict=True))
-    computing = count * work / 2
-    # Registers for the operand that is kept, besides the accumulators.
-    spill = max(0, count + min(fetched, default=0) - budget - 3)
-    cycles = max(loading, computing, _LATENCY / 2) + 0.05 * loading + spill
-    # What is left over at the end of a dimension is a tile of its own, with fewer points to share its loads.
-    waste = 1.0
-    for dim in dims:
-        factor = tile.get(dim, 1)
-        steps = -(-dim.extent // width) if dim is lanes else dim.extent
-        waste *= 1.0 + 0.3 * (factor - steps % factor) / steps if steps % factor else 1.0
-    return cycles * waste / count
-
-
-def _factors(dim: Dim, is_lanes: bool, width: int, *, whole: bool) -> list[int]:
-    """Return how many points of a dimension a tile may have: all, where others leave tiles for several threads."""
-    steps = -(-dim.extent // width) if is_lanes else dim.extent
-    some = [factor for factor in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16) if factor <= steps]
-    return [*some, steps] if whole and steps not in some and steps <= _WHOLE else some
