@@ -17,6 +17,8 @@ from wengert.backend.target import host
     [
         (np.sum, 4),
         (lambda x: np.sum(x * x), 4),
+        (lambda x: np.sum((x - 0.3) ** 2), 3),
+        (lambda x: np.sum(abs(2 * x - 1) * x * (1 - x)), 2),
         (lambda x: np.sum(np.exp(x)), 1),
         (lambda x: np.sum(np.exp(-x * x) * np.sin(x) + np.sqrt(1 + x * x)), 1),
     ],

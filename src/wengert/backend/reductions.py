@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,13 +20,20 @@ from wengert.nest.index import Dim, Index, flatten
 from wengert.nest.nest import Store
 
 _SPLIT = 4
-"""Partial results of a reduction along the lanes, so that its operations need not wait for one another: fewer where
-what is reduced takes operations of its own, which go on meanwhile."""
+"""Partial results of a reduction along the lanes, so that its operations need not wait for one another."""
+_MEANWHILE = 12
+"""Operations that a processor carries out while an addition goes on."""
 
 
 def first_lanes(count: int, width: int) -> Value:
     """Return the mask of the first lanes of a vector."""
     return constants(Kind("i1", width), [lane < count for lane in range(width)])
+
+
+def _partial_results(nodes: Sequence[Reduce]) -> int:
+    """Return in how many parts to reduce along the lanes: fewer where what is reduced takes time of its own."""
+    work = max(arithmetic(node.body) for node in nodes)
+    return min(_SPLIT, math.ceil(_MEANWHILE / (1 + work)))
 
 
 @dataclass
@@ -64,8 +72,7 @@ class Reduction:
         for node, point in itertools.product(nodes, points):
             found.setdefault(self.evaluator.key(node, point), (node, point))
         self.wanted = found
-        hidden = len(found) * max(1, *(arithmetic(node.body) for node in nodes))
-        split = max(1, _SPLIT // hidden) if self.inside else 1
+        split = max(1, _partial_results(nodes) // len(found)) if self.inside else 1
         if self.inside and lanes is not None:
             split = min(split, max(1, lanes.extent // schedule.width))
         self.split = split

@@ -109,7 +109,9 @@ class _Step:
         self.width = width
         self.budget = target.registers - _KEPT
         self.applies = max(1, sum(isinstance(each, Apply) for each in walk(node.body)))
-        self.work = max(1, arithmetic(node.body))
+        work = arithmetic(node.body)
+        # A few operations go on while others wait; many take the time that the tile is there to fill.
+        self.work = work if work >= _LATENCY else 1
         self.streams = [
             (frozenset(load_dims(load)), _distance(load, node, lanes, width, target))
             for load in loads(node.body)

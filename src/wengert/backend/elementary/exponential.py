@@ -82,7 +82,7 @@ def looked_up(r: Term, n: Term) -> Term:
 
 
 def power(r: Term, count: Term, n: Term, x: Term, unit: float) -> Term:
-    """Return 2^n exp r = 2^(n - 1) (2 exp r): twice, so that 2^(n - 1) is finite up to the largest result."""
+    """Return 2^(n / parts) exp r; without a table 2^(n - 1) (2 exp r), so that no factor is infinite."""
     if registers.available(r):
         return registers.scaled(looked_up(r, n), count)
     return times_two_to(count, n, twice_exp(r), x, unit)

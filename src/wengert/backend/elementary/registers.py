@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 from wengert.backend.builder import Builder, Kind, Value, constant, constants
@@ -54,7 +55,8 @@ def _register_by_register(builder: Builder, operate: Callable[..., Value], *oper
         for start in range(0, count, full)
     ]
     while len(results) > 1:
-        results = [_joined(builder, *results[i : i + 2]) for i in range(0, len(results), 2)]
+        pairs = itertools.zip_longest(results[::2], results[1::2], fillvalue=results[-1])
+        results = [_joined(builder, *pair) for pair in pairs]
     return _window(builder, results[0], 0, count)
 
 
