@@ -10,7 +10,7 @@ import pytest
 import wengert as wg
 from tests.backend.entries import POINT, gradient, rosenbrock
 from tests.backend.entries import compiled as entry_of
-from wengert.backend import blocks, compiled, independent, late, layout, module, pack, partial, peel, sweep
+from wengert.backend import blocks, compiled, independent, late, layout, module, pack, partial, pieces, sweep
 from wengert.backend.target import host
 
 #: Thresholds of passes for large programs, and what they are for tests.
@@ -26,7 +26,8 @@ THRESHOLDS = (
     (partial, "_LARGE", 50),
     (partial, "_LONG", 60),
     (partial, "_PART", 16),
-    (peel, "_LONG", 8),
+    (pieces, "_LONG", 8),
+    (pieces, "_PIECE", 2),
     (sweep, "_ROWS", 2),
     (sweep, "_TERMS", 2),
 )

@@ -1,4 +1,4 @@
-"""Schedules: how many sums go on at once."""
+"""Schedules: how many sums, and how many vectors of functions, go on at once."""
 
 from __future__ import annotations
 
@@ -32,3 +32,45 @@ def test_a_sum_goes_on_in_as_many_parts_as_its_latency_needs(
     found = compiled.llvm(x).count(f"phi <{width} x float> [ splat")
     assert found == sums, "one part where what is summed takes longer than a sum"
     np.testing.assert_allclose(compiled(x), function(x), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("function", "vectors"),
+    [
+        (lambda x: np.tanh(x) * 2, True),
+        (lambda x: np.where(x > 0.5, np.log1p(np.exp(x)), 0), True),
+        (lambda x: np.sqrt(1 + x * x) / 3, False),
+        (lambda x: np.tanh(np.max(x)) + x, False),
+        (lambda x: np.cumsum(np.exp(x)), False),
+    ],
+    ids=["tanh", "a choice", "a root", "a function of one number", "one after another"],
+)
+def test_vectors_of_functions_are_computed_as_one(function: Callable[[Any], Any], vectors: bool) -> None:
+    x = np.linspace(-1, 1, 4096, dtype=np.float32)
+    compiled = wg.jit(function)
+    wide = f"store <{host().vector_bytes} x float>"
+    assert (wide in compiled.llvm(x)) is vectors
+    np.testing.assert_allclose(compiled(x), function(x), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def wave(x: Any) -> Any:
+    return np.exp(-(np.tanh(x) ** 2)) + np.sin(x)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_element_has_the_same_bits_wherever_it_stands(dtype: Any) -> None:
+    x = np.linspace(-30, 30, 150).astype(dtype)
+    compiled = wg.jit(wave)
+    all_of_them = compiled(x)
+    for count in range(1, 150):
+        np.testing.assert_array_equal(compiled(x[:count]), all_of_them[:count])
+
+
+@pytest.mark.parametrize(
+    ("whole", "vectors"), [(1, 1), (2, 2), (3, 1), (4, 4), (5, 4), (6, 2), (7, 2), (8, 4)]
+)
+def test_as_many_vectors_as_leave_little(whole: int, vectors: int) -> None:
+    x = np.ones(whole * host().vector_bytes // 4, np.float32)
+    (nest,) = wg.jit(wave).report(x).nests
+    assert nest.tile == (f"tile i x {vectors}" if vectors > 1 else "")

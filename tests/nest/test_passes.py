@@ -12,7 +12,7 @@ import pytest
 import wengert as wg
 from tests.nest.interpreting import Interpreter
 from wengert import nn, tree
-from wengert.backend import blocks, compiled, independent, partial, peel
+from wengert.backend import blocks, compiled, independent, partial, pieces
 from wengert.backend.compiled import Compiled, Options
 from wengert.backend.target import named
 from wengert.ir.types import type_of
@@ -34,7 +34,8 @@ def stages(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Program]]:
         (blocks, "_NESTS", 2),
         (blocks, "_LARGE", 50),
         (partial, "_LARGE", 50),
-        (peel, "_LONG", 8),
+        (pieces, "_LONG", 8),
+        (pieces, "_PIECE", 2),
     ):
         monkeypatch.setattr(module, name, least)
     found: list[tuple[str, Program]] = []

@@ -27,7 +27,7 @@ from wengert.backend.module import Module, build
 from wengert.backend.narrow import narrow
 from wengert.backend.native import compile_module, load
 from wengert.backend.partial import split_reductions
-from wengert.backend.peel import peel_edges
+from wengert.backend.pieces import cut_pieces
 from wengert.backend.sink import sink_sums
 from wengert.backend.target import Target, host
 from wengert.backend.watch import watch
@@ -89,7 +89,7 @@ class Compiled:
             return watch(program)
         program = narrow(fuse(program))
         program = block_batches(sink_sums(program, self.target), self.target)
-        return split_reductions(peel_edges(coalesce(program)))
+        return split_reductions(cut_pieces(coalesce(program)))
 
     @cached_property
     def module(self) -> Module:

@@ -7,17 +7,19 @@ from wengert.nest.index import Computed
 
 #: What a division costs, or a root.
 DIVISION = 4
-#: What an operation costs: a division of a vector takes about four times as long, and the functions are
-#: polynomials of about so many terms.
+#: What an elementary function costs: a polynomial of about so many terms.
+FUNCTION = 12
+#: What an operation costs: a division of a vector takes about four times as long.
 _COST = {
     **dict.fromkeys(("divide", "sqrt", "reciprocal", "remainder", "floor_divide", "fmod", "scale"), DIVISION),
-    **dict.fromkeys(("exp", "log", "expm1", "log1p", "exp2", "log2", "tanh", "expit", "sin", "cos"), 12),
+    **dict.fromkeys(
+        ("exp", "log", "expm1", "log1p", "exp2", "log2", "tanh", "expit", "sin", "cos"), FUNCTION
+    ),
     **dict.fromkeys(("power", "tan", "arctan2", "lgamma", "digamma", "erf", "erfc", "erfinv"), 30),
     "threefry": 40,
     "integer_power": 2,
     **dict.fromkeys(("positive", "where", "cast"), 1),
 }
-_OTHER_FUNCTION = 12
 _CHEAP = frozenset(
     """add subtract multiply negative square absolute fabs sign copysign maximum minimum fmax fmin floor ceil trunc rint
     equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor logical_not isnan isinf
@@ -28,7 +30,7 @@ _CHEAP = frozenset(
 
 def weight(operation: str) -> int:
     """Return what an operation costs for itself."""
-    return 1 if operation in _CHEAP else _COST.get(operation, _OTHER_FUNCTION)
+    return 1 if operation in _CHEAP else _COST.get(operation, FUNCTION)
 
 
 def arithmetic(expression: Expression) -> int:

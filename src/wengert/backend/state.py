@@ -114,6 +114,14 @@ class State(ABC):
         yield
         self.report = before
 
+    @contextmanager
+    def wide(self, vectors: int) -> Generator[None]:
+        """Take several vectors for one, for a while."""
+        before = self.width
+        self.width *= vectors
+        yield
+        self.width = before
+
     # -- dependence --------------------------------------------------------------------------------------
 
     def dims(self, node: Expression) -> frozenset[Dim]:

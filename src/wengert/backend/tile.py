@@ -46,6 +46,10 @@ class Tile:
             counts: points along each dimension; along the lanes, vectors.
             masked: elements of the last vector that exist, if it is not whole; else 0.
         """
+        lanes = self.schedule.lanes
+        if self.schedule.alternates and lanes and counts[lanes] == self.schedule.tile[lanes] and not masked:
+            self._write_alternating(counts[lanes])
+            return
         points = self._points(counts, masked)
         late = self.late if self.late and self.late.takes(points) else None
         self.evaluator.tile = counts
@@ -58,6 +62,12 @@ class Tile:
             else:
                 self._write(points)
             self.evaluator.reduced.clear()
+
+    def _write_alternating(self, vectors: int) -> None:
+        """Compute vectors as one: each operation for all of them before the next."""
+        self.evaluator.tile = {}
+        with self.evaluator.scope(), self.evaluator.wide(vectors):
+            self._write([Point(())])
 
     def finish(self) -> None:
         """Write what was left for later."""

@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
-from wengert.backend.costs import arithmetic
+from wengert.backend.costs import FUNCTION, arithmetic, weight
 from wengert.backend.layout import Layout, linear
 from wengert.backend.order import SHARED, load_dims
 from wengert.backend.target import Target
@@ -28,6 +28,8 @@ _UNROLLED = 96
 """Operations in the body of a reduction loop, at most."""
 _KEPT = 4
 """Registers that are left for operands."""
+_ALTERNATING = (4, 2)
+"""How many vectors are computed as one."""
 
 
 def tile_of(
@@ -65,6 +67,21 @@ def tile_of(
         if price < least - 1e-9:
             least, best = price, found
     return best
+
+
+def alternating(nest: Nest, lanes: Dim, width: int) -> int:
+    """Return how many vectors to compute as one, an operation of each in turn; 1 where that gains nothing.
+
+    An elementary function is a chain of operations that wait for one another. Of those to come a processor has one or
+    two functions in hand; it finds more to do in them if they are the same function of neighbours.
+    """
+    nodes = list(nest.nodes())
+    functions = any(isinstance(node, Apply) and weight(node.operation) >= FUNCTION for node in nodes)
+    alone = not any(isinstance(node, Reduce) for node in nodes) and not any(s.combiner for s in nest.stores)
+    if lanes not in nest.dims or not functions or not alone:
+        return 1
+    whole = lanes.extent // width
+    return next((count for count in _ALTERNATING if count <= whole and whole % count * 4 <= whole), 1)
 
 
 def _options(

@@ -1,7 +1,8 @@
-"""Edges apart: the few elements at which a condition on an index fails become nests of their own.
+"""Pieces apart: where conditions on an index change, a nest is cut into nests that have nothing left to decide.
 
 The body of a difference along an axis, ``x[1:] - x[:-1]``, or of its derivative holds conditions that fail at the first
-or last element only. Once the dimension is cut there, no part has anything left to decide.
+or last element only: the edges become nests of their own. Arrays joined end to end, or the derivative of an array's
+being split, hold one for each piece, and every vector of the result would read from all of them.
 """
 
 from __future__ import annotations
@@ -10,26 +11,30 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from wengert.nest.expression import Expression, Guard, Rewriter
+from wengert.nest.expression import Expression, Guard, Reduce, Rewriter
 from wengert.nest.index import Dim, Index
 from wengert.nest.nest import Nest, Program, Step, map_blocks
 from wengert.nest.rewriting import rewrite_store
 
 _LONG = 64
 """Elements of a dimension from which on it is worth a cut."""
-_PARTS = 5
-"""Nests that one becomes, at most."""
+_EDGES = 4
+"""Edges that are cut off a dimension, at most."""
+_PIECE = 16
+"""Elements from which on a part of a dimension is no edge, but a piece."""
+_PIECES = 16
+"""Pieces that a dimension becomes, at most."""
 
 
-def peel_edges(program: Program) -> Program:
+def cut_pieces(program: Program) -> Program:
     """Return the program with nests cut where conditions on a single index change."""
-    return replace(program, steps=_peeled(program.steps))
+    return replace(program, steps=_in_pieces(program.steps))
 
 
-def _peeled(steps: Sequence[Step]) -> tuple[Step, ...]:
+def _in_pieces(steps: Sequence[Step]) -> tuple[Step, ...]:
     done: list[Step] = []
     for step in steps:
-        done += _cut(step) if isinstance(step, Nest) else [map_blocks(step, _peeled)]
+        done += _cut(step) if isinstance(step, Nest) else [map_blocks(step, _in_pieces)]
     return tuple(done)
 
 
@@ -39,13 +44,20 @@ def _cut(nest: Nest) -> list[Step]:
     for dim in nest.dims:
         if dim.extent < _LONG or dim in nest.sequential:
             continue
-        points = _changes(nest, dim)
-        edges = sorted({0, dim.extent, *points})
-        widest = max(b - a for a, b in pairwise(edges))
-        if 2 < len(edges) <= _PARTS + 1 and widest >= dim.extent * 0.9:
-            parts = [_part(nest, dim, low, high) for low, high in pairwise(edges)]
+        places = sorted({0, dim.extent, *_changes(nest, dim)})
+        if len(places) > 2 and _is_worth_it(nest, dim, places):
+            parts = [_part(nest, dim, low, high) for low, high in pairwise(places)]
             return [one for part in parts for one in _cut(part)]
     return [nest]
+
+
+def _is_worth_it(nest: Nest, dim: Dim, places: Sequence[int]) -> bool:
+    """Tell whether the parts of a dimension are a few edges and the rest, or pieces, which sums are not cut into."""
+    lengths = [high - low for low, high in pairwise(places)]
+    if max(lengths) >= dim.extent * 0.9:
+        return len(lengths) <= _EDGES + 1
+    has_sums = any(isinstance(node, Reduce) for node in nest.nodes())
+    return not has_sums and min(lengths) >= _PIECE and len(lengths) <= _PIECES
 
 
 def _reads_what_it_writes(nest: Nest) -> bool:
