@@ -135,8 +135,8 @@ def clip_by_value(limit: float) -> Transform:
 
 def _mean(decay: Any, means: Any, values: Any) -> Any:
     def rule(m: Any, v: Any) -> Any:
-        kept = in_dtype_of(m, decay)
-        return kept * m + (1 - kept) * v
+        # One multiplication: m d + v (1 - d) has two.
+        return m + (1 - in_dtype_of(m, decay)) * (v - m)
 
     return each(rule, means, values)
 
