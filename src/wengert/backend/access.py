@@ -81,7 +81,8 @@ class Access(State):
         elif stride == 1:
             value = self._load_vector(pointer, buffer, point.mask)
             if node in self.streams and self._begins_line(point, size):
-                self._ask_for(self.builder.element(pointer, "i8", constant(I64, _STREAM_AHEAD)))
+                for start in range(0, self.width * size, _LINE):
+                    self._ask_for(self.builder.element(pointer, "i8", constant(I64, _STREAM_AHEAD + start)))
         elif (across := self._across(node, stride, point)) is not None:
             value = self._transposed(node, stride or 0, point, across)
         else:
@@ -154,9 +155,7 @@ class Access(State):
                 low = [lane if not lane & step else width + lane - step for lane in range(width)]
                 high = [lane + step if not lane & step else width + lane for lane in range(width)]
                 for place, lanes in ((row, low), (row + step, high)):
-                    mask = ", ".join(f"i32 {lane}" for lane in lanes)
-                    text = f"shufflevector {one}, {other}, <{width} x i32> <{mask}>"
-                    rows[place] = b.emit(text, one.kind)
+                    rows[place] = b.shuffle(one, lanes, other)
             step *= 2
         return rows
 

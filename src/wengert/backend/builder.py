@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -270,6 +270,14 @@ class Builder:
     def insert(self, x: Value, y: Value, lane: int) -> Value:
         """Return a vector with one lane replaced."""
         return self.emit(f"insertelement {x}, {y}, i64 {lane}", x.kind)
+
+    def shuffle(self, x: Value, places: Iterable[int], y: Value | None = None) -> Value:
+        """Return lanes of a vector, or of two of the same kind, by number; what lies in none may be anything."""
+        chosen = list(places)
+        limit, kind = x.kind.lanes * (1 if y is None else 2), Kind(x.kind.scalar, len(chosen))
+        numbers = ", ".join(f"i32 {n}" if n < limit else "i32 poison" for n in chosen)
+        other = y or Value("poison", x.kind)
+        return self.emit(f"shufflevector {x}, {other}, <{len(chosen)} x i32> <{numbers}>", kind)
 
     # -- memory ------------------------------------------------------------------------------------------
 

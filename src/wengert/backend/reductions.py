@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from wengert.backend import scalars
 from wengert.backend.builder import I64, Kind, Value, constant, constants
-from wengert.backend.costs import arithmetic
 from wengert.backend.evaluate import Evaluator
 from wengert.backend.late import Late
 from wengert.backend.schedule import Schedule
@@ -19,30 +17,18 @@ from wengert.nest.expression import Expression, Guard, Reduce, is_zero
 from wengert.nest.index import Dim, Index, flatten
 from wengert.nest.nest import Store
 
-_SPLIT = 4
-"""Partial results of a reduction along the lanes, so that its operations need not wait for one another."""
-_MEANWHILE = 12
-"""Operations that a processor carries out while an addition goes on."""
-
 
 def first_lanes(count: int, width: int) -> Value:
     """Return the mask of the first lanes of a vector."""
     return constants(Kind("i1", width), [lane < count for lane in range(width)])
 
 
-def _partial_results(nodes: Sequence[Reduce]) -> int:
-    """Return in how many parts to reduce along the lanes: fewer where what is reduced takes time of its own."""
-    work = max(arithmetic(node.body) for node in nodes)
-    return min(_SPLIT, math.ceil(_MEANWHILE / (1 + work)))
-
-
 @dataclass
 class _Slot:
-    """One accumulator: a reduction at a point of the tile, or a part of it."""
+    """One accumulator: a reduction at a point of the tile."""
 
     node: Reduce
     point: Point
-    part: int
     position: bool = False
 
 
@@ -68,35 +54,28 @@ class Reduction:
         self.dims = dims
         lanes = schedule.lanes
         self.inside = lanes is not None and lanes in dims
+        self.width = schedule.width * (schedule.vectors if self.inside else 1)
         found: dict[tuple[int, Any], tuple[Reduce, Point]] = {}
         for node, point in itertools.product(nodes, points):
             found.setdefault(self.evaluator.key(node, point), (node, point))
         self.wanted = found
-        split = max(1, _partial_results(nodes) // len(found)) if self.inside else 1
-        if self.inside and lanes is not None:
-            split = min(split, max(1, lanes.extent // schedule.width))
-        self.split = split
         self.bodies: dict[Reduce, Expression] = {}
         self.bounded = list(_conditions(nodes))
         self.slots = [
-            _Slot(node, point, part, position)
+            _Slot(node, point, position)
             for node, point in found.values()
-            for part in range(split)
             for position in ((False, True) if node.combiner.startswith("arg") else (False,))
         ]
 
     def run(self) -> None:
         """Write the loops, and give the evaluator the values of the reductions."""
-        dims, start = self._ordered(), [self._initial(slot) for slot in self.slots]
+        dims, start = self._ordered(), [self._initial(slot, self._kind(slot)) for slot in self.slots]
         values = self._in_parts(dims, start, self.late) if self.late else self._loops(dims, start)
         totals: dict[tuple[int, Any], Value] = {}
         for slot, value in zip(self.slots, values, strict=True):
             key = self.evaluator.key(slot.node, slot.point)
-            if slot.node.combiner.startswith("arg"):
-                if slot.position:
-                    totals[key] = value
-            else:
-                totals[key] = value if key not in totals else self._combined(slot.node, totals[key], value)
+            if slot.position or not slot.node.combiner.startswith("arg"):
+                totals[key] = value
         for key, (node, _) in self.wanted.items():
             value = totals[key]
             self.evaluator.reduced[key] = self._across(node, value) if self.inside else value
@@ -119,12 +98,12 @@ class Reduction:
             if slot.position or not slot.node.combiner.startswith("arg")
             else slot.node.body.dtype
         )
-        return self.evaluator.kind(dtype, self.schedule.width if vector else 1)
+        return self.evaluator.kind(dtype, self.width if vector else 1)
 
-    def _initial(self, slot: _Slot) -> Value:
+    def _initial(self, slot: _Slot, kind: Kind) -> Value:
         node = slot.node
         if slot.position:
-            return constant(self._kind(slot), 0)
+            return constant(kind, 0)
         number = scalars.neutral(node.combiner, node.body.dtype)
         if (
             node.combiner == "add"
@@ -133,7 +112,7 @@ class Reduction:
             and all(dim.extent for dim in node.dims)
         ):
             number = -0.0
-        return constant(self._kind(slot), number)
+        return constant(kind, number)
 
     def _context(self, node: Reduce) -> scalars.Context:
         return scalars.Context(self.builder, node.dtype, node.dtype, 0, self.evaluator.functions)
@@ -144,19 +123,10 @@ class Reduction:
     def _across(self, node: Reduce, vector: Value) -> Value:
         """Combine the lanes of a vector, in halves."""
         b = self.builder
-        while vector.kind.lanes > 1:
-            lanes, half = vector.kind.lanes, vector.kind.lanes // 2
-            kind = Kind(vector.kind.scalar, half)
-            if half == 1:
-                vector = self._combined(node, b.extract(vector, 0), b.extract(vector, 1))
-                break
-            parts: list[Value] = []
-            for start in (0, half):
-                mask = ", ".join(f"i32 {n}" for n in range(start, start + half))
-                none = f"<{lanes} x {kind.scalar}> poison"
-                parts.append(b.emit(f"shufflevector {vector}, {none}, <{half} x i32> <{mask}>", kind))
+        while (half := vector.kind.lanes // 2) > 1:
+            parts = [b.shuffle(vector, range(start, start + half)) for start in (0, half)]
             vector = self._combined(node, *parts)
-        return vector
+        return self._combined(node, b.extract(vector, 0), b.extract(vector, 1)) if half else vector
 
     # -- loops -------------------------------------------------------------------------------------------
 
@@ -165,12 +135,11 @@ class Reduction:
         dims: Sequence[Dim],
         values: list[Value],
         offsets: Offsets = (),
-        part: int = 0,
         mask: Value | None = None,
     ) -> list[Value]:
         """Carry accumulators through the loops over dimensions."""
         if not dims:
-            return self._step(values, offsets, part, mask)
+            return self._step(values, offsets, mask)
         dim, rest = dims[0], dims[1:]
         if dim is self.schedule.lanes:
             return self._lane_loops(dim, rest, values, offsets)
@@ -178,12 +147,10 @@ class Reduction:
         if dim in self.schedule.unrolled and bounds is None:
             for n in range(dim.extent):
                 moved = (*offsets, (dim, n)) if n else offsets
-                values = self._loops(rest, values, moved, part, mask)
+                values = self._loops(rest, values, moved, mask)
             return values
         start, stop = bounds or (constant(I64, 0), constant(I64, dim.extent))
-        return self._loop(
-            dim, start, stop, values, lambda inner: self._loops(rest, inner, offsets, part, mask)
-        )
+        return self._loop(dim, start, stop, values, lambda inner: self._loops(rest, inner, offsets, mask))
 
     def _loop(
         self,
@@ -223,31 +190,44 @@ class Reduction:
     def _lane_loops(
         self, dim: Dim, rest: Sequence[Dim], values: list[Value], offsets: Offsets
     ) -> list[Value]:
-        width = self.schedule.width
-        vectors, tail = divmod(dim.extent, width)
-        whole = vectors // self.split
+        """Carry accumulators along the lanes: several vectors at a time, then what is left in the first of them."""
+        evaluator, width, start = self.evaluator, self.schedule.width, constant(I64, 0)
+        turns, left = divmod(dim.extent, self.width)
 
         def body(counter: Value, carried: list[Value]) -> list[Value]:
-            self.evaluator.counters[dim] = counter
-            for part in range(self.split):
-                moved = (*offsets, (dim, part * width)) if part else offsets
-                carried = self._loops(rest, carried, moved, part)
-            del self.evaluator.counters[dim]
+            evaluator.counters[dim] = counter
+            with evaluator.scope(), evaluator.wide(self.schedule.vectors):
+                carried = self._loops(rest, carried, offsets)
+            del evaluator.counters[dim]
             return carried
 
-        step = self.split * width
-        if whole == 1:
-            values = body(constant(I64, 0), values)
-        elif whole:
-            values = self._carried(constant(I64, 0), constant(I64, whole * step), step, values, body)
-        self.evaluator.counters[dim] = constant(I64, 0)
-        for vector in range(whole * self.split, vectors):
-            values = self._loops(rest, values, (*offsets, (dim, vector * width)), vector % self.split)
-        if tail:
+        if turns == 1:
+            values = body(start, values)
+        elif turns:
+            values = self._carried(start, constant(I64, turns * self.width), self.width, values, body)
+        if not left:
+            return values
+        first = [self._first(value, width) for value in values]
+        evaluator.counters[dim] = start
+        for vector in range(left // width):
+            first = self._loops(rest, first, (*offsets, (dim, turns * self.width + vector * width)))
+        if tail := left % width:
             mask = first_lanes(tail, width)
-            values = self._loops(rest, values, (*offsets, (dim, vectors * width)), vectors % self.split, mask)
-        del self.evaluator.counters[dim]
-        return values
+            first = self._loops(rest, first, (*offsets, (dim, dim.extent - tail)), mask)
+        del evaluator.counters[dim]
+        return [self._with_first(value, part) for value, part in zip(values, first, strict=True)]
+
+    def _first(self, vector: Value, count: int) -> Value:
+        """Return the first lanes of a vector."""
+        return vector if vector.kind.lanes == count else self.builder.shuffle(vector, range(count))
+
+    def _with_first(self, vector: Value, part: Value) -> Value:
+        """Return a vector with others in place of its first lanes."""
+        lanes, count = vector.kind.lanes, part.kind.lanes
+        if lanes == count:
+            return part
+        whole = self.builder.shuffle(part, range(lanes))
+        return self.builder.shuffle(whole, (n if n < count else lanes + n for n in range(lanes)), vector)
 
     def _carried(
         self,
@@ -317,13 +297,10 @@ class Reduction:
             and self.schedule.lanes not in {*index.dims()}
         )
 
-    def _step(self, values: list[Value], offsets: Offsets, part: int, mask: Value | None) -> list[Value]:
+    def _step(self, values: list[Value], offsets: Offsets, mask: Value | None) -> list[Value]:
         """Combine one more value with each accumulator."""
         after: list[Value] = []
         for number, (slot, value) in enumerate(zip(self.slots, values, strict=True)):
-            if slot.part != part:
-                after.append(value)
-                continue
             point = Point((*slot.point.offsets, *offsets), mask or slot.point.mask)
             body = self._body(slot.node)
             added = slot.node.combiner == "add"
@@ -335,7 +312,7 @@ class Reduction:
             if element.kind.lanes < value.kind.lanes:
                 element = self.builder.splat(element, value.kind.lanes)
             if masked and mask is not None:
-                element = self.builder.select(mask, element, self._initial(slot))
+                element = self.builder.select(mask, element, self._initial(slot, element.kind))
             if slot.node.combiner.startswith("arg"):
                 after.append(self._best(slot, number, values, element, point))
             else:

@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wengert.backend.module import Module
 from wengert.nest.expression import CHECKS, Apply, Expression, Reduce, children
@@ -26,7 +26,7 @@ class NestReport(NamedTuple):
     lanes: str
     """The dimension along vectors, and the elements of a vector; empty where there is none."""
     tile: str
-    """The points computed together, and whether their results are written while the next sums run."""
+    """The points computed together, how many vectors as one, and whether results are written during the next sums."""
     operations: int
     """Arithmetic operations in all, loops around it included."""
     bytes: int
@@ -124,11 +124,20 @@ def report_of(module: Module) -> Report:
     return Report(tuple(nests), tuple(hosts), memory.size, memory.private, lifetimes)
 
 
+def _listed(facts: Mapping[str, Any]) -> str:
+    return ", ".join(fact for fact, holds in facts.items() if holds)
+
+
 def _nest(nest: Nest, module: Module, names: Names, turns: int) -> NestReport:
     schedule = module.schedules[nest]
     text = "\n".join(step_lines(nest, names))
     lanes = f"lanes {names.dim(schedule.lanes)} x {schedule.width}" if schedule.lanes else ""
-    tile = " ".join(f"{names.dim(dim)} x {count}" for dim, count in schedule.tile.items())
+    one = schedule.vectors > 1
+    tile = " ".join(
+        f"{names.dim(dim)} x {count}"
+        for dim, count in schedule.tile.items()
+        if not (one and dim is schedule.lanes)
+    )
     moved = sum(buffer.size * buffer.dtype.itemsize for buffer in {*nest.reads(), *nest.writes()})
     fused = tuple(name for name in dict.fromkeys(nest.origin))
     lines = {location: count * turns for location, count in costs(nest).items()}
@@ -136,7 +145,13 @@ def _nest(nest: Nest, module: Module, names: Names, turns: int) -> NestReport:
         text,
         fused,
         lanes,
-        ", ".join([f"tile {tile}"] * bool(tile) + ["written late"] * schedule.is_late),
+        _listed(
+            {
+                f"tile {tile}": tile,
+                f"{schedule.vectors} vectors as one": one,
+                "written late": schedule.is_late,
+            }
+        ),
         sum(lines.values()),
         moved * turns,
         nest.location,

@@ -13,7 +13,7 @@ from wengert.backend.late import is_late
 from wengert.backend.layout import Layout, linear
 from wengert.backend.order import loop_order
 from wengert.backend.target import Target
-from wengert.backend.tiling import across, alternating, guarding, stride, tile_of
+from wengert.backend.tiling import across, guarding, stride, tile_of, vectors_as_one
 from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, loads, walk
 from wengert.nest.index import Dim
 from wengert.nest.nest import Nest, Store
@@ -37,8 +37,8 @@ class Schedule:
     """What is asked for ahead of its use."""
     is_late: bool = False
     """Whether the results of a tile are written while the reductions of the next one run."""
-    alternates: bool = False
-    """Whether the vectors of a tile are computed as one, an operation of each in turn."""
+    vectors: int = 1
+    """How many vectors are computed as one, an operation of each in turn: those of a tile, or of a reduction's turn."""
 
 
 def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Schedule:
@@ -54,12 +54,13 @@ def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Sche
     width = math.gcd(width, *panels.values())
     unrolled = _unrolled(nest, lanes)
     tile = tile_of(nest, lanes, width, layouts, target, unrolled, panels)
-    vectors = alternating(nest, lanes, width) if lanes and not tile else 1
-    tile = {lanes: vectors} if lanes and vectors > 1 else tile
+    vectors = 1 if lanes is None else vectors_as_one(nest, lanes, width, tile)
+    if lanes in nest.dims and vectors > 1:
+        tile = {lanes: vectors}
     order = loop_order(nest, lanes, tile, width, layouts, target)
     ahead = find(nest, lanes, order, layouts, target)
     late = is_late(nest, lanes, width, tile, unrolled, layouts)
-    return Schedule(lanes, width, tile, order, unrolled, ahead, late, vectors > 1)
+    return Schedule(lanes, width, tile, order, unrolled, ahead, late, vectors)
 
 
 def _panels(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, int]:

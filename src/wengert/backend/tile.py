@@ -46,9 +46,8 @@ class Tile:
             counts: points along each dimension; along the lanes, vectors.
             masked: elements of the last vector that exist, if it is not whole; else 0.
         """
-        lanes = self.schedule.lanes
-        if self.schedule.alternates and lanes and counts[lanes] == self.schedule.tile[lanes] and not masked:
-            self._write_alternating(counts[lanes])
+        if not self.groups and self._is_one(counts, masked):
+            self._write_as_one()
             return
         points = self._points(counts, masked)
         late = self.late if self.late and self.late.takes(points) else None
@@ -63,10 +62,15 @@ class Tile:
                 self._write(points)
             self.evaluator.reduced.clear()
 
-    def _write_alternating(self, vectors: int) -> None:
-        """Compute vectors as one: each operation for all of them before the next."""
+    def _is_one(self, counts: Mapping[Dim, int], masked: int) -> bool:
+        """Tell whether there are as many whole vectors as are computed as one."""
+        lanes, vectors = self.schedule.lanes, self.schedule.vectors
+        return lanes is not None and vectors > 1 and counts[lanes] == vectors and not masked
+
+    def _write_as_one(self) -> None:
+        """Compute the vectors of a tile as one: each operation for all of them before the next."""
         self.evaluator.tile = {}
-        with self.evaluator.scope(), self.evaluator.wide(vectors):
+        with self.evaluator.scope(), self.evaluator.wide(self.schedule.vectors):
             self._write([Point(())])
 
     def finish(self) -> None:

@@ -28,8 +28,8 @@ _UNROLLED = 96
 """Operations in the body of a reduction loop, at most."""
 _KEPT = 4
 """Registers that are left for operands."""
-_ALTERNATING = (4, 2)
-"""How many vectors are computed as one."""
+_MEANWHILE = 12
+"""Operations that a processor carries out while an addition goes on."""
 
 
 def tile_of(
@@ -69,19 +69,26 @@ def tile_of(
     return best
 
 
-def alternating(nest: Nest, lanes: Dim, width: int) -> int:
+def vectors_as_one(nest: Nest, lanes: Dim, width: int, tile: Mapping[Dim, int]) -> int:
     """Return how many vectors to compute as one, an operation of each in turn; 1 where that gains nothing.
 
     An elementary function is a chain of operations that wait for one another. Of those to come a processor has one or
-    two functions in hand; it finds more to do in them if they are the same function of neighbours.
+    two functions in hand; it finds more to do in them if they are the same function of neighbours. A sum along the
+    lanes waits for the one before, and goes on in as many parts as its latency needs.
     """
     nodes = list(nest.nodes())
-    functions = any(isinstance(node, Apply) and weight(node.operation) >= FUNCTION for node in nodes)
-    alone = not any(isinstance(node, Reduce) for node in nodes) and not any(s.combiner for s in nest.stores)
-    if lanes not in nest.dims or not functions or not alone:
-        return 1
+    reductions = [node for node in dict.fromkeys(nodes) if isinstance(node, Reduce)]
+    wanted = 4 if any(isinstance(node, Apply) and weight(node.operation) >= FUNCTION for node in nodes) else 1
     whole = lanes.extent // width
-    return next((count for count in _ALTERNATING if count <= whole and whole % count * 4 <= whole), 1)
+    if lanes in nest.dims:
+        if tile or reductions or any(store.combiner for store in nest.stores):
+            return 1
+        return next(
+            count for count in (wanted, 2, 1) if count <= max(whole, 1) and whole % count * 4 <= whole
+        )
+    work = 1 + max(arithmetic(node.body) for node in reductions)
+    parts = max(wanted, min(4, -(-_MEANWHILE // work))) // (math.prod(tile.values()) * len(reductions))
+    return next(count for count in (4, 2, 1) if (count < 2 * parts and count <= whole) or count == 1)
 
 
 def _options(

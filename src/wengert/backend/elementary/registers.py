@@ -68,15 +68,9 @@ def _window(builder: Builder, x: Value, start: int, count: int) -> Value:
         return builder.extract(x, start)
     if x.kind.lanes == 1:
         return builder.insert(Value("poison", Kind(x.kind.scalar, count)), x, 0)
-    places = [f"i32 {n}" if n < x.kind.lanes else "i32 poison" for n in range(start, start + count)]
-    return _shuffled(builder, x, Value("poison", x.kind), places)
+    return builder.shuffle(x, range(start, start + count))
 
 
 def _joined(builder: Builder, x: Value, y: Value) -> Value:
     """Return the lanes of two vectors in one."""
-    return _shuffled(builder, x, y, [f"i32 {n}" for n in range(2 * x.kind.lanes)])
-
-
-def _shuffled(builder: Builder, x: Value, y: Value, places: Sequence[str]) -> Value:
-    mask = f"<{len(places)} x i32> <{', '.join(places)}>"
-    return builder.emit(f"shufflevector {x}, {y}, {mask}", Kind(x.kind.scalar, len(places)))
+    return builder.shuffle(x, range(2 * x.kind.lanes), y)
