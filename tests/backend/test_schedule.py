@@ -34,15 +34,6 @@ def test_a_sum_goes_on_in_as_many_parts_as_its_latency_needs(
     np.testing.assert_allclose(compiled(x), function(x), rtol=1e-5)
 
 
-@pytest.mark.parametrize("function", [np.sum, np.max, np.prod, lambda x: np.sum(np.exp(x), axis=-1), np.any])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
-def test_reductions_of_any_length(function: Callable[[Any], Any], dtype: Any) -> None:
-    x = np.linspace(0.9, 1.1, 3 * 150).reshape(3, 150).astype(dtype)
-    compiled = wg.jit(function)
-    for count in range(1, 150):
-        np.testing.assert_allclose(compiled(x[:, :count]), function(x[:, :count]), rtol=2e-5)
-
-
 @pytest.mark.parametrize(
     ("function", "vectors"),
     [
@@ -72,7 +63,7 @@ def test_an_element_has_the_same_bits_wherever_it_stands(dtype: Any) -> None:
     x = np.linspace(-30, 30, 150).astype(dtype)
     compiled = wg.jit(wave)
     all_of_them = compiled(x)
-    for count in range(1, 150):
+    for count in (1, 3, 4, 7, 15, 16, 31, 40, 63, 64, 65, 100, 128, 149):
         np.testing.assert_array_equal(compiled(x[:count]), all_of_them[:count])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -64,21 +65,20 @@ class Reduction:
         self.slots = [
             _Slot(node, point, position)
             for node, point in found.values()
-            for position in ((False, True) if node.combiner.startswith("arg") else (False,))
+            for position in ((False, True) if _is_place(node) else (False,))
         ]
 
     def run(self) -> None:
         """Write the loops, and give the evaluator the values of the reductions."""
-        dims, start = self._ordered(), [self._initial(slot, self._kind(slot)) for slot in self.slots]
+        dims, start = self._ordered(), [self._initial(slot) for slot in self.slots]
         values = self._in_parts(dims, start, self.late) if self.late else self._loops(dims, start)
-        totals: dict[tuple[int, Any], Value] = {}
-        for slot, value in zip(self.slots, values, strict=True):
-            key = self.evaluator.key(slot.node, slot.point)
-            if slot.position or not slot.node.combiner.startswith("arg"):
-                totals[key] = value
-        for key, (node, _) in self.wanted.items():
-            value = totals[key]
-            self.evaluator.reduced[key] = self._across(node, value) if self.inside else value
+        for number, (slot, value) in enumerate(zip(self.slots, values, strict=True)):
+            if slot.position:
+                place = self._place_of_best(slot.node, values[number - 1], value) if self.inside else value
+                total = self.builder.convert("sext", place, "i64") if place.kind.bits < 64 else place
+            else:
+                total = self._across(slot.node, value) if self.inside and not _is_place(slot.node) else value
+            self.evaluator.reduced[self.evaluator.key(slot.node, slot.point)] = total
 
     def _ordered(self) -> list[Dim]:
         """Return the dimensions as they are nested: bounded ones, others, the lanes, and those that are written out."""
@@ -93,17 +93,16 @@ class Reduction:
 
     def _kind(self, slot: _Slot) -> Kind:
         vector = self.inside or self.schedule.lanes in self.evaluator.dims(slot.node)
-        dtype = (
-            slot.node.dtype
-            if slot.position or not slot.node.combiner.startswith("arg")
-            else slot.node.body.dtype
-        )
-        return self.evaluator.kind(dtype, self.width if vector else 1)
+        lanes = self.width if vector else 1
+        if slot.position:  # half as long, more of them fill a vector
+            return Kind("i32" if math.prod(dim.extent for dim in slot.node.dims) < 1 << 31 else "i64", lanes)
+        return self.evaluator.kind(slot.node.body.dtype if _is_place(slot.node) else slot.node.dtype, lanes)
 
-    def _initial(self, slot: _Slot, kind: Kind) -> Value:
-        node = slot.node
-        if slot.position:
-            return constant(kind, 0)
+    def _initial(self, slot: _Slot) -> Value:
+        kind = self._kind(slot)
+        return constant(kind, 0) if slot.position else self._neutral(slot.node, kind)
+
+    def _neutral(self, node: Reduce, kind: Kind) -> Value:
         number = scalars.neutral(node.combiner, node.body.dtype)
         if (
             node.combiner == "add"
@@ -122,11 +121,25 @@ class Reduction:
 
     def _across(self, node: Reduce, vector: Value) -> Value:
         """Combine the lanes of a vector, in halves."""
+        while vector.kind.lanes > 1:
+            vector = self._combined(node, *self._halves(vector))
+        return vector
+
+    def _place_of_best(self, node: Reduce, best: Value, places: Value) -> Value:
+        """Return the place of the best of all lanes, the first of equal ones."""
         b = self.builder
-        while (half := vector.kind.lanes // 2) > 1:
-            parts = [b.shuffle(vector, range(start, start + half)) for start in (0, half)]
-            vector = self._combined(node, *parts)
-        return self._combined(node, b.extract(vector, 0), b.extract(vector, 1)) if half else vector
+        while best.kind.lanes > 1:
+            (x, y), (at_x, at_y) = self._halves(best), self._halves(places)
+            equal = b.negate(self._is_better(node, x, y))
+            second = b.either(self._is_better(node, y, x), b.both(equal, b.compare("slt", at_y, at_x)))
+            best, places = b.select(second, y, x), b.select(second, at_y, at_x)
+        return places
+
+    def _halves(self, vector: Value) -> tuple[Value, Value]:
+        b, half = self.builder, vector.kind.lanes // 2
+        if half == 1:
+            return b.extract(vector, 0), b.extract(vector, 1)
+        return b.shuffle(vector, range(half)), b.shuffle(vector, range(half, 2 * half))
 
     # -- loops -------------------------------------------------------------------------------------------
 
@@ -312,8 +325,8 @@ class Reduction:
             if element.kind.lanes < value.kind.lanes:
                 element = self.builder.splat(element, value.kind.lanes)
             if masked and mask is not None:
-                element = self.builder.select(mask, element, self._initial(slot, element.kind))
-            if slot.node.combiner.startswith("arg"):
+                element = self.builder.select(mask, element, self._neutral(slot.node, element.kind))
+            if _is_place(slot.node):
                 after.append(self._best(slot, number, values, element, point))
             else:
                 after.append(self._combined(slot.node, value, element))
@@ -345,20 +358,30 @@ class Reduction:
         """Keep the first largest (smallest) element, or the first NaN, and where it is."""
         b, node = self.builder, slot.node
         best = values[number - 1] if slot.position else values[number]
-        sign = "gt" if node.combiner == "argmax" else "lt"
-        kind = node.body.dtype.kind
-        if kind == "f":
-            better = b.compare("o" + sign, element, best)
-            nan = b.both(b.compare("uno", element, element), b.negate(b.compare("uno", best, best)))
-            better = b.either(better, nan)
-        else:
-            better = b.compare(("s" if kind == "i" else "u") + sign, element, best)
+        better = self._is_better(node, element, best)
         if not slot.position:
             return b.select(better, element, best)
-        position = flatten(map(Index.of, node.dims), (dim.extent for dim in node.dims))
-        at = self.evaluator.index(position, point)
-        at = b.splat(at, values[number].kind.lanes)
-        return b.select(better, at, values[number])
+        kind = values[number].kind
+        place = self.evaluator.index(flatten(map(Index.of, node.dims), (d.extent for d in node.dims)), point)
+        if kind.bits < 64:
+            place = b.convert("trunc", place, kind.scalar)
+        if place.kind.lanes < kind.lanes:
+            place = b.splat(place, kind.lanes)
+        return b.select(better, place, values[number])
+
+    def _is_better(self, node: Reduce, x: Value, y: Value) -> Value:
+        """Tell whether one element is larger (smaller) than another, or the only NaN."""
+        b, sign = self.builder, "gt" if node.combiner == "argmax" else "lt"
+        kind = node.body.dtype.kind
+        if kind != "f":
+            return b.compare(("s" if kind == "i" else "u") + sign, x, y)
+        only = b.both(b.compare("uno", x, x), b.negate(b.compare("uno", y, y)))
+        return b.either(b.compare("o" + sign, x, y), only)
+
+
+def _is_place(node: Reduce) -> bool:
+    """Tell whether a reduction tells a place, not a value."""
+    return node.combiner.startswith("arg")
 
 
 def _conditions(nodes: Sequence[Reduce]) -> Iterator[tuple[Index, int]]:

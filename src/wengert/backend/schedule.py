@@ -94,12 +94,7 @@ def _item_bytes(nest: Nest) -> int:
 
 
 def _lane_candidates(nest: Nest) -> list[Dim]:
-    reduced = [
-        dim
-        for node in nest.nodes()
-        if isinstance(node, Reduce) and not node.combiner.startswith("arg")
-        for dim in node.dims
-    ]
+    reduced = [dim for node in nest.nodes() if isinstance(node, Reduce) for dim in node.dims]
     return [dim for dim in nest.dims if dim not in nest.sequential] + list(dict.fromkeys(reduced))
 
 
