@@ -291,6 +291,11 @@ def test_programs_that_have_no_entry(function: Any, examples: Any) -> None:
     assert not entry.eligible(*staged(function, *examples))
 
 
+def test_a_program_of_very_many_numbers_has_no_entry() -> None:
+    assert entry.eligible(*staged(lambda *xs: sum(xs), *range(255)))
+    assert not entry.eligible(*staged(lambda *xs: sum(xs), *range(256)))
+
+
 def test_a_program_that_writes_into_its_arguments_has_no_entry() -> None:
     assert entry.eligible(*staged(lambda x: x * 2, POINT))
     assert not entry.eligible(*staged(lambda x: x * 2, POINT, places={0: 0}))

@@ -49,6 +49,8 @@ from wengert.tree import Structure
 #: How a built-in function of this kind is called: ``METH_FASTCALL | METH_KEYWORDS``.
 _CALL = 0x0080 | 0x0002
 _NAME = b"compiled\0"
+#: Arrays and numbers that are taken and given, at most: LLVM needs some 4 ms for each.
+_MOST = 256
 _CONTAINERS = (None, tuple, list, dict, type(None))
 #: Positions in NumPy's table of functions, which its binary interface fixes.
 _ARRAY_API = {"PyArray_New": 93, "PyArray_Scalar": 60}
@@ -59,12 +61,13 @@ _INTERFACE = 2  # of NumPy, its major version
 def eligible(signature: Signature, module: Module) -> bool:
     """Tell whether a program can have an entry.
 
-    It must be short, for Python's lock is held; take and give numbers and arrays, alone or in tuples, lists and dicts;
-    give new arrays only; and call nothing that is written in Python.
+    It must be short, for Python's lock is held; take and give numbers and arrays, not too many, alone or in tuples,
+    lists and dicts; give new arrays only; and call nothing that is written in Python.
     """
     program = module.program
     plain = (
         not module.parallel
+        and len(program.inputs) + len(program.outputs) <= _MOST
         and not set(program.inputs) & set(program.outputs)
         and len(program.inputs) == len(signature.taken)
         and len(program.outputs) == len(signature.given)
