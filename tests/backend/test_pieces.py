@@ -84,3 +84,22 @@ def test_conditions_that_stay(function: Callable[..., Any], given: tuple[Any, ..
 def test_pieces_of_a_few_elements(name: str) -> None:
     function, given = PROGRAMS[name]
     assert_same(wg.jit(function)(*given), function(*given), scale=8)
+
+
+def test_a_nest_becomes_few_nests_along_all_dimensions() -> None:
+    x = normal(150, 150)
+
+    def rows_and_columns(x: Any) -> Any:
+        rows = np.concatenate([x[30 * i : 30 * i + 30] * (i + 2) for i in range(5)])
+        return rows + np.concatenate([x[:, 30 * i : 30 * i + 30] * (i + 3) for i in range(5)], axis=1)
+
+    compiled = wg.jit(rows_and_columns)
+    assert str(compiled.nests(x)).count("nest ") == 5
+    assert_same(compiled(x), rows_and_columns(x), scale=8)
+
+
+def test_bytes_are_those_of_the_pieces() -> None:
+    x, y = normal(7, 80), normal(7, 40)
+    report = wg.jit(lambda x, y: np.concatenate([x, y], axis=1) * 2).report(x, y)
+    assert len(report.nests) == 2
+    assert report.bytes == 2 * (x.nbytes + y.nbytes)

@@ -97,6 +97,28 @@ def test_a_constant_gradient_has_no_variance():
         assert np.all(np.isfinite(p))
 
 
+@pytest.mark.parametrize("first", [1e5, 1e18])
+def test_a_mean_of_decay_0_is_the_last_value(first):
+    for rule in (optim.rmsprop(0.1, decay=0.0), optim.adam(0.1, beta1=0.0, beta2=0.0)):
+        parameters = np.ones(2, np.float32)
+        state = rule.init(parameters)
+        for gradient in (first, 1e-2):
+            parameters, state = rule.update(np.full(2, gradient, np.float32), state, parameters)
+        squares = [leaf for leaf in tree.leaves(state) if np.shape(leaf) == (2,)]
+        np.testing.assert_allclose(squares[-1], 1e-4, rtol=1e-6)
+
+
+def test_a_square_that_overflows_stops_the_steps_and_no_more():
+    with np.errstate(over="ignore"):
+        rule = optim.rmsprop(0.1)
+        parameters, state = rule.update(
+            np.full(2, 1e20, np.float32), rule.init(np.ones(2, np.float32)), np.ones(2, np.float32)
+        )
+        for _ in range(3):
+            parameters, state = rule.update(np.ones(2, np.float32), state, parameters)
+    np.testing.assert_array_equal(parameters, np.ones(2, np.float32))
+
+
 def test_masks():
     parameters = {"w": np.ones((2, 2)), "b": np.ones(2), "layers": [np.ones((1, 1)), np.ones(1)]}
     zero = tree.map_tree(np.zeros_like, parameters)

@@ -271,6 +271,16 @@ class Builder:
         """Return a vector with one lane replaced."""
         return self.emit(f"insertelement {x}, {y}, i64 {lane}", x.kind)
 
+    def window(self, x: Value, start: int, count: int) -> Value:
+        """Return neighbouring lanes of a vector, one of them as a number; those that it does not have are anything."""
+        if x.kind.lanes == count:
+            return x
+        if count == 1:
+            return self.extract(x, start)
+        if x.kind.lanes == 1:
+            return self.insert(Value("poison", Kind(x.kind.scalar, count)), x, 0)
+        return self.shuffle(x, range(start, start + count))
+
     def shuffle(self, x: Value, places: Iterable[int], y: Value | None = None) -> Value:
         """Return lanes of a vector, or of two of the same kind, by number; what lies in none may be anything."""
         chosen = list(places)

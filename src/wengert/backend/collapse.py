@@ -51,7 +51,7 @@ def _fixed(nest: Nest) -> set[Dim]:
     found = set(nest.sequential)
     indices = [index for store in nest.stores for index in store.indices]
     for node in nest.nodes():
-        if isinstance(node, Reduce) and node.combiner.startswith("arg"):
+        if isinstance(node, Reduce) and node.finds_place:
             found.update(node.dims)  # the result is a position
         if isinstance(node, (Iota, Guard)):
             found.update(dim for index in indices_of(node) for dim in index.dims())

@@ -70,7 +70,7 @@ def _is_waited_for(nest: Nest) -> bool:
 def _is_long_sum(node: Reduce, lanes: Dim | None) -> bool:
     """Tell whether a reduction gives a vector of numbers, by loops that go all the way."""
     inner = any(isinstance(one, (Reduce, Guard)) for one in walk(node.body))
-    return not inner and lanes in free_dims(node) and node.combiner[:3] != "arg" and node.dtype.kind != "b"
+    return not inner and lanes in free_dims(node) and not node.finds_place and node.dtype.kind != "b"
 
 
 def _may_wait(nest: Nest, layouts: Mapping[Buffer, Layout]) -> bool:

@@ -56,7 +56,7 @@ def _split(nest: Nest) -> list[Step]:
     if points >= _FEW or work(nest) < _LARGE or len(reductions) != 1:
         return [nest]
     (node,) = reductions
-    for dim in () if node.combiner.startswith("arg") else node.dims:
+    for dim in () if node.finds_place else node.dims:
         count = next((parts for parts in _PARTS if dim.extent % parts == 0 and dim.extent > parts), 0)
         if count:
             return [*in_parts(nest, [node], dim, count, dim.extent // count)]

@@ -23,7 +23,9 @@ _EDGES = 4
 _PIECE = 16
 """Elements from which on a part of a dimension is no edge, but a piece."""
 _PIECES = 16
-"""Pieces that a dimension becomes, at most."""
+"""Pieces that a nest becomes, at most."""
+_MOST = 0.9
+"""What is left of a dimension, at least, of which only edges are cut off."""
 
 
 def cut_pieces(program: Program) -> Program:
@@ -38,26 +40,27 @@ def _in_pieces(steps: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(done)
 
 
-def _cut(nest: Nest) -> list[Step]:
+def _cut(nest: Nest, most: int = _PIECES) -> list[Step]:
     if any(store.combiner for store in nest.stores) or _reads_what_it_writes(nest):
         return [nest]
     for dim in nest.dims:
         if dim.extent < _LONG or dim in nest.sequential:
             continue
         places = sorted({0, dim.extent, *_changes(nest, dim)})
-        if len(places) > 2 and _is_worth_it(nest, dim, places):
+        if len(places) > 2 and _is_worth_it(nest, dim, places, most):
             parts = [_part(nest, dim, low, high) for low, high in pairwise(places)]
-            return [one for part in parts for one in _cut(part)]
+            return [one for part in parts for one in _cut(part, most // len(parts))]
     return [nest]
 
 
-def _is_worth_it(nest: Nest, dim: Dim, places: Sequence[int]) -> bool:
-    """Tell whether the parts of a dimension are a few edges and the rest, or pieces, which sums are not cut into."""
+def _is_worth_it(nest: Nest, dim: Dim, places: Sequence[int], most: int) -> bool:
+    """Tell whether the parts of a dimension are a few edges and the rest, or no more pieces than there may be."""
     lengths = [high - low for low, high in pairwise(places)]
-    if max(lengths) >= dim.extent * 0.9:
+    if max(lengths) >= dim.extent * _MOST:
         return len(lengths) <= _EDGES + 1
-    has_sums = any(isinstance(node, Reduce) for node in nest.nodes())
-    return not has_sums and min(lengths) >= _PIECE and len(lengths) <= _PIECES
+    # The tile of a reduction shares what it loads with its neighbours, which a cut would part.
+    has_reductions = any(isinstance(node, Reduce) for node in nest.nodes())
+    return not has_reductions and min(lengths) >= _PIECE and len(lengths) <= most
 
 
 def _reads_what_it_writes(nest: Nest) -> bool:

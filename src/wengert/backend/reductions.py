@@ -59,26 +59,29 @@ class Reduction:
         found: dict[tuple[int, Any], tuple[Reduce, Point]] = {}
         for node, point in itertools.product(nodes, points):
             found.setdefault(self.evaluator.key(node, point), (node, point))
-        self.wanted = found
         self.bodies: dict[Reduce, Expression] = {}
         self.bounded = list(_conditions(nodes))
         self.slots = [
             _Slot(node, point, position)
             for node, point in found.values()
-            for position in ((False, True) if _is_place(node) else (False,))
+            for position in ((False, True) if node.finds_place else (False,))
         ]
 
     def run(self) -> None:
         """Write the loops, and give the evaluator the values of the reductions."""
         dims, start = self._ordered(), [self._initial(slot) for slot in self.slots]
         values = self._in_parts(dims, start, self.late) if self.late else self._loops(dims, start)
-        for number, (slot, value) in enumerate(zip(self.slots, values, strict=True)):
-            if slot.position:
-                place = self._place_of_best(slot.node, values[number - 1], value) if self.inside else value
-                total = self.builder.convert("sext", place, "i64") if place.kind.bits < 64 else place
-            else:
-                total = self._across(slot.node, value) if self.inside and not _is_place(slot.node) else value
-            self.evaluator.reduced[self.evaluator.key(slot.node, slot.point)] = total
+        for number, slot in enumerate(self.slots):  # a place takes the place of the value before it
+            key = self.evaluator.key(slot.node, slot.point)
+            self.evaluator.reduced[key] = self._total(number, values)
+
+    def _total(self, number: int, values: Sequence[Value]) -> Value:
+        """Return what a reduction comes to, of what each lane came to."""
+        slot, value = self.slots[number], values[number]
+        if slot.position:
+            place = self._place_of_best(slot.node, values[number - 1], value) if self.inside else value
+            return self.builder.convert("sext", place, "i64") if place.kind.bits < 64 else place
+        return self._across(slot.node, value) if self.inside and not slot.node.finds_place else value
 
     def _ordered(self) -> list[Dim]:
         """Return the dimensions as they are nested: bounded ones, others, the lanes, and those that are written out."""
@@ -96,7 +99,7 @@ class Reduction:
         lanes = self.width if vector else 1
         if slot.position:  # half as long, more of them fill a vector
             return Kind("i32" if math.prod(dim.extent for dim in slot.node.dims) < 1 << 31 else "i64", lanes)
-        return self.evaluator.kind(slot.node.body.dtype if _is_place(slot.node) else slot.node.dtype, lanes)
+        return self.evaluator.kind(slot.node.body.dtype if slot.node.finds_place else slot.node.dtype, lanes)
 
     def _initial(self, slot: _Slot) -> Value:
         kind = self._kind(slot)
@@ -137,9 +140,7 @@ class Reduction:
 
     def _halves(self, vector: Value) -> tuple[Value, Value]:
         b, half = self.builder, vector.kind.lanes // 2
-        if half == 1:
-            return b.extract(vector, 0), b.extract(vector, 1)
-        return b.shuffle(vector, range(half)), b.shuffle(vector, range(half, 2 * half))
+        return b.window(vector, 0, half), b.window(vector, half, half)
 
     # -- loops -------------------------------------------------------------------------------------------
 
@@ -220,7 +221,7 @@ class Reduction:
             values = self._carried(start, constant(I64, turns * self.width), self.width, values, body)
         if not left:
             return values
-        first = [self._first(value, width) for value in values]
+        first = [self.builder.window(value, 0, width) for value in values]
         evaluator.counters[dim] = start
         for vector in range(left // width):
             first = self._loops(rest, first, (*offsets, (dim, turns * self.width + vector * width)))
@@ -230,16 +231,12 @@ class Reduction:
         del evaluator.counters[dim]
         return [self._with_first(value, part) for value, part in zip(values, first, strict=True)]
 
-    def _first(self, vector: Value, count: int) -> Value:
-        """Return the first lanes of a vector."""
-        return vector if vector.kind.lanes == count else self.builder.shuffle(vector, range(count))
-
     def _with_first(self, vector: Value, part: Value) -> Value:
         """Return a vector with others in place of its first lanes."""
         lanes, count = vector.kind.lanes, part.kind.lanes
         if lanes == count:
             return part
-        whole = self.builder.shuffle(part, range(lanes))
+        whole = self.builder.window(part, 0, lanes)
         return self.builder.shuffle(whole, (n if n < count else lanes + n for n in range(lanes)), vector)
 
     def _carried(
@@ -326,7 +323,7 @@ class Reduction:
                 element = self.builder.splat(element, value.kind.lanes)
             if masked and mask is not None:
                 element = self.builder.select(mask, element, self._neutral(slot.node, element.kind))
-            if _is_place(slot.node):
+            if slot.node.finds_place:
                 after.append(self._best(slot, number, values, element, point))
             else:
                 after.append(self._combined(slot.node, value, element))
@@ -377,11 +374,6 @@ class Reduction:
             return b.compare(("s" if kind == "i" else "u") + sign, x, y)
         only = b.both(b.compare("uno", x, x), b.negate(b.compare("uno", y, y)))
         return b.either(b.compare("o" + sign, x, y), only)
-
-
-def _is_place(node: Reduce) -> bool:
-    """Tell whether a reduction tells a place, not a value."""
-    return node.combiner.startswith("arg")
 
 
 def _conditions(nodes: Sequence[Reduce]) -> Iterator[tuple[Index, int]]:

@@ -6,10 +6,11 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from wengert.backend.module import Module
-from wengert.nest.expression import CHECKS, Apply, Expression, Reduce, children
+from wengert.backend.schedule import Schedule
+from wengert.nest.expression import CHECKS, Apply, Buffer, Expression, Load, Reduce, children, free_dims
 from wengert.nest.nest import Host, Loop, Nest, Step, inner_blocks
 from wengert.nest.printer import Names, step_lines
 
@@ -124,39 +125,42 @@ def report_of(module: Module) -> Report:
     return Report(tuple(nests), tuple(hosts), memory.size, memory.private, lifetimes)
 
 
-def _listed(facts: Mapping[str, Any]) -> str:
-    return ", ".join(fact for fact, holds in facts.items() if holds)
-
-
 def _nest(nest: Nest, module: Module, names: Names, turns: int) -> NestReport:
     schedule = module.schedules[nest]
     text = "\n".join(step_lines(nest, names))
     lanes = f"lanes {names.dim(schedule.lanes)} x {schedule.width}" if schedule.lanes else ""
-    one = schedule.vectors > 1
-    tile = " ".join(
-        f"{names.dim(dim)} x {count}"
-        for dim, count in schedule.tile.items()
-        if not (one and dim is schedule.lanes)
-    )
-    moved = sum(buffer.size * buffer.dtype.itemsize for buffer in {*nest.reads(), *nest.writes()})
     fused = tuple(name for name in dict.fromkeys(nest.origin))
     lines = {location: count * turns for location, count in costs(nest).items()}
     return NestReport(
         text,
         fused,
         lanes,
-        _listed(
-            {
-                f"tile {tile}": tile,
-                f"{schedule.vectors} vectors as one": one,
-                "written late": schedule.is_late,
-            }
-        ),
+        _together(schedule, names),
         sum(lines.values()),
-        moved * turns,
+        _moved(nest) * turns,
         nest.location,
         lines,
     )
+
+
+def _together(schedule: Schedule, names: Names) -> str:
+    """Return what is computed together."""
+    one = schedule.vectors > 1
+    tile = {dim: n for dim, n in schedule.tile.items() if not (one and dim is schedule.lanes)}
+    points = " ".join(f"{names.dim(dim)} x {count}" for dim, count in tile.items())
+    facts = [f"tile {points}"] * bool(tile) + [f"{schedule.vectors} vectors as one"] * one
+    return ", ".join(facts + ["written late"] * schedule.is_late)
+
+
+def _moved(nest: Nest) -> int:
+    """Return the bytes of the elements that a nest reads and writes, each once."""
+    found = [node for node in nest.nodes() if isinstance(node, Load)]
+    found += [Load(store.buffer, store.indices) for store in nest.stores]
+    own = nest.own_dims()
+    reached: Counter[Buffer] = Counter()
+    for load in {(load.buffer, load.indices): load for load in found}.values():
+        reached[load.buffer] += math.prod(dim.extent for dim in own & free_dims(load))
+    return sum(min(count, buffer.size) * buffer.dtype.itemsize for buffer, count in reached.items())
 
 
 def costs(nest: Nest) -> Counter[str]:

@@ -46,7 +46,7 @@ class Tile:
             counts: points along each dimension; along the lanes, vectors.
             masked: elements of the last vector that exist, if it is not whole; else 0.
         """
-        if not self.groups and self._is_one(counts, masked):
+        if self._is_one(counts, masked):
             self._write_as_one()
             return
         points = self._points(counts, masked)
@@ -65,7 +65,9 @@ class Tile:
     def _is_one(self, counts: Mapping[Dim, int], masked: int) -> bool:
         """Tell whether there are as many whole vectors as are computed as one."""
         lanes, vectors = self.schedule.lanes, self.schedule.vectors
-        return lanes is not None and vectors > 1 and counts[lanes] == vectors and not masked
+        if lanes is None or self.groups or masked:
+            return False
+        return vectors > 1 and counts[lanes] == vectors
 
     def _write_as_one(self) -> None:
         """Compute the vectors of a tile as one: each operation for all of them before the next."""

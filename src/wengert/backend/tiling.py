@@ -28,6 +28,10 @@ _UNROLLED = 96
 """Operations in the body of a reduction loop, at most."""
 _KEPT = 4
 """Registers that are left for operands."""
+_PARTS = 4
+"""Parts of a sum along the lanes, at most."""
+_LEFT_OVER = 1 / 4
+"""Of the vectors of a dimension, what may be left over where several are computed as one."""
 _MEANWHILE = 12
 """Operations that a processor carries out while an addition goes on."""
 
@@ -76,19 +80,24 @@ def vectors_as_one(nest: Nest, lanes: Dim, width: int, tile: Mapping[Dim, int]) 
     two functions in hand; it finds more to do in them if they are the same function of neighbours. A sum along the
     lanes waits for the one before, and goes on in as many parts as its latency needs.
     """
-    nodes = list(nest.nodes())
-    reductions = [node for node in dict.fromkeys(nodes) if isinstance(node, Reduce)]
-    wanted = 4 if any(isinstance(node, Apply) and weight(node.operation) >= FUNCTION for node in nodes) else 1
     whole = lanes.extent // width
-    if lanes in nest.dims:
-        if tile or reductions or any(store.combiner for store in nest.stores):
-            return 1
-        return next(
-            count for count in (wanted, 2, 1) if count <= max(whole, 1) and whole % count * 4 <= whole
-        )
+    reductions = [node for node in dict.fromkeys(nest.nodes()) if isinstance(node, Reduce)]
+    applied = (node.operation for node in nest.nodes() if isinstance(node, Apply))
+    functions = any(weight(operation) >= FUNCTION for operation in applied)
+    if lanes not in nest.dims:
+        parts = _PARTS if functions else _parts(reductions)
+        share = parts // (math.prod(tile.values()) * len(reductions))
+        return next((count for count in (4, 2) if count < 2 * share and count <= whole), 1)
+    if not functions or tile or reductions or any(store.combiner for store in nest.stores):
+        return 1
+    # Vectors that are left over are computed one by one.
+    return next((count for count in (4, 2) if count <= whole and whole % count <= whole * _LEFT_OVER), 1)
+
+
+def _parts(reductions: Sequence[Reduce]) -> int:
+    """Return in how many parts to add up: fewer where what is added takes time of its own."""
     work = 1 + max(arithmetic(node.body) for node in reductions)
-    parts = max(wanted, min(4, -(-_MEANWHILE // work))) // (math.prod(tile.values()) * len(reductions))
-    return next(count for count in (4, 2, 1) if (count < 2 * parts and count <= whole) or count == 1)
+    return min(_PARTS, math.ceil(_MEANWHILE / work))
 
 
 def _options(

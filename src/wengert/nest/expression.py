@@ -120,6 +120,11 @@ class Reduce:
     body: Expression
     dtype: Dtype
 
+    @property
+    def finds_place(self) -> bool:
+        """Whether it gives a position, not one of the values."""
+        return self.combiner.startswith("arg")
+
 
 Expression: TypeAlias = "Const | Iota | Load | Apply | Guard | Reduce"
 

@@ -135,8 +135,9 @@ def clip_by_value(limit: float) -> Transform:
 
 def _mean(decay: Any, means: Any, values: Any) -> Any:
     def rule(m: Any, v: Any) -> Any:
-        # One multiplication: m d + v (1 - d) has two.
-        return m + (1 - in_dtype_of(m, decay)) * (v - m)
+        # Not m + (1 - d) (v - m), which forgets v where m is much larger, and makes NaN of an infinite m.
+        kept = in_dtype_of(m, decay)
+        return kept * m + (1 - kept) * v
 
     return each(rule, means, values)
 

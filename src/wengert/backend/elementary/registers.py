@@ -51,24 +51,13 @@ def _register_by_register(builder: Builder, operate: Callable[..., Value], *oper
     """Return what an operation makes of operands that fill several registers, or a part of one."""
     count, full = operands[0].kind.lanes, _BITS // operands[0].kind.bits
     results = [
-        operate(*(_window(builder, operand, start, full) for operand in operands))
+        operate(*(builder.window(operand, start, full) for operand in operands))
         for start in range(0, count, full)
     ]
     while len(results) > 1:
         pairs = itertools.zip_longest(results[::2], results[1::2], fillvalue=results[-1])
         results = [_joined(builder, *pair) for pair in pairs]
-    return _window(builder, results[0], 0, count)
-
-
-def _window(builder: Builder, x: Value, start: int, count: int) -> Value:
-    """Return some lanes of a vector; those that it does not have are anything."""
-    if x.kind.lanes == count:
-        return x
-    if count == 1:
-        return builder.extract(x, start)
-    if x.kind.lanes == 1:
-        return builder.insert(Value("poison", Kind(x.kind.scalar, count)), x, 0)
-    return builder.shuffle(x, range(start, start + count))
+    return builder.window(results[0], 0, count)
 
 
 def _joined(builder: Builder, x: Value, y: Value) -> Value:
