@@ -192,3 +192,24 @@ def test_a_part_of_a_join_is_not_read_where_another_lies(rows: int, columns: int
 
     check(swapped, x)
     check(wg.grad(lambda x: np.sum(swapped(x) ** 2)), x, scale=100.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda x, i: x[i], (1,)),
+        (lambda x, i: (x * 2)[i] + 1, (1,)),
+        (lambda x, i: np.take(x, i, axis=1), (4, 1)),
+        (lambda x, i: np.exp(x[:, i]), (4, 1)),
+        (lambda x, i: np.sum(x, 1, keepdims=True)[:, i], (4, 5)),
+        (wg.grad(lambda x, i: np.sum((x * 2)[:, i] ** 2)), (4, 1)),
+        (lambda x, i: wg.fori_loop(0, 3, lambda n, c: c + np.sum((x * 2)[:, i]), 0.0), (4, 1)),
+    ],
+    ids=["read", "made", "along an axis", "transposed", "summed", "derived", "in a loop"],
+)
+def test_an_axis_of_one_element(function: Callable[..., Any], shape: tuple[int, ...]) -> None:
+    x, compiled = np.ones(shape), wg.jit(function)
+    np.testing.assert_allclose(compiled(x, np.array([0, -1])), function(x, np.array([0, -1])))
+    for bad in ([0, 1], [-2, 0]):
+        with pytest.raises(IndexError, match=f"index {bad[1] or bad[0]} is out of bounds"):
+            compiled(x, np.array(bad))
