@@ -53,7 +53,6 @@ def test_vectors_of_functions_are_computed_as_one(function: Callable[[Any], Any]
     np.testing.assert_allclose(compiled(x), function(x), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def wave(x: Any) -> Any:
     return np.exp(-(np.tanh(x) ** 2)) + np.sin(x)
 

@@ -128,7 +128,7 @@ class _Fusion:
             return True
         if not all(self._may_move(store.value, store, range(position + 1, n), step) for n, step in uses):
             return False
-        if depth(store.value) > DEEP or any(_checks(step, store.buffer) for _, step in uses):
+        if depth(store.value) > DEEP or any(_is_looked_up(step, store.buffer) for _, step in uses):
             return False
         if any(isinstance(node, Reduce) for node in walk(store.value)):
             worth = len(uses) == 1 and self._is_epilogue(store, uses[0][1])
@@ -247,18 +247,19 @@ class _Fusion:
         return replace(nest, stores=stores) if stores and len(stores) < len(nest.stores) else nest
 
 
-def _checks(step: Step, buffer: Buffer) -> bool:
-    """Tell whether a step computes an index of an axis with one element: it leads there or is to be complained of."""
-    nests = [one for one in all_steps([step]) if isinstance(one, Nest)]
+def _is_looked_up(step: Step, buffer: Buffer) -> bool:
+    """Tell whether a step computes an index of an axis with one element: what takes the load's place has no such index.
+
+    It would not be noticed that it lies outside.
+    """
+    if 1 not in buffer.shape:
+        return False
+    nodes = (node for one in all_steps([step]) if isinstance(one, Nest) for node in one.nodes())
     return any(
-        isinstance(node, Load)
-        and node.buffer is buffer
-        and any(
-            extent == 1 and not index.is_affine
-            for index, extent in zip(node.indices, buffer.shape, strict=True)
-        )
-        for nest in nests
-        for node in nest.nodes()
+        extent == 1 and not index.is_affine
+        for node in nodes
+        if isinstance(node, Load) and node.buffer is buffer
+        for index, extent in zip(node.indices, buffer.shape, strict=True)
     )
 
 
