@@ -9,7 +9,7 @@ from types import MethodType
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from wengert import tree
-from wengert.backend import arguments, donation, entry
+from wengert.backend import arguments, entry
 from wengert.backend.arguments import Given, Named
 from wengert.backend.native import assembly
 from wengert.backend.report import Report, report_of
@@ -19,7 +19,7 @@ from wengert.errors import ArgumentError, message
 from wengert.ir.graph import Graph
 from wengert.nest.printer import text
 from wengert.progress import Patience, is_often, name_of, tell_compiled, tell_recompiled
-from wengert.specialisation import Specialisation
+from wengert.specialisation import NOT_SO, Specialisation
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,6 +55,7 @@ class Jitted(Generic[P, R]):
         self._static_names = (*names, *arguments.names_at(function, self._static))
         self._donate_names = arguments.names_at(function, self._donate)
         self._known: dict[Any, Specialisation] = {}
+        self._newest: Specialisation | None = None
         self._patience = Patience(function)
         functools.update_wrapper(self, function)
 
@@ -62,7 +63,12 @@ class Jitted(Generic[P, R]):
         """Carry out a call that no entry serves."""
         if kwargs:
             args, kwargs = self._in_places(args, kwargs)
-        given = self._taken_apart(args, kwargs)
+        static, leaves, structure = self._taken_apart(args, kwargs)
+        if self._newest is not None and self._newest.is_for(structure, static):
+            result = self._newest.at_once(leaves)
+            if result is not NOT_SO:
+                return result
+        given = self._given(static, leaves, structure)
         if given is None:
             return self._function(*args, **kwargs)
         found = self._known.get(given.key) or self._specialised(given, args, kwargs)
@@ -70,9 +76,7 @@ class Jitted(Generic[P, R]):
             return self._function(*args, **kwargs)
         if not found.is_loaded:
             self._load(found, given)
-        donation.refuse_given_up(given.leaves)
-        if self._donate:
-            donation.refuse_shared(given.leaves, found.donated)
+        self._newest = found
         if found.signature is not None and found not in self._served and len(self._served) < _MOST_ENTRIES:
             self._served.add(found)
             self.__call__ = entry.make(found.signature, found.compiled.executable, self.__call__)
@@ -154,7 +158,7 @@ class Jitted(Generic[P, R]):
 
     def _traced(self, args: Any, kwargs: Any) -> Specialisation:
         args, kwargs = self._in_places(args, kwargs)
-        given = self._taken_apart(args, kwargs)
+        given = self._given(*self._taken_apart(args, kwargs))
         if given is None:
             raise ArgumentError(
                 message("jit", "inside another transform there is nothing compiled to look at")
@@ -178,14 +182,19 @@ class Jitted(Generic[P, R]):
             return bound.args, bound.kwargs
         return args, kwargs
 
-    def _taken_apart(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Given | None:
-        """Return the arguments' leaves and the key of the specialisation; None inside another transform."""
+    def _taken_apart(
+        self, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], list[Any], tree.Structure]:
+        """Return the static arguments, and the leaves and containers of the others."""
         static = tuple(args[n] for n in self._static if n < len(args))
         if kwargs and self._static_names:
             static += tuple(Named(name, kwargs[name]) for name in self._static_names if name in kwargs)
             kwargs = {name: value for name, value in kwargs.items() if name not in self._static_names}
         rest = tuple(arg for n, arg in enumerate(args) if n not in self._static) if self._static else args
-        leaves, structure = tree.flatten((rest, kwargs))
+        return static, *tree.flatten((rest, kwargs))
+
+    def _given(self, static: tuple[Any, ...], leaves: list[Any], structure: tree.Structure) -> Given | None:
+        """Return the arguments with the key of the specialisation; None inside another transform."""
         for leaf in leaves:
             if isinstance(leaf, Box):
                 return None

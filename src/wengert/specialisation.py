@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from wengert import tree
-from wengert.backend import donation
+from wengert.backend import arguments, donation
 from wengert.backend.arguments import Given
 from wengert.backend.compiled import Compiled, Options, checks_nan
 from wengert.backend.entry_table import Signature
-from wengert.backend.execute import empty
+from wengert.backend.execute import Context, empty
 from wengert.backend.outside import explained
+from wengert.backend.reader import Reader
 from wengert.backend.results import constants
 from wengert.dtypes import NDARRAY, check_known
 from wengert.errors import IndexingError
@@ -22,6 +24,9 @@ from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, type_of
 from wengert.passes.simplify import simplify
 from wengert.transforms.staging import stage
+
+NOT_SO: Any = object()
+"""Returned where a call needs more than an address for each argument."""
 
 
 class Specialisation:
@@ -39,6 +44,7 @@ class Specialisation:
     ) -> None:
         self.types = [_known_type(leaf) for leaf in given.leaves]
         self.donated = donated
+        self._outer_key = arguments.outer_key_of(given.structure, given.static)
         self.is_loaded = False
         self._outputs: Any = None
         self.fixed: dict[int, Any] = {}
@@ -55,8 +61,11 @@ class Specialisation:
         self.graph: Graph = simplify(graph)
         self.seconds = time.perf_counter() - start
         self.places = _places(self.graph, self.donated)
-        kept = frozenset(self.places.values())
-        self._taking = {position: donation.Taking(is_kept=position in kept) for position in donated}
+        self._dtypes = [type_.dtype for type_ in self.types]
+        results = [atom.type for atom in self.graph.outputs]
+        self._results = [(type_.shape, type_.dtype, self.places.get(n)) for n, type_ in enumerate(results)]
+        self._numbers = [(n, type_.weak) for n, type_ in enumerate(results) if not type_.shape]
+        self._taking = donation.Taking(donated, frozenset(self.places.values()))
         options = Options(flags, checks_nan())
         self.signature = self._signature(given)
         self.compiled = Compiled.of(self.graph, self.places, options, self.signature)
@@ -77,37 +86,64 @@ class Specialisation:
         self.is_loaded = True
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
-        """Carry out the function."""
-        inputs = [_array(leaf, type_.dtype) for leaf, type_ in zip(leaves, self.types, strict=True)]
-        for position, take in self._taking.items():
-            inputs[position] = take(leaves[position])
-        outputs: list[Any] = []
-        for number, atom in enumerate(self.graph.outputs):
-            place = self.places.get(number)
-            outputs.append(empty(atom.type.shape, atom.type.dtype) if place is None else inputs[place])
-        executable = self.compiled.executable
+        """Carry out the function on arguments of its types."""
+        donation.refuse_given_up(leaves)
+        if self.donated:
+            donation.refuse_shared(leaves, self.donated)
+        inputs = list(map(_array, leaves, self._dtypes))
+        # What is donated must be as it is: a copy would leave the memory with its owner.
+        for position in self.donated:
+            inputs[position] = leaves[position]
+        self._taking(inputs)
+        with self.compiled.executable.context() as context:
+            context.take(inputs)
+            return self._carried_out(leaves, inputs, context)
+
+    def is_for(self, structure: tree.Structure, static: Sequence[Any]) -> bool:
+        """Tell whether containers and static arguments are those of this one; the types of the leaves may differ."""
         try:
-            executable(inputs, outputs)
+            return arguments.outer_key_of(structure, static) == self._outer_key
+        except TypeError:  # what has no hash is refused elsewhere
+            return False
+
+    def at_once(self, leaves: list[Any]) -> Any:
+        """Carry out the function if all the arguments lie in memory as the program takes them, else return `NOT_SO`."""
+        with self.compiled.executable.context() as context:
+            read_only = self._reader(leaves, context.address)
+            if read_only < 0:
+                return NOT_SO
+            if read_only:
+                donation.refuse_given_up(leaves)
+            self._taking.all_placed()
+            return self._carried_out(leaves, leaves, context)
+
+    @cached_property
+    def _reader(self) -> Reader:
+        slots = self.compiled.executable.interface.inputs
+        return Reader(self.types, slots, self.donated, self.places.values())
+
+    def _carried_out(self, leaves: Sequence[Any], inputs: Sequence[Any], context: Context) -> Any:
+        """Carry out the function on arrays whose addresses are in the context."""
+        results: list[Any] = [
+            empty(shape, dtype) if place is None else inputs[place].view()
+            for shape, dtype, place in self._results
+        ]
+        context.give(results)
+        try:
+            self.compiled.executable.run(context)
         except IndexingError as problem:
             kept = {var: inputs[n] for n, var in enumerate(self.graph.inputs) if n not in self.donated}
             raise explained(problem, self.graph, kept) from None
         finally:  # a call that fails may have overwritten a part of them
-            for position in self.donated:
-                donation.give_up(leaves[position])
-        results: list[Any] = [
-            _result(value, atom.type) for value, atom in zip(outputs, self.graph.outputs, strict=True)
-        ]
+            if self.donated:
+                donation.give_up([leaves[position] for position in self.donated])
+        for number, is_weak in self._numbers:
+            results[number] = results[number].item() if is_weak else results[number][()]
         if self.fixed:
             rest = iter(results)
             count = len(results) + len(self.fixed)
             results = [self.fixed[n] if n in self.fixed else next(rest) for n in range(count)]
         return tree.unflatten(self._outputs, results)
-
-
-def _result(value: Any, type_: TensorType) -> Any:
-    if type_.shape:
-        return value
-    return value.item() if type_.weak else value[()]
 
 
 def _known_type(leaf: Any) -> TensorType:

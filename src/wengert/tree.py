@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, cast
 
-from wengert.dtypes import SEQUENCE
+from wengert.dtypes import NDARRAY, SEQUENCE
 from wengert.errors import ArgumentError, message
 
 
@@ -116,18 +116,28 @@ def _flatten(tree: Any, found: list[Any]) -> Structure:
             found.append(tree)
             return LEAF
         case "sequence":
-            return Structure(kind, (), tuple([_flatten(item, found) for item in tree]))
+            return Structure(kind, (), _flatten_all(tree, found))
         case "dataclass":
             names, fixed = _fields(tree)
-            return Structure(
-                kind, names, tuple([_flatten(getattr(tree, name), found) for name in names]), fixed
-            )
+            return Structure(kind, names, _flatten_all([getattr(tree, name) for name in names], found), fixed)
         case "mapping":
             keys = _sorted_keys(tree)
             fixed = (("default_factory", tree.default_factory),) if isinstance(tree, defaultdict) else ()
-            return Structure(kind, keys, tuple([_flatten(tree[key], found) for key in keys]), fixed)
+            return Structure(kind, keys, _flatten_all([tree[key] for key in keys], found), fixed)
         case _:
             return _NONE
+
+
+def _flatten_all(parts: Iterable[Any], found: list[Any]) -> tuple[Structure, ...]:
+    """Take the parts of a container apart; most are arrays, and cost no call."""
+    children: list[Structure] = []
+    for part in parts:
+        if type(part) is NDARRAY:
+            found.append(part)
+            children.append(LEAF)
+        else:
+            children.append(_flatten(part, found))
+    return tuple(children)
 
 
 def children(container: Any) -> dict[Any, Any] | None:
@@ -164,7 +174,11 @@ def _unflatten(structure: Structure, values: Iterator[Any]) -> Any:
         return next(values)
     if kind is type(None):
         return None
-    children = [_unflatten(child, values) for child in structure.children]
+    children = [
+        next(values) if child.kind is None else _unflatten(child, values) for child in structure.children
+    ]
+    if kind in SEQUENCE:
+        return tuple(children) if kind is tuple else children
     if issubclass(kind, dict):
         pairs: Any = zip(structure.keys, children, strict=True)
         if isinstance(structure.keys, _Keys):

@@ -35,12 +35,17 @@ class Given(NamedTuple):
     """Of the arguments that are not static: those by position, those by name."""
     static: tuple[Any, ...]
     key: Any
-    """What tells types and static arguments apart: ``(structure, types, static)``."""
+    """What tells types and static arguments apart: ``(types, (structure, static))``."""
 
 
 def key_of(leaves: Sequence[Any], structure: tree.Structure, static: Sequence[Any]) -> Any:
     """Return the key of a call; `TypeError` where an argument can be none."""
-    key = structure, tuple(map(_type_key, leaves)), tuple(map(_exactly, static))
+    return tuple(map(_type_key, leaves)), outer_key_of(structure, static)
+
+
+def outer_key_of(structure: tree.Structure, static: Sequence[Any]) -> Any:
+    """Return what tells calls apart but for the types of their leaves; `TypeError` where an argument can be no key."""
+    key = structure, tuple(map(_exactly, static))
     hash(key)
     return key
 
@@ -214,10 +219,11 @@ def _shown(key: Any) -> str:
 
 def difference(function: Callable[..., Any], last: Any, given: Given, static: Sequence[int]) -> str:
     """Say in what a call differs from an earlier one, of which the key is left."""
-    if last[0] != given.structure:
-        return f"the containers are now {tree.show(given.structure)}, before {tree.show(last[0])}"
+    types, (structure, _) = last
+    if structure != given.structure:
+        return f"the containers are now {tree.show(given.structure)}, before {tree.show(structure)}"
     names = names_of(function, given.structure, static)
-    for before, leaf, name in zip(last[1], given.leaves, names, strict=True):
+    for before, leaf, name in zip(types, given.leaves, names, strict=True):
         if before != _type_key(leaf):
             return f"{name} is now {donation.describe(leaf)}, before {_shown(before)}"
     return "a static argument has another value"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,44 +20,65 @@ _MOVED = 1 << 25
 #: is not worth a copy in each.
 _MOVES = 2
 
+#: How many arrays that were given up are remembered before those that have gone are looked for.
+_MANY = 1000
+
 _given_up: dict[int, weakref.ref[Any]] = {}
+_many = _MANY
 
 
 class Taking:
-    """Takes a donated argument over, call after call.
+    """Takes donated arguments over, call after call.
 
-    The program has its memory, unless a result stays there and it begins in the middle of a cache line: such an array
+    The program has their memory, unless a result stays there and it begins in the middle of a cache line: such an array
     is moved, up to a size, and a few of them in a row at most.
 
     Args:
-        is_kept: whether a result takes its memory.
+        donated: which of the arguments are.
+        kept: in the memory of which of them a result stays.
     """
 
-    def __init__(self, *, is_kept: bool) -> None:
-        self._most = _MOVES if is_kept else 0
-        self._left = self._most
+    def __init__(self, donated: Sequence[int], kept: Collection[int]) -> None:
+        self._donated = donated
+        self._left = dict.fromkeys(kept, _MOVES)
+        self._is_full = True
 
-    def __call__(self, array: Any) -> Any:
-        """Return a new array for one that is given up; raise an error if it cannot be."""
-        if not (type(array) is np.ndarray and array.flags.carray and array.dtype.isnative):
-            requirement = "a donated argument must be a writable, contiguous and aligned array"
-            hint = "pass np.array(x), or do not donate it"
-            raise ArgumentError(message("jit", requirement, describe(array), hint))
-        if is_placed(array):
-            self._left = self._most
-        elif self._left and array.nbytes <= _MOVED:
-            self._left -= 1
-            moved = empty(array.shape, array.dtype)
-            moved[...] = array
-            return moved
-        return array.view()
+    def __call__(self, arrays: list[Any]) -> None:
+        """Put moved arrays in the places of those that are; raise an error if one cannot be given up."""
+        self._is_full = False
+        for position in self._donated:
+            array = arrays[position]
+            if not (type(array) is np.ndarray and array.flags.carray and array.dtype.isnative):
+                requirement = "a donated argument must be a writable, contiguous and aligned array"
+                hint = "pass np.array(x), or do not donate it"
+                raise ArgumentError(message("jit", requirement, describe(array), hint))
+            if position not in self._left:
+                continue
+            if is_placed(array):
+                self._left[position] = _MOVES
+            elif self._left[position] and array.nbytes <= _MOVED:
+                self._left[position] -= 1
+                arrays[position] = empty(array.shape, array.dtype)
+                arrays[position][...] = array
+
+    def all_placed(self) -> None:
+        """Remember a call to which all arguments came as they are to be."""
+        if not self._is_full:
+            self._left = dict.fromkeys(self._left, _MOVES)
+            self._is_full = True
 
 
-def give_up(array: Any) -> None:
-    """Remember that an array is no longer its owner's, and keep it from being written."""
-    key = id(array)
-    _given_up[key] = weakref.ref(array, lambda _: _given_up.pop(key, None))
-    array.flags.writeable = False
+def give_up(arrays: Sequence[Any]) -> None:
+    """Remember that arrays are no longer their owner's, and keep them from being written."""
+    global _many
+    for array in arrays:
+        array.flags.writeable = False
+    _given_up.update(zip(map(id, arrays), map(weakref.ref, arrays), strict=True))
+    if len(_given_up) > _many:
+        for key, known in list(_given_up.items()):
+            if known() is None and _given_up.get(key) is known:
+                del _given_up[key]
+        _many = max(_MANY, 2 * len(_given_up))
 
 
 def refuse_given_up(leaves: Sequence[Any]) -> None:

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
+from wengert.backend.builder import I64, POINTER, Kind, Value, constant
 from wengert.backend.entry_table import (
     BLOCK,
-    CODE_MASK,
     OFFSETS,
     READABLE,
     STATUS,
@@ -29,6 +28,7 @@ from wengert.backend.entry_table import (
     pointer_to,
 )
 from wengert.backend.execute import FIRST, Interface
+from wengert.backend.objects import I32, ObjectText
 from wengert.ir.types import TensorType
 from wengert.tree import LEAF, Structure
 
@@ -49,14 +49,13 @@ def _objects(structure: Structure) -> int:
 
 
 _NULL = Value("null", POINTER)
-_I32 = Kind("i32")
 
 
-class _Entry:
+class _Entry(ObjectText):
     def __init__(self, signature: Signature, interface: Interface) -> None:
+        super().__init__()
         self.signature = signature
         self.interface = interface
-        self.b = Builder(fast="")
         self.constants: list[str] = []
         self.objects = _objects(signature.results)
         self.made = 0
@@ -84,12 +83,6 @@ class _Entry:
 
     # -- fields, words and conditions --------------------------------------------------------------------
 
-    def _at(self, pointer: Value, offset: int) -> Value:
-        return self.b.element(pointer, "i8", constant(I64, offset))
-
-    def _field(self, pointer: Value, offset: int, kind: Kind = POINTER) -> Value:
-        return self.b.load(self._at(pointer, offset), kind, kind.bits // 8)
-
     def _word(self, name: str) -> Value:
         return self._field(self.words, 8 * WORDS[name])
 
@@ -103,28 +96,10 @@ class _Entry:
     def _do(self, function: str, item: Value) -> None:
         self.b.do(f"call void {self._word(function).text}({item})")
 
-    def _local(self, words: int) -> Value:
-        """Return room on the stack. It is made at the beginning, where it counts once and may become registers."""
-        name = self.b.fresh()
-        self.b.lines.insert(1, f"  {name} = alloca [{words} x ptr], align 8")
-        return Value(name, POINTER)
-
     def _keys(self, count: int) -> Value:
         """Return the address of the next so many keys in the table."""
         self.next_key += count
         return self._here(self.next_key - count)
-
-    def _require(self, condition: Value, otherwise: str = "other") -> None:
-        """Go on only if a condition holds."""
-        label = self.b.new_label("so")
-        self.b.branch_if(condition, label, otherwise)
-        self.b.label(label)
-
-    def _same(self, x: Value, y: Value) -> Value:
-        return self.b.compare("eq", x, y)
-
-    def _is_number(self, x: Value, number: int) -> Value:
-        return self._same(x, constant(x.kind, number))
 
     # -- what comes in -----------------------------------------------------------------------------------
 
@@ -174,7 +149,7 @@ class _Entry:
         for place in (position, seen):
             b.store(constant(I64, 0), place, 8)
         with b.loop(constant(I64, 0), constant(I64, count)):
-            self._call("PyDict_Next", container, position, key, value, result=_I32)
+            self._call("PyDict_Next", container, position, key, value, result=I32)
             with b.loop(constant(I64, 0), constant(I64, count)) as number:
                 expected = b.load(b.element(keys, "ptr", number), POINTER, 8)
                 same = self._same(b.load(key, POINTER, 8), expected)
@@ -183,9 +158,6 @@ class _Entry:
                 b.store(b.binary("add", b.load(seen, I64, 8), b.convert("zext", same, "i64")), seen, 8)
         self._require(self._is_number(b.load(seen, I64, 8), count))
         return values
-
-    def _type(self, item: Value) -> Value:
-        return self._field(item, OFFSETS.type)
 
     def _leaf(self, item: Value, position: int) -> Value:
         type_ = self.signature.taken[position]
@@ -208,7 +180,7 @@ class _Entry:
         """Read an integer of 64 bits. The function reports a larger one, and cannot fail on an exact int."""
         self._require(self._same(self._type(item), self._word("int")))
         number = self._call("PyLong_AsLongLongAndOverflow", item, place, result=I64)
-        self._require(self._is_number(self.b.load(place, _I32, 4), 0))
+        self._require(self._is_number(self.b.load(place, I32, 4), 0))
         self.b.store(number, place, 8)
         return place
 
@@ -237,11 +209,11 @@ class _Entry:
 
     def _array(self, item: Value, type_: TensorType) -> Value:
         b = self.b
-        flags = b.binary("and", self._field(item, OFFSETS.flags, _I32), constant(_I32, READABLE))
-        code = self._field(self._field(item, OFFSETS.descr), OFFSETS.descr_code, I64)
-        code = b.binary("and", code, constant(I64, CODE_MASK))
-        fits = b.both(self._is_number(flags, READABLE), self._is_number(code, code_of(type_.dtype)))
-        self._require(b.both(fits, self._is_number(self._field(item, OFFSETS.ndim, _I32), type_.ndim)))
+        flags = b.binary("and", self._flags(item), constant(I32, READABLE))
+        fits = b.both(
+            self._is_number(flags, READABLE), self._is_number(self._code(item), code_of(type_.dtype))
+        )
+        self._require(b.both(fits, self._is_number(self._field(item, OFFSETS.ndim, I32), type_.ndim)))
         if type_.shape:
             shape = self._field(item, OFFSETS.shape)
             for axis, extent in enumerate(type_.shape):
@@ -267,7 +239,7 @@ class _Entry:
     def _arrays(self) -> dict[int, int]:
         """Make the arrays of the results. This comes first, since making objects may run Python code."""
         made: dict[int, int] = {}
-        null, zero = _NULL, constant(_I32, 0)
+        null, zero = _NULL, constant(I32, 0)
         for position, type_ in enumerate(self.signature.given):
             if type_.shape:
                 name = f"@entry_shape{position}"
@@ -275,7 +247,7 @@ class _Entry:
                 self.constants.append(
                     f"{name} = private unnamed_addr constant [{type_.ndim} x i64] [{extents}], align 8"
                 )
-                ndim, number = constant(_I32, type_.ndim), constant(_I32, type_.dtype.num)
+                ndim, number = constant(I32, type_.ndim), constant(I32, type_.dtype.num)
                 shape = Value(name, POINTER)
                 given = (self._word("ndarray"), ndim, shape, number, null, null, zero, zero, null)
                 made[position] = self._new(self._call("PyArray_New", *given))
@@ -350,7 +322,7 @@ class _Entry:
             number = structure.keys.index(name)
             part = self._owned(parts[number])
             pair = (self._field(keys, 8 * number), part)
-            done = self._call("PyDict_SetItem", self._owned(container), *pair, result=_I32)
+            done = self._call("PyDict_SetItem", self._owned(container), *pair, result=I32)
             self._require(self._is_number(done, 0), "failed")
             self._do("Py_DecRef", part)  # now the dict's
             self._own(parts[number], _NULL)

@@ -43,9 +43,10 @@ class Offsets(NamedTuple):
 
 
 OFFSETS = Offsets()
-#: NumPy's flags of an array that compiled code reads as it lies: C-contiguous, aligned and writable. An array that was
-#: donated is not writable any more, and must not be read.
-READABLE = 0x0001 | 0x0100 | 0x0400
+#: NumPy's flags of an array.
+CONTIGUOUS, ALIGNED, WRITABLE = 0x0001, 0x0100, 0x0400
+#: Those of an array that an entry reads as it lies. One that was donated is not writable any more: it must not be read.
+READABLE = CONTIGUOUS | ALIGNED | WRITABLE
 #: The part of the word of a dtype that counts: byte order (byte 2) and number (bytes 4 to 7).
 CODE_MASK = 0xFFFF_FFFF_00FF_0000
 

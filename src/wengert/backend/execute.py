@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,7 +75,7 @@ class Interface(NamedTuple):
     hosts: tuple[HostCall, ...]
 
 
-class _Context:
+class Context:
     """What one call at a time needs: the arena, the status words and the block of addresses."""
 
     def __init__(self, executable: Executable) -> None:
@@ -94,6 +94,22 @@ class _Context:
         self.address = ctypes.addressof(self.block)
         self.executable = executable
         self.make_room(1)
+
+    def __enter__(self) -> Context:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.executable.free.append(self)
+
+    def take(self, inputs: Iterable[Any]) -> None:
+        """Write the addresses of the arguments into the block."""
+        for slot, array in zip(self.executable.interface.inputs, inputs, strict=True):
+            self.block[slot] = address_of(array)
+
+    def give(self, outputs: Sequence[Any]) -> None:
+        """Write the addresses of the results, and none for one that takes the place of an argument."""
+        for number, slot in self.executable.new:
+            self.block[slot] = address_of(outputs[number])
 
     def make_room(self, threads: int) -> None:
         """Let the arena have room for so many threads."""
@@ -143,9 +159,14 @@ def _placed(raw: Any, shape: Shape, dtype: Dtype) -> Any:
     return np.ndarray(shape, dtype, raw, -address_of(raw) % _ALIGNMENT)
 
 
+def must_begin(size: int) -> int:
+    """Return what the address of an array of so many bytes is a multiple of, if `empty` made it."""
+    return 1 if size < _LONG else _ALIGNMENT
+
+
 def is_placed(array: Any) -> bool:
     """Tell whether an array begins where one of `empty` would."""
-    return array.nbytes < _LONG or address_of(array) % _ALIGNMENT == 0
+    return address_of(array) % must_begin(array.nbytes) == 0
 
 
 class Executable:
@@ -157,8 +178,11 @@ class Executable:
         self.address = library.address("main")
         self.constants = [(slot, np.ascontiguousarray(value)) for slot, value in interface.constants]
         self._main = _MAIN(self.address)
-        self._given = frozenset(interface.inputs)
-        self._free: list[_Context] = []
+        given = frozenset(interface.inputs)
+        self.new = [(n, slot) for n, slot in enumerate(interface.outputs) if slot not in given]
+        """The results that take no argument's place, and their slots."""
+        self.free: list[Context] = []
+        """The contexts that no call has."""
 
     def __call__(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Carry out the program.
@@ -173,22 +197,21 @@ class Executable:
             RangeError: a Python integer is none of the dtype that it is used with.
             NanError: under ``WENGERT_CHECK=nan``, an operation made a NaN.
         """
-        try:
-            context = self._free.pop()
-        except IndexError:  # every context is in a call
-            context = _Context(self)
-        try:
-            self._run(context, inputs, outputs)
-        finally:
-            self._free.append(context)
+        with self.context() as context:
+            context.take(inputs)
+            context.give(outputs)
+            self.run(context)
 
-    def _run(self, context: _Context, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        interface, block = self.interface, context.block
-        for slot, array in zip(interface.inputs, inputs, strict=True):
-            block[slot] = address_of(array)
-        for slot, array in zip(interface.outputs, outputs, strict=True):
-            if slot not in self._given:
-                block[slot] = address_of(array)
+    def context(self) -> Context:
+        """Return a context that no other call has; use it in a ``with`` statement."""
+        try:
+            return self.free.pop()
+        except IndexError:  # every context is in a call
+            return Context(self)
+
+    def run(self, context: Context) -> None:
+        """Carry out the program with the addresses in a context; the errors are those of a call."""
+        interface = self.interface
         context.status[:2], context.problem = 0, None
         threads = team.get_threads() if interface.parallel else 1
         if threads == 1:
@@ -204,7 +227,7 @@ class Executable:
         if context.status[0]:
             raise _reported(interface.places[int(context.status[0]) - 1])
 
-    def host(self, number: int, context: _Context) -> None:
+    def host(self, number: int, context: Context) -> None:
         """Carry out an operation that is left to NumPy."""
         call = self.interface.hosts[number]
         operands = [_operand(x, context) if isinstance(x, Located) else x for x in call.operands]
@@ -260,12 +283,12 @@ address_of = (
 )
 
 
-def _operand(located: Located, context: _Context) -> Any:
+def _operand(located: Located, context: Context) -> Any:
     array = _array(located, context)
     return array.item() if located.weak else array
 
 
-def _array(located: Located, context: _Context) -> Any:
+def _array(located: Located, context: Context) -> Any:
     size = math.prod(located.shape)
     if not size:
         return np.empty(located.shape, located.dtype)

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 from llvmlite import binding as llvm
 
-from wengert.backend.target import Target, machine
+from wengert.backend import cache
+from wengert.backend.target import Target, host, machine
 from wengert.errors import WengertError, message
 
 #: LLVM serves one thread at a time.
@@ -194,6 +195,22 @@ def load(object_code: bytes, symbols: Mapping[str, int] = _NO_SYMBOLS) -> Librar
         builder.import_symbol(name, address)
     with _LOCK, _Reporting("the object code must link"):
         return Library(builder.link(_linker(), f"wengert{next(_NUMBERS)}"))
+
+
+def stored_library(name: str, ir_text: str) -> Library:
+    """Return functions that are the same in all programs, compiled for this processor, or as they are on the disk.
+
+    Args:
+        name: what they are called in the cache.
+        ir_text: the module.
+    """
+    target = host()
+    key = cache.key(name, target.identity, ir_text)
+    code = cache.default().get(key)
+    if code is None:
+        code = compile_module(ir_text, target)
+        cache.default().put(key, code)
+    return load(code)
 
 
 if hasattr(os, "register_at_fork"):

@@ -12,8 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import NamedTuple, SupportsIndex
 
-from wengert.backend import cache
-from wengert.backend.native import Library, compile_module, load
+from wengert.backend.native import Library, stored_library
 from wengert.backend.target import host
 from wengert.backend.team_block import BLOCK_BYTES, FIELDS
 from wengert.backend.team_ir import team_ir
@@ -78,14 +77,7 @@ def _measure_pace(pause: Callable[[int], None]) -> float:
 
 def _load_runtime() -> _Runtime:
     """Compile the native functions, or take them from the disk."""
-    target = host()
-    text = team_ir(target.triple)
-    name = cache.key("team", target.identity, text)
-    code = cache.default().get(name)
-    if code is None:
-        code = compile_module(text, target)
-        cache.default().put(name, code)
-    library = load(code)
+    library = stored_library("team", team_ir(host().triple))
     block, thread = ctypes.c_void_p, ctypes.c_int64
     pause = ctypes.CFUNCTYPE(None, ctypes.c_int64)(library.address("wengert_pause"))
     return _Runtime(
