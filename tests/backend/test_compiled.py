@@ -11,7 +11,7 @@ import pytest
 
 import wengert as wg
 from tests.backend.running import output, run
-from wengert.backend import compiled, team
+from wengert.backend import compilation, compiled, team
 
 X = np.linspace(0.0, 1.0, 11)
 
@@ -28,13 +28,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list to which every compilation of a program is added."""
     found: list[str] = []
-    compile_module = compiled.compile_module
+    compile_module = compilation.compile_module
 
     def counted(text: str, *rest: Any) -> bytes:
         found.append(text)
         return compile_module(text, *rest)
 
-    monkeypatch.setattr(compiled, "compile_module", counted)
+    monkeypatch.setattr(compilation, "compile_module", counted)
     return found
 
 
@@ -141,9 +141,9 @@ def test_another_compiler_compiles_for_itself(folder: Path, monkeypatch: pytest.
 
 
 PROGRAM = """
-from wengert.backend import compiled, native
+from wengert.backend import compilation, native
 kept = []
-for module in (compiled, native):
+for module in (compilation, native):
     def counted(*args, compile_module=module.compile_module):
         kept.append(args[0])
         return compile_module(*args)

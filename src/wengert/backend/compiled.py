@@ -6,7 +6,7 @@ import functools
 import json
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from wengert._version import __version__
 from wengert.backend import cache, entry, team
 from wengert.backend.blocks import block_batches
 from wengert.backend.coalesce import coalesce
+from wengert.backend.compilation import Compilation
 from wengert.backend.entry_ir import entry_ir
 from wengert.backend.entry_table import Signature
 from wengert.backend.execute import Executable, Interface
@@ -25,7 +26,7 @@ from wengert.backend.fuse import fuse
 from wengert.backend.lowering import lower
 from wengert.backend.module import Module, build
 from wengert.backend.narrow import narrow
-from wengert.backend.native import compile_module, load
+from wengert.backend.native import load
 from wengert.backend.partial import split_reductions
 from wengert.backend.pieces import cut_pieces
 from wengert.backend.sink import sink_sums
@@ -94,14 +95,20 @@ class Compiled:
     @cached_property
     def module(self) -> Module:
         """The program in LLVM's language."""
-        return build(self.program, self.target, self.options.flags, is_watched=self.options.check_nan)
+        return self._built()
 
-    @cached_property
-    def text(self) -> str:
-        """The module, with the entry that Python calls if it can have one."""
-        if self.signature is None or not entry.eligible(self.signature, self.module):
-            return self.module.text
-        return self.module.text + entry_ir(self.signature, self.module.interface)
+    def _built(self, take: Callable[[str], None] | None = None) -> Module:
+        is_watched = self.options.check_nan
+        return build(self.program, self.target, self.options.flags, is_watched=is_watched, take=take)
+
+    def _code(self) -> tuple[Interface, bytes]:
+        """Compile the program, with the entry that Python calls if it can have one."""
+        with Compilation(self.target, team.symbols) as compilation:
+            module = self._built(compilation.add)
+            last = module.last
+            if self.signature is not None and entry.eligible(self.signature, module):
+                last += entry_ir(self.signature, module.interface)
+            return module.interface, compilation.finish(last)
 
     @cached_property
     def executable(self) -> Executable:
@@ -120,9 +127,8 @@ class Compiled:
         stored = cache.default().get(name) if name else None
         found = _unpacked(stored) if stored else None
         if found is None:
-            code = compile_module(self.text, self.target, team.symbols())
-            found = self.module.interface, code
-            if name and not self.module.interface.hosts:
+            found = self._code()
+            if name and not found[0].hosts:
                 cache.default().put(name, _packed(*found))
         interface, code = found
         return Executable(interface, load(code, team.symbols())), stored is not None

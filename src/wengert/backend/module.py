@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from wengert.backend import elementary
 from wengert.backend.execute import ARENA, FIRST, HostCall, Interface, Located
 from wengert.backend.layout import Layout, choose_layouts, work
 from wengert.backend.memory import Plan, plan
 from wengert.backend.pack import pack
+from wengert.backend.parts import Parts
 from wengert.backend.schedule import Schedule
 from wengert.backend.state import Checks
 from wengert.backend.steps import Writing, main_function
@@ -25,9 +26,11 @@ SHORT = 1_000_000
 
 @dataclass(frozen=True)
 class Module:
-    """A program in LLVM's language, and what is needed to call it."""
+    """A program as functions in LLVM's language, and what is needed to call it."""
 
-    text: str
+    parts: Parts
+    main: str
+    """The function that runs the program, in LLVM's language."""
     program: Program
     layouts: Mapping[Buffer, Layout]
     memory: Plan
@@ -39,6 +42,16 @@ class Module:
     """Whether several threads have something to do."""
     work: int
     """About how many operations it carries out."""
+
+    @cached_property
+    def text(self) -> str:
+        """The program in LLVM's language, as one module."""
+        return self.parts.together(self.main)
+
+    @property
+    def last(self) -> str:
+        """What is left to be compiled when the other parts have been taken."""
+        return self.parts.last(self.main)
 
     @property
     def bytes(self) -> int:
@@ -75,7 +88,14 @@ class Module:
         return HostCall(step.primitive, step.params, operands, outputs, step.location, step.check_nan)
 
 
-def build(program: Program, target: Target, flags: str = "", *, is_watched: bool = False) -> Module:
+def build(
+    program: Program,
+    target: Target,
+    flags: str = "",
+    *,
+    is_watched: bool = False,
+    take: Callable[[str], None] | None = None,
+) -> Module:
     """Return the module of a program.
 
     Args:
@@ -83,6 +103,7 @@ def build(program: Program, target: Target, flags: str = "", *, is_watched: bool
         target: the processor.
         flags: LLVM's flags on floating-point arithmetic.
         is_watched: each operation is to stay by itself.
+        take: is given each part of the program that is complete, but for the last, as soon as it is.
     """
     layouts = choose_layouts(program, target)
     program = pack(program, layouts, target)
@@ -91,11 +112,12 @@ def build(program: Program, target: Target, flags: str = "", *, is_watched: bool
     users = [*program.inputs, *(b for b, _ in program.constants), *program.outputs]
     slots = {buffer: FIRST + n for n, buffer in enumerate(dict.fromkeys(users))}
     total = _total(program.steps)
-    writing = Writing(layouts, plan(program, layouts), slots, target, flags, total > SHORT)
+    parts = Parts(target, take)
+    writing = Writing(layouts, plan(program, layouts), slots, target, parts, flags, total > SHORT)
     main = main_function(program.steps, writing)
-    text, declared = elementary.definitions(sorted(writing.functions), target)
     return Module(
-        "\n".join([*sorted(declared | writing.declared), text, *writing.texts, main]),
+        parts,
+        main,
         program,
         layouts,
         writing.memory,

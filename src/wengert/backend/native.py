@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import itertools
-import os
+import re
+import struct
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
 
 from llvmlite import binding as llvm
 
 from wengert.backend import cache
 from wengert.backend.target import Target, host, machine
+from wengert.backend.together import USERS, let_users_pass
 from wengert.errors import WengertError, message
 
-#: LLVM serves one thread at a time.
-_LOCK = threading.RLock()
+#: The linker serves one thread at a time. Who takes its lock is one of LLVM's users before.
+_LINKING = threading.RLock()
 _NUMBERS = itertools.count()
-#: What stands between the names of the functions and the object file: the linker wants to know what is looked up.
-_END = b"\0"
+#: Before an object file: the lengths of the names of what it offers, which the linker wants to know, and of itself.
+_HEAD = struct.Struct("<QQ")
+_FUNCTION = re.compile(r"^\s*(define|declare)(?: (internal|private))?\b[^@\n]*@([\w.$-]+)\(", re.MULTILINE)
 _NO_SYMBOLS: Mapping[str, int] = {}
 
 
@@ -44,15 +49,28 @@ class _Reporting:
 class _Module:
     """A verified module in a context of its own, which takes its types and constants along when it is left.
 
-    Whatever LLVM does for us, it does between entering and leaving, and so under the lock.
+    Whatever LLVM does for us, it does between entering and leaving, and so while no other thread forks.
     """
 
     def __init__(self, ir_text: str, target: Target) -> None:
         self._text = ir_text
         self._target = target
 
+    @cached_property
+    def functions(self) -> list[tuple[str, str, str]]:
+        """``define`` or ``declare``, the linkage, and the name of each function, as they were handed over.
+
+        To ask LLVM takes a few calls for each function, and after each a thread has to wait for Python's lock.
+        """
+        return _FUNCTION.findall(self._text)
+
+    @property
+    def defined(self) -> list[str]:
+        return [name for what, _, name in self.functions if what == "define"]
+
     def __enter__(self) -> llvm.ModuleRef:
-        _LOCK.acquire()
+        let_users_pass()
+        USERS.__enter__()
         context = llvm.create_context()
         self._open: list[llvm.ContextRef | llvm.ModuleRef] = [context]
         try:
@@ -71,10 +89,10 @@ class _Module:
     def __exit__(self, *exception: object) -> None:
         while self._open:
             self._open.pop().close()
-        _LOCK.release()
+        USERS.__exit__()
 
 
-def _optimise(module: llvm.ModuleRef, target: Target) -> None:
+def _optimise(module: llvm.ModuleRef, names: Iterable[str], target: Target) -> None:
     """Inline what is marked for it, and simplify each function.
 
     The program is in vectors already and its loops are unrolled as the schedule wants them, so that the passes which
@@ -90,34 +108,30 @@ def _optimise(module: llvm.ModuleRef, target: Target) -> None:
     inliner.add_global_dead_code_eliminate_pass()
     inliner.run(module, builder)
     simplifier = builder.getFunctionPassManager()
-    for function in module.functions:
-        if not function.is_declaration:
-            simplifier.run(function, builder)
+    for name in names:
+        with contextlib.suppress(NameError):  # inlined everywhere
+            simplifier.run(module.get_function(name), builder)
 
 
-def _require_symbols(module: llvm.ModuleRef, symbols: Mapping[str, int]) -> None:
-    """Raise an error for a function that is called and that no one provides."""
+def _require_symbols(declared: Iterable[str], symbols: Collection[str]) -> None:
+    """Raise an error for a function that no one provides."""
     process = ctypes.CDLL(None)
-    for function in module.functions:
-        name = str(function.name)
+    for name in declared:
         given = name in symbols or name.startswith("llvm.")
-        if function.is_declaration and not given and not hasattr(process, name):
+        if not given and not hasattr(process, name):
             raise CompileError(message("compile", "every function must be defined or given", name))
 
 
-def _exports(module: llvm.ModuleRef) -> bytes:
-    """Return the names of the functions that a module offers, a line each."""
-    offered = (f for f in module.functions if not f.is_declaration and f.linkage is llvm.Linkage.external)
-    return "".join(f"{function.name}\n" for function in offered).encode()
-
-
-def compile_module(ir_text: str, target: Target, symbols: Mapping[str, int] = _NO_SYMBOLS) -> bytes:
+def compile_module(ir_text: str, target: Target, symbols: Collection[str] = ()) -> bytes:
     """Compile a module of LLVM IR to object code.
 
     Args:
         ir_text: the module. Functions that are only to be inlined are ``private`` or ``internal``.
         target: the processor.
         symbols: the functions that the module calls and the process itself does not export.
+
+    Returns:
+        An object file, and before it the names of the functions that it offers, for `load`.
 
     Raises:
         CompileError: LLVM does not accept the module, or it calls a function that there is not.
@@ -130,24 +144,46 @@ def compile_module(ir_text: str, target: Target, symbols: Mapping[str, int] = _N
         >>> ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.address("twice"))(21)
         42
     """
-    with _Module(ir_text, target) as module:
-        _require_symbols(module, symbols)
-        _optimise(module, target)
+    text = _Module(ir_text, target)
+    with text as module:
+        _require_symbols((name for what, _, name in text.functions if what == "declare"), symbols)
+        _optimise(module, text.defined, target)
         with _Reporting("LLVM must have instructions for the program"):
-            return _exports(module) + _END + machine(target).emit_object(module)
+            image = machine(target).emit_object(module)
+    offered = [name for what, linkage, name in text.functions if what == "define" and not linkage]
+    names = "\n".join(offered).encode()
+    return _HEAD.pack(len(names), len(image)) + names + image
+
+
+def _objects(code: bytes) -> Iterator[tuple[list[str], bytes]]:
+    """Go through the object files of object code, and the names of the functions that each offers."""
+    rest = code
+    while True:
+        if len(rest) < _HEAD.size:
+            raise RuntimeError("it is not complete")
+        named, size = _HEAD.unpack_from(rest)
+        start = _HEAD.size + named
+        names, image, rest = rest[_HEAD.size : start], rest[start : start + size], rest[start + size :]
+        if len(image) < size:
+            raise RuntimeError("it is not complete")
+        yield names.decode().split(), image
+        if not rest:
+            return
 
 
 def optimised(ir_text: str, target: Target) -> str:
     """Return a module of LLVM IR as it is after the passes."""
-    with _Module(ir_text, target) as module:
-        _optimise(module, target)
+    text = _Module(ir_text, target)
+    with text as module:
+        _optimise(module, text.defined, target)
         return str(module)
 
 
 def assembly(ir_text: str, target: Target) -> str:
     """Return the instructions that a module of LLVM IR becomes."""
-    with _Module(ir_text, target) as module:
-        _optimise(module, target)
+    text = _Module(ir_text, target)
+    with text as module:
+        _optimise(module, text.defined, target)
         with _Reporting("LLVM must have instructions for the program"):
             return machine(target).emit_assembly(module)
 
@@ -166,7 +202,7 @@ class Library:
 
 def _unload(tracker: llvm.ResourceTracker) -> None:
     """Give the memory of a library back."""
-    with _LOCK:
+    with USERS, _LINKING:
         tracker.close()
 
 
@@ -181,19 +217,21 @@ def load(object_code: bytes, symbols: Mapping[str, int] = _NO_SYMBOLS) -> Librar
     """Link object code into this process.
 
     Args:
-        object_code: what `compile_module` returned, in this process or in another one.
+        object_code: what `compile_module` returned, in this process or in another one; of several modules that call
+            each other, one after the other.
         symbols: addresses of the functions that the process itself does not export.
 
     Raises:
         CompileError: the object code is damaged, or calls a function that there is not.
     """
-    names, _, image = object_code.partition(_END)
-    builder = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
-    for name in names.decode().split():
-        builder.export_symbol(name)
+    builder = llvm.JITLibraryBuilder().add_current_process()
     for name, address in symbols.items():
         builder.import_symbol(name, address)
-    with _LOCK, _Reporting("the object code must link"):
+    with USERS, _LINKING, _Reporting("the object code must link"):
+        for names, image in _objects(object_code):
+            builder.add_object_img(image)
+            for name in names:
+                builder.export_symbol(name)
         return Library(builder.link(_linker(), f"wengert{next(_NUMBERS)}"))
 
 
@@ -211,8 +249,3 @@ def stored_library(name: str, ir_text: str) -> Library:
         code = compile_module(ir_text, target)
         cache.default().put(key, code)
     return load(code)
-
-
-if hasattr(os, "register_at_fork"):
-    # A child must not inherit LLVM, or its lock, from the middle of the work of a thread that it does not have.
-    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)

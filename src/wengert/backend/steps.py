@@ -16,6 +16,7 @@ from wengert.backend.emit import Emitted, emit_nest
 from wengert.backend.execute import ARENA, CALLBACK, STATUS
 from wengert.backend.layout import Layout, is_large, work
 from wengert.backend.memory import Plan
+from wengert.backend.parts import Parts
 from wengert.backend.schedule import Schedule, choose
 from wengert.backend.state import Checks
 from wengert.backend.target import Target
@@ -39,13 +40,11 @@ class Writing:
     memory: Plan
     slots: Mapping[Buffer, int]
     target: Target
+    parts: Parts
     fast: str
     long: bool
     """Whether the program takes long enough for other threads to come."""
     checks: Checks = field(default_factory=Checks)
-    functions: set[tuple[str, Kind]] = field(default_factory=set[tuple[str, Kind]])
-    declared: set[str] = field(default_factory=set[str])
-    texts: list[str] = field(default_factory=list[str])
     schedules: dict[Nest, Schedule] = field(default_factory=dict[Nest, Schedule])
     hosts: list[Host] = field(default_factory=list[Host])
     parallel: bool = False
@@ -55,12 +54,12 @@ class Writing:
     """The function of each nest."""
 
     def written(self, name: str, text: str) -> str:
-        """Write a function, or return the name of one that does the same on other buffers."""
+        """Write a function and return its name, or that of one that does the same on other buffers."""
         body = text.replace(f"@{name}(", "@(", 1)
-        known = self.names.setdefault(body, name)
-        if known == name:
-            self.texts.append(text)
-        return known
+        if body not in self.names:
+            self.names[body] = name
+            self.parts.add(text)
+        return self.names[body]
 
 
 def main_function(steps: Sequence[Step], writing: Writing) -> str:
@@ -72,11 +71,11 @@ def main_function(steps: Sequence[Step], writing: Writing) -> str:
     writer.builder.do("ret void")
     lines = writer.builder.lines
     if writing.parallel:
-        writing.declared.add("declare void @wengert_wake(ptr)")
+        writing.parts.current.declared.add("declare void @wengert_wake(ptr)")
         lines.insert(start, "  call void @wengert_wake(ptr %team)")
     if writer.frame:
         lines.insert(start, f"  %frame = alloca [{writer.frame} x i64], align 8")
-    writing.declared |= writer.builder.declared
+    writing.parts.current.declared |= writer.builder.declared
     body = "\n".join(lines)
     return f"define void @main(ptr %args, ptr %team) nounwind {{\n{body}\n}}\n"
 
@@ -153,10 +152,9 @@ class _Writer:
         given += [self.pointers[buffer] for buffer in emitted.buffers]
         given += [self.counters[dim] for dim in emitted.counters]
         if emitted.tiles > 1 and not self.alone:
-            tiles_of = _unpacking(name, [given[0], *given[3:]])
-            if tiles_of not in writing.texts:
-                writing.texts.append(tiles_of)
-            self._share(f"{name}.tiles", [given[0], *given[3:]], constant(I64, emitted.tiles), _grains(nest))
+            passed = [given[0], *given[3:]]
+            tiles_of = _unpacking(name, passed, writing)
+            self._share(tiles_of, passed, constant(I64, emitted.tiles), _grains(nest))
         else:
             self.builder.do(f"call void @{name}({', '.join(map(str, given))})")
 
@@ -177,8 +175,8 @@ class _Writer:
             writing.layouts,
             tuple(self.counters),
             writing.checks,
-            writing.functions,
-            writing.declared,
+            writing.parts.current.functions,
+            writing.parts.current.declared,
             writing.fast,
             shared=writing.long and is_large(nest),
         )
@@ -195,7 +193,7 @@ class _Writer:
             b.do(f"call void @{name}(ptr %frame, i64 0, {count}, i64 0)")
             return
         self.writing.parallel = True
-        self.writing.declared.add("declare void @wengert_share(ptr, ptr, ptr, i64, i64)")
+        b.declared.add("declare void @wengert_share(ptr, ptr, ptr, i64, i64)")
         b.do(f"call void @wengert_share(ptr %team, ptr @{name}, ptr %frame, {count}, i64 {most})")
 
     def _shared_loop(self, step: Loop) -> None:
@@ -205,7 +203,7 @@ class _Writer:
         others waiting. All of them together carry these out, nest by nest.
         """
         name = f"turns{len(self.writing.schedules)}"
-        self.writing.texts.append(_turns(name, step, self.writing, tuple(self.counters)))
+        _write_turns(name, step, self.writing, tuple(self.counters))
         passed = [self.args, *self.counters.values()]
         extent = constant(I64, step.counter.extent)
         if not (self.writing.long and _is_divisible(step)):
@@ -320,8 +318,8 @@ def _is_divisible(step: Loop) -> bool:
     return len(nests) == len(step.steps) and large > _DIVISIBLE * total
 
 
-def _turns(name: str, step: Loop, writing: Writing, around: Sequence[Dim]) -> str:
-    """Return the function by which a thread of the team carries out some of the turns of a shared loop."""
+def _write_turns(name: str, step: Loop, writing: Writing, around: Sequence[Dim]) -> None:
+    """Write the function by which a thread of the team carries out some of the turns of a shared loop."""
     writer = _Writer(writing, around, alone=True)
     b = writer.builder
     words = [(Value("%args", POINTER), POINTER), *((value, I64) for value in writer.counters.values())]
@@ -330,12 +328,12 @@ def _turns(name: str, step: Loop, writing: Writing, around: Sequence[Dim]) -> st
         b.do(f"{value.text} = load {kind}, ptr {place.text}, align 8")
     writer.begin(words[0][0], Value("%index", I64))
     writer.turns(step)
-    writing.declared |= b.declared
-    return _of_the_team(name, b)
+    writing.parts.current.declared |= b.declared
+    writing.parts.add(_of_the_team(name, b))
 
 
-def _unpacking(name: str, passed: Sequence[Value]) -> str:
-    """Return the function by which a thread of the team computes some of the tiles of a nest."""
+def _unpacking(name: str, passed: Sequence[Value], writing: Writing) -> str:
+    """Return the function by which a thread of the team computes some of the tiles of a nest; write it once."""
     b = Builder()
     values: list[Value] = []
     for number, value in enumerate(passed):
@@ -344,7 +342,7 @@ def _unpacking(name: str, passed: Sequence[Value]) -> str:
     first, last = Value("%first", I64), Value("%last", I64)
     b.do(f"call void @{name}({', '.join(map(str, (values[0], first, last, *values[1:])))})")
     b.do("ret void")
-    return _of_the_team(f"{name}.tiles", b)
+    return writing.written(f"{name}.tiles", _of_the_team(f"{name}.tiles", b))
 
 
 def _of_the_team(name: str, builder: Builder) -> str:

@@ -6,6 +6,7 @@ import functools
 import os
 import platform
 import re
+import threading
 from pathlib import Path
 from typing import NamedTuple
 
@@ -175,14 +176,25 @@ def _initialise() -> None:
     llvm.initialize_native_asmparser()
 
 
-@functools.cache
+class _Machines(threading.local):
+    """The code generators of a thread: each serves one at a time."""
+
+    def __init__(self) -> None:
+        self.made: dict[Target, llvm.TargetMachine] = {}
+
+
+_MACHINES = _Machines()
+
+
 def machine(target: Target) -> llvm.TargetMachine:
-    """Return LLVM's code generator for a target. It serves one thread at a time.
+    """Return LLVM's code generator for a target, of this thread.
 
     Position-independent code within two gigabytes reads a constant relative to the instruction, in the same
     instruction that uses it.
     """
-    _initialise()
-    return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="small", jit=True
-    )
+    if target not in _MACHINES.made:
+        _initialise()
+        _MACHINES.made[target] = llvm.Target.from_triple(target.triple).create_target_machine(
+            cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="small", jit=True
+        )
+    return _MACHINES.made[target]

@@ -1,0 +1,183 @@
+"""Programs in parts, each compiled while the next is written."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.backend.comparing import check
+from wengert.backend import compilation, parts
+from wengert.backend.compilation import Compilation
+from wengert.backend.compiled import Compiled, Options
+from wengert.backend.native import CompileError, load
+from wengert.backend.target import host
+from wengert.ir.types import TensorType
+from wengert.passes.simplify import simplify
+from wengert.transforms.staging import stage
+
+MODULES = [
+    "define void @one(ptr %x) nounwind {\n  store i64 1, ptr %x\n  ret void\n}\n",
+    *(
+        f"declare void @one(ptr)\ndefine void @part{n}(ptr %x) nounwind {{\n  call void @one(ptr %x)\n  ret void\n}}\n"
+        for n in range(6)
+    ),
+]
+LAST = "declare void @part3(ptr)\ndefine void @main(ptr %x) {\n  call void @part3(ptr %x)\n  ret void\n}\n"
+BROKEN = "define void @broken(ptr %x) { ret i64 %y }"
+
+
+def code(modules: list[str] = MODULES, last: str = LAST) -> bytes:
+    with Compilation(host(), frozenset[str]) as compiling:
+        for module in modules:
+            compiling.add(module)
+        return compiling.finish(last)
+
+
+@pytest.fixture(autouse=True)
+def leaves_nothing_behind() -> Iterator[None]:
+    interval = sys.getswitchinterval()
+    yield
+    assert sys.getswitchinterval() == interval
+    assert not [thread for thread in threading.enumerate() if thread.name == "wengert-compiler"]
+
+
+@pytest.mark.parametrize("processors", [1, 2, 8])
+def test_the_code_is_the_same_on_any_number_of_threads(processors: int, monkeypatch: Any) -> None:
+    expected = code()
+    monkeypatch.setattr(compilation, "available", lambda: processors)
+    assert code() == expected
+    library = load(expected)
+    assert len({library.address(name) for name in ("one", "part0", "part5", "main")}) == 4
+
+
+def test_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = code()
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(compilation, "available", lambda: 8)
+        patched.setattr(threading.Thread, "start", refuse)
+        assert code() == expected
+
+
+@pytest.mark.parametrize("processors", [1, 4])
+@pytest.mark.parametrize("place", [0, 3, 7])
+def test_a_part_that_is_refused(place: int, processors: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compilation, "available", lambda: processors)
+    modules = [*MODULES, LAST]
+    modules[place] = BROKEN
+    with pytest.raises(CompileError, match="LLVM must accept the program"):
+        code(modules[:-1], modules[-1])
+
+
+def test_a_function_of_a_later_part_is_not_known() -> None:
+    with pytest.raises(CompileError, match="every function must be defined or given; got one"):
+        code(MODULES[1:])
+
+
+def test_an_interrupted_program_leaves_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    compiled: list[str] = []
+
+    def slow(text: str, *_: Any) -> bytes:
+        compiled.append(text)
+        begun.set()
+        go_on.wait(10)
+        return b""
+
+    monkeypatch.setattr(compilation, "compile_module", slow)
+    monkeypatch.setattr(compilation, "available", lambda: 2)
+
+    def interrupted() -> None:
+        with Compilation(host(), frozenset[str]) as compiling:
+            for module in MODULES:
+                compiling.add(module)
+            begun.wait(10)
+            threading.Timer(0.05, go_on.set).start()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert compiled == MODULES[:1]
+
+
+def test_programs_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compilation, "available", lambda: 4)
+    expected = code()
+    found: list[bytes] = []
+    threads = [threading.Thread(target=lambda: found.append(code())) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 6
+
+
+# -- whole programs --------------------------------------------------------------------------------------
+
+
+def network(w: Any, x: Any) -> Any:
+    h = np.tanh(x @ w)
+    for _ in range(3):
+        h = np.exp(-h * h) @ w
+    return np.sum(np.log(1 + np.exp(h))) + np.sort(h, axis=1)[0, 0]
+
+
+def looped(w: Any, x: Any) -> Any:
+    def turn(h: Any, row: Any) -> Any:
+        h = np.tanh(h @ w + row)
+        return h, np.sum(np.sin(h))
+
+    return wg.scan(turn, np.zeros_like(x), np.stack([x, x * 2, x * 3]))
+
+
+def chosen(w: Any, x: Any) -> Any:
+    return wg.cond(x[0, 0] > 0, lambda: np.exp(x) @ w, lambda: np.sin(x @ w))
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "network": network,
+    "gradient": wg.value_and_grad(network),
+    "loop": looped,
+    "gradient of a loop": wg.grad(lambda w, x: np.sum(looped(w, x)[1])),
+    "branches": chosen,
+    "callback": lambda w, x: np.linalg.inv(w @ w.T + 9 * np.eye(len(w))) + np.exp(w),
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+@pytest.mark.parametrize("size", [20, 200])
+def test_a_function_a_part(function: Callable[..., Any], size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "_SIZE", 1)
+    monkeypatch.setattr(compilation, "available", lambda: 3)
+    rng = np.random.default_rng(0)
+    w, x = rng.normal(size=(size, size)) / size, rng.normal(size=(size, size))
+    check(function, w, x, ulp=2000, scale=10.0)
+
+
+def test_the_parts_are_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    types = [TensorType(np.dtype(np.float64), (30, 30))] * 2
+    graph = simplify(stage(wg.grad(network), types)[0])
+    whole = Compiled.of(graph, {}, Options()).module
+    assert whole.last == whole.text
+    monkeypatch.setattr(parts, "_SIZE", 2000)
+    taken: list[str] = []
+    compiled = Compiled.of(graph, {}, Options())
+    module = compiled._built(taken.append)  # pyright: ignore[reportPrivateUsage]
+    assert len(taken) > 3
+    assert module.text == whole.text
+    every = [*taken, module.last]
+    assert ["@main(" in text for text in every] == [False] * len(taken) + [True]
+    heads = [line for text in every for line in text.splitlines() if "void @nest" in line]
+    for line in whole.text.splitlines():
+        if line.startswith("define internal void @nest"):
+            (definition,) = (head for head in heads if head.startswith("define") and line[16:] in head)
+            assert line[16:] in definition
