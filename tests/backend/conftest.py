@@ -10,7 +10,19 @@ import pytest
 import wengert as wg
 from tests.backend.entries import POINT, gradient, rosenbrock
 from tests.backend.entries import compiled as entry_of
-from wengert.backend import blocks, compiled, independent, late, layout, module, pack, partial, pieces, sweep
+from wengert.backend import (
+    blocks,
+    compiled,
+    independent,
+    late,
+    layout,
+    module,
+    pack,
+    partial,
+    parts,
+    pieces,
+    sweep,
+)
 from wengert.backend.target import host
 
 #: Thresholds of passes for large programs, and what they are for tests.
@@ -23,6 +35,7 @@ THRESHOLDS = (
     (late, "_TILES", 1),
     (layout, "_SMALL", 10),
     (pack, "_LARGE", 50),
+    (parts, "_SIZE", 3000),
     (partial, "_LARGE", 50),
     (partial, "_LONG", 60),
     (partial, "_PART", 16),

@@ -30,7 +30,7 @@ class Access(State):
             differs from lane to lane, the address of the buffer, None, and the position of every lane.
         """
         layout = self.layouts[buffer]
-        position = linear(layout, indices)
+        position = linear(layout, indices) - self.starts.get(buffer, 0)
         pointer = self.pointers[buffer]
         scalar = _memory_scalar(buffer.dtype)
         if any(not isinstance(t, Dim) and self.lanes in self.dims_of(t) for t, _ in position.terms):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from wengert.backend.afar import places
+from wengert.backend.alike import Given
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.backend.evaluate import Evaluator
 from wengert.backend.layout import Layout
@@ -14,22 +15,12 @@ from wengert.backend.padding import is_padded
 from wengert.backend.schedule import Schedule
 from wengert.backend.state import Checks, Point
 from wengert.backend.tile import Tile
-from wengert.nest.expression import Buffer, Reduce, indices_of
+from wengert.nest.expression import Buffer, Reduce
 from wengert.nest.index import Dim
 from wengert.nest.nest import Nest
 
 _EVEN = 32
 """Tiles from which on several threads get about the same."""
-
-
-class Emitted(NamedTuple):
-    """The text of a nest's function, and what calls to it need."""
-
-    text: str
-    buffers: tuple[Buffer, ...]
-    counters: tuple[Dim, ...]
-    tiles: int
-    """What threads share: those of the outermost dimensions, one after another; one if they share nothing."""
 
 
 class _Range(NamedTuple):
@@ -64,21 +55,24 @@ def emit_nest(
     nest: Nest,
     schedule: Schedule,
     layouts: Mapping[Buffer, Layout],
-    counters: Sequence[Dim],
+    given: Given,
     checks: Checks,
     functions: set[tuple[str, Kind]],
     declared: set[str],
     fast: str = "",
     *,
     shared: bool,
-) -> Emitted:
+) -> tuple[str, int]:
     """Write the function of a nest.
 
-    The function takes the status word, the first tile and the one after the last, the buffers, and the counters of the
-    loops around the nest that it depends on. If the nest is not `shared`, there is only one tile: everything.
+    The function takes the status word, the first tile and the one after the last, and what is ``given``. If the nest is
+    not ``shared``, there is only one tile: everything.
+
+    Returns:
+        The text, and how many tiles threads share: those of the outermost dimensions, one after another.
     """
-    emitter = _NestEmitter(nest, schedule, layouts, checks, functions, fast)
-    return emitter.run(name, counters, declared, shared)
+    emitter = _NestEmitter(nest, schedule, layouts, given, checks, functions, fast)
+    return emitter.run(name, declared, shared)
 
 
 class _NestEmitter:
@@ -87,6 +81,7 @@ class _NestEmitter:
         nest: Nest,
         schedule: Schedule,
         layouts: Mapping[Buffer, Layout],
+        given: Given,
         checks: Checks,
         functions: set[tuple[str, Kind]],
         fast: str,
@@ -94,10 +89,10 @@ class _NestEmitter:
         self.nest = nest
         self.schedule = schedule
         self.layouts = layouts
+        self.given = given
         self.checks = checks
         self.builder = Builder(fast)
-        self.buffers = tuple(dict.fromkeys((*nest.reads(), *nest.writes())))
-        pointers = {buffer: Value(f"%b{n}", POINTER) for n, buffer in enumerate(self.buffers)}
+        pointers = {buffer: Value(f"%b{n}", POINTER) for n, buffer in enumerate(given.buffers)}
         self.evaluator = Evaluator(
             self.builder,
             pointers,
@@ -109,14 +104,13 @@ class _NestEmitter:
             _own_dims(nest),
         )
         self.evaluator.streams = schedule.afar.streams
+        self.evaluator.starts = dict(zip(given.buffers, given.starts, strict=True))
+        self.evaluator.counters |= {dim: Value(f"%c{n}", I64) for n, dim in enumerate(given.counters)}
         self.places = tuple(dict.fromkeys(places(nest)))
 
     # -- the function ------------------------------------------------------------------------------------
 
-    def run(self, name: str, counters: Sequence[Dim], declared: set[str], shared: bool) -> Emitted:
-        around = tuple(dim for dim in counters if dim in _all_dims(self.nest))
-        for number, dim in enumerate(around):
-            self.evaluator.counters[dim] = Value(f"%c{number}", I64)
+    def run(self, name: str, declared: set[str], shared: bool) -> tuple[str, int]:
         levels = [self._level(dim) for dim in self.schedule.order]
         among = self._shared(levels) if shared else 0
         tiles = math.prod(level.tiles for level in levels[:among])
@@ -128,13 +122,13 @@ class _NestEmitter:
         self.builder.do("ret void")
         declared |= self.builder.declared
         parameters = ["ptr %status", "i64 %first", "i64 %last"]
-        parameters += [f"ptr %b{n}" for n in range(len(self.buffers))]
-        parameters += [f"i64 %c{n}" for n in range(len(around))]
+        parameters += [f"ptr %b{n}" for n in range(len(self.given.buffers))]
+        parameters += [f"i64 %c{n}" for n in range(len(self.given.counters))]
         body = "\n".join(self.builder.lines)
         # LLVM aligns the stack for vectors only if it is told to before it knows that registers are too few.
         aligned = " alignstack(64)" if self.schedule.lanes else ""
         text = f"define internal void @{name}({', '.join(parameters)}) nounwind{aligned} {{\n{body}\n}}\n"
-        return Emitted(text, self.buffers, around, tiles)
+        return text, tiles
 
     def _shared(self, levels: Sequence[_Level]) -> int:
         """Return how many of the outermost levels threads share: enough for even parts."""
@@ -286,13 +280,3 @@ def _own_dims(nest: Nest) -> frozenset[Dim]:
     """Return the dimensions of a nest and of its reductions."""
     reduced = (dim for node in nest.nodes() if isinstance(node, Reduce) for dim in node.dims)
     return frozenset((*nest.dims, *reduced))
-
-
-def _all_dims(nest: Nest) -> set[Dim]:
-    """Return those and the dimensions of the loops around the nest that it depends on."""
-    found = set(nest.dims)
-    indices = [index for store in nest.stores for index in store.indices]
-    indices += [index for node in nest.nodes() for index in indices_of(node)]
-    for index in indices:
-        found.update(index.dims())
-    return found

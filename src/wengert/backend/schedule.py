@@ -126,6 +126,7 @@ def _cost(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, La
     points = math.prod(dim.extent for dim in nest.dims)
     mapped = lanes in nest.dims
     shrink = _shrink(lanes, width) if mapped else 1.0
+    in_blocks = functools.cache(lambda: across(nest, lanes, width, layouts) is not None)
     total = 0.0
     for store in nest.stores:
         if store.along:
@@ -139,7 +140,7 @@ def _cost(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, La
             total += points * _reduction_cost(node, inner, lanes, width, layouts, mapped)
         for load in facts.loads:
             each = _load_cost(load, lanes if mapped else None, width, layouts)
-            if each > 2 and not facts.reductions and across(nest, lanes, width, layouts):
+            if each > 2 and not facts.reductions and in_blocks():
                 each = 5.0
             total += points * shrink * each
     return total

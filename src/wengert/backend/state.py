@@ -68,6 +68,8 @@ class State(ABC):
         """The dimensions on which it depends whether the code that is written is carried out."""
         self.tile: Mapping[Dim, int] = {}
         """The points that are computed together."""
+        self.starts: Mapping[Buffer, int] = {}
+        """The element of each buffer to which its pointer points, if it is not the first."""
         self.streams: frozenset[Load] = frozenset()
         """What is to be asked for ahead as it is read."""
         self.counters: dict[Dim, Value] = {}

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+from wengert.backend.alike import Given, given_to, likeness
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.backend.collapse import collapsed
-from wengert.backend.emit import Emitted, emit_nest
+from wengert.backend.emit import emit_nest
 from wengert.backend.execute import ARENA, CALLBACK, STATUS
 from wengert.backend.layout import Layout, is_large, work
 from wengert.backend.memory import Plan
@@ -30,6 +32,14 @@ _GRAIN = 32_000
 """Operations of a grain, at least: to do them takes some ten times as long as to claim them."""
 _POLL = 1 << 27
 """Cycles between two looks at Ctrl-C: about 50 milliseconds."""
+
+
+class Function(NamedTuple):
+    """The function of a nest."""
+
+    name: str
+    tiles: int
+    """What threads share: those of the outermost dimensions, one after another; one if they share nothing."""
 
 
 @dataclass
@@ -50,8 +60,10 @@ class Writing:
     parallel: bool = False
     names: dict[str, str] = field(default_factory=dict[str, str])
     """The functions written, by what they do."""
-    nests: dict[Nest, tuple[str, Emitted]] = field(default_factory=dict[Nest, tuple[str, Emitted]])
-    """The function of each nest."""
+    nests: dict[Nest, tuple[Function, Given]] = field(default_factory=dict[Nest, "tuple[Function, Given]"])
+    """The function of each nest, and what it is given."""
+    alike: dict[Any, Function] = field(default_factory=dict[Any, "Function"])
+    """The functions of nests, by what they have in common with others."""
 
     def written(self, name: str, text: str) -> str:
         """Write a function and return its name, or that of one that does the same on other buffers."""
@@ -147,18 +159,24 @@ class _Writer:
         writing = self.writing
         if nest not in writing.nests:
             writing.nests[nest] = self._function_of(nest)
-        name, emitted = writing.nests[nest]
-        given = [self.status, constant(I64, 0), constant(I64, emitted.tiles)]
-        given += [self.pointers[buffer] for buffer in emitted.buffers]
-        given += [self.counters[dim] for dim in emitted.counters]
-        if emitted.tiles > 1 and not self.alone:
-            passed = [given[0], *given[3:]]
-            tiles_of = _unpacking(name, passed, writing)
-            self._share(tiles_of, passed, constant(I64, emitted.tiles), _grains(nest))
+        (name, tiles), given = writing.nests[nest]
+        passed = [
+            *map(self._pointer, given.buffers, given.starts),
+            *(self.counters[d] for d in given.counters),
+        ]
+        if tiles > 1 and not self.alone:
+            passed = [self.status, *passed]
+            self._share(_unpacking(name, passed, writing), passed, constant(I64, tiles), _grains(nest))
         else:
-            self.builder.do(f"call void @{name}({', '.join(map(str, given))})")
+            passed = [self.status, constant(I64, 0), constant(I64, tiles), *passed]
+            self.builder.do(f"call void @{name}({', '.join(map(str, passed))})")
 
-    def _function_of(self, nest: Nest) -> tuple[str, Emitted]:
+    def _pointer(self, buffer: Buffer, start: int) -> Value:
+        """Return the address of an element."""
+        place = constant(I64, start * buffer.dtype.itemsize)
+        return self.builder.element(self.pointers[buffer], "i8", place) if start else self.pointers[buffer]
+
+    def _function_of(self, nest: Nest) -> tuple[Function, Given]:
         """Choose how a nest is carried out, and return the function that does it; write it if there is none yet.
 
         The schedule is kept by the nest as the program has it, which is what the report shows.
@@ -167,20 +185,29 @@ class _Writer:
         plain = collapsed(nest, writing.layouts)
         schedule = choose(plain, writing.layouts, writing.target)
         writing.schedules[nest] = schedule
-        name = f"nest{len(writing.schedules)}"
-        emitted = emit_nest(
+        given = given_to(plain, schedule.width, writing.layouts, self.counters)
+        common = likeness(plain, schedule, writing.layouts, given)
+        function = writing.alike.get(common) if common else None
+        if function is None:
+            function = self._written(f"nest{len(writing.schedules)}", plain, schedule, given)
+            writing.alike[common or nest] = function
+        return function, given
+
+    def _written(self, name: str, nest: Nest, schedule: Schedule, given: Given) -> Function:
+        writing = self.writing
+        text, tiles = emit_nest(
             name,
-            plain,
+            nest,
             schedule,
             writing.layouts,
-            tuple(self.counters),
+            given,
             writing.checks,
             writing.parts.current.functions,
             writing.parts.current.declared,
             writing.fast,
             shared=writing.long and is_large(nest),
         )
-        return writing.written(name, emitted.text), emitted
+        return Function(writing.written(name, text), tiles)
 
     def _share(self, name: str, passed: Sequence[Value], count: Value, most: int) -> None:
         """Offer tiles or turns to the team, in so many grains at most: what the function takes goes through memory."""
