@@ -19,7 +19,7 @@ from wengert.errors import ArgumentError, message
 from wengert.ir.graph import Graph
 from wengert.nest.printer import text
 from wengert.progress import Patience, is_often, name_of, tell_compiled, tell_recompiled
-from wengert.specialisation import NOT_SO, Specialisation
+from wengert.specialisation import MISFIT, Specialisation
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,7 +55,7 @@ class Jitted(Generic[P, R]):
         self._static_names = (*names, *arguments.names_at(function, self._static))
         self._donate_names = arguments.names_at(function, self._donate)
         self._known: dict[Any, Specialisation] = {}
-        self._newest: Specialisation | None = None
+        self._newest: dict[Any, Specialisation] = {}
         self._patience = Patience(function)
         functools.update_wrapper(self, function)
 
@@ -64,10 +64,9 @@ class Jitted(Generic[P, R]):
         if kwargs:
             args, kwargs = self._in_places(args, kwargs)
         static, leaves, structure = self._taken_apart(args, kwargs)
-        if self._newest is not None and self._newest.is_for(structure, static):
-            result = self._newest.at_once(leaves)
-            if result is not NOT_SO:
-                return result
+        newest = self._newest_for(structure, static)
+        if newest is not None and (result := newest.at_once(leaves)) is not MISFIT:
+            return result
         given = self._given(static, leaves, structure)
         if given is None:
             return self._function(*args, **kwargs)
@@ -76,7 +75,7 @@ class Jitted(Generic[P, R]):
             return self._function(*args, **kwargs)
         if not found.is_loaded:
             self._load(found, given)
-        self._newest = found
+        self._newest[given.outer_key] = found
         if found.signature is not None and found not in self._served and len(self._served) < _MOST_ENTRIES:
             self._served.add(found)
             self.__call__ = entry.make(found.signature, found.compiled.executable, self.__call__)
@@ -192,6 +191,13 @@ class Jitted(Generic[P, R]):
             kwargs = {name: value for name, value in kwargs.items() if name not in self._static_names}
         rest = tuple(arg for n, arg in enumerate(args) if n not in self._static) if self._static else args
         return static, *tree.flatten((rest, kwargs))
+
+    def _newest_for(self, structure: tree.Structure, static: tuple[Any, ...]) -> Specialisation | None:
+        """Return what the last call with these containers and static arguments was; the leaves may have other types."""
+        try:
+            return self._newest.get(arguments.outer_key_of(structure, static))
+        except TypeError:  # what has no hash is refused elsewhere
+            return None
 
     def _given(self, static: tuple[Any, ...], leaves: list[Any], structure: tree.Structure) -> Given | None:
         """Return the arguments with the key of the specialisation; None inside another transform."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from wengert import tree
-from wengert.backend import arguments, donation
+from wengert.backend import donation
 from wengert.backend.arguments import Given
 from wengert.backend.compiled import Compiled, Options, checks_nan
 from wengert.backend.entry_table import Signature
 from wengert.backend.execute import Context, empty
+from wengert.backend.lazy import lazy
 from wengert.backend.outside import explained
 from wengert.backend.reader import Reader
 from wengert.backend.results import constants
@@ -25,7 +25,7 @@ from wengert.ir.types import TensorType, type_of
 from wengert.passes.simplify import simplify
 from wengert.transforms.staging import stage
 
-NOT_SO: Any = object()
+MISFIT: Any = object()
 """Returned where a call needs more than an address for each argument."""
 
 
@@ -44,7 +44,6 @@ class Specialisation:
     ) -> None:
         self.types = [_known_type(leaf) for leaf in given.leaves]
         self.donated = donated
-        self._outer_key = arguments.outer_key_of(given.structure, given.static)
         self.is_loaded = False
         self._outputs: Any = None
         self.fixed: dict[int, Any] = {}
@@ -99,25 +98,16 @@ class Specialisation:
             context.take(inputs)
             return self._carried_out(leaves, inputs, context)
 
-    def is_for(self, structure: tree.Structure, static: Sequence[Any]) -> bool:
-        """Tell whether containers and static arguments are those of this one; the types of the leaves may differ."""
-        try:
-            return arguments.outer_key_of(structure, static) == self._outer_key
-        except TypeError:  # what has no hash is refused elsewhere
-            return False
-
     def at_once(self, leaves: list[Any]) -> Any:
-        """Carry out the function if all the arguments lie in memory as the program takes them, else return `NOT_SO`."""
+        """Carry out the function if all the arguments lie in memory as the program takes them, else return `MISFIT`."""
         with self.compiled.executable.context() as context:
-            read_only = self._reader(leaves, context.address)
-            if read_only < 0:
-                return NOT_SO
-            if read_only:
-                donation.refuse_given_up(leaves)
+            if not self._reader(leaves, context.address):
+                return MISFIT
+            donation.refuse_given_up(leaves)
             self._taking.all_placed()
             return self._carried_out(leaves, leaves, context)
 
-    @cached_property
+    @lazy
     def _reader(self) -> Reader:
         slots = self.compiled.executable.interface.inputs
         return Reader(self.types, slots, self.donated, self.places.values())
@@ -129,14 +119,13 @@ class Specialisation:
             for shape, dtype, place in self._results
         ]
         context.give(results)
+        if self.donated:  # a call that fails may have overwritten a part of them
+            donation.give_up([leaves[position] for position in self.donated])
         try:
             self.compiled.executable.run(context)
         except IndexingError as problem:
             kept = {var: inputs[n] for n, var in enumerate(self.graph.inputs) if n not in self.donated}
             raise explained(problem, self.graph, kept) from None
-        finally:  # a call that fails may have overwritten a part of them
-            if self.donated:
-                donation.give_up([leaves[position] for position in self.donated])
         for number, is_weak in self._numbers:
             results[number] = results[number].item() if is_weak else results[number][()]
         if self.fixed:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -35,8 +37,12 @@ BROKEN = "define void @broken(ptr %x) { ret i64 %y }"
 def code(modules: list[str] = MODULES, last: str = LAST) -> bytes:
     with Compilation(host(), frozenset[str]) as compiling:
         for module in modules:
-            compiling.add(module)
+            compiling.add(module, names_in(module))
         return compiling.finish(last)
+
+
+def names_in(module: str) -> list[str]:
+    return re.findall(r"define void @(\w+)", module)
 
 
 @pytest.fixture(autouse=True)
@@ -99,7 +105,7 @@ def test_an_interrupted_program_leaves_what_waits(monkeypatch: pytest.MonkeyPatc
     def interrupted() -> None:
         with Compilation(host(), frozenset[str]) as compiling:
             for module in MODULES:
-                compiling.add(module)
+                compiling.add(module, names_in(module))
             begun.wait(10)
             threading.Timer(0.05, go_on.set).start()
             raise KeyboardInterrupt
@@ -164,20 +170,111 @@ def test_a_function_a_part(function: Callable[..., Any], size: int, monkeypatch:
 
 
 def test_the_parts_are_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is defined in the parts is what is defined in one module, each once, and called only from behind."""
     types = [TensorType(np.dtype(np.float64), (30, 30))] * 2
     graph = simplify(stage(wg.grad(network), types)[0])
-    whole = Compiled.of(graph, {}, Options()).module
-    assert whole.last == whole.text
+    whole = Compiled.of(graph, {}, Options()).module.text
     monkeypatch.setattr(parts, "_SIZE", 2000)
-    taken: list[str] = []
+    taken: list[tuple[str, list[str]]] = []
     compiled = Compiled.of(graph, {}, Options())
-    module = compiled._built(taken.append)  # pyright: ignore[reportPrivateUsage]
+    module = compiled._built(lambda *part: taken.append(part))  # pyright: ignore[reportPrivateUsage]
     assert len(taken) > 3
-    assert module.text == whole.text
-    every = [*taken, module.last]
-    assert ["@main(" in text for text in every] == [False] * len(taken) + [True]
-    heads = [line for text in every for line in text.splitlines() if "void @nest" in line]
-    for line in whole.text.splitlines():
-        if line.startswith("define internal void @nest"):
-            (definition,) = (head for head in heads if head.startswith("define") and line[16:] in head)
-            assert line[16:] in definition
+    defined: list[str] = []
+    for text, names in (*taken, (module.text, [])):
+        called = set(re.findall(r"call void @(nest\d+)\(", text)) - set(names_of("define", text))
+        assert called <= set(defined)
+        assert called <= set(names_of("declare", text))
+        assert set(names) <= set(names_of("define", text))
+        defined += names_of("define", text)
+    assert len(defined) == len(set(defined))
+    assert sorted(defined) == sorted(names_of("define", whole))
+
+
+def names_of(what: str, text: str) -> list[str]:
+    return re.findall(rf"^{what} (?:internal )?void @(nest\d+|main)\(", text, re.MULTILINE)
+
+
+# -- Ctrl-C ----------------------------------------------------------------------------------------------
+
+
+class Interrupt:
+    """Raises `KeyboardInterrupt` in this thread, at a line of the module that compiles."""
+
+    def __init__(self, line: int) -> None:
+        self.left = line
+
+    def __call__(self, frame: Any, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename != compilation.__file__:
+            return None
+        if event == "line":
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+        return self
+
+
+def test_ctrl_c_at_any_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compilation, "available", lambda: 3)
+    monkeypatch.setattr(compilation, "compile_module", lambda text, *_: text.encode())
+    line, outcomes = 0, list[bool]()
+    while not outcomes or not outcomes[-1]:
+        line += 1
+        before = sys.gettrace()
+        interrupt = Interrupt(line)
+        sys.settrace(interrupt)
+        try:
+            code(MODULES[:3])
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        outcomes.append(interrupt.left > 0)
+        for thread in threading.enumerate():
+            if thread.name == "wengert-compiler":
+                thread.join(10)
+                assert not thread.is_alive()
+    assert len(outcomes) > 40
+    assert code() == code()  # nothing is left locked
+
+
+def test_programs_in_any_order_leave_the_usual_interval() -> None:
+    usual = sys.getswitchinterval()
+    rng = np.random.default_rng(0)
+    handing_over = compilation._HandingOver()  # pyright: ignore[reportPrivateUsage]
+
+    def work(programs: list[object]) -> None:
+        for program in programs:
+            handing_over.begin(program)
+            handing_over.end(program)
+
+    sys.setswitchinterval(1e-3)
+    try:
+        threads = [threading.Thread(target=work, args=(list(rng.random(3000)),)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sys.getswitchinterval() == pytest.approx(1e-3)
+        sys.setswitchinterval(1e-5)  # which is sooner
+        work([0.0])
+        assert sys.getswitchinterval() == pytest.approx(1e-5)
+    finally:
+        sys.setswitchinterval(usual)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_forked_meanwhile_has_the_usual_interval_and_compiles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compilation, "available", lambda: 2)
+    interval = sys.getswitchinterval()
+    with Compilation(host(), frozenset[str]) as compiling:
+        for module in MODULES:
+            compiling.add(module, names_in(module))
+        assert sys.getswitchinterval() < interval
+        child = os.fork()
+        if not child:
+            os._exit(0 if sys.getswitchinterval() == interval and code() else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert compiling.finish(LAST) == code()

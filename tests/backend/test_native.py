@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wengert.backend import native
-from wengert.backend.native import CompileError, assembly, compile_module, load, optimised
+from wengert.backend import cache, native
+from wengert.backend.native import CompileError, assembly, compile_module, load, optimised, stored_library
 from wengert.backend.target import host, named
 from wengert.errors import WengertError
 
@@ -248,3 +248,15 @@ def test_a_child_compiles_although_its_parent_was_compiling() -> None:
     finally:
         over.set()
         busy.join()
+
+
+def test_functions_of_another_version_on_the_disk_are_compiled_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WENGERT_CACHE", str(tmp_path))
+    text = LINEAR.format(7, 1)
+    key = cache.key("some", host().identity, text)
+    cache.default().put(key, b"linear\0" + bytes(100))
+    for _ in range(2):
+        assert unary(stored_library("some", text))(2) == 15
+    assert unary(load(cache.default().get(key) or b""))(2) == 15

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ import wengert as wg
 from tests.backend.comparing import address, assert_same, read_only, unaligned
 from tests.backend.entries import where_there_are_entries
 from wengert.backend import donation
+from wengert.dtypes import SHORT_NAMES
 from wengert.errors import ArgumentError
 from wengert.specialisation import Specialisation
 
@@ -117,8 +119,10 @@ def test_what_is_read_where_it_lies(pair: Pair, slow: Slow) -> None:
 
 
 @where_there_are_entries
-@pytest.mark.parametrize("number", [np.int32(3), np.float64(0.1), np.bool_(True), np.uint8(200)])
-def test_numbers_of_numpys_and_arrays_without_axes(number: Any, slow: Slow) -> None:
+@pytest.mark.parametrize("dtype", SHORT_NAMES, ids=str)
+def test_numbers_of_numpys_and_arrays_without_axes(dtype: Any, slow: Slow) -> None:
+    number = dtype.type(1)
+
     def double(pair: Pair) -> Pair:
         return Pair(pair.array + pair.number, pair.number)
 
@@ -131,9 +135,30 @@ def test_numbers_of_numpys_and_arrays_without_axes(number: Any, slow: Slow) -> N
 @where_there_are_entries
 def test_static_arguments_and_those_by_name(slow: Slow) -> None:
     compiled: Any = wg.jit(lambda pair, power, *, scale: pair.array**power * scale, static_argnums=1)
-    for power, scale, calls in ((2, 1.0, 1), (2, 3.0, 1), (2.0, 3.0, 2), (2, 3.0, 3), (2, 4.0, 3)):
+    for power, scale, calls in ((2, 1.0, 1), (2, 3.0, 1), (2.0, 3.0, 2), (2, 3.0, 2), (2.0, 4.0, 2)):
         np.testing.assert_allclose(compiled(Pair(X, 0.0), power, scale=np.float32(scale)), X**2 * scale)
         assert slow.calls == calls
+
+
+class Setting:
+    """A static argument that cannot be compared with those of another hash."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __hash__(self) -> int:
+        return self.number
+
+    def __eq__(self, other: object) -> bool:
+        assert isinstance(other, Setting)
+        assert self.number == other.number
+        return True
+
+
+def test_static_arguments_are_compared_where_their_hashes_are_equal() -> None:
+    compiled: Any = wg.jit(lambda pair, setting: pair.array * setting.number, static_argnums=1)
+    for number in (1, 2, 1, 2, 3, 3):
+        np.testing.assert_array_equal(compiled(Pair(X, 0.0), Setting(number)), X * number)
 
 
 def test_a_static_argument_without_a_hash_is_refused_after_others_too() -> None:
@@ -183,6 +208,23 @@ def test_what_is_shared_is_refused(add: Any) -> None:
         with pytest.raises(ArgumentError, match=r"must not share memory with another one; got f64\[4\]"):
             add(one, other)
     np.testing.assert_array_equal(add(x[:4], x[4:]), np.full(4, 2.0))
+
+
+def test_arrays_in_any_order_of_their_addresses() -> None:
+    compiled: Any = wg.jit(lambda xs, y: ([x + y for x in xs], y + 1), donate=0)
+    rng = np.random.default_rng(0)
+    for turn in range(60):
+        memory = np.zeros(44)
+        places = rng.permutation(10)
+        xs = [memory[4 * place : 4 * place + 3] for place in places[:9]]
+        y = memory[4 * places[9] :][:3]
+        if turn % 3:
+            assert_same(compiled(xs, y), ([np.zeros(3)] * 9, np.ones(3)))
+            continue
+        shared = [*xs]
+        shared[rng.integers(1, 9)] = (y, memory[4 * places[0] + 2 :][:3])[turn % 2]
+        with pytest.raises(ArgumentError, match="must not share memory"):
+            compiled(shared, y)
 
 
 def test_two_donated_arguments_that_are_one_are_refused() -> None:
@@ -242,4 +284,26 @@ def test_several_threads() -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    assert not wrong
+
+
+def test_threads_with_static_arguments_of_their_own() -> None:
+    compiled: Any = wg.jit(lambda pair, power: pair.array * power, static_argnums=1)
+    wrong: list[int] = []
+
+    def call(power: int) -> None:
+        for _ in range(2000):
+            if compiled(Pair(X, 0.0), power)[0, 1] != power:
+                wrong.append(power)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=call, args=(power,)) for power in (2, 3, 4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
     assert not wrong

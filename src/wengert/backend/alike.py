@@ -30,8 +30,8 @@ from wengert.nest.nest import Nest
 _NEW = "new"
 
 
-class Given(NamedTuple):
-    """What the function of a nest is given."""
+class Passed(NamedTuple):
+    """What is passed to the function of a nest."""
 
     buffers: tuple[Buffer, ...]
     starts: tuple[int, ...]
@@ -40,11 +40,11 @@ class Given(NamedTuple):
     """Of the loops around the nest, those that it depends on."""
 
 
-def given_to(nest: Nest, width: int, layouts: Mapping[Buffer, Layout], counters: Iterable[Dim]) -> Given:
-    """Return what the function of a nest is given, where ``counters`` are those of the loops around it.
+def passed_to(nest: Nest, width: int, layouts: Mapping[Buffer, Layout], counters: Iterable[Dim]) -> Passed:
+    """Return what is passed to the function of a nest, where ``counters`` are those of the loops around it.
 
-    The pointer of a buffer points to where the nest begins in it, if a vector fits in behind: one is read for lanes
-    that do not exist.
+    The pointer of a buffer points to where the nest begins in it, unless fewer than ``width`` elements follow there:
+    for lanes that do not exist, as many are read from the pointer.
     """
     pairs = [(store.buffer, store.indices) for store in nest.stores]
     pairs += [(node.buffer, node.indices) for node in nest.nodes() if isinstance(node, Load)]
@@ -55,7 +55,7 @@ def given_to(nest: Nest, width: int, layouts: Mapping[Buffer, Layout], counters:
     buffers = tuple(dict.fromkeys((*nest.reads(), *nest.writes())))
     starts = tuple(_start(least.get(buffer, 0), width, layouts[buffer]) for buffer in buffers)
     dims = _all_dims(nest)
-    return Given(buffers, starts, tuple(dim for dim in counters if dim in dims))
+    return Passed(buffers, starts, tuple(dim for dim in counters if dim in dims))
 
 
 def _start(first: int, width: int, layout: Layout) -> int:
@@ -63,7 +63,7 @@ def _start(first: int, width: int, layout: Layout) -> int:
 
 
 def _all_dims(nest: Nest) -> set[Dim]:
-    """Return those and the dimensions of the loops around the nest that it depends on."""
+    """Return the dimensions of a nest, and those of the loops around it that it depends on."""
     found = set(nest.dims)
     indices = [index for store in nest.stores for index in store.indices]
     indices += [index for node in nest.nodes() for index in indices_of(node)]
@@ -76,7 +76,7 @@ def likeness(
     nest: Nest,
     schedule: Schedule,
     layouts: Mapping[Buffer, Layout],
-    given: Given,
+    passed: Passed,
 ) -> tuple[Any, ...] | None:
     """Return what nests with one text have in common; None for one that tells where in the program something failed.
 
@@ -84,23 +84,24 @@ def likeness(
         nest: the nest.
         schedule: how it is carried out.
         layouts: of its buffers.
-        given: what its function is given.
+        passed: what is passed to its function.
     """
     if any(isinstance(node, Apply) and node.operation in CHECKS for node in nest.nodes()):
         return None
-    return _Likeness(layouts, given).of(nest, schedule)
+    return _Likeness(layouts, passed).of(nest, schedule)
 
 
 class _Likeness:
-    def __init__(self, layouts: Mapping[Buffer, Layout], given: Given) -> None:
+    def __init__(self, layouts: Mapping[Buffer, Layout], passed: Passed) -> None:
         self.layouts = layouts
-        self.given = given
-        self.starts = dict(zip(given.buffers, given.starts, strict=True))
+        self.counters = passed.counters
+        self.starts = dict(zip(passed.buffers, passed.starts, strict=True))
+        self.elements: dict[tuple[int, tuple[Index, ...]], int] = {}
         self.found: list[Any] = []
         self.numbers: dict[int, int] = {}
 
     def of(self, nest: Nest, schedule: Schedule) -> tuple[Any, ...]:
-        self._dims(self.given.counters)
+        self._dims(self.counters)
         self._dims(nest.dims)
         self.found.append(len(nest.stores))
         for store in nest.stores:
@@ -116,7 +117,11 @@ class _Likeness:
     def _schedule(self, schedule: Schedule) -> None:
         lanes = None if schedule.lanes is None else self._number(schedule.lanes)
         tile = tuple((self._number(dim), count) for dim, count in schedule.tile.items())
-        runs = tuple((self._number(dim), len(runs)) for dim, runs in schedule.afar.runs.items())
+        runs = tuple(
+            (self._number(dim), self._number(run.load), run.size, run.ahead)
+            for dim, runs in schedule.afar.runs.items()
+            for run in runs
+        )
         streams = frozenset(map(self._number, schedule.afar.streams))
         self.found += [lanes, schedule.width, tile, schedule.is_late, schedule.vectors, runs, streams]
         self._dims(schedule.order)
@@ -140,13 +145,20 @@ class _Likeness:
                 if dim.parts != (dim,):
                     self._dims(dim.parts)
 
-    def _element(self, buffer: Buffer, indices: Sequence[Index]) -> None:
+    def _element(self, buffer: Buffer, indices: tuple[Index, ...]) -> None:
+        """Note an element by its distance from where the nest begins, and what is decided by single axes.
+
+        An axis that a dimension follows from its beginning may be read beyond its end, where a layout filled it up;
+        what may lie outside is read on a condition only; and two elements are the same one if their indices are.
+        """
         layout = self.layouts[buffer]
         if not self._met(buffer):
             self.found += [buffer.dtype, buffer.shape, layout]
         self.found.append(linear(layout, indices).offset - self.starts[buffer])
-        for index in indices:
-            self.found.append(index.offset == 0)
+        self.found.append(self.elements.setdefault((id(buffer), indices), len(self.elements)))
+        for index, extent in zip(indices, buffer.shape, strict=True):
+            low, high = index.bounds
+            self.found += [index.offset == 0, low < 0, high >= extent]
             self._terms(index)
 
     def _index(self, index: Index) -> None:
@@ -179,7 +191,7 @@ class _Likeness:
             case Load():
                 self.found.append("load")
                 self._element(node.buffer, node.indices)
-            case Apply():
+            case Apply():  # no check, so that what it requires and where it stands do not count
                 self.found += [node.operation, node.dtype, node.param, len(node.operands)]
                 for operand in node.operands:
                     self._expression(operand)

@@ -37,6 +37,11 @@ class Given(NamedTuple):
     key: Any
     """What tells types and static arguments apart: ``(types, (structure, static))``."""
 
+    @property
+    def outer_key(self) -> Any:
+        """The part of the key that is not of the leaves."""
+        return self.key[1]
+
 
 def key_of(leaves: Sequence[Any], structure: tree.Structure, static: Sequence[Any]) -> Any:
     """Return the key of a call; `TypeError` where an argument can be none."""

@@ -25,7 +25,7 @@ _USUAL_BYTES = 512 << 20
 """How large the cache may grow if nothing is said: a program of a network takes some hundred thousand bytes."""
 _MAGIC = b"wengert\0"
 """What every file begins with."""
-_FORMAT = 1
+_FORMAT = 2
 """The number of the layout of a file; it goes up when that changes."""
 #: Magic, format, the length of the payload and its digest.
 _HEADER = struct.Struct("<8sIQ32s")

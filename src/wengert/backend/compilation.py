@@ -5,46 +5,55 @@ LLVM needs no lock of Python's, so that all of it goes on at the same time where
 
 from __future__ import annotations
 
-import re
+import os
 import sys
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from queue import SimpleQueue
 
 from wengert.backend.native import compile_module
 from wengert.backend.target import Target
 from wengert.backend.team import available
 
-_DEFINED = re.compile(r"^define void @([\w.]+)\(", re.MULTILINE)
-
-
+#: Seconds after which a thread that asks for Python's lock gets it, in the whole process: to compile asks for it some
+#: dozens of times.
 _SOON = 2e-4
-"""Seconds after which a thread that asks for Python's lock gets it: compiling asks some dozens of times."""
 
 
 class _HandingOver:
-    """Lets Python's lock change hands soon, while at least one program is written that is compiled already."""
+    """Lets Python's lock change hands soon, while a program is being written of which parts are being compiled.
+
+    It takes no lock, which Ctrl-C might leave locked. In whatever order threads begin and end, the interval is the
+    usual one at last.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._programs = 0
-        self._usual = _SOON
+        self._programs: set[object] = set()
+        self._usual: float | None = None
 
-    def begin(self) -> None:
-        with self._lock:
-            if not self._programs:
-                self._usual = sys.getswitchinterval()
-                sys.setswitchinterval(min(self._usual, _SOON))
-            self._programs += 1
+    def begin(self, program: object) -> None:
+        self._programs.add(program)
+        usual = sys.getswitchinterval()
+        if usual > 1.1 * _SOON:  # it is a whole number of microseconds
+            self._usual = usual
+            sys.setswitchinterval(_SOON)
 
-    def end(self) -> None:
-        with self._lock:
-            self._programs -= 1
-            if not self._programs:
-                sys.setswitchinterval(self._usual)
+    def end(self, program: object) -> None:
+        """End what may have begun."""
+        self._programs.discard(program)
+        if not self._programs and self._usual is not None:
+            usual, self._usual = self._usual, None
+            sys.setswitchinterval(usual)
+
+    def after_fork(self) -> None:
+        """End what was under way in threads that the child does not have."""
+        self._programs.clear()
+        self.end(None)
 
 
 _HANDING_OVER = _HandingOver()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_HANDING_OVER.after_fork)
 
 
 class Compilation:
@@ -52,19 +61,20 @@ class Compilation:
 
     Args:
         target: the processor.
-        symbols: returns the functions that are given besides; called when the first module is compiled.
+        symbols: returns the functions that are given besides; threads may call it at the same time.
     """
 
     def __init__(self, target: Target, symbols: Callable[[], Collection[str]]) -> None:
         self._target = target
         self._symbols = symbols
-        self._defined: list[str] = []
+        self._defined: set[str] = set()
         self._threads: list[threading.Thread] = []
+        self._ends: list[threading.Event] = []
         self._waiting: SimpleQueue[tuple[int, str] | None] = SimpleQueue()
         self._count = 0
         self._codes: dict[int, bytes] = {}
-        self._problems: dict[int, BaseException] = {}
-        self._is_written = self._is_over = False
+        self._problems: dict[int, Exception] = {}
+        self._is_over = False
 
     def __enter__(self) -> Compilation:
         return self
@@ -74,20 +84,24 @@ class Compilation:
         self._written()
         self._join()
 
-    def add(self, ir_text: str) -> None:
-        """Have a module compiled; begin now if there is a processor for it besides the one that this thread has."""
-        self._defined += _DEFINED.findall(ir_text)
+    def add(self, ir_text: str, names: Sequence[str]) -> None:
+        """Have a module compiled; begin now if there is a processor for it besides the one that this thread has.
+
+        Args:
+            ir_text: the module.
+            names: the functions that it defines for later modules.
+        """
+        self._defined.update(names)
         self._waiting.put((self._count, ir_text))
         self._count += 1
         if len(self._threads) < available() - 1:
-            thread = threading.Thread(target=self._work, name="wengert-compiler")
+            _HANDING_OVER.begin(self)
+            thread = threading.Thread(target=self._help, name="wengert-compiler")
+            self._threads.append(thread)
             try:
                 thread.start()
             except RuntimeError:  # the system has no more: this thread does it in the end
-                return
-            if not self._threads:
-                _HANDING_OVER.begin()
-            self._threads.append(thread)
+                self._threads.remove(thread)
 
     def finish(self, ir_text: str) -> bytes:
         """Return the code of all the modules, this one the last, for `wengert.backend.native.load`.
@@ -104,16 +118,22 @@ class Compilation:
         return b"".join(self._codes[number] for number in sorted(self._codes))
 
     def _written(self) -> None:
-        """Tell the threads that no more comes."""
-        if not self._is_written:
-            self._is_written = True
-            self._waiting.put(None)
-            if self._threads:
-                _HANDING_OVER.end()
+        """Tell the threads that no more comes. To tell them twice does no harm."""
+        self._waiting.put(None)
+        _HANDING_OVER.end(self)
 
     def _join(self) -> None:
-        for thread in self._threads:
-            thread.join()
+        """Wait for the threads that have begun; whoever begins later finds nothing to do."""
+        for end in list(self._ends):  # an interrupted `join` takes a thread for ended that is not
+            end.wait()
+
+    def _help(self) -> None:
+        end = threading.Event()
+        self._ends.append(end)
+        try:
+            self._work()
+        finally:
+            end.set()
 
     def _work(self) -> None:
         """Compile modules until none is left."""
@@ -124,6 +144,6 @@ class Compilation:
             try:
                 known = {*self._symbols(), *self._defined}
                 self._codes[number] = compile_module(ir_text, self._target, known)
-            except BaseException as problem:  # it is raised where the code is asked for
+            except Exception as problem:  # it is raised where the code is asked for
                 self._problems[number] = problem
         self._waiting.put(None)  # for the others

@@ -6,9 +6,8 @@ import functools
 import json
 import os
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,11 +22,13 @@ from wengert.backend.entry_ir import entry_ir
 from wengert.backend.entry_table import Signature
 from wengert.backend.execute import Executable, Interface
 from wengert.backend.fuse import fuse
+from wengert.backend.lazy import lazy
 from wengert.backend.lowering import lower
 from wengert.backend.module import Module, build
 from wengert.backend.narrow import narrow
 from wengert.backend.native import load
 from wengert.backend.partial import split_reductions
+from wengert.backend.parts import Take
 from wengert.backend.pieces import cut_pieces
 from wengert.backend.sink import sink_sums
 from wengert.backend.target import Target, host
@@ -82,7 +83,7 @@ class Compiled:
         """Return the graph to be compiled for this processor."""
         return cls(graph, places, options, host(), signature)
 
-    @cached_property
+    @lazy
     def program(self) -> Program:
         """The nests: lowered, and unless each operation is to be checked, fused and put in the best order."""
         program = lower(self.graph, self.places)
@@ -92,12 +93,12 @@ class Compiled:
         program = block_batches(sink_sums(program, self.target), self.target)
         return split_reductions(cut_pieces(coalesce(program)))
 
-    @cached_property
+    @lazy
     def module(self) -> Module:
         """The program in LLVM's language."""
         return self._built()
 
-    def _built(self, take: Callable[[str], None] | None = None) -> Module:
+    def _built(self, take: Take | None = None) -> Module:
         is_watched = self.options.check_nan
         return build(self.program, self.target, self.options.flags, is_watched=is_watched, take=take)
 
@@ -105,12 +106,12 @@ class Compiled:
         """Compile the program, with the entry that Python calls if it can have one."""
         with Compilation(self.target, team.symbols) as compilation:
             module = self._built(compilation.add)
-            last = module.last
+            last = module.text
             if self.signature is not None and entry.eligible(self.signature, module):
                 last += entry_ir(self.signature, module.interface)
             return module.interface, compilation.finish(last)
 
-    @cached_property
+    @lazy
     def executable(self) -> Executable:
         """The native function."""
         return self._loaded[0]
@@ -120,7 +121,7 @@ class Compiled:
         """Whether an earlier process had compiled it."""
         return self._loaded[1]
 
-    @cached_property
+    @lazy
     def _loaded(self) -> tuple[Executable, bool]:
         """The native function, and whether it was on disk."""
         name = self._name()

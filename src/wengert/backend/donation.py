@@ -41,11 +41,9 @@ class Taking:
     def __init__(self, donated: Sequence[int], kept: Collection[int]) -> None:
         self._donated = donated
         self._left = dict.fromkeys(kept, _MOVES)
-        self._is_full = True
 
     def __call__(self, arrays: list[Any]) -> None:
         """Put moved arrays in the places of those that are; raise an error if one cannot be given up."""
-        self._is_full = False
         for position in self._donated:
             array = arrays[position]
             if not (type(array) is np.ndarray and array.flags.carray and array.dtype.isnative):
@@ -63,9 +61,7 @@ class Taking:
 
     def all_placed(self) -> None:
         """Remember a call to which all arguments came as they are to be."""
-        if not self._is_full:
-            self._left = dict.fromkeys(self._left, _MOVES)
-            self._is_full = True
+        self._left = dict.fromkeys(self._left, _MOVES)
 
 
 def give_up(arrays: Sequence[Any]) -> None:

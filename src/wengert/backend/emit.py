@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from wengert.backend.afar import places
-from wengert.backend.alike import Given
+from wengert.backend.alike import Passed
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.backend.evaluate import Evaluator
 from wengert.backend.layout import Layout
@@ -15,7 +15,7 @@ from wengert.backend.padding import is_padded
 from wengert.backend.schedule import Schedule
 from wengert.backend.state import Checks, Point
 from wengert.backend.tile import Tile
-from wengert.nest.expression import Buffer, Reduce
+from wengert.nest.expression import Buffer
 from wengert.nest.index import Dim
 from wengert.nest.nest import Nest
 
@@ -55,7 +55,7 @@ def emit_nest(
     nest: Nest,
     schedule: Schedule,
     layouts: Mapping[Buffer, Layout],
-    given: Given,
+    passed: Passed,
     checks: Checks,
     functions: set[tuple[str, Kind]],
     declared: set[str],
@@ -65,13 +65,13 @@ def emit_nest(
 ) -> tuple[str, int]:
     """Write the function of a nest.
 
-    The function takes the status word, the first tile and the one after the last, and what is ``given``. If the nest is
-    not ``shared``, there is only one tile: everything.
+    The function takes the status word, the first tile and the one after the last, and what is ``passed``. If the nest
+    is not ``shared``, there is only one tile: everything.
 
     Returns:
         The text, and how many tiles threads share: those of the outermost dimensions, one after another.
     """
-    emitter = _NestEmitter(nest, schedule, layouts, given, checks, functions, fast)
+    emitter = _NestEmitter(nest, schedule, layouts, passed, checks, functions, fast)
     return emitter.run(name, declared, shared)
 
 
@@ -81,7 +81,7 @@ class _NestEmitter:
         nest: Nest,
         schedule: Schedule,
         layouts: Mapping[Buffer, Layout],
-        given: Given,
+        passed: Passed,
         checks: Checks,
         functions: set[tuple[str, Kind]],
         fast: str,
@@ -89,10 +89,10 @@ class _NestEmitter:
         self.nest = nest
         self.schedule = schedule
         self.layouts = layouts
-        self.given = given
+        self.passed = passed
         self.checks = checks
         self.builder = Builder(fast)
-        pointers = {buffer: Value(f"%b{n}", POINTER) for n, buffer in enumerate(given.buffers)}
+        pointers = {buffer: Value(f"%b{n}", POINTER) for n, buffer in enumerate(passed.buffers)}
         self.evaluator = Evaluator(
             self.builder,
             pointers,
@@ -101,11 +101,11 @@ class _NestEmitter:
             schedule.width,
             functions,
             self._report,
-            _own_dims(nest),
+            frozenset(nest.own_dims()),
         )
         self.evaluator.streams = schedule.afar.streams
-        self.evaluator.starts = dict(zip(given.buffers, given.starts, strict=True))
-        self.evaluator.counters |= {dim: Value(f"%c{n}", I64) for n, dim in enumerate(given.counters)}
+        self.evaluator.starts = dict(zip(passed.buffers, passed.starts, strict=True))
+        self.evaluator.counters |= {dim: Value(f"%c{n}", I64) for n, dim in enumerate(passed.counters)}
         self.places = tuple(dict.fromkeys(places(nest)))
 
     # -- the function ------------------------------------------------------------------------------------
@@ -122,8 +122,8 @@ class _NestEmitter:
         self.builder.do("ret void")
         declared |= self.builder.declared
         parameters = ["ptr %status", "i64 %first", "i64 %last"]
-        parameters += [f"ptr %b{n}" for n in range(len(self.given.buffers))]
-        parameters += [f"i64 %c{n}" for n in range(len(self.given.counters))]
+        parameters += [f"ptr %b{n}" for n in range(len(self.passed.buffers))]
+        parameters += [f"i64 %c{n}" for n in range(len(self.passed.counters))]
         body = "\n".join(self.builder.lines)
         # LLVM aligns the stack for vectors only if it is told to before it knows that registers are too few.
         aligned = " alignstack(64)" if self.schedule.lanes else ""
@@ -274,9 +274,3 @@ class _NestEmitter:
 
     _masked = 0
     """Elements of the last vector that exist, where it is not whole."""
-
-
-def _own_dims(nest: Nest) -> frozenset[Dim]:
-    """Return the dimensions of a nest and of its reductions."""
-    reduced = (dim for node in nest.nodes() if isinstance(node, Reduce) for dim in node.dims)
-    return frozenset((*nest.dims, *reduced))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from wengert.backend.execute import ARENA, FIRST, HostCall, Interface, Located
 from wengert.backend.layout import Layout, choose_layouts, work
 from wengert.backend.memory import Plan, plan
 from wengert.backend.pack import pack
-from wengert.backend.parts import Parts
+from wengert.backend.parts import Parts, Take
 from wengert.backend.schedule import Schedule
 from wengert.backend.state import Checks
 from wengert.backend.steps import Writing, main_function
@@ -26,11 +25,10 @@ SHORT = 1_000_000
 
 @dataclass(frozen=True)
 class Module:
-    """A program as functions in LLVM's language, and what is needed to call it."""
+    """A program in LLVM's language, and what is needed to call it."""
 
-    parts: Parts
-    main: str
-    """The function that runs the program, in LLVM's language."""
+    text: str
+    """The program in LLVM's language, without the parts that were taken."""
     program: Program
     layouts: Mapping[Buffer, Layout]
     memory: Plan
@@ -42,16 +40,6 @@ class Module:
     """Whether several threads have something to do."""
     work: int
     """About how many operations it carries out."""
-
-    @cached_property
-    def text(self) -> str:
-        """The program in LLVM's language, as one module."""
-        return self.parts.together(self.main)
-
-    @property
-    def last(self) -> str:
-        """What is left to be compiled when the other parts have been taken."""
-        return self.parts.last(self.main)
 
     @property
     def bytes(self) -> int:
@@ -94,7 +82,7 @@ def build(
     flags: str = "",
     *,
     is_watched: bool = False,
-    take: Callable[[str], None] | None = None,
+    take: Take | None = None,
 ) -> Module:
     """Return the module of a program.
 
@@ -116,8 +104,7 @@ def build(
     writing = Writing(layouts, plan(program, layouts), slots, target, parts, flags, total > SHORT)
     main = main_function(program.steps, writing)
     return Module(
-        parts,
-        main,
+        parts.last(main),
         program,
         layouts,
         writing.memory,

@@ -8,20 +8,18 @@ import functools
 import itertools
 import re
 import struct
-import threading
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
 
 from llvmlite import binding as llvm
 
 from wengert.backend import cache
-from wengert.backend.target import Target, host, machine
-from wengert.backend.together import USERS, let_users_pass
+from wengert.backend.target import Target, borrowed, host
+from wengert.backend.together import TURN, in_own_context
 from wengert.errors import WengertError, message
 
-#: The linker serves one thread at a time. Who takes its lock is one of LLVM's users before.
-_LINKING = threading.RLock()
 _NUMBERS = itertools.count()
 #: Before an object file: the lengths of the names of what it offers, which the linker wants to know, and of itself.
 _HEAD = struct.Struct("<QQ")
@@ -46,53 +44,44 @@ class _Reporting:
             raise CompileError(message("compile", self._requirement, " ".join(str(error).split()))) from error
 
 
-class _Module:
-    """A verified module in a context of its own, which takes its types and constants along when it is left.
+@contextmanager
+def _module(ir_text: str, target: Target) -> Generator[tuple[llvm.ModuleRef, llvm.TargetMachine]]:
+    """Have a verified module, in a context that takes its types and constants along, and a code generator."""
+    with in_own_context(), ExitStack() as opened, borrowed(target) as machine:
+        context = llvm.create_context()
+        opened.callback(context.close)
+        with _Reporting("LLVM must accept the program"):
+            module = llvm.parse_assembly(ir_text, context)
+        opened.callback(module.close)
+        module.triple = target.triple
+        module.data_layout = str(machine.target_data)
+        with _Reporting("the program must be well formed"):
+            module.verify()
+        yield module, machine
 
-    Whatever LLVM does for us, it does between entering and leaving, and so while no other thread forks.
+
+class _Functions(NamedTuple):
+    """The names of the functions of a module, as its text has them.
+
+    To ask LLVM takes a few calls for each of them, and after each call a thread has to wait for Python's lock.
     """
 
-    def __init__(self, ir_text: str, target: Target) -> None:
-        self._text = ir_text
-        self._target = target
+    defined: list[str]
+    offered: list[str]
+    """Those of them that other modules may call."""
+    declared: list[str]
 
-    @cached_property
-    def functions(self) -> list[tuple[str, str, str]]:
-        """``define`` or ``declare``, the linkage, and the name of each function, as they were handed over.
-
-        To ask LLVM takes a few calls for each function, and after each a thread has to wait for Python's lock.
-        """
-        return _FUNCTION.findall(self._text)
-
-    @property
-    def defined(self) -> list[str]:
-        return [name for what, _, name in self.functions if what == "define"]
-
-    def __enter__(self) -> llvm.ModuleRef:
-        let_users_pass()
-        USERS.__enter__()
-        context = llvm.create_context()
-        self._open: list[llvm.ContextRef | llvm.ModuleRef] = [context]
-        try:
-            with _Reporting("LLVM must accept the program"):
-                module = llvm.parse_assembly(self._text, context)
-            self._open.append(module)
-            module.triple = self._target.triple
-            module.data_layout = str(machine(self._target).target_data)
-            with _Reporting("the program must be well formed"):
-                module.verify()
-        except BaseException:
-            self.__exit__()
-            raise
-        return module
-
-    def __exit__(self, *exception: object) -> None:
-        while self._open:
-            self._open.pop().close()
-        USERS.__exit__()
+    @classmethod
+    def of(cls, ir_text: str) -> _Functions:
+        found = _FUNCTION.findall(ir_text)
+        return cls(
+            [name for what, _, name in found if what == "define"],
+            [name for what, linkage, name in found if what == "define" and not linkage],
+            [name for what, _, name in found if what == "declare"],
+        )
 
 
-def _optimise(module: llvm.ModuleRef, names: Iterable[str], target: Target) -> None:
+def _optimise(module: llvm.ModuleRef, names: Iterable[str], machine: llvm.TargetMachine) -> None:
     """Inline what is marked for it, and simplify each function.
 
     The program is in vectors already and its loops are unrolled as the schedule wants them, so that the passes which
@@ -102,7 +91,7 @@ def _optimise(module: llvm.ModuleRef, names: Iterable[str], target: Target) -> N
     options = llvm.create_pipeline_tuning_options(speed_level=1)
     options.loop_vectorization = options.slp_vectorization = False
     options.loop_unrolling = options.loop_interleaving = False
-    builder = llvm.create_pass_builder(machine(target), options)
+    builder = llvm.create_pass_builder(machine, options)
     inliner = llvm.create_new_module_pass_manager()
     inliner.add_always_inliner_pass()
     inliner.add_global_dead_code_eliminate_pass()
@@ -144,14 +133,13 @@ def compile_module(ir_text: str, target: Target, symbols: Collection[str] = ()) 
         >>> ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.address("twice"))(21)
         42
     """
-    text = _Module(ir_text, target)
-    with text as module:
-        _require_symbols((name for what, _, name in text.functions if what == "declare"), symbols)
-        _optimise(module, text.defined, target)
+    functions = _Functions.of(ir_text)
+    with _module(ir_text, target) as (module, machine):
+        _require_symbols(functions.declared, symbols)
+        _optimise(module, functions.defined, machine)
         with _Reporting("LLVM must have instructions for the program"):
-            image = machine(target).emit_object(module)
-    offered = [name for what, linkage, name in text.functions if what == "define" and not linkage]
-    names = "\n".join(offered).encode()
+            image = machine.emit_object(module)
+    names = "\n".join(functions.offered).encode()
     return _HEAD.pack(len(names), len(image)) + names + image
 
 
@@ -173,19 +161,17 @@ def _objects(code: bytes) -> Iterator[tuple[list[str], bytes]]:
 
 def optimised(ir_text: str, target: Target) -> str:
     """Return a module of LLVM IR as it is after the passes."""
-    text = _Module(ir_text, target)
-    with text as module:
-        _optimise(module, text.defined, target)
+    with _module(ir_text, target) as (module, machine):
+        _optimise(module, _Functions.of(ir_text).defined, machine)
         return str(module)
 
 
 def assembly(ir_text: str, target: Target) -> str:
     """Return the instructions that a module of LLVM IR becomes."""
-    text = _Module(ir_text, target)
-    with text as module:
-        _optimise(module, text.defined, target)
+    with _module(ir_text, target) as (module, machine):
+        _optimise(module, _Functions.of(ir_text).defined, machine)
         with _Reporting("LLVM must have instructions for the program"):
-            return machine(target).emit_assembly(module)
+            return machine.emit_assembly(module)
 
 
 class Library:
@@ -193,17 +179,11 @@ class Library:
 
     def __init__(self, tracker: llvm.ResourceTracker) -> None:
         self._tracker = tracker
-        weakref.finalize(self, _unload, tracker).atexit = False
+        weakref.finalize(self, tracker.close).atexit = False
 
     def address(self, name: str) -> int:
         """Return where a function begins; `KeyError` if the library does not offer it."""
         return int(self._tracker[name])
-
-
-def _unload(tracker: llvm.ResourceTracker) -> None:
-    """Give the memory of a library back."""
-    with USERS, _LINKING:
-        tracker.close()
 
 
 @functools.cache
@@ -227,7 +207,7 @@ def load(object_code: bytes, symbols: Mapping[str, int] = _NO_SYMBOLS) -> Librar
     builder = llvm.JITLibraryBuilder().add_current_process()
     for name, address in symbols.items():
         builder.import_symbol(name, address)
-    with USERS, _LINKING, _Reporting("the object code must link"):
+    with TURN, _Reporting("the object code must link"):
         for names, image in _objects(object_code):
             builder.add_object_img(image)
             for name in names:
@@ -245,7 +225,9 @@ def stored_library(name: str, ir_text: str) -> Library:
     target = host()
     key = cache.key(name, target.identity, ir_text)
     code = cache.default().get(key)
-    if code is None:
-        code = compile_module(ir_text, target)
-        cache.default().put(key, code)
+    if code is not None:
+        with contextlib.suppress(CompileError):  # as another version of the compiler would have it
+            return load(code)
+    code = compile_module(ir_text, target)
+    cache.default().put(key, code)
     return load(code)

@@ -11,7 +11,7 @@ import ctypes
 import functools
 import math
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,6 @@ _WORDS = {
 }  # fmt: skip
 _MOST_AXES = 7
 _ROW = len(_WORDS) + _MOST_AXES
-_REFUSED = -1
 
 
 class Reader:
@@ -62,11 +61,12 @@ class Reader:
             for position, (type_, slot) in enumerate(zip(types, slots, strict=True))
         ]
         self._rows = np.array([row for row in rows if row], np.int64)
-        self._address = self._rows.ctypes.data
-        self._count = len(rows)
-        self._read = _native() if len(self._rows) == self._count and supported() else None
+        #: The leaves in the order of their addresses in the last call, if that has to be known.
+        self._order = np.arange(len(rows) if taken else 0)
+        self._given = self._rows.ctypes.data, len(rows), self._order.ctypes.data, len(self._order)
+        self._native = _native() if len(self._rows) == len(rows) and supported() else None
 
-    def __call__(self, leaves: list[Any], block: int) -> int:
+    def __call__(self, leaves: list[Any], block: int) -> bool:
         """Write where the elements of each leaf begin.
 
         Args:
@@ -74,9 +74,9 @@ class Reader:
             block: the address of the block of addresses.
 
         Returns:
-            How many of them are read-only; -1 if one is not what it must be.
+            Whether all of them are what they must be.
         """
-        return _REFUSED if self._read is None else self._read(leaves, self._address, self._count, block)
+        return self._native is not None and bool(self._native.read(leaves, block, *self._given))
 
 
 def _row(type_: TensorType, slot: int, *, is_taken: bool, is_kept: bool) -> list[int]:
@@ -107,39 +107,42 @@ def _row(type_: TensorType, slot: int, *, is_taken: bool, is_kept: bool) -> list
     return [*(int(row[word]) for word in _WORDS), *shape, *[0] * (_MOST_AXES - len(shape))]
 
 
-@functools.cache
-def _native() -> Callable[[Any, int, int, int], int]:
-    """Return the native function."""
-    address = ctypes.c_void_p
-    prototype = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.py_object, address, ctypes.c_int64, address)
-    return prototype(_library().address("read"))
+class _Native(NamedTuple):
+    """The native function, and the library that it is in."""
+
+    library: Library
+    read: Callable[..., int]
 
 
 @functools.cache
-def _library() -> Library:
-    return stored_library("reader", _Reading().text())
+def _native() -> _Native:
+    """Return the native function. Two threads may do so at first, and each keep one of its own."""
+    library = stored_library("reader", _ReaderText().text())
+    address, count = ctypes.c_void_p, ctypes.c_int64
+    prototype = ctypes.PYFUNCTYPE(count, ctypes.py_object, address, address, count, address, count)
+    return _Native(library, prototype(library.address("read")))
 
 
-class _Reading(ObjectText):
-    """The text of ``i64 read(ptr leaves, ptr rows, i64 count, ptr block)``."""
+class _ReaderText(ObjectText):
+    """The text of ``i64 read(ptr leaves, ptr block, ptr rows, i64 count, ptr order, i64 ordered)``."""
 
     def text(self) -> str:
         b = self.b
-        self.read_only = self._local(1)
-        b.store(constant(I64, 0), self.read_only, 8)
+        self.place = self._local(1)
         count = Value("%count", I64)
         items = self._field(Value("%leaves", POINTER), OFFSETS.list_items)
         with b.loop(constant(I64, 0), count) as number:
             self._leaf(b.load(b.element(items, "ptr", number), POINTER, 8), self._row(number))
-        with b.loop(constant(I64, 0), count) as number:
-            row = self._row(number)
-            with b.only_if(b.compare("ne", self._word(row, "taken"), constant(I64, 0))):
-                self._alone(number, row, count)
-        b.do(f"ret {b.load(self.read_only, I64, 8)}")
+        order, ordered = Value("%order", POINTER), Value("%ordered", I64)
+        with b.loop(constant(I64, 1), ordered) as number:
+            self._insert(order, number)
+        self._apart(order, ordered)
+        b.do("ret i64 1")
         b.label("other")
-        b.do(f"ret i64 {_REFUSED}")
+        b.do("ret i64 0")
         body = "\n".join(b.lines)
-        return f"define i64 @read(ptr %leaves, ptr %rows, i64 %count, ptr %block) nounwind {{\n{body}\n}}\n"
+        parameters = "ptr %leaves, ptr %block, ptr %rows, i64 %count, ptr %order, i64 %ordered"
+        return f"define i64 @read({parameters}) nounwind {{\n{body}\n}}\n"
 
     def _row(self, number: Value) -> Value:
         begin = self.b.binary("mul", number, constant(I64, _ROW))
@@ -180,19 +183,49 @@ class _Reading(ObjectText):
             self._require(self._same(found, extent))
         data = self._field(item, OFFSETS.data, I64)
         self._require(self._is_number(b.binary("and", data, self._word(row, "misplaced")), 0))
-        is_fixed = self._is_number(b.binary("and", flags, constant(I64, WRITABLE)), 0)
-        number = b.binary("add", b.load(self.read_only, I64, 8), b.convert("zext", is_fixed, "i64"))
-        b.store(number, self.read_only, 8)
         return data
 
-    def _alone(self, number: Value, row: Value, count: Value) -> None:
-        """Require that a leaf shares no memory with another one."""
+    def _insert(self, order: Value, number: Value) -> None:
+        """Put the leaf at a place of the order, which is that of addresses before it, where it belongs.
+
+        From call to call most arrays stay where they are, so that there is next to nothing to do.
+        """
         b = self.b
-        start, stop = self._span(row)
-        with b.loop(constant(I64, 0), count) as other:
-            begin, end = self._span(self._row(other))
-            apart = b.either(b.compare("ule", end, start), b.compare("uge", begin, stop))
-            self._require(b.either(apart, self._same(number, other)))
+        look, compare, move, done = (b.new_label(hint) for hint in ("look", "compare", "move", "done"))
+        leaf = b.load(b.element(order, "i64", number), I64, 8)
+        start, _ = self._span(self._row(leaf))
+        b.store(number, self.place, 8)
+        b.branch(look)
+        b.label(look)
+        place = b.load(self.place, I64, 8)
+        b.branch_if(b.compare("sgt", place, constant(I64, 0)), compare, done)
+        b.label(compare)
+        before = b.binary("sub", place, constant(I64, 1))
+        other = b.load(b.element(order, "i64", before), I64, 8)
+        b.branch_if(b.compare("ugt", self._span(self._row(other))[0], start), move, done)
+        b.label(move)
+        b.store(other, b.element(order, "i64", place), 8)
+        b.store(before, self.place, 8)
+        b.branch(look)
+        b.label(done)
+        b.store(leaf, b.element(order, "i64", b.load(self.place, I64, 8)), 8)
+
+    def _apart(self, order: Value, count: Value) -> None:
+        """Require that no leaf shares memory with one that is taken."""
+        b = self.b
+        last, last_taken = self._local(1), self._local(1)
+        for end in (last, last_taken):
+            b.store(constant(I64, 0), end, 8)
+        with b.loop(constant(I64, 0), count) as number:
+            row = self._row(b.load(b.element(order, "i64", number), I64, 8))
+            start, stop = self._span(row)
+            with b.only_if(b.compare("ult", start, stop)):  # what has no elements shares none
+                taken = b.compare("ne", self._word(row, "taken"), constant(I64, 0))
+                ends = [b.load(end, I64, 8) for end in (last, last_taken)]
+                self._require(b.compare("uge", start, b.select(taken, ends[0], ends[1])))
+                for end, before, counts in ((last, ends[0], None), (last_taken, ends[1], taken)):
+                    later = b.select(b.compare("ugt", stop, before), stop, before)
+                    b.store(later if counts is None else b.select(counts, later, before), end, 8)
 
     def _span(self, row: Value) -> tuple[Value, Value]:
         start = self.b.load(self._place(row), I64, 8)

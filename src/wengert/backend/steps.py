@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from wengert.backend.alike import Given, given_to, likeness
+from wengert.backend.alike import Passed, likeness, passed_to
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.backend.collapse import collapsed
 from wengert.backend.emit import emit_nest
@@ -58,20 +58,12 @@ class Writing:
     schedules: dict[Nest, Schedule] = field(default_factory=dict[Nest, Schedule])
     hosts: list[Host] = field(default_factory=list[Host])
     parallel: bool = False
-    names: dict[str, str] = field(default_factory=dict[str, str])
-    """The functions written, by what they do."""
-    nests: dict[Nest, tuple[Function, Given]] = field(default_factory=dict[Nest, "tuple[Function, Given]"])
-    """The function of each nest, and what it is given."""
+    nests: dict[Nest, tuple[Function, Passed]] = field(default_factory=dict[Nest, "tuple[Function, Passed]"])
+    """The function of each nest, and what is passed to it."""
     alike: dict[Any, Function] = field(default_factory=dict[Any, "Function"])
     """The functions of nests, by what they have in common with others."""
-
-    def written(self, name: str, text: str) -> str:
-        """Write a function and return its name, or that of one that does the same on other buffers."""
-        body = text.replace(f"@{name}(", "@(", 1)
-        if body not in self.names:
-            self.names[body] = name
-            self.parts.add(text)
-        return self.names[body]
+    unpacking: dict[str, str] = field(default_factory=dict[str, str])
+    """The functions by which the team calls them, by their names."""
 
 
 def main_function(steps: Sequence[Step], writing: Writing) -> str:
@@ -159,24 +151,24 @@ class _Writer:
         writing = self.writing
         if nest not in writing.nests:
             writing.nests[nest] = self._function_of(nest)
-        (name, tiles), given = writing.nests[nest]
-        passed = [
-            *map(self._pointer, given.buffers, given.starts),
-            *(self.counters[d] for d in given.counters),
-        ]
+        (name, tiles), passed = writing.nests[nest]
+        values = [*map(self._pointer, passed.buffers, passed.starts)]
+        values += [self.counters[dim] for dim in passed.counters]
         if tiles > 1 and not self.alone:
-            passed = [self.status, *passed]
-            self._share(_unpacking(name, passed, writing), passed, constant(I64, tiles), _grains(nest))
+            values = [self.status, *values]
+            if name not in writing.unpacking:
+                writing.unpacking[name] = _write_unpacking(name, values, writing)
+            self._share(writing.unpacking[name], values, constant(I64, tiles), _grains(nest))
         else:
-            passed = [self.status, constant(I64, 0), constant(I64, tiles), *passed]
-            self.builder.do(f"call void @{name}({', '.join(map(str, passed))})")
+            whole = constant(I64, 0), constant(I64, tiles)
+            self.builder.call(name, self.status, *whole, *values, result=None)
 
     def _pointer(self, buffer: Buffer, start: int) -> Value:
         """Return the address of an element."""
         place = constant(I64, start * buffer.dtype.itemsize)
         return self.builder.element(self.pointers[buffer], "i8", place) if start else self.pointers[buffer]
 
-    def _function_of(self, nest: Nest) -> tuple[Function, Given]:
+    def _function_of(self, nest: Nest) -> tuple[Function, Passed]:
         """Choose how a nest is carried out, and return the function that does it; write it if there is none yet.
 
         The schedule is kept by the nest as the program has it, which is what the report shows.
@@ -185,29 +177,31 @@ class _Writer:
         plain = collapsed(nest, writing.layouts)
         schedule = choose(plain, writing.layouts, writing.target)
         writing.schedules[nest] = schedule
-        given = given_to(plain, schedule.width, writing.layouts, self.counters)
-        common = likeness(plain, schedule, writing.layouts, given)
-        function = writing.alike.get(common) if common else None
+        passed = passed_to(plain, schedule.width * schedule.vectors, writing.layouts, self.counters)
+        common = likeness(plain, schedule, writing.layouts, passed)
+        function = None if common is None else writing.alike.get(common)
         if function is None:
-            function = self._written(f"nest{len(writing.schedules)}", plain, schedule, given)
-            writing.alike[common or nest] = function
-        return function, given
+            function = self._written(f"nest{len(writing.schedules)}", plain, schedule, passed)
+        if common is not None:
+            writing.alike[common] = function
+        return function, passed
 
-    def _written(self, name: str, nest: Nest, schedule: Schedule, given: Given) -> Function:
+    def _written(self, name: str, nest: Nest, schedule: Schedule, passed: Passed) -> Function:
         writing = self.writing
         text, tiles = emit_nest(
             name,
             nest,
             schedule,
             writing.layouts,
-            given,
+            passed,
             writing.checks,
             writing.parts.current.functions,
             writing.parts.current.declared,
             writing.fast,
             shared=writing.long and is_large(nest),
         )
-        return Function(writing.written(name, text), tiles)
+        writing.parts.add(name, text)
+        return Function(name, tiles)
 
     def _share(self, name: str, passed: Sequence[Value], count: Value, most: int) -> None:
         """Offer tiles or turns to the team, in so many grains at most: what the function takes goes through memory."""
@@ -217,9 +211,11 @@ class _Writer:
         for number, value in enumerate(passed):
             b.store(value, b.element(frame, "i64", constant(I64, number)), 8)
         if not self.writing.long:
-            b.do(f"call void @{name}(ptr %frame, i64 0, {count}, i64 0)")
+            zero = constant(I64, 0)
+            b.call(name, frame, zero, count, zero, result=None)
             return
         self.writing.parallel = True
+        b.declared.add(f"declare void @{name}(ptr, i64, i64, i64)")
         b.declared.add("declare void @wengert_share(ptr, ptr, ptr, i64, i64)")
         b.do(f"call void @wengert_share(ptr %team, ptr @{name}, ptr %frame, {count}, i64 {most})")
 
@@ -355,24 +351,24 @@ def _write_turns(name: str, step: Loop, writing: Writing, around: Sequence[Dim])
         b.do(f"{value.text} = load {kind}, ptr {place.text}, align 8")
     writer.begin(words[0][0], Value("%index", I64))
     writer.turns(step)
-    writing.parts.current.declared |= b.declared
-    writing.parts.add(_of_the_team(name, b))
+    _write_for_the_team(name, b, writing)
 
 
-def _unpacking(name: str, passed: Sequence[Value], writing: Writing) -> str:
-    """Return the function by which a thread of the team computes some of the tiles of a nest; write it once."""
+def _write_unpacking(nest: str, passed: Sequence[Value], writing: Writing) -> str:
+    """Write the function by which a thread of the team computes some of the tiles of a nest, and return its name."""
     b = Builder()
     values: list[Value] = []
     for number, value in enumerate(passed):
         place = b.element(Value("%frame", POINTER), "i64", constant(I64, number))
         values.append(b.load(place, value.kind, 8))
-    first, last = Value("%first", I64), Value("%last", I64)
-    b.do(f"call void @{name}({', '.join(map(str, (values[0], first, last, *values[1:])))})")
+    b.call(nest, values[0], Value("%first", I64), Value("%last", I64), *values[1:], result=None)
     b.do("ret void")
-    return writing.written(f"{name}.tiles", _of_the_team(f"{name}.tiles", b))
+    _write_for_the_team(f"{nest}.tiles", b, writing)
+    return f"{nest}.tiles"
 
 
-def _of_the_team(name: str, builder: Builder) -> str:
+def _write_for_the_team(name: str, builder: Builder, writing: Writing) -> None:
+    writing.parts.current.declared |= builder.declared
     body = "\n".join(builder.lines)
     parameters = "ptr %frame, i64 %first, i64 %last, i64 %index"
-    return f"define internal void @{name}({parameters}) nounwind {{\n{body}\n}}\n"
+    writing.parts.add(name, f"define internal void @{name}({parameters}) nounwind {{\n{body}\n}}\n")

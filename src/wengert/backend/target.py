@@ -6,7 +6,9 @@ import functools
 import os
 import platform
 import re
-import threading
+from collections import defaultdict
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -176,25 +178,25 @@ def _initialise() -> None:
     llvm.initialize_native_asmparser()
 
 
-class _Machines(threading.local):
-    """The code generators of a thread: each serves one at a time."""
-
-    def __init__(self) -> None:
-        self.made: dict[Target, llvm.TargetMachine] = {}
+_MACHINES: defaultdict[Target, list[llvm.TargetMachine]] = defaultdict(list)
+"""LLVM's code generators that no one uses: each serves one thread at a time."""
 
 
-_MACHINES = _Machines()
-
-
-def machine(target: Target) -> llvm.TargetMachine:
-    """Return LLVM's code generator for a target, of this thread.
+@contextmanager
+def borrowed(target: Target) -> Generator[llvm.TargetMachine]:
+    """Have a code generator for a target to oneself.
 
     Position-independent code within two gigabytes reads a constant relative to the instruction, in the same
     instruction that uses it.
     """
-    if target not in _MACHINES.made:
+    try:
+        machine = _MACHINES[target].pop()
+    except IndexError:
         _initialise()
-        _MACHINES.made[target] = llvm.Target.from_triple(target.triple).create_target_machine(
+        machine = llvm.Target.from_triple(target.triple).create_target_machine(
             cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="small", jit=True
         )
-    return _MACHINES.made[target]
+    try:
+        yield machine
+    finally:
+        _MACHINES[target].append(machine)

@@ -1,8 +1,9 @@
-"""LLVM on several threads at the same time, and not in the middle of a fork.
+"""LLVM on several threads at the same time, and in the middle of nothing when a process forks.
 
 What LLVM makes in contexts of their own shares nothing, so that threads compile independently (LLVM Programmer's
 Manual, "Threads and LLVM"). llvmlite lets one call in at a time all the same. Around the calls that take long its lock
-is replaced by one that lets our threads pass, each of which has a context, and that others still wait for.
+is replaced by one that lets our threads pass, each of which has a context, and that others still wait for. Where
+llvmlite is not as we know it, threads take turns.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from contextlib import AbstractContextManager
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from llvmlite import binding as llvm
@@ -21,85 +23,119 @@ _LONG_CALLS = (
     "LLVMPY_TargetMachineEmitToMemory",
 )
 
+#: What goes on in one thread at a time.
+TURN = threading.RLock()
 
-class Users:
-    """The threads that are in LLVM: any number of them, but none while another thread forks.
 
-    A child must not inherit LLVM from the middle of the work of a thread that it does not have. A thread may enter
-    again and again, as a finalizer does that runs in the middle of something else.
+class _Passing(threading.local):
+    """Whether this thread works in a context of its own."""
+
+    is_ours = False
+
+
+_PASSING = _Passing()
+
+
+class Calls:
+    """The calls that went past llvmlite's lock: any number of them, but none while a thread forks.
+
+    A child must not inherit LLVM, or a lock, from the middle of the work of a thread that it does not have.
     """
 
     def __init__(self) -> None:
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
         self._changed = threading.Condition()
-        self._depths: dict[int, int] = {}
-        self._forking: int | None = None
+        self._running = 0
+        self._is_forking = False
+        self._held: list[AbstractContextManager[Any]] = []
 
     def __enter__(self) -> None:
-        me = threading.get_ident()
         with self._changed:
-            self._changed.wait_for(lambda: self._forking in (None, me) or me in self._depths)
-            self._depths[me] = self._depths.get(me, 0) + 1
+            self._changed.wait_for(lambda: not self._is_forking)
+            self._running += 1
 
     def __exit__(self, *exception: object) -> None:
-        me = threading.get_ident()
         with self._changed:
-            self._depths[me] -= 1
-            if not self._depths[me]:
-                del self._depths[me]
-                self._changed.notify_all()
-
-    def __contains__(self, thread: int) -> bool:
-        return thread in self._depths
+            self._running -= 1
+            self._changed.notify_all()
 
     def before_fork(self) -> None:
-        """Wait until no other thread is inside, and keep them outside."""
-        me = threading.get_ident()
-        self._changed.acquire()
-        self._forking = me
-        self._changed.wait_for(lambda: self._depths.keys() <= {me})
+        """Keep all threads out of LLVM, and wait for those that are in a long call."""
+        for lock in (TURN, getattr(llvm.ffi.lib, "_lock", TURN)):
+            lock.__enter__()
+            self._held.append(lock)
+        with self._changed:
+            self._is_forking = True
+            self._changed.wait_for(lambda: not self._running)
 
-    def after_fork(self) -> None:
+    def after_in_parent(self) -> None:
         """Let them in again."""
-        self._forking = None
-        self._changed.notify_all()
-        self._changed.release()
+        with self._changed:
+            self._is_forking = False
+            self._changed.notify_all()
+        self._release()
+
+    def after_in_child(self) -> None:
+        """Begin anew: there are no other threads."""
+        held = self._held
+        self._begin_anew()
+        self._held = held
+        self._release()
+
+    def _release(self) -> None:
+        while self._held:
+            self._held.pop().__exit__(None, None, None)
 
 
-USERS = Users()
+CALLS = Calls()
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=USERS.before_fork, after_in_parent=USERS.after_fork, after_in_child=USERS.after_fork
+        before=CALLS.before_fork, after_in_parent=CALLS.after_in_parent, after_in_child=CALLS.after_in_child
     )
 
 
 class _Passable:
-    """Stands in for llvmlite's lock, and lets `USERS` pass."""
+    """Stands in for llvmlite's lock, and lets threads pass that work in a context of their own."""
 
     def __init__(self, lock: AbstractContextManager[Any]) -> None:
         self._lock = lock
 
+    def _guard(self) -> AbstractContextManager[Any]:
+        return CALLS if _PASSING.is_ours else self._lock
+
     def __enter__(self) -> None:
-        if threading.get_ident() not in USERS:
-            self._lock.__enter__()
+        self._guard().__enter__()
 
     def __exit__(self, *exception: Any) -> None:
-        if threading.get_ident() not in USERS:
-            self._lock.__exit__(*exception)
+        self._guard().__exit__(*exception)
+
+
+@contextmanager
+def in_own_context() -> Generator[None]:
+    """Work in a context that no other thread has: at the same time as others, or where that cannot be, in turn."""
+    if not is_passable():
+        with TURN:
+            yield
+        return
+    before, _PASSING.is_ours = _PASSING.is_ours, True
+    try:
+        yield
+    finally:
+        _PASSING.is_ours = before
 
 
 @functools.cache
-def let_users_pass() -> bool:
-    """Replace llvmlite's lock around the calls that take long; tell whether it is as we know it.
-
-    If it is not, threads take turns.
-    """
+def is_passable() -> bool:
+    """Replace llvmlite's lock around the calls that take long; tell whether it is as we know it."""
     library: Any = llvm.ffi.lib
     try:
         functions = [getattr(library, name) for name in _LONG_CALLS]
-        locks = [function._lock for function in functions]
+        locks = [function._lock for function in (*functions, library)]
     except AttributeError:
         return False
-    for function, lock in zip(functions, locks, strict=True):
+    for function, lock in zip(functions, locks, strict=False):
         function._lock = _Passable(lock)
     return True
