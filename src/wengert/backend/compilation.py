@@ -10,45 +10,46 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Sequence
 from queue import SimpleQueue
+from typing import Any
+from weakref import WeakSet
 
 from wengert.backend.native import compile_module
 from wengert.backend.target import Target
 from wengert.backend.team import available
 
 #: Seconds after which a thread that asks for Python's lock gets it, in the whole process: to compile asks for it some
-#: dozens of times.
-_SOON = 2e-4
+#: dozens of times. It is an odd number, which no one else is likely to have set.
+_SOON = 193e-6
 
 
 class _HandingOver:
     """Lets Python's lock change hands soon, while a program is being written of which parts are being compiled.
 
-    It takes no lock, which Ctrl-C might leave locked. In whatever order threads begin and end, the interval is the
-    usual one at last.
+    It takes no lock, which Ctrl-C might leave locked, and does not depend on each program's end. In whatever order
+    threads begin and end, the interval is the usual one at last.
     """
 
     def __init__(self) -> None:
-        self._programs: set[object] = set()
-        self._usual: float | None = None
+        self._programs: WeakSet[Any] = WeakSet()
+        self._usual = _SOON
 
-    def begin(self, program: object) -> None:
+    def begin(self, program: Any) -> None:
         self._programs.add(program)
         usual = sys.getswitchinterval()
-        if usual > 1.1 * _SOON:  # it is a whole number of microseconds
+        if usual > 1.1 * _SOON:
             self._usual = usual
             sys.setswitchinterval(_SOON)
 
-    def end(self, program: object) -> None:
+    def end(self, program: Any) -> None:
         """End what may have begun."""
         self._programs.discard(program)
-        if not self._programs and self._usual is not None:
-            usual, self._usual = self._usual, None
-            sys.setswitchinterval(usual)
+        if not self._programs and abs(sys.getswitchinterval() - _SOON) < 1e-7:
+            sys.setswitchinterval(self._usual)
 
     def after_fork(self) -> None:
         """End what was under way in threads that the child does not have."""
         self._programs.clear()
-        self.end(None)
+        self.end(self)
 
 
 _HANDING_OVER = _HandingOver()
