@@ -123,8 +123,7 @@ def written(function: Callable[..., Any], *arguments: Any) -> int:
     return wg.jit(function).llvm(*arguments).count("define internal void @nest")
 
 
-@pytest.mark.parametrize("name", ["rows", "columns", "windows", "strided"])
-def test_turns_of_a_loop_have_one_function(name: str, x: Any) -> None:
+def test_turns_of_a_loop_have_one_function(x: Any) -> None:
     def turns(count: int) -> Callable[[Any], Any]:
         def unrolled(x: Any) -> Any:
             h = np.ones((9, 9), x.dtype)

@@ -45,14 +45,14 @@ class Given(NamedTuple):
 
 def key_of(leaves: Sequence[Any], structure: tree.Structure, static: Sequence[Any]) -> Any:
     """Return the key of a call; `TypeError` where an argument can be none."""
-    return tuple(map(_type_key, leaves)), outer_key_of(structure, static)
+    key = tuple(map(_type_key, leaves)), outer_key_of(structure, static)
+    hash(key)
+    return key
 
 
 def outer_key_of(structure: tree.Structure, static: Sequence[Any]) -> Any:
-    """Return what tells calls apart but for the types of their leaves; `TypeError` where an argument can be no key."""
-    key = structure, tuple(map(_exactly, static))
-    hash(key)
-    return key
+    """Return what tells calls apart but for the types of their leaves; it may have no hash."""
+    return structure, tuple(map(_exactly, static))
 
 
 def _exactly(value: Any) -> Any:

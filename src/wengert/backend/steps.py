@@ -62,8 +62,8 @@ class Writing:
     """The function of each nest, and what is passed to it."""
     alike: dict[Any, Function] = field(default_factory=dict[Any, "Function"])
     """The functions of nests, by what they have in common with others."""
-    unpacking: dict[str, str] = field(default_factory=dict[str, str])
-    """The functions by which the team calls them, by their names."""
+    unpacked: set[str] = field(default_factory=set[str])
+    """The names of those that the team calls."""
 
 
 def main_function(steps: Sequence[Step], writing: Writing) -> str:
@@ -156,9 +156,10 @@ class _Writer:
         values += [self.counters[dim] for dim in passed.counters]
         if tiles > 1 and not self.alone:
             values = [self.status, *values]
-            if name not in writing.unpacking:
-                writing.unpacking[name] = _write_unpacking(name, values, writing)
-            self._share(writing.unpacking[name], values, constant(I64, tiles), _grains(nest))
+            if name not in writing.unpacked:
+                writing.unpacked.add(name)
+                _write_unpacking(name, values, writing)
+            self._share(_unpacking(name), values, constant(I64, tiles), _grains(nest))
         else:
             whole = constant(I64, 0), constant(I64, tiles)
             self.builder.call(name, self.status, *whole, *values, result=None)
@@ -354,8 +355,13 @@ def _write_turns(name: str, step: Loop, writing: Writing, around: Sequence[Dim])
     _write_for_the_team(name, b, writing)
 
 
-def _write_unpacking(nest: str, passed: Sequence[Value], writing: Writing) -> str:
-    """Write the function by which a thread of the team computes some of the tiles of a nest, and return its name."""
+def _unpacking(nest: str) -> str:
+    """Return the name of the function by which the team calls that of a nest."""
+    return f"{nest}.tiles"
+
+
+def _write_unpacking(nest: str, passed: Sequence[Value], writing: Writing) -> None:
+    """Write the function by which a thread of the team computes some of the tiles of a nest."""
     b = Builder()
     values: list[Value] = []
     for number, value in enumerate(passed):
@@ -363,8 +369,7 @@ def _write_unpacking(nest: str, passed: Sequence[Value], writing: Writing) -> st
         values.append(b.load(place, value.kind, 8))
     b.call(nest, values[0], Value("%first", I64), Value("%last", I64), *values[1:], result=None)
     b.do("ret void")
-    _write_for_the_team(f"{nest}.tiles", b, writing)
-    return f"{nest}.tiles"
+    _write_for_the_team(_unpacking(nest), b, writing)
 
 
 def _write_for_the_team(name: str, builder: Builder, writing: Writing) -> None:
