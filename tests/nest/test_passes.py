@@ -41,8 +41,8 @@ def stages(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Program]]:
     found: list[tuple[str, Program]] = []
 
     def recording(name: str, function: Callable[..., Program]) -> Callable[..., Program]:
-        def recorded(*args: Any) -> Program:
-            found.append((name, function(*args)))
+        def recorded(*args: Any, **options: Any) -> Program:
+            found.append((name, function(*args, **options)))
             return found[-1][1]
 
         return recorded

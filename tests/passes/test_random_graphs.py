@@ -165,7 +165,8 @@ def test_simplified_programs_have_the_same_derivatives(seed: int) -> None:
         expected = wg.grad(total(graph), (0, 1))(*inputs)
         found = wg.grad(total(simplify(graph)), (0, 1))(*inputs)
     for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+        # A branch that is never taken makes NaN of no cotangent and an infinite factor, unless it is left out.
+        np.testing.assert_allclose(np.where(np.isnan(other), other, one), other, rtol=1e-5, atol=1e-6)
 
 
 def _chosen(outputs: Sequence[Any], positions: Sequence[int]) -> list[Any]:

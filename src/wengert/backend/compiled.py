@@ -89,7 +89,7 @@ class Compiled:
         program = lower(self.graph, self.places)
         if self.options.check_nan:
             return watch(program)
-        program = narrow(fuse(program))
+        program = narrow(fuse(program), fast=bool(self.options.flags))
         program = block_batches(sink_sums(program, self.target), self.target)
         return split_reductions(cut_pieces(coalesce(program)))
 

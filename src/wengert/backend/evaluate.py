@@ -19,7 +19,7 @@ from wengert.nest.expression import (
     Iota,
     Load,
     Reduce,
-    is_zero,
+    is_positive_zero,
     may_lie_outside,
 )
 from wengert.nest.index import Index
@@ -109,7 +109,7 @@ class Evaluator(Access):
 
     def _guarded_factors(self, node: Guard, point: Point) -> tuple[Value, Value] | None:
         uniform, varying = self._conditions(node, point)
-        vanishes = is_zero(node.otherwise) and self.vanishes(node.body)
+        vanishes = is_positive_zero(node.otherwise) and self.vanishes(node.body)
         if uniform is not None or not (varying is None or vanishes):
             return None
         with self._inside_guard(node):
@@ -160,7 +160,7 @@ class Evaluator(Access):
         def inner() -> Value:
             with self._inside_guard(node):
                 value = self.value(node.body, self._masked(point, varying))
-                if varying is None or (is_zero(node.otherwise) and self.vanishes(node.body)):
+                if varying is None or (is_positive_zero(node.otherwise) and self.vanishes(node.body)):
                     return value
                 rest = otherwise or self.value(
                     node.otherwise, self._masked(point, self.builder.negate(varying))

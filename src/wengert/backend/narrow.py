@@ -1,9 +1,10 @@
 """Narrowing: what is zero for certain is not computed, and what no one reads is not stored.
 
 A guard whose alternative is zero comes from padding, from the transpose of a slice, or from the border of a
-convolution. It moves outwards through operations that a zero passes through, from the body of a sum into the bounds of
-its loops, and from a store into the extents of the buffer. The zeros of padding are taken for absent terms: a product
-with one is zero also if the other factor is infinite or NaN.
+convolution. It moves outwards through operations that a zero passes through, and from the body of a sum into the bounds
+of its loops. Where the zero is *absent*, because no result depends on anything there, a product with it is zero also if
+the other factor is infinite or NaN: such a guard moves through products too, and from a store into the extents of the
+buffer. The zeros of padding are numbers like others.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from wengert.nest.expression import (
     Load,
     Reduce,
     Rewriter,
+    is_positive_zero,
     is_zero,
     loads,
     zero,
@@ -35,8 +37,15 @@ from wengert.nest.split import split_digits
 Range = tuple[int, int]
 
 
-def narrow(program: Program) -> Program:
-    """Return the program with smaller loops and buffers that computes the same results."""
+def narrow(program: Program, fast: bool = False) -> Program:
+    """Return the program with smaller loops and buffers that computes the same results.
+
+    Args:
+        program: the nests.
+        fast: take all zeros for absent ones: there is nothing infinite and no NaN, and no zero has a sign.
+    """
+    if fast:
+        program = replace(program, steps=tuple(rewrite_step(step, _without_terms) for step in program.steps))
     fixed = program.outside()
     nests = [step for step in all_steps(program.steps) if isinstance(step, Nest)]
     count = Counter(buffer for nest in nests for buffer in writes(nest))
@@ -64,8 +73,9 @@ def _hoisted(node: Expression) -> Expression:
     if isinstance(node, Apply):
         return _hoisted_from_operands(_chosen(node))
     if isinstance(node, Guard) and isinstance(node.body, Guard):
-        if is_zero(node.body.otherwise) and is_zero(node.otherwise):
-            return Guard(_merged(node.conditions, node.body.conditions), node.body.body, node.otherwise)
+        if _is_same_zero(node, node.body):
+            conditions = _merged(node.conditions, node.body.conditions)
+            return replace(node.body, conditions=conditions, absent=node.absent and node.body.absent)
         return node
     if isinstance(node, Reduce) and node.combiner == "add" and isinstance(node.body, Guard):
         return _bounded_sum(node, node.body)
@@ -88,22 +98,34 @@ def _chosen(node: Apply) -> Apply:
 
 def _hoisted_from_operands(node: Apply) -> Expression:
     for position, operand in enumerate(node.operands):
-        if isinstance(operand, Guard) and is_zero(operand.otherwise) and _zero_passes(node, position):
+        if isinstance(operand, Guard) and _zero_passes(node, position, operand):
             operands = (*node.operands[:position], operand.body, *node.operands[position + 1 :])
             inner = _hoisted(replace(node, operands=operands))
-            return _hoisted(Guard(operand.conditions, inner, zero(node.dtype)))
+            return _hoisted(replace(operand, body=inner, otherwise=zero(node.dtype)))
     return node
 
 
-def _zero_passes(node: Apply, position: int) -> bool:
-    """Tell whether the result is zero where the operand is."""
-    if node.operation in ("multiply", "negative", "positive", "cast"):
-        return True
+def _zero_passes(node: Apply, position: int, operand: Guard) -> bool:
+    """Tell whether the result is zero, with no minus sign, where the operand is its alternative."""
+    if not (operand.absent or is_positive_zero(operand.otherwise)):
+        return False
+    if node.operation in ("multiply", "negative"):
+        return operand.absent or node.dtype.kind in "iub"
     if node.operation == "scale":
         return position == 0
     if node.operation == "where" and position > 0:
-        return is_zero(node.operands[3 - position])
-    return False
+        return is_positive_zero(node.operands[3 - position])
+    return node.operation in ("positive", "cast")
+
+
+def _is_same_zero(one: Guard, other: Guard) -> bool:
+    first, second = one.otherwise, other.otherwise
+    return is_zero(first) and is_zero(second) and is_positive_zero(first) == is_positive_zero(second)
+
+
+def _without_terms(node: Expression) -> Expression:
+    """Take the zeros of a guard for absent ones."""
+    return replace(node, absent=True) if isinstance(node, Guard) and is_zero(node.otherwise) else node
 
 
 def _merged(
@@ -136,7 +158,7 @@ def _bounded_sum(node: Reduce, body: Guard) -> Expression:
         rewritten[dim] = Index.of(smaller) + low
     if not rewritten:
         return node
-    inner: Expression = Guard(tuple(left), body.body, body.otherwise) if left else body.body
+    inner: Expression = replace(body, conditions=tuple(left)) if left else body.body
     moved = Rewriter(replace_term=lambda term: rewritten.get(term))(inner)  # pyright: ignore[reportArgumentType]
     kept = tuple(dim for dim in dims if dim.extent != 1)
     return _hoisted(Reduce(node.combiner, kept, moved, node.dtype)) if kept else moved
@@ -169,7 +191,7 @@ def _narrow_store(steps: list[Step], position: int, nest: Nest, buffer: Buffer, 
     value = store.value
     if buffer in fixed or nest.sequential or store.combiner or len(nest.stores) > 1:
         return nest
-    if not isinstance(value, Guard) or not is_zero(value.otherwise):
+    if not (isinstance(value, Guard) and value.absent):
         return nest
     ranges = [(0, extent) for extent in buffer.shape]
     left: list[tuple[Index, int]] = []
@@ -185,7 +207,7 @@ def _narrow_store(steps: list[Step], position: int, nest: Nest, buffer: Buffer, 
         return nest
     if any(low >= high for low, high in ranges):
         return nest
-    inner: Expression = Guard(tuple(left), value.body, value.otherwise) if left else value.body
+    inner: Expression = replace(value, conditions=tuple(left)) if left else value.body
     smaller = _shrink(nest, buffer, ranges, inner)
     steps[position] = smaller
     new = smaller.stores[0].buffer
@@ -207,7 +229,7 @@ def _read_from(new: Buffer, ranges: Sequence[Range], load: Load) -> Expression:
         if index.bounds[0] < 0 or index.bounds[1] >= high - low
     )
     part = Load(new, indices)
-    return Guard(tests, part, zero(new.dtype)) if tests else part
+    return Guard(tests, part, zero(new.dtype), absent=True) if tests else part
 
 
 def _shrink(nest: Nest, buffer: Buffer, ranges: Sequence[Range], value: Expression) -> Nest:

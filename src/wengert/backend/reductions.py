@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wengert.backend import scalars
@@ -348,7 +348,7 @@ class Reduction:
         if not left:
             return node.body.body
         if node not in self.bodies:
-            self.bodies[node] = Guard(left, node.body.body, node.body.otherwise)
+            self.bodies[node] = replace(node.body, conditions=left)
         return self.bodies[node]
 
     def _best(self, slot: _Slot, number: int, values: list[Value], element: Value, point: Point) -> Value:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from wengert.dtypes import INT64, Dtype
 from wengert.nest.index import Computed, Dim, Index, Part, Term
 from wengert.shapes import Shape
@@ -49,6 +51,11 @@ def zero(dtype: Dtype) -> Const:
 def is_zero(expression: Expression) -> bool:
     """Tell whether an expression is the number zero, of either sign."""
     return isinstance(expression, Const) and not expression.value
+
+
+def is_positive_zero(expression: Expression) -> bool:
+    """Tell whether an expression is the number zero, and not the one with a minus sign."""
+    return isinstance(expression, Const) and not expression.value and not np.signbit(expression.value)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -100,6 +107,9 @@ class Guard:
     conditions: tuple[tuple[Index, int], ...]
     body: Expression
     otherwise: Expression
+    absent: bool = False
+    """Whether ``otherwise`` is zero because nothing depends on anything there, as in the transpose of a slice: then
+    a product with it is zero, also if the other factor is infinite or NaN."""
 
     @property
     def dtype(self) -> Dtype:
@@ -270,7 +280,7 @@ class Rewriter:
                 return node if changed is index else replace(node, index=changed)
             case Guard(conditions=conditions, body=body, otherwise=otherwise):
                 tests = tuple((self.index(index), extent) for index, extent in conditions)
-                return Guard(tests, self(body), self(otherwise))
+                return replace(node, conditions=tests, body=self(body), otherwise=self(otherwise))
             case Reduce(body=body):
                 inner = self(body)
                 return node if inner is body else replace(node, body=inner)

@@ -14,7 +14,7 @@ from wengert.numpy.joining import along_axis
 from wengert.numpy.registry import implements, is_sequence, rank_of, strong
 from wengert.numpy.shaping import part
 from wengert.ops.reduction import reduce_max, reduce_min, reduce_sum
-from wengert.ops.shape import broadcast_to, concatenate, embed, reshape
+from wengert.ops.shape import broadcast_to, concatenate, place, reshape
 from wengert.shapes import shape_of
 
 _INDEXED = ("edge", "reflect", "symmetric", "wrap")
@@ -80,7 +80,7 @@ def _with_zeros(x: Any, widths: list[tuple[int, int]]) -> Any:
     index = tuple(
         (before if extent else 0, extent, 1) for extent, (before, _) in zip(shape, widths, strict=True)
     )
-    return embed(x, shape=longer, index=index)
+    return place(broadcast_to(np.zeros((), dtype_of(x)), shape=longer), x, index=index)
 
 
 def _from_itself(x: Any, widths: list[tuple[int, int]], mode: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -157,15 +158,20 @@ def _split_cotangent(position: int, cotangent: Any, *operands: Any, axis: int) -
 def _concatenate_lowering(
     i: Sequence[Position], result: Operand, *operands: Operand, axis: int
 ) -> Expression:
-    start = result.shape[axis]
-    found: Expression | None = None
-    for x in reversed([x for x in operands if x.shape[axis]]):
-        start -= x.shape[axis]
+    pieces = [x for x in operands if x.shape[axis]]
+    starts = list(itertools.accumulate((x.shape[axis] for x in pieces), initial=0))
+
+    def among(first: int, last: int) -> Expression:
+        """Return the element of one of some pieces: of the first half or of the second."""
         mine = list(i)
-        mine[axis] = mine[axis] - start
-        element = converted(x.at(mine), result.dtype)
-        found = element if found is None else Guard(((mine[axis], x.shape[axis]),), element, found)
-    return found or zero(result.dtype)
+        mine[axis] = mine[axis] - starts[first]
+        if last - first == 1:
+            return converted(pieces[first].at(mine), result.dtype)
+        middle = (first + last) // 2
+        is_before = ((mine[axis], starts[middle] - starts[first]),)
+        return Guard(is_before, among(first, middle), among(middle, last))
+
+    return among(0, len(pieces)) if pieces else zero(result.dtype)
 
 
 def _concatenate_samples(draw: Draw) -> Any:
@@ -287,9 +293,9 @@ def _indexed(i: Sequence[Position], index: Index) -> list[Position]:
 
 
 def _placed(
-    i: Sequence[Position], result: Operand, x: Operand, index: Index, beside: Any
+    i: Sequence[Position], result: Operand, x: Operand, index: Index, beside: Any, *, absent: bool = False
 ) -> Expression | Definition:
-    """Return x where a basic index points and ``beside(i)`` elsewhere."""
+    """Return x where a basic index points and ``beside(i)`` elsewhere: a zero that is ``absent``, see `Guard`."""
     if any(not isinstance(entry, int) and abs(entry[2]) > 1 for entry in index):
         dims = tuple(map(Dim, x.shape))
         mine = [Position.of(dim) for dim in dims]
@@ -305,7 +311,7 @@ def _placed(
         if (start, count) != (0, extent) or step < 0:
             conditions.append((inner, count))
     element = converted(x.at(mine), result.dtype)
-    return Guard(tuple(conditions), element, beside(i)) if conditions else element
+    return Guard(tuple(conditions), element, beside(i), absent) if conditions else element
 
 
 def _slice_samples(draw: Draw) -> Any:
@@ -347,7 +353,9 @@ embed = primitive(
         xs[0], shape=(size_, *params["shape"]), index=batch_index(size_, params["index"])
     ),
     lowering=Pointwise(
-        lambda i, result, x, shape, index: _placed(i, result, x, index, lambda i: zero(result.dtype))
+        lambda i, result, x, shape, index: _placed(
+            i, result, x, index, lambda i: zero(result.dtype), absent=True
+        )
     ),
     source=lambda x, shape, index: f"embed({x}, {shape}, np.s_{index_source(index)})",
     samples=_embed_samples,
