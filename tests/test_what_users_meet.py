@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.errors import ConcreteError
 
 PLAIN = np.zeros(2)
 
@@ -188,3 +189,54 @@ def test_only_functions_are_transformed(transform):
 def test_pickling_inside_a_transform_raises():
     with pytest.raises(TypeError, match="pickle: the derivative would be lost"):
         wg.grad(lambda x: np.sum(pickle.loads(pickle.dumps(x)) ** 2))(np.ones(3))
+
+
+@pytest.mark.parametrize("value", [lambda x: x[0], lambda x: x])
+def test_writing_into_a_plain_array_inside_jit_names_the_array_to_make(value):
+    def function(x):
+        result = np.zeros(3)
+        result[0] = value(x)
+        return result
+
+    with pytest.raises(ConcreteError, match=r"wengert\.numpy\.zeros.* \[test_what_users_meet.py:\d+\]"):
+        wg.jit(function)(np.ones(3))
+
+
+def test_filling_with_a_traced_value_names_the_function_that_does():
+    with pytest.raises(ConcreteError, match=r"write wengert\.numpy\.full for a value"):
+        wg.jit(lambda x: np.full(3, x))(1.0)
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, wg.grad, wg.jit])
+def test_a_jitter_is_found_by_trying(transform):
+    def smallest(scale):
+        for jitter in (0.0, 1e-6, 2.0):
+            try:
+                return np.sum(np.linalg.cholesky(scale * np.ones((3, 3)) - np.eye(3) + jitter * np.eye(3)))
+            except np.linalg.LinAlgError:
+                continue
+        raise AssertionError
+
+    if transform is wg.jit:  # carried out long after the function was left
+        with pytest.raises(np.linalg.LinAlgError, match=r"cholesky: .*; got f64\[3,3\]\. \[test_what_users_meet"):
+            transform(smallest)(1.0)
+    else:
+        assert np.isfinite(transform(smallest)(1.0))
+
+
+def test_the_leaf_that_has_no_derivative_is_named():
+    with pytest.raises(TypeError, match=r"got i64\*\[\] at \[1\]\['n'\]; .*wengert\.tree\.static"):
+        wg.grad(lambda p: p[0])([1.0, {"n": 3}])
+
+
+@pytest.mark.parametrize(
+    ("function", "instead"),
+    [
+        (lambda linalg, x: linalg.cholesky(x), "np.linalg.cholesky"),
+        (lambda linalg, x: linalg.solve_triangular(x, np.ones(3)), "np.linalg.solve"),
+    ],
+)
+def test_functions_of_scipys_linear_algebra_name_numpys(function, instead):
+    linalg = pytest.importorskip("scipy.linalg")
+    with pytest.raises(TypeError, match=rf"write {instead}\."):
+        wg.grad(lambda x: np.sum(function(linalg, x)))(np.eye(3))

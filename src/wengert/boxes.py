@@ -204,7 +204,7 @@ def running(trace: Trace) -> Generator[Trace, None, None]:
         yield trace
     except ValueError as problem:
         # NumPy hides what a box says when it is written into a plain array behind an error of its own.
-        if isinstance(problem.__cause__, LostDerivativeError):
+        if isinstance(problem.__cause__, (LostDerivativeError, ConcreteError)):
             raise problem.__cause__ from None
         raise
     except TypeError as problem:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import itertools
 import linecache
 import math
@@ -40,7 +41,6 @@ _OF_NUMPY = {
             "zeros",
             "ones",
             "empty",
-            "full",
             "eye",
             "identity",
             "tri",
@@ -50,6 +50,7 @@ _OF_NUMPY = {
         ),
         _SIZE,
     ),
+    "full": f"write wengert.numpy.full for a value; {_SIZE}",
     **dict.fromkeys(
         ("tile", "repeat", "reshape", "resize", "broadcast_to", "split", "array_split", "indices"), _SIZE
     ),
@@ -72,6 +73,9 @@ _SLICE = (
     "the length of a slice must be known: write x[start + np.arange(length)] for a part that starts anywhere, "
     "np.where(np.arange(len(x)) < n, x, 0) for the first n, or name n in static_argnums of wg.jit"
 )
+_ASSIGNED = (
+    "make the array to write into with wengert.numpy.zeros, or with np.zeros_like(x) of an array inside the function"
+)
 _SUBSCRIPT = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i], for a plain array or a list x"
 
 
@@ -80,6 +84,8 @@ def way_out() -> str:
     frame = user_frame()
     if frame is None:
         return ""
+    if dis.opname[frame.f_code.co_code[frame.f_lasti]] == "STORE_SUBSCR":
+        return _ASSIGNED
     found = _expression(frame)
     if isinstance(found, ast.Call):
         return _instead_of_call(_value(found.func, frame))
@@ -164,5 +170,17 @@ def instead_of(*names: str) -> str:
 
 def instead_of_scipy(otherwise: str) -> str:
     """Say what to write for the function of SciPy's that needs a plain array; nothing where none does."""
-    names = calls_inside("scipy")
-    return f"SciPy computes with plain arrays: {instead_of(*reversed(names)) or otherwise}" if names else ""
+    running = calls_inside("scipy")
+    if not running:
+        return ""
+    # SciPy wraps its functions: what the user wrote comes first, then what runs, but not what converts arrays.
+    names = [name for name in (_called(), *reversed(running)) if name not in _OF_NUMPY]
+    return f"SciPy computes with plain arrays: {instead_of(*names) or otherwise}"
+
+
+def _called() -> str:
+    """Return the name of the function that the user's line calls, or an empty string."""
+    frame = user_frame()
+    found = _expression(frame) if frame else None
+    function = _value(found.func, frame) if isinstance(found, ast.Call) and frame else None
+    return getattr(function, "__name__", "")

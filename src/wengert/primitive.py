@@ -138,6 +138,7 @@ class NonDifferentiable:
 
 #: What a user would catch, the narrower before the wider.
 _BUILTIN = (
+    np.linalg.LinAlgError,
     *(IndexError, TypeError, OverflowError, ZeroDivisionError, FloatingPointError),
     *(ValueError, ArithmeticError),
 )
@@ -225,9 +226,11 @@ class Primitive:
         except WengertError:
             raise
         except (ValueError, TypeError, IndexError, ArithmeticError) as problem:
-            raise self._explain(operands, params, problem) from None
+            raise self.explained(problem, operands, params) from None
 
-    def _explain(self, operands: Sequence[Any], params: Mapping[str, Any], problem: Exception) -> Exception:
+    def explained(
+        self, problem: Exception, operands: Sequence[Any], params: Mapping[str, Any]
+    ) -> WengertError:
         """Turn NumPy's complaint into one that names the operation, what came and the user's line."""
         try:
             self.infer(*map(type_of, operands), **params)  # most often raises what should be said

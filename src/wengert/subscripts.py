@@ -137,7 +137,10 @@ def is_mask_without_value(index: Any, shape: Shape) -> bool:
 def _positions(mask: Any) -> list[Any]:
     known = concrete(mask)
     if known is None:
-        hint = "write np.where(mask, x, 0), whose shape does not depend on the mask"
+        hint = (
+            "write np.where(mask, x, 0), whose shape does not depend on the mask; "
+            "for x[mask] = y[mask], x = np.where(mask, y, x)"
+        )
         raise ConcreteError(message("getitem", "a mask needs concrete values here", hint=hint))
     if np.ndim(known) == 0:
         raise IndexingError(message("getitem", "a single truth value is no index", repr(known)))

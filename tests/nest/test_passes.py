@@ -125,6 +125,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[int, int]]] 
     "differences": (differences, (normal(30),), {}),
     "neighbours": (neighbours, (normal(40),), {}),
     "products of all before": (wg.grad(lambda x: np.sum(np.cumprod(x) ** 2)), (normal(31),), {}),
+    "cropped": (
+        wg.grad(lambda w, x: np.sum(np.tanh((x @ w)[2:-1]) ** 2)),
+        (normal(4, 3), normal(9, 4)),
+        {},
+    ),
     "exchanged": (lambda a, b: (b[::-1] + 1, a - b), (normal(5), normal(5)), {0: 0, 1: 1}),
     "moments": (lambda x: ((x - x.mean(0)) / x.std(0), np.argmax(x, 1), x.max()), (normal(8, 3),), {}),
 }

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
 from wengert.boxes import CONSTANT, concrete
 from wengert.errors import LostDerivativeError
 from wengert.ops.elementwise import UFUNCS
@@ -172,3 +173,16 @@ def test_out_is_refused() -> None:
     for function in (np.round, np.fix, np.isposinf):
         with pytest.raises(LostDerivativeError, match="out= would lose"):
             function(CONSTANT.constant(A), out=np.zeros((3, 4)))
+
+
+def test_modf_of_what_has_no_rest() -> None:
+    x = np.array([np.inf, -np.inf, -1.0, -0.5, -0.0, 0.0, 2.5, np.nan])
+    expected = np.modf(x)
+    derivative = np.array([0.0, 0.0, 1, 1, 1, 1, 1, 1])
+    with np.errstate(all="raise"):
+        found, tangents = wg.jvp(np.modf, (x,), (np.ones(8),))
+    for parts in (found, wg.jit(np.modf)(x)):
+        for part, other in zip(parts, expected, strict=True):
+            np.testing.assert_array_equal(part, other)
+            np.testing.assert_array_equal(np.signbit(part), np.signbit(other))
+    np.testing.assert_array_equal(tangents[0], derivative)

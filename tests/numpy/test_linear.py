@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wengert as wg
 from wengert.boxes import CONSTANT, concrete
 from wengert.errors import ShapeError, UnsupportedError, WengertError
 from wengert.transforms.gradients import grad
@@ -282,3 +283,13 @@ def test_errors_name_the_operation() -> None:
         np.matmul(a, a)
     with pytest.raises(UnsupportedError, match="singular values"):
         np.linalg.norm(a, "nuc")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.int8])
+@pytest.mark.parametrize("function", [np.dot, np.inner])
+def test_a_number_is_no_scalar_of_the_arrays_dtype_in_products(function: Any, dtype: Any) -> None:
+    x = np.ones(3, dtype)
+    for number in (2, 0.5):
+        expected = function(x, number)
+        found = wg.jit(lambda x, number=number: function(x, number))(x)
+        assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wengert as wg
 from wengert.boxes import CONSTANT, concrete
 from wengert.errors import ConcreteError, WengertError
 from wengert.transforms.batching import vmap
@@ -159,3 +160,12 @@ def test_errors_name_the_operation() -> None:
     ]:
         with pytest.raises(WengertError, match=text):
             call()
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("table", [[0.0, 1.0], [0.0, 0.0, np.nan], [-np.inf, np.inf], []])
+@pytest.mark.parametrize("transform", [wg.jit, wg.vmap])
+def test_nan_comes_last_in_a_table(transform: Any, table: list[float], side: Any) -> None:
+    sorted_, v = np.array(table), np.array([-1.0, 0.0, 0.5, np.inf, -np.inf, np.nan])
+    found = transform(lambda v: np.searchsorted(sorted_, v, side))(v)
+    np.testing.assert_array_equal(found, np.searchsorted(sorted_, v, side))

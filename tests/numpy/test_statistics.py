@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
 from wengert.boxes import CONSTANT, concrete
 from wengert.errors import ConcreteError, UnsupportedError, WengertError
 from wengert.transforms.batching import vmap
@@ -77,3 +78,13 @@ def test_dtypes(values: Any) -> None:
     assert (
         concrete(np.bincount(np.array([0, 1]), CONSTANT.constant(np.ones(2, np.float32)))).dtype == np.float32
     )
+
+
+@pytest.mark.parametrize("bins", [{"bins": [0.0, 1.0, 2.0]}, {"bins": 4, "range": (0, 2)}, {"bins": [0, 1, 1]}])
+def test_values_that_are_not_known_are_counted_between_edges_that_are(bins: Any) -> None:
+    x = np.array([[0.5, 0.7, 1.5, 2.0], [-1.0, 3.0, np.nan, 0.0]])
+    counts, edges = wg.jit(lambda x: np.histogram(x, **bins))(x)
+    expected, others = np.histogram(x, **bins)
+    np.testing.assert_array_equal(counts, expected)
+    np.testing.assert_array_equal(edges, others)
+    assert counts.dtype == expected.dtype

@@ -13,7 +13,7 @@ import numpy as np
 from wengert.backend import team
 from wengert.backend.native import Library
 from wengert.dtypes import Dtype
-from wengert.errors import IndexingError, OutOfRangeError, RangeError, WengertError
+from wengert.errors import IndexingError, OutOfRangeError, RangeError, WengertError, split_location
 from wengert.primitive import REGISTRY
 from wengert.shapes import Shape
 
@@ -235,15 +235,22 @@ class Executable:
             with np.errstate(all="ignore"):
                 results = REGISTRY[call.primitive].evaluate(*operands, **call.params)
         except Exception as problem:
-            where = f" [{call.location}]" if call.location else ""
-            problem.add_note(f"{call.primitive}: called from compiled code.{where}")
-            raise
+            raise _with_place(problem, call, operands) from None
         if len(call.outputs) == 1 and not isinstance(results, tuple):
             results = (results,)
         if call.check_nan and _made_one(REGISTRY[call.primitive].elementwise, operands, results):
             raise _made_nan(call.primitive, call.location)
         for output, result in zip(call.outputs, results, strict=True):
             _array(output, context)[...] = result
+
+
+def _with_place(problem: Exception, call: HostCall, operands: Sequence[Any]) -> Exception:
+    """Return the error that names the operation and the user's line."""
+    said = problem
+    if not isinstance(problem, WengertError):
+        said = REGISTRY[call.primitive].explained(problem, operands, call.params)
+    text = split_location(str(said))[0]
+    return type(said)(f"{text} [{call.location}]" if call.location else text)
 
 
 def _made_one(elementwise: bool, operands: Sequence[Any], results: Sequence[Any]) -> bool:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from wengert.backend.costs import cost
-from wengert.backend.merge import DEEP, merged_nests
+from wengert.backend.merge import DEEP, merge_consumers, same_domain
 from wengert.nest.expression import (
     Buffer,
     Expression,
     Load,
     Reduce,
+    Rewriter,
     children,
-    depth,
     instantiate,
     loads,
-    walk,
+    loads_of,
 )
 from wengert.nest.index import Dim, Index
 from wengert.nest.nest import (
@@ -33,7 +34,7 @@ from wengert.nest.nest import (
     reads_whole,
     writes,
 )
-from wengert.nest.rewriting import bijection, buffers_read, can_pass, rewrite_step
+from wengert.nest.rewriting import bijection, can_pass, rewrite_step, rewrite_store
 from wengert.nest.split import split_digits
 
 _PASS = 6  # what writing an element and reading it again costs, in operations
@@ -60,6 +61,16 @@ def fuse(program: Program) -> Program:
     return replace(program, steps=tuple(block.steps), constants=constants)
 
 
+class _Definition(NamedTuple):
+    """What takes the place of a buffer."""
+
+    position: int
+    producer: Nest
+    store: Store
+    has_one_user: bool = False
+    """Whether no other step computes it: then it need not be a copy."""
+
+
 class _Fusion:
     """One list of steps; producers of this list are inlined here and in the steps inside it."""
 
@@ -67,17 +78,21 @@ class _Fusion:
         self.steps = steps
         self.kept = kept
         self.gone: set[int] = set()
-        """The positions of producers that are in their consumers now."""
-        self.readers: dict[Buffer, set[int]] = {}
-        """The positions of steps that read a buffer, or did once."""
+        """The positions of producers that are no steps any more."""
+        self.definitions: dict[Buffer, _Definition] = {}
+        """What later steps have in place of buffers; a step gets it all at once, when its turn comes."""
+        self.readers: dict[Buffer, list[int]] = {}
+        """The positions of steps that read a buffer."""
         self.writers: dict[Buffer, list[int]] = {}
 
     def run(self) -> None:
         for position, step in enumerate(self.steps):
-            self._note_reads(position, step)
+            for buffer in dict.fromkeys(reads(step)):
+                self.readers.setdefault(buffer, []).append(position)
             for buffer in writes(step):
                 self.writers.setdefault(buffer, []).append(position)
         for position, step in enumerate(self.steps):
+            step = self.steps[position] = _with_definitions(step, self.definitions)
             if isinstance(step, Nest):
                 self.steps[position] = step = split_digits(step)
                 if self._inline(position, step):
@@ -87,12 +102,8 @@ class _Fusion:
         self.steps[:] = (step for position, step in enumerate(self.steps) if position not in self.gone)
         self._remove_dead()
         self._hoist_scalars()
-        self._merge_consumers()
+        merge_consumers(self.steps, self.kept)
         self._remove_dead()
-
-    def _note_reads(self, position: int, step: Step) -> None:
-        for buffer in reads(step):
-            self.readers.setdefault(buffer, set()).add(position)
 
     def _inside(self, step: Step) -> Step:
         others = (one for n, one in enumerate(self.steps) if n not in self.gone and one is not step)
@@ -118,38 +129,35 @@ class _Fusion:
     # -- producers into consumers ------------------------------------------------------------------------
 
     def _inline(self, position: int, producer: Nest) -> bool:
-        """Put a producer into its consumers, where that pays; tell whether it is gone."""
+        """Let consumers compute a value for themselves, where that pays; tell whether its producer is gone."""
         store = producer.stores[0]
         if not self._is_definition(producer):
             return False
-        found = ((n, self.steps[n]) for n in sorted(self.readers.get(store.buffer, ())) if n > position)
-        uses = [(n, step) for n, step in found if n not in self.gone and store.buffer in reads(step)]
+        uses = [(n, self.steps[n]) for n in self.readers.get(store.buffer, ()) if n > position]
         if not uses:
             return True
         if not all(self._may_move(store.value, store, range(position + 1, n), step) for n, step in uses):
             return False
-        if depth(store.value) > DEEP or any(_is_looked_up(step, store.buffer) for _, step in uses):
+        if store.value.facts.depth > DEEP or any(_is_looked_up(step, store.buffer) for _, step in uses):
             return False
-        if any(isinstance(node, Reduce) for node in walk(store.value)):
+        if store.value.facts.has_reductions:
             worth = len(uses) == 1 and self._is_epilogue(store, uses[0][1])
         else:
             worth = self._is_cheap(store, [step for _, step in uses])
         if worth:
-            for n, step in uses:
-                self.steps[n] = _with_definition(step, producer, store)
-                self._note_reads(n, self.steps[n])
+            self.definitions[store.buffer] = _Definition(position, producer, store, len(uses) == 1)
         return worth
 
     def _is_definition(self, nest: Nest) -> bool:
         store = nest.stores[0]
         if len(nest.stores) > 1 or store.buffer in self.kept or nest.sequential or store.combiner:
             return False
-        if any(isinstance(node, Load) and node.buffer is store.buffer for node in walk(store.value)):
+        if store.buffer in store.value.facts.buffers:
             return False
         return bijection(store.indices, store.buffer.shape, nest.dims)
 
     def _may_move(self, value: Expression, store: Store, between: range, consumer: Step) -> bool:
-        read = buffers_read(value)
+        read = set(value.facts.buffers)
         if any(n in between and n not in self.gone for buffer in read for n in self.writers.get(buffer, ())):
             return False
         written = read & set(writes(consumer))
@@ -158,7 +166,7 @@ class _Fusion:
         if not isinstance(consumer, Nest):
             return False
         # What the consumer overwrites may be read at the very element only, and not in a reduction.
-        merged = _with_definition(consumer, *_definition(value, store))
+        merged = _with_definitions(consumer, {store.buffer: _definition(value, store)})
         assert isinstance(merged, Nest)
         return all(
             load.indices == target.indices
@@ -166,7 +174,9 @@ class _Fusion:
             if target.buffer in written
             for load in loads(target.value)
             if load.buffer is target.buffer
-        ) and not any(written & buffers_read(node) for node in merged.nodes() if isinstance(node, Reduce))
+        ) and not any(
+            written.intersection(node.facts.buffers) for node in merged.nodes() if isinstance(node, Reduce)
+        )
 
     def _is_epilogue(self, store: Store, step: Step, counters: tuple[Dim, ...] = ()) -> bool:
         """Tell whether each result is read once, where it can be computed then and there."""
@@ -175,8 +185,13 @@ class _Fusion:
             return len(readers) == 1 and self._is_epilogue(store, readers[0], (*counters, step.counter))
         if not isinstance(step, Nest) or step.sequential or any(one.combiner for one in step.stores):
             return False
-        inside = {id(load) for node in step.nodes() if isinstance(node, Reduce) for load in loads(node.body)}
-        found = [load for one in step.stores for load in loads(one.value) if load.buffer is store.buffer]
+        inside = {
+            id(load)
+            for node in step.nodes()
+            if isinstance(node, Reduce)
+            for load in loads_of(store.buffer, node.body)
+        }
+        found = [load for one in step.stores for load in loads_of(store.buffer, one.value)]
         if len({load.indices for load in found}) != 1 or any(id(load) in inside for load in found):
             return False
         return bijection(found[0].indices, store.buffer.shape, (*counters, *step.dims))
@@ -211,41 +226,6 @@ class _Fusion:
                 del self.steps[position]
                 self.steps.insert(first, step)
 
-    # -- consumers into producers ------------------------------------------------------------------------
-
-    def _merge_consumers(self) -> None:
-        position = 0
-        while position < len(self.steps):
-            producer = self.steps[position]
-            if not isinstance(producer, Nest) or producer.sequential or not self._absorb(position, producer):
-                position += 1
-
-    def _absorb(self, position: int, producer: Nest) -> bool:
-        """Take up the consumers of a nest that can become a part of it; tell whether it moved down to one of them."""
-        start, after = position, position + 1
-        while after < len(self.steps):
-            consumer = self.steps[after]
-            merged = merged_nests(producer, consumer) if isinstance(consumer, Nest) else None
-            if merged is not None and isinstance(consumer, Nest):
-                between = self.steps[position + 1 : after]
-                if can_pass(consumer, between):
-                    del self.steps[after]
-                    self.steps[position] = producer = merged
-                    continue
-                if all(can_pass(step, (producer,)) for step in between):
-                    self.steps[position : after + 1] = [*between, merged]
-                    producer, position = merged, after - 1
-            after += 1
-        self.steps[position] = self._without_dead_stores(producer, position)
-        return position > start
-
-    def _without_dead_stores(self, nest: Nest, position: int) -> Nest:
-        if len(nest.stores) == 1:
-            return nest
-        used = self.kept | {b for n, step in enumerate(self.steps) if n != position for b in reads(step)}
-        stores = tuple(store for store in nest.stores if store.buffer in used)
-        return replace(nest, stores=stores) if stores and len(stores) < len(nest.stores) else nest
-
 
 def _is_looked_up(step: Step, buffer: Buffer) -> bool:
     """Tell whether a step computes an index of an axis with one element: what takes the load's place has no such index.
@@ -254,18 +234,19 @@ def _is_looked_up(step: Step, buffer: Buffer) -> bool:
     """
     if 1 not in buffer.shape:
         return False
-    nodes = (node for one in all_steps([step]) if isinstance(one, Nest) for node in one.nodes())
+    nests = (one for one in all_steps([step]) if isinstance(one, Nest))
     return any(
         extent == 1 and not index.is_affine
-        for node in nodes
-        if isinstance(node, Load) and node.buffer is buffer
-        for index, extent in zip(node.indices, buffer.shape, strict=True)
+        for nest in nests
+        for root in nest.roots()
+        for load in loads_of(buffer, root)
+        for index, extent in zip(load.indices, buffer.shape, strict=True)
     )
 
 
-def _definition(value: Expression, store: Store) -> tuple[Nest, Store]:
+def _definition(value: Expression, store: Store) -> _Definition:
     dims = tuple(dict.fromkeys(dim for index in store.indices for dim in index.dims()))
-    return Nest(dims, (replace(store, value=value),)), store
+    return _Definition(0, Nest(dims, (replace(store, value=value),)), store)
 
 
 def _times_read(step: Step, buffer: Buffer) -> int:
@@ -286,7 +267,7 @@ def _reads_at_a_point(expression: Expression, buffer: Buffer) -> int:
 
     def visit(node: Expression, times: int) -> None:
         nonlocal total
-        if id(node) in seen:
+        if id(node) in seen or buffer not in node.facts.buffers:
             return
         seen.add(id(node))
         if isinstance(node, Load) and node.buffer is buffer:
@@ -300,25 +281,55 @@ def _reads_at_a_point(expression: Expression, buffer: Buffer) -> int:
     return total
 
 
-def _with_definition(step: Step, producer: Nest, store: Store) -> Step:
-    """Return a step with the value of an element in place of loads of it."""
+def _with_definitions(step: Step, definitions: Mapping[Buffer, _Definition]) -> Step:
+    """Return a step with the values of elements in place of loads of them."""
+    found = {buffer: definitions[buffer] for buffer in reads(step) if buffer in definitions}
+    if not found:
+        return step
+    step, own = _adapted(step, found) if isinstance(step, Nest) else (step, None)
     cache: dict[object, Expression] = {}
 
     def change(node: Expression) -> Expression:
-        if isinstance(node, Load) and node.buffer is store.buffer:
-            known = cache.get(node.indices)
-            if known is None:
-                known = cache[node.indices] = _element(store, node)
-            return known
-        return node
+        if not isinstance(node, Load) or node.buffer not in found:
+            return node
+        if node.buffer is own:
+            return found[node.buffer].store.value
+        key = (node.buffer, node.indices)
+        known = cache.get(key)
+        if known is None:
+            known = cache[key] = _element(found[node.buffer].store, node)
+        return known
 
-    changed = rewrite_step(step, change)
+    changed = rewrite_step(step, change, lambda facts: any(buffer in found for buffer in facts.buffers))
     if isinstance(changed, Nest):
-        origin = (*producer.origin, *changed.origin)
-        changed = split_digits(
-            replace(changed, origin=origin, location=changed.location or producer.location)
-        )
+        origin, location = changed.origin, changed.location
+        for definition in sorted(found.values(), key=lambda definition: definition.position):
+            producer = definition.producer
+            origin, location = (*producer.origin, *origin), location or producer.location
+        changed = split_digits(replace(changed, origin=origin, location=location))
     return changed
+
+
+def _adapted(nest: Nest, found: Mapping[Buffer, _Definition]) -> tuple[Nest, Buffer | None]:
+    """Give a nest the dimensions of the largest value that it alone computes, which then goes in as it is.
+
+    Chains of operations would be written again with each link otherwise.
+    """
+    own = max(
+        (one for one in found.values() if one.has_one_user),
+        key=lambda one: one.store.value.facts.depth,
+        default=None,
+    )
+    if own is None or nest.sequential:
+        return nest, None
+    _, producer, store, _ = own
+    loaded = [load for root in nest.roots() for load in loads_of(store.buffer, root)]
+    mapping = same_domain(store, loaded[0], producer, nest)
+    if mapping is None or any(load.indices != loaded[0].indices for load in loaded):
+        return nest, None
+    rewrite = Rewriter(replace_term=mapping.get, concerns=lambda facts: not facts.dims.isdisjoint(mapping))
+    dims = tuple(dim for old in nest.dims for dim in mapping[old].dims())
+    return replace(nest, dims=dims, stores=tuple(rewrite_store(one, rewrite) for one in nest.stores)), store.buffer
 
 
 def _element(store: Store, load: Load) -> Expression:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from wengert.backend.layout import Layout
 from wengert.nest.expression import Buffer
 from wengert.nest.nest import Branch, Loop, Program, Step, While, all_steps, inner_blocks, reads, writes
@@ -135,22 +137,17 @@ def _assigned(
     living: Mapping[Buffer, Lifetime], layouts: Mapping[Buffer, Layout]
 ) -> tuple[dict[Buffer, Place], int]:
     places: dict[Buffer, Place] = {}
-    total = 0
-    for buffer in sorted(living, key=lambda one: (-_bytes(one, layouts), living[one])):
+    first, last, begin, end = np.zeros((4, len(living)), np.int64)
+    for count, buffer in enumerate(sorted(living, key=lambda one: (-_bytes(one, layouts), living[one]))):
         size, life = _bytes(buffer, layouts), living[buffer]
-        offset = 0
-        others = [
-            place
-            for place in places.values()
-            if place.lifetime.first <= life.last and life.first <= place.lifetime.last
-        ]
-        for other in sorted(others):
-            if other.offset - offset >= size:
-                break
-            offset = max(offset, other.offset + other.size)
+        others = np.flatnonzero((first[:count] <= life.last) & (life.first <= last[:count]))
+        others = others[np.argsort(begin[others], kind="stable")]
+        free = np.append(0, np.maximum.accumulate(end[others]))  # from here on, up to where the next one begins
+        fits = begin[others] - free[:-1] >= size
+        offset = int(free[np.argmax(fits) if fits.any() else -1])
         places[buffer] = Place(offset, size, life)
-        total = max(total, offset + size)
-    return places, total
+        first[count], last[count], begin[count], end[count] = *life, offset, offset + size
+    return places, int(end.max(initial=0))
 
 
 def _bytes(buffer: Buffer, layouts: Mapping[Buffer, Layout]) -> int:

@@ -1,17 +1,110 @@
-"""Two nests as one: a consumer that reads just the elements that the producer has at hand."""
+"""Consumers that become part of their producers: they read just the elements that a nest has at hand."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, depth, loads
+from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, loads
 from wengert.nest.index import Dim, Index, Term
-from wengert.nest.nest import Nest, Store
-from wengert.nest.rewriting import buffers_read
+from wengert.nest.nest import Nest, Step, Store, reads, writes
 
 DEEP = 64
 """Operations one inside another, from which on a value is stored and loaded: passes go down them by recursion."""
+
+
+def merge_consumers(steps: list[Step], kept: set[Buffer]) -> None:
+    """Let nests take up consumers of what they make; drop stores that no step reads any more and that are not kept."""
+    _Merging(steps, kept).run()
+
+
+class _Merging:
+    """Steps that keep their positions while some of them become a part of others."""
+
+    def __init__(self, steps: list[Step], kept: set[Buffer]) -> None:
+        self.steps = steps
+        self.kept = kept
+        self.gone: set[int] = set()
+        self.readers: dict[Buffer, set[int]] = {}
+        """The positions of the steps that read a buffer."""
+        self.writers: dict[Buffer, set[int]] = {}
+        for position in range(len(steps)):
+            self._note(position)
+
+    def run(self) -> None:
+        for position, step in enumerate(self.steps):
+            if position not in self.gone and isinstance(step, Nest) and not step.sequential:
+                self._absorb(position, step)
+        self.steps[:] = (step for position, step in enumerate(self.steps) if position not in self.gone)
+
+    def _note(self, position: int) -> None:
+        for buffer in reads(self.steps[position]):
+            self.readers.setdefault(buffer, set()).add(position)
+        for buffer in writes(self.steps[position]):
+            self.writers.setdefault(buffer, set()).add(position)
+
+    def _forget(self, position: int) -> None:
+        for buffer in reads(self.steps[position]):
+            self.readers[buffer].discard(position)
+        for buffer in writes(self.steps[position]):
+            self.writers[buffer].discard(position)
+
+    def _absorb(self, position: int, producer: Nest) -> None:
+        """Take up the consumers of a nest that can become a part of it, here or, if it has to wait, at their place."""
+        after = position
+        while (after := self._next_reader(producer, after)) is not None:
+            consumer = self.steps[after]
+            merged = merged_nests(producer, consumer) if isinstance(consumer, Nest) else None
+            if merged is None:
+                continue
+            between = range(position + 1, after)
+            if self._can_pass(consumer, between):
+                gone = after
+            elif self._can_pass(producer, between):
+                gone, position = position, after
+            else:
+                continue
+            producer = merged
+            self._replace(position, producer, gone)
+        self._drop_dead_stores(position, producer)
+
+    def _next_reader(self, producer: Nest, after: int) -> int | None:
+        """Return the first step behind a position that reads what a nest makes."""
+        found = (
+            position
+            for store in producer.stores
+            for position in self.readers.get(store.buffer, ())
+            if position > after
+        )
+        return min(found, default=None)
+
+    def _can_pass(self, step: Step, between: range) -> bool:
+        """Tell whether no step between writes what a step reads or writes, or reads what it writes."""
+        mine = set(writes(step))
+        disturbing = [self.writers.get(buffer, ()) for buffer in mine.union(reads(step))]
+        disturbing += [self.readers.get(buffer, ()) for buffer in mine]
+        return not any(position in between for positions in disturbing for position in positions)
+
+    def _replace(self, position: int, step: Step, gone: int) -> None:
+        """Put a step in the place of another, and in that of one that is gone."""
+        for old in (position, gone):
+            self._forget(old)
+        self.steps[position] = step
+        self.gone.add(gone)
+        self._note(position)
+
+    def _drop_dead_stores(self, position: int, nest: Nest) -> None:
+        if len(nest.stores) == 1:
+            return
+        stores = tuple(
+            store
+            for store in nest.stores
+            if store.buffer in self.kept or self.readers.get(store.buffer, set()) - {position}
+        )
+        if stores and len(stores) < len(nest.stores):
+            self._forget(position)
+            self.steps[position] = replace(nest, stores=stores)
+            self._note(position)
 
 
 def merged_nests(producer: Nest, consumer: Nest) -> Nest | None:
@@ -21,12 +114,12 @@ def merged_nests(producer: Nest, consumer: Nest) -> Nest | None:
         return None
     if any(store.combiner for store in (*producer.stores, *consumer.stores)):
         return None
-    if any(isinstance(node, Reduce) for node in consumer.nodes()):
+    if consumer.has_reductions:
         return None
     used = [load for store in consumer.stores for load in loads(store.value) if load.buffer in made]
     if not used or set(made) & set(consumer.writes()):
         return None
-    mapping = _same_domain(made[used[0].buffer], used[0], producer, consumer)
+    mapping = same_domain(made[used[0].buffer], used[0], producer, consumer)
     if mapping is None:
         return None
     moved = Rewriter(replace_term=mapping.get)
@@ -48,7 +141,7 @@ def merged_nests(producer: Nest, consumer: Nest) -> Nest | None:
     overwritten = {b for store in consumer.stores for b in [store.buffer]} & set(producer.reads())
     if not fits or (overwritten and not _only_in_place(producer, stores, overwritten)):
         return None
-    if any(depth(store.value) > 2 * DEEP for store in stores):
+    if any(store.value.facts.depth > 2 * DEEP for store in stores):
         return None
     origin = (*producer.origin, *(name for name in consumer.origin if name != "copy"))
     return replace(producer, stores=(*producer.stores, *stores), origin=origin)
@@ -56,7 +149,9 @@ def merged_nests(producer: Nest, consumer: Nest) -> Nest | None:
 
 def _only_in_place(producer: Nest, stores: Sequence[Store], overwritten: set[Buffer]) -> bool:
     targets = {store.buffer: store.indices for store in stores}
-    reduced = any(overwritten & buffers_read(node) for node in producer.nodes() if isinstance(node, Reduce))
+    reduced = any(
+        overwritten.intersection(node.facts.buffers) for node in producer.nodes() if isinstance(node, Reduce)
+    )
     return not reduced and all(
         load.indices == targets[load.buffer]
         for store in producer.stores
@@ -65,7 +160,7 @@ def _only_in_place(producer: Nest, stores: Sequence[Store], overwritten: set[Buf
     )
 
 
-def _same_domain(store: Store, load: Load, producer: Nest, consumer: Nest) -> dict[Term, Index] | None:
+def same_domain(store: Store, load: Load, producer: Nest, consumer: Nest) -> dict[Term, Index] | None:
     """Return the producer's index for each dimension of the consumer, or None if they run through different points."""
     if len(producer.dims) != len(consumer.dims):
         return None

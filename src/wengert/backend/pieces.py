@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from wengert.nest.expression import Expression, Guard, Reduce, Rewriter
+from wengert.nest.expression import Guard, Rewriter
 from wengert.nest.index import Dim, Index
 from wengert.nest.nest import Nest, Program, Step, map_blocks
 from wengert.nest.rewriting import rewrite_store
@@ -59,8 +59,7 @@ def _is_worth_it(nest: Nest, dim: Dim, places: Sequence[int], most: int) -> bool
     if max(lengths) >= dim.extent * _MOST:
         return len(lengths) <= _EDGES + 1
     # The tile of a reduction shares what it loads with its neighbours, which a cut would part.
-    has_reductions = any(isinstance(node, Reduce) for node in nest.nodes())
-    return not has_reductions and min(lengths) >= _PIECE and len(lengths) <= most
+    return not nest.has_reductions and min(lengths) >= _PIECE and len(lengths) <= most
 
 
 def _reads_what_it_writes(nest: Nest) -> bool:
@@ -88,22 +87,7 @@ def _part(nest: Nest, dim: Dim, low: int, high: int) -> Nest:
     """Return a nest for a part of a dimension, with the conditions that are decided there gone."""
     part = Dim(high - low, dim.name)
     moved = Index.of(part) + low
-    rewrite = Rewriter(_decided, lambda term: moved if term is dim else None)
+    rewrite = Rewriter(replace_term=lambda term: moved if term is dim else None)
     stores = tuple(rewrite_store(store, rewrite) for store in nest.stores)
     dims = tuple(part if one is dim else one for one in nest.dims)
     return replace(nest, dims=tuple(one for one in dims if one.extent != 1), stores=stores)
-
-
-def _decided(node: Expression) -> Expression:
-    if not isinstance(node, Guard):
-        return node
-    left: list[tuple[Index, int]] = []
-    for index, extent in node.conditions:
-        low, high = index.bounds
-        if high < 0 or low >= extent:
-            return node.otherwise
-        if low < 0 or high >= extent:
-            left.append((index, extent))
-    if len(left) == len(node.conditions):
-        return node
-    return replace(node, conditions=tuple(left)) if left else node.body

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -35,8 +36,41 @@ class Buffer:
         return f"{self.name or 'b'}[{','.join(map(str, self.shape))}]"
 
 
+class Facts(NamedTuple):
+    """What passes ask of an expression again and again."""
+
+    children: tuple[Expression, ...]
+    """The expressions directly inside it, those in computed indices included."""
+    depth: int
+    """How many nodes lie one inside another."""
+    buffers: tuple[Buffer, ...]
+    """What it loads, each once, computed indices included."""
+    dims: frozenset[Dim]
+    """The dimensions in its indices and of its reductions."""
+    has_reductions: bool
+    has_digits: bool
+    """Whether an index takes digits of another."""
+
+
+class Node:
+    """What an expression is made of. It does not change, so that its facts are found once."""
+
+    __slots__ = ("_facts",)
+    _facts: Facts
+
+    @property
+    def facts(self) -> Facts:
+        """What holds for the node and all that is inside it."""
+        try:
+            return self._facts
+        except AttributeError:
+            found = _facts_of(self)  # pyright: ignore[reportArgumentType]
+            object.__setattr__(self, "_facts", found)
+            return found
+
+
 @dataclass(frozen=True, eq=False, slots=True)
-class Const:
+class Const(Node):
     """A number."""
 
     value: Any
@@ -59,7 +93,7 @@ def is_positive_zero(expression: Expression) -> bool:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Iota:
+class Iota(Node):
     """An index as a number."""
 
     index: Index
@@ -67,7 +101,7 @@ class Iota:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Load:
+class Load(Node):
     """An element of a buffer."""
 
     buffer: Buffer
@@ -85,7 +119,7 @@ CHECKS = ("position", "bounded", "made")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Apply:
+class Apply(Node):
     """A scalar operation; its operands have been converted to what it works on."""
 
     operation: str
@@ -98,7 +132,7 @@ class Apply:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Guard:
+class Guard(Node):
     """``body`` where ``0 <= index < extent`` for every condition, ``otherwise`` elsewhere.
 
     Where a condition fails, nothing that the body names is read.
@@ -118,7 +152,7 @@ class Guard:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Reduce:
+class Reduce(Node):
     """The values of the body over dimensions, combined by ``combiner``.
 
     It is one of ``add multiply maximum minimum logical_and logical_or argmax argmin``; the last two give the position
@@ -141,19 +175,19 @@ Expression: TypeAlias = "Const | Iota | Load | Apply | Guard | Reduce"
 
 def children(expression: Expression) -> Sequence[Expression]:
     """Return the expressions directly inside another, those in computed indices included."""
-    match expression:
-        case Load(indices=indices):
-            return list(computed(indices))
+    return expression.facts.children
+
+
+def _children(node: Expression) -> tuple[Expression, ...]:
+    match node:
         case Apply(operands=operands):
             return operands
-        case Guard(conditions=conditions, body=body, otherwise=otherwise):
-            return (body, otherwise, *computed(index for index, _ in conditions))
+        case Guard(body=body, otherwise=otherwise):
+            return (body, otherwise, *computed(indices_of(node)))
         case Reduce(body=body):
             return (body,)
-        case Iota(index=index):
-            return list(computed((index,)))
         case _:
-            return ()
+            return tuple(computed(indices_of(node)))
 
 
 def computed(indices: Iterable[Index]) -> Iterator[Expression]:
@@ -176,24 +210,46 @@ def walk(expression: Expression, *closed: type[Expression]) -> Iterator[Expressi
             seen.add(id(node))
             yield node
             if not (closed and isinstance(node, closed)):
-                waiting += children(node)
+                waiting += node.facts.children
 
 
-def depth(expression: Expression) -> int:
-    """Return how many nodes lie one inside another."""
-    known: dict[int, int] = {}
-
-    def measure(node: Expression) -> int:
-        if id(node) not in known:
-            known[id(node)] = 1 + max(map(measure, children(node)), default=0)
-        return known[id(node)]
-
-    return measure(expression)
+def _facts_of(node: Expression) -> Facts:
+    children = _children(node)
+    inside = [child.facts for child in children]
+    buffers = dict.fromkeys(buffer for facts in inside for buffer in facts.buffers)
+    indices = list(indices_of(node))
+    dims = {dim for index in indices for dim in index.dims()}
+    if isinstance(node, Load):
+        buffers = {node.buffer: None, **buffers}
+    elif isinstance(node, Reduce):
+        dims.update(node.dims)
+    return Facts(
+        children,
+        1 + max((facts.depth for facts in inside), default=0),
+        tuple(buffers),
+        frozenset(dims).union(*(facts.dims for facts in inside)),
+        isinstance(node, Reduce) or any(facts.has_reductions for facts in inside),
+        any(isinstance(term, Part) for index in indices for term, _ in index.terms)
+        or any(facts.has_digits for facts in inside),
+    )
 
 
 def loads(expression: Expression, *closed: type[Expression]) -> list[Load]:
     """Return every load, those in computed indices included, but not those that nodes of some kinds hold."""
     return [node for node in walk(expression, *closed) if isinstance(node, Load)]
+
+
+def loads_of(buffer: Buffer, expression: Expression) -> Iterator[Load]:
+    """Yield every load of a buffer once, those in computed indices included."""
+    seen: set[int] = set()
+    waiting = [expression]
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in seen and buffer in node.facts.buffers:
+            seen.add(id(node))
+            if isinstance(node, Load) and node.buffer is buffer:
+                yield node
+            waiting += node.facts.children
 
 
 def may_lie_outside(expression: Expression) -> bool:
@@ -234,25 +290,31 @@ def free_dims(expression: Expression) -> set[Dim]:
 class Rewriter:
     """Rebuilds expressions from the leaves up; what does not change stays the same object, what is shared stays shared.
 
+    Of a guard whose conditions are decided at the new indices, only the value that they choose is left.
+
     Args:
         change: called with each rebuilt node; what it returns takes the node's place.
         replace_term: the index that stands for a term of indices; None keeps it.
+        concerns: whether there may be something to change in a node with these facts.
     """
 
     def __init__(
         self,
         change: Callable[[Expression], Expression] = lambda node: node,
         replace_term: Callable[[Term], Index | None] = lambda term: None,
+        concerns: Callable[[Facts], bool] = lambda facts: True,
     ) -> None:
         self.change = change
         self.replace_term = replace_term
+        self.concerns = concerns
         self._done: dict[int, tuple[Expression, Expression]] = {}
 
     def __call__(self, node: Expression) -> Expression:
         """Return the expression rebuilt."""
         known = self._done.get(id(node))
         if known is None:
-            known = self._done[id(node)] = (node, self.change(self._rebuild(node)))
+            new = self.change(self._rebuild(node)) if self.concerns(node.facts) else node
+            known = self._done[id(node)] = (node, new)
         return known[1]
 
     def index(self, index: Index) -> Index:
@@ -278,14 +340,31 @@ class Rewriter:
             case Iota(index=index):
                 changed = self.index(index)
                 return node if changed is index else replace(node, index=changed)
-            case Guard(conditions=conditions, body=body, otherwise=otherwise):
-                tests = tuple((self.index(index), extent) for index, extent in conditions)
-                return replace(node, conditions=tests, body=self(body), otherwise=self(otherwise))
+            case Guard():
+                return self._guard(node)
             case Reduce(body=body):
                 inner = self(body)
                 return node if inner is body else replace(node, body=inner)
             case _:
                 return node
+
+
+    def _guard(self, node: Guard) -> Expression:
+        """Rebuild a guard, or only what is left of it where its conditions are decided at the new indices."""
+        tests = tuple((self.index(index), extent) for index, extent in node.conditions)
+        same = all(a is b for (a, _), (b, _) in zip(tests, node.conditions, strict=True))
+        if not same:
+            bounds = [(*index.bounds, extent) for index, extent in tests]
+            if any(high < 0 or low >= extent for low, high, extent in bounds):
+                return self(node.otherwise)
+            open_ = [low < 0 or high >= extent for low, high, extent in bounds]
+            tests = tuple(itertools.compress(tests, open_))
+            if not tests:
+                return self(node.body)
+        body, otherwise = self(node.body), self(node.otherwise)
+        if same and body is node.body and otherwise is node.otherwise:
+            return node
+        return replace(node, conditions=tests, body=body, otherwise=otherwise)
 
 
 def instantiate(
@@ -294,7 +373,7 @@ def instantiate(
     """Return an expression at other indices; its reductions get dimensions of their own."""
     given: dict[Any, Index] = dict(zip(dims, indices, strict=True))
     renamed: dict[Dim, Dim] = {}
-    if rename:
+    if rename and expression.facts.has_reductions:
         for node in walk(expression):
             if isinstance(node, Reduce):
                 renamed.update({dim: Dim(dim.extent, dim.name) for dim in node.dims})
@@ -308,4 +387,4 @@ def _renaming(given: Mapping[Any, Index], renamed: Mapping[Dim, Dim]) -> Rewrite
             return replace(node, dims=tuple(renamed.get(dim, dim) for dim in node.dims))
         return node
 
-    return Rewriter(change, given.get)
+    return Rewriter(change, given.get, lambda facts: not facts.dims.isdisjoint(given))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from wengert.nest.expression import Buffer, Expression, Reduce, computed, loads, walk
+from wengert.nest.expression import Buffer, Expression, Reduce, computed, walk
 from wengert.nest.index import Dim, Index
 
 
@@ -44,12 +44,8 @@ class Nest:
         return self._read[0]
 
     def _find_reads(self) -> tuple[Buffer, ...]:
-        found = dict.fromkeys(load.buffer for store in self.stores for load in loads(store.value))
-        for store in self.stores:
-            for expression in computed(store.indices):
-                found.update(dict.fromkeys(load.buffer for load in loads(expression)))
-            if store.combiner:
-                found[store.buffer] = None
+        found = dict.fromkeys(buffer for root in self.roots() for buffer in root.facts.buffers)
+        found.update((store.buffer, None) for store in self.stores if store.combiner)
         return tuple(found)
 
     def writes(self) -> list[Buffer]:
@@ -58,15 +54,26 @@ class Nest:
 
     def own_dims(self) -> set[Dim]:
         """Return its dimensions and those of its reductions; indices also follow the counters of loops around it."""
+        if not self.has_reductions:
+            return set(self.dims)
         reduced = (dim for node in self.nodes() if isinstance(node, Reduce) for dim in node.dims)
         return {*self.dims, *reduced}
 
+    @property
+    def has_reductions(self) -> bool:
+        """Whether there is a reduction in it."""
+        return any(root.facts.has_reductions for root in self.roots())
+
+    def roots(self) -> Iterator[Expression]:
+        """Yield what it stores, and what tells where."""
+        for store in self.stores:
+            yield store.value
+            yield from computed(store.indices)
+
     def nodes(self) -> Iterator[Expression]:
         """Yield every node of its expressions, those in computed indices included."""
-        for store in self.stores:
-            yield from walk(store.value)
-            for expression in computed(store.indices):
-                yield from walk(expression)
+        for root in self.roots():
+            yield from walk(root)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

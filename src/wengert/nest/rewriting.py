@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from wengert.nest.expression import Buffer, Expression, Rewriter, loads
+from wengert.nest.expression import Expression, Facts, Rewriter
 from wengert.nest.index import Dim, Index
 from wengert.nest.nest import Nest, Step, Store, map_blocks, reads, writes
 
 
-def rewrite_step(step: Step, change: Callable[[Expression], Expression]) -> Step:
-    """Return a step with every node of its expressions changed, those in the steps inside it included."""
+def rewrite_step(
+    step: Step,
+    change: Callable[[Expression], Expression],
+    concerns: Callable[[Facts], bool] = lambda facts: True,
+) -> Step:
+    """Return a step with every node of its expressions changed, those in the steps inside it included.
+
+    Nodes with facts that do not concern the change stay as they are.
+    """
     if not isinstance(step, Nest):
-        return map_blocks(step, lambda steps: tuple(rewrite_step(one, change) for one in steps))
-    rewriter = Rewriter(change)
+        return map_blocks(step, lambda steps: tuple(rewrite_step(one, change, concerns) for one in steps))
+    rewriter = Rewriter(change, concerns=concerns)
     stores = tuple(rewrite_store(store, rewriter) for store in step.stores)
     same = all(new is old for new, old in zip(stores, step.stores, strict=True))
     return step if same else replace(step, stores=stores)
@@ -57,8 +64,3 @@ def can_pass(step: Step, others: Sequence[Step]) -> bool:
         if theirs & mine or theirs & written or written & set(reads(other)):
             return False
     return True
-
-
-def buffers_read(expression: Expression) -> set[Buffer]:
-    """Return the buffers that an expression loads."""
-    return {load.buffer for load in loads(expression)}

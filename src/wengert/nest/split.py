@@ -16,11 +16,19 @@ def split_digits(nest: Nest) -> Nest:
 
     ``x[f // 5, f % 5]`` for f < 15 becomes ``x[f1, f2]``, with ``f = 5 f1 + f2``: affine again.
     """
+    if not _takes_digits(nest):
+        return nest
     while (found := next(_digits(nest), None)) is not None:
         dim, divisor = found
         outer, inner = Dim(dim.extent // divisor, dim.name), Dim(divisor, dim.name)
         nest = _split(nest, dim, outer, inner)
     return nest
+
+
+def _takes_digits(nest: Nest) -> bool:
+    return any(root.facts.has_digits for root in nest.roots()) or any(
+        isinstance(term, Part) for store in nest.stores for index in store.indices for term, _ in index.terms
+    )
 
 
 def _digits(nest: Nest) -> Iterator[tuple[Dim, int]]:

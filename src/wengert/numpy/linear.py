@@ -14,7 +14,7 @@ from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
 from wengert.numpy.reducing import sum_
-from wengert.numpy.registry import implements, integers, is_sequence, rank_of, refuse, since
+from wengert.numpy.registry import implements, integers, is_sequence, rank_of, refuse, since, strong
 from wengert.numpy.shaping import diagonal, moveaxis, part, ravel
 from wengert.ops.arithmetic import multiply
 from wengert.ops.contraction import along, contract, product_params
@@ -69,7 +69,7 @@ def matmul(x1: Any, x2: Any, /, **options: Any) -> Any:
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """Sum products over the last axis of ``a`` and the last but one of ``b``, as `np.dot`."""
     refuse("np.dot", out)
-    a, b = operand(a), operand(b)
+    a, b = strong(operand(a)), strong(operand(b))
     rank, other = rank_of(a), rank_of(b)
     if rank == 0 or other == 0:
         return multiply(a, b)
@@ -87,7 +87,7 @@ def vdot(a: Any, b: Any, /) -> Any:
 @implements(np.inner)
 def inner(a: Any, b: Any, /) -> Any:
     """Sum products over the last axes, as `np.inner`."""
-    a, b = operand(a), operand(b)
+    a, b = strong(operand(a)), strong(operand(b))
     if not rank_of(a) or not rank_of(b):
         return multiply(a, b)
     return _over_axes("inner", a, b, [rank_of(a) - 1], [rank_of(b) - 1])

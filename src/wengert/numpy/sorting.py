@@ -202,8 +202,11 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     table, values = concrete(a), concrete(v)
     if table is not None and values is not None:
         return np.searchsorted(table, values, side)  # pyright: ignore[reportArgumentType,reportCallIssue,reportUnknownVariableType]
-    lower = (less if side == "left" else less_equal)(a, reshape(v, shape=(*shape_of(v), 1)))
-    return reduce_sum(cast(lower, dtype=INT64), axes=(rank_of(v),))
+    v = reshape(v, shape=(*shape_of(v), 1))
+    lower = (less if side == "left" else less_equal)(a, v)
+    if dtype_of(v).kind == "f":  # NaN comes last in NumPy's order
+        lower = lower | (np.isnan(v) & ~np.isnan(a) if side == "left" else np.isnan(v))
+    return reduce_sum(cast(lower, dtype=INT64), axes=(rank_of(v) - 1,))
 
 
 @implements(np.digitize)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert.array import operand
-from wengert.dtypes import FLOAT64, dtype_of, is_float
+from wengert.boxes import concrete
+from wengert.dtypes import FLOAT64, INT64, dtype_of, is_float
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
 from wengert.numpy.joining import concatenate_
@@ -17,9 +18,9 @@ from wengert.numpy.norms import root
 from wengert.numpy.reducing import mean, nanmean, present, reduce_over, sum_
 from wengert.numpy.registry import axes_of, floating, implements, is_box, known, rank_of, refuse, strong
 from wengert.numpy.selecting import clip
-from wengert.numpy.shaping import diagonal, transposed
+from wengert.numpy.shaping import diagonal, ravel, transposed
 from wengert.ops.arithmetic import maximum
-from wengert.ops.comparison import isnan, where
+from wengert.ops.comparison import isnan, less, less_equal, where
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import scatter_add
 from wengert.ops.reduction import reduce_sum
@@ -200,9 +201,22 @@ def _counting(function: Callable[..., Any]) -> None:
     def count(a: Any, bins: Any = 10, range: Any = None, **options: Any) -> Any:
         if is_box(options.get("weights")) or is_box(bins):
             refuse(f"np.{name}", weights="a box")
+        if function is np.histogram and concrete(a) is None and not options and _are_known(bins, range):
+            return _between(a, np.histogram_bin_edges(np.zeros(0), bins, range))
         return function(known(name, a), bins, range, **options)
 
     implements(function)(count)
+
+
+def _are_known(bins: Any, range: Any) -> bool:
+    return np.ndim(bins) == 1 or (range is not None and not isinstance(bins, str))
+
+
+def _between(a: Any, edges: Any) -> tuple[Any, Any]:
+    """Count what lies between edges, the last one included."""
+    below = reduce_sum(cast(less(ravel(a), edges[:-1, None]), dtype=INT64), axes=(1,))
+    all_ = reduce_sum(cast(less_equal(ravel(a), edges[-1]), dtype=INT64), axes=(0,))
+    return np.diff(below, append=reshape(all_, shape=(1,))), edges
 
 
 _counting(np.histogram)

@@ -44,7 +44,12 @@ def follow(
     chosen = tuple(arguments[position] for position in positions)
     several = isinstance(argnums, SEQUENCE)
     leaves, structure = tree.flatten(chosen if several else chosen[0])
-    leaves = [differentiable(operation, leaf) for leaf in leaves]
+    try:
+        leaves = [differentiable(operation, leaf) for leaf in leaves]
+    except DtypeError:
+        for leaf, place in zip(leaves, tree.paths(structure), strict=True):
+            differentiable(operation, leaf, place)
+        raise
 
     def call(values: Sequence[Any]) -> Any:
         replaced = tree.unflatten(structure, values)
@@ -76,18 +81,21 @@ def _positions(operation: str, argnums: Any, count: int) -> list[int]:
     return positions
 
 
-def differentiable(operation: str, leaf: Any) -> Any:
-    """Return a leaf that may carry a derivative, or raise `DtypeError`."""
+def differentiable(operation: str, leaf: Any, place: str = "") -> Any:
+    """Return a leaf that may carry a derivative, or raise `DtypeError`, which names its place in a container."""
     if type(leaf) is float:
         return leaf
+    where = f" at {place}" if place else ""
     if not isinstance(leaf, _NUMBERS):
-        raise DtypeError(
-            message(operation, "arguments must be arrays, numbers or containers of them", type(leaf).__name__)
-        )
+        requirement = "arguments must be arrays, numbers or containers of them"
+        raise DtypeError(message(operation, requirement, type(leaf).__name__ + where))
     dtype = check_known(operation, dtype_of(leaf))
     if not is_float(dtype):
         hint = "write 2.0 for 2, x.astype(float) for an array, or choose other argnums"
-        raise DtypeError(message(operation, "derivatives need floating-point arguments", show(leaf), hint))
+        if place:
+            hint = f"{hint}; what is no parameter is kept apart, as another argument or a wengert.tree.static() field"
+        requirement = "derivatives need floating-point arguments"
+        raise DtypeError(message(operation, requirement, show(leaf) + where, hint))
     if isinstance(leaf, Box):
         return snapshot(leaf)
     check_plain(operation, leaf)
