@@ -35,11 +35,13 @@ class Nest:
     location: str = ""
     origin: tuple[str, ...] = ()
     """The names of the operations that it carries out."""
+    # A nest does not change, and passes ask again and again.
     _read: list[tuple[Buffer, ...]] = field(default_factory=list[tuple[Buffer, ...]], init=False, repr=False)
+    _nodes: list[Expression] = field(default_factory=list[Any], init=False, repr=False)
 
     def reads(self) -> tuple[Buffer, ...]:
         """Return the buffers that it reads, each once."""
-        if not self._read:  # a nest does not change, and passes ask again and again
+        if not self._read:
             self._read.append(self._find_reads())
         return self._read[0]
 
@@ -70,10 +72,11 @@ class Nest:
             yield store.value
             yield from computed(store.indices)
 
-    def nodes(self) -> Iterator[Expression]:
-        """Yield every node of its expressions, those in computed indices included."""
-        for root in self.roots():
-            yield from walk(root)
+    def nodes(self) -> Sequence[Expression]:
+        """Return every node of its expressions, those in computed indices included."""
+        if not self._nodes:
+            self._nodes.extend(node for root in self.roots() for node in walk(root))
+        return self._nodes
 
 
 @dataclass(frozen=True, eq=False, slots=True)
