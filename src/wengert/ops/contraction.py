@@ -12,7 +12,7 @@ other's place. The derivative of convolution is written nowhere.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -114,7 +114,12 @@ def _solve(i: Sequence[Index], shape: Shape, extents: tuple[int, ...], out: Acce
     """
     positions: dict[int, Index] = {}
     chosen: list[tuple[int, int, Affine]] = []
+    summed: list[Dim] = []
+    conditions: list[tuple[Index, int]] = []
     for axis, (offset, terms) in enumerate(out):
+        if (steps := _steps(offset, terms, extents)) and not positions.keys() & {d for d, _ in terms}:
+            steps.solve(i[axis], shape[axis], positions, summed, conditions)
+            continue
         free = [d for d, c in terms if abs(c) == 1 and d not in positions]
         if not free:
             if terms or shape[axis] != 1:
@@ -123,13 +128,11 @@ def _solve(i: Sequence[Index], shape: Shape, extents: tuple[int, ...], out: Acce
         dimension = max(free, key=lambda d: extents[d])
         positions[dimension] = Index(0)  # taken; its value comes below
         chosen.append((axis, dimension, (offset, terms)))
-    summed: list[Dim] = []
     for dimension, extent in enumerate(extents):
         if dimension not in positions:
             summed.append(Dim(extent))
             positions[dimension] = Index.of(summed[-1])
     taken = {dimension for _, dimension, _ in chosen}
-    conditions: list[tuple[Index, int]] = []
     for axis, dimension, (offset, terms) in chosen:
         if any(d in taken and d != dimension for d, _ in terms):
             return None
@@ -143,6 +146,47 @@ def _solve(i: Sequence[Index], shape: Shape, extents: tuple[int, ...], out: Acce
         if low < 0 or high >= extents[dimension]:
             conditions.append((solution, extents[dimension]))
     return positions, [dim for dim in summed if dim.extent != 1], conditions
+
+
+class _Strided(NamedTuple):
+    """An axis ``step window + tap``, as that of what a convolution with strides reads."""
+
+    window: int
+    tap: int
+    step: int
+    windows: int
+    taps: int
+
+    def solve(
+        self,
+        i: Index,
+        extent: int,
+        positions: dict[int, Index],
+        summed: list[Dim],
+        conditions: list[tuple[Index, int]],
+    ) -> None:
+        """Find the taps that meet an element: with ``tap = step t + i mod step``, ``window = i div step - t``."""
+        step = self.step
+        count = -(-self.taps // step)
+        turn = Dim(count)
+        if count > 1:
+            summed.append(turn)
+        positions[self.window] = window = i.digit(step, -(-extent // step)) - Index.of(turn)
+        positions[self.tap] = tap = Index.of(turn) * step + i.digit(1, step)
+        for index, size in ((window, self.windows), (tap, self.taps)):
+            low, high = index.bounds
+            if low < 0 or high >= size:
+                conditions.append((index, size))
+
+
+def _steps(offset: int, terms: Sequence[tuple[int, int]], extents: tuple[int, ...]) -> _Strided | None:
+    """Return an axis as windows and taps, if there are fewer taps to an element than windows."""
+    if offset or len(terms) != 2:
+        return None
+    (tap, one), (window, step) = sorted(terms, key=lambda term: term[1])
+    if one != 1 or step < 2 or -(-extents[tap] // step) >= extents[window]:
+        return None
+    return _Strided(window, tap, step, extents[window], extents[tap])
 
 
 def _positions(access: Access, dims: Sequence[Index]) -> list[Index]:
