@@ -75,8 +75,8 @@ def test_a_list_of_many_numbers_is_an_argument() -> None:
 
 PROGRAMS: dict[str, Callable[[int], tuple[Callable[[Any], Any], Any]]] = {
     "orbit": lambda n: (wg.value_and_grad(lambda p: orbit(p, n)), np.array([1.0, 0.1, 0.05, 0.8])),
-    "error": lambda n: (wg.grad(lambda x: np.mean((path(x, 20 * n) - 7.0) ** 2)), 1.0),
-    "written": lambda n: (wg.value_and_grad(lambda x: np.sum(written(x) ** 2)), np.arange(20.0 * n)),
+    "error": lambda n: (wg.grad(lambda x: np.mean((path(x, 10 * n) - 7.0) ** 2)), 1.0),
+    "written": lambda n: (wg.value_and_grad(lambda x: np.sum(written(x) ** 2)), np.arange(10.0 * n)),
 }
 
 

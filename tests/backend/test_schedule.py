@@ -73,3 +73,18 @@ def test_as_many_vectors_as_leave_little(whole: int, vectors: int) -> None:
     x = np.ones(whole * host().vector_bytes // 4, np.float32)
     (nest,) = wg.jit(wave).report(x).nests
     assert nest.tile == (f"{vectors} vectors as one" if vectors > 1 else "")
+
+
+def test_lanes_are_no_axis_whose_elements_are_fetched_one_by_one() -> None:
+    """A mean over parts of rows has little to do for each element: the lanes stay in the rows."""
+
+    def pooled(x: Any) -> Any:
+        return np.mean(x.reshape(32, 8, 16, 2, 16, 2), axis=(3, 5))
+
+    x = np.random.default_rng(2).normal(size=(32, 8, 32, 32)).astype(np.float32)
+    compiled = wg.jit(wg.value_and_grad(lambda x: np.sum(pooled(x) ** 2)))
+    (mean,) = (nest for nest in compiled.report(x).nests if nest.text.startswith("nest i<32 j<8"))
+    assert mean.lanes.startswith("lanes l ")
+    value, gradient = compiled(x)
+    np.testing.assert_allclose(value, np.sum(pooled(x) ** 2), rtol=1e-4)
+    np.testing.assert_allclose(gradient, np.repeat(np.repeat(pooled(x) / 2, 2, 2), 2, 3), rtol=1e-4)

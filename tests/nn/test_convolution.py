@@ -168,3 +168,33 @@ def test_transposed_derivatives(rng):
 def test_convolve_transposed_says_what_is_wrong(y, weight, options, says):
     with pytest.raises(ShapeError, match=f"convolve_transposed: .*{says}"):
         nn.convolve_transposed(np.zeros(y), np.zeros(weight), **options)
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_compiled_derivatives_of_strided_windows(data):
+    """Steps that divide the extents and those that do not, taps that are fewer than the step and more."""
+    stride, taps, windows = (data.draw(st.integers(1, most)) for most in (4, 7, 9))
+    spare = data.draw(st.integers(0, stride - 1))
+    length = (windows - 1) * stride + taps + spare
+    rng = np.random.default_rng(length)
+    x, weight = rng.normal(size=(2, 2, length, 5)), rng.normal(size=(3, 2, taps, 2))
+
+    def loss(x, weight):
+        return np.sum(np.tanh(nn.convolve(x, weight, (stride, 1))))
+
+    derivative = wg.grad(loss, (0, 1))
+    for found, expected in zip(wg.jit(derivative)(x, weight), derivative(x, weight), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("size", "stride"), [(32, 2), (33, 2), (31, 3), (32, 4)])
+def test_the_derivative_of_strided_windows_costs_as_much_as_they_do(size, stride):
+    x, weight = np.ones((4, 3, size, size), np.float32), np.ones((5, 3, 5, 5), np.float32)
+
+    def convolved(x):
+        return nn.convolve(x, weight, stride, "same")
+
+    there = wg.jit(convolved).report(x).operations
+    and_back = wg.jit(lambda x, y: wg.vjp(convolved, x)[1](y)).report(x, convolved(x)).operations
+    assert and_back < 4 * there

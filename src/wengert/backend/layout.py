@@ -22,6 +22,8 @@ _FEW = 8
 """Fewer elements than this are no lanes: they would leave most of a vector register empty."""
 _SMALL = 50_000
 """Operations in a nest that one thread does sooner than several."""
+_LOAD, _STORE = 16, 64
+"""What it costs, in operations, to read or write elements of an ordinary array one by one."""
 _ROW = 3
 """Vectors of a row from which on it is filled up to whole ones: a third more memory at most."""
 
@@ -184,12 +186,33 @@ def map_classes(program: Program) -> list[LaneClass]:
             scores[key] += amount
             extents[key] = dim.extent
     # Ordinary arrays lie in the order they come in: where they have a class innermost, it needs no change of order.
-    for buffer in _fixed(program):
+    fixed = _fixed(program)
+    for buffer in fixed:
         if buffer.shape:
             key = classes.find((buffer, len(buffer.shape) - 1))
             scores[key] += scores[key] // 50
-    wide = [key for key, extent in extents.items() if extent >= _FEW]
+    prices: dict[object, int] = defaultdict(int)
+    for nest in nests:
+        for dim, price in _prices(nest, fixed):
+            prices[classes.find(dim)] += price
+    # Where little is done with elements, to fetch them one by one would cost more than the work.
+    wide = [key for key, extent in extents.items() if extent >= _FEW and prices[key] < scores[key]]
     return [LaneClass(classes, key) for key in sorted(wide, key=lambda key: -scores[key])]
+
+
+def _prices(nest: Nest, fixed: Collection[Buffer]) -> Iterator[tuple[Dim, int]]:
+    """Yield what a dimension costs as the lanes where ordinary arrays have others innermost, and several there.
+
+    Where one dimension is innermost, blocks are read along it and transposed in registers.
+    """
+    pairs = [(store.buffer, store.indices, _STORE) for store in nest.stores]
+    pairs += [(load.buffer, load.indices, _LOAD) for store in nest.stores for load in loads(store.value)]
+    for buffer, indices, price in pairs:
+        if buffer in fixed and indices and len(indices[-1].terms) > 1:
+            dims = {dim for index in indices for dim in index.dims()}
+            outer = {dim for index in indices[:-1] for dim in index.dims()}
+            elements = min(math.prod(dim.extent for dim in dims), buffer.size)
+            yield from ((dim, price * elements) for dim in nest.dims if dim in outer)
 
 
 def _fixed(program: Program) -> set[Buffer]:
