@@ -218,7 +218,9 @@ def test_a_jitter_is_found_by_trying(transform):
         raise AssertionError
 
     if transform is wg.jit:  # carried out long after the function was left
-        with pytest.raises(np.linalg.LinAlgError, match=r"cholesky: .*; got f64\[3,3\]\. \[test_what_users_meet"):
+        with pytest.raises(
+            np.linalg.LinAlgError, match=r"cholesky: .*; got f64\[3,3\]\. \[test_what_users_meet"
+        ):
             transform(smallest)(1.0)
     else:
         assert np.isfinite(transform(smallest)(1.0))

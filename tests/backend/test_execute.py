@@ -94,7 +94,9 @@ def test_an_error_of_numpys(inverse: Any) -> None:
     for _ in range(2):
         with pytest.raises(np.linalg.LinAlgError, match="Singular matrix") as caught:
             inverse(np.zeros((2, 2)))
-        assert re.search(r"^inverse: Singular matrix; got f64\[2,2\]\. \[test_execute.py:\d+\]$", str(caught.value))
+        assert re.search(
+            r"^inverse: Singular matrix; got f64\[2,2\]\. \[test_execute.py:\d+\]$", str(caught.value)
+        )
         assert isinstance(caught.value, wg.WengertError)
         np.testing.assert_allclose(inverse(np.eye(2)), 2 * np.eye(2))
 

@@ -49,7 +49,9 @@ def test_the_zeros_of_padding_are_numbers(pad: str, operation: str) -> None:
 
 @given(
     widths=st.tuples(*[st.tuples(st.integers(0, 3), st.integers(0, 3))] * 2),
-    values=st.lists(st.sampled_from([0.0, -0.0, 1.0, -2.0, np.inf, -np.inf, np.nan]), min_size=24, max_size=24),
+    values=st.lists(
+        st.sampled_from([0.0, -0.0, 1.0, -2.0, np.inf, -np.inf, np.nan]), min_size=24, max_size=24
+    ),
     operation=st.sampled_from(sorted(set(OPERATIONS) - {"nested", "in integers", "product"})),
 )
 def test_whatever_they_meet(widths: Any, values: list[float], operation: str) -> None:

@@ -80,7 +80,9 @@ def test_dtypes(values: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("bins", [{"bins": [0.0, 1.0, 2.0]}, {"bins": 4, "range": (0, 2)}, {"bins": [0, 1, 1]}])
+@pytest.mark.parametrize(
+    "bins", [{"bins": [0.0, 1.0, 2.0]}, {"bins": 4, "range": (0, 2)}, {"bins": [0, 1, 1]}]
+)
 def test_values_that_are_not_known_are_counted_between_edges_that_are(bins: Any) -> None:
     x = np.array([[0.5, 0.7, 1.5, 2.0], [-1.0, 3.0, np.nan, 0.0]])
     counts, edges = wg.jit(lambda x: np.histogram(x, **bins))(x)

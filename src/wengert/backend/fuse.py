@@ -329,7 +329,9 @@ def _adapted(nest: Nest, found: Mapping[Buffer, _Definition]) -> tuple[Nest, Buf
         return nest, None
     rewrite = Rewriter(replace_term=mapping.get, concerns=lambda facts: not facts.dims.isdisjoint(mapping))
     dims = tuple(dim for old in nest.dims for dim in mapping[old].dims())
-    return replace(nest, dims=dims, stores=tuple(rewrite_store(one, rewrite) for one in nest.stores)), store.buffer
+    return replace(
+        nest, dims=dims, stores=tuple(rewrite_store(one, rewrite) for one in nest.stores)
+    ), store.buffer
 
 
 def _element(store: Store, load: Load) -> Expression:

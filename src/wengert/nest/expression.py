@@ -348,7 +348,6 @@ class Rewriter:
             case _:
                 return node
 
-
     def _guard(self, node: Guard) -> Expression:
         """Rebuild a guard, or only what is left of it where its conditions are decided at the new indices."""
         tests = tuple((self.index(index), extent) for index, extent in node.conditions)
