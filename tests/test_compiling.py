@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 import tracemalloc
 from collections import OrderedDict
 from collections.abc import Callable
@@ -390,3 +391,25 @@ def test_there_is_nothing_to_look_at_inside_another_transform() -> None:
     compiled = wg.jit(np.tanh)
     with pytest.raises(ArgumentError, match="inside another transform there is nothing compiled"):
         wg.grad(lambda x: compiled.memory(x))(1.0)
+
+
+@wg.jit
+def decorated(x: Any) -> Any:
+    return np.sum(x**2)
+
+
+def scaled(x: Any, times: int, y: Any) -> Any:
+    return x * times + y
+
+
+def test_functions_are_pickled() -> None:
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    first = wg.jit(scaled, static_argnums=1, donate=0)
+    again = pickle.loads(pickle.dumps(first))
+    for compiled in (first, again):
+        given = np.ones(3)
+        assert_same(compiled(given, 2, np.arange(3.0)), np.array([2.0, 3.0, 4.0]))
+        with pytest.raises(ValueError, match="donated"):
+            compiled(given, 2, np.arange(3.0))
+    with pytest.raises((AttributeError, pickle.PicklingError), match="local|lambda"):
+        pickle.dumps(wg.jit(lambda x: x))

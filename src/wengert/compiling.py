@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
@@ -58,6 +59,12 @@ class Jitted(Generic[P, R]):
         self._newest: dict[Any, Specialisation] = {}
         self._patience = Patience(function)
         functools.update_wrapper(self, function)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Pickle a decorated function by its name, any other by what it is made of: it is compiled again then."""
+        if getattr(sys.modules.get(self.__module__), self.__qualname__, None) is self:
+            return self.__qualname__
+        return Jitted, (self._function, self._static, self._static_names, self._donate, self._flags)
 
     def _general(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Carry out a call that no entry serves."""
