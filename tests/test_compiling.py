@@ -411,5 +411,5 @@ def test_functions_are_pickled() -> None:
         assert_same(compiled(given, 2, np.arange(3.0)), np.array([2.0, 3.0, 4.0]))
         with pytest.raises(ValueError, match="donated"):
             compiled(given, 2, np.arange(3.0))
-    with pytest.raises((AttributeError, pickle.PicklingError), match="local|lambda"):
+    with pytest.raises((AttributeError, pickle.PicklingError), match=r"local|lambda"):
         pickle.dumps(wg.jit(lambda x: x))

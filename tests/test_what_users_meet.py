@@ -242,3 +242,29 @@ def test_functions_of_scipys_linear_algebra_name_numpys(function, instead):
     linalg = pytest.importorskip("scipy.linalg")
     with pytest.raises(TypeError, match=rf"write {instead}\."):
         wg.grad(lambda x: np.sum(function(linalg, x)))(np.eye(3))
+
+
+@pytest.mark.parametrize(
+    ("program", "kind", "said"),
+    [
+        (lambda x: x.at[0].set(1.0), AttributeError, r"at: an array has no such attribute; write x\[i\] = v"),
+        (lambda x: x.detach(), AttributeError, r"write wg\.stop_gradient\(x\)"),
+        (lambda x: x.shap, AttributeError, r"no attribute 'shap'"),
+        (
+            lambda x: wg.cond(x[0] > 0, 1.0, x),
+            TypeError,
+            r"cond: two functions are needed; got float; write np\.where",
+        ),
+        (
+            lambda x: wg.scan(lambda c, x: ((c, c), x), 0.0, x),
+            ValueError,
+            r"scan: the carry must keep the structure \*",
+        ),
+        (lambda x: np.sum(x * 1j), TypeError, "complex numbers are not supported"),
+    ],
+)
+@pytest.mark.parametrize("transform", [wg.grad, wg.jit])
+def test_habits_of_other_libraries(transform, program, kind, said):
+    with pytest.raises(kind, match=said):
+        transform(program)(np.ones(3))
+    assert not hasattr(wg.trace(lambda x: x)(np.ones(3)), "detach")

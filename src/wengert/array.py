@@ -56,6 +56,19 @@ _BUILT = (
 )
 
 
+#: What to write for attributes of the arrays of other libraries.
+_ELSEWHERE = {
+    "at": "write x[i] = v or x[i] += v: it changes x as NumPy does",
+    "detach": "write wg.stop_gradient(x)",
+    "backward": "write wg.grad(f)(x), or make x a wg.Variable",
+    "requires_grad_": "write wg.grad(f)(x), or make x a wg.Variable",
+    "numpy": "leave x as it is, or write wg.stop_gradient(x) for its values alone",
+    "unsqueeze": "write np.expand_dims(x, axis)",
+    "permute": "write x.transpose(axes)",
+    "block_until_ready": "leave it out: calls return when they are done",
+}
+
+
 def _lost(what: str, hint: str, traced: str = _OUTSIDE) -> Any:
     def method(self: Array, *arguments: Any, **options: Any) -> NoReturn:
         if on_graph(self):
@@ -92,6 +105,13 @@ class Array(Operators):
 
     def __round__(self, digits: int = 0) -> Any:
         return FUNCTIONS[np.round](self, digits)
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise `AttributeError`, with what to write for what arrays of other libraries have."""
+        said = f"'Array' object has no attribute {name!r}"
+        if name in _ELSEWHERE:
+            said = message(name, "an array has no such attribute", hint=_ELSEWHERE[name])
+        raise AttributeError(said, name=name, obj=self)
 
     # -- subscripts and in-place writes ------------------------------------------------------------------
 
@@ -367,7 +387,7 @@ def _write_out(ufunc: np.ufunc, method: str, inputs: Any, options: Any, out: Any
     if isinstance(target, Array):
         return target.assign(getattr(ufunc, method)(*inputs, **options))
     hint = "write y = x1 + x2 instead of an in-place update of a plain array, or make it with wengert.numpy.zeros"
-    requirement = "a value with a derivative cannot be written into a plain array"
+    requirement = "a value inside a transform cannot be written into a plain array"
     raise LostDerivativeError(message(f"np.{ufunc.__name__}", requirement, hint=hint))
 
 

@@ -58,7 +58,7 @@ class Trace:
         """Raise `LeakError` where the transform has ended."""
         if not self.open:
             what = f"a value of a {self.name} that has ended was used"
-            hint = "return it from the function (has_aux=True), or take wg.stop_gradient(x) inside"
+            hint = "return it from the function (of wg.grad with has_aux=True), or take wg.stop_gradient(x) inside"
             raise LeakError(message(operation, what, hint=hint))
 
     def concrete(self, state: Any) -> Any:

@@ -27,8 +27,9 @@ def operand(value: Any) -> Any:
         return value
     array = snapshot(FUNCTIONS[np.array](value))
     if dtype_of(array).kind not in "biuf":
-        got = type(value).__name__
-        raise DtypeError(message("operand", "a real number, an array or a sequence of them is required", got))
+        hint = "complex numbers are not supported" if dtype_of(array).kind == "c" else ""
+        requirement = "a real number, an array or a sequence of them is required"
+        raise DtypeError(message("operand", requirement, type(value).__name__, hint))
     return array
 
 

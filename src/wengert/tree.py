@@ -227,12 +227,15 @@ def map_tree(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     return unflatten(structure, [function(*row) for row in zip(*columns, strict=True)])
 
 
-def check_same(operation: str, expected: Structure, found: Structure) -> None:
+def check_same(
+    operation: str,
+    expected: Structure,
+    found: Structure,
+    requirement: str = "containers must have the structure",
+) -> None:
     """Raise `ArgumentError` where two structures differ."""
     if expected != found:
-        raise ArgumentError(
-            message(operation, f"containers must have the structure {show(expected)}", show(found))
-        )
+        raise ArgumentError(message(operation, f"{requirement} {show(expected)}", show(found)))
 
 
 def show(structure: Structure) -> str:

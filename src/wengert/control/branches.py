@@ -22,7 +22,7 @@ from wengert.control.programs import (
 from wengert.control.recording import Recorded, record
 from wengert.control.values import flatten_numbers, is_number, pack, predicate, unify
 from wengert.dtypes import dtype_of, is_float
-from wengert.errors import ArgumentError, message
+from wengert.errors import ArgumentError, DtypeError, message
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType
 from wengert.nest.lowering import HoldsPrograms
@@ -61,6 +61,10 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
         >>> wg.grad(lambda x: cond(x > 0, lambda x: x**2, lambda x: -x, x))(3.0)
         6.0
     """
+    for function in (true_fun, false_fun):
+        if not callable(function):
+            hint = "write np.where(condition, x, y) for values that are there, or lambda: x"
+            raise DtypeError(message("cond", "two functions are needed", type(function).__name__, hint))
     chosen = predicate("cond", pred)
     if isinstance(chosen, bool):
         return (true_fun if chosen else false_fun)(*operands)

@@ -60,7 +60,8 @@ class Carry:
     def flatten(self, value: Any) -> list[Any]:
         """Return the leaves of what a step returns, or raise `ArgumentError` where its containers are others."""
         leaves, structure = flatten_numbers(self.operation, "what the loop carries", value)
-        tree.check_same(self.operation, self._given(self.structure), self._given(structure))
+        requirement = "the carry must keep the structure"
+        tree.check_same(self.operation, self._given(self.structure), self._given(structure), requirement)
         return leaves
 
     def settle(self, types: Sequence[TensorType]) -> list[TensorType]:
