@@ -62,8 +62,9 @@ class Jitted(Generic[P, R]):
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         """Pickle a decorated function by its name, any other by what it is made of: it is compiled again then."""
-        if getattr(sys.modules.get(self.__module__), self.__qualname__, None) is self:
-            return self.__qualname__
+        name = getattr(self._function, "__qualname__", "")
+        if getattr(sys.modules.get(self.__module__), name, None) is self:
+            return name
         return Jitted, (self._function, self._static, self._static_names, self._donate, self._flags)
 
     def _general(self, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -73,7 +73,9 @@ _SLICE = (
     "the length of a slice must be known: write x[start + np.arange(length)] for a part that starts anywhere, "
     "np.where(np.arange(len(x)) < n, x, 0) for the first n, or name n in static_argnums of wg.jit"
 )
-_ASSIGNED = "make the array to write into with wengert.numpy.zeros, or with np.zeros_like(x) of an array inside"
+_ASSIGNED = (
+    "make the array to write into with wengert.numpy.zeros, or with np.zeros_like(x) of an array inside"
+)
 _SUBSCRIPT = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i], for a plain array or a list x"
 
 
