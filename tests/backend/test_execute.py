@@ -53,7 +53,7 @@ def test_errors_name_the_line(gather: Any, inverse: Any) -> None:
         gather(np.arange(3.0), np.array([3]))
     with pytest.raises(np.linalg.LinAlgError) as caught:
         inverse(np.zeros((2, 2)))
-    assert "[test_execute.py:" in caught.value.__notes__[0]
+    assert "[test_execute.py:" in str(caught.value)
 
 
 def test_an_index_out_of_range_ends_a_loop() -> None:

@@ -25,10 +25,18 @@ _INFIX = {
 }
 
 
+_LONG = 500
+"""Nodes of a nest, each counted as often as it is written, from which on what occurs several times gets a name."""
+_SHORT = 4
+"""Nodes that are written again all the same."""
+
+
 class Names:
     """Names for buffers and dimensions, given in the order in which they are met."""
 
     def __init__(self) -> None:
+        self.values: dict[int, str] = {}
+        """The names of values of the nest that is being written."""
         self._buffers: dict[Buffer, str] = {}
         self._dims: dict[Dim, str] = {}
         self._taken: set[str] = set()
@@ -100,8 +108,31 @@ def _nest_lines(nest: Nest, names: Names) -> Iterator[str]:
         f"{names.dim(dim)}<{dim.extent}{'!' if dim in nest.sequential else ''}" for dim in nest.dims
     )
     yield f"nest {dims}".rstrip() + ":"
+    for number, value in enumerate(_repeated(nest), 1):
+        line = f"  t{number} = {expression_text(value, names)}"
+        names.values[id(value)] = f"t{number}"
+        yield line
     for store in nest.stores:
         yield f"  {_store(store, names)}"
+    names.values.clear()
+
+
+def _repeated(nest: Nest) -> list[Expression]:
+    """Return the values that a long nest computes once and would write several times, those inside others first."""
+    sizes: dict[int, int] = {}
+    times: dict[int, int] = {}
+    found: list[Expression] = []
+
+    def measure(node: Expression) -> int:
+        times[id(node)] = times.get(id(node), 0) + 1
+        if id(node) not in sizes:
+            sizes[id(node)] = 1 + sum(map(measure, node.facts.children))
+            found.append(node)
+        return sizes[id(node)]
+
+    if sum(map(measure, nest.roots())) < _LONG:
+        return []
+    return [node for node in found if times[id(node)] > 1 and sizes[id(node)] > _SHORT]
 
 
 def _store(store: Store, names: Names) -> str:
@@ -136,6 +167,8 @@ def expression_text(expression: Expression, names: Names) -> str:
     def write(node: Expression) -> str:
         return expression_text(node, names)
 
+    if id(expression) in names.values:
+        return names.values[id(expression)]
     match expression:
         case Const(value=value):
             return str(value)
