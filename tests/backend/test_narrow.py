@@ -71,10 +71,16 @@ def test_a_convolution_meets_the_zeros_of_its_border(shape: tuple[int, ...]) -> 
 
 
 def test_what_nothing_depends_on_has_no_derivative() -> None:
-    """The transpose of a slice puts no number beside it, which an infinite factor could turn into NaN."""
-    weights = np.array([2.0, -3.0, np.inf, np.nan])
-    gradient = wg.jit(wg.grad(lambda x: np.sum((x * weights)[:2] ** 2)))(np.ones(4))
-    np.testing.assert_array_equal(gradient, [8.0, 18.0, 0.0, 0.0])
+    """The transpose of a slice puts no number beside it, which an infinite factor could turn into NaN in a sum."""
+    weights = np.array([[2.0, -3.0, np.inf], [1.0, 1.0, np.nan]])
+    gradient = wg.jit(wg.grad(lambda x: np.sum((x @ weights)[:2] ** 2)))(np.ones(2))
+    np.testing.assert_array_equal(gradient, [2 * (3 * 2 + -2 * -3), 2 * (3 - 2)])
+
+
+@pytest.mark.parametrize("change", [lambda g: -g, lambda g: g * INFINITE[:4], lambda g: 1 / -g])
+def test_a_derivative_is_a_number_for_the_program_that_takes_it(change: Callable[[Any], Any]) -> None:
+    x = np.array([1.0, -2.0, 3.0, -4.0])
+    check(lambda x: change(wg.grad(lambda z: np.sum((z**2)[1:3]))(x)), x)
 
 
 def test_padding_is_left_out_of_sums_where_numbers_are_promised() -> None:

@@ -64,3 +64,13 @@ def test_least_numbers() -> None:
     assert wg.jit(np.argmax)(x) == 0
     x[70:80] += 1
     assert wg.jit(np.argmax)(x) == 70
+
+
+@pytest.mark.parametrize(
+    "function",
+    [np.sum, np.mean, lambda x: np.sum(x, axis=0), lambda x: np.sum(np.pad(x, 1), axis=1), lambda x: x @ x.T],
+)
+def test_a_sum_of_negative_zeros_is_not_negative(function: Any) -> None:
+    for shape in ((3, 3), (2, 17), (20, 40)):
+        x = -np.zeros(shape)
+        np.testing.assert_array_equal(np.signbit(wg.jit(function)(x)), np.signbit(function(x)))

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wengert as wg
 from wengert.dtypes import FLOAT64, INT64
 from wengert.nest.expression import Apply, Buffer, Const, Guard, Iota, Load, Reduce, free_dims, instantiate
 from wengert.nest.index import Dim, Index, Part, flatten, reshaped, unflatten
@@ -193,3 +194,14 @@ def test_reshaped_elements(shape: list[int], data: st.DataObject) -> None:
     for point in points(over):
         place = tuple(value(index, point) for index in found)
         assert numbers[place] == numbers.reshape(new)[tuple(point[dim] for dim in over)]
+
+
+def test_digits_of_what_may_be_negative_may_lie_outside() -> None:
+    """A processor's remainder of a negative number is negative: what is read there must stay behind its guard."""
+    i = Dim(6, "i")
+    assert (Index.of(i) - 3).digit(2, 4).bounds == (-3, 3)
+    assert Index.of(i).digit(2, 4).bounds == (0, 2)
+    x, k = np.arange(24.0).reshape(6, 4), np.array([5, 2, 0, 4, 1, 3])
+    for shift in (1, 2, -3):
+        rolled = wg.jit(lambda x, k, shift=shift: np.roll(x[k].reshape(4, 6), shift, 0))(x, k)
+        np.testing.assert_array_equal(rolled, np.roll(x[k].reshape(4, 6), shift, 0))

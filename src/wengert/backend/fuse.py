@@ -136,7 +136,7 @@ class _Fusion:
         uses = [(n, self.steps[n]) for n in self.readers.get(store.buffer, ()) if n > position]
         if not uses:
             return True
-        if not all(self._may_move(store.value, store, range(position + 1, n), step) for n, step in uses):
+        if not all(self._may_move(producer, range(position + 1, n), step) for n, step in uses):
             return False
         if store.value.facts.depth > DEEP or any(_is_looked_up(step, store.buffer) for _, step in uses):
             return False
@@ -156,8 +156,9 @@ class _Fusion:
             return False
         return bijection(store.indices, store.buffer.shape, nest.dims)
 
-    def _may_move(self, value: Expression, store: Store, between: range, consumer: Step) -> bool:
-        read = set(value.facts.buffers)
+    def _may_move(self, producer: Nest, between: range, consumer: Step) -> bool:
+        store = producer.stores[0]
+        read = set(store.value.facts.buffers)
         if any(n in between and n not in self.gone for buffer in read for n in self.writers.get(buffer, ())):
             return False
         written = read & set(writes(consumer))
@@ -166,7 +167,7 @@ class _Fusion:
         if not isinstance(consumer, Nest):
             return False
         # What the consumer overwrites may be read at the very element only, and not in a reduction.
-        merged = _with_definitions(consumer, {store.buffer: _definition(value, store)})
+        merged = _with_definitions(consumer, {store.buffer: _Definition(0, producer, store)})
         assert isinstance(merged, Nest)
         return all(
             load.indices == target.indices
@@ -244,11 +245,6 @@ def _is_looked_up(step: Step, buffer: Buffer) -> bool:
     )
 
 
-def _definition(value: Expression, store: Store) -> _Definition:
-    dims = tuple(dict.fromkeys(dim for index in store.indices for dim in index.dims()))
-    return _Definition(0, Nest(dims, (replace(store, value=value),)), store)
-
-
 def _times_read(step: Step, buffer: Buffer) -> int:
     """Return how often the elements of a buffer are read in a step."""
     if isinstance(step, Nest):
@@ -322,16 +318,15 @@ def _adapted(nest: Nest, found: Mapping[Buffer, _Definition]) -> tuple[Nest, Buf
     )
     if own is None or nest.sequential:
         return nest, None
-    _, producer, store, _ = own
-    loaded = [load for root in nest.roots() for load in loads_of(store.buffer, root)]
-    mapping = same_domain(store, loaded[0], producer, nest)
+    buffer = own.store.buffer
+    loaded = [load for root in nest.roots() for load in loads_of(buffer, root)]
+    mapping = same_domain(own.store, loaded[0], own.producer, nest)
     if mapping is None or any(load.indices != loaded[0].indices for load in loaded):
         return nest, None
     rewrite = Rewriter(replace_term=mapping.get, concerns=lambda facts: not facts.dims.isdisjoint(mapping))
     dims = tuple(dim for old in nest.dims for dim in mapping[old].dims())
-    return replace(
-        nest, dims=dims, stores=tuple(rewrite_store(one, rewrite) for one in nest.stores)
-    ), store.buffer
+    stores = tuple(rewrite_store(store, rewrite) for store in nest.stores)
+    return replace(nest, dims=dims, stores=stores), buffer
 
 
 def _element(store: Store, load: Load) -> Expression:

@@ -142,9 +142,8 @@ def _assigned(
         size, life = _bytes(buffer, layouts), living[buffer]
         others = np.flatnonzero((first[:count] <= life.last) & (life.first <= last[:count]))
         others = others[np.argsort(begin[others], kind="stable")]
-        free = np.append(
-            0, np.maximum.accumulate(end[others])
-        )  # from here on, up to where the next one begins
+        # Places that are free: from here on, up to where the next one begins.
+        free = np.append(0, np.maximum.accumulate(end[others]))
         fits = begin[others] - free[:-1] >= size
         offset = int(free[np.argmax(fits) if fits.any() else -1])
         places[buffer] = Place(offset, size, life)

@@ -122,7 +122,7 @@ def merged_nests(producer: Nest, consumer: Nest) -> Nest | None:
     mapping = same_domain(made[used[0].buffer], used[0], producer, consumer)
     if mapping is None:
         return None
-    moved = Rewriter(replace_term=mapping.get)
+    moved = Rewriter(replace_term=mapping.get, concerns=lambda facts: not facts.dims.isdisjoint(mapping))
     values = {buffer: store.value for buffer, store in made.items()}
     fits = True
 
@@ -133,7 +133,7 @@ def merged_nests(producer: Nest, consumer: Nest) -> Nest | None:
             return values[node.buffer]
         return node
 
-    inner = Rewriter(change)
+    inner = Rewriter(change, concerns=lambda facts: not made.keys().isdisjoint(facts.buffers))
     stores = tuple(
         replace(store, indices=tuple(map(moved.index, store.indices)), value=inner(moved(store.value)))
         for store in consumer.stores

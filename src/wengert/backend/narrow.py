@@ -2,9 +2,9 @@
 
 A guard whose alternative is zero comes from padding, from the transpose of a slice, or from the border of a
 convolution. It moves outwards through operations that a zero passes through, and from the body of a sum into the bounds
-of its loops. Where the zero is *absent*, because no result depends on anything there, a product with it is zero also if
-the other factor is infinite or NaN: such a guard moves through products too, and from a store into the extents of the
-buffer. The zeros of padding are numbers like others.
+of its loops. Where the zero is *absent*, because no result depends on anything there, a sum of products has no term,
+also if the other factor is infinite or NaN: such a guard moves out of these products, too, and from a store into the
+extents of the buffer. The zeros of padding are numbers like others.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def narrow(program: Program, fast: bool = False) -> Program:
         fast: take all zeros for absent ones: there is nothing infinite and no NaN, and no zero has a sign.
     """
     if fast:
-        program = replace(program, steps=tuple(rewrite_step(step, _without_terms) for step in program.steps))
+        program = replace(
+            program, steps=tuple(rewrite_step(step, _with_absent_zeros) for step in program.steps)
+        )
     fixed = program.outside()
     nests = [step for step in all_steps(program.steps) if isinstance(step, Nest)]
     count = Counter(buffer for nest in nests for buffer in writes(nest))
@@ -77,8 +79,10 @@ def _hoisted(node: Expression) -> Expression:
             conditions = _merged(node.conditions, node.body.conditions)
             return replace(node.body, conditions=conditions, absent=node.absent and node.body.absent)
         return node
-    if isinstance(node, Reduce) and node.combiner == "add" and isinstance(node.body, Guard):
-        return _bounded_sum(node, node.body)
+    if isinstance(node, Reduce) and node.combiner == "add":
+        if (body := _term(node.body)) is not node.body:
+            node = replace(node, body=body)
+        return _bounded_sum(node, body) if isinstance(body, Guard) else node
     return node
 
 
@@ -105,12 +109,28 @@ def _hoisted_from_operands(node: Apply) -> Expression:
     return node
 
 
+def _term(node: Expression) -> Expression:
+    """Move guards with absent zeros out of a product that a sum adds up, under conditions or not."""
+    if isinstance(node, Guard) and is_zero(node.otherwise):
+        inner = _term(node.body)
+        return node if inner is node.body else _hoisted(replace(node, body=inner))
+    if not (isinstance(node, Apply) and node.operation in ("multiply", "negative")):
+        return node
+    operands = [_term(operand) for operand in node.operands]
+    for position, operand in enumerate(operands):
+        if isinstance(operand, Guard) and operand.absent:
+            operands[position] = operand.body
+            inner = _term(replace(node, operands=tuple(operands)))
+            return _hoisted(replace(operand, body=inner, otherwise=zero(node.dtype)))
+    return node
+
+
 def _zero_passes(node: Apply, position: int, operand: Guard) -> bool:
     """Tell whether the result is zero, with no minus sign, where the operand is its alternative."""
-    if not (operand.absent or is_positive_zero(operand.otherwise)):
+    if not is_positive_zero(operand.otherwise):
         return False
     if node.operation in ("multiply", "negative"):
-        return operand.absent or node.dtype.kind in "iub"
+        return node.dtype.kind in "iub"
     if node.operation == "scale":
         return position == 0
     if node.operation == "where" and position > 0:
@@ -123,7 +143,7 @@ def _is_same_zero(one: Guard, other: Guard) -> bool:
     return is_zero(first) and is_zero(second) and is_positive_zero(first) == is_positive_zero(second)
 
 
-def _without_terms(node: Expression) -> Expression:
+def _with_absent_zeros(node: Expression) -> Expression:
     """Take the zeros of a guard for absent ones."""
     return replace(node, absent=True) if isinstance(node, Guard) and is_zero(node.otherwise) else node
 

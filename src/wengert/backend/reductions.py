@@ -106,15 +106,7 @@ class Reduction:
         return constant(kind, 0) if slot.position else self._neutral(slot.node, kind)
 
     def _neutral(self, node: Reduce, kind: Kind) -> Value:
-        number = scalars.neutral(node.combiner, node.body.dtype)
-        if (
-            node.combiner == "add"
-            and node.dtype.kind == "f"
-            and not isinstance(node.body, Guard)
-            and all(dim.extent for dim in node.dims)
-        ):
-            number = -0.0
-        return constant(kind, number)
+        return constant(kind, scalars.neutral(node.combiner, node.body.dtype))
 
     def _context(self, node: Reduce) -> scalars.Context:
         return scalars.Context(self.builder, node.dtype, node.dtype, 0, self.evaluator.functions)

@@ -143,7 +143,7 @@ class Guard(Node):
     otherwise: Expression
     absent: bool = False
     """Whether ``otherwise`` is zero because nothing depends on anything there, as in the transpose of a slice: then
-    a product with it is zero, also if the other factor is infinite or NaN."""
+    a sum of products has no term there, also if the other factor is infinite or NaN."""
 
     @property
     def dtype(self) -> Dtype:
@@ -313,7 +313,7 @@ class Rewriter:
         """Return the expression rebuilt."""
         known = self._done.get(id(node))
         if known is None:
-            new = self.change(self._rebuild(node)) if self.concerns(node.facts) else node
+            new = self._changed(node) if self.concerns(node.facts) else node
             known = self._done[id(node)] = (node, new)
         return known[1]
 
@@ -326,6 +326,11 @@ class Rewriter:
             inner = self(term.expression)
             return None if inner is term.expression else Index.of(replace(term, expression=inner))
         return self.replace_term(term)
+
+    def _changed(self, node: Expression) -> Expression:
+        if isinstance(node, Guard):
+            return self._guard(node)
+        return self.change(self._rebuild(node))
 
     def _rebuild(self, node: Expression) -> Expression:
         match node:
@@ -340,8 +345,6 @@ class Rewriter:
             case Iota(index=index):
                 changed = self.index(index)
                 return node if changed is index else replace(node, index=changed)
-            case Guard():
-                return self._guard(node)
             case Reduce(body=body):
                 inner = self(body)
                 return node if inner is body else replace(node, body=inner)
@@ -349,7 +352,7 @@ class Rewriter:
                 return node
 
     def _guard(self, node: Guard) -> Expression:
-        """Rebuild a guard, or only what is left of it where its conditions are decided at the new indices."""
+        """Rebuild and change a guard, or what is left of it where its conditions are decided at the new indices."""
         tests = tuple((self.index(index), extent) for index, extent in node.conditions)
         same = all(a is b for (a, _), (b, _) in zip(tests, node.conditions, strict=True))
         if not same:
@@ -362,8 +365,8 @@ class Rewriter:
                 return self(node.body)
         body, otherwise = self(node.body), self(node.otherwise)
         if same and body is node.body and otherwise is node.otherwise:
-            return node
-        return replace(node, conditions=tests, body=body, otherwise=otherwise)
+            return self.change(node)
+        return self.change(replace(node, conditions=tests, body=body, otherwise=otherwise))
 
 
 def instantiate(

@@ -41,11 +41,11 @@ class Part:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The least and the largest value."""
+        """The least and the largest value; of a negative index, which a guard keeps from use, that of the processor."""
         low, high = self.index.bounds
         if low >= 0 and high // self.divisor < self.modulus:
             return low // self.divisor, high // self.divisor
-        return 0, self.modulus - 1
+        return (1 - self.modulus if low < 0 else 0), self.modulus - 1
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -201,22 +201,25 @@ def _counting(function: Callable[..., Any]) -> None:
     def count(a: Any, bins: Any = 10, range: Any = None, **options: Any) -> Any:
         if is_box(options.get("weights")) or is_box(bins):
             refuse(f"np.{name}", weights="a box")
-        if function is np.histogram and concrete(a) is None and not options and _are_known(bins, range):
-            return _between(a, np.histogram_bin_edges(np.zeros(0), bins, range))
+        plain = not any(option is not None and option is not False for option in options.values())
+        if function is np.histogram and concrete(a) is None and plain and _are_known(bins, range):
+            return _between(a, np.histogram_bin_edges(np.zeros(0, dtype_of(a)), bins, range))
         return function(known(name, a), bins, range, **options)
 
     implements(function)(count)
 
 
 def _are_known(bins: Any, range: Any) -> bool:
-    return np.ndim(bins) == 1 or (range is not None and not isinstance(bins, str))
+    if np.ndim(bins) == 1:
+        return len(bins) > 1 and not np.any(np.isnan(bins))
+    return np.ndim(bins) == 0 and range is not None and not isinstance(bins, str)
 
 
 def _between(a: Any, edges: Any) -> tuple[Any, Any]:
     """Count what lies between edges, the last one included."""
     below = reduce_sum(cast(less(ravel(a), edges[:-1, None]), dtype=INT64), axes=(1,))
-    all_ = reduce_sum(cast(less_equal(ravel(a), edges[-1]), dtype=INT64), axes=(0,))
-    return np.diff(below, append=reshape(all_, shape=(1,))), edges
+    up_to_last = reduce_sum(cast(less_equal(ravel(a), edges[-1]), dtype=INT64), axes=(0,))
+    return np.diff(below, append=reshape(up_to_last, shape=(1,))), edges
 
 
 _counting(np.histogram)

@@ -113,12 +113,10 @@ class GraphTrace(Trace):
         return known[1]
 
     def _constant(self, value: Any, type_: TensorType) -> Var:
-        known, floating = self._known.get(id(value)), value.dtype.kind == "f"
-        if (
-            known is not None
-            and known[1].type == type_
-            and np.array_equal(known[0], value, equal_nan=floating)
-        ):
+        known = self._known.get(
+            id(value)
+        )  # by its bits: another array may be where one was, or its elements changed
+        if known is not None and known[1].type == type_ and known[0].tobytes() == value.tobytes():
             return known[1]
         kept = value.copy() if value.flags.writeable or value.base is not None else value
         kept.flags.writeable = False  # who reads it need not copy it again

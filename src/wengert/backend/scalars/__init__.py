@@ -68,8 +68,7 @@ def emit(context: Context, operation: str, operands: Sequence[Value]) -> Value:
 def neutral(combiner: str, dtype: Dtype) -> Any:
     """Return the number that a combiner leaves other values as they are with."""
     if combiner in ("add", "logical_or"):
-        # -0 + x is x also for x = -0, but a sum of nothing is +0.
-        return 0
+        return 0  # as NumPy's sums begin: one of negative zeros is not negative
     if combiner in ("multiply", "logical_and"):
         return 1
     lowest = combiner in ("maximum", "argmax")
