@@ -26,7 +26,7 @@ from wengert.errors import (
     message,
     unsupported,
 )
-from wengert.instead import instead_of, instead_of_scipy, way_out
+from wengert.instead import ATTRIBUTES, instead_of, instead_of_scipy, way_out
 from wengert.ir.types import show
 from wengert.operators import FUNCTIONS, Operators, operand
 from wengert.ops.comparison import where
@@ -54,19 +54,6 @@ _BUILT = (
     "build arrays with np.stack or wengert.numpy.array, write into wengert.numpy.zeros, "
     "or give up the derivative: wg.stop_gradient(x)"
 )
-
-
-#: What to write for attributes of the arrays of other libraries.
-_ELSEWHERE = {
-    "at": "write x[i] = v or x[i] += v: it changes x as NumPy does",
-    "detach": "write wg.stop_gradient(x)",
-    "backward": "write wg.grad(f)(x), or make x a wg.Variable",
-    "requires_grad_": "write wg.grad(f)(x), or make x a wg.Variable",
-    "numpy": "leave x as it is, or write wg.stop_gradient(x) for its values alone",
-    "unsqueeze": "write np.expand_dims(x, axis)",
-    "permute": "write x.transpose(axes)",
-    "block_until_ready": "leave it out: calls return when they are done",
-}
 
 
 def _lost(what: str, hint: str, traced: str = _OUTSIDE) -> Any:
@@ -109,8 +96,8 @@ class Array(Operators):
     def __getattr__(self, name: str) -> Any:
         """Raise `AttributeError`, with what to write for what arrays of other libraries have."""
         said = f"'Array' object has no attribute {name!r}"
-        if name in _ELSEWHERE:
-            said = message(name, "an array has no such attribute", hint=_ELSEWHERE[name])
+        if name in ATTRIBUTES:
+            said = message(name, "an array has no such attribute", hint=ATTRIBUTES[name])
         raise AttributeError(said, name=name, obj=self)
 
     # -- subscripts and in-place writes ------------------------------------------------------------------

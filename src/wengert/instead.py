@@ -23,6 +23,17 @@ from wengert.ops.elementwise import UFUNCS
 
 #: What to write for functions of SciPy's and of `math`, by their names; filled by `wengert.special`.
 INSTEAD: dict[str, str] = {}
+#: What to write for attributes of the arrays of other libraries.
+ATTRIBUTES = {
+    "at": "write x[i] = v or x[i] += v: it changes x as NumPy does",
+    "detach": "write wg.stop_gradient(x)",
+    "backward": "write wg.grad(f)(x), or make x a wg.Variable",
+    "requires_grad_": "write wg.grad(f)(x), or make x a wg.Variable",
+    "numpy": "leave x as it is, or write wg.stop_gradient(x) for its values alone",
+    "unsqueeze": "write np.expand_dims(x, axis)",
+    "permute": "write x.transpose(axes)",
+    "block_until_ready": "leave it out: calls return when they are done",
+}
 
 _OF_MATH = {
     "pow": "np.power",

@@ -296,7 +296,7 @@ def _with_definitions(step: Step, definitions: Mapping[Buffer, _Definition]) -> 
             known = cache[key] = _element(found[node.buffer].store, node)
         return known
 
-    changed = rewrite_step(step, change, lambda facts: any(buffer in found for buffer in facts.buffers))
+    changed = rewrite_step(step, change, lambda facts: not found.keys().isdisjoint(facts.buffers))
     if isinstance(changed, Nest):
         origin, location = changed.origin, changed.location
         for definition in sorted(found.values(), key=lambda definition: definition.position):

@@ -359,8 +359,8 @@ class Rewriter:
             bounds = [(*index.bounds, extent) for index, extent in tests]
             if any(high < 0 or low >= extent for low, high, extent in bounds):
                 return self(node.otherwise)
-            open_ = [low < 0 or high >= extent for low, high, extent in bounds]
-            tests = tuple(itertools.compress(tests, open_))
+            undecided = [low < 0 or high >= extent for low, high, extent in bounds]
+            tests = tuple(itertools.compress(tests, undecided))
             if not tests:
                 return self(node.body)
         body, otherwise = self(node.body), self(node.otherwise)

@@ -37,7 +37,7 @@ class Nest:
     """The names of the operations that it carries out."""
     # A nest does not change, and passes ask again and again.
     _read: list[tuple[Buffer, ...]] = field(default_factory=list[tuple[Buffer, ...]], init=False, repr=False)
-    _nodes: list[Expression] = field(default_factory=list[Any], init=False, repr=False)
+    _nodes: list[tuple[Expression, ...]] = field(default_factory=list[Any], init=False, repr=False)
 
     def reads(self) -> tuple[Buffer, ...]:
         """Return the buffers that it reads, each once."""
@@ -72,11 +72,11 @@ class Nest:
             yield store.value
             yield from computed(store.indices)
 
-    def nodes(self) -> Sequence[Expression]:
+    def nodes(self) -> tuple[Expression, ...]:
         """Return every node of its expressions, those in computed indices included."""
         if not self._nodes:
-            self._nodes.extend(node for root in self.roots() for node in walk(root))
-        return self._nodes
+            self._nodes.append(tuple(node for root in self.roots() for node in walk(root)))
+        return self._nodes[0]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -57,7 +57,6 @@ def modf(x: Any, /) -> tuple[Any, Any]:
     """Return the fractional and the integral part, as `np.modf`."""
     x = floating_for(np.modf, operand(x))
     whole = trunc(x)
-
     numbers, wholes = (where(isinf(x), 0.0, each) for each in (x, whole))
     # The rest of a negative number is none above zero: its zero is negative.
     return where(signbit(x), -(-numbers - -wholes), numbers - wholes), whole

@@ -194,22 +194,31 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     return scatter_add(floating(weights), positions, shape=(count,))
 
 
-def _counting(function: Callable[..., Any]) -> None:
-    """Register a function that counts: its result is constant almost everywhere, and needs concrete values."""
+@implements(np.histogram)
+def histogram(a: Any, bins: Any = 10, range: Any = None, **options: Any) -> Any:
+    """Count values between edges, as `np.histogram`; values that are not known where the edges are."""
+    plain = not any(option is not None and option is not False for option in options.values())
+    if plain and not is_box(bins) and concrete(a) is None and _tells_edges(bins, range):
+        return _between(a, np.histogram_bin_edges(np.zeros(0, dtype_of(a)), bins, range))
+    return _of_known(np.histogram, a, bins, range, options)
+
+
+@implements(np.histogram_bin_edges)
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, **options: Any) -> Any:
+    """Return the edges between which `np.histogram` counts known values."""
+    return _of_known(np.histogram_bin_edges, a, bins, range, options)
+
+
+def _of_known(function: Callable[..., Any], a: Any, bins: Any, range: Any, options: dict[str, Any]) -> Any:
+    """Call a function that counts: its result is constant almost everywhere, and needs concrete values."""
     name = function.__name__
-
-    def count(a: Any, bins: Any = 10, range: Any = None, **options: Any) -> Any:
-        if is_box(options.get("weights")) or is_box(bins):
-            refuse(f"np.{name}", weights="a box")
-        plain = not any(option is not None and option is not False for option in options.values())
-        if function is np.histogram and concrete(a) is None and plain and _are_known(bins, range):
-            return _between(a, np.histogram_bin_edges(np.zeros(0, dtype_of(a)), bins, range))
-        return function(known(name, a), bins, range, **options)
-
-    implements(function)(count)
+    if is_box(options.get("weights")) or is_box(bins):
+        refuse(f"np.{name}", weights="a box")
+    return function(known(name, a), bins, range, **options)
 
 
-def _are_known(bins: Any, range: Any) -> bool:
+def _tells_edges(bins: Any, range: Any) -> bool:
+    """Tell whether the edges depend on no values."""
     if np.ndim(bins) == 1:
         return len(bins) > 1 and not np.any(np.isnan(bins))
     return np.ndim(bins) == 0 and range is not None and not isinstance(bins, str)
@@ -220,7 +229,3 @@ def _between(a: Any, edges: Any) -> tuple[Any, Any]:
     below = reduce_sum(cast(less(ravel(a), edges[:-1, None]), dtype=INT64), axes=(1,))
     up_to_last = reduce_sum(cast(less_equal(ravel(a), edges[-1]), dtype=INT64), axes=(0,))
     return np.diff(below, append=reshape(up_to_last, shape=(1,))), edges
-
-
-_counting(np.histogram)
-_counting(np.histogram_bin_edges)

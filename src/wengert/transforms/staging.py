@@ -113,10 +113,8 @@ class GraphTrace(Trace):
         return known[1]
 
     def _constant(self, value: Any, type_: TensorType) -> Var:
-        known = self._known.get(
-            id(value)
-        )  # by its bits: another array may be where one was, or its elements changed
-        if known is not None and known[1].type == type_ and known[0].tobytes() == value.tobytes():
+        known = self._known.get(id(value))
+        if known is not None and known[1].type == type_ and _is_same(known[0], value):
             return known[1]
         kept = value.copy() if value.flags.writeable or value.base is not None else value
         kept.flags.writeable = False  # who reads it need not copy it again
@@ -130,6 +128,11 @@ class GraphTrace(Trace):
         atoms = tuple(map(self.atom, outputs))
         captured = tuple(self._lifted[id(value.state)][1] for value in self.captured)
         return Graph((*captured, *self.inputs), tuple(self.constants), tuple(self.equations), atoms)
+
+
+def _is_same(kept: Any, value: Any) -> bool:
+    """Tell whether an array is the one that was kept, bit by bit: another may be at its place, or it has changed."""
+    return kept is value or kept.tobytes() == value.tobytes()
 
 
 def _of_64_bits(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> tuple[Any, ...]:
