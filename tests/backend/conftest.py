@@ -22,6 +22,8 @@ from wengert.backend import (
     parts,
     pieces,
     sweep,
+    tally,
+    tiling,
 )
 from wengert.backend.target import host
 
@@ -43,6 +45,9 @@ THRESHOLDS = (
     (pieces, "_PIECE", 2),
     (sweep, "_ROWS", 2),
     (sweep, "_TERMS", 2),
+    (tally, "_LARGE", 20),
+    (tally, "_ROWS", 2),
+    (tiling, "_PAGE", 64),
 )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from wengert.backend.memory import lifetimes, only_inside
 from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, Reduce
 from wengert.nest.index import Computed, Dim, Index, Part
-from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, While
+from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, While
 from wengert.primitive import REGISTRY
 
 _COMBINE = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
@@ -83,10 +83,15 @@ class Interpreter:
         ordered = [dim for dim in nest.dims if dim in nest.sequential]
         for _ in self.points(free, -1):
             for _ in self.points(ordered, 1):
-                values = [self.value(store.value) for store in nest.stores]
-                for store, value in zip(nest.stores, values, strict=True):
-                    place, array = self.place(store.indices), self.array(store.buffer)
-                    array[place] = _COMBINE[store.combiner](array[place], value) if store.combiner else value
+                writing = [one for store in nest.stores for one in self.elements(store)]
+                for array, place, value in writing:
+                    array[place] = value
+
+    def elements(self, store: Store) -> Iterator[tuple[Any, tuple[int, ...], Any]]:
+        """Yield what a store writes, where, and the value: an element, or one in each turn of a reduction's loops."""
+        for _ in self.points(store.along, 1):
+            place, array, value = self.place(store.indices), self.array(store.buffer), self.value(store.value)
+            yield array, place, _COMBINE[store.combiner](array[place], value) if store.combiner else value
 
     def points(self, dims: Sequence[Dim], direction: int) -> Iterator[None]:
         for counts in itertools.product(*(range(dim.extent)[::direction] for dim in dims)):

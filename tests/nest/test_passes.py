@@ -12,7 +12,7 @@ import pytest
 import wengert as wg
 from tests.nest.interpreting import Interpreter
 from wengert import nn, tree
-from wengert.backend import blocks, compiled, independent, partial, pieces
+from wengert.backend import blocks, compiled, independent, partial, pieces, tally
 from wengert.backend.compiled import Compiled, Options
 from wengert.backend.target import named
 from wengert.ir.types import type_of
@@ -34,6 +34,9 @@ def stages(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Program]]:
         (blocks, "_NESTS", 2),
         (blocks, "_LARGE", 50),
         (partial, "_LARGE", 50),
+        (partial, "_LONG", 20),
+        (partial, "_PART", 8),
+        (tally, "_LARGE", 20),
         (pieces, "_LONG", 8),
         (pieces, "_PIECE", 2),
     ):
@@ -131,6 +134,16 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[int, int]]] 
         {},
     ),
     "exchanged": (lambda a, b: (b[::-1] + 1, a - b), (normal(5), normal(5)), {0: 0, 1: 1}),
+    "a loss and its gradient": (
+        wg.value_and_grad(lambda x, y: np.mean((np.tanh(x) - y) ** 2), argnums=(0, 1)),
+        (normal(9, 7), normal(9, 7)),
+        {},
+    ),
+    "sums and a map in place": (
+        lambda x, y: (x * y, np.sum(x) + np.sum(np.exp(x)), np.sum(x * x, axis=1)),
+        (normal(5, 23), normal(5, 23)),
+        {0: 0},
+    ),
     "moments": (lambda x: ((x - x.mean(0)) / x.std(0), np.argmax(x, 1), x.max()), (normal(8, 3),), {}),
 }
 

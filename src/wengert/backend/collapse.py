@@ -23,8 +23,7 @@ def collapsed(nest: Nest, layouts: Mapping[Buffer, Layout]) -> Nest:
     An index of the result may lie beyond its axis: indices only count by the positions that they lead to together.
     """
     touched = dict(_touched(nest))
-    # Between the rows of others lies what fills them up, or other panels.
-    if any(layouts[buffer].panel or layouts[buffer].size > buffer.size for buffer, _ in touched.values()):
+    if any(_is_parted(buffer, layouts[buffer]) for buffer, _ in touched.values()):
         return nest
     fixed = _fixed(nest)
     positions: list[Index] = [linear(layouts[buffer], indices) for buffer, indices in touched.values()]
@@ -35,6 +34,12 @@ def collapsed(nest: Nest, layouts: Mapping[Buffer, Layout]) -> Nest:
         nest = _rewritten(nest, pair, one, given)
         positions = [each.substitute(given.get) for each in positions]
     return nest
+
+
+def _is_parted(buffer: Buffer, layout: Layout) -> bool:
+    """Tell whether between the rows of a buffer lies what fills them up, or other panels."""
+    rows = sum(extent > 1 for extent in buffer.shape) > 1
+    return bool(layout.panel) or (rows and layout.size > buffer.size)
 
 
 def _touched(nest: Nest) -> Iterator[tuple[int, tuple[Buffer, Sequence[Index]]]]:

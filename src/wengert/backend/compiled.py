@@ -31,6 +31,7 @@ from wengert.backend.partial import split_reductions
 from wengert.backend.parts import Take
 from wengert.backend.pieces import cut_pieces
 from wengert.backend.sink import sink_sums
+from wengert.backend.tally import tally
 from wengert.backend.target import Target, host
 from wengert.backend.watch import watch
 from wengert.errors import ArgumentError, message
@@ -91,7 +92,7 @@ class Compiled:
             return watch(program)
         program = narrow(fuse(program), fast=bool(self.options.flags))
         program = block_batches(sink_sums(program, self.target), self.target)
-        return split_reductions(cut_pieces(coalesce(program)))
+        return split_reductions(tally(cut_pieces(coalesce(program))))
 
     @lazy
     def module(self) -> Module:

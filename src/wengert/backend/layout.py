@@ -201,14 +201,15 @@ def map_classes(program: Program) -> list[LaneClass]:
 
 
 def _prices(nest: Nest, fixed: Collection[Buffer]) -> Iterator[tuple[Dim, int]]:
-    """Yield what a dimension costs as the lanes where ordinary arrays have others innermost, and several there.
+    """Yield what a dimension costs as the lanes where ordinary arrays have others innermost.
 
-    Where one dimension is innermost, blocks are read along it and transposed in registers.
+    Where that is one, and nothing is reduced, blocks are read along it and transposed in registers.
     """
+    reduced = nest.has_reductions
     pairs = [(store.buffer, store.indices, _STORE) for store in nest.stores]
     pairs += [(load.buffer, load.indices, _LOAD) for store in nest.stores for load in loads(store.value)]
     for buffer, indices, price in pairs:
-        if buffer in fixed and indices and len(indices[-1].terms) > 1:
+        if buffer in fixed and indices and len(indices[-1].terms) > (0 if reduced else 1):
             dims = {dim for index in indices for dim in index.dims()}
             outer = {dim for index in indices[:-1] for dim in index.dims()}
             elements = min(math.prod(dim.extent for dim in dims), buffer.size)

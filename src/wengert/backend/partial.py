@@ -15,6 +15,7 @@ from wengert.backend.layout import work
 from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, Rewriter
 from wengert.nest.index import Dim, Index
 from wengert.nest.nest import Nest, Program, Step, Store, map_blocks
+from wengert.nest.rewriting import rewrite_store
 
 _FEW = 16
 """Results below which a reduction is split."""
@@ -49,7 +50,7 @@ def _split(nest: Nest) -> list[Step]:
         return [nest]
     together: dict[tuple[Dim, ...], list[Reduce]] = {}
     for node in reductions:
-        if points < _MANY and _is_long(node):
+        if points < _MANY and is_long(node):
             together.setdefault(node.dims, []).append(node)
     if together:
         return _long_in_parts(nest, together)
@@ -63,7 +64,8 @@ def _split(nest: Nest) -> list[Step]:
     return [nest]
 
 
-def _is_long(node: Reduce) -> bool:
+def is_long(node: Reduce) -> bool:
+    """Tell whether a sum has so many terms that it is split."""
     return node.combiner == "add" and node.dtype.kind == "f" and _terms(node.dims) >= _LONG
 
 
@@ -82,12 +84,22 @@ def _long_in_parts(nest: Nest, together: Mapping[tuple[Dim, ...], Sequence[Reduc
     return [*done, nest]
 
 
+def _part_of(dims: Sequence[Dim], dim: Dim, inner: Dim) -> tuple[Dim, ...]:
+    """Return dimensions with a part of one in its place."""
+    return tuple(one for one in (inner if one is dim else one for one in dims) if one.extent != 1)
+
+
 def _over(node: Reduce, dim: Dim, inner: Dim, index: Index) -> Expression:
     """Return a reduction over a part of a dimension: the elements at an index that follows another dimension."""
     body = Rewriter(replace_term=lambda term: index if term is dim else None)(node.body)
-    dims = tuple(inner if one is dim else one for one in node.dims)
-    dims = tuple(one for one in dims if one.extent != 1)
+    dims = _part_of(node.dims, dim, inner)
     return replace(node, dims=dims, body=body) if dims else body
+
+
+def _along(store: Store, dim: Dim, inner: Dim, index: Index) -> Store:
+    """Return what is written along a reduction, along a part of a dimension."""
+    rewrite = Rewriter(replace_term=lambda term: index if term is dim else None)
+    return replace(rewrite_store(store, rewrite), along=_part_of(store.along, dim, inner))
 
 
 def in_parts(nest: Nest, nodes: Sequence[Reduce], dim: Dim, count: int, size: int) -> tuple[Nest, Nest]:
@@ -102,19 +114,21 @@ def in_parts(nest: Nest, nodes: Sequence[Reduce], dim: Dim, count: int, size: in
     """
     part, inner, again = Dim(count, "part"), Dim(size, dim.name), Dim(count, "part")
     left = Dim(dim.extent - count * size, dim.name)
+    at_part, at_left = Index.of(part) * size + Index.of(inner), Index.of(left) + count * size
     fresh = {one: Dim(one.extent, one.name) for one in nest.dims}
     moved = Rewriter(replace_term=lambda term: Index.of(fresh[term]) if term in fresh else None)  # pyright: ignore[reportArgumentType]
     stores: list[Store] = []
     totals: dict[Reduce, Expression] = {}
     for node in nodes:
         buffer = Buffer(node.dtype, (count, *(one.extent for one in nest.dims)))
-        value = moved(_over(node, dim, inner, Index.of(part) * size + Index.of(inner)))
+        value = moved(_over(node, dim, inner, at_part))
         stores.append(Store(buffer, (Index.of(part), *map(Index.of, fresh.values())), value))
         element = Load(buffer, (Index.of(again), *map(Index.of, nest.dims)))
         totals[node] = Reduce(node.combiner, (again,), element, node.dtype)
         if left.extent:
-            rest = _over(node, dim, left, Index.of(left) + count * size)
-            totals[node] = Apply(node.combiner, (totals[node], rest), node.dtype)
+            totals[node] = Apply(node.combiner, (totals[node], _over(node, dim, left, at_left)), node.dtype)
+    along = [store for store in nest.stores if store.along and store.along == nodes[0].dims]
+    stores += (rewrite_store(_along(store, dim, inner, at_part), moved) for store in along)
     origin = (*nest.origin, "parts")
     parts = Nest((part, *fresh.values()), tuple(stores), location=nest.location, origin=origin)
 
@@ -122,5 +136,6 @@ def in_parts(nest: Nest, nodes: Sequence[Reduce], dim: Dim, count: int, size: in
         return totals.get(one, one) if isinstance(one, Reduce) else one
 
     rewrite = Rewriter(change)
-    after = tuple(replace(store, value=rewrite(store.value)) for store in nest.stores)
-    return parts, replace(nest, stores=after)
+    after = [replace(store, value=rewrite(store.value)) for store in nest.stores if store not in along]
+    after += (_along(store, dim, left, at_left) for store in along if left.extent)
+    return parts, replace(nest, stores=tuple(after))

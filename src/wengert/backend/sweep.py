@@ -14,12 +14,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wengert.backend.layout import Layout, follows, is_large, linear, with_lanes
+from wengert.backend.along import is_plain, is_safe, same_points, sums_over
+from wengert.backend.layout import Layout, is_large, linear, with_lanes
 from wengert.backend.partial import in_parts
 from wengert.backend.schedule import least_cost
 from wengert.backend.target import Target
-from wengert.nest.expression import Apply, Buffer, Const, Expression, Load, Reduce, Rewriter, loads, walk
-from wengert.nest.index import Dim, Index, Term
+from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, loads
+from wengert.nest.index import Dim
 from wengert.nest.nest import Nest, Program, Step, Store, all_steps, map_blocks
 from wengert.nest.rewriting import can_pass, rewrite_store
 
@@ -50,7 +51,7 @@ def _joined(steps: Sequence[Step], layouts: Mapping[Buffer, Layout], target: Tar
     ]
     updates: dict[Buffer, list[int]] = defaultdict(list)
     for position, step in enumerate(done):
-        if isinstance(step, Nest) and _is_plain(step):
+        if isinstance(step, Nest) and is_plain(step):
             for buffer in step.reads():
                 updates[buffer].append(position)
     for position, product in enumerate(done):
@@ -74,9 +75,9 @@ def _join(product: Nest, update: Nest, layouts: Mapping[Buffer, Layout], target:
     if math.prod(dim.extent for dim in product.dims) < _ROWS:
         return None
     inside = [load for node in product.nodes() if isinstance(node, Reduce) for load in loads(node.body)]
-    own = {load.buffer: load for store in update.stores for load in loads(store.value)}
-    pairs = ((own[load.buffer], load) for load in inside if load.buffer in own)
-    found = (_alike(update, mine, theirs, {*product.dims, *dims}) for mine, theirs in pairs)
+    own = {load.buffer: load.indices for store in update.stores for load in loads(store.value)}
+    pairs = ((own[load.buffer], load.indices) for load in inside if load.buffer in own)
+    found = (same_points(update.dims, mine, theirs, (*product.dims, *dims)) for mine, theirs in pairs)
     given = next((one for one in found if one is not None), None)
     if given is None:
         return None
@@ -87,7 +88,7 @@ def _join(product: Nest, update: Nest, layouts: Mapping[Buffer, Layout], target:
 
     rewrite = Rewriter(change, given.get)
     moved = [replace(rewrite_store(store, rewrite), along=dims) for store in update.stores]
-    if not _is_safe(product, moved, inside) or len(_inner(moved, layouts)) > 1:
+    if not is_safe(product, moved) or len(_inner(moved, layouts)) > 1:
         return None
     if any(layouts[buffer].panel for nest in (product, update) for buffer in (*nest.reads(), *nest.writes())):
         return None  # the tiles of a nest begin where panels do, those of a sum need not
@@ -95,16 +96,6 @@ def _join(product: Nest, update: Nest, layouts: Mapping[Buffer, Layout], target:
     both = replace(product, stores=(*product.stores, *moved), origin=origin)
     apart = least_cost(product, layouts, target) + least_cost(update, layouts, target)
     return both if least_cost(both, layouts, target) <= apart else None
-
-
-def _is_safe(product: Nest, moved: Sequence[Store], inside: Sequence[Load]) -> bool:
-    """Tell whether the sum reads what is written along it before that, and nothing written is the sum's own."""
-    places = {store.buffer: store.indices for store in moved}
-    touched = {load.buffer for store in moved for load in loads(store.value)} | set(places)
-    if touched & set(product.writes()):
-        return False
-    shared = [node for node in product.nodes() if isinstance(node, Load) and node.buffer in places]
-    return all(load in inside and load.indices == places[load.buffer] for load in shared)
 
 
 def _inner(stores: Sequence[Store], layouts: Mapping[Buffer, Layout]) -> set[Dim]:
@@ -121,42 +112,10 @@ def _inner(stores: Sequence[Store], layouts: Mapping[Buffer, Layout]) -> set[Dim
 
 
 def _summed_dims(nest: Nest) -> tuple[Dim, ...]:
-    """Return the dimensions of the sums of a nest, if all are over the same ones and without conditions."""
-    sums = [node for node in nest.nodes() if isinstance(node, Reduce)]
-    found = {node.dims for node in sums}
-    plain = all(node.combiner == "add" and not _holds_more(node.body) for node in sums)
-    if len(found) != 1 or not plain or nest.sequential or any(store.combiner for store in nest.stores):
-        return ()
-    return next(iter(found))
-
-
-def _is_plain(nest: Nest) -> bool:
-    """Tell whether a nest computes each element from others without sums and conditions."""
-    return not nest.sequential and not any(s.combiner or s.along or _holds_more(s.value) for s in nest.stores)
-
-
-def _holds_more(expression: Expression) -> bool:
-    """Tell whether there is anything in an expression beside operations on elements."""
-    return any(
-        not all(index.is_affine for index in node.indices)
-        if isinstance(node, Load)
-        else not isinstance(node, (Apply, Const))
-        for node in walk(expression)
-    )
-
-
-def _alike(update: Nest, mine: Load, theirs: Load, dims: set[Dim]) -> dict[Term, Index] | None:
-    """Return which dimensions of a product those of an update are, if they are the same and all of them."""
-    given: dict[Dim, Dim] = {}
-    for one, other in zip(mine.indices, theirs.indices, strict=True):
-        dim, same = follows(one), follows(other)
-        if dim is not None and same is not None and dim.extent == same.extent:
-            given[dim] = same
-        elif one != other:
-            return None
-    if set(update.dims) != set(given) or set(given.values()) != dims or len(given) != len(dims):
-        return None
-    return {dim: Index.of(same) for dim, same in given.items()}
+    """Return the dimensions of the reductions of a nest, if all are sums over the same ones, without conditions."""
+    reduced = {node.dims for node in nest.nodes() if isinstance(node, Reduce)}
+    over = sums_over(nest)
+    return next(iter(over)) if len(reduced) == len(over) == 1 else ()
 
 
 def _by_rows(

@@ -32,6 +32,8 @@ _PARTS = 4
 """Parts of a sum along the lanes, at most."""
 _LEFT_OVER = 1 / 4
 """Of the vectors of a dimension, what may be left over where several are computed as one."""
+_PAGE = 4096
+"""Bytes that a processor foresees as one line."""
 _MEANWHILE = 12
 """Operations that a processor carries out while an addition goes on."""
 
@@ -58,6 +60,8 @@ def tile_of(
     follows = free_dims(main.body) - bounding
     dims = sorted((dim for dim in nest.dims if dim in follows), key=lambda dim: dim is not lanes)
     step = _Step(main, dims, lanes, width, layouts, target)
+    if lanes in main.dims and not fixed and step.reads_rows():
+        return {}
     taps = math.prod(dim.extent for dim in main.dims if dim in unrolled)
     along = sum(bool(store.along) for store in nest.stores)  # each keeps a factor for a point of the tile
     least, best = math.inf, dict[Dim, int]()
@@ -137,6 +141,7 @@ class _Step:
         layouts: Mapping[Buffer, Layout],
         target: Target,
     ) -> None:
+        self.node = node
         self.dims = dims
         self.lanes = lanes
         self.width = width
@@ -149,6 +154,14 @@ class _Step:
             (frozenset(load_dims(load)), _distance(load, node, lanes, width, target))
             for load in loads(node.body)
         ]
+
+    def reads_rows(self) -> bool:
+        """Tell whether each point reads pages of its own, which a processor foresees best one after another.
+
+        No load is shared then, and vectors of a row hide the latency as those of several would.
+        """
+        rows = math.prod(dim.extent for dim in self.node.dims) * self.node.body.dtype.itemsize
+        return rows >= _PAGE and all(stream >= {*self.dims, *self.node.dims} for stream, _ in self.streams)
 
     def price(self, tile: Mapping[Dim, int], count: int) -> float:
         """Return the cycles for each of the points of a tile, on two loads and two operations a cycle."""
