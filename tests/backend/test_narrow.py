@@ -91,3 +91,32 @@ def test_padding_is_left_out_of_sums_where_numbers_are_promised() -> None:
     fast = wg.jit(multiplied, fastmath=True)
     assert fast.report(x, y).operations < wg.jit(multiplied).report(x, y).operations / 10
     np.testing.assert_allclose(fast(x, y), multiplied(x, y))
+
+
+def repeated(x: Any) -> Any:
+    y = np.broadcast_to(x[:, None, None], (len(x), 7, 3))
+    most = np.max(y, axis=(1, 2)), np.min(y, axis=1), np.all(y, axis=2), np.any(y, axis=(0, 1))
+    return np.sum(y, axis=1), np.sum(y, axis=(1, 2)), np.sum(np.tile(x, 4)), np.sum(y * y, axis=(0, 2)), *most
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int64", "bool"])
+def test_a_sum_of_equal_terms_is_a_multiple(dtype: str) -> None:
+    x = np.array([3, -2, 0, 100, 1]).astype(dtype)
+    check(repeated, x, ulp=8)
+    report = wg.jit(lambda x: np.sum(np.broadcast_to(x, (1000, 5)), axis=0)).report(x)
+    assert report.operations < 100
+
+
+def test_a_sum_of_equal_terms_that_are_no_numbers() -> None:
+    x = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 3e38], "float32")
+    check(lambda x: (np.sum(np.broadcast_to(x[:, None], (6, 9)), axis=1), np.sum(x[:, None], axis=1)), x)
+
+
+def test_an_empty_sum_of_equal_terms() -> None:
+    check(lambda x: np.sum(np.broadcast_to(x[:, None], (2, 0)), axis=1), np.array([np.inf, 1.0]))
+
+
+def test_the_gradient_of_a_tiled_array() -> None:
+    x = np.random.default_rng(0).normal(size=(6, 5))
+    check(wg.value_and_grad(lambda x: np.sum(np.tile(x, (3, 4)) ** 3)), x, ulp=100, scale=1.0)
+    assert len(wg.jit(wg.grad(lambda x: np.sum(np.tile(x, (3, 4)) ** 3))).report(x).nests) == 1

@@ -9,6 +9,7 @@ extents of the buffer. The zeros of padding are numbers like others.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,6 +36,9 @@ from wengert.nest.rewriting import rewrite_step
 from wengert.nest.split import split_digits
 
 Range = tuple[int, int]
+
+_REPEATED = {"add", "maximum", "minimum", "logical_and", "logical_or"}
+"""What a value that is combined with itself again and again makes, is known."""
 
 
 def narrow(program: Program, fast: bool = False) -> Program:
@@ -80,11 +84,30 @@ def _hoisted(node: Expression) -> Expression:
             conditions = _merged(node.conditions, node.body.conditions)
             return replace(node.body, conditions=conditions, absent=node.absent and node.body.absent)
         return node
+    if isinstance(node, Reduce) and any(dim not in node.body.facts.dims for dim in node.dims):
+        return _without_repeats(node)
     if isinstance(node, Reduce) and node.combiner == "add":
         if (body := _term(node.body)) is not node.body:
             node = replace(node, body=body)
         return _bounded_sum(node, body) if isinstance(body, Guard) else node
     return node
+
+
+def _without_repeats(node: Reduce) -> Expression:
+    """Return a multiple of a term in place of a sum that adds it up again and again; an extremum takes it once."""
+    dims = tuple(dim for dim in node.dims if dim in node.body.facts.dims)
+    count = math.prod(dim.extent for dim in node.dims if dim not in dims)
+    if node.combiner not in _REPEATED or node.body.dtype != node.dtype or not count:
+        return node
+    term = _hoisted(replace(node, dims=dims)) if dims else node.body
+    if node.combiner != "add":
+        return term
+    factor = Const(node.dtype.type(count), node.dtype)
+    multiple = term if count == 1 else Apply("multiply", (factor, term), node.dtype)
+    # A sum begins at zero, which negative zeros leave as it is.
+    return (
+        multiple if dims or node.dtype.kind != "f" else Apply("add", (zero(node.dtype), multiple), node.dtype)
+    )
 
 
 def _chosen(node: Apply) -> Apply:
