@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +16,7 @@ from wengert.nn.convolution import Size, borders, padded, spatial_rank
 from wengert.ops.comparison import where
 from wengert.ops.contraction import Affine, along, contract
 from wengert.ops.reduction import reduce_max, reduce_sum
-from wengert.ops.shape import concatenate, reshape, slice_, whole
+from wengert.ops.shape import reshape, slice_, whole
 from wengert.shapes import shape_of
 
 
@@ -73,25 +71,30 @@ def max_pool(x: Any, size: Size, stride: Size | None = None, padding: Size | str
                [13., 15.]])
     """
     x = operand(x)
-    x, sizes, steps, positions = _pooling("max_pool", x, size, stride, padding, _lowest(x))
+    found = _pooling("max_pool", x, size, stride, padding, _lowest(x))
+    x, sizes, steps, positions = found
     if sizes == steps:
         lead = shape_of(x)[:2]
         index = whole(shape_of(x))[:2] + [(0, n * one, 1) for n, one in zip(positions, sizes, strict=True)]
         blocks = [extent for pair in zip(positions, sizes, strict=True) for extent in pair]
         tiles = reshape(slice_(x, index=tuple(index)), shape=(*lead, *blocks))
         return reduce_max(tiles, axes=tuple(range(3, 3 + 2 * len(sizes), 2)))
-    return reduce_max(_windows(x, sizes, steps, positions), axes=(0,))
+    return reduce_max(_windows(found), axes=tuple(range(len(sizes))))
 
 
-def _windows(x: Any, sizes: Sequence[int], steps: Sequence[int], positions: Sequence[int]) -> Any:
-    """Return the elements at each place of a window, along a new leading axis."""
-    shape = shape_of(x)
-    parts: list[Any] = []
-    for offset in product(*map(range, sizes)):
-        window = [(start, n, step) for start, n, step in zip(offset, positions, steps, strict=True)]
-        part = slice_(x, index=(*whole(shape)[:2], *window))
-        parts.append(reshape(part, shape=(1, *shape[:2], *positions)))
-    return concatenate(*parts, axis=0)
+def _windows(pooling: _Pooling) -> Any:
+    """Return the elements at each place of a window, the places along new leading axes."""
+    x, sizes, steps, positions = pooling
+    rank, lead = len(sizes), shape_of(x)[:2]
+    windows: list[Affine] = [(0, ((axis, 1), (rank + 2 + axis, steps[axis]))) for axis in range(rank)]
+    extents = (*sizes, *lead, *positions)
+    return contract(
+        x,
+        extents=extents,
+        accesses=((along(rank), along(rank + 1), *windows),),
+        out=tuple(map(along, range(len(extents)))),
+        shape=extents,
+    )
 
 
 def average_pool(
