@@ -27,7 +27,10 @@ CONSTANT = [primitive for primitive in SAMPLED if isinstance(primitive.derivativ
 SMOOTH = [primitive for primitive in SAMPLED if primitive not in CONSTANT]
 
 # Shuffled, their matrices would be singular, or not positive definite.
-OF_MATRICES = {"inverse", "solve", "cholesky", "determinant", "log_determinant", "determinant_sign"}
+OF_MATRICES = {
+    *("inverse", "solve", "cholesky", "cholesky_tangent", "cholesky_cotangent"),
+    *("determinant", "log_determinant", "determinant_sign"),
+}
 
 STEP = 2.0**-18  # far below `draws.SHIFT`: differences cross no kink; a power of two: x +- STEP is exact
 EXAMPLES = 25

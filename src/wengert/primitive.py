@@ -103,12 +103,15 @@ class Explicit:
 
     Args:
         jvp: ``(primals, tangents, output, **params) -> tangent of the output``; a tangent is None where it is zero.
+        linear: for an operation that is linear in some operands with the others fixed, its transposes in these. So the
+            rule may carry out the operation itself on tangents, as that of ``A x = b`` does.
     """
 
     reads = True
 
-    def __init__(self, jvp: Callable[..., Any]) -> None:
+    def __init__(self, jvp: Callable[..., Any], linear: Linear | None = None) -> None:
         self.jvp = jvp
+        self.linear = linear
 
 
 class Structured:

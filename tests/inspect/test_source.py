@@ -178,7 +178,11 @@ def test_every_operation_is_written_as_it_is_evaluated(primitive: Primitive, dat
     with np.errstate(all="ignore"):
         found, expected = run(program)(*operands), primitive(*operands, **params)
     assert np.result_type(found) == np.result_type(expected)
-    np.testing.assert_allclose(found, expected, rtol=2e-6 if kind == "f4" else 1e-13)
+    rtol = 2e-6 if kind == "f4" else 1e-13
+    # In another order, the least numbers of a solution have the rounding errors of the greatest.
+    reordered = primitive.name in {"cholesky_tangent", "cholesky_cotangent"}
+    atol = 4 * rtol * np.max(np.abs(expected), initial=0.0) if reordered else 0.0
+    np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
 
 
 def _changed(operand: Any, kind: str) -> Any:

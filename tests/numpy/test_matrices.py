@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
 from wengert.boxes import CONSTANT
 from wengert.errors import DtypeError, WengertError
 from wengert.transforms.gradients import grad
@@ -75,6 +76,33 @@ def test_cholesky_reads_one_triangle() -> None:
     assert not np.tril(derivative, -1).any()
 
 
+def test_equations_are_differentiated_by_equations() -> None:
+    """No derivative of a solution or of a factor takes an inverse, of any order and in any mode."""
+    for function, arguments in [
+        (lambda a, b: np.sum(np.linalg.solve(a, b) ** 2), (A, B)),
+        (lambda a, b: np.sum(np.linalg.cholesky(a @ a.T) @ b), (A, B)),
+    ]:
+        third = grad(lambda *x: np.sum(hessian(function)(*x)))  # noqa: B023
+        for transformed in (grad(function, (0, 1)), hessian(function), third):
+            assert "inverse" not in str(wg.trace(transformed)(*arguments))
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+def test_derivatives_solve_their_equations_to_rounding(transpose: bool) -> None:
+    """Whatever the condition is, ``A^T b' = x'`` is solved for matrices near A; the inverse's product is not."""
+    rows = 60
+    points = np.sort(RNG.uniform(0, 1, rows))
+    a = np.linalg.cholesky(np.exp(-20 * (points[:, None] - points) ** 2) + 1e-9 * np.eye(rows))
+    a = a.T if transpose else a
+    pulled = a.T @ RNG.uniform(-1, 1, rows)
+
+    def lacking(found: Any) -> float:
+        return float(np.max(np.abs(a.T @ found - pulled) / (np.abs(a.T) @ np.abs(found))))
+
+    derivative = grad(lambda b: pulled @ np.linalg.solve(a, b))(RNG.uniform(-1, 1, rows))
+    assert lacking(derivative) < 1e-14
+
+
 def test_slogdet_gives_numpys_pair() -> None:
     found = np.linalg.slogdet(CONSTANT.constant(A))
     assert type(found) is type(np.linalg.slogdet(A))
@@ -107,3 +135,20 @@ def test_errors_name_the_operation() -> None:
             call()
     with pytest.raises(DtypeError, match="single or double precision"):
         np.linalg.inv(CONSTANT.constant(A.astype(np.float16)))
+
+
+@pytest.mark.parametrize("mode", ["grad", "jvp", "jit", "jit of grad", "vmap of grad"])
+def test_matrices_without_a_solution_are_told_with_the_line(mode: str) -> None:
+    transforms = {
+        "grad": grad,
+        "jvp": lambda f: lambda x: wg.jvp(f, (x,), (x,)),
+        "jit": wg.jit,
+        "jit of grad": lambda f: wg.jit(grad(f)),
+        "vmap of grad": lambda f: lambda x: wg.vmap(grad(f))(np.stack([x] * 2)),
+    }
+    for function, text in [
+        (lambda x: np.sum(np.linalg.solve(x, x)), "solve: Singular matrix"),
+        (lambda x: np.sum(np.linalg.cholesky(x)), "cholesky: Matrix is not positive definite"),
+    ]:
+        with pytest.raises(np.linalg.LinAlgError, match=rf"^{text}; got .*test_matrices.py:\d+\]$"):
+            transforms[mode](function)(np.zeros((2, 2)))

@@ -82,6 +82,22 @@ def contract(operands, places, extents, shape):
     return result
 '''
 
+_CHOLESKY_TANGENT = '''
+def cholesky_tangent(factor, s):
+    """Return the lower triangular t with t @ factor.mT + factor @ t.mT equal to a symmetric s."""
+    factor, low = np.tril(factor), np.tri(s.shape[-1], dtype=s.dtype) - np.eye(s.shape[-1], dtype=s.dtype) / 2
+    s = np.tril(s) + np.tril(s, -1).mT
+    return factor @ (low * np.linalg.solve(factor, np.linalg.solve(factor, s).mT))
+'''
+
+_CHOLESKY_COTANGENT = '''
+def cholesky_cotangent(factor, g):
+    """Return the lower triangular b with (b + b.mT) @ factor equal to g on and below the diagonal."""
+    factor, low = np.tril(factor), np.tri(g.shape[-1], dtype=g.dtype) - np.eye(g.shape[-1], dtype=g.dtype) / 2
+    w = low * (factor.mT @ np.tril(g))
+    return low * np.linalg.solve(factor.mT, np.linalg.solve(factor.mT, w + w.mT).mT)
+'''
+
 _COND = '''
 def cond(predicate, on_true, on_false, *operands):
     """Return the results of one of two functions."""
@@ -117,6 +133,8 @@ HELPERS = {
     "last_writer": _LAST_WRITER,
     "within": _WITHIN,
     "contract": _CONTRACT,
+    "cholesky_tangent": _CHOLESKY_TANGENT,
+    "cholesky_cotangent": _CHOLESKY_COTANGENT,
     "cond": _COND,
     "scan": _SCAN,
     "while_loop": _WHILE_LOOP,

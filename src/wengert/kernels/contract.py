@@ -217,8 +217,8 @@ def _target(out: Access, shape: Dims, read: set[int], space: Space) -> _Target:
 def _cut(extents: Dims, accesses: Sequence[Access], out: Access, out_shape: Dims) -> tuple[int, int] | None:
     """Return a dimension and the length of the pieces to cut it into, if overlapping windows take too much.
 
-    They do not where they are the output, or an operand, themselves. The dimension is one that is summed, or one that is all of an axis of the output: then the pieces are
-    added, or put side by side.
+    They do not where they are the output, or an operand, themselves. The dimension is one that is summed, or one that
+    is all of an axis of the output: then the pieces are added, or put side by side.
     """
     read, written = set[int]().union(*map(dims_of, accesses)), dims_of(out)
     whole = {dim for dim in written if _axis_of(dim, extents[dim], out, out_shape) is not None}

@@ -1,7 +1,7 @@
 """Square matrices, stacked along leading axes: inverse, solution of equations, Cholesky factor, determinant.
 
-The tangents are written with products and the inverse alone, so that reverse mode can transpose them (Giles, "Collected
-matrix derivative results for forward and reverse mode algorithmic differentiation", 2008).
+The tangents are written with operations that are linear in them, so that reverse mode can transpose them (Giles,
+"Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008).
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import FLOAT64, dtype_of, is_float
+from wengert.dtypes import FLOAT64, Dtype, dtype_of, is_float
 from wengert.errors import DtypeError, ShapeError, message
-from wengert.ir.types import TensorType, promote, show
+from wengert.ir.types import TensorType, promote, show, type_of
+from wengert.kernels import cholesky as kernels
 from wengert.nest.lowering import OnHost
 from wengert.ops.comparison import where
 from wengert.ops.contraction import product
@@ -21,7 +22,7 @@ from wengert.ops.elementwise import align
 from wengert.ops.indexing import gather
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape, transpose
-from wengert.primitive import Draw, Explicit, NonDifferentiable, Primitive, primitive
+from wengert.primitive import Draw, Explicit, Linear, NonDifferentiable, Primitive, primitive
 from wengert.shapes import broadcast, shape_of
 
 _LEAD = "abcdefgh"
@@ -106,17 +107,23 @@ def _solve_type(a: TensorType, b: TensorType) -> TensorType:
         raise ShapeError(
             message("solve", "the right-hand side must have a row for each equation", show(a, b))
         )
-    dtype = promote(a, b)[0] if is_float(a.dtype) and is_float(b.dtype) else FLOAT64
     lead = broadcast("solve", a.shape[:-2], b.shape[:-2])
-    return TensorType(dtype, (*lead, *b.shape[-2:]))
+    return TensorType(_dtype(a, b), (*lead, *b.shape[-2:]))
+
+
+def _dtype(a: TensorType, b: TensorType) -> Dtype:
+    return promote(a, b)[0] if is_float(a.dtype) and is_float(b.dtype) else FLOAT64
+
+
+def _less(b: Any, a: Any) -> Any:
+    """Return ``b - a``, either of which is None for zero."""
+    return b if a is None else -a if b is None else b - a
 
 
 def _solve_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
-    """Differentiate ``A x = b``: ``dx = A^-1 (db - dA x)``."""
-    (a, _), (da, db) = primals, tangents
-    moved = None if da is None else -multiply(da, out)
-    right = db if moved is None else moved if db is None else db + moved
-    return multiply(inverse(a), right)
+    """Differentiate ``A x = b``: ``A dx = db - dA x``."""
+    da, db = tangents
+    return solve(primals[0], _less(db, None if da is None else multiply(da, out)))
 
 
 def _solve_samples(draw: Draw) -> Any:
@@ -130,28 +137,24 @@ solve = primitive(
     doc="x with a x = b, for square matrices a; the leading axes broadcast",
     type_rule=_solve_type,
     evaluate=np.linalg.solve,
-    derivative=Explicit(_solve_tangent),
+    derivative=Explicit(_solve_tangent, Linear(None, lambda cotangent, a, b: solve(swapped(a), cotangent))),
     batch=_batch,
     lowering=_LAPACK,
-    source=lambda a, b: f"np.linalg.solve({a}, {b})",
+    source="np.linalg.solve({0}, {1})".format,
     samples=_solve_samples,
 )
 
 # -- Cholesky factor -------------------------------------------------------------------------------------
 
 
-def lower(a: Any, below: int = 0) -> Any:
-    """Return what stands on and below a diagonal of stacked matrices, zeros elsewhere."""
-    return where(np.tri(*shape_of(a)[-2:], k=below, dtype=bool), a, 0.0)
+def lower(a: Any) -> Any:
+    """Return the lower triangle of stacked matrices, zeros above it."""
+    return where(np.tri(*shape_of(a)[-2:], dtype=bool), a, 0.0)
 
 
-def _cholesky_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
-    """Return ``L low(L^-1 dA L^-T)``, where low halves the diagonal; only the lower half of dA is read."""
-    below = lower(tangents[0], -1)
-    symmetric = lower(tangents[0]) + swapped(below)
-    factor = inverse(out)
-    inner = multiply(multiply(factor, symmetric), swapped(factor))
-    return multiply(out, (lower(inner) + lower(inner, -1)) * 0.5)
+def _positive(draw: Draw) -> Any:
+    a = _matrices(draw)
+    return a @ np.swapaxes(a, -1, -2)
 
 
 cholesky = primitive(
@@ -159,7 +162,7 @@ cholesky = primitive(
     doc="the lower triangular L with L L^T = A, for symmetric positive definite A, whose lower half alone is read",
     type_rule=lambda x: _check("cholesky", x),
     evaluate=np.linalg.cholesky,
-    derivative=Explicit(_cholesky_tangent),
+    derivative=Explicit(lambda primals, tangents, out: cholesky_tangent(out, tangents[0])),
     batch=_batch,
     lowering=_LAPACK,
     source="np.linalg.cholesky({0})".format,
@@ -167,10 +170,65 @@ cholesky = primitive(
 )
 
 
-def _positive(draw: Draw) -> Any:
-    a = _matrices(draw)
-    return a @ np.swapaxes(a, -1, -2)
+def _of_factor(name: str, kernel: Callable[[Any, Any], Any], doc: str, derivative: Explicit) -> Primitive:
+    """State an equation with a Cholesky factor, linear in its right-hand side."""
 
+    def rule(factor: TensorType, right: TensorType) -> TensorType:
+        _check(name, factor, right)
+        _check(name, right)
+        return TensorType(_dtype(factor, right), broadcast(name, factor.shape, right.shape))
+
+    def evaluate(factor: Any, right: Any) -> Any:
+        dtype = rule(type_of(factor), type_of(right)).dtype
+        return kernel(np.asarray(factor, dtype), np.asarray(right, dtype))
+
+    def samples(draw: Draw) -> Any:
+        factor = _matrices(draw)
+        return (factor, draw.array((*draw.choice([factor.shape[:-2], ()]), *factor.shape[-2:]))), {}
+
+    return primitive(
+        name=name,
+        doc=doc,
+        type_rule=rule,
+        evaluate=evaluate,
+        derivative=derivative,
+        batch=_batch,
+        lowering=OnHost("its steps depend on one another"),
+        source=f"{name}({{0}}, {{1}})".format,
+        samples=samples,
+    )
+
+
+def _tangent_of_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
+    """Differentiate ``T L^T + L T^T = S``: ``dT L^T + L dT^T = dS - (T dL^T + dL T^T)``."""
+    (factor, _), (moved, right) = primals, tangents
+    half = None if moved is None else multiply(out, swapped(lower(moved)))
+    return cholesky_tangent(factor, _less(right, None if half is None else half + swapped(half)))
+
+
+def _tangent_of_cotangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
+    """Differentiate ``(B + B^T) L = G``: ``(dB + dB^T) L = dG - (B + B^T) dL``."""
+    (factor, _), (moved, right) = primals, tangents
+    known = None if moved is None else multiply(out + swapped(out), lower(moved))
+    return cholesky_cotangent(factor, _less(right, known))
+
+
+cholesky_tangent = _of_factor(
+    "cholesky_tangent",
+    kernels.tangent,
+    "the lower triangular T with T L^T + L T^T = S; of L and of the symmetric S the lower half alone is read",
+    Explicit(
+        _tangent_of_tangent, Linear(None, lambda cotangent, factor, _: cholesky_cotangent(factor, cotangent))
+    ),
+)
+cholesky_cotangent = _of_factor(
+    "cholesky_cotangent",
+    kernels.cotangent,
+    "the lower triangular B with (B + B^T) L = G on and below the diagonal; the lower half of L and G alone is read",
+    Explicit(
+        _tangent_of_cotangent, Linear(None, lambda cotangent, factor, _: cholesky_tangent(factor, cotangent))
+    ),
+)
 
 # -- determinant -----------------------------------------------------------------------------------------
 

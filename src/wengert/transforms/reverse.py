@@ -322,6 +322,11 @@ def _all_plain(cotangent: Any, indices: Sequence[Any]) -> bool:
 
 def _pull_explicit(rule: Explicit, node: Node, cotangent: Any, cotangents: Cotangents) -> None:
     """Write down the rule for the tangents as a list of linear operations, and walk back along that."""
+    if rule.linear is not None and all(
+        parent is None or rule.linear.linear_in(position) for position, parent in enumerate(node.parents)
+    ):
+        _pull_linear(rule.linear, node, cotangent, cotangents)
+        return
     trace = LinearTrace()
     starts = [None if parent is None else Node(type_of_value(parent.value)) for parent in node.parents]
     tangents = [None if start is None else trace.box(start) for start in starts]
