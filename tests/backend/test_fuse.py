@@ -53,6 +53,11 @@ def rolled(u: Any, steps: int) -> Any:
     return u
 
 
+def basis(x: Any, n: int) -> Any:
+    """Return many functions of the same numbers, in one array: their derivatives all go into one sum."""
+    return np.stack([np.sin(x * k) * np.exp(-x / (k + 1)) for k in range(n)])
+
+
 LONG: dict[str, tuple[Callable[..., Any], Any]] = {
     "stacked": (lambda x: path(x, 600), 1.0),
     "stacked rows": (lambda x: path(x, 300), np.arange(3.0)),
@@ -60,6 +65,7 @@ LONG: dict[str, tuple[Callable[..., Any], Any]] = {
     "pieces": (lambda x: np.concatenate(np.split(x, 500)), np.arange(1000.0)),
     "windows": (lambda x: np.concatenate([x[i : i + 2] for i in range(300)]), np.arange(302.0)),
     "written": (written, np.arange(300.0)),
+    "basis": (wg.grad(lambda x: np.sum(basis(x, 60) ** 2)), np.linspace(0.1, 1.0, 4)),
     "rolled": (lambda u: rolled(u, 30), np.arange(12.0).reshape(4, 3)),
 }
 
@@ -77,6 +83,7 @@ PROGRAMS: dict[str, Callable[[int], tuple[Callable[[Any], Any], Any]]] = {
     "orbit": lambda n: (wg.value_and_grad(lambda p: orbit(p, n)), np.array([1.0, 0.1, 0.05, 0.8])),
     "error": lambda n: (wg.grad(lambda x: np.mean((path(x, 10 * n) - 7.0) ** 2)), 1.0),
     "written": lambda n: (wg.value_and_grad(lambda x: np.sum(written(x) ** 2)), np.arange(10.0 * n)),
+    "basis": lambda n: (wg.grad(lambda x: np.sum(basis(x, 8 * n) ** 2)), np.ones(5)),
 }
 
 

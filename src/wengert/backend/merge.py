@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, loads
+from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, loads, loads_of
 from wengert.nest.index import Dim, Index, Term
 from wengert.nest.nest import Nest, Step, Store, reads, writes
+from wengert.nest.rewriting import rewrite_store
 
 DEEP = 64
 """Operations one inside another, from which on a value is stored and loaded: passes go down them by recursion."""
@@ -53,17 +54,14 @@ class _Merging:
         """Take up the consumers of a nest that can become a part of it, here or, if it has to wait, at their place."""
         after = position
         while (after := self._next_reader(producer, after)) is not None:
-            consumer = self.steps[after]
-            merged = merged_nests(producer, consumer) if isinstance(consumer, Nest) else None
+            consumer, between = self.steps[after], range(position + 1, after)
+            stays = self._can_pass(consumer, between)
+            if not isinstance(consumer, Nest) or not (stays or self._can_pass(producer, between)):
+                continue
+            merged = merged_nests(producer, consumer)
             if merged is None:
                 continue
-            between = range(position + 1, after)
-            if self._can_pass(consumer, between):
-                gone = after
-            elif self._can_pass(producer, between):
-                gone, position = position, after
-            else:
-                continue
+            position, gone = (position, after) if stays else (after, position)
             producer = merged
             self._replace(position, producer, gone)
         self._drop_dead_stores(position, producer)
@@ -116,35 +114,60 @@ def merged_nests(producer: Nest, consumer: Nest) -> Nest | None:
         return None
     if consumer.has_reductions:
         return None
-    used = [load for store in consumer.stores for load in loads(store.value) if load.buffer in made]
-    if not used or set(made) & set(consumer.writes()):
+    values = [store.value for store in consumer.stores]
+    used = ((buffer, value) for value in values for buffer in value.facts.buffers if buffer in made)
+    first = next((load for buffer, value in used for load in loads_of(buffer, value)), None)
+    if first is None or set(made) & set(consumer.writes()):
         return None
-    mapping = same_domain(made[used[0].buffer], used[0], producer, consumer)
-    if mapping is None:
+    mapping = same_domain(made[first.buffer], first, producer, consumer)
+    depths: dict[int, int] = {}
+    if mapping is None or any(_depth(value, made, depths) > 2 * DEEP for value in values):
         return None
+    if _size(producer) < _size(consumer):  # the smaller one gets the dimensions of the other
+        producer, mapping = _renamed(producer, mapping), {}
+        made = {store.buffer: store for store in producer.stores}
     moved = Rewriter(replace_term=mapping.get, concerns=lambda facts: not facts.dims.isdisjoint(mapping))
-    values = {buffer: store.value for buffer, store in made.items()}
     fits = True
 
     def change(node: Expression) -> Expression:
         nonlocal fits
         if isinstance(node, Load) and node.buffer in made:
             fits = fits and node.indices == made[node.buffer].indices
-            return values[node.buffer]
+            return made[node.buffer].value
         return node
 
     inner = Rewriter(change, concerns=lambda facts: not made.keys().isdisjoint(facts.buffers))
-    stores = tuple(
-        replace(store, indices=tuple(map(moved.index, store.indices)), value=inner(moved(store.value)))
-        for store in consumer.stores
-    )
+    renamed = (rewrite_store(store, moved) if mapping else store for store in consumer.stores)
+    stores = tuple(replace(store, value=inner(store.value)) for store in renamed)
     overwritten = {b for store in consumer.stores for b in [store.buffer]} & set(producer.reads())
     if not fits or (overwritten and not _only_in_place(producer, stores, overwritten)):
         return None
-    if any(store.value.facts.depth > 2 * DEEP for store in stores):
-        return None
     origin = (*producer.origin, *(name for name in consumer.origin if name != "copy"))
     return replace(producer, stores=(*producer.stores, *stores), origin=origin)
+
+
+def _size(nest: Nest) -> int:
+    """Return about how much there is to rewrite in a nest."""
+    return sum(root.facts.depth + len(root.facts.buffers) for root in nest.roots())
+
+
+def _depth(node: Expression, made: Mapping[Buffer, Store], known: dict[int, int]) -> int:
+    """Return how deep an expression is once what is made takes the place of loads."""
+    if made.keys().isdisjoint(node.facts.buffers):
+        return node.facts.depth
+    if isinstance(node, Load) and node.buffer in made:
+        return made[node.buffer].value.facts.depth
+    if id(node) not in known:
+        known[id(node)] = 1 + max(_depth(child, made, known) for child in node.facts.children)
+    return known[id(node)]
+
+
+def _renamed(producer: Nest, mapping: Mapping[Term, Index]) -> Nest:
+    """Return a producer with the dimensions of a consumer that are mapped to its own."""
+    given: dict[Term, Dim] = {own: theirs for theirs, index in mapping.items() for own in index.dims()}  # pyright: ignore
+    rewrite = Rewriter(replace_term=lambda term: Index.of(given[term]) if term in given else None)
+    stores = tuple(rewrite_store(store, rewrite) for store in producer.stores)
+    return replace(producer, dims=tuple(given[dim] for dim in producer.dims), stores=stores)
 
 
 def _only_in_place(producer: Nest, stores: Sequence[Store], overwritten: set[Buffer]) -> bool:
