@@ -61,6 +61,7 @@ PEERS: dict[str, tuple[str, ...]] = {
     "mlp": _DENSE,
     **{name: ("numpy", "torch eager", "jax jit") for name in NAMES if name.startswith("matmul")},
     "chain": ("numpy", "torch eager", "torch compile", "jax jit", "numba"),
+    "loss": ("torch eager", "torch compile", "jax jit"),
     "gradient-ln": ("jax jit floats", *_DERIVATIVE),
     "gradient-rosenbrock": _DERIVATIVE,
     "hessian-rosenbrock": _DERIVATIVE,

@@ -48,6 +48,7 @@ CALCULATIONS = {
         for dtype in ("float32", "float64")
     },
     "chain": "sum of exp(-x²) sin x + sqrt(1 + x²), 10^7 float32",
+    "loss": "mean of (tanh x - y)² and its gradient, 10^7 float32",
     "gradient-ln": "gradient of ln x1 + x1 x2 - sin x2",
     "gradient-rosenbrock": "gradient of Rosenbrock, n = 10",
     "hessian-rosenbrock": "Hessian of Rosenbrock, n = 100",
@@ -71,6 +72,8 @@ def workload(name: str) -> Training | Calculation:
         return Calculation(title, factors, tolerance=1e-4 if dtype == "float32" else 1e-9)
     if kind == "chain":
         return Calculation(title, (rng.standard_normal(10**7, np.float32),), tolerance=1e-4)
+    if kind == "loss":
+        return Calculation(title, tuple(rng.standard_normal((2, 10**7), np.float32)), tolerance=1e-4)
     if name == "gradient-ln":
         return Calculation(title, (2.0, 5.0))
     n = {"gradient": 10, "hessian": 100, "hvp": 10_000}[kind]

@@ -117,6 +117,10 @@ def chain(x: Any) -> Any:
     return jnp.sum(jnp.exp(-x * x) * jnp.sin(x) + jnp.sqrt(1 + x * x))
 
 
+def loss(x: Any, y: Any) -> Any:
+    return jnp.mean((jnp.tanh(x) - y) ** 2)
+
+
 def logarithm(x1: Any, x2: Any) -> Any:
     return jnp.log(x1) + x1 * x2 - jnp.sin(x2)
 
@@ -132,6 +136,7 @@ def hvp(x: Any, v: Any) -> Any:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "matmul": jnp.matmul,
     "chain": chain,
+    "loss": jax.value_and_grad(loss),
     "gradient-ln": jax.grad(logarithm, argnums=(0, 1)),
     "gradient-rosenbrock": jax.grad(rosenbrock),
     "hessian-rosenbrock": jax.hessian(rosenbrock),

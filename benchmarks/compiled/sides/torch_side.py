@@ -97,6 +97,18 @@ def chain(x: Any) -> Any:
     return torch.sum(torch.exp(-x * x) * torch.sin(x) + torch.sqrt(1 + x * x))
 
 
+def loss(x: Any, y: Any) -> Any:
+    return torch.mean((torch.tanh(x) - y) ** 2)
+
+
+def value_and_grad(function: Callable[..., Any]) -> Callable[..., Any]:
+    def both(*arguments: Any) -> Any:
+        gradient, value = torch.func.grad_and_value(function)(*arguments)
+        return value, gradient
+
+    return both
+
+
 def logarithm(x1: Any, x2: Any) -> Any:
     return torch.log(x1) + x1 * x2 - torch.sin(x2)
 
@@ -112,6 +124,7 @@ def hvp(x: Any, v: Any) -> Any:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "matmul": torch.matmul,
     "chain": chain,
+    "loss": value_and_grad(loss),
     "gradient-ln": torch.func.grad(logarithm, argnums=(0, 1)),
     "gradient-rosenbrock": torch.func.grad(rosenbrock),
     "hessian-rosenbrock": torch.func.hessian(rosenbrock),

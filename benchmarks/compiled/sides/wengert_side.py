@@ -133,6 +133,10 @@ def chain(x: Any) -> Any:
     return np.sum(np.exp(-x * x) * np.sin(x) + np.sqrt(1 + x * x))
 
 
+def loss(x: Any, y: Any) -> Any:
+    return np.mean((np.tanh(x) - y) ** 2)
+
+
 def logarithm(x1: Any, x2: Any) -> Any:
     return np.log(x1) + x1 * x2 - np.sin(x2)
 
@@ -144,6 +148,7 @@ def rosenbrock(x: Any) -> Any:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "matmul": np.matmul,
     "chain": chain,
+    "loss": wg.value_and_grad(loss),
     "gradient-ln": wg.grad(logarithm, argnums=(0, 1)),
     "gradient-rosenbrock": wg.grad(rosenbrock),
     "hessian-rosenbrock": wg.hessian(rosenbrock),
