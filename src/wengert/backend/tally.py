@@ -121,8 +121,10 @@ def _take_up(steps: list[Step | None], place: int, sums: Nest, maps: Sequence[in
     """Let sums take up maps, those that stand nearest first; None is left where there is no step any more."""
     for other in sorted(maps, key=lambda number: abs(number - place)):
         each = steps[other]
-        both = _join(sums, each, is_first=other < place) if isinstance(each, Nest) else None
-        if each is None or both is None:
+        if not isinstance(each, Nest) or not _is_large_map(each):  # it may have been taken up by others
+            continue
+        both = _join(sums, each, is_first=other < place)
+        if both is None:
             continue
         first, last = sorted((place, other))
         between = [step for step in steps[first + 1 : last] if step is not None]
