@@ -47,6 +47,7 @@ THRESHOLDS = (
     (sweep, "_TERMS", 2),
     (tally, "_LARGE", 20),
     (tally, "_ROWS", 2),
+    (tally, "_TERMS", 2),
     (tiling, "_PAGE", 64),
 )
 

@@ -107,6 +107,13 @@ def test_a_sum_of_equal_terms_is_a_multiple(dtype: str) -> None:
     assert report.operations < 100
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "float16", "float32"])
+@pytest.mark.parametrize("count", [127, 128, 256, 40_000])
+def test_a_multiple_that_a_dtype_cannot_hold(dtype: str, count: int) -> None:
+    x = np.array([3, 0, 100, 1]).astype(dtype)
+    check(lambda x: np.sum(np.broadcast_to(x, (count, 4)), axis=0, dtype=x.dtype), x, ulp=count)
+
+
 def test_a_sum_of_equal_terms_that_are_no_numbers() -> None:
     x = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 3e38], "float32")
     check(lambda x: (np.sum(np.broadcast_to(x[:, None], (6, 9)), axis=1), np.sum(x[:, None], axis=1)), x)

@@ -25,7 +25,7 @@ def loss_and_gradient(x: Any, y: Any) -> Any:
 
 
 def several_sums(x: Any, y: Any) -> Any:
-    return np.sum(x * x), np.sum(np.abs(x)), np.sum(x - y), np.exp(x)
+    return np.sum(x * x), np.sum(np.abs(x)), np.sum(x - y), x * y + 1
 
 
 def two_maps(x: Any, y: Any) -> Any:
@@ -91,6 +91,40 @@ def test_what_only_the_sum_needs_is_not_stored() -> None:
     assert wg.jit(loss_and_gradient).report(x, y).arena < x.nbytes / 10
     assert along(several_sums, x, y) == 1
     assert len(wg.jit(several_sums).report(x, y).nests) <= 3
+
+
+def stages(x: Any, y: Any) -> Any:
+    """Return many sums along a chain of maps, each of which is kept."""
+    sums, kept = [], []
+    for _ in range(12):
+        x = np.sin(x + y)
+        sums.append(np.sum(x * y))
+        kept.append(x)
+    return kept, np.stack(sums)
+
+
+def test_nothing_is_computed_twice() -> None:
+    x, y = normal(70_000), normal(70_000)
+    check(stages, x, y, ulp=3000, scale=100.0)
+    assert wg.jit(stages).report(x, y).operations < 70_000 * 12 * 4.5
+    report = wg.jit(loss_and_gradient).report(x, y)
+    assert report.operations < 70_000 * 12
+
+
+def test_few_arrays_go_through_one_loop() -> None:
+    def scaled(x: Any, y: Any) -> Any:
+        return [x * k for k in range(30)], np.sum(x), [np.sum(x * x + k) for k in range(30)]
+
+    x, y = normal(70_000), normal(70_000)
+    check(scaled, x, y, ulp=3000, scale=100.0)
+    assert 1 <= max(nest.text.count("along") for nest in wg.jit(scaled).report(x, y).nests) <= 8
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_short_rows(dtype: str) -> None:
+    x = (9 * normal(30_000, 3)).astype(dtype)
+    check(rows, x, x, ulp=100, scale=10.0)
+    assert along(rows, x, x) == 0
 
 
 def test_small_maps_stay_apart() -> None:

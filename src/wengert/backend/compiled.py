@@ -92,10 +92,8 @@ class Compiled:
             return watch(program)
         fused = fuse(program)
         program = narrow(fused, fast=bool(self.options.flags))
-        if (
-            program is not fused
-        ):  # what is smaller may run through the same points as others, and be one nest with them
-            program = fuse(program)
+        # What is smaller now may run through the same points as others, and be one nest with them.
+        program = program if program is fused else fuse(program)
         program = block_batches(sink_sums(program, self.target), self.target)
         return split_reductions(tally(cut_pieces(coalesce(program))))
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from wengert.backend.target import Target
 from wengert.nest.expression import Apply, Buffer, Load, Reduce, loads, walk
 from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Host, Nest, Program, all_steps, reads, writes
+from wengert.nest.nest import Host, Loop, Nest, Program, all_steps, reads, writes
 
 _FEW = 8
 """Fewer elements than this are no lanes: they would leave most of a vector register empty."""
@@ -24,6 +24,8 @@ _SMALL = 50_000
 """Operations in a nest that one thread does sooner than several."""
 _LOAD, _STORE = 16, 64
 """What it costs, in operations, to read or write elements of an ordinary array one by one."""
+_LONG = 256
+"""Elements of a row of an ordinary array from which on a reduction goes along it."""
 _ROW = 3
 """Vectors of a row from which on it is filled up to whole ones: a third more memory at most."""
 
@@ -167,11 +169,19 @@ class LaneClass(NamedTuple):
 
 def lane_class(program: Program) -> LaneClass | None:
     """Return the class of axes that is a map dimension of the most work."""
-    return next(iter(map_classes(program)), None)
+    loops = (step for step in all_steps(program.steps) if isinstance(step, Loop) and step.shared)
+    blocks = {step for loop in loops for step in all_steps(loop.steps)}
+    return next(iter(map_classes(program, lambda nest: nest.has_reductions and nest not in blocks)), None)
 
 
-def map_classes(program: Program) -> list[LaneClass]:
-    """Return the classes of axes that could be lanes, that which is a map dimension of the most work first."""
+def map_classes(program: Program, in_rows: Callable[[Nest], bool] = lambda nest: False) -> list[LaneClass]:
+    """Return the classes of axes that could be lanes, that which is a map dimension of the most work first.
+
+    Args:
+        program: the nests.
+        in_rows: tells which nests go along the rows of arrays, if these are long: reductions, but not of blocks of a
+            batch, which have few rows.
+    """
     nests = [step for step in all_steps(program.steps) if isinstance(step, Nest)]
     classes = _Classes()
     for nest in nests:
@@ -193,23 +203,24 @@ def map_classes(program: Program) -> list[LaneClass]:
             scores[key] += scores[key] // 50
     prices: dict[object, int] = defaultdict(int)
     for nest in nests:
-        for dim, price in _prices(nest, fixed):
+        for dim, price in _prices(nest, fixed, in_rows(nest)):
             prices[classes.find(dim)] += price
     # Where little is done with elements, to fetch them one by one would cost more than the work.
     wide = [key for key, extent in extents.items() if extent >= _FEW and prices[key] < scores[key]]
     return [LaneClass(classes, key) for key in sorted(wide, key=lambda key: -scores[key])]
 
 
-def _prices(nest: Nest, fixed: Collection[Buffer]) -> Iterator[tuple[Dim, int]]:
-    """Yield what a dimension costs as the lanes where ordinary arrays have others innermost.
+def _prices(nest: Nest, fixed: Collection[Buffer], in_rows: bool) -> Iterator[tuple[Dim, int]]:
+    """Yield what a dimension costs as the lanes where ordinary arrays have others innermost, and several there.
 
-    Where that is one, and nothing is reduced, blocks are read along it and transposed in registers.
+    Where one dimension is innermost, blocks are read along it and transposed in registers, but not where a nest goes
+    along long rows.
     """
-    reduced = nest.has_reductions
     pairs = [(store.buffer, store.indices, _STORE) for store in nest.stores]
     pairs += [(load.buffer, load.indices, _LOAD) for store in nest.stores for load in loads(store.value)]
     for buffer, indices, price in pairs:
-        if buffer in fixed and indices and len(indices[-1].terms) > (0 if reduced else 1):
+        least = 1 if in_rows and buffer.shape[-1:] >= (_LONG,) else 2
+        if buffer in fixed and indices and len(indices[-1].terms) >= least:
             dims = {dim for index in indices for dim in index.dims()}
             outer = {dim for index in indices[:-1] for dim in index.dims()}
             elements = min(math.prod(dim.extent for dim in dims), buffer.size)

@@ -102,7 +102,7 @@ def _without_repeats(node: Reduce) -> Expression:
     term = _hoisted(replace(node, dims=dims)) if dims else node.body
     if node.combiner != "add":
         return term
-    factor = Const(node.dtype.type(count), node.dtype)
+    factor = Const(np.array(count).astype(node.dtype)[()], node.dtype)  # integers wrap, as their sum does
     multiple = term if count == 1 else Apply("multiply", (factor, term), node.dtype)
     # A sum begins at zero, which negative zeros leave as it is.
     return (

@@ -25,6 +25,8 @@ _LONG = 1 << 16
 """Terms of a sum of floats from which on its roundings count."""
 _PART = 1 << 12
 """About the terms of a part of it."""
+_ROWS = 4
+"""Times as many terms as that a part may have, if it is whole rows."""
 _MANY = 1024
 """Results from which on parts of each would take much memory."""
 _PARTS = (16, 8, 32, 12, 10, 20, 24, 14, 18, 9, 25, 15, 28, 30, 21, 27, 6, 7, 5, 4, 3, 2)
@@ -77,29 +79,47 @@ def _long_in_parts(nest: Nest, together: Mapping[tuple[Dim, ...], Sequence[Reduc
     """Return a nest with long sums in parts, those over the same dimensions in one nest."""
     done: list[Step] = []
     for dims, nodes in together.items():
-        dim = max(dims, key=lambda one: one.extent)
+        dim = _cut(dims)
         size = max(1, _PART * dim.extent // _terms(dims))
         parts, nest = in_parts(nest, nodes, dim, dim.extent // size, size)
         done.append(parts)
     return [*done, nest]
 
 
-def _part_of(dims: Sequence[Dim], dim: Dim, inner: Dim) -> tuple[Dim, ...]:
-    """Return dimensions with a part of one in its place."""
-    return tuple(one for one in (inner if one is dim else one for one in dims) if one.extent != 1)
+def _cut(dims: Sequence[Dim]) -> Dim:
+    """Return the dimension to cut: the first, if that leaves whole rows of some length, or else the longest."""
+    rest = _terms(dims) // dims[0].extent
+    whole = dims[0].extent >= _FEW and rest <= _ROWS * _PART
+    return dims[0] if whole else max(dims, key=lambda one: one.extent)
 
 
-def _over(node: Reduce, dim: Dim, inner: Dim, index: Index) -> Expression:
-    """Return a reduction over a part of a dimension: the elements at an index that follows another dimension."""
-    body = Rewriter(replace_term=lambda term: index if term is dim else None)(node.body)
-    dims = _part_of(node.dims, dim, inner)
-    return replace(node, dims=dims, body=body) if dims else body
+class _Part:
+    """A part of a dimension: what is over the dimension, over the part; what several share is still shared.
 
+    Args:
+        dim: the dimension.
+        inner: the dimension of the part.
+        index: where this is in the whole.
+    """
 
-def _along(store: Store, dim: Dim, inner: Dim, index: Index) -> Store:
-    """Return what is written along a reduction, along a part of a dimension."""
-    rewrite = Rewriter(replace_term=lambda term: index if term is dim else None)
-    return replace(rewrite_store(store, rewrite), along=_part_of(store.along, dim, inner))
+    def __init__(self, dim: Dim, inner: Dim, index: Index) -> None:
+        self.dim, self.inner = dim, inner
+        self.rewrite = Rewriter(replace_term=lambda term: index if term is dim else None)
+
+    def dims(self, dims: Sequence[Dim]) -> tuple[Dim, ...]:
+        """Return dimensions with the part in the place of the whole."""
+        return tuple(
+            one for one in (self.inner if one is self.dim else one for one in dims) if one.extent != 1
+        )
+
+    def over(self, node: Reduce) -> Expression:
+        """Return a reduction over the part."""
+        body, dims = self.rewrite(node.body), self.dims(node.dims)
+        return replace(node, dims=dims, body=body) if dims else body
+
+    def along(self, store: Store) -> Store:
+        """Return what is written along a reduction, along the part."""
+        return replace(rewrite_store(store, self.rewrite), along=self.dims(store.along))
 
 
 def in_parts(nest: Nest, nodes: Sequence[Reduce], dim: Dim, count: int, size: int) -> tuple[Nest, Nest]:
@@ -114,21 +134,22 @@ def in_parts(nest: Nest, nodes: Sequence[Reduce], dim: Dim, count: int, size: in
     """
     part, inner, again = Dim(count, "part"), Dim(size, dim.name), Dim(count, "part")
     left = Dim(dim.extent - count * size, dim.name)
-    at_part, at_left = Index.of(part) * size + Index.of(inner), Index.of(left) + count * size
+    whole = _Part(dim, inner, Index.of(part) * size + Index.of(inner))
+    rest = _Part(dim, left, Index.of(left) + count * size)
     fresh = {one: Dim(one.extent, one.name) for one in nest.dims}
     moved = Rewriter(replace_term=lambda term: Index.of(fresh[term]) if term in fresh else None)  # pyright: ignore[reportArgumentType]
     stores: list[Store] = []
     totals: dict[Reduce, Expression] = {}
     for node in nodes:
         buffer = Buffer(node.dtype, (count, *(one.extent for one in nest.dims)))
-        value = moved(_over(node, dim, inner, at_part))
+        value = moved(whole.over(node))
         stores.append(Store(buffer, (Index.of(part), *map(Index.of, fresh.values())), value))
         element = Load(buffer, (Index.of(again), *map(Index.of, nest.dims)))
         totals[node] = Reduce(node.combiner, (again,), element, node.dtype)
         if left.extent:
-            totals[node] = Apply(node.combiner, (totals[node], _over(node, dim, left, at_left)), node.dtype)
+            totals[node] = Apply(node.combiner, (totals[node], rest.over(node)), node.dtype)
     along = [store for store in nest.stores if store.along and store.along == nodes[0].dims]
-    stores += (rewrite_store(_along(store, dim, inner, at_part), moved) for store in along)
+    stores += (rewrite_store(whole.along(store), moved) for store in along)
     origin = (*nest.origin, "parts")
     parts = Nest((part, *fresh.values()), tuple(stores), location=nest.location, origin=origin)
 
@@ -137,5 +158,5 @@ def in_parts(nest: Nest, nodes: Sequence[Reduce], dim: Dim, count: int, size: in
 
     rewrite = Rewriter(change)
     after = [replace(store, value=rewrite(store.value)) for store in nest.stores if store not in along]
-    after += (_along(store, dim, left, at_left) for store in along if left.extent)
+    after += (rest.along(store) for store in along if left.extent)
     return parts, replace(nest, stores=tuple(after))

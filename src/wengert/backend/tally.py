@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from wengert.backend.along import is_plain, is_safe, same_points, sums_over
+from wengert.backend.costs import FUNCTION, weight
 from wengert.backend.merge import DEEP
 from wengert.backend.partial import is_long
-from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, loads
+from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, Rewriter, loads
 from wengert.nest.index import Dim, Index, Term
 from wengert.nest.nest import Loop, Nest, Program, Step, Store, map_blocks, reads
 from wengert.nest.rewriting import can_pass, rewrite_step, rewrite_store
@@ -23,6 +24,10 @@ _LARGE = 1 << 16
 """Elements from which on their way through memory counts."""
 _ROWS = 16
 """Sums that threads may share as they are; fewer must be so long that they are split."""
+_TERMS = 32
+"""Terms of each of many sums from which on vectors go along them."""
+_ARRAYS = 8
+"""Arrays that one loop goes through, at most: about as many lines as a processor foresees."""
 
 
 def tally(program: Program) -> Program:
@@ -66,6 +71,8 @@ def _unite(steps: list[Step | None]) -> None:
         for before in found:
             other = steps[before]
             assert isinstance(other, Nest)
+            if not _go_together(other, nest):
+                continue
             both = _with_shared_loops(replace(other, stores=(*other.stores, *nest.stores)))
             shared = len(_long_sums(both)) < len(_long_sums(other)) + len(_long_sums(nest))
             if shared and can_pass(nest, [one for one in steps[before:place] if one is not None]):
@@ -73,6 +80,21 @@ def _unite(steps: list[Step | None]) -> None:
                 break
         else:
             found.append(place)
+
+
+def _go_together(one: Nest, other: Nest) -> bool:
+    """Tell whether a loop goes through the arrays of two nests as fast as two loops do.
+
+    Elementary functions keep the processor busy as it is, several vectors at a time; with more than one sum there are
+    registers for fewer.
+    """
+    arrays = {
+        buffer for nest in (one, other) for buffer in (*nest.reads(), *nest.writes()) if buffer.size > 1
+    }
+    nodes = dict.fromkeys((*one.nodes(), *other.nodes()))
+    sums = sum(isinstance(node, Reduce) for node in nodes)
+    functions = any(isinstance(node, Apply) and weight(node.operation) >= FUNCTION for node in nodes)
+    return len(arrays) <= _ARRAYS and (sums == 1 or not functions)
 
 
 def _long_sums(nest: Nest) -> list[tuple[Dim, ...]]:
@@ -123,6 +145,8 @@ def _take_up(steps: list[Step | None], place: int, sums: Nest, maps: Sequence[in
         each = steps[other]
         if not isinstance(each, Nest) or not _is_large_map(each):  # it may have been taken up by others
             continue
+        if not _go_together(sums, each):
+            continue
         both = _join(sums, each, is_first=other < place)
         if both is None:
             continue
@@ -147,7 +171,7 @@ def _join(sums: Nest, each: Nest, *, is_first: bool) -> Nest | None:
         (
             stores
             for over, nodes in sums_over(sums).items()
-            if rows >= _ROWS or all(map(is_long, nodes))
+            if _may_be_shared(rows, over, nodes)
             if (stores := _moved(sums, each, over, nodes)) and is_safe(sums, stores)
         ),
         [],
@@ -162,6 +186,13 @@ def _join(sums: Nest, each: Nest, *, is_first: bool) -> Nest | None:
     if not moved or any(root.facts.depth > 2 * DEEP for root in total.roots()):
         return None
     return replace(total, stores=(*total.stores, *moved), origin=(*each.origin, *sums.origin))
+
+
+def _may_be_shared(rows: int, over: Sequence[Dim], nodes: Sequence[Reduce]) -> bool:
+    """Tell whether threads may share sums with what is along them: as parts, all of them, or as rows of some length."""
+    if all(map(is_long, nodes)):
+        return True
+    return rows >= _ROWS and math.prod(dim.extent for dim in over) >= _TERMS and not any(map(is_long, nodes))
 
 
 def _moved(sums: Nest, each: Nest, over: tuple[Dim, ...], nodes: Sequence[Reduce]) -> list[Store]:
