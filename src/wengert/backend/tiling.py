@@ -161,6 +161,8 @@ class _Step:
         No load is shared then, and vectors of a row hide the latency as those of several would.
         """
         rows = math.prod(dim.extent for dim in self.node.dims) * self.node.body.dtype.itemsize
+        if self.lanes is None or self.lanes.extent < _PARTS * self.width:
+            return False
         return rows >= _PAGE and all(stream >= {*self.dims, *self.node.dims} for stream, _ in self.streams)
 
     def price(self, tile: Mapping[Dim, int], count: int) -> float:
