@@ -56,7 +56,7 @@ def test_max_pool_shares_the_derivative_of_ties():
     np.testing.assert_array_equal(found, np.full((1, 1, 2, 2), 0.25))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8, bool])
 def test_the_border_of_max_pool_is_below_everything(dtype):
     lowest = np.full((1, 1, 2, 2), np.finfo(dtype).min if np.dtype(dtype).kind == "f" else 0, dtype)
     found = nn.max_pool(lowest, 2, padding=1)

@@ -56,9 +56,8 @@ class _Merging:
         while (after := self._next_reader(producer, after)) is not None:
             consumer, between = self.steps[after], range(position + 1, after)
             stays = self._can_pass(consumer, between)
-            if not isinstance(consumer, Nest) or not (stays or self._can_pass(producer, between)):
-                continue
-            merged = merged_nests(producer, consumer)
+            together = stays or self._can_pass(producer, between)
+            merged = merged_nests(producer, consumer) if together and isinstance(consumer, Nest) else None
             if merged is None:
                 continue
             position, gone = (position, after) if stays else (after, position)
@@ -164,10 +163,13 @@ def _depth(node: Expression, made: Mapping[Buffer, Store], known: dict[int, int]
 
 def _renamed(producer: Nest, mapping: Mapping[Term, Index]) -> Nest:
     """Return a producer with the dimensions of a consumer that are mapped to its own."""
-    given: dict[Term, Dim] = {own: theirs for theirs, index in mapping.items() for own in index.dims()}  # pyright: ignore
-    rewrite = Rewriter(replace_term=lambda term: Index.of(given[term]) if term in given else None)
+    given: dict[Term, Index] = {
+        own: Index.of(theirs) for theirs, index in mapping.items() for own in index.dims()
+    }
+    rewrite = Rewriter(replace_term=given.get)
     stores = tuple(rewrite_store(store, rewrite) for store in producer.stores)
-    return replace(producer, dims=tuple(given[dim] for dim in producer.dims), stores=stores)
+    dims = tuple(theirs for own in producer.dims for theirs in given[own].dims())
+    return replace(producer, dims=dims, stores=stores)
 
 
 def _only_in_place(producer: Nest, stores: Sequence[Store], overwritten: set[Buffer]) -> bool:

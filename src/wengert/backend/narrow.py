@@ -104,10 +104,10 @@ def _without_repeats(node: Reduce) -> Expression:
         return term
     factor = Const(np.array(count).astype(node.dtype)[()], node.dtype)  # integers wrap, as their sum does
     multiple = term if count == 1 else Apply("multiply", (factor, term), node.dtype)
+    if dims or node.dtype.kind != "f":
+        return multiple
     # A sum begins at zero, which negative zeros leave as it is.
-    return (
-        multiple if dims or node.dtype.kind != "f" else Apply("add", (zero(node.dtype), multiple), node.dtype)
-    )
+    return Apply("add", (zero(node.dtype), multiple), node.dtype)
 
 
 def _chosen(node: Apply) -> Apply:

@@ -48,7 +48,7 @@ def _pooling(operation: str, x: Any, size: Any, stride: Any, padding: Any, fill:
 def _lowest(x: Any) -> float:
     """Return a value that no element of images is below."""
     dtype = dtype_of(x)
-    return -np.inf if is_float(dtype) else np.iinfo(dtype).min
+    return -np.inf if is_float(dtype) else np.iinfo(dtype).min if dtype.kind in "iu" else False
 
 
 def max_pool(x: Any, size: Size, stride: Size | None = None, padding: Size | str = 0) -> Any:
