@@ -219,8 +219,9 @@ def _prices(nest: Nest, fixed: Collection[Buffer], in_rows: bool) -> Iterator[tu
     pairs = [(store.buffer, store.indices, _STORE) for store in nest.stores]
     pairs += [(load.buffer, load.indices, _LOAD) for store in nest.stores for load in loads(store.value)]
     for buffer, indices, price in pairs:
-        least = 1 if in_rows and buffer.shape[-1:] >= (_LONG,) else 2
-        if buffer in fixed and indices and len(indices[-1].terms) >= least:
+        if buffer not in fixed or not indices:
+            continue
+        if len(indices[-1].terms) >= (1 if in_rows and buffer.shape[-1] >= _LONG else 2):
             dims = {dim for index in indices for dim in index.dims()}
             outer = {dim for index in indices[:-1] for dim in index.dims()}
             elements = min(math.prod(dim.extent for dim in dims), buffer.size)
