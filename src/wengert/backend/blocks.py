@@ -12,14 +12,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from wengert.backend.coalesce import renamed
 from wengert.backend.independent import Parts, is_plain, taken_apart, total_work
 from wengert.backend.layout import LaneClass, map_classes
 from wengert.backend.target import Target
 from wengert.nest.expression import Buffer, Expression, Guard, Load, Reduce, Rewriter, zero
 from wengert.nest.index import Dim, Index
 from wengert.nest.nest import Loop, Nest, Program, Step, Store, reads, writes
-from wengert.nest.rewriting import rewrite_step
+from wengert.nest.rewriting import renamed, rewrite_step
 
 _NESTS = 4
 """Fewer nests in a row are left as they are."""

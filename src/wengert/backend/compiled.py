@@ -90,7 +90,10 @@ class Compiled:
         program = lower(self.graph, self.places)
         if self.options.check_nan:
             return watch(program)
-        program = narrow(fuse(program), fast=bool(self.options.flags))
+        fused = fuse(program)
+        program = narrow(fused, fast=bool(self.options.flags))
+        # What is smaller now may run through the same points as others, and be one nest with them.
+        program = program if program is fused else fuse(program)
         program = block_batches(sink_sums(program, self.target), self.target)
         return split_reductions(tally(cut_pieces(coalesce(program))))
 

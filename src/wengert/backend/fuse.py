@@ -173,7 +173,8 @@ class _Fusion:
             load.indices == target.indices
             for target in merged.stores
             if target.buffer in written
-            for load in loads(target.value)
+            for root in merged.roots()
+            for load in loads(root)
             if load.buffer is target.buffer
         ) and not any(
             written.intersection(node.facts.buffers) for node in merged.nodes() if isinstance(node, Reduce)

@@ -42,7 +42,7 @@ _REPEATED = {"add", "maximum", "minimum", "logical_and", "logical_or"}
 
 
 def narrow(program: Program, fast: bool = False) -> Program:
-    """Return the program with smaller loops and buffers that computes the same results.
+    """Return the program with smaller loops and buffers that computes the same; itself if there is nothing to do.
 
     Args:
         program: the nests.
@@ -64,7 +64,8 @@ def narrow(program: Program, fast: bool = False) -> Program:
             for store in step.stores:
                 step = _narrow_store(steps, position, step, store.buffer, fixed)
     _narrow_reads(steps, fixed)
-    return replace(program, steps=tuple(split_digits(one) if isinstance(one, Nest) else one for one in steps))
+    narrowed = tuple(split_digits(one) if isinstance(one, Nest) else one for one in steps)
+    return program if narrowed == program.steps else replace(program, steps=narrowed)
 
 
 # -- guards ----------------------------------------------------------------------------------------------

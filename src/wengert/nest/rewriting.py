@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from wengert.nest.expression import Expression, Facts, Rewriter
+from wengert.nest.expression import Buffer, Expression, Facts, Load, Rewriter
 from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Nest, Step, Store, map_blocks, reads, writes
+from wengert.nest.nest import Branch, Host, Nest, Step, Store, While, map_blocks, reads, writes
 
 
 def rewrite_step(
@@ -32,6 +32,38 @@ def rewrite_store(store: Store, rewriter: Rewriter) -> Store:
     value, indices = rewriter(store.value), tuple(map(rewriter.index, store.indices))
     same = value is store.value and all(a is b for a, b in zip(indices, store.indices, strict=True))
     return store if same else replace(store, value=value, indices=indices)
+
+
+def renamed(steps: Sequence[Step], names: Mapping[Buffer, Buffer]) -> tuple[Step, ...]:
+    """Return the steps with buffers in the places of others."""
+
+    def change(node: Expression) -> Expression:
+        if isinstance(node, Load) and node.buffer in names:
+            return Load(names[node.buffer], node.indices)
+        return node
+
+    def rename(step: Step) -> Step:
+        match step:
+            case Nest():
+                moved = rewrite_step(step, change)
+                assert isinstance(moved, Nest)
+                stores = tuple(
+                    replace(store, buffer=names.get(store.buffer, store.buffer)) for store in moved.stores
+                )
+                return replace(moved, stores=stores)
+            case Host(operands=operands, outputs=outputs):
+                return replace(
+                    step,
+                    operands=tuple(names.get(x, x) if isinstance(x, Buffer) else x for x in operands),
+                    outputs=tuple(names.get(x, x) for x in outputs),
+                )
+            case _:
+                mapped = map_blocks(step, lambda block: tuple(map(rename, block)))
+                if isinstance(mapped, (Branch, While)):
+                    return replace(mapped, predicate=names.get(mapped.predicate, mapped.predicate))
+                return mapped
+
+    return tuple(map(rename, steps))
 
 
 def bijection(indices: Sequence[Index], shape: Sequence[int], dims: Sequence[Dim]) -> bool:

@@ -1,0 +1,131 @@
+"""Which buffers may be one: those that never hold different values while both are wanted.
+
+Two buffers interfere if one is written while the other is live, unless by a copy from one to the other (Chaitin et al.,
+"Register allocation via coloring", 1981). What is live is found going through the steps backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from wengert.backend.layout import follows
+from wengert.nest.expression import Buffer, Load
+from wengert.nest.nest import Branch, Loop, Nest, Program, Step, While, inner_blocks, reads, writes
+from wengert.nest.rewriting import bijection
+
+Sides: TypeAlias = "frozenset[int]"
+"""Which of two sets of buffers hold what is wanted."""
+
+_NONE: Sides = frozenset()
+
+
+class Interference:
+    """What the buffers of a program are used for."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.touched: dict[int, frozenset[Buffer]] = {}
+        """The buffers that a step reads or writes."""
+        for step in program.steps:
+            self._note(step)
+
+    def _note(self, step: Step) -> frozenset[Buffer]:
+        inside = [self._note(one) for block in inner_blocks(step) for one in block]
+        own = (step.predicate,) if isinstance(step, (Branch, While)) else ()
+        leaf = () if inner_blocks(step) else (*reads(step), *writes(step))
+        self.touched[id(step)] = found = frozenset(own).union(leaf, *inside)
+        return found
+
+    def between(self, first: Iterable[Buffer], second: Iterable[Buffer]) -> bool:
+        """Tell whether two sets of buffers, each of which is one already, cannot be one."""
+        return _Pair(self, first, second).interferes()
+
+
+class _Pair:
+    """Two sets of buffers, the sides 0 and 1."""
+
+    def __init__(self, program: Interference, first: Iterable[Buffer], second: Iterable[Buffer]) -> None:
+        self.steps = program.program.steps
+        self.outputs = program.program.outputs
+        self.touched = program.touched
+        self.side = {**dict.fromkeys(first, 0), **dict.fromkeys(second, 1)}
+        self.found = False
+
+    def interferes(self) -> bool:
+        """Tell whether one of the two is written while the other is live."""
+        self._before(self.steps, self._of(self.outputs))
+        return self.found
+
+    def _of(self, buffers: Iterable[Buffer]) -> Sides:
+        return frozenset(self.side[buffer] for buffer in buffers if buffer in self.side)
+
+    def _before(self, steps: Sequence[Step], live: Sides) -> Sides:
+        """Return what is live before steps, from what is live behind them."""
+        for step in reversed(steps):
+            if self.found:
+                break
+            if not self.touched[id(step)].isdisjoint(self.side):
+                live = self._before_step(step, live)
+        return live
+
+    def _before_step(self, step: Step, live: Sides) -> Sides:
+        match step:
+            case Loop(counter=counter, steps=inside):
+                return self._before_turns(inside, live) if counter.extent else live
+            case While(predicate=predicate, condition=condition, steps=inside):
+                # A thread may be late to look at the truth value: nothing takes its place meanwhile.
+                asked = self._of((predicate,))
+                return self._before_turns(condition, live | asked, inside)
+            case Branch(predicate=predicate, yes=yes, no=no):
+                asked = self._of((predicate,))
+                return self._before(yes, live | asked) | self._before(no, live | asked) | asked
+            case _:
+                return self._before_leaf(step, live)
+
+    def _before_turns(self, steps: Sequence[Step], live: Sides, again: Sequence[Step] = ()) -> Sides:
+        """Return what is live before steps that are carried out once, or once more, after other ones, and so on."""
+        before: Sides = _NONE
+        while True:
+            found = self._before(steps, live | self._before(again, live | before))
+            if found == before or self.found:
+                return found
+            before = found
+
+    def _before_leaf(self, step: Step, live: Sides) -> Sides:
+        pair = whole_copy(step)
+        if pair is not None and pair[0] in self.side and pair[1] in self.side:
+            source, target = (self.side[buffer] for buffer in pair)
+            return live if source == target else live - {target} | {source}
+        read, written = self._of(reads(step)), self._of(writes(step))
+        if len(written) == 2 or any(1 - side in live | read for side in written):
+            self.found = True
+        return live - self._of(_overwritten(step)) | read
+
+
+def whole_copy(step: Step) -> tuple[Buffer, Buffer] | None:
+    """Return source and target of a nest that copies a whole buffer."""
+    if not isinstance(step, Nest) or len(step.stores) != 1:
+        return None
+    store = step.stores[0]
+    value = store.value
+    if store.combiner or not isinstance(value, Load) or value.indices != store.indices:
+        return None
+    if value.buffer.shape != store.buffer.shape or value.buffer.dtype != store.buffer.dtype:
+        return None
+    for index, extent in zip(store.indices, store.buffer.shape, strict=True):
+        dim = follows(index)
+        if extent != 1 and (dim is None or dim.extent != extent):
+            return None
+    return value.buffer, store.buffer
+
+
+def _overwritten(step: Step) -> Iterable[Buffer]:
+    """Return the buffers of which a step leaves nothing."""
+    if not isinstance(step, Nest):
+        return writes(step)
+    return (
+        store.buffer
+        for store in step.stores
+        if not store.combiner and bijection(store.indices, store.buffer.shape, step.dims)
+    )
