@@ -91,20 +91,20 @@ class Access(State):
             value = self.builder.convert("trunc", value, "i1")
         return value
 
-    def fetch(self, node: Load, point: Point, size: int) -> None:
-        """Ask for the lines of the cache that so many bytes from an element on lie in."""
+    def fetch(self, node: Load, point: Point, size: int, level: int) -> None:
+        """Ask for the lines that so many bytes from an element on lie in, up to a level of the caches."""
         b = self.builder
         pointer, _, _ = self.address(node.buffer, node.indices, point)
         for start in range(0, size, _LINE):
-            self._ask_for(b.element(pointer, "i8", constant(I64, start)) if start else pointer)
+            self._ask_for(b.element(pointer, "i8", constant(I64, start)) if start else pointer, level)
 
     def _begins_line(self, point: Point, size: int) -> bool:
         """Tell whether no vector before this one in the tile lies in the same line of the cache."""
         return self.lanes is not None and point.offset(self.lanes) * size % _LINE == 0
 
-    def _ask_for(self, line: Value) -> None:
+    def _ask_for(self, line: Value, level: int = 1) -> None:
         self.builder.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        self.builder.do(f"call void @llvm.prefetch.p0({line}, i32 0, i32 3, i32 1)")
+        self.builder.do(f"call void @llvm.prefetch.p0({line}, i32 0, i32 {4 - level}, i32 1)")
 
     def _across(self, node: Load, stride: int | None, point: Point) -> Dim | None:
         """Return a dimension written out for a whole vector along which the elements lie next to one another."""

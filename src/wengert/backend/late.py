@@ -152,7 +152,7 @@ class Late:
         here = {dim: self._counter(dim) for dim in self.counters}
         with evaluator.elsewhere(self._added(here, offsets)):
             for load in self.wanted:
-                evaluator.fetch(load, Point(()), 1)
+                evaluator.fetch(load, Point(()), 1, level=1)
 
     def write_last(self) -> None:
         """Write the results of the last tile."""
