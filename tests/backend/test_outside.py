@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import wengert as wg
 from tests.backend.comparing import check
@@ -213,3 +215,45 @@ def test_an_axis_of_one_element(function: Callable[..., Any], shape: tuple[int, 
     for bad in ([0, 1], [-2, 0]):
         with pytest.raises(IndexError, match=f"index {bad[1] or bad[0]} is out of bounds"):
             compiled(x, np.array(bad))
+
+
+@st.composite
+def moved(draw: st.DrawFn, rows: int) -> tuple[str, Callable[[Any], Any]]:
+    """Draw what moves the rows of an array to other places, beside numbers or one another."""
+    before, after = draw(st.integers(0, 3)), draw(st.integers(0, 3))
+    fill, shift = draw(st.sampled_from([0.0, 1.5])), draw(st.integers(-3, 3))
+    start = draw(st.integers(0, rows))
+    choices: dict[str, Callable[[Any], Any]] = {
+        "padded": lambda y: np.pad(y, ((before, after), (0, 0)), constant_values=fill),
+        "joined": lambda y: np.concatenate([np.full((before, 2), fill), y, np.ones((after, 2))]),
+        "rolled": lambda y: np.roll(y, shift, 0),
+        "exchanged": lambda y: np.concatenate([y[start:], y[:start]]),
+        "doubled": lambda y: np.concatenate([y * 2, y[::-1]]),
+        "stacked": lambda y: np.stack([y, y + 1]).reshape(-1, 2),
+    }
+    name = draw(st.sampled_from(sorted(choices)))
+    return name, choices[name]
+
+
+@given(st.data())
+@settings(deadline=None)
+def test_rows_that_are_gathered_and_moved(data: st.DataObject) -> None:
+    """Places beyond what was gathered are no places: none is reported, and none is read."""
+    rows = data.draw(st.integers(1, 9))
+    count = data.draw(st.integers(1, 20))
+    start, step = data.draw(st.integers(-rows, rows - 1)), data.draw(st.integers(-9, 9))
+    order = np.array([max(-rows, min(rows - 1, start + n * step)) for n in range(count)])
+    if data.draw(st.booleans()):
+        order = np.array(data.draw(st.lists(st.integers(-rows, rows - 1), min_size=count, max_size=count)))
+    steps = [data.draw(moved(count)) for _ in range(data.draw(st.integers(1, 2)))]
+
+    def function(x: Any, index: Any) -> Any:
+        y = x[index] * 2
+        for _, step in steps:
+            y = step(y)
+        return y, y[:, 1]
+
+    x = np.arange(2.0 * rows).reshape(rows, 2) + 1
+    check(lambda x: function(x, order), x)
+    check(function, x, order)
+    check(wg.grad(lambda x: np.sum(function(x, order)[0] ** 2)), x)

@@ -21,6 +21,7 @@ from wengert.nest.expression import (
     Reduce,
     is_positive_zero,
     may_lie_outside,
+    may_report,
 )
 from wengert.nest.index import Index
 
@@ -154,7 +155,7 @@ class Evaluator(Access):
     def _guard(self, node: Guard, point: Point) -> Value:
         """Read inside only: by a branch where the condition is the same for all lanes, by a mask where it is not."""
         uniform, varying = self._conditions(node, point)
-        apart = may_lie_outside(node.otherwise)
+        apart = may_lie_outside(node.otherwise) or may_report(node.otherwise)
         otherwise = None if apart else self.value(node.otherwise, point)
 
         def inner() -> Value:

@@ -261,6 +261,11 @@ def may_lie_outside(expression: Expression) -> bool:
     )
 
 
+def may_report(expression: Expression) -> bool:
+    """Tell whether there is a check in an expression, which must not be made where a condition holds."""
+    return any(isinstance(node, Apply) and node.operation in CHECKS for node in walk(expression))
+
+
 def indices_of(node: Expression) -> Iterator[Index]:
     """Yield the indices that stand in a node itself."""
     match node:
