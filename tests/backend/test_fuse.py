@@ -10,8 +10,12 @@ import pytest
 
 import wengert as wg
 from tests.backend.comparing import check
+from tests.nest.interpreting import Interpreter
 from wengert.backend import fuse, merge
-from wengert.nest.expression import Rewriter
+from wengert.dtypes import FLOAT64
+from wengert.nest.expression import Apply, Buffer, Expression, Load, Rewriter
+from wengert.nest.index import Dim, Index
+from wengert.nest.nest import Loop, Nest, Program, Store
 
 
 def path(x: Any, steps: int) -> Any:
@@ -110,3 +114,19 @@ def test_work_grows_with_the_length_of_a_program(name: str, monkeypatch: pytest.
         wg.jit(function).nests(argument)
         work.append(counted)
     assert work[1] < 2.6 * work[0]
+
+
+def test_a_diagonal_is_no_column() -> None:
+    """One dimension that stands for two of another nest is no renaming of it."""
+    x, made, last = Buffer(FLOAT64, (3,)), Buffer(FLOAT64, (3, 3)), Buffer(FLOAT64, (3,))
+    turn, i, k = Dim(3), Dim(3), Dim(3)
+    column = Nest((i,), (Store(made, (Index.of(i), Index.of(turn)), Load(x, (Index.of(i),))),))
+    value: Expression = Load(made, (Index.of(k), Index.of(k)))
+    for _ in range(5):
+        value = Apply("add", (value, Load(x, (Index.of(k),))), FLOAT64)
+    diagonal = Nest((k,), (Store(last, (Index.of(k),), value),))
+    program = Program((x,), (), (last, made), (Loop(turn, False, (column, diagonal)),))
+    for found, expected in zip(
+        Interpreter(fuse.fuse(program))(np.arange(3.0)), Interpreter(program)(np.arange(3.0)), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)

@@ -23,11 +23,11 @@ _LINE = 64
 def coalesce(program: Program) -> Program:
     """Return the program with the copies between whole buffers gone that need not be."""
     copies = [pair for step in all_steps(program.steps) if (pair := whole_copy(step)) is not None]
+    if not copies:
+        return program
     names = _Names(program)
     while sum(names.unite(source, target) for source, target in copies):
         pass  # what has become one may let others become one
-    if not copies:
-        return program
     return replace(program, steps=renamed(_without_copies(program.steps, names.of), names.of))
 
 

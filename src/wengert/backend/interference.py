@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from wengert.backend.layout import follows
 from wengert.nest.expression import Buffer, Load
 from wengert.nest.nest import Branch, Loop, Nest, Program, Step, While, inner_blocks, reads, writes
 from wengert.nest.rewriting import bijection
 
 Sides: TypeAlias = "frozenset[int]"
 """Which of two sets of buffers hold what is wanted."""
-
-_NONE: Sides = frozenset()
 
 
 class Interference:
@@ -45,10 +42,10 @@ class Interference:
 class _Pair:
     """Two sets of buffers, the sides 0 and 1."""
 
-    def __init__(self, program: Interference, first: Iterable[Buffer], second: Iterable[Buffer]) -> None:
-        self.steps = program.program.steps
-        self.outputs = program.program.outputs
-        self.touched = program.touched
+    def __init__(self, uses: Interference, first: Iterable[Buffer], second: Iterable[Buffer]) -> None:
+        self.steps = uses.program.steps
+        self.outputs = uses.program.outputs
+        self.touched = uses.touched
         self.side = {**dict.fromkeys(first, 0), **dict.fromkeys(second, 1)}
         self.found = False
 
@@ -74,20 +71,17 @@ class _Pair:
             case Loop(counter=counter, steps=inside):
                 return self._before_turns(inside, live) if counter.extent else live
             case While(predicate=predicate, condition=condition, steps=inside):
-                # A thread may be late to look at the truth value: nothing takes its place meanwhile.
-                asked = self._of((predicate,))
-                return self._before_turns(condition, live | asked, inside)
+                return self._before_turns(condition, live | self._of((predicate,)), inside)
             case Branch(predicate=predicate, yes=yes, no=no):
-                asked = self._of((predicate,))
-                return self._before(yes, live | asked) | self._before(no, live | asked) | asked
+                return self._before(yes, live) | self._before(no, live) | self._of((predicate,))
             case _:
                 return self._before_leaf(step, live)
 
     def _before_turns(self, steps: Sequence[Step], live: Sides, again: Sequence[Step] = ()) -> Sides:
-        """Return what is live before steps that are carried out once, or once more, after other ones, and so on."""
-        before: Sides = _NONE
+        """Return what is live before steps behind which the loop ends, or ``again`` comes and then they anew."""
+        before: Sides = frozenset()
         while True:
-            found = self._before(steps, live | self._before(again, live | before))
+            found = self._before(steps, live | self._before(again, before))
             if found == before or self.found:
                 return found
             before = found
@@ -113,10 +107,8 @@ def whole_copy(step: Step) -> tuple[Buffer, Buffer] | None:
         return None
     if value.buffer.shape != store.buffer.shape or value.buffer.dtype != store.buffer.dtype:
         return None
-    for index, extent in zip(store.indices, store.buffer.shape, strict=True):
-        dim = follows(index)
-        if extent != 1 and (dim is None or dim.extent != extent):
-            return None
+    if not bijection(store.indices, store.buffer.shape, step.dims):
+        return None
     return value.buffer, store.buffer
 
 

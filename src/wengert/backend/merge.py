@@ -199,7 +199,8 @@ def same_domain(store: Store, load: Load, producer: Nest, consumer: Nest) -> dic
                 return None
             if coefficient != other or mine.extent != theirs.extent:
                 return None
-            mapping[theirs] = Index.of(mine)
+            if mapping.setdefault(theirs, Index.of(mine)) != Index.of(mine):
+                return None
     return mapping if set(mapping) == set(consumer.dims) else None
 
 

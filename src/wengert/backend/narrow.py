@@ -48,16 +48,14 @@ def narrow(program: Program, fast: bool = False) -> Program:
         program: the nests.
         fast: take all zeros for absent ones: there is nothing infinite and no NaN, and no zero has a sign.
     """
-    if fast:
-        program = replace(
-            program, steps=tuple(rewrite_step(step, _with_absent_zeros) for step in program.steps)
-        )
-    fixed = program.outside()
-    nests = [step for step in all_steps(program.steps) if isinstance(step, Nest)]
-    count = Counter(buffer for nest in nests for buffer in writes(nest))
-    fixed |= {buffer for step in program.steps for buffer in reads_whole(step)}
-    fixed |= {buffer for buffer, times in count.items() if times > 1}
     steps = list(program.steps)
+    if fast:
+        steps = [rewrite_step(step, _with_absent_zeros) for step in steps]
+    fixed = program.outside()
+    nests = [step for step in all_steps(steps) if isinstance(step, Nest)]
+    count = Counter(buffer for nest in nests for buffer in writes(nest))
+    fixed |= {buffer for step in steps for buffer in reads_whole(step)}
+    fixed |= {buffer for buffer, times in count.items() if times > 1}
     for position, step in enumerate(steps):
         step = steps[position] = hoist_guards(step)
         if isinstance(step, Nest):

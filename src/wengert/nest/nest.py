@@ -161,14 +161,18 @@ def inner_blocks(step: Step) -> Sequence[tuple[Step, ...]]:
 
 
 def map_blocks(step: Step, change: Callable[[tuple[Step, ...]], tuple[Step, ...]]) -> Step:
-    """Return a step with the lists of steps inside it changed; one that holds none as it is."""
+    """Return a step with the lists of steps inside it changed; itself if they stay as they are, or there are none."""
+    before = tuple(inner_blocks(step))
+    after = tuple(map(change, before))
+    if after == before:
+        return step
     match step:
-        case Loop(steps=steps):
-            return replace(step, steps=change(steps))
-        case Branch(yes=yes, no=no):
-            return replace(step, yes=change(yes), no=change(no))
-        case While(condition=condition, steps=steps):
-            return replace(step, condition=change(condition), steps=change(steps))
+        case Loop():
+            return replace(step, steps=after[0])
+        case Branch():
+            return replace(step, yes=after[0], no=after[1])
+        case While():
+            return replace(step, condition=after[0], steps=after[1])
         case _:
             return step
 

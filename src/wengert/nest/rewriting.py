@@ -45,8 +45,10 @@ def renamed(steps: Sequence[Step], names: Mapping[Buffer, Buffer]) -> tuple[Step
     def rename(step: Step) -> Step:
         match step:
             case Nest():
-                moved = rewrite_step(step, change)
+                moved = rewrite_step(step, change, lambda facts: not names.keys().isdisjoint(facts.buffers))
                 assert isinstance(moved, Nest)
+                if names.keys().isdisjoint(moved.writes()):
+                    return moved
                 stores = tuple(
                     replace(store, buffer=names.get(store.buffer, store.buffer)) for store in moved.stores
                 )
