@@ -154,6 +154,6 @@ def programs(draw: st.DrawFn) -> Program:
 
 
 @given(programs(), st.booleans())
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 def test_drawn_programs(program: Program, yes: bool) -> None:
     assert results(coalesce(program), yes=yes) == results(program, yes=yes)

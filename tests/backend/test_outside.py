@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
@@ -236,7 +236,6 @@ def moved(draw: st.DrawFn, rows: int) -> tuple[str, Callable[[Any], Any]]:
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_rows_that_are_gathered_and_moved(data: st.DataObject) -> None:
     """Places beyond what was gathered are no places: none is reported, and none is read."""
     rows = data.draw(st.integers(1, 9))

@@ -29,7 +29,7 @@ from wengert.nest.expression import (
 from wengert.nest.index import Computed, Dim
 from wengert.nest.nest import Nest
 
-LEVEL = 2
+RUN_LEVEL = 2
 """Of the caches, the one that runs are asked up to: it waits for more lines at a time than the first."""
 _AHEAD = 4096
 """Bytes to be ahead by: what is read in the time in which the first of them comes."""

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from wengert.backend.layout import Layout, linear
 from wengert.backend.schedule import Schedule
 from wengert.nest.expression import (
-    CHECKS,
     Apply,
     Buffer,
     Const,
@@ -22,6 +21,7 @@ from wengert.nest.expression import (
     Load,
     Reduce,
     indices_of,
+    is_check,
 )
 from wengert.nest.index import Computed, Dim, Index, Part
 from wengert.nest.nest import Nest
@@ -86,7 +86,7 @@ def likeness(
         layouts: of its buffers.
         passed: what is passed to its function.
     """
-    if any(isinstance(node, Apply) and node.operation in CHECKS for node in nest.nodes()):
+    if any(map(is_check, nest.nodes())):
         return None
     return _Likeness(layouts, passed).of(nest, schedule)
 

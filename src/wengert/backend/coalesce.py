@@ -26,8 +26,9 @@ def coalesce(program: Program) -> Program:
     if not copies:
         return program
     names = _Names(program)
-    while sum(names.unite(source, target) for source, target in copies):
-        pass  # what has become one may let others become one
+    more = True
+    while more:  # what has become one may let others become one
+        more = sum(names.unite(source, target) for source, target in copies) > 0
     return replace(program, steps=renamed(_without_copies(program.steps, names.of), names.of))
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from wengert.backend.afar import LEVEL, places
+from wengert.backend.afar import RUN_LEVEL, places
 from wengert.backend.alike import Passed
 from wengert.backend.builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.backend.evaluate import Evaluator
@@ -213,7 +213,7 @@ class _NestEmitter:
             for offset in range(ahead) if first else range(ahead, ahead + level.step):
                 point = b.intrinsic("smin", b.binary("add", begin, constant(I64, offset)), last)
                 with evaluator.elsewhere({level.dim: point}), evaluator.unreported():
-                    evaluator.fetch(run.load, Point(()), run.size, LEVEL)
+                    evaluator.fetch(run.load, Point(()), run.size, RUN_LEVEL)
 
     def _settle(self, dim: Dim, counts: Mapping[Dim, int]) -> None:
         """Compute the places that change with a loop and with none inside it, once for the loops inside.

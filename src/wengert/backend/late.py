@@ -18,7 +18,6 @@ from wengert.backend.evaluate import Evaluator
 from wengert.backend.layout import Layout
 from wengert.backend.state import Point
 from wengert.nest.expression import (
-    CHECKS,
     Apply,
     Buffer,
     Guard,
@@ -27,6 +26,7 @@ from wengert.nest.expression import (
     computed,
     free_dims,
     indices_of,
+    is_check,
     loads,
     walk,
 )
@@ -86,7 +86,7 @@ def _may_wait(nest: Nest, layouts: Mapping[Buffer, Layout]) -> bool:
         is_in_place(nest)
         and not any(store.along or store.combiner for store in nest.stores)
         and not any(layouts[buffer].panel for buffer in (*buffers, *nest.writes()))
-        and not any(isinstance(node, Apply) and node.operation in CHECKS for node in results)
+        and not any(map(is_check, results))
         and not any(computed(indices))
     )
 

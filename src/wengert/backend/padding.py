@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from wengert.backend.layout import Layout, follows, linear
-from wengert.nest.expression import CHECKS, Buffer, Load, free_dims
+from wengert.nest.expression import Buffer, Load, free_dims, is_check
 from wengert.nest.index import Computed, Dim, Index
 from wengert.nest.nest import Nest, Store
 
@@ -22,7 +22,7 @@ def is_padded(nest: Nest, dim: Dim, width: int, layouts: Mapping[Buffer, Layout]
     for node in nest.nodes():
         if isinstance(node, Load) and not _reaches(node.buffer, node.indices, dim, width, layouts):
             return False
-        if getattr(node, "operation", "") in CHECKS and dim in free_dims(node):
+        if is_check(node) and dim in free_dims(node):
             return False
     return all(
         _reaches(store.buffer, store.indices, dim, width, layouts) and _fills(store, dim, layouts)

@@ -261,9 +261,14 @@ def may_lie_outside(expression: Expression) -> bool:
     )
 
 
+def is_check(node: Expression) -> bool:
+    """Tell whether a node reports what is wrong with a value."""
+    return isinstance(node, Apply) and node.operation in CHECKS
+
+
 def may_report(expression: Expression) -> bool:
     """Tell whether there is a check in an expression, which must not be made where a condition holds."""
-    return any(isinstance(node, Apply) and node.operation in CHECKS for node in walk(expression))
+    return any(map(is_check, walk(expression)))
 
 
 def indices_of(node: Expression) -> Iterator[Index]:
