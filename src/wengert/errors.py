@@ -71,6 +71,10 @@ class RangeError(WengertError, OverflowError):
     """A Python integer that is none of the dtype that it is used with."""
 
 
+class MatrixError(WengertError, np.linalg.LinAlgError):
+    """A matrix that has no inverse, no solution or no factor."""
+
+
 class ArgumentError(WengertError, ValueError):
     """An argument of a transform that does not fit the function."""
 

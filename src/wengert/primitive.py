@@ -21,7 +21,7 @@ import numpy as np
 
 from wengert.boxes import RUNNING, Box, charged
 from wengert.dtypes import check_plain
-from wengert.errors import WengertError, message
+from wengert.errors import MatrixError, WengertError, message
 from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import Lowering
 
@@ -141,7 +141,6 @@ class NonDifferentiable:
 
 #: What a user would catch, the narrower before the wider.
 _BUILTIN = (
-    np.linalg.LinAlgError,
     *(IndexError, TypeError, OverflowError, ZeroDivisionError, FloatingPointError),
     *(ValueError, ArithmeticError),
 )
@@ -240,6 +239,8 @@ class Primitive:
         except WengertError as said:
             return said
         kind = type(problem)
+        if issubclass(kind, np.linalg.LinAlgError):
+            return MatrixError(message(self.name, str(problem), show(*operands)))
         known = next(
             (k for k in _BUILTIN if issubclass(kind, k)),
             ValueError,

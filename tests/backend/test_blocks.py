@@ -219,3 +219,15 @@ def test_programs_are_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         wg.jit(function).memory(*arguments)
         assert any(found)
         found.clear()
+
+
+@pytest.mark.parametrize("count", [63, 1003])
+def test_places_of_examples_that_do_not_exist(count: int) -> None:
+    """Of the last block a part may not exist: what is read there is zero, and no place that this tells is reported."""
+
+    def function(x: Any, i: Any, table: Any) -> Any:
+        y = wnp.sin(wnp.cumsum(wnp.tanh(x), axis=1))
+        return wnp.sum(wnp.exp(-y) * wnp.take(table, i - 1000)[:, None] + y, axis=1)
+
+    x = np.linspace(-1, 1, 4 * count).reshape(count, 4)
+    check(function, x, np.full(count, 1002), np.arange(5.0), ulp=3000, scale=1.0)

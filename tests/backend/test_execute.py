@@ -52,7 +52,7 @@ def test_errors_name_the_line(gather: Any, inverse: Any) -> None:
     with pytest.raises(IndexError, match=r"\[test_execute.py:\d+\]"):
         gather(np.arange(3.0), np.array([3]))
     with pytest.raises(np.linalg.LinAlgError) as caught:
-        inverse(np.zeros((2, 2)))
+        inverse(np.zeros((9, 9)))
     assert "[test_execute.py:" in str(caught.value)
 
 
@@ -90,32 +90,35 @@ def inverse() -> Any:
     return wg.jit(lambda x: np.linalg.inv(x) * 2)
 
 
-def test_an_error_of_numpys(inverse: Any) -> None:
+# Few rows are inverted by the program itself.
+@pytest.mark.parametrize("rows", [2, 9])
+def test_an_error_of_numpys(inverse: Any, rows: int) -> None:
+    one = np.eye(rows)
     for _ in range(2):
         with pytest.raises(np.linalg.LinAlgError, match="Singular matrix") as caught:
-            inverse(np.zeros((2, 2)))
-        assert re.search(
-            r"^inverse: Singular matrix; got f64\[2,2\]\. \[test_execute.py:\d+\]$", str(caught.value)
-        )
+            inverse(0 * one)
+        said = rf"^inverse: Singular matrix; got f64\[{rows},{rows}\]\. \[test_execute.py:\d+\]$"
+        assert re.search(said, str(caught.value))
         assert isinstance(caught.value, wg.WengertError)
-        np.testing.assert_allclose(inverse(np.eye(2)), 2 * np.eye(2))
+        np.testing.assert_allclose(inverse(one), 2 * one)
 
 
-def test_an_error_of_numpys_ends_a_loop() -> None:
+@pytest.mark.parametrize("rows", [2, 9])
+def test_an_error_of_numpys_ends_a_loop(rows: int) -> None:
     def function(x: Any) -> Any:
-        return wg.fori_loop(0, 10**12, lambda i, c: c + np.linalg.inv(x - i * np.eye(2)), x)
+        return wg.fori_loop(0, 10**12, lambda i, c: c + np.linalg.inv(x - i * np.eye(rows)), x)
 
     with pytest.raises(np.linalg.LinAlgError):
-        wg.jit(function)(3 * np.eye(2))
+        wg.jit(function)(3 * np.eye(rows))
 
 
 def test_operations_left_to_numpy_among_others() -> None:
     def function(x: Any) -> Any:
-        y = wg.fori_loop(0, 3, lambda i, c: np.linalg.solve(c.T @ c + np.eye(4), c) + i, x)
+        y = wg.fori_loop(0, 3, lambda i, c: np.linalg.solve(c.T @ c + np.eye(9), c) + i, x)
         z = wg.cond(y[0, 0] > 0, np.linalg.inv, lambda y: y * 2, y)
-        return np.sum(np.sort(z, axis=0) * y), np.linalg.cholesky(x @ x.T + np.eye(4)), np.linalg.det(x)
+        return np.sum(np.sort(z, axis=0) * y), np.linalg.cholesky(x @ x.T + np.eye(9)), np.linalg.det(x)
 
-    x = RNG.normal(size=(4, 4))
+    x = RNG.normal(size=(9, 9))
     assert_same(wg.jit(function)(x), function(x), ulp=1e5, scale=1.0)
     gradient = wg.grad(lambda x: function(x)[0] + function(x)[1].sum() + function(x)[2])
     assert_same(wg.jit(gradient)(x), gradient(x), ulp=1e6, scale=1.0)
@@ -239,7 +242,7 @@ for threads in (1, 2):
     wg.set_threads(threads)
     for function, x, brief, long in (
         (turn, np.ones(3), 2, 10**12),
-        (host, np.eye(3), 2, 10**12),
+        (host, np.eye(9), 2, 10**12),
         (wide, np.ones(100_000), 2, 10**12),
         (wait, np.ones(3), 0.5, -1.0),
     ):
@@ -325,7 +328,7 @@ def test_two_threads_of_pythons_call_one_function(threads: int) -> None:
 
 def test_a_compiled_function_called_from_inside_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = wg.jit(lambda x: np.tanh(x) + np.linalg.inv(x * 2.0))
-    inner, outer = np.eye(2), np.array([[2.0, 1.0], [0.0, 3.0]])
+    inner, outer = np.eye(9), np.eye(9) * 2.0 + np.eye(9, k=1)
     expected = compiled(inner), compiled(outer)
     found: list[Any] = []
     carry_out = Executable.host
@@ -346,9 +349,9 @@ compiled = wg.jit(lambda x: np.tanh(x) @ x)
 host = wg.jit(lambda x: np.linalg.inv(x) + 1)
 wg.set_threads(2)
 x = np.linspace(0, 1, 200_000)
-expected, inverse = compiled(x), host(np.eye(2))
+expected, inverse = compiled(x), host(np.eye(9))
 child = os.fork()
-same = compiled(x) == expected and (host(np.eye(2)) == inverse).all()
+same = compiled(x) == expected and (host(np.eye(9)) == inverse).all()
 new = np.isclose(wg.jit(lambda x: np.cos(x).sum())(x), np.cos(x).sum())
 if child == 0:
     os._exit(0 if same and new else 1)

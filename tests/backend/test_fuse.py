@@ -130,3 +130,17 @@ def test_a_diagonal_is_no_column() -> None:
         Interpreter(fuse.fuse(program))(np.arange(3.0)), Interpreter(program)(np.arange(3.0)), strict=True
     ):
         np.testing.assert_array_equal(found, expected)
+
+
+def test_nothing_is_done_for_no_elements() -> None:
+    """What is used twice by what is used twice, and so on, would be written twice as often at each turn."""
+
+    def function(x: Any) -> Any:
+        y = x
+        for _ in range(100):
+            x, y = np.sin(x) * np.cos(y) + y, np.sin(y) - np.cos(x) * x
+        return x, np.sum(y)
+
+    compiled = wg.jit(function)
+    assert len(compiled.report(np.ones((3, 0))).nests) == 1
+    check(function, np.ones((3, 0)), compiled=compiled)

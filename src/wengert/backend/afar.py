@@ -65,7 +65,7 @@ def find(
 ) -> Afar:
     """Return what to ask for ahead: of buffers that are larger than the processor's own caches."""
     runs: dict[Dim, tuple[Run, ...]] = {}
-    for load in dict.fromkeys(load for store in nest.stores for load in loads(store.value)):
+    for load in nest.loads():
         if load.buffer.size * load.buffer.dtype.itemsize > target.level2:
             for dim, run in _runs(load, lanes, order, layouts[load.buffer]):
                 runs[dim] = (*runs.get(dim, ()), run)

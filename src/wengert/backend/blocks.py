@@ -15,7 +15,18 @@ from dataclasses import dataclass, replace
 from wengert.backend.independent import Parts, is_plain, taken_apart, total_work
 from wengert.backend.layout import LaneClass, map_classes
 from wengert.backend.target import Target
-from wengert.nest.expression import Buffer, Expression, Guard, Load, Reduce, Rewriter, zero
+from wengert.nest.expression import (
+    Apply,
+    Buffer,
+    Expression,
+    Guard,
+    Load,
+    Reduce,
+    Rewriter,
+    is_check,
+    is_zero,
+    zero,
+)
 from wengert.nest.index import Dim, Index
 from wengert.nest.nest import Loop, Nest, Program, Step, Store, reads, writes
 from wengert.nest.rewriting import renamed, rewrite_step
@@ -183,6 +194,8 @@ class _Block:
                 return replace(node, dims=dims, body=_guarded(exists, node.body))
             if isinstance(node, Load):
                 return self._load(node, inner, exists)
+            if is_check(node) and inner in node.facts.dims and not _is_zero_outside(node):
+                return _guarded(exists, node)
             return node
 
         rewrite = Rewriter(change, lambda term: example if term is dim else None)
@@ -235,3 +248,10 @@ class _Block:
 def _guarded(conditions: tuple[tuple[Index, int], ...], value: Expression) -> Expression:
     """Return a value, or zero for examples that do not exist."""
     return Guard(conditions, value, zero(value.dtype)) if conditions else value
+
+
+def _is_zero_outside(node: Expression) -> bool:
+    """Tell whether a value is zero for examples that do not exist, as what is read is; zero is inside any bounds."""
+    if isinstance(node, Apply) and node.operation in ("cast", "position", "bounded"):
+        return _is_zero_outside(node.operands[0])
+    return isinstance(node, Guard) and is_zero(node.otherwise)

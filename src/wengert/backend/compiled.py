@@ -34,11 +34,10 @@ from wengert.backend.sink import sink_sums
 from wengert.backend.tally import tally
 from wengert.backend.target import Target, host
 from wengert.backend.watch import watch
+from wengert.backend.writing import calls_numpy, write_out
 from wengert.errors import ArgumentError, message
 from wengert.ir.graph import Graph
-from wengert.nest.lowering import OnHost
 from wengert.nest.nest import Program
-from wengert.primitive import REGISTRY
 
 #: What compiled programs look out for.
 VARIABLE = "WENGERT_CHECK"
@@ -87,10 +86,9 @@ class Compiled:
     @lazy
     def program(self) -> Program:
         """The nests: lowered, and unless each operation is to be checked, fused and put in the best order."""
-        program = lower(self.graph, self.places)
         if self.options.check_nan:
-            return watch(program)
-        fused = fuse(program)
+            return watch(lower(self.graph, self.places))
+        fused = fuse(lower(write_out(self.graph), self.places))
         program = narrow(fused, fast=bool(self.options.flags))
         # What is smaller now may run through the same points as others, and be one nest with them.
         program = program if program is fused else fuse(program)
@@ -140,7 +138,7 @@ class Compiled:
 
     def _name(self) -> str:
         """Return the name in the cache; an empty one for programs that call back into this process."""
-        if not _is_self_contained(self.graph):
+        if calls_numpy(self.graph) or not _is_known(self.graph):
             return ""
         parts = (_compiler(), self.target.identity, repr(self.options), repr(sorted(self.places.items())))
         parts = (*parts, entry.identity(self.signature) if self.signature else "")
@@ -156,14 +154,12 @@ def _compiler() -> str:
     return cache.key(__version__, ages)
 
 
-def _is_self_contained(graph: Graph) -> bool:
-    for equation in graph.equations:
-        lowering = REGISTRY[equation.primitive].lowering
-        if isinstance(lowering, OnHost) or equation.params.get("graph", graph) is None:
-            return False
-        if not all(map(_is_self_contained, equation.graphs())):
-            return False
-    return True
+def _is_known(graph: Graph) -> bool:
+    """Tell whether the graph says all that is compiled: a rule of the user's may be asked only then."""
+    return all(
+        equation.params.get("graph", graph) is not None and all(map(_is_known, equation.graphs()))
+        for equation in graph.equations
+    )
 
 
 def _packed(interface: Interface, code: bytes) -> bytes:

@@ -24,6 +24,7 @@ _CHEAP = frozenset(
     """add subtract multiply negative square absolute fabs sign copysign maximum minimum fmax fmin floor ceil trunc rint
     equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor logical_not isnan isinf
     isfinite signbit bitwise_and bitwise_or bitwise_xor invert left_shift right_shift heaviside position bounded
+    required
     """.split()  # noqa: SIM905 (a list of them would fill a page)
 )
 

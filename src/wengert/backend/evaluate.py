@@ -69,6 +69,8 @@ class Evaluator(Access):
         operands = self.aligned([self.value(operand, point) for operand in node.operands])
         if node.operation == "made":
             return self._made(operands, node, point)
+        if node.operation == "required":
+            return self._required(operands, node, point)
         if node.operation in CHECKS:
             return self._position(operands[0], node, point)
         before = node.operands[0].dtype if node.operation != "where" else node.operands[1].dtype
@@ -140,6 +142,12 @@ class Evaluator(Access):
         b = self.builder
         value, had = operands
         self._complain(b.both(b.compare("uno", value, value), b.negate(had)), node, point)
+        return value
+
+    def _required(self, operands: list[Value], node: Apply, point: Point) -> Value:
+        """Report a value of which something does not hold."""
+        value, holds = operands
+        self._complain(self.builder.negate(holds), node, point)
         return value
 
     def _complain(self, wrong: Value, node: Apply, point: Point) -> None:

@@ -13,7 +13,14 @@ import numpy as np
 from wengert.backend import team
 from wengert.backend.native import Library
 from wengert.dtypes import Dtype
-from wengert.errors import IndexingError, OutOfRangeError, RangeError, WengertError, split_location
+from wengert.errors import (
+    IndexingError,
+    MatrixError,
+    OutOfRangeError,
+    RangeError,
+    WengertError,
+    split_location,
+)
 from wengert.primitive import REGISTRY
 from wengert.shapes import Shape
 
@@ -195,6 +202,7 @@ class Executable:
             IndexingError: an index lay outside its array.
             OutOfRangeError: a number such as a label lay outside its range.
             RangeError: a Python integer is none of the dtype that it is used with.
+            MatrixError: a matrix is singular, or not positive definite.
             NanError: under ``WENGERT_CHECK=nan``, an operation made a NaN.
         """
         with self.context() as context:
@@ -322,6 +330,8 @@ def _reported(place: str) -> WengertError:
         return _made_nan(what, location)
     if check == "bounded":
         return RangeError(f"{what}.{where}")
+    if check == "required":
+        return MatrixError(f"{what}.{where}")
     if what:
         return OutOfRangeError(f"{what}.{where}")
     return IndexingError(f"index: indices must lie inside the array.{where}")

@@ -137,7 +137,7 @@ class _Classes:
 def _followed(nest: Nest) -> Iterator[tuple[Buffer, int, Dim]]:
     """Yield the axes of buffers that follow a dimension, from their beginning or from block to block."""
     pairs = [(store.buffer, store.indices) for store in nest.stores]
-    pairs += [(load.buffer, load.indices) for store in nest.stores for load in loads(store.value)]
+    pairs += [(load.buffer, load.indices) for load in nest.loads()]
     own = nest.own_dims()
     for buffer, indices in pairs:
         for axis, index in enumerate(indices):

@@ -186,7 +186,12 @@ class _Block:
         store: Store,
         sequential: frozenset[Dim] = frozenset(),
     ) -> None:
-        """Write down a nest, whose operations name the user's line; dimensions of extent one are none."""
+        """Write down a nest, whose operations name the user's line; dimensions of extent one are none.
+
+        One without points is not written down: what it would do is nothing, as often as one likes.
+        """
+        if not all(dim.extent for dim in dims):
+            return
         located = Rewriter(lambda node: _located(node, equation.location))
         indices = tuple(map(located.index, store.indices))
         store = replace(store, indices=indices, value=located(store.value))

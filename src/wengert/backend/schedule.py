@@ -14,7 +14,7 @@ from wengert.backend.layout import Layout, linear
 from wengert.backend.order import loop_order
 from wengert.backend.target import Target
 from wengert.backend.tiling import across, guarding, stride, tile_of, vectors_as_one
-from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, loads, walk
+from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, walk
 from wengert.nest.index import Dim
 from wengert.nest.nest import Nest, Store
 
@@ -66,7 +66,7 @@ def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Sche
 def _panels(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, int]:
     """Return the dimensions along which buffers are cut into panels, and the elements of a panel."""
     pairs = [(store.buffer, store.indices) for store in nest.stores]
-    pairs += [(load.buffer, load.indices) for store in nest.stores for load in loads(store.value)]
+    pairs += [(load.buffer, load.indices) for load in nest.loads()]
     found: dict[Dim, int] = {}
     for buffer, indices in pairs:
         layout = layouts[buffer]

@@ -209,7 +209,7 @@ def across(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, L
         return None
     guards = [node for node in nest.nodes() if isinstance(node, Guard)]
     guarded = {dim for node in guards for index, _ in node.conditions for dim in index.dims()}
-    for load in (load for store in nest.stores for load in loads(store.value)):
+    for load in nest.loads():
         if stride(layouts, load, lanes) not in (0, 1):
             position = linear(layouts[load.buffer], load.indices)
             for dim in nest.dims:

@@ -59,6 +59,14 @@ def within(x, count, requirement):
     return np.asarray(x, np.int64)[()]
 '''
 
+_REQUIRE = '''
+def require(x, holds, requirement):
+    """Return x, where truth values must hold."""
+    if not np.all(holds):
+        raise np.linalg.LinAlgError(requirement)
+    return np.broadcast_to(x, np.broadcast_shapes(np.shape(x), np.shape(holds)))
+'''
+
 _CONTRACT = '''
 def contract(operands, places, extents, shape):
     """Sum products over all points i, j, ... below the extents.
@@ -132,6 +140,7 @@ HELPERS = {
     "scatter_add": _SCATTER_ADD,
     "last_writer": _LAST_WRITER,
     "within": _WITHIN,
+    "require": _REQUIRE,
     "contract": _CONTRACT,
     "cholesky_tangent": _CHOLESKY_TANGENT,
     "cholesky_cotangent": _CHOLESKY_COTANGENT,

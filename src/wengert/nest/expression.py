@@ -114,8 +114,9 @@ class Load(Node):
 
 
 #: Operations that report what is wrong with a value, and return it: a ``position`` in ``[0, param)``, counted from the
-#: end where nothing is required; a number that must be ``bounded`` like that; a NaN that was ``made``, not given.
-CHECKS = ("position", "bounded", "made")
+#: end where nothing is required; a number that must be ``bounded`` like that; a NaN that was ``made``, not given; a
+#: value of which something else is ``required``.
+CHECKS = ("position", "bounded", "made", "required")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -200,9 +201,11 @@ def computed(indices: Iterable[Index]) -> Iterator[Expression]:
                 yield from computed((term.index,))
 
 
-def walk(expression: Expression, *closed: type[Expression]) -> Iterator[Expression]:
-    """Yield every node once, parents first, but not what nodes of some kinds hold."""
-    seen: set[int] = set()
+def walk(
+    expression: Expression, *closed: type[Expression], seen: set[int] | None = None
+) -> Iterator[Expression]:
+    """Yield every node once, parents first, but not what nodes of some kinds hold, nor what was seen before."""
+    seen = set() if seen is None else seen
     waiting = [expression]
     while waiting:
         node = waiting.pop()

@@ -3,7 +3,7 @@
 =================  ================================================================================
 `Elementwise`      one scalar operation on operands that broadcast
 `Pointwise`        an element of the result as an expression of elements of the operands
-`OnHost`           no native form: the compiled program calls the NumPy evaluation
+`OnHost`           no native form: the compiled program calls the NumPy evaluation, or a short program, if there is one
 `HoldsPrograms`    holds programs: the compiler turns it into steps
 =================  ================================================================================
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -162,15 +162,26 @@ class Pointwise:
         self.rule = rule
 
 
+class WrittenOut(NamedTuple):
+    """A program of other primitives that carries an operation out."""
+
+    program: Callable[..., Any]
+    """``(*operands, **params) -> result``"""
+    length: Callable[..., int]
+    """``(*types) -> int``: about how many operations it has for operands of these types; 0 where there is none."""
+
+
 class OnHost:
     """The compiled program calls the primitive's ``evaluate(*operands, **params)``, as eager mode does.
 
     Args:
         reason: why there is no native form.
+        small: what is done instead where that is short.
     """
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, small: WrittenOut | None = None) -> None:
         self.reason = reason
+        self.small = small
 
 
 class HoldsPrograms:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from wengert.nest.expression import Buffer, Expression, Reduce, computed, walk
+from wengert.nest.expression import Buffer, Expression, Load, Reduce, computed, walk
 from wengert.nest.index import Dim, Index
 
 
@@ -73,10 +73,15 @@ class Nest:
             yield from computed(store.indices)
 
     def nodes(self) -> tuple[Expression, ...]:
-        """Return every node of its expressions, those in computed indices included."""
+        """Return every node of its expressions once, those in computed indices included."""
         if not self._nodes:
-            self._nodes.append(tuple(node for root in self.roots() for node in walk(root)))
+            seen: set[int] = set()
+            self._nodes.append(tuple(node for root in self.roots() for node in walk(root, seen=seen)))
         return self._nodes[0]
+
+    def loads(self) -> Iterator[Load]:
+        """Yield every load of its expressions, those in computed indices included."""
+        return (node for node in self.nodes() if isinstance(node, Load))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.dtypes import BOOL
-from wengert.ir.types import TensorType, promote
+from wengert.errors import DtypeError, MatrixError, message
+from wengert.ir.types import TensorType, promote, show
 from wengert.kernels.select import select
-from wengert.nest.lowering import Elementwise
+from wengert.nest.expression import Apply, Expression
+from wengert.nest.index import Index
+from wengert.nest.lowering import Elementwise, Operand, Pointwise
 from wengert.ops.elementwise import batch_elementwise, evaluation, locally_constant
 from wengert.primitive import Draw, Linear, primitive
 from wengert.shapes import broadcast
@@ -77,4 +81,44 @@ where = primitive(
     source="np.where({0}, {1}, {2})".format,
     samples=_where_samples,
     elementwise=True,
+)
+
+
+def _require_type(x: TensorType, holds: TensorType, *, operation: str, requirement: str) -> TensorType:
+    if holds.dtype != BOOL:
+        raise DtypeError(message(operation, "what holds must be truth values", show(holds)))
+    return TensorType(x.dtype, broadcast("require", x.shape, holds.shape))
+
+
+def _require(x: Any, holds: Any, *, operation: str, requirement: str) -> Any:
+    if not np.all(holds):
+        raise MatrixError(message(operation, requirement))
+    return np.broadcast_to(x, broadcast("require", np.shape(x), np.shape(holds)))
+
+
+def _require_lowering(
+    i: Sequence[Index], result: Operand, x: Operand, holds: Operand, *, operation: str, requirement: str
+) -> Expression:
+    operands = (x.broadcast_at(i), holds.broadcast_at(i))
+    return Apply("required", operands, x.dtype, requirement=f"{operation}: {requirement}")
+
+
+def _require_samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    x, holds = draw.broadcastable(2)
+    params = {"operation": "sample", "requirement": "it must hold"}
+    return (draw.array(x), draw.integers(holds, 1, 2) > 0), params
+
+
+require = primitive(
+    name="require",
+    doc="x, where truth values must hold, or an error that says what is required of a matrix",
+    type_rule=_require_type,
+    evaluate=_require,
+    derivative=Linear(lambda cotangent, x, holds, operation, requirement: cotangent, None),
+    batch=batch_elementwise,
+    lowering=Pointwise(_require_lowering),
+    source=lambda x, holds, operation, requirement: (
+        f"require({x}, {holds}, {f'{operation}: {requirement}'!r})"
+    ),
+    samples=_require_samples,
 )

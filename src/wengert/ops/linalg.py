@@ -15,7 +15,8 @@ from wengert.dtypes import FLOAT64, Dtype, dtype_of, is_float
 from wengert.errors import DtypeError, ShapeError, message
 from wengert.ir.types import TensorType, promote, show, type_of
 from wengert.kernels import cholesky as kernels
-from wengert.nest.lowering import OnHost
+from wengert.nest.lowering import OnHost, WrittenOut
+from wengert.ops import small
 from wengert.ops.comparison import where
 from wengert.ops.contraction import product
 from wengert.ops.elementwise import align
@@ -26,7 +27,6 @@ from wengert.primitive import Draw, Explicit, Linear, NonDifferentiable, Primiti
 from wengert.shapes import broadcast, shape_of
 
 _LEAD = "abcdefgh"
-_LAPACK = OnHost("LAPACK does it")
 _FEW = 8  # rows up to which a determinant is differentiated by its minors, exact for singular matrices too
 
 
@@ -51,6 +51,10 @@ def swapped(a: Any) -> Any:
     return transpose(a, permutation=(*range(rank - 2), rank - 1, rank - 2))
 
 
+def _lapack(program: Callable[..., Any], length: Callable[..., int] = small.length) -> OnHost:
+    return OnHost("LAPACK does it", WrittenOut(program, length))
+
+
 def _batch(
     op: Primitive, size: int, xs: Sequence[Any], flags: Sequence[bool], params: Mapping[str, Any]
 ) -> Any:
@@ -63,7 +67,13 @@ def _matrices(draw: Draw) -> Any:
 
 
 def _stated(
-    name: str, evaluate: Callable[[Any], Any], doc: str, derivative: Any, source: str, scalar: bool
+    name: str,
+    evaluate: Callable[[Any], Any],
+    lowering: OnHost,
+    doc: str,
+    derivative: Any,
+    source: str,
+    scalar: bool,
 ) -> Primitive:
     """State an operation on one stack of matrices; its result is a stack of matrices, or of numbers."""
 
@@ -78,7 +88,7 @@ def _stated(
         evaluate=evaluate,
         derivative=derivative,
         batch=_batch,
-        lowering=_LAPACK,
+        lowering=lowering,
         source=source.format,
         samples=lambda draw: ((_matrices(draw),), {}),
     )
@@ -92,6 +102,7 @@ def _inverse_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) 
 inverse = _stated(
     "inverse",
     np.linalg.inv,
+    _lapack(small.inverse, lambda a: small.length(a, a)),
     "the inverse of square matrices",
     Explicit(_inverse_tangent),
     "np.linalg.inv({0})",
@@ -139,7 +150,7 @@ solve = primitive(
     evaluate=np.linalg.solve,
     derivative=Explicit(_solve_tangent, Linear(None, lambda cotangent, a, b: solve(swapped(a), cotangent))),
     batch=_batch,
-    lowering=_LAPACK,
+    lowering=_lapack(small.solve),
     source="np.linalg.solve({0}, {1})".format,
     samples=_solve_samples,
 )
@@ -164,13 +175,19 @@ cholesky = primitive(
     evaluate=np.linalg.cholesky,
     derivative=Explicit(lambda primals, tangents, out: cholesky_tangent(out, tangents[0])),
     batch=_batch,
-    lowering=_LAPACK,
+    lowering=_lapack(small.cholesky),
     source="np.linalg.cholesky({0})".format,
     samples=lambda draw: ((_positive(draw),), {}),
 )
 
 
-def _of_factor(name: str, kernel: Callable[[Any, Any], Any], doc: str, derivative: Explicit) -> Primitive:
+def _of_factor(
+    name: str,
+    kernel: Callable[[Any, Any], Any],
+    program: Callable[[Any, Any], Any],
+    doc: str,
+    derivative: Explicit,
+) -> Primitive:
     """State an equation with a Cholesky factor, linear in its right-hand side."""
 
     def rule(factor: TensorType, right: TensorType) -> TensorType:
@@ -193,7 +210,7 @@ def _of_factor(name: str, kernel: Callable[[Any, Any], Any], doc: str, derivativ
         evaluate=evaluate,
         derivative=derivative,
         batch=_batch,
-        lowering=OnHost("its steps depend on one another"),
+        lowering=OnHost("its steps depend on one another", WrittenOut(program, small.length)),
         source=f"{name}({{0}}, {{1}})".format,
         samples=samples,
     )
@@ -216,6 +233,7 @@ def _tangent_of_cotangent(primals: Sequence[Any], tangents: Sequence[Any], out: 
 cholesky_tangent = _of_factor(
     "cholesky_tangent",
     kernels.tangent,
+    small.cholesky_tangent,
     "the lower triangular T with T L^T + L T^T = S; of L and of the symmetric S the lower half alone is read",
     Explicit(
         _tangent_of_tangent, Linear(None, lambda cotangent, factor, _: cholesky_cotangent(factor, cotangent))
@@ -224,6 +242,7 @@ cholesky_tangent = _of_factor(
 cholesky_cotangent = _of_factor(
     "cholesky_cotangent",
     kernels.cotangent,
+    small.cholesky_cotangent,
     "the lower triangular B with (B + B^T) L = G on and below the diagonal; the lower half of L and G alone is read",
     Explicit(
         _tangent_of_cotangent, Linear(None, lambda cotangent, factor, _: cholesky_tangent(factor, cotangent))
@@ -254,6 +273,7 @@ def _over_matrix(product_: Any) -> Any:
 determinant = _stated(
     "determinant",
     np.linalg.det,
+    _lapack(small.determinant),
     f"the determinant; the derivative is exact for singular matrices of up to {_FEW} rows",
     Explicit(lambda primals, tangents, out: _over_matrix(_cofactors(primals[0]) * tangents[0])),
     "np.linalg.det({0})",
@@ -262,6 +282,7 @@ determinant = _stated(
 log_determinant = _stated(
     "log_determinant",
     lambda x: np.linalg.slogdet(x)[1],
+    _lapack(small.log_determinant),
     "ln |det A|, without overflow",
     Explicit(lambda primals, tangents, out: _over_matrix(swapped(inverse(primals[0])) * tangents[0])),
     "np.linalg.slogdet({0})[1]",
@@ -270,6 +291,7 @@ log_determinant = _stated(
 determinant_sign = _stated(
     "determinant_sign",
     lambda x: np.linalg.slogdet(x)[0],
+    _lapack(small.determinant_sign),
     "the sign of det A",
     NonDifferentiable("it is constant between singular matrices"),
     "np.linalg.slogdet({0})[0]",

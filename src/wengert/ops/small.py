@@ -1,0 +1,224 @@
+"""Small matrices written out: their factors and solutions as programs of operations on the elements.
+
+For a matrix of few rows, a call of LAPACK takes many times as long as the arithmetic. Written out, a stack of matrices
+is a loop over the stack, a matrix in each lane, and a single matrix a sequence of scalar operations. The steps are
+those of LAPACK: Gaussian elimination with the largest pivot of a column, and Cholesky's factor column by column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from itertools import accumulate
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from wengert.dtypes import Dtype, dtype_of
+from wengert.ir.types import TensorType, show
+from wengert.ops.arithmetic import absolute, add, multiply, square, subtract
+from wengert.ops.comparison import (
+    equal,
+    greater,
+    less,
+    less_equal,
+    logical_not,
+    logical_or,
+    logical_xor,
+    require,
+    where,
+)
+from wengert.ops.conversion import cast
+from wengert.ops.exponential import exp, log, sqrt
+from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, whole
+from wengert.shapes import broadcast, shape_of
+
+#: The elements of stacked matrices, row by row; each has the leading axes.
+Rows: TypeAlias = list[list[Any]]
+
+
+def length(matrix: TensorType, *right: TensorType) -> int:
+    """Return how many multiplications eliminate the rows of a matrix and of right-hand sides, or 0 for integers."""
+    rows, columns = matrix.shape[-1], sum(one.shape[-1] for one in right)
+    is_known = all(one.dtype.kind == "f" and all(one.shape[-2:]) for one in (matrix, *right))
+    return rows * rows * (rows + columns) if is_known else 0
+
+
+def cholesky(a: Any) -> Any:
+    """Return the lower triangular L with ``L L^T = A``."""
+    rows = _rows(a)
+    factor: Rows = [[0.0] * len(rows) for _ in rows]
+    failed: list[Any] = []
+    for j in range(len(rows)):
+        pivot = reduce(subtract, map(square, factor[j][:j]), rows[j][j])
+        failed.append(less_equal(pivot, 0.0))
+        factor[j][j] = sqrt(pivot)
+        for i in range(j + 1, len(rows)):
+            rest = reduce(subtract, map(multiply, factor[i][:j], factor[j][:j]), rows[i][j])
+            factor[i][j] = rest / factor[j][j]
+    result = _stacked(factor, dtype_of(a))
+    return _unless(result, failed, "Matrix is not positive definite", "cholesky", a)
+
+
+def solve(a: Any, b: Any) -> Any:
+    """Return x with ``A x = b``."""
+    dtype = np.result_type(dtype_of(a), dtype_of(b))
+    return _unless(*_solved(_rows(a, dtype), _rows(b, dtype), dtype), "solve", a, b)
+
+
+def inverse(a: Any) -> Any:
+    """Return the solution of ``A X = 1``."""
+    rows, dtype = _rows(a), dtype_of(a)
+    unit = [[dtype.type(i == j) for j, _ in enumerate(rows)] for i, _ in enumerate(rows)]
+    return _unless(*_solved(rows, unit, dtype), "inverse", a)
+
+
+def determinant(a: Any) -> Any:
+    """Return the product of the pivots, also where that of some is too large or too small for a number."""
+    first, *others = map(absolute, _pivots(a)[0])
+    products = list(accumulate(others, multiply, initial=first))[1:]
+    limits = np.finfo(dtype_of(a))
+    is_beyond = [logical_or(less(x, limits.tiny), greater(x, limits.max)) for x in products]
+    size = where(reduce(logical_or, is_beyond), exp(log_determinant(a)), products[-1]) if others else first
+    return determinant_sign(a) * size
+
+
+def log_determinant(a: Any) -> Any:
+    """Return the sum of the logarithms of the pivots."""
+    return reduce(add, [log(absolute(pivot)) for pivot in _pivots(a)[0]])
+
+
+def determinant_sign(a: Any) -> Any:
+    """Return -1 where an odd number of pivots is negative or rows were exchanged, 0 where a pivot is, or 1."""
+    pivots, is_odd = _pivots(a)
+    one = dtype_of(a).type(1)
+    is_negative = reduce(logical_xor, [less(pivot, 0.0) for pivot in pivots], is_odd)
+    is_singular = reduce(logical_or, [equal(pivot, 0.0) for pivot in pivots])
+    return where(is_singular, 0 * one, where(is_negative, -one, one))
+
+
+def cholesky_tangent(factor: Any, right: Any) -> Any:
+    """Return the lower triangular T with ``T L^T + L T^T = S``: ``L low(L^-1 S L^-T)``."""
+    dtype = np.result_type(dtype_of(factor), dtype_of(right))
+    lower, s = _rows(factor, dtype), _symmetric(_rows(right, dtype))
+    x = _transposed(_low(_between_inverses(lower, s)))
+    t = [[_products(row[j : i + 1], x[j][j : i + 1]) for j, _ in enumerate(x)] for i, row in enumerate(lower)]
+    return _stacked(t, dtype)
+
+
+def cholesky_cotangent(factor: Any, right: Any) -> Any:
+    """Return the lower triangular B with ``(B + B^T) L = G``: ``low(L^-T (W + W^T) L^-1)`` for ``W = low(L^T G)``."""
+    dtype = np.result_type(dtype_of(factor), dtype_of(right))
+    upper, g = _transposed(_rows(factor, dtype)), _transposed(_rows(right, dtype))
+    w = [[_products(row[i:], column[i:]) for column in g] for i, row in enumerate(upper)]
+    # In the reverse order of rows and columns, L^T is lower triangular.
+    x = _reversed(_between_inverses(_reversed(upper), _reversed(_symmetric(w))))
+    return _stacked(_low(x), dtype)
+
+
+# -- equations -------------------------------------------------------------------------------------------
+
+
+def _solved(rows: Rows, right: Rows, dtype: Dtype) -> tuple[Any, list[Any], str]:
+    """Return the solutions, where there are none, and what that means."""
+    count = len(rows)
+    rows, _ = _eliminated([row + more for row, more in zip(rows, right, strict=True)], count)
+    upper, right = [row[:count] for row in rows], [row[count:] for row in rows]
+    # In the reverse order, the upper triangle is a lower one.
+    found = _substituted(_reversed(upper), right[::-1])[::-1]
+    failed = [equal(row[k], 0.0) for k, row in enumerate(upper)]
+    return _stacked(found, dtype), failed, "Singular matrix"
+
+
+def _pivots(a: Any) -> tuple[list[Any], Any]:
+    """Return the pivots, and whether an odd number of rows was exchanged."""
+    rows = _rows(a)
+    rows, is_odd = _eliminated(rows, len(rows))
+    return [row[k] for k, row in enumerate(rows)], is_odd
+
+
+def _eliminated(rows: Rows, count: int) -> tuple[Rows, Any]:
+    """Return rows with zeros below the diagonal, which are not looked at, and whether an odd number was exchanged."""
+    is_odd: Any = np.False_
+    for k in range(count):
+        for i in range(k + 1, count):
+            is_larger = greater(absolute(rows[i][k]), absolute(rows[k][k]))
+            pairs = list(zip(rows[k], rows[i], strict=True))
+            rows[k] = [where(is_larger, y, x) for x, y in pairs]
+            rows[i] = [where(is_larger, x, y) for x, y in pairs]
+            is_odd = logical_xor(is_odd, is_larger)
+        pivot = rows[k][k]
+        divisor = where(equal(pivot, 0.0), 1.0, pivot)  # there are zeros below it then
+        for i in range(k + 1, count):
+            factor = rows[i][k] / divisor
+            rows[i] = [y - factor * x for x, y in zip(rows[k], rows[i], strict=True)]
+    return rows, is_odd
+
+
+def _between_inverses(lower: Rows, s: Rows) -> Rows:
+    """Return ``L^-1 S L^-T`` for a lower triangular L and a symmetric S."""
+    return _substituted(lower, _transposed(_substituted(lower, s)))
+
+
+def _substituted(lower: Rows, right: Rows) -> Rows:
+    """Return x with ``L x = B`` for a lower triangular L."""
+    found: Rows = [[] for _ in right[0]]
+    for i, row in enumerate(right):
+        for known, x in zip(found, row, strict=True):
+            products = map(multiply, lower[i][:i], known)
+            known.append(reduce(subtract, products, x) / lower[i][i])
+    return _transposed(found)
+
+
+def _unless(result: Any, failed: Sequence[Any], problem: str, operation: str, *operands: Any) -> Any:
+    """Return the result, or raise what the problem is where something failed."""
+    holds = logical_not(reduce(logical_or, failed))
+    holds = reshape(holds, shape=(*shape_of(holds), 1, 1))
+    return require(result, holds, operation=operation, requirement=f"{problem}; got {show(*operands)}")
+
+
+# -- elements --------------------------------------------------------------------------------------------
+
+
+def _rows(a: Any, dtype: Dtype | None = None) -> Rows:
+    """Return the elements of stacked matrices."""
+    *lead, rows, columns = shape_of(a)
+    a = cast(a, dtype=dtype) if dtype else a
+    return [[slice_(a, index=(*whole(tuple(lead)), i, j)) for j in range(columns)] for i in range(rows)]
+
+
+def _stacked(rows: Rows, dtype: Dtype) -> Any:
+    """Return the stacked matrices of elements, of which some may be numbers."""
+    lead = broadcast("stack", *(shape_of(x) for row in rows for x in row))
+
+    def single(x: Any) -> Any:
+        x = dtype.type(x) if isinstance(x, float) else x
+        return reshape(broadcast_to(x, shape=lead), shape=(*lead, 1, 1))
+
+    joined = [concatenate(*map(single, row), axis=len(lead) + 1) for row in rows]
+    return concatenate(*joined, axis=len(lead))
+
+
+def _products(first: Sequence[Any], second: Sequence[Any]) -> Any:
+    """Return ``sum over k of first[k] second[k]``."""
+    return reduce(add, map(multiply, first, second)) if first else 0.0
+
+
+def _transposed(rows: Rows) -> Rows:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _reversed(rows: Rows) -> Rows:
+    return [row[::-1] for row in reversed(rows)]
+
+
+def _symmetric(rows: Rows) -> Rows:
+    """Return the symmetric matrix of which these are the lower triangle."""
+    return [[rows[max(i, j)][min(i, j)] for j, _ in enumerate(row)] for i, row in enumerate(rows)]
+
+
+def _low(rows: Rows) -> Rows:
+    """Return the lower triangle with half the diagonal."""
+    return [
+        [x / 2 if i == j else x if j < i else 0.0 for j, x in enumerate(row)] for i, row in enumerate(rows)
+    ]
