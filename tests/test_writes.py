@@ -29,6 +29,9 @@ class Program:
     def __init__(self, draw: HypothesisDraw, x: Array, count: int) -> None:
         self.draw = draw
         self.statements: list[Statement] = []
+        self.integers: list[int] = []
+        """What stands in indices."""
+        self.given: Any = self.integers
         shadow: list[Any] = [x.copy()]
         for _ in range(count):
             statement = self.statement(shadow)
@@ -36,7 +39,8 @@ class Program:
             self.statements.append(statement)
         self.weights = [draw.rng.standard_normal(np.shape(variable)) for variable in shadow]
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any, integers: Any = None) -> Any:
+        self.given = self.integers if integers is None else integers
         variables = [x.copy()]
         for statement in self.statements:
             statement(variables)
@@ -46,12 +50,27 @@ class Program:
         kinds = [self.bind, self.bind, self.write, self.write, self.add, self.whole, self.make, self.grow]
         return self.draw.choice(kinds)(shadow, self.draw.integer(0, len(shadow) - 1))
 
+    def at(self, index: Any) -> Callable[[], Any]:
+        """Return what gives an index, whose integers are those that the program is given, if it is given some."""
+        entries: list[Callable[[], Any]] = []
+        for entry in index if isinstance(index, tuple) else (index,):
+            if type(entry) is int:
+                number = len(self.integers)
+                self.integers.append(entry)
+                entries.append(lambda number=number: self.given[number])
+            else:
+                entries.append(lambda entry=entry: entry)
+        if isinstance(index, tuple):
+            return lambda: tuple(entry() for entry in entries)
+        return entries[0]
+
     def bind(self, shadow: list[Any], number: int) -> Statement:
         """``u = v[...]``, ``u = v``, ``u = v.T``: views and aliases."""
         kind = self.draw.choice(["index", "index", "alias", "transpose", "swap", "rows"])
         index = draw_index(self.draw, shadow[number].shape, arrays=False)
         if kind == "index" and np.ndim(shadow[number][index]):
-            return lambda v: v.append(v[number][index])
+            here = self.at(index)
+            return lambda v: v.append(v[number][here()])
         if kind == "transpose":
             return lambda v: v.append(v[number].T)
         if kind == "swap" and shadow[number].ndim > 1:
@@ -80,10 +99,10 @@ class Program:
         index = draw_index(self.draw, shadow[number].shape)
         if refused(shadow[number], index):
             index = ...
-        value = self.value(shadow, np.shape(shadow[number][index]))
+        value, here = self.value(shadow, np.shape(shadow[number][index])), self.at(index)
 
         def run(v: list[Any]) -> None:
-            v[number][index] = value(v)
+            v[number][here()] = value(v)
 
         return run
 
@@ -92,11 +111,12 @@ class Program:
         index = draw_index(self.draw, shadow[number].shape)
         if refused(shadow[number], index):
             index = ...
-        value = self.value(shadow, np.shape(shadow[number][index]))
+        value, here = self.value(shadow, np.shape(shadow[number][index])), self.at(index)
         combine = self.draw.choice([operator.iadd, operator.isub])
 
         def run(v: list[Any]) -> None:
-            v[number][index] = combine(v[number][index], value(v))
+            place = here()
+            v[number][place] = combine(v[number][place], value(v))
 
         return run
 
@@ -144,6 +164,12 @@ def test_programs_that_write(data: st.DataObject) -> None:
     for run in (*EAGER, in_batch, in_graph):
         assert_same(np.asarray(run(program, x)), np.asarray(expected), rtol=1e-12)
     assert_gradient(program, x)
+    integers = np.array(program.integers, dtype=np.int64)
+    for run in (in_batch, in_graph):
+        assert_same(np.asarray(run(program, x, integers)), np.asarray(expected), rtol=1e-12)
+        if integers.size:
+            found = run(wg.grad(program), x, integers)
+            np.testing.assert_allclose(found, wg.grad(program)(x), rtol=1e-9, atol=1e-9)
 
 
 def test_writes_reach_every_alias() -> None:
@@ -161,6 +187,54 @@ def test_writes_reach_every_alias() -> None:
     x = np.array([1.0, 2.0, 3.0, 4.0])
     for run in EAGER:
         assert_same(run(function, x), tuple(map(np.asarray, function(x))))
+
+
+def raised(y: Any, k: Any) -> Any:
+    """Change a row through a view of it, an element of a row, and a row that is read before and after."""
+    y = y.copy()
+    row = y[k]
+    row *= 10
+    y[k, 1:][0] = 7
+    before, y[k] = y[k].copy(), y[k] - 1
+    y[..., k][0] += row[1] + before[0]
+    return y, row
+
+
+@pytest.mark.parametrize("k", [0, 1, -1])
+def test_an_integer_that_is_not_known_takes_a_view(k: int) -> None:
+    x = np.arange(6.0).reshape(3, 2)
+    expected = raised(x, k)
+    for run in (in_batch, in_graph):
+        assert_same(run(lambda x, k: raised(x, k), x, np.int64(k)), expected)
+    turns = wg.fori_loop(0, 2, lambda i, y: raised(y, i)[0], x)
+    assert_same(wg.jit(lambda x: wg.fori_loop(0, 2, lambda i, y: raised(y, i)[0], x))(x), turns)
+    assert_same(raised(raised(x, 0)[0], 1)[0], turns)
+
+
+def test_an_index_that_changes_leaves_a_view_where_it_was() -> None:
+    def function(x: Any, k: Any) -> Any:
+        x, k = x.copy(), k.copy()
+        place = k[..., 0]
+        row = x[place]
+        k[0] = 1
+        row += 5.0
+        x[place] = row
+        return x
+
+    x, k = np.zeros((2, 2)), np.array([0])
+    expected = np.array([[5.0, 5.0], [5.0, 5.0]])
+    np.testing.assert_array_equal(in_graph(function, x, k), expected)
+
+
+def test_a_row_that_was_added_to_is_written_once() -> None:
+    def function(x: Any, k: Any) -> Any:
+        x = x.copy()
+        x[k] += 1.0
+        x[0] += 1.0
+        return x
+
+    graph = str(wg.jit(function).graph(np.zeros((3, 2)), 1))
+    assert graph.count("last_writer") + graph.count("place") == 2
 
 
 def test_rows_of_an_iteration_are_views() -> None:

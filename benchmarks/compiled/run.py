@@ -66,6 +66,8 @@ PEERS: dict[str, tuple[str, ...]] = {
     "gradient-rosenbrock": _DERIVATIVE,
     "hessian-rosenbrock": _DERIVATIVE,
     "hvp-rosenbrock": _DERIVATIVE,
+    "gaussians": ("torch eager", "torch compile", "jax jit"),
+    "kalman": _DERIVATIVE,
 }
 C_PROGRAMS = ("cnn", "rnn", "autoencoder-1")
 YARDSTICKS = {"chain": "numpy dot product"}

@@ -53,6 +53,8 @@ CALCULATIONS = {
     "gradient-rosenbrock": "gradient of Rosenbrock, n = 10",
     "hessian-rosenbrock": "Hessian of Rosenbrock, n = 100",
     "hvp-rosenbrock": "HVP of Rosenbrock, n = 10,000",
+    "gaussians": "log-likelihoods of 10,000 Gaussians, n = 3, and gradient",
+    "kalman": "likelihood of a Kalman filter of 200 steps, n = 4, and gradient",
 }
 NAMES = (*TRAININGS, *CALCULATIONS)
 
@@ -76,6 +78,11 @@ def workload(name: str) -> Training | Calculation:
         return Calculation(title, tuple(rng.standard_normal((2, 10**7), np.float32)), tolerance=1e-4)
     if name == "gradient-ln":
         return Calculation(title, (2.0, 5.0))
+    if name == "gaussians":
+        return Calculation(title, (rng.standard_normal((10_000, 3, 3)), rng.standard_normal((10_000, 3))))
+    if name == "kalman":
+        moves, seen = np.eye(4) + 0.1 * np.eye(4, k=2), np.eye(2, 4)
+        return Calculation(title, (np.array([0.1, 0.5]), rng.standard_normal((200, 2)), moves, seen))
     n = {"gradient": 10, "hessian": 100, "hvp": 10_000}[kind]
     return Calculation(title, tuple(rng.standard_normal((2, n))) if kind == "hvp" else (rng.random(n),))
 

@@ -104,18 +104,22 @@ class Array(Operators):
 
     def __getitem__(self, index: Any) -> Any:
         subscript = subscripts.parse(self.shape, index)
-        taken = subscripts.take(self, subscript)
         if not subscripts.is_view(subscript, index):
-            return taken
+            return subscripts.take(self, subscript)
+        subscript = subscripts.settled(subscript)
         return view_of(
             self,
-            taken,
+            subscripts.take(self, subscript),
             lambda base: subscripts.take(base, subscript),
             lambda base, value: subscripts.write(base, subscript, value),
+            index,
+            lambda base: base[subscripts.like(index)],
         )
 
     def __setitem__(self, index: Any, value: Any) -> None:
         value = operand(value)
+        if self._holds(value, index):
+            return
         if not shape_of(value) and subscripts.is_mask_without_value(index, self.shape):
             self.write(boxed(where(index, cast(value, dtype=self.dtype), self)))
             return
@@ -125,6 +129,14 @@ class Array(Operators):
             raise DtypeError(message("setitem", "a derivative needs a floating array", got, hint))
         written = subscripts.write(self, subscripts.parse(self.shape, index), value)
         self.write(boxed(written))
+
+    def _holds(self, value: Any, index: Any) -> bool:
+        """Tell whether a value is the view that an index takes: ``x[i] += y`` has written through it already."""
+        lens = value.lens if isinstance(value, Box) else None
+        if lens is None or lens.base is not self or lens.index is not index:
+            return False
+        self.refresh()
+        return lens.origin is self.state and not (isinstance(index, Box) and index.lens)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -378,12 +390,19 @@ def _write_out(ufunc: np.ufunc, method: str, inputs: Any, options: Any, out: Any
     raise LostDerivativeError(message(f"np.{ufunc.__name__}", requirement, hint=hint))
 
 
-def view_of(base: Any, result: Any, read: Callable[[Any], Any], write: Callable[[Any, Any], Any]) -> Any:
-    """Make ``result`` a view of ``base``: a write to either is seen in the other."""
+def view_of(
+    base: Any,
+    result: Any,
+    read: Callable[[Any], Any],
+    write: Callable[[Any, Any], Any],
+    index: Any = None,
+    layout: Callable[[Any], Any] | None = None,
+) -> Any:
+    """Make ``result`` a view of ``base``, as a `Lens` says: a write to either is seen in the other."""
     if not isinstance(base, Box):
         return result
     result = boxed(result)
     if result is base or result.lens is not None or result.state is base.state:
         result = result.owner.box(result.state)
-    result.lens = Lens(base, read, write)
+    result.lens = Lens(base, read, write, index, layout)
     return result

@@ -125,15 +125,25 @@ class Box:
 
 
 class Lens:
-    """How a box is a view of its base: read it from there, write it back there."""
+    """How a box is a view of its base: read it from there, write it back there.
 
-    __slots__ = ("base", "origin", "read", "write")
+    Args:
+        base: what it is a view of.
+        read: takes the base, and returns what the view sees of it.
+        write: takes the base and a value of the view, and returns what the base becomes.
+        index: the subscript that the view was taken with, if it was.
+        layout: the same as ``read`` for plain arrays, and as a view of them.
+    """
 
-    def __init__(self, base: Box, read: Any, write: Any) -> None:
+    __slots__ = ("base", "index", "layout", "origin", "read", "write")
+
+    def __init__(self, base: Box, read: Any, write: Any, index: Any = None, layout: Any = None) -> None:
         self.base = base
         self.origin = base.state
         self.read = read
         self.write = write
+        self.index = index
+        self.layout = layout or read
 
 
 class Known:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import Box, concrete
+from wengert.boxes import Box, concrete, snapshot
 from wengert.dtypes import BOOL, dtype_of
 from wengert.errors import ConcreteError, IndexingError, ShapeError, message
 from wengert.ops import arithmetic
@@ -43,11 +43,26 @@ class Subscript(NamedTuple):
 
 
 def is_view(subscript: Subscript, index: Any) -> bool:
-    """Tell whether NumPy would return a view rather than a copy or a scalar."""
-    if subscript.arrays:
+    """Tell whether NumPy would return a view rather than a copy or a scalar.
+
+    An integer of which only the type is known stands among the arrays, and for NumPy it is an integer.
+    """
+    if any(shape_of(array) for _, array in subscript.arrays):
         return False
-    whole: bool = index is Ellipsis or (isinstance(index, tuple) and Ellipsis in index)
-    return subscript.shape != () or whole
+    whole = any(entry is Ellipsis for entry in (index if isinstance(index, tuple) else (index,)))
+    return len(subscript.shape) > len(subscript.arrays) or whole
+
+
+def settled(subscript: Subscript) -> Subscript:
+    """Return a subscript whose indices no later write of the user's can reach."""
+    return subscript._replace(arrays=tuple((axis, snapshot(array)) for axis, array in subscript.arrays))
+
+
+def like(index: Any) -> Any:
+    """Return an index of plain numbers that takes what lies in memory as what another, for a view, takes."""
+    if isinstance(index, tuple):
+        return tuple(map(like, index))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return 0 if isinstance(index, Box) else index
 
 
 def parse(shape: Shape, index: Any) -> Subscript:

@@ -43,7 +43,7 @@ FOUND: dict[str, tuple[Callable[..., Any], int, int, int]] = {
     "written": (written, 7, 0, 4),
     "in a loop": (lambda x, i: wg.scan(lambda c, j: (c + x[j].sum(), c), 0.0, i)[0], 7, 0, 4),
     "in a branch": (lambda x, i: wg.cond(i[0] == 0, lambda: x[i], lambda: x[i * 0]), 7, 0, 4),
-    "after what is slow": (lambda x, i: np.linalg.inv(x @ x.T + np.eye(4))[i], 7, 0, 4),
+    "after what is slow": (lambda x, i: np.sort(x[::-1], axis=0)[i], 7, 0, 4),
 }
 
 

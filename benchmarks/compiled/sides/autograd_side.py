@@ -21,11 +21,23 @@ def rosenbrock(x: Any) -> Any:
     return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
 
+def kalman(noise: Any, y: Any, moves: Any, seen: Any) -> Any:
+    mean, spread, total = np.zeros(4), np.eye(4), 0.0
+    for one in y:
+        mean, spread = moves @ mean, moves @ spread @ moves.T + noise[0] * np.eye(4)
+        error, each = one - seen @ mean, seen @ spread @ seen.T + noise[1] * np.eye(2)
+        gain = np.linalg.solve(each, seen @ spread).T
+        total = total + error @ np.linalg.solve(each, error) + np.linalg.slogdet(each)[1]
+        mean, spread = mean + gain @ error, spread - gain @ seen @ spread
+    return 0.5 * total
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "gradient-ln": autograd.grad(logarithm, (0, 1)),
     "gradient-rosenbrock": autograd.grad(rosenbrock),
     "hessian-rosenbrock": autograd.hessian(rosenbrock),
     "hvp-rosenbrock": autograd.hessian_vector_product(rosenbrock),
+    "kalman": autograd.value_and_grad(kalman),
 }
 
 

@@ -20,6 +20,7 @@ if len(os.sched_getaffinity(0)) == 1:
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.scipy.linalg import solve_triangular
 
 
 def mlp(parameters: Any, x: Any) -> Any:
@@ -133,6 +134,24 @@ def hvp(x: Any, v: Any) -> Any:
     return jax.jvp(jax.grad(rosenbrock), (x,), (v,))[1]
 
 
+def gaussians(a: Any, x: Any) -> Any:
+    factor = jnp.linalg.cholesky(a @ a.mT + jnp.eye(3))
+    z = solve_triangular(factor, x[..., None], lower=True)
+    return 0.5 * jnp.sum(z**2) + jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)))
+
+
+def kalman(noise: Any, y: Any, moves: Any, seen: Any) -> Any:
+    def turn(carry: Any, y: Any) -> Any:
+        mean, spread = carry
+        mean, spread = moves @ mean, moves @ spread @ moves.T + noise[0] * jnp.eye(4)
+        error, each = y - seen @ mean, seen @ spread @ seen.T + noise[1] * jnp.eye(2)
+        gain = jnp.linalg.solve(each, seen @ spread).T
+        score = error @ jnp.linalg.solve(each, error) + jnp.linalg.slogdet(each)[1]
+        return (mean + gain @ error, spread - gain @ seen @ spread), score
+
+    return 0.5 * jnp.sum(lax.scan(turn, (jnp.zeros(4), jnp.eye(4)), y)[1])
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "matmul": jnp.matmul,
     "chain": chain,
@@ -141,6 +160,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "gradient-rosenbrock": jax.grad(rosenbrock),
     "hessian-rosenbrock": jax.hessian(rosenbrock),
     "hvp-rosenbrock": hvp,
+    "gaussians": jax.value_and_grad(gaussians),
+    "kalman": jax.value_and_grad(kalman),
 }
 
 

@@ -121,6 +121,23 @@ def hvp(x: Any, v: Any) -> Any:
     return torch.func.jvp(torch.func.grad(rosenbrock), (x,), (v,))[1]
 
 
+def gaussians(a: Any, x: Any) -> Any:
+    factor = torch.linalg.cholesky(a @ a.mT + torch.eye(3, dtype=a.dtype))
+    z = torch.linalg.solve_triangular(factor, x[..., None], upper=False)
+    return 0.5 * torch.sum(z**2) + torch.sum(torch.log(torch.diagonal(factor, dim1=-2, dim2=-1)))
+
+
+def kalman(noise: Any, y: Any, moves: Any, seen: Any) -> Any:
+    mean, spread, total = moves.new_zeros(4), torch.eye(4, dtype=moves.dtype), 0.0
+    for one in y:
+        mean, spread = moves @ mean, moves @ spread @ moves.T + noise[0] * torch.eye(4, dtype=moves.dtype)
+        error, each = one - seen @ mean, seen @ spread @ seen.T + noise[1] * torch.eye(2, dtype=moves.dtype)
+        gain = torch.linalg.solve(each, seen @ spread).T
+        total = total + error @ torch.linalg.solve(each, error) + torch.linalg.slogdet(each)[1]
+        mean, spread = mean + gain @ error, spread - gain @ seen @ spread
+    return 0.5 * total
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "matmul": torch.matmul,
     "chain": chain,
@@ -129,6 +146,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "gradient-rosenbrock": torch.func.grad(rosenbrock),
     "hessian-rosenbrock": torch.func.hessian(rosenbrock),
     "hvp-rosenbrock": hvp,
+    "gaussians": value_and_grad(gaussians),
+    "kalman": value_and_grad(kalman),
 }
 
 

@@ -145,6 +145,24 @@ def rosenbrock(x: Any) -> Any:
     return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
 
+def gaussians(a: Any, x: Any) -> Any:
+    factor = np.linalg.cholesky(a @ a.mT + np.eye(3))
+    z = np.linalg.solve(factor, x[..., None])
+    return 0.5 * np.sum(z**2) + np.sum(np.log(np.diagonal(factor, axis1=-2, axis2=-1)))
+
+
+def kalman(noise: Any, y: Any, moves: Any, seen: Any) -> Any:
+    def turn(carry: Any, y: Any) -> Any:
+        mean, spread = carry
+        mean, spread = moves @ mean, moves @ spread @ moves.T + noise[0] * np.eye(4)
+        error, each = y - seen @ mean, seen @ spread @ seen.T + noise[1] * np.eye(2)
+        gain = np.linalg.solve(each, seen @ spread).T
+        score = error @ np.linalg.solve(each, error) + np.linalg.slogdet(each)[1]
+        return (mean + gain @ error, spread - gain @ seen @ spread), score
+
+    return 0.5 * np.sum(wg.scan(turn, (np.zeros(4), np.eye(4)), y)[1])
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "matmul": np.matmul,
     "chain": chain,
@@ -153,6 +171,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "gradient-rosenbrock": wg.grad(rosenbrock),
     "hessian-rosenbrock": wg.hessian(rosenbrock),
     "hvp-rosenbrock": wg.hvp(rosenbrock),
+    "gaussians": wg.value_and_grad(gaussians),
+    "kalman": wg.value_and_grad(kalman),
 }
 
 

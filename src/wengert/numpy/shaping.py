@@ -43,7 +43,7 @@ def reshaped(x: Any, shape: Shape) -> Any:
 
 def _layout(x: Box) -> Any:
     """Return an empty array with the strides that NumPy would give to a box."""
-    return np.empty(x.shape, dtype=np.bool_) if x.lens is None else x.lens.read(_layout(x.lens.base))
+    return np.empty(x.shape, dtype=np.bool_) if x.lens is None else x.lens.layout(_layout(x.lens.base))
 
 
 def _is_copy(x: Box, shape: Shape) -> bool:
