@@ -360,3 +360,21 @@ def test_formats_are_for_numbers() -> None:
     texts: list[str] = []
     wg.jit(lambda x: texts.append(f"{x:.3f} {x[0]:.3f}") or x)(np.ones(2))
     assert texts == ["Array(f64[2], trace) Array(f64[], trace)"]  # there are no numbers: the types are told
+
+
+def test_elements_one_after_another() -> None:
+    """``x.flat`` is read and written like an array of one axis, and writes reach the array."""
+
+    def function(x: Any) -> Any:
+        y = x.T.copy().T
+        y.flat[1] = 5.0
+        y.flat[[0, -1]] *= 2.0
+        z = x * 1.0
+        z.flat = 3.0
+        y.T.flat[2:4] = y.flat[0]
+        return np.sum(y.flat) + np.sum(y * y) + y.flat[2] * len(y.flat) + sum(y.flat) + np.sum(z), y
+
+    x = np.arange(1.0, 7.0).reshape(2, 3)
+    for run in (on_tape, in_batch, in_graph):
+        assert_same(run(function, x), function(x), rtol=1e-14)
+    assert_gradient(lambda x: function(x)[0], x)

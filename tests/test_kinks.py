@@ -52,6 +52,7 @@ MODES: dict[str, Callable[..., Any]] = {
     "vmap": batched,
     "array": in_array,
     "staged": staged,
+    "compiled": lambda f, *x: wg.jit(wg.grad(f, tuple(range(len(x)))))(*x),
     "jacfwd": lambda f, *x: wg.jacfwd(f, tuple(range(len(x))))(*x),
     "jacrev": lambda f, *x: wg.jacrev(f, tuple(range(len(x))))(*x),
 }
@@ -114,6 +115,7 @@ CHOICES: dict[str, tuple[Scalar, tuple[float, ...], tuple[float, ...]]] = {
     "logaddexp of both": (np.logaddexp, (-INF, INF), (0.0, 1.0)),
     "logaddexp of one": (np.logaddexp, (-INF, 3.0), (0.0, 1.0)),
     "logaddexp2 of infinities": (np.logaddexp2, (INF, INF), (0.5, 0.5)),
+    "logaddexp2 of large ones": (np.logaddexp2, (1e30, 1e30), (0.5, 0.5)),
     "logaddexp of far ones": (np.logaddexp, (1e4, -1e4), (1.0, 0.0)),
     "expit far away": (special.expit, (-1e4,), (0.0,)),
     "where taken": (lambda x: np.where(x > 0, np.log(x), x), (0.0,), (1.0,)),

@@ -19,7 +19,7 @@ ROWS = (
     "boxes",
     "primitive",
     "ops",
-    "subscripts operators instead array passes",
+    "subscripts operators instead flat array passes",
     "transforms",
     "control",
     "backend",

@@ -26,6 +26,7 @@ from wengert.errors import (
     message,
     unsupported,
 )
+from wengert.flat import Flat
 from wengert.instead import ATTRIBUTES, instead_of, instead_of_scipy, way_out
 from wengert.ir.types import show
 from wengert.operators import FUNCTIONS, Operators, operand
@@ -280,9 +281,13 @@ class Array(Operators):
         return FUNCTIONS[np.zeros_like](self)
 
     @property
-    def flat(self) -> Any:
-        """The elements in row-major order, to iterate over."""
-        return iter(FUNCTIONS[np.ravel](self))
+    def flat(self) -> Flat:
+        """The elements in row-major order, to go through, read and write."""
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.flat[:] = value
 
     def astype(self, dtype: Any, **options: Any) -> Any:
         """Return the array converted to another dtype."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import typing
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +50,8 @@ def is_view(subscript: Subscript, index: Any) -> bool:
     """
     if any(shape_of(array) for _, array in subscript.arrays):
         return False
-    whole = any(entry is Ellipsis for entry in (index if isinstance(index, tuple) else (index,)))
+    entries = typing.cast("tuple[Any, ...]", index if isinstance(index, tuple) else (index,))
+    whole = any(entry is Ellipsis for entry in entries)
     return len(subscript.shape) > len(subscript.arrays) or whole
 
 
@@ -154,7 +156,7 @@ def _positions(mask: Any) -> list[Any]:
     if known is None:
         hint = (
             "write np.where(mask, x, 0), whose shape does not depend on the mask; "
-            "for x[mask] = y[mask], x = np.where(mask, y, x)"
+            "for x[mask] = y[mask], x = np.where(mask, y, x); for x[mask] *= 2, x = np.where(mask, x * 2, x)"
         )
         raise ConcreteError(message("getitem", "a mask needs concrete values here", hint=hint))
     if np.ndim(known) == 0:
@@ -184,7 +186,8 @@ def _checked(entry: Any, axis: int, extent: int) -> Any:
     if not _is_array(entry):
         return np.asarray(_integer(entry, axis, extent))
     if dtype_of(entry).kind not in "iu":
-        raise IndexingError(message("getitem", "index arrays must hold integers", str(dtype_of(entry))))
+        got, hint = str(dtype_of(entry)), "write x[i.astype(int)]"
+        raise IndexingError(message("getitem", "index arrays must hold integers", got, hint))
     known = concrete(entry)
     if known is not None and known.size and (known.min() < -extent or known.max() >= extent):
         bad = known[(known < -extent) | (known >= extent)].flat[0]

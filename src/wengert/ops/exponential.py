@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.dtypes import BOOL, NUMPY_SCALAR
 from wengert.kernels import special as kernels
+from wengert.ops.arithmetic import square
 from wengert.ops.comparison import equal, isinf, logical_and, where
 from wengert.ops.elementwise import elementwise, operator_evaluation
 
@@ -54,7 +55,7 @@ sqrt = elementwise(
 cbrt = elementwise(
     "cbrt",
     np.cbrt,
-    lambda out, x: 1 / (3 * out * out),
+    lambda out, x: square(1 / out) / 3,
     doc="the cube root; the derivative at 0 is infinite",
     domain=_POSITIVE,
     singular=True,
@@ -99,10 +100,10 @@ expit = elementwise(
 )
 
 
-def _share(x: Any, y: Any) -> Any:
-    """Return e^x / (e^x + e^y), with 1/2 where both are the same infinity."""
+def _share(x: Any, y: Any, unit: float = 1.0) -> Any:
+    """Return e^(unit x) / (e^(unit x) + e^(unit y)), with 1/2 where both are the same infinity."""
     same_infinity = logical_and(isinf(x), equal(x, y))
-    return expit(where(same_infinity, 0.0, x - y))
+    return expit(unit * where(same_infinity, 0.0, x - y))
 
 
 logaddexp = elementwise(
@@ -115,7 +116,7 @@ logaddexp = elementwise(
 logaddexp2 = elementwise(
     "logaddexp2",
     np.logaddexp2,
-    lambda out, x, y: _share(math.log(2) * x, math.log(2) * y),
-    lambda out, x, y: _share(math.log(2) * y, math.log(2) * x),
+    lambda out, x, y: _share(x, y, math.log(2)),
+    lambda out, x, y: _share(y, x, math.log(2)),
     doc="log2(2^x + 2^y), without overflow",
 )
