@@ -234,7 +234,7 @@ def test_a_row_that_was_added_to_is_written_once() -> None:
         return x
 
     graph = str(wg.jit(function).graph(np.zeros((3, 2)), 1))
-    assert graph.count("last_writer") + graph.count("place") == 2
+    assert graph.count("scatter") + graph.count("place") == 2
 
 
 def test_rows_of_an_iteration_are_views() -> None:

@@ -55,12 +55,14 @@ class Linear:
 
     Args:
         transposes: for each operand ``(cotangent, *operands, **params) -> cotangent of the operand``; None for operands
-            that take no part (indices, masks). A single function with ``variadic`` serves any number of operands and
-            gets the operand's position first; with ``first_only`` the operands after the first are indices.
+            that take no part (indices, masks), and for all that follow. A single function with ``variadic`` serves any
+            number of operands and gets the operand's position first; with ``first_only`` the operands after the first
+            are indices.
         jointly: linear in all operands together (``concatenate``) rather than in each with the others fixed
             (``contract``).
         accumulate: ``(buffer, cotangent, *operands, **params)`` adds the first operand's cotangent into a plain
             array, where that saves making one.
+        onto: ``(sum, cotangent, *operands, **params) -> sum``: the same for a sum of which only the type may be known.
     """
 
     def __init__(
@@ -70,12 +72,14 @@ class Linear:
         variadic: bool = False,
         first_only: bool = False,
         accumulate: Callable[..., None] | None = None,
+        onto: Callable[..., Any] | None = None,
     ) -> None:
         self.transposes = transposes
         self.jointly = jointly
         self.variadic = variadic
         self.first_only = first_only
         self.accumulate = accumulate
+        self.onto = onto
         # A transpose reads the other operands: multilinear ones, and those with indices or masks.
         self.reads = not jointly or first_only or any(transpose is None for transpose in transposes)
 
@@ -83,7 +87,7 @@ class Linear:
         """Tell whether a tangent passes through the operand at ``position``."""
         if self.first_only:
             return position == 0
-        return self.variadic or self.transposes[position] is not None
+        return self.variadic or any(self.transposes[position : position + 1])
 
     def transpose(
         self, position: int, cotangent: Any, operands: Sequence[Any], params: Mapping[str, Any]

@@ -12,10 +12,8 @@ from wengert.boxes import Box, concrete, snapshot
 from wengert.dtypes import BOOL, dtype_of
 from wengert.errors import ConcreteError, IndexingError, ShapeError, message
 from wengert.ops import arithmetic
-from wengert.ops.arithmetic import maximum
-from wengert.ops.comparison import greater_equal, where
 from wengert.ops.conversion import cast
-from wengert.ops.indexing import gather, last_writer, scatter_add
+from wengert.ops.indexing import gather, scatter, scatter_add
 from wengert.ops.shape import (
     Index,
     broadcast_to,
@@ -236,6 +234,8 @@ def write(x: Any, subscript: Subscript, value: Any) -> Any:
         value = cast(value, dtype=dtype_of(x))
     if subscript.arrays:
         value = _write_arrays(take_basic(x, subscript), subscript, value)
+        if subscript.basic == tuple(whole(shape_of(x))):
+            return reshape(value, shape=shape_of(x))
     else:
         value = _fit(value, subscript.shape)
     return place(x, reshape(value, shape=indexed_shape(subscript.basic)), index=subscript.basic)
@@ -256,17 +256,11 @@ def _fit(value: Any, shape: Shape) -> Any:
 def _write_arrays(before: Any, subscript: Subscript, value: Any) -> Any:
     """Write where integer arrays point; of several writes to one element the last stays."""
     order, arrays = _arrays_first(subscript)
-    target = transpose(before, permutation=order)
-    count, shape = len(arrays), shape_of(target)
-    rows = _in_front(subscript, arrays, shape, value)
+    target = _permuted(before, order)
+    rows = _in_front(subscript, arrays, shape_of(target), value)
     if not size(shape_of(rows)):
         return before
-    lead = shape_of(rows)[: len(shape_of(rows)) - len(shape) + count]
-    rows = reshape(rows, shape=(size(lead), *shape[count:]))
-    writer = last_writer(*arrays, shape=shape[:count])
-    taken = gather(rows, maximum(writer, 0))
-    written = reshape(greater_equal(writer, 0), shape=(*shape[:count], *(1,) * (len(shape) - count)))
-    return transpose(where(written, taken, target), permutation=inverse_permutation(order))
+    return _permuted(scatter(target, rows, *arrays), inverse_permutation(order))
 
 
 def _in_front(subscript: Subscript, arrays: list[Any], shape: Shape, value: Any) -> Any:
@@ -274,9 +268,7 @@ def _in_front(subscript: Subscript, arrays: list[Any], shape: Shape, value: Any)
     lead = broadcast("setitem", *map(shape_of, arrays))
     order = _result_order(subscript, arrays)
     in_front = (*lead, *shape[len(arrays) :])
-    return transpose(
-        _fit(value, tuple(in_front[axis] for axis in order)), permutation=inverse_permutation(order)
-    )
+    return _permuted(_fit(value, tuple(in_front[axis] for axis in order)), inverse_permutation(order))
 
 
 def add(x: Any, subscript: Subscript, value: Any) -> Any:

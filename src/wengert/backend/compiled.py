@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert._version import __version__
 from wengert.backend import cache, entry, team
+from wengert.backend.adding import add_in_place
 from wengert.backend.blocks import block_batches
 from wengert.backend.coalesce import coalesce
 from wengert.backend.compilation import Compilation
@@ -30,6 +31,7 @@ from wengert.backend.native import load
 from wengert.backend.partial import split_reductions
 from wengert.backend.parts import Take
 from wengert.backend.pieces import cut_pieces
+from wengert.backend.readers import readers_first
 from wengert.backend.sink import sink_sums
 from wengert.backend.tally import tally
 from wengert.backend.target import Target, host
@@ -88,7 +90,8 @@ class Compiled:
         """The nests: lowered, and unless each operation is to be checked, fused and put in the best order."""
         if self.options.check_nan:
             return watch(lower(self.graph, self.places))
-        fused = fuse(lower(write_out(self.graph), self.places))
+        graph = add_in_place(write_out(self.graph))
+        fused = fuse(readers_first(lower(graph, self.places)))
         program = narrow(fused, fast=bool(self.options.flags))
         # What is smaller now may run through the same points as others, and be one nest with them.
         program = program if program is fused else fuse(program)

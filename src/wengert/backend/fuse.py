@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from wengert.backend.costs import cost
 from wengert.backend.merge import DEEP, merge_consumers, same_domain
+from wengert.backend.readers import written_copies
 from wengert.nest.expression import (
     Buffer,
     Expression,
@@ -84,6 +85,8 @@ class _Fusion:
         self.readers: dict[Buffer, list[int]] = {}
         """The positions of steps that read a buffer."""
         self.writers: dict[Buffer, list[int]] = {}
+        self.copied: dict[Buffer, list[int]] = {}
+        """The positions of copies that are written into; they are no copies if nothing reads the buffer later."""
 
     def run(self) -> None:
         for position, step in enumerate(self.steps):
@@ -91,6 +94,7 @@ class _Fusion:
                 self.readers.setdefault(buffer, []).append(position)
             for buffer in writes(step):
                 self.writers.setdefault(buffer, []).append(position)
+        self.copied = written_copies(self.steps)
         for position, step in enumerate(self.steps):
             step = self.steps[position] = _with_definitions(step, self.definitions)
             if isinstance(step, Nest):
@@ -137,6 +141,9 @@ class _Fusion:
         if not uses:
             return True
         if not all(self._may_move(producer, range(position + 1, n), step) for n, step in uses):
+            return False
+        last = uses[-1][0]
+        if any(position < n < last for buffer in producer.reads() for n in self.copied.get(buffer, ())):
             return False
         if store.value.facts.depth > DEEP or any(_is_looked_up(step, store.buffer) for _, step in uses):
             return False

@@ -6,10 +6,11 @@ Two buffers interfere if one is written while the other is live, unless by a cop
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TypeAlias
 
-from wengert.nest.expression import Buffer, Load
+from wengert.nest.expression import Buffer, Load, computed
+from wengert.nest.index import Dim, Index
 from wengert.nest.nest import Branch, Loop, Nest, Program, Step, While, inner_blocks, reads, writes
 from wengert.nest.rewriting import bijection
 
@@ -92,9 +93,41 @@ class _Pair:
             source, target = (self.side[buffer] for buffer in pair)
             return live if source == target else live - {target} | {source}
         read, written = self._of(reads(step)), self._of(writes(step))
-        if len(written) == 2 or any(1 - side in live | read for side in written):
+        if len(written) == 2 or any(self._is_lost(step, 1 - side, live, read) for side in written):
             self.found = True
         return live - self._of(_overwritten(step)) | read
+
+    def _is_lost(self, step: Step, other: int, live: Sides, read: Sides) -> bool:
+        """Tell whether a step that writes one side would write over what is wanted of the other."""
+        if other in live:
+            return True
+        return other in read and not _keeps_apart(
+            step, {one for one, side in self.side.items() if side == other}
+        )
+
+
+def _keeps_apart(step: Step, read: Container[Buffer]) -> bool:
+    """Tell whether no point of a nest reads what another point writes, were some of what it reads what it writes.
+
+    The points write at different places along some axes, and a load stays at the place of its point there. Along
+    the other axes all points write at one place: there it may be anywhere, as in ``x[i] = x[i - 1] + x[i - 2]``.
+    """
+    if not isinstance(step, Nest) or step.sequential or any(one.combiner or one.along for one in step.stores):
+        return False
+    dims, loads = frozenset(step.dims), [load for load in step.loads() if load.buffer in read]
+    for store in step.stores:
+        axes = [axis for axis, index in enumerate(store.indices) if not dims.isdisjoint(_dims_of(index))]
+        if not dims.issubset(store.indices[axis].only for axis in axes):
+            return False
+        if any(load.indices[axis] != store.indices[axis] for load in loads for axis in axes):
+            return False
+    return True
+
+
+def _dims_of(index: Index) -> set[Dim]:
+    """Return the dimensions on which an index depends, computed or not."""
+    inside = (expression.facts.dims for expression in computed([index]))
+    return set(index.dims()).union(*inside)
 
 
 def whole_copy(step: Step) -> tuple[Buffer, Buffer] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -170,7 +170,7 @@ class _Block:
             self.nest(equation, dims, Store(buffer, indices, found.initial(indices)))
         combiner = "" if found.combiner == "assign" else found.combiner
         # Points that write over one another do so in the order of NumPy.
-        apart = {dim for index in found.indices for dim in _alone(index)}
+        apart = {index.only for index in found.indices}
         sequential = found.sequential or frozenset(found.dims) - apart
         self.nest(equation, found.dims, Store(buffer, found.indices, found.value, combiner), sequential)
 
@@ -284,12 +284,6 @@ def _located(node: Expression, location: str) -> Expression:
 
 def _buffer_of(source: Source) -> Buffer | None:
     return source if isinstance(source, Buffer) else source.buffer if isinstance(source, Section) else None
-
-
-def _alone(index: Index) -> Iterator[Dim]:
-    """Yield the dimension that an index follows by itself, if so: no two points of it meet."""
-    if len(index.terms) == 1 and isinstance(index.terms[0][0], Dim):
-        yield index.terms[0][0]
 
 
 # -- operations that hold programs -----------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from wengert.backend.readers import written_copies
 from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, loads, loads_of
 from wengert.nest.index import Dim, Index, Term
 from wengert.nest.nest import Nest, Step, Store, reads, writes
@@ -29,6 +30,7 @@ class _Merging:
         self.readers: dict[Buffer, set[int]] = {}
         """The positions of the steps that read a buffer."""
         self.writers: dict[Buffer, set[int]] = {}
+        self.copied = written_copies(steps)
         for position in range(len(steps)):
             self._note(position)
 
@@ -56,7 +58,7 @@ class _Merging:
         while (after := self._next_reader(producer, after)) is not None:
             consumer, between = self.steps[after], range(position + 1, after)
             stays = self._can_pass(consumer, between)
-            together = stays or self._can_pass(producer, between)
+            together = stays or (self._can_pass(producer, between) and not self._is_soon(producer, between))
             merged = merged_nests(producer, consumer) if together and isinstance(consumer, Nest) else None
             if merged is None:
                 continue
@@ -81,6 +83,11 @@ class _Merging:
         disturbing = [self.writers.get(buffer, ()) for buffer in mine.union(reads(step))]
         disturbing += [self.readers.get(buffer, ()) for buffer in mine]
         return not any(position in between for positions in disturbing for position in positions)
+
+    def _is_soon(self, step: Step, between: range) -> bool:
+        """Tell whether a step reads what is copied and written into between, so that it should be done before."""
+        copies = (position for buffer in reads(step) for position in self.copied.get(buffer, ()))
+        return any(position in between for position in copies)
 
     def _replace(self, position: int, step: Step, gone: int) -> None:
         """Put a step in the place of another, and in that of one that is gone."""

@@ -20,7 +20,8 @@ from wengert.primitive import REGISTRY
 from wengert.shapes import Shape
 from wengert.transforms.staging import evaluate
 
-_INDEXING = {"gather", "scatter_add", "last_writer"}
+#: How many operands stand before the indices.
+_INDEXING = {"gather": 1, "scatter_add": 1, "scatter": 2, "add_at": 2, "last_writer": 0}
 _CHECK = "within"
 _MOST_STEPS = 10_000
 """Loops of more steps are not repeated: Python needs about a second for so many."""
@@ -106,7 +107,7 @@ def _holds_indexing(equation: Equation) -> bool:
 
 
 def _indices(equation: Equation) -> tuple[Atom, ...]:
-    return equation.operands if equation.primitive == "last_writer" else equation.operands[1:]
+    return equation.operands[_INDEXING[equation.primitive] :]
 
 
 def _complaint(equation: Equation, values: Mapping[Any, Any], definitions: Mapping[Any, Equation]) -> str:
@@ -124,7 +125,7 @@ def _complaint(equation: Equation, values: Mapping[Any, Any], definitions: Mappi
 
 def _axes(equation: Equation, rank: int, definitions: Mapping[Any, Equation]) -> Iterable[int]:
     """Return the axes of the user's array that stand first: indices of others come after a transposition."""
-    made = definitions.get(equation.operands[0]) if equation.primitive == "gather" else None
+    made = definitions.get(equation.operands[0]) if equation.primitive in ("gather", "scatter") else None
     return made.params["permutation"] if made and made.primitive == "transpose" else range(rank)
 
 

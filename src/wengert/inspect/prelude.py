@@ -42,6 +42,22 @@ def scatter_add(y, indices, shape):
     return result
 '''
 
+_SCATTER = '''
+def scatter(x, y, indices):
+    """Return x with y written where the indices point; of writes to one element the last stays."""
+    result = np.array(x)
+    result[indices] = y
+    return result
+'''
+
+_ADD_AT = '''
+def add_at(x, y, indices):
+    """Return x, to which y is added where the indices point, each time they do."""
+    result = np.array(x)
+    np.add.at(result, indices, y)
+    return result
+'''
+
 _LAST_WRITER = '''
 def last_writer(indices, shape):
     """Return the number of the last write to each element when the indices point at what is written; -1 for none."""
@@ -138,6 +154,8 @@ HELPERS = {
     "embed": _EMBED,
     "place": _PLACE,
     "scatter_add": _SCATTER_ADD,
+    "scatter": _SCATTER,
+    "add_at": _ADD_AT,
     "last_writer": _LAST_WRITER,
     "within": _WITHIN,
     "require": _REQUIRE,

@@ -160,6 +160,12 @@ class Index:
         """Whether all terms are dimensions."""
         return all(isinstance(term, Dim) for term, _ in self.terms)
 
+    @property
+    def only(self) -> Dim | None:
+        """The dimension that the index follows, if it follows one and nothing else."""
+        term = self.terms[0][0] if len(self.terms) == 1 else None
+        return term if isinstance(term, Dim) else None
+
     def coefficient(self, dim: Dim) -> int:
         """Return what a dimension is multiplied by."""
         return next((c for t, c in self.terms if t is dim), 0)

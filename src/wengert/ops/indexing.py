@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,12 @@ from wengert.ir.types import TensorType, show
 from wengert.nest.expression import Apply, Const, Expression, Iota, zero
 from wengert.nest.index import Computed, Dim, Index, flatten
 from wengert.nest.lowering import Definition, Operand, Pointwise, converted
-from wengert.ops.comparison import less, where
+from wengert.ops.comparison import equal, less, where
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import batch_elementwise
 from wengert.ops.shape import move_batch, reshape
 from wengert.primitive import Draw, Linear, NonDifferentiable, Primitive, primitive
-from wengert.shapes import Shape, broadcast, shape_of
+from wengert.shapes import Shape, broadcast, shape_of, size
 
 
 def _check_indices(operation: str, indices: Sequence[TensorType]) -> Shape:
@@ -171,6 +171,7 @@ gather = primitive(
         lambda position, cotangent, x, *indices: scatter_add(cotangent, *indices, shape=shape_of(x)),
         variadic=True,
         accumulate=_add_at,
+        onto=lambda total, cotangent, x, *indices: add_at(total, cotangent, *indices),
         first_only=True,
     ),
     batch=_batch_gather,
@@ -233,6 +234,96 @@ last_writer = primitive(
     lowering=Pointwise(_last_writer_lowering),
     source=lambda *indices, shape: f"last_writer(({', '.join(indices)},), {shape})",
     samples=_last_writer_samples,
+)
+
+
+# -- what stands where integer arrays point, written over or added to ------------------------------------
+
+
+def _into_type(operation: str) -> Callable[..., TensorType]:
+    def rule(x: TensorType, y: TensorType, *indices: TensorType) -> TensorType:
+        expected = _check_indices(operation, indices) + x.shape[len(indices) :]
+        if y.shape != expected:
+            raise ShapeError(message(operation, f"the values must have shape {expected}", show(x, y)))
+        return TensorType(x.dtype, x.shape)
+
+    return rule
+
+
+def _into_lowering(combiner: str) -> Pointwise:
+    def rule(i: Sequence[Index], result: Operand, x: Operand, y: Operand, *indices: Operand) -> Definition:
+        dims = tuple(map(Dim, y.shape))
+        mine = [Index.of(dim) for dim in dims]
+        lead = len(dims) - (len(x.shape) - len(indices))
+        target = (*_positions(mine[:lead], x.shape, indices), *mine[lead:])
+        return Definition(dims, target, converted(y.at(mine), x.dtype), combiner, x.at)
+
+    return Pointwise(rule)
+
+
+def _added_at(x: Any, y: Any, *indices: Any) -> Any:
+    result = np.array(x)
+    np.add.at(result, indices, y)
+    return result
+
+
+def _scattered(x: Any, y: Any, *indices: Any) -> Any:
+    result = np.array(x)
+    result[indices] = y
+    return result
+
+
+def _of_the_last(cotangent: Any, x: Any, y: Any, *indices: Any) -> Any:
+    """Return the cotangent of what was written: zero for what was written over by a later one."""
+    taken, found = broadcast("scatter", *map(shape_of, indices)), gather(cotangent, *indices)
+    if size(taken) == 1:
+        return found
+    writer = last_writer(*indices, shape=shape_of(x)[: len(indices)])
+    stays = equal(gather(writer, *indices), np.arange(size(taken)).reshape(taken))
+    return where(reshape(stays, shape=(*taken, *(1,) * (len(shape_of(x)) - len(indices)))), found, 0.0)
+
+
+def _batch_into(
+    op: Primitive, count: int, xs: Sequence[Any], flags: Sequence[bool], params: Mapping[str, Any]
+) -> Any:
+    x, y = move_batch(xs[:2], flags[:2], count)
+    return op(x, y, *_batched_indices(count, xs[2:], flags[2:]))
+
+
+def _into_samples(draw: Draw) -> Any:
+    (y, *indices), params = _scatter_samples(draw)
+    return (draw.array(params["shape"]), y, *indices), {}
+
+
+scatter = primitive(
+    name="scatter",
+    doc="x with y written where integer arrays point to its leading axes; of writes to one element the last stays",
+    type_rule=_into_type("scatter"),
+    evaluate=_scattered,
+    derivative=Linear(
+        lambda cotangent, x, y, *indices: scatter(cotangent, np.zeros(shape_of(y)), *indices),
+        _of_the_last,
+        None,
+    ),
+    batch=_batch_into,
+    lowering=_into_lowering("assign"),
+    source=lambda x, y, *indices: f"scatter({x}, {y}, ({', '.join(indices)},))",
+    samples=_into_samples,
+)
+add_at = primitive(
+    name="add_at",
+    doc="x, to which y is added where integer arrays point to its leading axes, each time they do",
+    type_rule=_into_type("add_at"),
+    evaluate=_added_at,
+    derivative=Linear(
+        lambda cotangent, x, y, *indices: cotangent,
+        lambda cotangent, x, y, *indices: gather(cotangent, *indices),
+        None,
+    ),
+    batch=_batch_into,
+    lowering=_into_lowering("add"),
+    source=lambda x, y, *indices: f"add_at({x}, {y}, ({', '.join(indices)},))",
+    samples=_into_samples,
 )
 
 within = primitive(

@@ -186,6 +186,15 @@ class Cotangents:
             if isinstance(total, np.ndarray):
                 self._own.add(node)
 
+    def sum(self, node: Node) -> Any:
+        """Return the cotangent of a node as far as it is known; None where it is zero."""
+        return self._values.get(node)
+
+    def set(self, node: Node, cotangent: Any) -> None:
+        """Give a node another cotangent."""
+        self._own.discard(node)
+        self._values[node] = cotangent
+
     def buffer(self, node: Node) -> Any:
         """Return the cotangent of a node as a plain array to add to, or None where it is a box."""
         before = self._values.get(node)
@@ -307,13 +316,24 @@ def _pull_linear(rule: Linear, node: Node, cotangent: Any, cotangents: Cotangent
     for position, parent in enumerate(node.parents):
         if parent is None or not rule.linear_in(position):
             continue
-        if rule.accumulate is not None and position == 0 and _all_plain(cotangent, node.operands[1:]):
-            buffer = cotangents.buffer(parent)
-            if buffer is not None:
-                rule.accumulate(buffer, cotangent, *node.operands, **node.params)
-                continue
+        if position == 0 and _pull_into(rule, node, parent, cotangent, cotangents):
+            continue
         term = rule.transpose(position, cotangent, node.operands, node.params)
         cotangents.add(parent, match(term, parent.value))
+
+
+def _pull_into(rule: Linear, node: Node, parent: Node, cotangent: Any, cotangents: Cotangents) -> bool:
+    """Add the cotangent of the first operand to those met before, element by element, if the rule says how."""
+    if rule.accumulate is not None and _all_plain(cotangent, node.operands[1:]):
+        buffer = cotangents.buffer(parent)
+        if buffer is not None:
+            rule.accumulate(buffer, cotangent, *node.operands, **node.params)
+            return True
+    before = cotangents.sum(parent)
+    if rule.onto is None or before is None or dtype_of(before) != dtype_of(cotangent):
+        return False
+    cotangents.set(parent, rule.onto(before, cotangent, *node.operands, **node.params))
+    return True
 
 
 def _all_plain(cotangent: Any, indices: Sequence[Any]) -> bool:
