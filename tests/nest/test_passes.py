@@ -101,6 +101,14 @@ def writes(x: Any, i: Any) -> Any:
     return z, z[i][::-1], wg.grad(lambda x: np.sum(x[i] ** 2))(x)
 
 
+def path(x: Any) -> Any:
+    def turn(i: Any, y: Any) -> Any:
+        y[i + 1] = np.sin(y[i]) * x[i]
+        return y
+
+    return np.sum(wg.fori_loop(0, len(x) - 1, turn, x * 1.0) ** 2)
+
+
 def differences(x: Any) -> Any:
     return wg.value_and_grad(lambda x: np.sum((x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2))(x)
 
@@ -125,6 +133,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[int, int]]] 
     "shapes": (shapes, (normal(3, 4), normal(4, 6)), {}),
     "loops": (loops, (normal(5),), {0: 0}),
     "writes": (writes, (normal(6, 2), np.array([3, -1, 0])), {}),
+    "written in turns": (wg.grad(path), (normal(6, 2),), {}),
     "differences": (differences, (normal(30),), {}),
     "neighbours": (neighbours, (normal(40),), {}),
     "products of all before": (wg.grad(lambda x: np.sum(np.cumprod(x) ** 2)), (normal(31),), {}),

@@ -263,7 +263,7 @@ def _into_lowering(combiner: str) -> Pointwise:
 
 def _added_at(x: Any, y: Any, *indices: Any) -> Any:
     result = np.array(x)
-    np.add.at(result, indices, y)
+    np.add.at(result, indices, np.asarray(y, result.dtype))
     return result
 
 
