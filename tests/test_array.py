@@ -378,3 +378,21 @@ def test_elements_one_after_another() -> None:
     for run in (on_tape, in_batch, in_graph):
         assert_same(run(function, x), function(x), rtol=1e-14)
     assert_gradient(lambda x: function(x)[0], x)
+
+
+def test_elements_as_numpy_takes_them() -> None:
+    def function(x: Any) -> Any:
+        y, z, u, v = (x * 1.0 for _ in range(4))
+        y.flat = [1.0, 2.0]  # repeated
+        z.flat[:4] = [1.0, 2.0]
+        u.flat = np.arange(9.0)  # cut
+        v.flat[:] = np.ones((3, 2))
+        elements = x.flat
+        first, second = next(elements), next(elements)
+        told = (x.flat == x.flat, x.flat > 2, x.flat <= x.flat)
+        joined = np.concatenate([x.flat, x.flat]), np.add(x.flat, 1.0), np.max(a=x.flat), list(x.flat)
+        return y, z, u, v, first, second, told, joined
+
+    x = np.arange(6.0).reshape(2, 3) + 0.5
+    for run in (on_tape, in_batch, in_graph):
+        assert_same(run(function, x), function(x))

@@ -62,7 +62,7 @@ def like(index: Any) -> Any:
     """Return an index of plain numbers that takes what lies in memory as what another, for a view, takes."""
     if isinstance(index, tuple):
         return tuple(map(like, index))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    return 0 if isinstance(index, Box) else index
+    return 0 if isinstance(index, (Box, np.ndarray)) else index
 
 
 def parse(shape: Shape, index: Any) -> Subscript:

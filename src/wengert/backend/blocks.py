@@ -194,7 +194,7 @@ class _Block:
                 return replace(node, dims=dims, body=_guarded(exists, node.body))
             if isinstance(node, Load):
                 return self._load(node, inner, exists)
-            if is_check(node) and inner in node.facts.dims and not _is_zero_outside(node):
+            if is_check(node) and inner in node.facts.dims and not _is_zero_outside(node, exists):
                 return _guarded(exists, node)
             return node
 
@@ -250,8 +250,8 @@ def _guarded(conditions: tuple[tuple[Index, int], ...], value: Expression) -> Ex
     return Guard(conditions, value, zero(value.dtype)) if conditions else value
 
 
-def _is_zero_outside(node: Expression) -> bool:
+def _is_zero_outside(node: Expression, exists: tuple[tuple[Index, int], ...]) -> bool:
     """Tell whether a value is zero for examples that do not exist, as what is read is; zero is inside any bounds."""
     if isinstance(node, Apply) and node.operation in ("cast", "position", "bounded"):
-        return _is_zero_outside(node.operands[0])
-    return isinstance(node, Guard) and is_zero(node.otherwise)
+        return _is_zero_outside(node.operands[0], exists)
+    return isinstance(node, Guard) and is_zero(node.otherwise) and set(exists).issubset(node.conditions)

@@ -141,7 +141,7 @@ class Compiled:
 
     def _name(self) -> str:
         """Return the name in the cache; an empty one for programs that call back into this process."""
-        if calls_numpy(self.graph) or not _is_known(self.graph):
+        if not _is_known(self.graph) or calls_numpy(self.graph, written=not self.options.check_nan):
             return ""
         parts = (_compiler(), self.target.identity, repr(self.options), repr(sorted(self.places.items())))
         parts = (*parts, entry.identity(self.signature) if self.signature else "")

@@ -66,11 +66,12 @@ class Evaluator(Access):
     def _apply(self, node: Apply, point: Point) -> Value:
         if node.operation in ("add", "subtract") and (fused := self._fused(node, point)):
             return fused
-        operands = self.aligned([self.value(operand, point) for operand in node.operands])
+        values = [self.value(operand, point) for operand in node.operands]
+        if node.operation == "required":
+            return self._required(values, node, point)
+        operands = self.aligned(values)
         if node.operation == "made":
             return self._made(operands, node, point)
-        if node.operation == "required":
-            return self._required(operands, node, point)
         if node.operation in CHECKS:
             return self._position(operands[0], node, point)
         before = node.operands[0].dtype if node.operation != "where" else node.operands[1].dtype
@@ -145,7 +146,11 @@ class Evaluator(Access):
         return value
 
     def _required(self, operands: list[Value], node: Apply, point: Point) -> Value:
-        """Report a value of which something does not hold."""
+        """Report a value of which something does not hold.
+
+        What is the same for all lanes stays one truth value: LLVM 22 tests a vector of four equal ones by an
+        instruction that cannot name all registers, and then tests another.
+        """
         value, holds = operands
         self._complain(self.builder.negate(holds), node, point)
         return value

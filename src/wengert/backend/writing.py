@@ -6,13 +6,13 @@ fused with what surrounds it, and the program can be kept on disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
 from wengert.ir.types import TensorType
-from wengert.nest.lowering import OnHost, WrittenOut
+from wengert.nest.lowering import OnHost
 from wengert.passes.simplify import simplify
 from wengert.primitive import REGISTRY
 from wengert.transforms.staging import stage
@@ -20,40 +20,47 @@ from wengert.transforms.staging import stage
 _MOST = 256
 """Operations of a program that takes the place of one, at most: to compile so many takes half a second."""
 _TOGETHER = 1024
-"""The same of all of them."""
+"""The same of all of them: a second or two, with what a derivative does around them."""
 
 
 def write_out(graph: Graph) -> Graph:
-    """Return the graph with the programs of operations in their places, if together they are short enough."""
-    return simplify(_Writer(graph).run()) if _is_short(graph) else graph
+    """Return the graph with the programs of operations in their places, as many as are short enough together."""
+    chosen = _chosen(graph)
+    return simplify(_Writer(graph, chosen).run()) if chosen else graph
 
 
-def calls_numpy(graph: Graph) -> bool:
-    """Tell whether operations are left to NumPy when others have been written out."""
-    is_short = _is_short(graph)
-    hosts = (one for one in _equations(graph) if isinstance(REGISTRY[one.primitive].lowering, OnHost))
-    return any(not (is_short and _program(one)) for one in hosts)
+def calls_numpy(graph: Graph, *, written: bool) -> bool:
+    """Tell whether operations are left to NumPy, where others are written out or none is."""
+    hosts = (one for one, _ in _equations(graph) if isinstance(REGISTRY[one.primitive].lowering, OnHost))
+    return not (_chosen(graph) if written else set[Equation]()).issuperset(hosts)
 
 
-def _is_short(graph: Graph) -> bool:
-    """Tell whether there are programs for operations, and these are short enough together."""
-    length = sum(small.length(*_types(one)) for one in _equations(graph) if (small := _program(one)))
-    return 0 < length <= _TOGETHER
+def _chosen(graph: Graph) -> set[Equation]:
+    """Return the operations that are written out: those in loops first, then the shortest."""
+    lengths = {one: (not inside, _length(one)) for one, inside in _equations(graph) if _length(one)}
+    found, left = set[Equation](), _TOGETHER
+    for one, (_, length) in sorted(lengths.items(), key=lambda pair: pair[1]):
+        left -= length
+        if left < 0:
+            break
+        found.add(one)
+    return found
 
 
-def _equations(graph: Graph) -> Iterator[Equation]:
-    """Yield the equations of a graph and of those that they hold."""
+def _equations(graph: Graph, inside: bool = False) -> Iterator[tuple[Equation, bool]]:
+    """Yield the equations of a graph, and those that they hold: whether one is held is told with it."""
     for equation in graph.equations:
-        yield equation
+        yield equation, inside
         for inner in equation.graphs():
-            yield from _equations(inner)
+            yield from _equations(inner, True)
 
 
-def _program(equation: Equation) -> WrittenOut | None:
-    """Return the program of an operation, if there is one that is short enough."""
+def _length(equation: Equation) -> int:
+    """Return about how many operations the program has that can take the place of an operation; 0 for none."""
     lowering = REGISTRY[equation.primitive].lowering
     small = lowering.small if isinstance(lowering, OnHost) else None
-    return small if small and 0 < small.length(*_types(equation)) <= _MOST else None
+    length = small.length(*_types(equation)) if small else 0
+    return length if length <= _MOST else 0
 
 
 def _types(equation: Equation) -> list[TensorType]:
@@ -63,8 +70,9 @@ def _types(equation: Equation) -> list[TensorType]:
 class _Writer:
     """A walk along a graph that writes another one."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, chosen: Container[Equation]) -> None:
         self.graph = graph
+        self.chosen = chosen
         self.constants = list(graph.constants)
         self.equations: list[Equation] = []
         self.known: dict[Var, Atom] = {}
@@ -73,11 +81,11 @@ class _Writer:
     def run(self) -> Graph:
         for equation in self.graph.equations:
             operands = tuple(map(self._atom, equation.operands))
-            if small := _program(equation):
-                results = self._results(small.program, operands, equation)
+            if equation in self.chosen:
+                results = self._results(operands, equation)
                 self.known.update(zip(equation.outputs, results, strict=True))
             else:
-                params = {name: map_graphs(_written, param) for name, param in equation.params.items()}
+                params = {name: map_graphs(self._inside, param) for name, param in equation.params.items()}
                 self.equations.append(replace(equation, operands=operands, params=params))
         outputs = tuple(map(self._atom, self.graph.outputs))
         return replace(
@@ -87,10 +95,15 @@ class _Writer:
     def _atom(self, atom: Atom) -> Atom:
         return atom if isinstance(atom, Literal) else self.known.get(atom, atom)
 
-    def _results(
-        self, program: Callable[..., Any], operands: Sequence[Atom], equation: Equation
-    ) -> list[Atom]:
+    def _inside(self, graph: Graph) -> Graph:
+        return _Writer(graph, self.chosen).run()
+
+    def _results(self, operands: Sequence[Atom], equation: Equation) -> list[Atom]:
         """Write down the program of an operation, under the user's line, and return its results."""
+        lowering = REGISTRY[equation.primitive].lowering
+        assert isinstance(lowering, OnHost)
+        assert lowering.small is not None
+        program = lowering.small.program
 
         def called(*values: Any) -> list[Any]:
             return [program(*values, **equation.params)]
@@ -102,7 +115,3 @@ class _Writer:
             mine = tuple(map(self._atom, one.operands))
             self.equations.append(replace(one, operands=mine, location=equation.location))
         return list(map(self._atom, graph.outputs))
-
-
-def _written(graph: Graph) -> Graph:
-    return _Writer(graph).run()

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert.dtypes import BOOL
-from wengert.errors import DtypeError, MatrixError, message
-from wengert.ir.types import TensorType, promote, show
+from wengert.errors import MatrixError, message
+from wengert.ir.types import TensorType, promote
 from wengert.kernels.select import select
 from wengert.nest.expression import Apply, Expression
 from wengert.nest.index import Index
@@ -85,8 +85,7 @@ where = primitive(
 
 
 def _require_type(x: TensorType, holds: TensorType, *, operation: str, requirement: str) -> TensorType:
-    if holds.dtype != BOOL:
-        raise DtypeError(message(operation, "what holds must be truth values", show(holds)))
+    assert holds.dtype == BOOL
     return TensorType(x.dtype, broadcast("require", x.shape, holds.shape))
 
 

@@ -2,7 +2,8 @@
 
 For a matrix of few rows, a call of LAPACK takes many times as long as the arithmetic. Written out, a stack of matrices
 is a loop over the stack, a matrix in each lane, and a single matrix a sequence of scalar operations. The steps are
-those of LAPACK: Gaussian elimination with the largest pivot of a column, and Cholesky's factor column by column.
+those of LAPACK: Gaussian elimination with the largest pivot of a column, and Cholesky's factor column by column. As in
+NumPy, they are carried out in float64, also for float32.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.dtypes import Dtype, dtype_of
+from wengert.dtypes import FLOAT64, Dtype, dtype_of
 from wengert.ir.types import TensorType, show
 from wengert.ops.arithmetic import absolute, add, multiply, square, subtract
 from wengert.ops.comparison import (
@@ -38,7 +39,7 @@ Rows: TypeAlias = list[list[Any]]
 
 
 def length(matrix: TensorType, *right: TensorType) -> int:
-    """Return how many multiplications eliminate the rows of a matrix and of right-hand sides, or 0 for integers."""
+    """Return about how many operations eliminate the rows of a matrix and of right-hand sides; 0 for integers."""
     rows, columns = matrix.shape[-1], sum(one.shape[-1] for one in right)
     is_known = all(one.dtype.kind == "f" and all(one.shape[-2:]) for one in (matrix, *right))
     return rows * rows * (rows + columns) if is_known else 0
@@ -56,64 +57,61 @@ def cholesky(a: Any) -> Any:
         for i in range(j + 1, len(rows)):
             rest = reduce(subtract, map(multiply, factor[i][:j], factor[j][:j]), rows[i][j])
             factor[i][j] = rest / factor[j][j]
-    result = _stacked(factor, dtype_of(a))
+    result = _stacked(factor, _dtype(a))
     return _unless(result, failed, "Matrix is not positive definite", "cholesky", a)
 
 
 def solve(a: Any, b: Any) -> Any:
     """Return x with ``A x = b``."""
-    dtype = np.result_type(dtype_of(a), dtype_of(b))
-    return _unless(*_solved(_rows(a, dtype), _rows(b, dtype), dtype), "solve", a, b)
+    return _unless(*_solved(_rows(a), _rows(b), _dtype(a, b)), "solve", a, b)
 
 
 def inverse(a: Any) -> Any:
     """Return the solution of ``A X = 1``."""
-    rows, dtype = _rows(a), dtype_of(a)
-    unit = [[dtype.type(i == j) for j, _ in enumerate(rows)] for i, _ in enumerate(rows)]
-    return _unless(*_solved(rows, unit, dtype), "inverse", a)
+    rows = _rows(a)
+    unit = [[np.float64(i == j) for j, _ in enumerate(rows)] for i, _ in enumerate(rows)]
+    return _unless(*_solved(rows, unit, _dtype(a)), "inverse", a)
 
 
 def determinant(a: Any) -> Any:
     """Return the product of the pivots, also where that of some is too large or too small for a number."""
-    first, *others = map(absolute, _pivots(a)[0])
+    pivots, is_odd = _pivots(a)
+    first, *others = map(absolute, pivots)
     products = list(accumulate(others, multiply, initial=first))[1:]
-    limits = np.finfo(dtype_of(a))
+    limits = np.finfo(np.float64)
     is_beyond = [logical_or(less(x, limits.tiny), greater(x, limits.max)) for x in products]
-    size = where(reduce(logical_or, is_beyond), exp(log_determinant(a)), products[-1]) if others else first
-    return determinant_sign(a) * size
+    size = where(reduce(logical_or, is_beyond), exp(_logarithm(pivots)), products[-1]) if others else first
+    signed = where(_is_negative(pivots, is_odd), -size, size)
+    return cast(where(_is_singular(pivots), 0.0, signed), dtype=_dtype(a))
 
 
 def log_determinant(a: Any) -> Any:
     """Return the sum of the logarithms of the pivots."""
-    return reduce(add, [log(absolute(pivot)) for pivot in _pivots(a)[0]])
+    return cast(_logarithm(_pivots(a)[0]), dtype=_dtype(a))
 
 
 def determinant_sign(a: Any) -> Any:
     """Return -1 where an odd number of pivots is negative or rows were exchanged, 0 where a pivot is, or 1."""
     pivots, is_odd = _pivots(a)
-    one = dtype_of(a).type(1)
-    is_negative = reduce(logical_xor, [less(pivot, 0.0) for pivot in pivots], is_odd)
-    is_singular = reduce(logical_or, [equal(pivot, 0.0) for pivot in pivots])
-    return where(is_singular, 0 * one, where(is_negative, -one, one))
+    one = _dtype(a).type(1)
+    return where(_is_singular(pivots), 0 * one, where(_is_negative(pivots, is_odd), -one, one))
 
 
 def cholesky_tangent(factor: Any, right: Any) -> Any:
     """Return the lower triangular T with ``T L^T + L T^T = S``: ``L low(L^-1 S L^-T)``."""
-    dtype = np.result_type(dtype_of(factor), dtype_of(right))
-    lower, s = _rows(factor, dtype), _symmetric(_rows(right, dtype))
+    lower, s = _rows(factor), _symmetric(_rows(right))
     x = _transposed(_low(_between_inverses(lower, s)))
     t = [[_products(row[j : i + 1], x[j][j : i + 1]) for j, _ in enumerate(x)] for i, row in enumerate(lower)]
-    return _stacked(t, dtype)
+    return _stacked(t, _dtype(factor, right))
 
 
 def cholesky_cotangent(factor: Any, right: Any) -> Any:
     """Return the lower triangular B with ``(B + B^T) L = G``: ``low(L^-T (W + W^T) L^-1)`` for ``W = low(L^T G)``."""
-    dtype = np.result_type(dtype_of(factor), dtype_of(right))
-    upper, g = _transposed(_rows(factor, dtype)), _transposed(_rows(right, dtype))
+    upper, g = _transposed(_rows(factor)), _transposed(_rows(right))
     w = [[_products(row[i:], column[i:]) for column in g] for i, row in enumerate(upper)]
     # In the reverse order of rows and columns, L^T is lower triangular.
     x = _reversed(_between_inverses(_reversed(upper), _reversed(_symmetric(w))))
-    return _stacked(_low(x), dtype)
+    return _stacked(_low(x), _dtype(factor, right))
 
 
 # -- equations -------------------------------------------------------------------------------------------
@@ -135,6 +133,19 @@ def _pivots(a: Any) -> tuple[list[Any], Any]:
     rows = _rows(a)
     rows, is_odd = _eliminated(rows, len(rows))
     return [row[k] for k, row in enumerate(rows)], is_odd
+
+
+def _is_singular(pivots: Sequence[Any]) -> Any:
+    return reduce(logical_or, [equal(pivot, 0.0) for pivot in pivots])
+
+
+def _is_negative(pivots: Sequence[Any], is_odd: Any) -> Any:
+    return reduce(logical_xor, [less(pivot, 0.0) for pivot in pivots], is_odd)
+
+
+def _logarithm(pivots: Sequence[Any]) -> Any:
+    total = reduce(add, [log(absolute(pivot)) for pivot in pivots])
+    return where(_is_singular(pivots), -np.inf, total)
 
 
 def _eliminated(rows: Rows, count: int) -> tuple[Rows, Any]:
@@ -180,10 +191,14 @@ def _unless(result: Any, failed: Sequence[Any], problem: str, operation: str, *o
 # -- elements --------------------------------------------------------------------------------------------
 
 
-def _rows(a: Any, dtype: Dtype | None = None) -> Rows:
+def _dtype(*operands: Any) -> Dtype:
+    return np.result_type(*map(dtype_of, operands))
+
+
+def _rows(a: Any) -> Rows:
     """Return the elements of stacked matrices."""
     *lead, rows, columns = shape_of(a)
-    a = cast(a, dtype=dtype) if dtype else a
+    a = cast(a, dtype=FLOAT64)
     return [[slice_(a, index=(*whole(tuple(lead)), i, j)) for j in range(columns)] for i in range(rows)]
 
 
@@ -192,11 +207,11 @@ def _stacked(rows: Rows, dtype: Dtype) -> Any:
     lead = broadcast("stack", *(shape_of(x) for row in rows for x in row))
 
     def single(x: Any) -> Any:
-        x = dtype.type(x) if isinstance(x, float) else x
+        x = np.float64(x) if isinstance(x, float) else x
         return reshape(broadcast_to(x, shape=lead), shape=(*lead, 1, 1))
 
     joined = [concatenate(*map(single, row), axis=len(lead) + 1) for row in rows]
-    return concatenate(*joined, axis=len(lead))
+    return cast(concatenate(*joined, axis=len(lead)), dtype=dtype)
 
 
 def _products(first: Sequence[Any], second: Sequence[Any]) -> Any:
