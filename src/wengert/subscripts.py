@@ -55,6 +55,8 @@ def is_view(subscript: Subscript, index: Any) -> bool:
 
 def settled(subscript: Subscript) -> Subscript:
     """Return a subscript whose indices no later write of the user's can reach."""
+    if not subscript.arrays:
+        return subscript
     return subscript._replace(arrays=tuple((axis, snapshot(array)) for axis, array in subscript.arrays))
 
 

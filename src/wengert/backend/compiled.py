@@ -158,7 +158,7 @@ def _compiler() -> str:
 
 
 def _is_known(graph: Graph) -> bool:
-    """Tell whether the graph says all that is compiled: a rule of the user's may be asked only then."""
+    """Tell whether the graph says all that is compiled; a function with a rule may be traced only as it is lowered."""
     return all(
         equation.params.get("graph", graph) is not None and all(map(_is_known, equation.graphs()))
         for equation in graph.equations

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import INT64
+from wengert.dtypes import INT64, Dtype
 from wengert.errors import DtypeError, OutOfRangeError, ShapeError, message
 from wengert.ir.types import TensorType, show
 from wengert.nest.expression import Apply, Const, Expression, Iota, zero
@@ -33,10 +33,15 @@ def _gather_type(x: TensorType, *indices: TensorType) -> TensorType:
     return TensorType(x.dtype, _check_indices("gather", indices) + x.shape[len(indices) :])
 
 
-def _scatter_type(y: TensorType, *indices: TensorType, shape: Shape) -> TensorType:
-    expected = _check_indices("scatter_add", indices) + shape[len(indices) :]
+def _check_values(operation: str, shape: Shape, y: TensorType, indices: Sequence[TensorType]) -> None:
+    """Raise where values do not have the shape of what indices point to in an array."""
+    expected = _check_indices(operation, indices) + shape[len(indices) :]
     if y.shape != expected:
-        raise ShapeError(message("scatter_add", f"the operand must have shape {expected}", show(y)))
+        raise ShapeError(message(operation, f"the values must have shape {expected}", show(y)))
+
+
+def _scatter_type(y: TensorType, *indices: TensorType, shape: Shape) -> TensorType:
+    _check_values("scatter_add", shape, y, indices)
     return TensorType(y.dtype, shape)
 
 
@@ -108,11 +113,23 @@ def _gather_lowering(i: Sequence[Index], result: Operand, x: Operand, *indices: 
 def _scatter_lowering(
     i: Sequence[Index], result: Operand, y: Operand, *indices: Operand, shape: Shape
 ) -> Definition:
+    return _into(shape, y, indices, y.dtype, "add", lambda i: zero(y.dtype))
+
+
+def _into(
+    shape: Shape,
+    y: Operand,
+    indices: Sequence[Operand],
+    dtype: Dtype,
+    combiner: str,
+    initial: Callable[[Sequence[Index]], Expression],
+) -> Definition:
+    """Return an array of a shape as it is at first, and then with each value where the indices point."""
     dims = tuple(map(Dim, y.shape))
     mine = [Index.of(dim) for dim in dims]
     lead = len(dims) - (len(shape) - len(indices))
     target = (*_positions(mine[:lead], shape, indices), *mine[lead:])
-    return Definition(dims, target, y.at(mine), "add", lambda i: zero(y.dtype))
+    return Definition(dims, target, converted(y.at(mine), dtype), combiner, initial)
 
 
 def _last_writer_lowering(i: Sequence[Index], result: Operand, *indices: Operand, shape: Shape) -> Definition:
@@ -242,9 +259,7 @@ last_writer = primitive(
 
 def _into_type(operation: str) -> Callable[..., TensorType]:
     def rule(x: TensorType, y: TensorType, *indices: TensorType) -> TensorType:
-        expected = _check_indices(operation, indices) + x.shape[len(indices) :]
-        if y.shape != expected:
-            raise ShapeError(message(operation, f"the values must have shape {expected}", show(x, y)))
+        _check_values(operation, x.shape, y, indices)
         return TensorType(x.dtype, x.shape)
 
     return rule
@@ -252,11 +267,7 @@ def _into_type(operation: str) -> Callable[..., TensorType]:
 
 def _into_lowering(combiner: str) -> Pointwise:
     def rule(i: Sequence[Index], result: Operand, x: Operand, y: Operand, *indices: Operand) -> Definition:
-        dims = tuple(map(Dim, y.shape))
-        mine = [Index.of(dim) for dim in dims]
-        lead = len(dims) - (len(x.shape) - len(indices))
-        target = (*_positions(mine[:lead], x.shape, indices), *mine[lead:])
-        return Definition(dims, target, converted(y.at(mine), x.dtype), combiner, x.at)
+        return _into(x.shape, y, indices, x.dtype, combiner, x.at)
 
     return Pointwise(rule)
 
