@@ -21,6 +21,11 @@ def written(x: Any, y: Any) -> Any:
     return z
 
 
+def _apart(x: Any) -> Any:
+    """Return a matrix whose eigenvalues and singular values lie apart."""
+    return x + np.diag(np.array([3, 9, 15], dtype=x.dtype))
+
+
 # A call of one square matrix of the dtype; the name is the function's, and what distinguishes the call.
 ONE: dict[str, Callable[[Any], Any]] = {
     "all": lambda x: np.all(x, axis=0),
@@ -106,6 +111,19 @@ ONE: dict[str, Callable[[Any], Any]] = {
     "linalg.cholesky": lambda x: np.linalg.cholesky(x @ x.T + 20 * np.eye(3, dtype=x.dtype)),
     "linalg.det": lambda x: np.linalg.det(x),
     "linalg.diagonal": lambda x: np.linalg.diagonal(x),
+    "linalg.cond": lambda x: np.linalg.cond(_apart(x)),
+    "linalg.cond 1": lambda x: np.linalg.cond(_apart(x), 1),
+    "linalg.eigh": lambda x: np.linalg.eigh(_apart(x)),
+    "linalg.eigvalsh": lambda x: np.linalg.eigvalsh(_apart(x)),
+    "linalg.lstsq": lambda x: np.linalg.lstsq(_apart(x), x),
+    "linalg.matrix_rank": lambda x: np.linalg.matrix_rank(_apart(x)),
+    "linalg.matrix_rank of one": lambda x: np.linalg.matrix_rank(x[0]),
+    "linalg.pinv": lambda x: np.linalg.pinv(_apart(x)),
+    "linalg.qr": lambda x: np.linalg.qr(_apart(x)),
+    "linalg.svd": lambda x: np.linalg.svd(_apart(x)),
+    "linalg.svdvals": lambda x: np.linalg.svdvals(_apart(x)),
+    "linalg.tensorinv": lambda x: np.linalg.tensorinv(_apart(x), 1),
+    "linalg.norm 2": lambda x: np.linalg.norm(_apart(x), 2),
     "linalg.inv": lambda x: np.linalg.inv(x + 3 * np.eye(3, dtype=x.dtype)),
     "linalg.matrix_norm": lambda x: np.linalg.matrix_norm(x),
     "linalg.matrix_power": lambda x: np.linalg.matrix_power(x, 3),

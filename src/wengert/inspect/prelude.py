@@ -122,6 +122,27 @@ def cholesky_cotangent(factor, g):
     return low * np.linalg.solve(factor.mT, np.linalg.solve(factor.mT, w + w.mT).mT)
 '''
 
+_EIGH = '''
+def stacked_eigh(a, half):
+    """Return eigenvalues of symmetric matrices, as a row, above the eigenvectors."""
+    values, vectors = np.linalg.eigh(a, half)
+    return np.concatenate([values[..., None, :], vectors], -2)
+'''
+
+_SVD = '''
+def stacked_svd(a):
+    """Return U, the singular values as a row, and V above one another, for matrices U diag(s) V.mT."""
+    u, s, vt = np.linalg.svd(a, full_matrices=False)
+    return np.concatenate([u, s[..., None, :], vt.mT], -2)
+'''
+
+_LSTSQ = '''
+def stacked_lstsq(a, b, rcond):
+    """Return the least x that makes the sum of squares of b - a @ x least."""
+    solution = np.vectorize(lambda a, b: np.linalg.lstsq(a, b, rcond)[0], signature="(m,n),(m,k)->(n,k)")
+    return solution(a, b)
+'''
+
 _COND = '''
 def cond(predicate, on_true, on_false, *operands):
     """Return the results of one of two functions."""
@@ -162,6 +183,9 @@ HELPERS = {
     "contract": _CONTRACT,
     "cholesky_tangent": _CHOLESKY_TANGENT,
     "cholesky_cotangent": _CHOLESKY_COTANGENT,
+    "stacked_eigh": _EIGH,
+    "stacked_svd": _SVD,
+    "stacked_lstsq": _LSTSQ,
     "cond": _COND,
     "scan": _SCAN,
     "while_loop": _WHILE_LOOP,

@@ -27,6 +27,9 @@ import numpy as _np
 from wengert.array import FUNCTIONS as _FUNCTIONS
 from wengert.array import Array as _Array
 from wengert.numpy import (
+    decompositions as decompositions,
+)
+from wengert.numpy import (
     differences as differences,
 )
 from wengert.numpy import (

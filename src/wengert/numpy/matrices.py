@@ -11,6 +11,7 @@ from wengert.errors import ShapeError, message
 from wengert.ir.types import show
 from wengert.numpy.registry import floating, implements, rank_of
 from wengert.ops import linalg
+from wengert.ops.matrices import swapped
 from wengert.ops.shape import reshape
 from wengert.shapes import shape_of
 
@@ -38,7 +39,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     Like NumPy, it reads one triangle alone, and so the derivative by the other one is zero.
     """
     a = floating(operand(a))
-    return linalg.swapped(linalg.cholesky(linalg.swapped(a))) if upper else linalg.cholesky(a)
+    return swapped(linalg.cholesky(swapped(a))) if upper else linalg.cholesky(a)
 
 
 @implements(np.linalg.det)
@@ -66,3 +67,16 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
             message("tensorsolve", "a must be square over the axes of b and of the result", show(a, b))
         )
     return reshape(solve(reshape(a, shape=(count, count)), reshape(b, shape=(count,))), shape=shape)
+
+
+@implements(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """Return the inverse of an array as a linear map of arrays, as `np.linalg.tensorinv`."""
+    a = floating(operand(a))
+    into, of = shape_of(a)[:ind], shape_of(a)[ind:]
+    rows, columns = int(np.prod(into)), int(np.prod(of))
+    if ind <= 0 or rows != columns:
+        raise ShapeError(
+            message("tensorinv", f"a must be square over the first {ind} axes and the others", show(a))
+        )
+    return reshape(linalg.inverse(reshape(a, shape=(rows, columns))), shape=(*of, *into))

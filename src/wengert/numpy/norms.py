@@ -8,16 +8,17 @@ import numpy as np
 
 from wengert.array import operand
 from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, ShapeError, UnsupportedError, message
+from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
 from wengert.numpy.reducing import reduce_over
 from wengert.numpy.registry import floating, implements, integers, is_box, rank_of
 from wengert.ops.arithmetic import absolute
 from wengert.ops.comparison import equal, not_equal, where
 from wengert.ops.conversion import cast
+from wengert.ops.decompositions import svdvals
 from wengert.ops.exponential import power, sqrt
 from wengert.ops.reduction import reduce_max, reduce_min, reduce_sum
-from wengert.ops.shape import reshape
+from wengert.ops.shape import reshape, transpose
 from wengert.primitive import Primitive
 from wengert.shapes import axis_index, shape_of
 
@@ -68,19 +69,22 @@ def _matrix(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
             if keepdims
             else reshape(lines, shape=tuple(e for a, e in enumerate(shape) if a not in axes))
         )
-    hint = "Wengert has no singular values yet: use the Frobenius norm, or give it a rule: wg.custom_vjp"
-    raise UnsupportedError(
-        message(
-            "norm", "matrix norms of order None, 'fro', 1, -1, inf and -inf are supported", repr(ord), hint
-        )
-    )
+    if ord not in (2, -2, "nuc"):
+        requirement = "matrix norms have the orders None, 'fro', 'nuc', 1, -1, 2, -2, inf and -inf"
+        raise ArgumentError(message("norm", requirement, repr(ord)))
+    others = [axis for axis in range(len(shape_of(x))) if axis not in axes]
+    values = svdvals(transpose(x, permutation=(*others, rows, columns)))
+    over = reduce_sum if ord == "nuc" else reduce_max if ord == 2 else reduce_min
+    result = _over(over, values, (len(others),), False)
+    kept = tuple(1 if axis in axes else extent for axis, extent in enumerate(shape_of(x)))
+    return reshape(result, shape=kept) if keepdims else result
 
 
 @implements(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Return the norm of vectors or matrices, as `np.linalg.norm`.
 
-    The derivative is 0 where the norm is 0. Orders 2, -2 and "nuc" of matrices, which need singular values, raise.
+    The derivative is 0 where the norm is 0.
     """
     x = floating(operand(x))
     rank = rank_of(x)

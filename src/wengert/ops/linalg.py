@@ -6,59 +6,37 @@ The tangents are written with operations that are linear in them, so that revers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import FLOAT64, Dtype, dtype_of, is_float
-from wengert.errors import DtypeError, ShapeError, message
-from wengert.ir.types import TensorType, promote, show, type_of
+from wengert.dtypes import dtype_of
+from wengert.errors import ShapeError, message
+from wengert.ir.types import TensorType, show, type_of
 from wengert.kernels import cholesky as kernels
 from wengert.nest.lowering import OnHost, WrittenOut
 from wengert.ops import small
-from wengert.ops.comparison import where
-from wengert.ops.contraction import product
-from wengert.ops.elementwise import align
 from wengert.ops.indexing import gather
+from wengert.ops.matrices import (
+    batch,
+    check_matrices,
+    check_square,
+    floating_dtype,
+    lower,
+    multiply,
+    swapped,
+)
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape, transpose
 from wengert.primitive import Draw, Explicit, Linear, NonDifferentiable, Primitive, primitive
 from wengert.shapes import broadcast, shape_of
 
-_LEAD = "abcdefgh"
 _FEW = 8  # rows up to which a determinant is differentiated by its minors, exact for singular matrices too
-
-
-def _check(operation: str, x: TensorType, *others: TensorType) -> TensorType:
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ShapeError(message(operation, "square matrices are required", show(x)))
-    if any(one.dtype == np.float16 for one in (x, *others)):
-        raise DtypeError(message(operation, "single or double precision is required", show(x, *others)))
-    return TensorType(x.dtype if is_float(x.dtype) else FLOAT64, x.shape)
-
-
-def multiply(a: Any, b: Any) -> Any:
-    """Return the products of stacked matrices; leading axes broadcast."""
-    lead, other = len(shape_of(a)) - 2, len(shape_of(b)) - 2
-    rank = max(lead, other)
-    return product(f"{_LEAD[rank - lead : rank]}xy,{_LEAD[rank - other : rank]}yz->{_LEAD[:rank]}xz", a, b)
-
-
-def swapped(a: Any) -> Any:
-    """Return stacked matrices transposed."""
-    rank = len(shape_of(a))
-    return transpose(a, permutation=(*range(rank - 2), rank - 1, rank - 2))
 
 
 def _lapack(program: Callable[..., Any], length: Callable[..., int] = small.length) -> OnHost:
     return OnHost("LAPACK does it", WrittenOut(program, length))
-
-
-def _batch(
-    op: Primitive, size: int, xs: Sequence[Any], flags: Sequence[bool], params: Mapping[str, Any]
-) -> Any:
-    return op(*align(size, xs, flags))
 
 
 def _matrices(draw: Draw) -> Any:
@@ -78,8 +56,8 @@ def _stated(
     """State an operation on one stack of matrices; its result is a stack of matrices, or of numbers."""
 
     def rule(x: TensorType) -> TensorType:
-        checked = _check(name, x)
-        return TensorType(checked.dtype, x.shape[:-2]) if scalar else checked
+        check_square(name, x)
+        return TensorType(floating_dtype(x), x.shape[:-2] if scalar else x.shape)
 
     return primitive(
         name=name,
@@ -87,7 +65,7 @@ def _stated(
         type_rule=rule,
         evaluate=evaluate,
         derivative=derivative,
-        batch=_batch,
+        batch=batch,
         lowering=lowering,
         source=source.format,
         samples=lambda draw: ((_matrices(draw),), {}),
@@ -113,17 +91,14 @@ inverse = _stated(
 
 
 def _solve_type(a: TensorType, b: TensorType) -> TensorType:
-    _check("solve", a, b)
-    if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
+    check_square("solve", a)
+    check_matrices("solve", b)
+    if b.shape[-2] != a.shape[-1]:
         raise ShapeError(
             message("solve", "the right-hand side must have a row for each equation", show(a, b))
         )
     lead = broadcast("solve", a.shape[:-2], b.shape[:-2])
-    return TensorType(_dtype(a, b), (*lead, *b.shape[-2:]))
-
-
-def _dtype(a: TensorType, b: TensorType) -> Dtype:
-    return promote(a, b)[0] if is_float(a.dtype) and is_float(b.dtype) else FLOAT64
+    return TensorType(floating_dtype(a, b), (*lead, *b.shape[-2:]))
 
 
 def _less(b: Any, a: Any) -> Any:
@@ -149,7 +124,7 @@ solve = primitive(
     type_rule=_solve_type,
     evaluate=np.linalg.solve,
     derivative=Explicit(_solve_tangent, Linear(None, lambda cotangent, a, b: solve(swapped(a), cotangent))),
-    batch=_batch,
+    batch=batch,
     lowering=_lapack(small.solve),
     source="np.linalg.solve({0}, {1})".format,
     samples=_solve_samples,
@@ -158,23 +133,23 @@ solve = primitive(
 # -- Cholesky factor -------------------------------------------------------------------------------------
 
 
-def lower(a: Any) -> Any:
-    """Return the lower triangle of stacked matrices, zeros above it."""
-    return where(np.tri(*shape_of(a)[-2:], dtype=bool), a, 0.0)
-
-
 def _positive(draw: Draw) -> Any:
     a = _matrices(draw)
     return a @ np.swapaxes(a, -1, -2)
 
 
+def _cholesky_type(a: TensorType) -> TensorType:
+    check_square("cholesky", a)
+    return TensorType(floating_dtype(a), a.shape)
+
+
 cholesky = primitive(
     name="cholesky",
     doc="the lower triangular L with L L^T = A, for symmetric positive definite A, whose lower half alone is read",
-    type_rule=lambda x: _check("cholesky", x),
+    type_rule=_cholesky_type,
     evaluate=np.linalg.cholesky,
     derivative=Explicit(lambda primals, tangents, out: cholesky_tangent(out, tangents[0])),
-    batch=_batch,
+    batch=batch,
     lowering=_lapack(small.cholesky),
     source="np.linalg.cholesky({0})".format,
     samples=lambda draw: ((_positive(draw),), {}),
@@ -191,9 +166,9 @@ def _of_factor(
     """State an equation with a Cholesky factor, linear in its right-hand side."""
 
     def rule(factor: TensorType, right: TensorType) -> TensorType:
-        _check(name, factor, right)
-        _check(name, right)
-        return TensorType(_dtype(factor, right), broadcast(name, factor.shape, right.shape))
+        check_square(name, factor)
+        check_square(name, right)
+        return TensorType(floating_dtype(factor, right), broadcast(name, factor.shape, right.shape))
 
     def evaluate(factor: Any, right: Any) -> Any:
         dtype = rule(type_of(factor), type_of(right)).dtype
@@ -209,7 +184,7 @@ def _of_factor(
         type_rule=rule,
         evaluate=evaluate,
         derivative=derivative,
-        batch=_batch,
+        batch=batch,
         lowering=OnHost("its steps depend on one another", WrittenOut(program, small.length)),
         source=f"{name}({{0}}, {{1}})".format,
         samples=samples,

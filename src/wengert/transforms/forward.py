@@ -99,7 +99,8 @@ def push(
         tangent = _push_linear(primitive, rule, primals, tangents, params)
     else:
         assert isinstance(rule, Explicit)
-        tangent = rule.jvp(primals, tangents, out, **params)
+        with np.errstate(all="ignore"):
+            tangent = rule.jvp(primals, tangents, out, **params)
     return out, None if tangent is None else like(tangent, out)
 
 

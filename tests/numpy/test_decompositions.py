@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.boxes import CONSTANT
+from wengert.errors import WengertError
+
+RNG = np.random.default_rng(61)
+SQUARE = RNG.normal(size=(4, 4))
+SYMMETRIC = SQUARE @ SQUARE.T
+STACK = RNG.normal(size=(2, 3, 3)) + np.diag([2.0, 5.0, 8.0])
+TALL, B, V = RNG.normal(size=(5, 3)), RNG.normal(size=(5, 2)), RNG.normal(size=5)
+WIDE = TALL.T.copy()
+OF_LESS_RANK = TALL[:, :2] @ RNG.normal(size=(2, 4))
+
+CASES: dict[str, tuple[Any, ...]] = {
+    "eigh": (np.linalg.eigh, SYMMETRIC),
+    "eigh stack": (np.linalg.eigh, STACK),
+    "eigh upper": (lambda x: np.linalg.eigh(x, "U"), SQUARE),
+    "eigvalsh": (np.linalg.eigvalsh, SQUARE),
+    "eigvalsh upper": (lambda x: np.linalg.eigvalsh(x, UPLO="u"), STACK),
+    "svd": (np.linalg.svd, SQUARE),
+    "svd stack": (np.linalg.svd, STACK),
+    "svd tall": (lambda x: np.linalg.svd(x, full_matrices=False), TALL),
+    "svd wide": (lambda x: np.linalg.svd(x, False), WIDE),
+    "singular values": (lambda x: np.linalg.svd(x, compute_uv=False), WIDE),
+    "singular values of symmetric": (lambda x: np.linalg.svd(x, compute_uv=False, hermitian=True), SYMMETRIC),
+    "svdvals": (np.linalg.svdvals, STACK),
+    "qr": (np.linalg.qr, SQUARE),
+    "qr tall": (np.linalg.qr, TALL),
+    "qr wide": (np.linalg.qr, WIDE),
+    "qr complete": (lambda x: np.linalg.qr(x, mode="complete"), WIDE),
+    "r of stack": (lambda x: np.linalg.qr(x, "r"), STACK),
+    "pinv": (np.linalg.pinv, TALL),
+    "pinv wide": (np.linalg.pinv, WIDE),
+    "pinv stack": (lambda x: np.linalg.pinv(x, rtol=1e-8), STACK),
+    "pinv symmetric": (lambda x: np.linalg.pinv(x, hermitian=True), SYMMETRIC),
+    "least squares": (lambda a, b: np.linalg.lstsq(a, b)[:2], TALL, B),
+    "least squares of vector": (lambda a, b: np.linalg.lstsq(a, b)[0], TALL, V),
+    "least norm": (lambda a, b: np.linalg.lstsq(a, b)[0], WIDE, V[:3]),
+    "all of least squares": (lambda a: np.linalg.lstsq(a, B), TALL),
+    "norm 2": (lambda x: np.linalg.norm(x, 2), TALL),
+    "norm -2": (lambda x: np.linalg.norm(x, -2, axis=(2, 0), keepdims=True), STACK),
+    "norm nuclear": (lambda x: np.linalg.norm(x, "nuc", axis=(0, 1)), STACK),
+    "matrix_norm": (lambda x: np.linalg.matrix_norm(x, ord=2, keepdims=True), STACK),
+    "cond": (np.linalg.cond, TALL),
+    "cond -2": (lambda x: np.linalg.cond(x, -2), STACK),
+    "cond 1": (lambda x: np.linalg.cond(x, 1), STACK),
+    "rank": (np.linalg.matrix_rank, OF_LESS_RANK),
+    "rank of stack": (lambda x: np.linalg.matrix_rank(x, rtol=0.2), STACK),
+    "rank above": (lambda x: np.linalg.matrix_rank(x, tol=np.array([2.5, 6.0])), STACK),
+    "rank of vector": (np.linalg.matrix_rank, V),
+    "tensorinv": (lambda x: np.linalg.tensorinv(x.reshape(2, 2, 4)), SQUARE),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_decompositions(check: Any, name: str) -> None:
+    function, *arguments = CASES[name]
+    check(function, *arguments, rtol=1e-9)
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, wg.jit])
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: np.sum(np.linalg.eigvalsh(x) ** 2), 2 * np.eye(3)),
+        (lambda x: np.sum(np.linalg.eigh(x)[0] ** 2), 2 * np.eye(3)),
+        (lambda x: np.sum(np.linalg.svd(x)[1] ** 3), 3 * np.eye(3)),
+        (lambda x: np.linalg.norm(x, "nuc"), np.eye(3)),
+        (lambda x: np.sum(np.linalg.svd(np.concatenate([x, x]), full_matrices=False)[1]), np.eye(3) * 2**0.5),
+    ],
+)
+def test_equal_values_have_derivatives(mode: Any, function: Any, expected: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = mode(wg.grad(function))(np.eye(3))
+        moved = mode(lambda x: wg.jvp(function, (x,), (np.diag([1.0, 2.0, 3.0]),))[1])(np.eye(3))
+    np.testing.assert_allclose(found, expected, atol=1e-15)
+    np.testing.assert_allclose(moved, np.sum(expected * np.diag([1.0, 2.0, 3.0])), rtol=1e-14)
+
+
+def test_singular_values_of_zero_have_derivatives() -> None:
+    matrix = np.outer(TALL[0], TALL[1])
+    found = wg.grad(lambda x: np.sum(np.linalg.svd(np.concatenate([x, x]), full_matrices=False)[1][:1]))(
+        matrix
+    )
+    u, v = (TALL[k] / np.linalg.norm(TALL[k]) for k in (0, 1))
+    np.testing.assert_allclose(found, 2**0.5 * np.outer(u, v), rtol=1e-12)
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, wg.jit])
+@pytest.mark.parametrize("order", [2, -2, "nuc"])
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3), (3, 3)])
+def test_norms_of_zero_have_the_derivative_zero(mode: Any, order: Any, shape: tuple[int, int]) -> None:
+    zero, direction = np.zeros(shape), RNG.normal(size=shape)
+    assert not mode(wg.grad(lambda x: np.linalg.norm(x, order)))(zero).any()
+    assert not mode(lambda x: wg.jvp(lambda x: np.linalg.norm(x, order), (x,), (direction,))[1])(zero)
+
+
+def test_vectors_of_equal_values_have_none() -> None:
+    """``A^2 = V w^2 V^T`` has a derivative that is not that of ``V`` and ``w``: it must not look like a number."""
+
+    def squared(x: Any) -> Any:
+        values, vectors = np.linalg.eigh(x)
+        return np.sum((vectors * values**2) @ vectors.T)
+
+    with np.errstate(all="ignore"):
+        assert not np.isfinite(wg.grad(squared)(np.eye(3))).all()
+
+
+def test_one_triangle_is_read() -> None:
+    for function in (np.linalg.eigvalsh, lambda x: np.linalg.eigh(x).eigenvectors):
+        assert not np.triu(wg.grad(lambda x: np.sum(function(x)))(SYMMETRIC), 1).any()  # noqa: B023
+
+
+def test_derivative_of_a_pseudoinverse_of_less_rank() -> None:
+    """Along matrices of the same rank the derivative is that of differences."""
+    left, right = RNG.normal(size=(5, 2)), RNG.normal(size=(2, 4))
+    way = RNG.normal(size=(5, 2))
+    _, found = wg.jvp(lambda t: np.linalg.pinv((left + t * way) @ right, 1e-10), (0.0,), (1.0,))
+    _, solution = wg.jvp(lambda t: np.linalg.lstsq((left + t * way) @ right, V, 1e-10)[0], (0.0,), (1.0,))
+    step = 1e-6
+    ahead, behind = (np.linalg.pinv((left + t * way) @ right, 1e-10) for t in (step, -step))
+    np.testing.assert_allclose(found, (ahead - behind) / (2 * step), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(solution, found @ V, rtol=1e-9, atol=1e-12)
+
+
+def test_tuples_are_numpys() -> None:
+    for function in (np.linalg.eigh, np.linalg.svd, np.linalg.qr):
+        assert type(function(CONSTANT.constant(SQUARE))) is type(function(SQUARE))
+
+
+@pytest.mark.parametrize(
+    "function", [np.linalg.eigh, np.linalg.eigvalsh, np.linalg.svd, np.linalg.qr, np.linalg.pinv]
+)
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0), (0, 2, 2)])
+def test_empty(values: Any, function: Any, shape: tuple[int, ...]) -> None:
+    values(function, np.zeros(shape))
+
+
+def test_dtypes(values: Any) -> None:
+    single = (SYMMETRIC + np.diag([0.0, 9.0, 20.0, 40.0])).astype(np.float32)
+
+    def all_of_them(x: Any) -> Any:
+        of_symmetric = (*np.linalg.eigh(x), np.linalg.eigvalsh(x), np.linalg.matrix_rank(x))
+        return of_symmetric, tuple(np.linalg.svd(x)), tuple(np.linalg.qr(x)), np.linalg.lstsq(x, x[0])
+
+    values(all_of_them, single, rtol=1e-4)
+    values(all_of_them, single.astype(np.int64))
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda x: np.linalg.eigh(x[:2]), "eigh: square matrices are required; got f64"),
+        (lambda x: np.linalg.eigh(x, "lower"), 'eigh: UPLO must be "L" or "U"; got \'lower\''),
+        (lambda x: np.linalg.eigvalsh(x[0]), "eigvalsh: an array of at least two axes is required"),
+        (
+            lambda x: np.linalg.svd(x[:2]),
+            "svd: full_matrices=True needs square.*full_matrices=False",
+        ),
+        (lambda x: np.linalg.svd(x, hermitian=True), "svd: vectors with hermitian=True.*np.linalg.eigh"),
+        (lambda x: np.linalg.qr(x[:, :2], "complete"), 'qr: modes "reduced" and "r" are supported'),
+        (lambda x: np.linalg.pinv(x, 1e-3, rtol=1e-3), "pinv: only one of rcond and rtol"),
+        (lambda x: np.linalg.pinv(x, np.ones(3)), "pinv: the tolerance must be a number"),
+        (lambda x: np.linalg.matrix_rank(x, 1e-3, rtol=1e-3), "matrix_rank: only one of tol and rtol"),
+        (lambda x: np.linalg.lstsq(x, x[:2]), "lstsq: the right-hand side must have a row for each equation"),
+        (lambda x: np.linalg.lstsq(x[None], x), "lstsq: a matrix, and a vector or matrix.*wg.vmap"),
+        (lambda x: np.linalg.norm(x, "trace"), "norm: matrix norms have the orders .*; got 'trace'"),
+        (lambda x: np.linalg.tensorinv(x, 3), "tensorinv: a must be square"),
+        (lambda x: np.linalg.svdvals(x * np.nan), "svdvals: SVD did not converge"),
+        (lambda x: np.linalg.eigh(x.astype(np.float16)), "eigh: single or double precision"),
+    ],
+)
+def test_errors_name_the_operation(call: Any, text: str) -> None:
+    for transform in (wg.jit, lambda f: wg.grad(lambda x: wg.tree.leaves(f(x))[0].sum())):
+        with pytest.raises(WengertError, match=text):
+            transform(call)(SQUARE)
