@@ -135,6 +135,21 @@ def test_static_arguments_by_name() -> None:
     assert wg.jit(lambda x, **rest: x * rest["k"], static_argnames="k")(3.0, k=2) == 6.0
 
 
+def test_settings_that_python_calls_equal_are_told_apart() -> None:
+    @dataclasses.dataclass
+    class Scaled:
+        x: Any
+        factor: Any = static(1)
+
+    compiled, x = wg.jit(lambda scaled: scaled.x * scaled.factor), np.array([True, False])
+    for _ in range(2):
+        for factor in (1, 1.0, True, 0.0, -0.0):
+            found, expected = compiled(Scaled(x, factor)), x * factor
+            assert (str(found), found.dtype) == (str(expected), expected.dtype)
+    with pytest.raises(ArgumentError, match="settings of dataclasses and keys of dicts must be hashable"):
+        compiled(Scaled(x, [1]))
+
+
 def test_options_reach_arguments_behind_those_that_a_call_leaves_out() -> None:
     def function(x: Any, keep: Any = 1.0, axis: int = 0, y: Any = None) -> Any:
         return np.sum(x, axis=axis) * keep, y if y is None else y + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections import OrderedDict, defaultdict
 from typing import Any
@@ -40,6 +41,38 @@ def test_flatten_and_unflatten_are_inverse(value: Any) -> None:
     assert structure.leaf_count() == len(leaves) == len(tree.leaves(value)) == len(tree.paths(structure))
     assert tree.flatten(again) == (leaves, structure)
     assert hash(tree.flatten(again)[1]) == hash(structure)
+
+
+@given(trees, trees)
+def test_a_taker_takes_apart_what_has_its_structure(value: Any, other: Any) -> None:
+    leaves, structure = tree.flatten(value)
+    take = tree.taker(structure)
+    found: list[Any] = []
+    assert take(copy.copy(value), found)
+    assert found == leaves
+    others: list[Any] = []
+    if take(other, others):  # but for a container in the place of a leaf
+        assert all(one == two for one, two in zip(tree.leaves(others), tree.leaves(other), strict=True))
+        assert tree.flatten(tree.unflatten(structure, others)) == tree.flatten(other)
+    else:
+        assert tree.flatten(other)[1] != structure
+
+
+def test_a_taker_wants_the_same_settings() -> None:
+    take = tree.taker(tree.flatten(Layer(1.0, 2.0, 3))[1])
+    assert take(Layer(4.0, 5.0, 3), [])
+    assert not take(Layer(4.0, 5.0, 4), [])
+    assert not take(Layer(4.0, 5.0, True), [])
+    incomplete = Layer(4.0, 5.0, 3)
+    del incomplete.weight
+    assert not take(incomplete, [])
+
+
+def test_a_maker_makes_dicts_in_their_order() -> None:
+    make = tree.maker(tree.flatten({"b": 1, "a": [2, 3]})[1])
+    for _ in range(2):
+        made = make(iter([20, 30, 10]))
+        assert (made, list(made)) == ({"b": 10, "a": [20, 30]}, ["b", "a"])
 
 
 @given(trees)

@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 from wengert import tree
 from wengert.backend import arguments, entry
@@ -27,6 +27,21 @@ R = TypeVar("R")
 
 _MOST_ENTRIES = 16
 """Entries that a call goes through one after the other, the newest first."""
+
+
+class Served(NamedTuple):
+    """What a call became: the next one is most often alike."""
+
+    static: tuple[Any, ...]
+    take: Callable[[Any, list[Any]], bool]
+    """Takes apart what is not static, if it is in containers such as these."""
+    specialisation: Specialisation
+
+    def at_once(self, static: tuple[Any, ...], rest: tuple[Any, Any]) -> Any:
+        """Carry out a call that is alike, or return `MISFIT`."""
+        leaves: list[Any] = []
+        same = len(static) == len(self.static) and all(map(arguments.is_same, static, self.static))
+        return self.specialisation.at_once(leaves) if same and self.take(rest, leaves) else MISFIT
 
 
 class Jitted(Generic[P, R]):
@@ -56,7 +71,10 @@ class Jitted(Generic[P, R]):
         self._static_names = (*names, *arguments.names_at(function, self._static))
         self._donate_names = arguments.names_at(function, self._donate)
         self._known: dict[Any, Specialisation] = {}
-        self._newest: dict[Any, Specialisation] = {}
+        self._newest: dict[Any, Served] = {}
+        self._last: Served | None = None
+        #: Where the arguments stand in the function's own order, for each number of them and names that calls had.
+        self._places: dict[Any, tuple[tuple[Any, ...], dict[str, Any]]] = {}
         self._patience = Patience(function)
         functools.update_wrapper(self, function)
 
@@ -71,10 +89,16 @@ class Jitted(Generic[P, R]):
         """Carry out a call that no entry serves."""
         if kwargs:
             args, kwargs = self._in_places(args, kwargs)
-        static, leaves, structure = self._taken_apart(args, kwargs)
-        newest = self._newest_for(structure, static)
-        if newest is not None and (result := newest.at_once(leaves)) is not MISFIT:
+        static, rest = self._divided(args, kwargs)
+        last = self._last
+        if last is not None and (result := last.at_once(static, rest)) is not MISFIT:
             return result
+        leaves, structure = tree.flatten(rest)
+        newest = self._newest_for(structure, static)
+        if newest is not None and newest is not last:
+            self._last = newest
+            if (result := newest.specialisation.at_once(leaves)) is not MISFIT:
+                return result
         given = self._given(static, leaves, structure)
         if given is None:
             return self._function(*args, **kwargs)
@@ -83,7 +107,7 @@ class Jitted(Generic[P, R]):
             return self._function(*args, **kwargs)
         if not found.is_loaded:
             self._load(found, given)
-        self._newest[given.outer_key] = found
+        self._last = self._newest[given.outer_key] = Served(static, tree.taker(structure), found)
         if found.signature is not None and found not in self._served and len(self._served) < _MOST_ENTRIES:
             self._served.add(found)
             self.__call__ = entry.make(found.signature, found.compiled.executable, self.__call__)
@@ -165,7 +189,8 @@ class Jitted(Generic[P, R]):
 
     def _traced(self, args: Any, kwargs: Any) -> Specialisation:
         args, kwargs = self._in_places(args, kwargs)
-        given = self._given(*self._taken_apart(args, kwargs))
+        static, rest = self._divided(args, kwargs)
+        given = self._given(static, *tree.flatten(rest))
         if given is None:
             raise ArgumentError(
                 message("jit", "inside another transform there is nothing compiled to look at")
@@ -184,23 +209,33 @@ class Jitted(Generic[P, R]):
 
     def _in_places(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """Put arguments that are given by name where static and donated ones are counted."""
-        if kwargs and (self._static or self._donate):
-            bound = inspect.signature(self._function).bind(*args, **kwargs)
-            return bound.args, bound.kwargs
-        return args, kwargs
+        if not (kwargs and (self._static or self._donate)):
+            return args, kwargs
+        form = len(args), *kwargs
+        places = self._places.get(form)
+        if places is None:
+            bound = inspect.signature(self._function).bind(
+                *range(len(args)), **{name: name for name in kwargs}
+            )
+            places = self._places[form] = bound.args, bound.kwargs
+        positions, names = places
+        values: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
+        return tuple(values[place] for place in positions), {
+            name: values[place] for name, place in names.items()
+        }
 
-    def _taken_apart(
+    def _divided(
         self, args: Sequence[Any], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], list[Any], tree.Structure]:
-        """Return the static arguments, and the leaves and containers of the others."""
+    ) -> tuple[tuple[Any, ...], tuple[Any, Any]]:
+        """Return the static arguments, and the others by position and by name."""
         static = tuple(args[n] for n in self._static if n < len(args))
         if kwargs and self._static_names:
             static += tuple(Named(name, kwargs[name]) for name in self._static_names if name in kwargs)
             kwargs = {name: value for name, value in kwargs.items() if name not in self._static_names}
         rest = tuple(arg for n, arg in enumerate(args) if n not in self._static) if self._static else args
-        return static, *tree.flatten((rest, kwargs))
+        return static, (rest, kwargs)
 
-    def _newest_for(self, structure: tree.Structure, static: tuple[Any, ...]) -> Specialisation | None:
+    def _newest_for(self, structure: tree.Structure, static: tuple[Any, ...]) -> Served | None:
         """Return what the last call with these containers and static arguments was; the leaves may have other types."""
         try:
             return self._newest.get(arguments.outer_key_of(structure, static))

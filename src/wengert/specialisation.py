@@ -58,6 +58,7 @@ class Specialisation:
 
         graph, self.captured = stage(flat, self.types)
         self.graph: Graph = simplify(graph)
+        self._made = tree.maker(self._outputs)
         self.seconds = time.perf_counter() - start
         self.places = _places(self.graph, self.donated)
         self._dtypes = [type_.dtype for type_ in self.types]
@@ -72,10 +73,10 @@ class Specialisation:
     def _signature(self, given: Given) -> Signature | None:
         """Return what an entry would take and give; None where a call is more than that."""
         arguments, named = given.structure.children
-        if named.children or given.static or self.donated or self.captured or self.fixed:
+        if given.static or self.donated or self.captured or self.fixed:
             return None
         results = tuple(atom.type for atom in self.graph.outputs)
-        return Signature(arguments, tuple(self.types), self._outputs, results)
+        return Signature(arguments, tuple(self.types), self._outputs, results, named)
 
     def load(self) -> None:
         """Compile now."""
@@ -132,7 +133,7 @@ class Specialisation:
             rest = iter(results)
             count = len(results) + len(self.fixed)
             results = [self.fixed[n] if n in self.fixed else next(rest) for n in range(count)]
-        return tree.unflatten(self._outputs, results)
+        return self._made(iter(results))
 
 
 def _known_type(leaf: Any) -> TensorType:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 from wengert.dtypes import NDARRAY, SEQUENCE
@@ -140,6 +140,73 @@ def _flatten_all(parts: Iterable[Any], found: list[Any]) -> tuple[Structure, ...
     return tuple(children)
 
 
+def taker(structure: Structure) -> Callable[[Any, list[Any]], bool]:
+    """Return a function that takes trees of one structure apart, in a fraction of the time of `flatten`.
+
+    It appends the leaves to a list, and tells whether the tree has the structure. Settings must be the very same
+    objects; a container where a leaf should be is not noticed.
+
+    Example:
+        >>> take, found = taker(flatten({"w": 1.0, "b": (2.0, 3.0)})[1]), []
+        >>> take({"w": 4.0, "b": (5.0, 6.0)}, found), found
+        (True, [5.0, 6.0, 4.0])
+        >>> take({"w": 4.0, "b": (5.0,)}, found)
+        False
+    """
+    kind, parts = structure.kind, [None if child == LEAF else taker(child) for child in structure.children]
+    if kind is None:
+        return lambda tree, found: found.append(tree) is None
+    read, count, has_only_leaves = _reader_of_parts(structure), len(parts), not any(parts)
+    if read is None:
+        return lambda tree, found: _flatten(tree, found) == structure
+
+    def take(tree: Any, found: list[Any]) -> bool:
+        if type(tree) is not kind or (values := read(tree)) is None or len(values) != count:
+            return False
+        if has_only_leaves:
+            found += values
+            return True
+        for value, part in zip(values, parts, strict=True):
+            if part is None:
+                found.append(value)
+            elif not part(value, found):
+                return False
+        return True
+
+    return take
+
+
+def _reader_of_parts(structure: Structure) -> Callable[[Any], Sequence[Any] | None] | None:
+    """Return what reads the parts of containers of a structure; None for those with rules of their own."""
+    kind, keys, fixed = structure.kind, structure.keys, structure.fixed
+    assert kind is not None
+
+    def fields(tree: Any) -> Sequence[Any] | None:
+        try:
+            for name, setting in fixed:
+                if getattr(tree, name) is not setting:
+                    return None
+            return [getattr(tree, name) for name in keys]
+        except AttributeError:
+            return None
+
+    def items(tree: dict[Any, Any]) -> Sequence[Any] | None:
+        try:
+            return [tree[key] for key in keys] if len(tree) == len(keys) else None
+        except KeyError:
+            return None
+
+    match _container(kind):
+        case "empty":
+            return lambda tree: ()
+        case "sequence":
+            return lambda tree: tree
+        case "dataclass":
+            return fields
+        case _:
+            return items if kind is dict else None
+
+
 def children(container: Any) -> dict[Any, Any] | None:
     """Return the parts of a container by key, position or field, in the order of the leaves; None for a leaf.
 
@@ -165,37 +232,65 @@ def unflatten(structure: Structure, values: Iterable[Any]) -> Any:
         >>> unflatten(structure, [10, 20, 30])
         [10, (20, 30)]
     """
-    return _unflatten(structure, iter(values))
+    return maker(structure)(iter(values))
 
 
-def _unflatten(structure: Structure, values: Iterator[Any]) -> Any:
+def maker(structure: Structure) -> Callable[[Iterator[Any]], Any]:
+    """Return a function that puts the next leaves into a structure, for one that is made often.
+
+    Example:
+        >>> maker(flatten([1, (2, 3)])[1])(iter([10, 20, 30]))
+        [10, (20, 30)]
+    """
     kind = structure.kind
     if kind is None:
-        return next(values)
-    if kind is type(None):
-        return None
-    children = [
-        next(values) if child.kind is None else _unflatten(child, values) for child in structure.children
-    ]
-    if kind in SEQUENCE:
-        return tuple(children) if kind is tuple else children
-    if issubclass(kind, dict):
-        pairs: Any = zip(structure.keys, children, strict=True)
-        if isinstance(structure.keys, _Keys):
-            items = dict(pairs)
-            pairs = ((key, items[key]) for key in structure.keys.order)
-        make = cast("Callable[..., Any]", kind)
-        return make(*(setting for _, setting in structure.fixed), pairs)
-    if is_namedtuple(kind):
-        return kind(*children)
-    build: Any = structure.kind
-    if issubclass(build, (tuple, list)):
-        return build(children)  # pyright: ignore[reportUnknownVariableType]
-    # Not __init__: it may check or convert what a transform puts in.
-    value: Any = object.__new__(build)
-    for name, child in (*zip(structure.keys, children, strict=True), *structure.fixed):
-        object.__setattr__(value, name, child)
-    return value
+        return next
+    parts = [next if child.kind is None else maker(child) for child in structure.children]
+    make = cast("Callable[..., Any]", kind)
+    match _container(kind):
+        case "sequence" if not hasattr(kind, "_fields"):
+            return lambda values: make([part(values) for part in parts])
+        case "sequence":
+            return lambda values: make(*[part(values) for part in parts])
+        case "mapping":
+            return _mapping_maker(structure, parts)
+        case "dataclass":
+            return _dataclass_maker(structure, parts)
+        case _:
+            return lambda values: None
+
+
+def _mapping_maker(
+    structure: Structure, parts: Sequence[Callable[..., Any]]
+) -> Callable[[Iterator[Any]], Any]:
+    keys, order = structure.keys, getattr(structure.keys, "order", structure.keys)
+    make, settings = cast("Callable[..., Any]", structure.kind), [setting for _, setting in structure.fixed]
+
+    def mapping(values: Iterator[Any]) -> Any:
+        items = {key: part(values) for key, part in zip(keys, parts, strict=True)}
+        if order is not keys:
+            items = {key: items[key] for key in order}
+        return items if make is dict else make(*settings, items)
+
+    return mapping
+
+
+def _dataclass_maker(
+    structure: Structure, parts: Sequence[Callable[..., Any]]
+) -> Callable[[Iterator[Any]], Any]:
+    """Return what makes a dataclass without ``__init__``, which may check or convert what a transform puts in."""
+    kind, named, fixed = structure.kind, tuple(zip(structure.keys, parts, strict=True)), structure.fixed
+    new, write = cast("Callable[..., Any]", object.__new__), object.__setattr__
+
+    def instance(values: Iterator[Any]) -> Any:
+        value = new(kind)
+        for name, part in named:
+            write(value, name, part(values))
+        for name, setting in fixed:
+            write(value, name, setting)
+        return value
+
+    return instance
 
 
 def leaves(tree: Any) -> list[Any]:

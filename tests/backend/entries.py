@@ -44,13 +44,14 @@ def refuse(*args: Any, **kwargs: Any) -> Any:
 
 
 def staged(
-    function: Callable[..., Any], *examples: Any, places: dict[int, int] | None = None
+    function: Callable[..., Any], *examples: Any, places: dict[int, int] | None = None, **named: Any
 ) -> tuple[Signature, Module]:
-    leaves, arguments = tree.flatten(examples)
+    leaves, structure_of_all = tree.flatten((examples, named))
     results: list[Any] = []
 
     def flat(*values: Any) -> list[Any]:
-        found, structure = tree.flatten(function(*tree.unflatten(arguments, values)))
+        positional, by_name = tree.unflatten(structure_of_all, values)
+        found, structure = tree.flatten(function(*positional, **by_name))
         results.append(structure)
         return found
 
@@ -58,7 +59,8 @@ def staged(
     graph = simplify(stage(flat, types)[0])
     given_types = tuple(atom.type for atom in graph.outputs)
     module = build(fuse(lower(graph, places)), host())
-    return Signature(arguments, types, results[-1], given_types), module
+    arguments, by_name = structure_of_all.children
+    return Signature(arguments, types, results[-1], given_types, by_name), module
 
 
 def object_code(signature: Signature, module: Module) -> bytes:
@@ -72,8 +74,10 @@ def linked(
     return entry.make(signature, executable, following)
 
 
-def compiled(function: Callable[..., Any], *examples: Any, following: Callable[..., Any] = refuse) -> Any:
-    signature, module = staged(function, *examples)
+def compiled(
+    function: Callable[..., Any], *examples: Any, following: Callable[..., Any] = refuse, **named: Any
+) -> Any:
+    signature, module = staged(function, *examples, **named)
     assert entry.eligible(signature, module)
     return linked(signature, module, object_code(signature, module), following)
 

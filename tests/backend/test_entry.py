@@ -240,6 +240,34 @@ def test_other_ways_to_call(wengert_entry: Any) -> None:
         assert (passed.value.args, passed.value.kwargs) == (args, kwargs)
 
 
+def test_arguments_by_name() -> None:
+    def function(x: Any, *, scale: Any, given: Any, shift: Any) -> Any:
+        return {"y": x * scale - given["b"] / given["a"], "shift": shift[0]}
+
+    named = {"scale": 3.0, "given": {"b": np.ones(3), "a": 2.0}, "shift": (5, None)}
+    served = compiled(function, POINT[:3], **named)
+    others = {"scale": -1.0, "given": {"a": 4.0, "b": POINT[:3]}, "shift": (7, None)}
+    for some in (named, others):
+        assert_same(served(POINT[:3], **some), function(POINT[:3], **some))
+    reordered = {name: named[name] for name in ("given", "scale", "shift")}
+    for args, kwargs in (
+        ((POINT[:3],), {}),
+        ((POINT[:3], 1.0), named),
+        ((), named),
+        ((POINT[:3],), reordered),
+        ((POINT[:3],), {**named, "more": 1.0}),
+        ((POINT[:3],), {"scale": 3.0, "given": named["given"]}),
+        ((POINT[:3],), {**named, "scale": 3}),
+        ((POINT[:3],), {**named, "given": {"a": 2.0}}),
+    ):
+        with pytest.raises(PassedOnError) as passed:
+            served(*args, **kwargs)
+        assert list(passed.value.kwargs) == list(kwargs)
+    assert entry.identity(staged(function, POINT[:3], **named)[0]) != entry.identity(
+        staged(function, POINT[:3], **reordered)[0]
+    )
+
+
 def test_values_of_a_transform(wengert_entry: Any) -> None:
     def function(x: Any) -> Any:
         return compiled(np.sin, 1.0, following=np.sin)(x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,14 +52,30 @@ def key_of(leaves: Sequence[Any], structure: tree.Structure, static: Sequence[An
 
 def outer_key_of(structure: tree.Structure, static: Sequence[Any]) -> Any:
     """Return what tells calls apart but for the types of their leaves; it may have no hash."""
-    return structure, tuple(map(_exactly, static))
+    return structure, tuple(map(_exactly, static)), tuple(_settings(structure))
+
+
+def _settings(structure: tree.Structure) -> Iterator[Any]:
+    """Return what tells the settings of dataclasses apart."""
+    for _, value in structure.fixed:
+        yield _exactly(value)
+    for child in structure.children:
+        if child.children or child.fixed:
+            yield from _settings(child)
 
 
 def _exactly(value: Any) -> Any:
-    """Return what tells a static argument from others that Python calls equal: 1, 1.0 and True, 0.0 and -0.0."""
+    """Return what tells a fixed value from others that Python calls equal: 1, 1.0 and True, 0.0 and -0.0."""
     if isinstance(value, tuple):
         return type(value), *map(_exactly, value)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
     return type(value), repr(value) if isinstance(value, float) else value
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Tell whether static arguments are the very same objects."""
+    if type(one) is Named and type(other) is Named:
+        return one.name == other.name and one.value is other.value
+    return one is other
 
 
 def _type_key(leaf: Any) -> Any:
@@ -204,7 +220,8 @@ def unusable(
             requirement = "a Python integer must be one of 64 bits"
             hint = "give a float, or name what is no array in static_argnums"
             return RangeError(message("jit", requirement, f"{show_integer(leaf)} in {name}", hint))
-    return DtypeError(message("jit", "the arguments must be usable as a key", show_types(leaves)))
+    requirement = "settings of dataclasses and keys of dicts must be hashable"
+    return ArgumentError(message("jit", requirement, tree.show(structure), "a tuple is, say"))
 
 
 # -- what is said of types -------------------------------------------------------------------------------
@@ -224,11 +241,11 @@ def _shown(key: Any) -> str:
 
 def difference(function: Callable[..., Any], last: Any, given: Given, static: Sequence[int]) -> str:
     """Say in what a call differs from an earlier one, of which the key is left."""
-    types, (structure, _) = last
+    types, (structure, *_) = last
     if structure != given.structure:
         return f"the containers are now {tree.show(given.structure)}, before {tree.show(structure)}"
     names = names_of(function, given.structure, static)
     for before, leaf, name in zip(types, given.leaves, names, strict=True):
         if before != _type_key(leaf):
             return f"{name} is now {donation.describe(leaf)}, before {_shown(before)}"
-    return "a static argument has another value"
+    return "a static argument, or a setting of a dataclass, has another value"

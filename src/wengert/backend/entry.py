@@ -71,14 +71,17 @@ def eligible(signature: Signature, module: Module) -> bool:
         and not set(program.inputs) & set(program.outputs)
         and len(program.inputs) == len(signature.taken)
         and len(program.outputs) == len(signature.given)
-        and _is_plain(signature.arguments)
-        and _is_plain(signature.results)
+        and _has_plain_containers(signature)
         and all(map(_is_known, (*signature.taken, *signature.given)))
     )
     steps = list(all_steps(program.steps))
     if not plain or not all(isinstance(step, (Nest, Branch)) for step in steps):
         return False
     return module.work <= SHORT and supported()
+
+
+def _has_plain_containers(signature: Signature) -> bool:
+    return all(map(_is_plain, (signature.arguments, signature.named, signature.results)))
 
 
 def _is_plain(structure: Structure) -> bool:
@@ -131,9 +134,10 @@ def make(signature: Signature, executable: Executable, following: Callable[..., 
 
 def identity(signature: Signature) -> str:
     """Return what the text of an entry depends on beside the program, for its name in the cache; empty without one."""
-    if not (_is_plain(signature.arguments) and _is_plain(signature.results) and supported()):
+    if not (_has_plain_containers(signature) and supported()):
         return ""
-    return f"{signature} {_orders(signature.results)} {OFFSETS} {READABLE} {list(WORDS)}"
+    orders = insertion_order(signature.named), _orders(signature.results)
+    return f"{signature} {orders} {OFFSETS} {READABLE} {list(WORDS)}"
 
 
 def _orders(structure: Structure) -> Any:

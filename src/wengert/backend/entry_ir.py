@@ -10,7 +10,7 @@ the NumPy C-API manual, "Array API".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from wengert.backend.builder import I64, POINTER, Kind, Value, constant
 from wengert.backend.entry_table import (
@@ -105,14 +105,30 @@ class _Entry(ObjectText):
 
     def _arguments(self) -> Value:
         """Check the arguments, and return where the addresses of the leaves are."""
-        structure = self.signature.arguments
-        given = self._same(Value("%names", POINTER), _NULL)
-        counted = self._is_number(Value("%count", I64), len(structure.children))
-        self._require(self.b.both(given, counted))
-        addresses = self._local(len(self.signature.taken))
-        leaves = (self._at(addresses, 8 * position) for position in range(len(self.signature.taken)))
-        self._items(Value("%args", POINTER), structure, enumerate(leaves))
+        structure, named = self.signature.arguments, self.signature.named
+        self._require(self._is_number(Value("%count", I64), len(structure.children)))
+        self._names(insertion_order(named))
+        addresses, items = self._local(len(self.signature.taken)), Value("%args", POINTER)
+        places = (self._at(addresses, 8 * position) for position in range(len(self.signature.taken)))
+        leaves = enumerate(places)
+        self._items(items, structure, leaves)
+        for name, child in zip(named.keys, named.children, strict=True):
+            position = len(structure.children) + insertion_order(named).index(name)
+            self._argument(self._field(items, 8 * position), child, leaves)
         return addresses
+
+    def _names(self, names: Sequence[str]) -> None:
+        """Require that arguments are given by these names, in this order; names are most often the same objects."""
+        given = Value("%names", POINTER)
+        if not names:
+            self._require(self._same(given, _NULL))
+            return
+        self._require(self.b.compare("ne", given, _NULL))
+        self._require(self._is_number(self._field(given, OFFSETS.size, I64), len(names)))
+        keys = self._keys(len(names))
+        for number in range(len(names)):
+            name = self._field(given, OFFSETS.tuple_items + 8 * number)
+            self._require(self._same(name, self._field(keys, 8 * number)))
 
     def _items(self, items: Value, structure: Structure, leaves: Iterator[tuple[int, Value]]) -> None:
         for number, child in enumerate(structure.children):

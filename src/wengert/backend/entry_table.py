@@ -19,6 +19,8 @@ class Signature(NamedTuple):
     taken: tuple[TensorType, ...]
     results: Structure
     given: tuple[TensorType, ...]
+    named: Structure = Structure(dict)
+    """Of the arguments that are given by name; their order is that of the call."""
 
 
 class Offsets(NamedTuple):
@@ -107,8 +109,14 @@ def keys_word(signature: Signature, interface: Interface) -> int:
 
 
 def keys(signature: Signature) -> list[Any]:
-    """Return the keys of all dicts, in the order of their words."""
-    return [*_keys(signature.arguments), *_keys(signature.results)]
+    """Return the names of arguments and the keys of all dicts, in the order of their words."""
+    inside = (key for child in signature.named.children for key in _keys(child))
+    return [
+        *insertion_order(signature.named),
+        *_keys(signature.arguments),
+        *inside,
+        *_keys(signature.results),
+    ]
 
 
 def insertion_order(structure: Structure) -> tuple[Any, ...]:
