@@ -40,6 +40,29 @@ CASES: dict[str, tuple[Any, ...]] = {
     "quantile nearest": (lambda x: np.quantile(x, 0.3, method="nearest"), A),
     "quantile midpoint": (lambda x: np.quantile(x, 0.3, method="midpoint"), A),
     "percentile": (lambda x: np.percentile(x, [10, 90], axis=0), A),
+    "nanmedian": (lambda x: np.nanmedian(np.where(x > 1, np.nan, x)), A),
+    "nanmedian axis": (lambda x: np.nanmedian(np.where(x > 0.5, np.nan, x), axis=1), C),
+    "nanmedian axes": (lambda x: np.nanmedian(x, axis=(0, 2), keepdims=True), C),
+    "nanquantile": (lambda x: np.nanquantile(np.where(x > 1, np.nan, x), 0.3), A),
+    "nanquantile several": (
+        lambda x: np.nanquantile(np.where(x > 1, np.nan, x), [0.1, 0.5, 1.0], axis=1),
+        A,
+    ),
+    "nanquantile keepdims": (
+        lambda x: np.nanquantile(np.where(x > 1, np.nan, x), [0.2, 0.7], axis=(0, 2), keepdims=True),
+        C,
+    ),
+    "nanquantile of q": (lambda x, q: np.nanquantile(x, q, axis=0), A, np.array([0.2, 0.7])),
+    **{
+        f"nanquantile {method}": (
+            lambda x, method=method: np.nanquantile(np.where(x > 1, np.nan, x), 0.3, axis=0, method=method),
+            C,
+        )
+        for method in ("lower", "higher", "nearest", "midpoint")
+    },
+    "nanpercentile": (lambda x: np.nanpercentile(np.where(x > 1, np.nan, x), [10, 90], axis=0), A),
+    "lexsort": (lambda x: x[0, np.lexsort((x[1], np.round(x[0])))], A),
+    "lexsort array": (lambda x: np.take_along_axis(x[0], np.lexsort(np.round(x), 0), 0), C),
     "interp": (lambda x: np.interp(x, KNOTS, HEIGHTS), A),
     "interp knots and heights": (np.interp, A, KNOTS, HEIGHTS),
     "interp ends": (lambda x: np.interp(x, KNOTS, HEIGHTS, left=7.0, right=-7.0), A * 1.5),

@@ -57,6 +57,9 @@ from wengert.numpy import (
     padding as padding,
 )
 from wengert.numpy import (
+    polynomials as polynomials,
+)
+from wengert.numpy import (
     queries as queries,
 )
 from wengert.numpy import (
@@ -73,6 +76,9 @@ from wengert.numpy import (
 )
 from wengert.numpy import (
     statistics as statistics,
+)
+from wengert.numpy import (
+    windows as windows,
 )
 from wengert.numpy import (
     writing as writing,

@@ -1,4 +1,4 @@
-"""Differences and what is built of them: `diff`, `gradient`, `trapezoid`; polynomials by their coefficients."""
+"""Differences and what is built of them: `diff`, `gradient`, `trapezoid`, `unwrap`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from wengert.array import operand
 from wengert.dtypes import BOOL, dtype_of
 from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import is_weak, show
-from wengert.numpy.creation import zeros_like
-from wengert.numpy.joining import concatenate_, stack
-from wengert.numpy.reducing import cumprod, sum_
+from wengert.numpy.joining import concatenate_
+from wengert.numpy.reducing import cumsum, sum_
 from wengert.numpy.registry import floating, implements, integers, rank_of, strong
-from wengert.numpy.shaping import flip, part, ravel
-from wengert.ops.arithmetic import subtract
-from wengert.ops.comparison import not_equal
+from wengert.numpy.shaping import part, ravel
+from wengert.ops.arithmetic import absolute, remainder, subtract
+from wengert.ops.comparison import equal, greater, less, logical_and, not_equal, where
 from wengert.ops.shape import broadcast_to, reshape
 from wengert.shapes import axis_index, shape_of
 
@@ -126,29 +125,19 @@ def _gradient(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     return concatenate_([first, inside, last], axis)
 
 
-# -- polynomials -----------------------------------------------------------------------------------------
-
-
-@implements(np.polyval)
-def polyval(p: Any, x: Any) -> Any:
-    """Return the value of a polynomial, the highest coefficient first, by Horner's rule; as `np.polyval`."""
-    p, x = operand(p), operand(x)
-    value = zeros_like(x)
-    for coefficient in p:
-        value = value * x + coefficient
-    return value
-
-
-@implements(np.vander)
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """Return the matrix whose columns are the powers of a vector, as `np.vander`."""
-    x = operand(x)
-    if rank_of(x) != 1:
-        raise ShapeError(message("vander", "a vector is required", show(x)))
-    x = strong(x, np.promote_types(dtype_of(x), int))
-    count = shape_of(x)[0] if N is None else N
-    if not count:
-        return np.empty((shape_of(x)[0], 0), dtype=dtype_of(x))
-    one = x**0
-    powers = cumprod(stack([one, *[x] * (count - 1)], axis=1), 1)
-    return powers if increasing else flip(powers, 1)
+@implements(np.unwrap)
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
+    """Add multiples of the period where neighbours lie more than half a period apart, as `np.unwrap`."""
+    p = operand(p)
+    axis = axis_index("unwrap", axis, rank_of(p))
+    steps = diff(p, axis=axis)
+    dtype = np.result_type(dtype_of(steps), period)
+    is_whole = dtype.kind != "f"
+    half = period // 2 if is_whole else period / 2
+    wrapped = remainder(steps - -half, period) + -half
+    if not (is_whole and period % 2):  # then both ends are as near: the sign of the step decides
+        wrapped = where(logical_and(equal(wrapped, -half), greater(steps, 0)), half, wrapped)
+    near = less(absolute(steps), period / 2 if discont is None else discont)
+    added = cumsum(where(near, 0, wrapped - steps), axis)
+    first, rest = part(p, axis, slice(0, 1)), part(p, axis, slice(1, None))
+    return concatenate_([strong(first, dtype), strong(rest + added, dtype)], axis)

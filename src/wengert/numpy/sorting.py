@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from wengert.numpy.registry import axes_of, floating, implements, known, rank_of
 from wengert.numpy.selecting import take, take_along_axis
 from wengert.numpy.shaping import ravel
 from wengert.ops.arithmetic import ceil, floor, maximum, minimum, multiply, remainder, rint, subtract
-from wengert.ops.comparison import equal, greater, isnan, less, less_equal, not_equal, where
+from wengert.ops.comparison import equal, greater, isnan, less, less_equal, logical_not, not_equal, where
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import gather
 from wengert.ops.reduction import argsort, reduce_any, reduce_sum
@@ -64,8 +65,16 @@ def argpartition(
 
 @implements(np.lexsort)
 def lexsort(keys: Any, axis: int = -1) -> Any:
-    """Return the positions that sort by several keys, the last first, as `np.lexsort`; values must be concrete."""
-    return np.lexsort([known("lexsort", key) for key in keys], axis)
+    """Return the positions that sort by several keys, the last one first, as `np.lexsort`."""
+    rows = [operand(key) for key in keys]
+    if not rows:
+        raise ArgumentError(message("lexsort", "at least one key is required"))
+    axis = axis_index("lexsort", axis, rank_of(rows[0]))
+    order = argsort(rows[0], axis=axis)
+    for row in rows[1:]:
+        again = argsort(take_along_axis(row, order, axis), axis=axis)
+        order = take_along_axis(order, again, axis)
+    return order
 
 
 # -- order statistics ------------------------------------------------------------------------------------
@@ -121,30 +130,31 @@ def quantile(
     midpoint or nearest. Differentiable in ``a`` and, for the linear method, in ``q``.
     """
     refuse("np.quantile", out, **({} if weights is None else {"weights": "given"}))
-    if method not in _METHODS:
-        raise UnsupportedError(
-            message("quantile", f"method must be one of {', '.join(_METHODS)}", repr(method))
-        )
-    a, q = operand(a), operand(q)
-    values = concrete(q)
-    if values is not None and not np.all((np.asarray(values) >= 0) & (np.asarray(values) <= 1)):
-        raise ArgumentError(message("quantile", "probabilities must lie in [0, 1]", str(values)))
+    a, q = operand(a), _probabilities("quantile", q, method)
     ordered, axes = _sorted_last("quantile", a, axis)
     count, lead = shape_of(ordered)[-1], shape_of(q)
     if not count:
         raise ShapeError(message("quantile", "the axes must not be empty", show(a)))
     position = multiply(q, count - 1)
     lines = transpose(ordered, permutation=(rank_of(ordered) - 1, *range(rank_of(ordered) - 1)))
-    result = _between(lines, position, method)
+    result = _between(lambda place: gather(lines, cast(place, dtype=INT64)), position, method)
     return _finish(result, ordered, shape_of(a), axes, keepdims, lead)
 
 
-def _between(lines: Any, position: Any, method: str) -> Any:
-    """Return what stands at fractional positions along the first axis."""
+def _probabilities(operation: str, q: Any, method: str) -> Any:
+    """Return probabilities, or raise where they or the method are none."""
+    if method not in _METHODS:
+        raise UnsupportedError(
+            message(operation, f"method must be one of {', '.join(_METHODS)}", repr(method))
+        )
+    values = concrete(q := operand(q))
+    if values is not None and not np.all((np.asarray(values) >= 0) & (np.asarray(values) <= 1)):
+        raise ArgumentError(message(operation, "probabilities must lie in [0, 1]", str(values)))
+    return q
 
-    def at(place: Any) -> Any:
-        return gather(lines, cast(place, dtype=INT64))
 
+def _between(at: Callable[[Any], Any], position: Any, method: str) -> Any:
+    """Return what stands at fractional positions, by what stands at whole ones."""
     if method in ("lower", "higher", "nearest"):
         return at({"lower": floor, "higher": ceil, "nearest": rint}[method](position))
     if method == "linear" and dtype_of(position).kind != "f":
@@ -156,9 +166,8 @@ def _between(lines: Any, position: Any, method: str) -> Any:
     if is_weak(position):
         weight = multiply(weight, 1.0)
     else:
-        weight = reshape(
-            strong(weight, dtype_of(position)), shape=shape_of(weight) + (1,) * (rank_of(lines) - 1)
-        )
+        others = (1,) * (rank_of(low) - rank_of(weight))
+        weight = reshape(strong(weight, dtype_of(position)), shape=shape_of(weight) + others)
     if dtype_of(low).kind in "iu":  # where their difference may not fit
         dtype = promote(type_of(low), type_of(weight))[0]
         low, high = strong(low, dtype), strong(high, dtype)
@@ -172,6 +181,68 @@ def percentile(
 ) -> Any:  # fmt: skip
     """Return percentiles over axes, as `np.percentile`: `quantile` of ``q / 100``."""
     return quantile(a, operand(q) / 100, axis, out, overwrite_input, method, keepdims, weights=weights)
+
+
+@implements(np.nanmedian)
+def nanmedian(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
+) -> Any:
+    """Return the middle element of what is not NaN over axes, as `np.nanmedian`."""
+    refuse("np.nanmedian", out)
+    at, count, shape = _present("nanmedian", floating(operand(a)), axis, keepdims)
+    last = maximum(count - 1, 0)
+    return reshape((at(last // 2) + at((last + 1) // 2)) / 2, shape=shape)
+
+
+def _present(operation: str, a: Any, axis: Any, keepdims: Any) -> tuple[Callable[[Any], Any], Any, Any]:
+    """Return what gives the elements at places of sorted lines, how many of each are no NaN, and the result's shape."""
+    ordered, axes = _sorted_last(operation, a, axis)
+    lines, extent = shape_of(ordered)[:-1], shape_of(ordered)[-1]
+    if not extent:
+        raise ShapeError(message(operation, "the axes must not be empty", show(a)))
+
+    def at(place: Any) -> Any:
+        place = cast(place, dtype=INT64)
+        lead = shape_of(place)[: max(rank_of(place) - len(lines), 0)]
+        place = np.broadcast_to(place, (*lead, *lines))
+        lined = np.broadcast_to(ordered, (*lead, *lines, extent))
+        return take_along_axis(lined, reshape(place, shape=(*lead, *lines, 1)), -1)[..., 0]
+
+    count = reduce_sum(cast(logical_not(isnan(ordered)), dtype=INT64), axes=(len(lines),))
+    return at, count, keep_axes(shape_of(a), axes) if keepdims else lines
+
+
+@implements(np.nanquantile)
+def nanquantile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: Any = False, *, weights: Any = None,
+) -> Any:  # fmt: skip
+    """Return quantiles of what is not NaN over axes, as `np.nanquantile`; see `quantile`."""
+    refuse("np.nanquantile", out, **({} if weights is None else {"weights": "given"}))
+    a, q = operand(a), _probabilities("nanquantile", q, method)
+    if rank_of(q) > 1:
+        raise ShapeError(
+            message("nanquantile", "a number or a sequence of probabilities is required", show(q))
+        )
+    at, count, shape = _present("nanquantile", a, axis, keepdims)
+    lead = shape_of(q)
+    dtype = dtype_of(a) if is_float(dtype_of(a)) else FLOAT64
+    dtype = (
+        dtype if is_weak(q) else promote(type_of(q), type_of(a))[0] if is_float(dtype_of(a)) else dtype_of(q)
+    )
+    position = multiply(
+        reshape(strong(q, dtype), shape=(*lead, *(1,) * rank_of(count))), strong(count - 1, dtype)
+    )
+    return reshape(_between(at, maximum(position, 0), method), shape=(*lead, *shape))
+
+
+@implements(np.nanpercentile)
+def nanpercentile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: Any = False, *, weights: Any = None,
+) -> Any:  # fmt: skip
+    """Return percentiles of what is not NaN over axes, as `np.nanpercentile`."""
+    return nanquantile(a, operand(q) / 100, axis, out, overwrite_input, method, keepdims, weights=weights)
 
 
 # -- sets and tables -------------------------------------------------------------------------------------

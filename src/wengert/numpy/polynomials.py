@@ -1,0 +1,151 @@
+"""Polynomials by their coefficients, the highest first: values, sums, derivatives, integrals, and fits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.array import operand
+from wengert.dtypes import FLOAT64, dtype_of
+from wengert.errors import ArgumentError, ShapeError, message
+from wengert.ir.types import show
+from wengert.numpy.creation import zeros_like
+from wengert.numpy.decompositions import lstsq
+from wengert.numpy.joining import concatenate_, stack
+from wengert.numpy.linear import matmul, outer
+from wengert.numpy.matrices import inv
+from wengert.numpy.reducing import cumprod, sum_
+from wengert.numpy.registry import floating, implements, rank_of, strong
+from wengert.numpy.shaping import flip, ravel, transposed
+from wengert.ops.exponential import sqrt
+from wengert.ops.shape import reshape
+from wengert.shapes import shape_of
+
+
+@implements(np.polyval)
+def polyval(p: Any, x: Any) -> Any:
+    """Return the value of a polynomial, the highest coefficient first, by Horner's rule; as `np.polyval`."""
+    p, x = operand(p), operand(x)
+    value = zeros_like(x)
+    for coefficient in p:
+        value = value * x + coefficient
+    return value
+
+
+@implements(np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """Return the matrix whose columns are the powers of a vector, as `np.vander`."""
+    x = operand(x)
+    if rank_of(x) != 1:
+        raise ShapeError(message("vander", "a vector is required", show(x)))
+    x = strong(x, np.promote_types(dtype_of(x), int))
+    count = shape_of(x)[0] if N is None else N
+    if not count:
+        return np.empty((shape_of(x)[0], 0), dtype=dtype_of(x))
+    one = x**0
+    powers = cumprod(stack([one, *[x] * (count - 1)], axis=1), 1)
+    return powers if increasing else flip(powers, 1)
+
+
+@implements(np.polyadd)
+def polyadd(a1: Any, a2: Any) -> Any:
+    """Return the sum of two polynomials, as `np.polyadd`."""
+    one, other = _of_one_degree(a1, a2)
+    return one + other
+
+
+@implements(np.polysub)
+def polysub(a1: Any, a2: Any) -> Any:
+    """Return the difference of two polynomials, as `np.polysub`."""
+    one, other = _of_one_degree(a1, a2)
+    return one - other
+
+
+def _of_one_degree(*polynomials: Any) -> list[Any]:
+    """Return coefficients, led by as many zeros as make them equally many."""
+    given = [p if rank_of(p) else reshape(p, shape=(1,)) for p in map(operand, polynomials)]
+    count = max(shape_of(p)[0] for p in given)
+    zeros = [np.zeros(count - shape_of(p)[0], dtype_of(p)) for p in given]
+    return [concatenate_([lead, p]) if len(lead) else p for lead, p in zip(zeros, given, strict=True)]
+
+
+@implements(np.polyder)
+def polyder(p: Any, m: int = 1) -> Any:
+    """Return the coefficients of the ``m``-th derivative of a polynomial, as `np.polyder`."""
+    if m < 0:
+        raise ArgumentError(message("polyder", "the order must not be negative", str(m)))
+    p = operand(p)
+    for _ in range(m):
+        degree = max(shape_of(p)[0] - 1, 0)
+        p = p[:-1] * np.arange(degree, 0, -1)
+    return p
+
+
+@implements(np.polyint)
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """Return the coefficients of the ``m``-th integral of a polynomial, with constants ``k``, as `np.polyint`."""
+    if m < 0:
+        raise ArgumentError(message("polyint", "the order must not be negative", str(m)))
+    p = operand(p)
+    constants = np.zeros(m) if k is None else ravel(operand(k))
+    if shape_of(constants) == (1,) and m > 1:
+        constants = constants * np.ones(m)
+    if shape_of(constants)[0] < m:
+        raise ArgumentError(
+            message("polyint", "one constant or one for each of m integrals is required", show(k))
+        )
+    for one in range(m):
+        powers = np.arange(shape_of(p)[0], 0, -1)
+        p = concatenate_([p / powers, constants[one : one + 1]])
+    return p
+
+
+@implements(np.polyfit)
+def polyfit(
+    x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False
+) -> Any:
+    """Return the polynomial of a degree that is nearest to points by least squares, as `np.polyfit`.
+
+    With ``full`` the residuals, rank, singular values and rcond of the equations follow; with ``cov`` the covariance of
+    the coefficients does.
+    """
+    x, y = strong(operand(x), FLOAT64), floating(operand(y))
+    if (
+        deg < 0
+        or rank_of(x) != 1
+        or rank_of(y) not in (1, 2)
+        or shape_of(x)[0] != shape_of(y)[0]
+        or not shape_of(x)[0]
+    ):
+        requirement = (
+            "points x, as many values y or rows of them, and a degree that is not negative are required"
+        )
+        raise ArgumentError(message("polyfit", requirement, f"{show(x, y)}, deg={deg}"))
+    left, right = vander(x, deg + 1), y
+    if w is not None:
+        weights = floating(operand(w))
+        if shape_of(weights) != shape_of(x):
+            raise ShapeError(message("polyfit", "one weight for each point is required", show(weights)))
+        column = reshape(weights, shape=(*shape_of(weights), 1))
+        left, right = left * column, right * (weights if rank_of(y) == 1 else column)
+    scale = sqrt(sum_(left * left, 0))
+    left = left / scale
+    rcond = shape_of(x)[0] * float(np.finfo(FLOAT64).eps) if rcond is None else rcond
+    found, residuals, rank, values = lstsq(left, right, rcond)
+    by_row = scale if rank_of(y) == 1 else reshape(scale, shape=(deg + 1, 1))
+    fitted = found / by_row
+    if full:
+        return fitted, residuals, rank, values, rcond
+    if not cov:
+        return fitted
+    base = inv(matmul(transposed(left), left)) / outer(scale, scale)
+    if cov == "unscaled":
+        return fitted, base
+    if shape_of(x)[0] <= deg + 1:
+        requirement = "a covariance needs more points than coefficients"
+        raise ArgumentError(message("polyfit", requirement, f"{show(x)}, deg={deg}", 'write cov="unscaled"'))
+    factor = residuals / (shape_of(x)[0] - deg - 1)
+    if rank_of(y) == 1:
+        return fitted, base * factor
+    return fitted, reshape(base, shape=(deg + 1, deg + 1, 1)) * factor

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.errors import WengertError
+
+RNG = np.random.default_rng(62)
+P, Q = RNG.uniform(-2, 2, 4), RNG.uniform(-2, 2, 2)
+X = np.linspace(-1, 2, 7)
+Y, ROWS, W = RNG.uniform(-1, 1, 7), RNG.uniform(-1, 1, (7, 2)), RNG.uniform(0.5, 1, 7)
+
+CASES: dict[str, tuple[Any, ...]] = {
+    "polyadd": (np.polyadd, P, Q),
+    "polyadd number": (np.polyadd, P, np.array(2.0)),
+    "polysub": (np.polysub, Q, P),
+    "polyder": (np.polyder, P),
+    "polyder twice": (lambda p: np.polyder(p, 2), P),
+    "polyder to nothing": (lambda p: np.polyder(p, 5), P),
+    "polyint": (np.polyint, P),
+    "polyint constants": (lambda p, k: np.polyint(p, 2, k), P, Q),
+    "polyint constant": (lambda p: np.polyint(p, 3, 1.5), P),
+    "polyfit": (lambda x, y: np.polyfit(x, y, 2), X, Y),
+    "polyfit rows": (lambda y: np.polyfit(X, y, 3), ROWS),
+    "polyfit weights": (lambda y, w: np.polyfit(X, y, 1, w=w), Y, W),
+    "polyfit rows with weights": (lambda y: np.polyfit(X, y, 1, w=W), ROWS),
+    "polyfit full": (lambda y: np.polyfit(X, y, 2, full=True)[:4], Y),
+    "polyfit cov": (lambda y: np.polyfit(X, y, 2, cov=True), Y),
+    "polyfit cov rows": (lambda y: np.polyfit(X, y, 1, cov=True), ROWS),
+    "polyfit cov unscaled": (lambda x: np.polyfit(x, Y, 1, cov="unscaled"), X),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_polynomials(check: Any, name: str) -> None:
+    function, *arguments = CASES[name]
+    check(function, *arguments, rtol=1e-9)
+
+
+def test_dtypes(values: Any) -> None:
+    for dtype in (np.float32, np.int64, np.int8):
+        values(lambda p: (np.polyder(p), np.polyint(p), np.polyadd(p, p[:2])), np.arange(4).astype(dtype))
+        values(lambda y: np.polyfit(np.arange(4), y, 1), np.array([1, 3, 2, 5], dtype), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda p: np.polyder(p, -1), "polyder: the order must not be negative; got -1"),
+        (lambda p: np.polyint(p, -1), "polyint: the order must not be negative; got -1"),
+        (lambda p: np.polyint(p, 3, [1.0, 2.0]), "polyint: one constant or one for each of m"),
+        (lambda p: np.polyfit(p, p[:3], 1), "polyfit: points x, as many values"),
+        (lambda p: np.polyfit(p, p, -1), "polyfit: .* a degree that is not negative"),
+        (lambda p: np.polyfit(p, p, 1, w=p[:2]), "polyfit: one weight for each point"),
+        (lambda p: np.polyfit(p, p, 3, cov=True), "polyfit: a covariance needs more points"),
+    ],
+)
+def test_errors_name_the_operation(call: Any, text: str) -> None:
+    with pytest.raises(WengertError, match=text):
+        wg.jit(call)(P)
