@@ -304,7 +304,7 @@ REFUSED: list[tuple[Callable[[Any], Any], type[WengertError], str]] = [
     (lambda x: list(x[0]), ShapeError, "a scalar has no elements"),
     (lambda x: x + np.ones(2), ShapeError, "operands must broadcast together; got (3,), (2,)"),
     (lambda x: np.sqrt(x, x, x), TypeError, ""),
-    (lambda x: np.linalg.svd(x[None]), UnsupportedError, "np.linalg.svd"),
+    (lambda x: np.linalg.eig(np.outer(x, x)), UnsupportedError, "np.linalg.eig"),
     (lambda x: np.spacing(x), UnsupportedError, "np.spacing"),
     (
         lambda x: x & 1,
@@ -359,7 +359,7 @@ def test_formats_are_for_numbers() -> None:
     wg.grad(loss)(np.array([1.5, 2.0]))
     texts: list[str] = []
     wg.jit(lambda x: texts.append(f"{x:.3f} {x[0]:.3f}") or x)(np.ones(2))
-    assert texts == ["Array(f64[2], trace) Array(f64[], trace)"]  # there are no numbers: the types are told
+    assert texts == ["Array(f64[2], jit) Array(f64[], jit)"]  # there are no numbers: the types are told
 
 
 def test_elements_one_after_another() -> None:

@@ -150,6 +150,39 @@ def test_settings_that_python_calls_equal_are_told_apart() -> None:
         compiled(Scaled(x, [1]))
 
 
+def test_dicts_in_another_order_are_other_arguments() -> None:
+    def stacked(*given: Any, **named: Any) -> Any:
+        return np.stack([value for one in (*given, named) for value in one.values()]), dict(named)
+
+    compiled, x, y = wg.jit(stacked), np.ones(2), np.zeros(2)
+    for _ in range(3):
+        for given, named in (
+            ({"a": x, "b": y}, {}),
+            ({"b": y, "a": x}, {}),
+            ({}, {"a": x, "b": y}),
+            ({}, {"b": y, "a": x}),
+        ):
+            (found, order), (expected, expected_order) = compiled(given, **named), stacked(given, **named)
+            assert found.tolist() == expected.tolist()
+            assert list(order) == list(expected_order)
+
+
+def test_an_argument_may_be_named_as_the_methods_own() -> None:
+    assert wg.jit(lambda self, b=1.0: self * b)(self=X).tolist() == X.tolist()
+
+
+def test_options_do_not_reach_what_only_shares_a_name() -> None:
+    def function(a: Any, /, **named: Any) -> Any:
+        return a + named["a"]
+
+    y = np.ones(3)
+    compiled = wg.jit(function, donate=0)
+    for _ in range(2):
+        assert compiled(np.ones(3), a=y).tolist() == [2.0] * 3
+    assert y.tolist() == [1.0] * 3
+    assert wg.jit(lambda n, /, **k: n * k["n"], static_argnums=0)(2, n=y).tolist() == [2.0] * 3
+
+
 def test_options_reach_arguments_behind_those_that_a_call_leaves_out() -> None:
     def function(x: Any, keep: Any = 1.0, axis: int = 0, y: Any = None) -> Any:
         return np.sum(x, axis=axis) * keep, y if y is None else y + 1

@@ -43,19 +43,29 @@ def test_flatten_and_unflatten_are_inverse(value: Any) -> None:
     assert hash(tree.flatten(again)[1]) == hash(structure)
 
 
-@given(trees, trees)
-def test_a_taker_takes_apart_what_has_its_structure(value: Any, other: Any) -> None:
+@given(trees, trees, st.integers(0))
+def test_a_taker_takes_apart_what_has_its_structure(value: Any, part: Any, place: int) -> None:
     leaves, structure = tree.flatten(value)
     take = tree.taker(structure)
     found: list[Any] = []
     assert take(copy.copy(value), found)
     assert found == leaves
+    changed = [*leaves[:place], part, *leaves[place + 1 :]][: len(leaves)]
+    other = tree.unflatten(structure, changed)  # a container may stand where a leaf should be
     others: list[Any] = []
-    if take(other, others):  # but for a container in the place of a leaf
-        assert all(one == two for one, two in zip(tree.leaves(others), tree.leaves(other), strict=True))
-        assert tree.flatten(tree.unflatten(structure, others)) == tree.flatten(other)
-    else:
-        assert tree.flatten(other)[1] != structure
+    assert take(other, others)
+    assert others == changed
+    for more in ([value], (value, part), {"x": value}):
+        assert not take(more, []) or structure == tree.LEAF or tree.flatten(more)[1] == structure
+
+
+def test_a_taker_takes_dicts_in_their_order_only() -> None:
+    take = tree.taker(tree.flatten({"b": 1, "a": 2})[1])
+    found: list[Any] = []
+    assert take({"b": 3, "a": 4}, found)
+    assert found == [4, 3]
+    for other in ({"a": 4, "b": 3}, {"b": 3}, {"b": 3, "c": 4}, OrderedDict(b=3, a=4)):
+        assert not take(other, [])
 
 
 def test_a_taker_wants_the_same_settings() -> None:

@@ -36,7 +36,7 @@ _levels = itertools.count()
 class Trace:
     """One running transform: it says what an operation on its boxes means."""
 
-    name: ClassVar[str] = "transform"
+    name: str = "transform"
     traced: ClassVar[bool] = False
     """Whether a box stands for a type alone, with no number behind it in any transform."""
     staging: ClassVar[bool] = False

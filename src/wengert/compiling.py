@@ -73,7 +73,7 @@ class Jitted(Generic[P, R]):
         self._known: dict[Any, Specialisation] = {}
         self._newest: dict[Any, Served] = {}
         self._last: Served | None = None
-        #: Where the arguments stand in the function's own order, for each number of them and names that calls had.
+        # Where the arguments stand in the function's own order, for each number of them and names that calls had.
         self._places: dict[Any, tuple[tuple[Any, ...], dict[str, Any]]] = {}
         self._patience = Patience(function)
         functools.update_wrapper(self, function)
@@ -85,7 +85,7 @@ class Jitted(Generic[P, R]):
             return name
         return Jitted, (self._function, self._static, self._static_names, self._donate, self._flags)
 
-    def _general(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def _general(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Carry out a call that no entry serves."""
         if kwargs:
             args, kwargs = self._in_places(args, kwargs)
@@ -107,7 +107,8 @@ class Jitted(Generic[P, R]):
             return self._function(*args, **kwargs)
         if not found.is_loaded:
             self._load(found, given)
-        self._last = self._newest[given.outer_key] = Served(static, tree.taker(structure), found)
+        take = newest.take if newest is not None else tree.taker(structure)
+        self._last = self._newest[given.outer_key] = Served(static, take, found)
         if found.signature is not None and found not in self._served and len(self._served) < _MOST_ENTRIES:
             self._served.add(found)
             self.__call__ = entry.make(found.signature, found.compiled.executable, self.__call__)
@@ -115,7 +116,7 @@ class Jitted(Generic[P, R]):
 
     # -- looking inside ----------------------------------------------------------------------------------
 
-    def report(self, *args: P.args, **kwargs: P.kwargs) -> Report:
+    def report(self, /, *args: P.args, **kwargs: P.kwargs) -> Report:
         """Tell what the function became: nests, lanes, tiles, operations, bytes, memory, and the cost of each line.
 
         Nothing is carried out.
@@ -129,7 +130,7 @@ class Jitted(Generic[P, R]):
         found = self._traced(args, kwargs)
         return report_of(found.compiled.module)
 
-    def memory(self, *args: P.args, **kwargs: P.kwargs) -> int:
+    def memory(self, /, *args: P.args, **kwargs: P.kwargs) -> int:
         """Return the bytes that a call needs beside its arguments and results. Nothing is carried out.
 
         Example:
@@ -139,7 +140,7 @@ class Jitted(Generic[P, R]):
         """
         return self._traced(args, kwargs).compiled.module.bytes
 
-    def graph(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
+    def graph(self, /, *args: P.args, **kwargs: P.kwargs) -> Graph:
         """Return the simplified graph for arguments of these types. Nothing is carried out.
 
         Example:
@@ -153,7 +154,7 @@ class Jitted(Generic[P, R]):
         """
         return self._traced(args, kwargs).graph
 
-    def nests(self, *args: P.args, **kwargs: P.kwargs) -> str:
+    def nests(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """Return the loop nests as text. Nothing is carried out.
 
         Example:
@@ -166,7 +167,7 @@ class Jitted(Generic[P, R]):
         """
         return text(self._traced(args, kwargs).compiled.program)
 
-    def llvm(self, *args: P.args, **kwargs: P.kwargs) -> str:
+    def llvm(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """Return the program in LLVM's language, as it is handed over. Nothing is carried out.
 
         Example:
@@ -176,7 +177,7 @@ class Jitted(Generic[P, R]):
         """
         return self._traced(args, kwargs).compiled.module.text
 
-    def assembly(self, *args: P.args, **kwargs: P.kwargs) -> str:
+    def assembly(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """Return the processor's instructions, as LLVM's assembly. Nothing is carried out.
 
         Example:

@@ -56,7 +56,7 @@ class Specialisation:
             self.fixed = constants(found, self._outputs)
             return [leaf for n, leaf in enumerate(found) if n not in self.fixed]
 
-        graph, self.captured = stage(flat, self.types)
+        graph, self.captured = stage(flat, self.types, "jit")
         self.graph: Graph = simplify(graph)
         self._made = tree.maker(self._outputs)
         self.seconds = time.perf_counter() - start

@@ -85,6 +85,11 @@ class _Keys(tuple[Any, ...]):
     order: tuple[Any, ...]
 
 
+def insertion_order(structure: Structure) -> tuple[Any, ...]:
+    """Return the keys of a dict in the order in which it had them."""
+    return getattr(structure.keys, "order", structure.keys)
+
+
 def _sorted_keys(value: dict[Any, Any]) -> tuple[Any, ...]:
     order = tuple(value)
     try:
@@ -178,7 +183,7 @@ def taker(structure: Structure) -> Callable[[Any, list[Any]], bool]:
 
 def _reader_of_parts(structure: Structure) -> Callable[[Any], Sequence[Any] | None] | None:
     """Return what reads the parts of containers of a structure; None for those with rules of their own."""
-    kind, keys, fixed = structure.kind, structure.keys, structure.fixed
+    kind, keys, order, fixed = structure.kind, structure.keys, insertion_order(structure), structure.fixed
     assert kind is not None
 
     def fields(tree: Any) -> Sequence[Any] | None:
@@ -191,10 +196,7 @@ def _reader_of_parts(structure: Structure) -> Callable[[Any], Sequence[Any] | No
             return None
 
     def items(tree: dict[Any, Any]) -> Sequence[Any] | None:
-        try:
-            return [tree[key] for key in keys] if len(tree) == len(keys) else None
-        except KeyError:
-            return None
+        return [tree[key] for key in keys] if tuple(tree) == order else None
 
     match _container(kind):
         case "empty":
@@ -263,7 +265,7 @@ def maker(structure: Structure) -> Callable[[Iterator[Any]], Any]:
 def _mapping_maker(
     structure: Structure, parts: Sequence[Callable[..., Any]]
 ) -> Callable[[Iterator[Any]], Any]:
-    keys, order = structure.keys, getattr(structure.keys, "order", structure.keys)
+    keys, order = structure.keys, insertion_order(structure)
     make, settings = cast("Callable[..., Any]", structure.kind), [setting for _, setting in structure.fixed]
 
     def mapping(values: Iterator[Any]) -> Any:

@@ -114,9 +114,10 @@ def test_dicts() -> None:
     served = compiled(function, weights, {})
     assert_same(served(weights, {}), function(weights, {}))
     assert list(served(weights, {})) == ["y", "rest", "a"]
-    again = {"layers": layers, "bias": bias, "scale": 3.0}
+    again = {**weights, "scale": 3.0}
     assert_same(served(again, {}), function(again, {}))
     for other in (
+        {"layers": layers, "bias": bias, "scale": 3.0},
         {**weights, "more": 1.0},
         {"layers": layers, "bias": bias},
         {"layers": layers, "bias": bias, "other": 1.0},
@@ -246,7 +247,7 @@ def test_arguments_by_name() -> None:
 
     named = {"scale": 3.0, "given": {"b": np.ones(3), "a": 2.0}, "shift": (5, None)}
     served = compiled(function, POINT[:3], **named)
-    others = {"scale": -1.0, "given": {"a": 4.0, "b": POINT[:3]}, "shift": (7, None)}
+    others = {"scale": -1.0, "given": {"b": POINT[:3], "a": 4.0}, "shift": (7, None)}
     for some in (named, others):
         assert_same(served(POINT[:3], **some), function(POINT[:3], **some))
     reordered = {name: named[name] for name in ("given", "scale", "shift")}
@@ -259,6 +260,7 @@ def test_arguments_by_name() -> None:
         ((POINT[:3],), {"scale": 3.0, "given": named["given"]}),
         ((POINT[:3],), {**named, "scale": 3}),
         ((POINT[:3],), {**named, "given": {"a": 2.0}}),
+        ((POINT[:3],), {**named, "given": {"a": 2.0, "b": np.ones(3)}}),
     ):
         with pytest.raises(PassedOnError) as passed:
             served(*args, **kwargs)

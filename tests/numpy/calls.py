@@ -21,7 +21,7 @@ def written(x: Any, y: Any) -> Any:
     return z
 
 
-def _apart(x: Any) -> Any:
+def _with_values_apart(x: Any) -> Any:
     """Return a matrix whose eigenvalues and singular values lie apart."""
     return x + np.diag(np.array([3, 9, 15], dtype=x.dtype))
 
@@ -111,19 +111,19 @@ ONE: dict[str, Callable[[Any], Any]] = {
     "linalg.cholesky": lambda x: np.linalg.cholesky(x @ x.T + 20 * np.eye(3, dtype=x.dtype)),
     "linalg.det": lambda x: np.linalg.det(x),
     "linalg.diagonal": lambda x: np.linalg.diagonal(x),
-    "linalg.cond": lambda x: np.linalg.cond(_apart(x)),
-    "linalg.cond 1": lambda x: np.linalg.cond(_apart(x), 1),
-    "linalg.eigh": lambda x: np.linalg.eigh(_apart(x)),
-    "linalg.eigvalsh": lambda x: np.linalg.eigvalsh(_apart(x)),
-    "linalg.lstsq": lambda x: np.linalg.lstsq(_apart(x), x),
-    "linalg.matrix_rank": lambda x: np.linalg.matrix_rank(_apart(x)),
+    "linalg.cond": lambda x: np.linalg.cond(_with_values_apart(x)),
+    "linalg.cond 1": lambda x: np.linalg.cond(_with_values_apart(x), 1),
+    "linalg.eigh": lambda x: np.linalg.eigh(_with_values_apart(x)),
+    "linalg.eigvalsh": lambda x: np.linalg.eigvalsh(_with_values_apart(x)),
+    "linalg.lstsq": lambda x: np.linalg.lstsq(_with_values_apart(x), x),
+    "linalg.matrix_rank": lambda x: np.linalg.matrix_rank(_with_values_apart(x)),
     "linalg.matrix_rank of one": lambda x: np.linalg.matrix_rank(x[0]),
-    "linalg.pinv": lambda x: np.linalg.pinv(_apart(x)),
-    "linalg.qr": lambda x: np.linalg.qr(_apart(x)),
-    "linalg.svd": lambda x: np.linalg.svd(_apart(x)),
-    "linalg.svdvals": lambda x: np.linalg.svdvals(_apart(x)),
-    "linalg.tensorinv": lambda x: np.linalg.tensorinv(_apart(x), 1),
-    "linalg.norm 2": lambda x: np.linalg.norm(_apart(x), 2),
+    "linalg.pinv": lambda x: np.linalg.pinv(_with_values_apart(x)),
+    "linalg.qr": lambda x: np.linalg.qr(_with_values_apart(x)),
+    "linalg.svd": lambda x: np.linalg.svd(_with_values_apart(x)),
+    "linalg.svdvals": lambda x: np.linalg.svdvals(_with_values_apart(x)),
+    "linalg.tensorinv": lambda x: np.linalg.tensorinv(_with_values_apart(x), 1),
+    "linalg.norm 2": lambda x: np.linalg.norm(_with_values_apart(x), 2),
     "linalg.inv": lambda x: np.linalg.inv(x + 3 * np.eye(3, dtype=x.dtype)),
     "linalg.matrix_norm": lambda x: np.linalg.matrix_norm(x),
     "linalg.matrix_power": lambda x: np.linalg.matrix_power(x, 3),

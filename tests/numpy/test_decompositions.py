@@ -48,6 +48,10 @@ CASES: dict[str, tuple[Any, ...]] = {
     "norm -2": (lambda x: np.linalg.norm(x, -2, axis=(2, 0), keepdims=True), STACK),
     "norm nuclear": (lambda x: np.linalg.norm(x, "nuc", axis=(0, 1)), STACK),
     "matrix_norm": (lambda x: np.linalg.matrix_norm(x, ord=2, keepdims=True), STACK),
+    "pinv of a part": (lambda x: np.linalg.pinv(x, 0.4), TALL),
+    "pinv of a part of a stack": (lambda x: np.linalg.pinv(x, 0.3), STACK),
+    "pinv of a part, wide": (lambda x: np.linalg.pinv(x, 0.4), WIDE),
+    "least squares of a part": (lambda a, b: np.linalg.lstsq(a, b, 0.4)[0], TALL, B),
     "cond": (np.linalg.cond, TALL),
     "cond -2": (lambda x: np.linalg.cond(x, -2), STACK),
     "cond 1": (lambda x: np.linalg.cond(x, 1), STACK),
@@ -129,6 +133,21 @@ def test_derivative_of_a_pseudoinverse_of_less_rank() -> None:
     ahead, behind = (np.linalg.pinv((left + t * way) @ right, 1e-10) for t in (step, -step))
     np.testing.assert_allclose(found, (ahead - behind) / (2 * step), rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(solution, found @ V, rtol=1e-9, atol=1e-12)
+
+
+def test_least_squares_of_several_dtypes(values: Any) -> None:
+    near = np.array([[1, 1], [1, 1 + 1e-6]])
+    for dtypes in ((np.float32, np.float64), (np.float64, np.float32), (np.float32, np.int64)):
+        a, b = near.astype(dtypes[0]), np.ones((2, 0)).astype(dtypes[1])
+        values(np.linalg.lstsq, a, b, rtol=1e-4)
+        values(np.linalg.lstsq, a, np.ones(2, dtypes[1]), rtol=1e-4)
+
+
+@pytest.mark.parametrize("order", [2, -2])
+@pytest.mark.parametrize("matrix", [np.zeros((2, 2)), np.diag([1.0, 0.0])])
+def test_condition_of_singular_matrices(values: Any, matrix: Any, order: int) -> None:
+    with np.errstate(all="ignore"):
+        values(lambda x: np.linalg.cond(x, order), matrix)
 
 
 def test_tuples_are_numpys() -> None:

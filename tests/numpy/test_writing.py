@@ -191,7 +191,7 @@ def test_nothing_loses_a_derivative_silently(name: str) -> None:
 
 UNSUPPORTED = {
     "fft": np.fft.fft,
-    "svd": np.linalg.svd,
+    "eig": lambda x: np.linalg.eig(x @ x.T),
     "apply_over_axes": lambda x: np.apply_over_axes(np.sum, x, 0),
     "multiply.at": lambda x: np.multiply.at(x, [0], 2.0),
     "hypot.reduce": np.hypot.reduce,

@@ -35,7 +35,7 @@ class Given(NamedTuple):
     """Of the arguments that are not static: those by position, those by name."""
     static: tuple[Any, ...]
     key: Any
-    """What tells types and static arguments apart: ``(types, (structure, static))``."""
+    """What tells types and fixed values apart: ``(types, (structure, static arguments, settings))``."""
 
     @property
     def outer_key(self) -> Any:
@@ -56,7 +56,9 @@ def outer_key_of(structure: tree.Structure, static: Sequence[Any]) -> Any:
 
 
 def _settings(structure: tree.Structure) -> Iterator[Any]:
-    """Return what tells the settings of dataclasses apart."""
+    """Return what tells the settings of dataclasses apart, and the keys of dicts and their order."""
+    if structure.kind is not None and issubclass(structure.kind, dict):
+        yield _exactly(tree.insertion_order(structure))
     for _, value in structure.fixed:
         yield _exactly(value)
     for child in structure.children:
@@ -68,6 +70,8 @@ def _exactly(value: Any) -> Any:
     """Return what tells a fixed value from others that Python calls equal: 1, 1.0 and True, 0.0 and -0.0."""
     if isinstance(value, tuple):
         return type(value), *map(_exactly, value)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+    if isinstance(value, frozenset):
+        return type(value), frozenset(map(_exactly, value))  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
     return type(value), repr(value) if isinstance(value, float) else value
 
 
@@ -176,8 +180,9 @@ def _named(function: Callable[..., Any]) -> tuple[set[str], bool]:
 
 def names_at(function: Callable[..., Any], positions: Sequence[int]) -> tuple[str, ...]:
     """Return the names of the arguments at some positions, of those that have one."""
-    names = _parameters(function)[0] if positions else []
-    return tuple(names[position] for position in positions if position < len(names))
+    parameters = (_signature(function) or []) if positions else []
+    names = [one.name if one.kind in _BY_NAME else "" for one in parameters if one.kind in _POSITIONAL]
+    return tuple(names[position] for position in positions if position < len(names) and names[position])
 
 
 def names_of(function: Callable[..., Any], structure: tree.Structure, static: Sequence[int]) -> list[str]:

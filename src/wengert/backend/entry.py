@@ -32,7 +32,6 @@ from wengert.backend.entry_table import (
     WORDS,
     Signature,
     code_of,
-    insertion_order,
     keys,
     keys_word,
     number_word,
@@ -44,7 +43,7 @@ from wengert.backend.module import SHORT, Module
 from wengert.dtypes import DEFAULT_DTYPE, PYTHON_TYPE, SHORT_NAMES, Dtype
 from wengert.ir.types import TensorType
 from wengert.nest.nest import Branch, Nest, all_steps
-from wengert.tree import Structure
+from wengert.tree import Structure, insertion_order
 
 #: How a built-in function of this kind is called: ``METH_FASTCALL | METH_KEYWORDS``.
 _CALL = 0x0080 | 0x0002
@@ -136,7 +135,7 @@ def identity(signature: Signature) -> str:
     """Return what the text of an entry depends on beside the program, for its name in the cache; empty without one."""
     if not (_has_plain_containers(signature) and supported()):
         return ""
-    orders = insertion_order(signature.named), _orders(signature.results)
+    orders = [_orders(structure) for structure in (signature.arguments, signature.named, signature.results)]
     return f"{signature} {orders} {OFFSETS} {READABLE} {list(WORDS)}"
 
 

@@ -22,7 +22,6 @@ from wengert.backend.entry_table import (
     WORDS,
     Signature,
     code_of,
-    insertion_order,
     keys_word,
     number_word,
     pointer_to,
@@ -30,7 +29,7 @@ from wengert.backend.entry_table import (
 from wengert.backend.execute import FIRST, Interface
 from wengert.backend.objects import I32, ObjectText
 from wengert.ir.types import TensorType
-from wengert.tree import LEAF, Structure
+from wengert.tree import LEAF, Structure, insertion_order
 
 
 def entry_ir(signature: Signature, interface: Interface) -> str:
@@ -112,9 +111,7 @@ class _Entry(ObjectText):
         places = (self._at(addresses, 8 * position) for position in range(len(self.signature.taken)))
         leaves = enumerate(places)
         self._items(items, structure, leaves)
-        for name, child in zip(named.keys, named.children, strict=True):
-            position = len(structure.children) + insertion_order(named).index(name)
-            self._argument(self._field(items, 8 * position), child, leaves)
+        self._items(self._at(items, 8 * len(structure.children)), named, leaves)
         return addresses
 
     def _names(self, names: Sequence[str]) -> None:
@@ -131,8 +128,10 @@ class _Entry(ObjectText):
             self._require(self._same(name, self._field(keys, 8 * number)))
 
     def _items(self, items: Value, structure: Structure, leaves: Iterator[tuple[int, Value]]) -> None:
+        order = insertion_order(structure)
         for number, child in enumerate(structure.children):
-            self._argument(self._field(items, 8 * number), child, leaves)
+            place = order.index(structure.keys[number]) if structure.kind is dict else number
+            self._argument(self._field(items, 8 * place), child, leaves)
 
     def _argument(self, item: Value, structure: Structure, leaves: Iterator[tuple[int, Value]]) -> None:
         if structure == LEAF:
@@ -155,24 +154,21 @@ class _Entry(ObjectText):
         return self._at(container, OFFSETS.tuple_items)
 
     def _values(self, container: Value, count: int) -> Value:
-        """Return where the values of a dict are, in the order of the keys, which must be the very objects in the table.
+        """Return where the values of a dict are, whose keys must be the very objects in the table, in their order.
 
         To look one up might call Python code, of a key of another class; to compare addresses does not.
         """
         b = self.b
-        keys, values = self._keys(count), self._local(count + 1)
-        position, key, value, seen = (self._local(1) for _ in range(4))
-        for place in (position, seen):
+        keys, values = self._keys(count), self._local(count)
+        position, key, value, same = (self._local(1) for _ in range(4))
+        for place in (position, same):
             b.store(constant(I64, 0), place, 8)
-        with b.loop(constant(I64, 0), constant(I64, count)):
+        with b.loop(constant(I64, 0), constant(I64, count)) as number:
             self._call("PyDict_Next", container, position, key, value, result=I32)
-            with b.loop(constant(I64, 0), constant(I64, count)) as number:
-                expected = b.load(b.element(keys, "ptr", number), POINTER, 8)
-                same = self._same(b.load(key, POINTER, 8), expected)
-                where = b.select(same, number, constant(I64, count))  # or one too far, where no one looks
-                b.store(b.load(value, POINTER, 8), b.element(values, "ptr", where), 8)
-                b.store(b.binary("add", b.load(seen, I64, 8), b.convert("zext", same, "i64")), seen, 8)
-        self._require(self._is_number(b.load(seen, I64, 8), count))
+            is_key = self._same(b.load(key, POINTER, 8), b.load(b.element(keys, "ptr", number), POINTER, 8))
+            b.store(b.load(value, POINTER, 8), b.element(values, "ptr", number), 8)
+            b.store(b.binary("add", b.load(same, I64, 8), b.convert("zext", is_key, "i64")), same, 8)
+        self._require(self._is_number(b.load(same, I64, 8), count))
         return values
 
     def _leaf(self, item: Value, position: int) -> Value:
@@ -334,10 +330,10 @@ class _Entry(ObjectText):
         keys = self._keys(len(structure.keys))
         parts = [self._result(child, leaves) for child in structure.children]
         container = self._new(self._call("PyDict_New"))
-        for name in insertion_order(structure):
+        for place, name in enumerate(insertion_order(structure)):
             number = structure.keys.index(name)
             part = self._owned(parts[number])
-            pair = (self._field(keys, 8 * number), part)
+            pair = (self._field(keys, 8 * place), part)
             done = self._call("PyDict_SetItem", self._owned(container), *pair, result=I32)
             self._require(self._is_number(done, 0), "failed")
             self._do("Py_DecRef", part)  # now the dict's

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from wengert.backend.execute import Interface
 from wengert.dtypes import SHORT_NAMES, Dtype
 from wengert.ir.types import TensorType
-from wengert.tree import Structure
+from wengert.tree import Structure, insertion_order
 
 
 class Signature(NamedTuple):
@@ -109,7 +109,7 @@ def keys_word(signature: Signature, interface: Interface) -> int:
 
 
 def keys(signature: Signature) -> list[Any]:
-    """Return the names of arguments and the keys of all dicts, in the order of their words."""
+    """Return the names of arguments and the keys of all dicts, each as it had them, in the order of their words."""
     inside = (key for child in signature.named.children for key in _keys(child))
     return [
         *insertion_order(signature.named),
@@ -119,13 +119,8 @@ def keys(signature: Signature) -> list[Any]:
     ]
 
 
-def insertion_order(structure: Structure) -> tuple[Any, ...]:
-    """Return the keys of a dict in the order in which it had them."""
-    return getattr(structure.keys, "order", structure.keys)
-
-
 def _keys(structure: Structure) -> Iterator[Any]:
     if structure.kind is dict:
-        yield from structure.keys
+        yield from insertion_order(structure)
     for child in structure.children:
         yield from _keys(child)

@@ -74,7 +74,7 @@ class Carry:
     ) -> tuple[Graph, list[Any]]:
         """Write down a step that returns the carry first, once the types of the carry have settled."""
         while True:
-            graph, captured = stage(run, [*self.types, *more])
+            graph, captured = stage(run, [*self.types, *more], self.operation)
             count = len(self.types)
             types = self.settle(graph.output_types[:count])
             if types == self.types:
@@ -278,7 +278,7 @@ def _staged_while(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any]
         return [predicate(carry.operation, cond_fun(tree.unflatten(carry.structure, values)))]
 
     body, fixed = carry.stage(step)
-    condition, tested = stage(test, carry.types)
+    condition, tested = stage(test, carry.types, "while_loop")
     results = while_primitive(
         *tested,
         *fixed,

@@ -47,7 +47,7 @@ class Held:
 class Recorder(GraphTrace):
     """A trace that writes down what happens and computes what it can."""
 
-    name: ClassVar[str] = "recorded function"
+    name = "recorded function"
     traced: ClassVar[bool] = False
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:

@@ -138,7 +138,7 @@ def stacked_svd(a):
 
 _LSTSQ = '''
 def stacked_lstsq(a, b, rcond):
-    """Return the least x that makes the sum of squares of b - a @ x least."""
+    """Return the x of least norm among those that make the sum of squares of b - a @ x least."""
     solution = np.vectorize(lambda a, b: np.linalg.lstsq(a, b, rcond)[0], signature="(m,n),(m,k)->(n,k)")
     return solution(a, b)
 '''

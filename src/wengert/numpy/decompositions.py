@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 
 from wengert.array import operand
+from wengert.boxes import concrete
 from wengert.dtypes import INT64, dtype_of
-from wengert.errors import ArgumentError, ShapeError, UnsupportedError, message
-from wengert.ir.types import show
+from wengert.errors import ArgumentError, ConcreteError, DtypeError, ShapeError, UnsupportedError, message
+from wengert.ir.types import show, type_of
 from wengert.numpy.norms import norm
-from wengert.numpy.reducing import all_, count_nonzero, max_, sum_
-from wengert.numpy.registry import floating, implements, known, rank_of
+from wengert.numpy.reducing import all_, any_, count_nonzero, max_, sum_
+from wengert.numpy.registry import floating, implements, rank_of, strong
 from wengert.ops import decompositions as factors
 from wengert.ops import least_squares
-from wengert.ops.comparison import equal, greater, logical_not
+from wengert.ops.comparison import equal, greater, isnan, logical_and, logical_not, where
 from wengert.ops.conversion import cast
 from wengert.ops.decompositions import as_numbers, parts
 from wengert.ops.linalg import inverse
-from wengert.ops.matrices import multiply, swapped, symmetric
+from wengert.ops.matrices import floating_dtype, multiply, swapped, symmetric
 from wengert.ops.shape import concatenate, reshape
 from wengert.shapes import shape_of
 
@@ -99,20 +100,29 @@ def svdvals(x: Any, /) -> Any:
 def cond(x: Any, p: Any = None) -> Any:
     """Return the condition of matrices in a norm, as `np.linalg.cond`; singular ones raise in norms but 2 and -2."""
     x = _matrices("cond", x)
+    if not all(shape_of(x)[-2:]):
+        raise ShapeError(message("cond", "matrices must not be empty", show(x)))
     if p not in (None, 2, -2):
         return norm(x, p, (-2, -1)) * norm(inverse(x), p, (-2, -1))
     values = factors.svdvals(x)
     largest, least = values[..., 0], values[..., -1]
-    return least / largest if p == -2 else largest / least
+    with np.errstate(all="ignore"):  # as NumPy does: the condition of a singular matrix is infinite
+        found = least / largest if p == -2 else largest / least
+    unknown = any_(isnan(x), axis=(-2, -1))
+    return where(logical_and(isnan(found), logical_not(unknown)), np.inf, found)
 
 
 def _tolerance(operation: str, shape: Any, dtype: Any, rtol: Any) -> float:
     """Return what part of the largest singular value counts as 0: given, or by the precision and size."""
     if rtol is None:
         return max(shape[-2:]) * float(np.finfo(dtype).eps)
-    if np.ndim(rtol):
-        raise ArgumentError(message(operation, "the tolerance must be a number", show(rtol)))
-    return float(known(operation, rtol))
+    value = concrete(rtol)
+    if value is None:
+        hint = "name it in static_argnums of wg.jit, or compute it outside"
+        raise ConcreteError(message(operation, "the tolerance must be known", show(rtol), hint))
+    if np.ndim(value) or not np.issubdtype(np.asarray(value).dtype, np.number):
+        raise ArgumentError(message(operation, "the tolerance must be a number", repr(rtol)))
+    return float(value)
 
 
 def _rank(values: Any, share: float) -> Any:
@@ -124,10 +134,10 @@ def _rank(values: Any, share: float) -> Any:
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """Count the singular values that are not zero, as `np.linalg.matrix_rank`."""
     a = floating(operand(A))
-    if rank_of(a) < 2:
-        return cast(logical_not(all_(equal(a, 0))), dtype=INT64)
     if tol is not None and rtol is not None:
         raise ArgumentError(message("matrix_rank", "only one of tol and rtol can be given"))
+    if rank_of(a) < 2:
+        return cast(logical_not(all_(equal(a, 0))), dtype=INT64)
     values = factors.svdvals(symmetric(a) if hermitian else a)
     if tol is None:
         return _rank(values, _tolerance("matrix_rank", shape_of(a), dtype_of(a), rtol))
@@ -161,6 +171,11 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
             "a matrix, and a vector or matrix of right-hand sides are required; for more, use wg.vmap"
         )
         raise ShapeError(message("lstsq", requirement, show(a, b)))
+    for one in (a, b):
+        if dtype_of(one) == np.float16:
+            raise DtypeError(message("lstsq", "single or double precision is required", show(a, b)))
+    dtype = floating_dtype(type_of(a), type_of(b))
+    a, b = strong(a, dtype), strong(b, dtype)
     rows, columns = shape_of(a)
     share = _tolerance("lstsq", (rows, columns), dtype_of(a), rcond)
     share = share if share >= 0 else float(np.finfo(dtype_of(a)).eps)

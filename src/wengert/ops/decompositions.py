@@ -72,7 +72,13 @@ def _stacked(*factors: Any) -> Any:
 def _inverse_off_diagonal(x: Any) -> Any:
     """Return ``1 / x`` off the diagonal, and 0 on it."""
     here, number = np.eye(shape_of(x)[-1], dtype=bool), dtype_of(x).type
-    return where(here, number(0), reciprocal(where(here, number(1), x)))
+    return where(here, number(0), _inverse(where(here, number(1), x)))
+
+
+def _inverse(x: Any) -> Any:
+    """Return ``1 / x`` without a warning at 0: `scale` multiplies with it."""
+    with np.errstate(divide="ignore"):
+        return reciprocal(x)
 
 
 def _stated(
@@ -189,10 +195,10 @@ def _svd_tangent(a: Any, da: Any, out: Any) -> Any:
     odd = scale(odd, _inverse_off_diagonal(s + swapped(s)))
     du, dv = multiply(u, even + odd), multiply(v, even - odd)
     if rows > columns:
-        du = du + scale(image - multiply(u, turned), reciprocal(s))
+        du = du + scale(image - multiply(u, turned), _inverse(s))
     if columns > rows:
         image_of_u = multiply(swapped(da), u)
-        dv = dv + scale(image_of_u - multiply(v, swapped(turned)), reciprocal(s))
+        dv = dv + scale(image_of_u - multiply(v, swapped(turned)), _inverse(s))
     return _stacked(du, as_row(_of_values(as_numbers(s), u, image)), dv)
 
 

@@ -1,4 +1,4 @@
-"""Pseudoinverses, and least squares; their derivatives hold where the rank is the same nearby.
+"""Pseudoinverses, and least squares; their derivatives hold where as many singular values are kept nearby.
 
 Source: Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems whose variables
 separate" (1973).
@@ -11,12 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dtypes import dtype_of
 from wengert.errors import ShapeError, message
 from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import OnHost
+from wengert.ops.comparison import greater, logical_and, logical_not, where
+from wengert.ops.decompositions import parts, svd
 from wengert.ops.matrices import batch, check_matrices, floating_dtype, multiply, swapped
+from wengert.ops.reduction import reduce_max
+from wengert.ops.shape import reshape
 from wengert.primitive import Draw, Explicit, primitive
-from wengert.shapes import broadcast
+from wengert.shapes import broadcast, shape_of
+
+_ROUNDING = 1e4
+"""Values that are cut off below so many units of the last place are noise, and not looked at."""
 
 
 def _pinv_type(a: TensorType, rcond: float) -> TensorType:
@@ -30,7 +38,35 @@ def _pinv_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, rco
     back, normal = swapped(da), swapped(p)
     into = multiply(multiply(p, normal), back - multiply(multiply(back, a), p))
     beside = multiply(multiply(back - multiply(multiply(p, a), back), normal), p)
-    return into + beside - multiply(multiply(p, da), p)
+    return _with_cut(into + beside - multiply(multiply(p, da), p), a, da, rcond)
+
+
+def _with_cut(tangent: Any, a: Any, da: Any, rcond: float, right: Any = None) -> Any:
+    """Add to ``dP``, or ``dP b``, what singular values that are cut off though they are not 0 have to do with it.
+
+    Between a value ``s`` that is kept and one ``t`` that is not, the symmetric part of ``U^T dA V`` counts
+    ``1 / (s (s - t))`` times and the skew part ``1 / (s (s + t))`` times, instead of ``1 / s^2`` (Noferini, "A formula
+    for the Frechet derivative of a generalized matrix function", 2017).
+    """
+    rows, columns = shape_of(a)[-2:]
+    if rcond <= _ROUNDING * np.finfo(dtype_of(tangent)).eps or not (rows and columns):
+        return tangent
+    u, t, v = parts(svd(a), rows, 1, columns)
+    largest = reduce_max(t, axes=(len(shape_of(t)) - 1,))
+    kept = greater(t, reshape(largest, shape=(*shape_of(largest), 1)) * rcond)
+    s, between = swapped(t), logical_and(swapped(kept), logical_not(kept))
+    one = dtype_of(t).type(1)
+    s, t = where(between, s, one), where(between, t, 0)
+    turned = multiply(multiply(swapped(u), da), v)
+    even = _symmetric_part(where(between, 1 / (s * (s - t)) - 1 / (s * s), 0)) * _symmetric_part(turned)
+    odd = _symmetric_part(where(between, 1 / (s * (s + t)) - 1 / (s * s), 0)) * (turned - swapped(turned))
+    change = multiply(multiply(v, swapped(even + odd)), swapped(u)) * 0.5
+    return tangent + (change if right is None else multiply(change, right))
+
+
+def _symmetric_part(x: Any) -> Any:
+    """Return ``x + x^T``."""
+    return x + swapped(x)
 
 
 def _draw(draw: Draw) -> Any:
@@ -79,7 +115,7 @@ def _lstsq_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, rc
     back, normal = swapped(da), swapped(p)
     beside = multiply(back, multiply(normal, x))
     moved = multiply(p, multiply(normal, multiply(back, b - multiply(a, x))) - multiply(da, x))
-    moved = moved + beside - multiply(p, multiply(a, beside))
+    moved = _with_cut(moved + beside - multiply(p, multiply(a, beside)), a, da, rcond, b)
     return moved if db is None else moved + multiply(p, db)
 
 
@@ -91,8 +127,8 @@ def _draw_equations(draw: Draw) -> Any:
 
 lstsq = primitive(
     name="lstsq",
-    doc="the least x that makes the sum of squares of b - a x least; singular values up to rcond times the largest "
-    "count as 0; the leading axes broadcast",
+    doc="the x of least norm among those that make the sum of squares of b - a x least; singular values up to rcond "
+    "times the largest count as 0; the leading axes broadcast",
     type_rule=_lstsq_type,
     evaluate=_lstsq,
     derivative=Explicit(_lstsq_tangent),

@@ -17,7 +17,7 @@ from wengert.ops.shape import transpose
 from wengert.primitive import Primitive
 from wengert.shapes import shape_of
 
-_LEAD = "abcdefgh"
+_LEAD = "abcdefghjklmnopqrstuvw"
 
 
 def check_matrices(operation: str, *types: TensorType) -> None:

@@ -99,8 +99,7 @@ def push(
         tangent = _push_linear(primitive, rule, primals, tangents, params)
     else:
         assert isinstance(rule, Explicit)
-        with np.errstate(all="ignore"):
-            tangent = rule.jvp(primals, tangents, out, **params)
+        tangent = rule.jvp(primals, tangents, out, **params)
     return out, None if tangent is None else like(tangent, out)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +78,7 @@ class Part(Node):
 class TapeTrace(Trace):
     """Reverse mode: boxes hold nodes of the list."""
 
-    name: ClassVar[str] = "grad"
+    name = "grad"
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Compute, and append a line to the list."""

@@ -31,14 +31,17 @@ class GraphTrace(Trace):
 
     Boxes of older transforms that the program closes over become further inputs of the graph; ``captured`` lists them.
     ``adjoints`` tells of what value a variable is the complete cotangent, where reverse mode came by.
+
+    Args:
+        name: what a user knows the transform by.
     """
 
-    name = "trace"
     traced = True
     staging = True
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "trace") -> None:
         super().__init__()
+        self.name = name
         self.inputs: list[Var] = []
         self.captured: list[Any] = []
         self.equations: list[Equation] = []
@@ -209,17 +212,20 @@ def _staged(value: Any) -> tuple[GraphTrace | None, Any]:
     return None, None
 
 
-def stage(function: Callable[..., Sequence[Any]], types: Sequence[TensorType]) -> tuple[Graph, list[Any]]:
+def stage(
+    function: Callable[..., Sequence[Any]], types: Sequence[TensorType], name: str = "trace"
+) -> tuple[Graph, list[Any]]:
     """Write down a function of flat arguments as a graph.
 
     Args:
         function: takes one value for each type and returns a flat sequence of values.
         types: the types of the arguments.
+        name: what errors call the transform that the user wrote.
 
     Returns:
         The graph, and the values of outer transforms that the function closed over: the graph's first inputs.
     """
-    with running(GraphTrace()) as trace:
+    with running(GraphTrace(name)) as trace:
         assert isinstance(trace, GraphTrace)
         outputs = function(*map(trace.new_input, types))
         graph = trace.finish(outputs)
