@@ -95,7 +95,7 @@ class Jitted(Generic[P, R]):
             return result
         leaves, structure = tree.flatten(rest)
         newest = self._newest_for(structure, static)
-        if newest is not None and newest is not last:
+        if newest is not None:
             self._last = newest
             if (result := newest.specialisation.at_once(leaves)) is not MISFIT:
                 return result
