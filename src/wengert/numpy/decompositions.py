@@ -83,7 +83,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     rows, columns = shape_of(a)[-2:]
     if full_matrices and rows != columns:
         requirement = (
-            "full_matrices=True needs square ones: vectors beyond the singular values have no derivative"
+            "full_matrices=True needs square matrices: vectors beyond the singular values have no derivative"
         )
         raise UnsupportedError(message("svd", requirement, show(a), "write full_matrices=False"))
     u, s, v = parts(factors.svd(a), rows, 1, columns)
