@@ -161,6 +161,10 @@ def test_dicts_in_another_order_are_other_arguments() -> None:
             ({"b": y, "a": x}, {}),
             ({}, {"a": x, "b": y}),
             ({}, {"b": y, "a": x}),
+            (OrderedDict(a=x, b=y), {}),
+            (OrderedDict(b=y, a=x), {}),
+            ({1: x}, {}),
+            ({True: x}, {}),
         ):
             (found, order), (expected, expected_order) = compiled(given, **named), stacked(given, **named)
             assert found.tolist() == expected.tolist()

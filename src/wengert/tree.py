@@ -9,6 +9,7 @@ import dataclasses
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import is_
 from typing import Any, NamedTuple, cast
 
 from wengert.dtypes import NDARRAY, SEQUENCE
@@ -148,8 +149,8 @@ def _flatten_all(parts: Iterable[Any], found: list[Any]) -> tuple[Structure, ...
 def taker(structure: Structure) -> Callable[[Any, list[Any]], bool]:
     """Return a function that takes trees of one structure apart, in a fraction of the time of `flatten`.
 
-    It appends the leaves to a list, and tells whether the tree has the structure. Settings must be the very same
-    objects; a container where a leaf should be is not noticed.
+    It appends the leaves to a list, and tells whether the tree has the structure. Settings and keys must be the very
+    same objects; a container where a leaf should be is not noticed.
 
     Example:
         >>> take, found = taker(flatten({"w": 1.0, "b": (2.0, 3.0)})[1]), []
@@ -162,8 +163,6 @@ def taker(structure: Structure) -> Callable[[Any, list[Any]], bool]:
     if kind is None:
         return lambda tree, found: found.append(tree) is None
     read, count, has_only_leaves = _reader_of_parts(structure), len(parts), not any(parts)
-    if read is None:
-        return lambda tree, found: _flatten(tree, found) == structure
 
     def take(tree: Any, found: list[Any]) -> bool:
         if type(tree) is not kind or (values := read(tree)) is None or len(values) != count:
@@ -181,8 +180,8 @@ def taker(structure: Structure) -> Callable[[Any, list[Any]], bool]:
     return take
 
 
-def _reader_of_parts(structure: Structure) -> Callable[[Any], Sequence[Any] | None] | None:
-    """Return what reads the parts of containers of a structure; None for those with rules of their own."""
+def _reader_of_parts(structure: Structure) -> Callable[[Any], Sequence[Any] | None]:
+    """Return what reads the parts of containers of a structure, and None from others."""
     kind, keys, order, fixed = structure.kind, structure.keys, insertion_order(structure), structure.fixed
     assert kind is not None
 
@@ -195,8 +194,13 @@ def _reader_of_parts(structure: Structure) -> Callable[[Any], Sequence[Any] | No
         except AttributeError:
             return None
 
-    def items(tree: dict[Any, Any]) -> Sequence[Any] | None:
-        return [tree[key] for key in keys] if tuple(tree) == order else None
+    def items(tree: Any) -> Sequence[Any] | None:
+        # The very same keys: 1 is not True, and none is made by `__missing__`.
+        if len(tree) != len(order) or not all(map(is_, tree, order)):
+            return None
+        if any(getattr(tree, name) is not setting for name, setting in fixed):
+            return None
+        return [tree[key] for key in keys]
 
     match _container(kind):
         case "empty":
@@ -206,7 +210,7 @@ def _reader_of_parts(structure: Structure) -> Callable[[Any], Sequence[Any] | No
         case "dataclass":
             return fields
         case _:
-            return items if kind is dict else None
+            return items
 
 
 def children(container: Any) -> dict[Any, Any] | None:

@@ -13,7 +13,7 @@ import numpy as np
 from wengert.array import operand
 from wengert.boxes import concrete
 from wengert.dtypes import INT64, dtype_of
-from wengert.errors import ArgumentError, ConcreteError, DtypeError, ShapeError, UnsupportedError, message
+from wengert.errors import ArgumentError, ConcreteError, ShapeError, UnsupportedError, message
 from wengert.ir.types import show, type_of
 from wengert.numpy.norms import norm
 from wengert.numpy.reducing import all_, any_, count_nonzero, max_, sum_
@@ -24,7 +24,7 @@ from wengert.ops.comparison import equal, greater, isnan, logical_and, logical_n
 from wengert.ops.conversion import cast
 from wengert.ops.decompositions import as_numbers, parts
 from wengert.ops.linalg import inverse
-from wengert.ops.matrices import floating_dtype, multiply, swapped, symmetric
+from wengert.ops.matrices import check_matrices, floating_dtype, multiply, swapped, symmetric
 from wengert.ops.shape import concatenate, reshape
 from wengert.shapes import shape_of
 
@@ -171,15 +171,13 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
             "a matrix, and a vector or matrix of right-hand sides are required; for more, use wg.vmap"
         )
         raise ShapeError(message("lstsq", requirement, show(a, b)))
-    for one in (a, b):
-        if dtype_of(one) == np.float16:
-            raise DtypeError(message("lstsq", "single or double precision is required", show(a, b)))
+    right = b if rank_of(b) == 2 else reshape(b, shape=(*shape_of(b), 1))
+    check_matrices("lstsq", type_of(a), type_of(right))
     dtype = floating_dtype(type_of(a), type_of(b))
-    a, b = strong(a, dtype), strong(b, dtype)
+    a, right = strong(a, dtype), strong(right, dtype)
     rows, columns = shape_of(a)
     share = _tolerance("lstsq", (rows, columns), dtype_of(a), rcond)
     share = share if share >= 0 else float(np.finfo(dtype_of(a)).eps)
-    right = b if rank_of(b) == 2 else reshape(b, shape=(*shape_of(b), 1))
     x = least_squares.lstsq(a, right, rcond=share)
     rest = right - multiply(a, x)
     residuals = sum_(rest * rest, 0) if rows > columns else np.zeros(0, dtype_of(x))

@@ -134,9 +134,10 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     dtype = np.result_type(dtype_of(steps), period)
     is_whole = dtype.kind != "f"
     half = period // 2 if is_whole else period / 2
-    wrapped = remainder(steps - -half, period) + -half
+    low = -half
+    wrapped = remainder(steps - low, period) + low
     if not (is_whole and period % 2):  # then both ends are as near: the sign of the step decides
-        wrapped = where(logical_and(equal(wrapped, -half), greater(steps, 0)), half, wrapped)
+        wrapped = where(logical_and(equal(wrapped, low), greater(steps, 0)), half, wrapped)
     near = less(absolute(steps), period / 2 if discont is None else discont)
     added = cumsum(where(near, 0, wrapped - steps), axis)
     first, rest = part(p, axis, slice(0, 1)), part(p, axis, slice(1, None))

@@ -226,10 +226,8 @@ def nanquantile(
         )
     at, count, shape = _present("nanquantile", a, axis, keepdims)
     lead = shape_of(q)
-    dtype = dtype_of(a) if is_float(dtype_of(a)) else FLOAT64
-    dtype = (
-        dtype if is_weak(q) else promote(type_of(q), type_of(a))[0] if is_float(dtype_of(a)) else dtype_of(q)
-    )
+    floats = [type_of(one) for one in (a, q) if is_float(dtype_of(one))]
+    dtype = promote(*floats)[0] if floats else FLOAT64
     position = multiply(
         reshape(strong(q, dtype), shape=(*lead, *(1,) * rank_of(count))), strong(count - 1, dtype)
     )
