@@ -17,6 +17,7 @@ from wengert._version import __version__
 from wengert.backend import cache, entry, team
 from wengert.backend.adding import add_in_place
 from wengert.backend.blocks import block_batches
+from wengert.backend.chosen import ask_what_was_chosen
 from wengert.backend.coalesce import coalesce
 from wengert.backend.compilation import Compilation
 from wengert.backend.entry_ir import entry_ir
@@ -95,6 +96,7 @@ class Compiled:
         program = narrow(fused, fast=bool(self.options.flags))
         # What is smaller now may run through the same points as others, and be one nest with them.
         program = program if program is fused else fuse(program)
+        program = ask_what_was_chosen(program)
         program = block_batches(sink_sums(program, self.target), self.target)
         return split_reductions(tally(cut_pieces(coalesce(program))))
 
