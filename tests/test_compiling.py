@@ -465,3 +465,16 @@ def test_functions_are_pickled() -> None:
             compiled(given, 2, np.arange(3.0))
     with pytest.raises((AttributeError, pickle.PicklingError), match=r"local|lambda"):
         pickle.dumps(wg.jit(lambda x: x))
+
+
+def test_jit_of_a_jitted_function_has_its_own_settings() -> None:
+    inner, x = wg.jit(lambda w, n=2: w * n), np.ones(4)
+    np.testing.assert_array_equal(wg.jit(inner, donate=0)(x), np.full(4, 2.0))
+    assert not x.flags.writeable
+    np.testing.assert_array_equal(wg.jit(inner, static_argnums=1)(np.ones(2), 3), [3.0, 3.0])
+
+
+def test_jit_of_a_custom_rule_around_a_jitted_function_keeps_the_rule() -> None:
+    rule = wg.custom_vjp(wg.jit(lambda x: np.sum(np.sin(x))))
+    rule.defvjp(lambda x: (np.sum(np.sin(x)), x), lambda x, g: (7.0 * g * np.ones(3),))
+    np.testing.assert_array_equal(wg.grad(wg.jit(rule))(np.ones(3)), [7.0] * 3)

@@ -76,7 +76,7 @@ class Jitted(Generic[P, R]):
         # Where the arguments stand in the function's own order, for each number of them and names that calls had.
         self._places: dict[Any, tuple[tuple[Any, ...], dict[str, Any]]] = {}
         self._patience = Patience(function)
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         """Pickle a decorated function by its name, any other by what it is made of: it is compiled again then."""

@@ -224,3 +224,19 @@ def test_what_was_read_before_is_what_was_there_before() -> None:
         return new, y[i] * new[i]
 
     check(lambda y: wg.scan(turn, y, np.arange(4)), np.arange(1.0, 6.0), ulp=8, scale=1.0)
+
+
+@pytest.mark.parametrize("per_example", [False, True])
+def test_places_computed_from_what_the_same_nest_makes(per_example: bool) -> None:
+    """The first write makes i as well, and the second one reads it."""
+
+    def written(a: Any, b: Any, j: Any) -> Any:
+        i, a = j % 5, a.copy()
+        a[i % 3] = b[i]
+        a[i % 3] = b[i + 1]
+        return a
+
+    function = wg.vmap(written) if per_example else written
+    lead = (2,) if per_example else ()
+    a, b = np.zeros((*lead, 9)), np.arange(1.0, 10.0 * 2)[: 9 * (2 if per_example else 1)].reshape((*lead, 9))
+    check(function, a, b, np.array([1, -3]))

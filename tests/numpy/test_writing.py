@@ -89,6 +89,9 @@ POSITIONS: dict[str, tuple[Any, tuple[int, ...]]] = {
 }
 
 
+LARGEST = {"uint8": 200, "int32": 2**31 - 1, "bool": True, "float32": 2**24 - 1}
+
+
 @pytest.mark.parametrize("ufunc", [np.add, np.subtract])
 @pytest.mark.parametrize("name", POSITIONS)
 def test_positions_may_be_followed(ufunc: Any, name: str) -> None:
@@ -222,3 +225,24 @@ def test_writes_need_what_numpy_needs() -> None:
         np.fill_diagonal(box, 1.0)
     with pytest.raises(ConcreteError, match=r"np\.place"):
         vmap(lambda x: np.place(x, x > 0, [1.0]))(A)
+
+
+LARGEST = {"uint8": 200, "int32": 2**31 - 1, "bool": True, "float32": 2**24 - 1}
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract])
+@pytest.mark.parametrize(
+    ("narrow", "wide"), [("uint8", "int64"), ("int32", "int64"), ("bool", "int64"), ("float32", "float64")]
+)
+def test_narrow_values_add_up_to_more_than_they_can_hold(ufunc: Any, narrow: str, wide: str) -> None:
+    def written(x: Any, v: Any) -> Any:
+        x = x.copy()
+        ufunc.at(x, np.array([0, 0, 1]), v)
+        return x
+
+    values = np.full(3, LARGEST[narrow], narrow)
+    for given in (values, values[0]):
+        expected = written(np.zeros(2, wide), given)
+        found = jit(written)(np.zeros(2, wide), given)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)

@@ -144,7 +144,7 @@ def merged_nests(producer: Nest, consumer: Nest) -> Nest | None:
 
     inner = Rewriter(change, concerns=lambda facts: not made.keys().isdisjoint(facts.buffers))
     renamed = (rewrite_store(store, moved) if mapping else store for store in consumer.stores)
-    stores = tuple(replace(store, value=inner(store.value)) for store in renamed)
+    stores = tuple(rewrite_store(store, inner) for store in renamed)
     overwritten = {b for store in consumer.stores for b in [store.buffer]} & set(producer.reads())
     if not fits or (overwritten and not _only_in_place(producer, stores, overwritten)):
         return None

@@ -131,7 +131,7 @@ class CustomFunction:
     call_type: ClassVar[type[Call]]
 
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
-        functools.update_wrapper(self, fun)
+        functools.update_wrapper(self, fun, updated=())
         self.fun = fun
         self.name: str = getattr(fun, "__name__", type(fun).__name__)
         self.nondiff_argnums = tuple(sorted(nondiff_argnums))

@@ -82,7 +82,8 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 def add_at(a: Any, indices: Any, b: Any) -> None:
     """Add where an index points, each time it does; as `np.add.at`."""
-    target, values = _target("np.add.at", a), operand(b)
+    target = _target("np.add.at", a)
+    values = _as_added(target, operand(b))
     if not rank_of(values) and subscripts.is_mask_without_value(indices, target.shape):
         target[...] = target.fitted(where(indices, target + values, target))
         return
@@ -92,7 +93,15 @@ def add_at(a: Any, indices: Any, b: Any) -> None:
 
 def subtract_at(a: Any, indices: Any, b: Any) -> None:
     """Subtract where an index points, each time it does; as `np.subtract.at`."""
-    add_at(_target("np.subtract.at", a), indices, -operand(b))
+    target = _target("np.subtract.at", a)
+    add_at(target, indices, -_as_added(target, operand(b)))
+
+
+def _as_added(target: Array, values: Any) -> Any:
+    """Return values in the dtype of the sums: several that are narrow may come to more than theirs can hold."""
+    if isinstance(values, (bool, int, float)):
+        return values
+    return values.astype(np.result_type(target.dtype, values.dtype))
 
 
 UFUNC_METHODS["add", "at"] = add_at
