@@ -144,3 +144,11 @@ def test_errors_name_the_operation() -> None:
     ]:
         with pytest.raises(WengertError, match=text):
             call()
+
+
+@pytest.mark.parametrize("default", [0, 1.5, np.int8(1), False])
+def test_select_has_the_dtype_of_all_choices_together(values: Any, default: Any) -> None:
+    """A truth value and a Python number would be an integer of 64 bits, and with float32 float64."""
+    small, flags, bytes_ = np.zeros(3, "float32"), np.ones(1, bool), np.ones(3, "int8")
+    values(lambda x: np.select([x > 1, x < -1], [x, flags], default), small)
+    values(lambda x: np.select([x > 1, x < -1], [bytes_, x], default), small)

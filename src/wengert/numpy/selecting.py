@@ -57,7 +57,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     conditions, choices = [operand(one) for one in condlist], [operand(one) for one in choicelist]
     if any(dtype_of(one) != BOOL for one in conditions):
         raise DtypeError(message("select", "conditions must be booleans", show(*conditions)))
-    result = operand(default)
+    values = [*choices, operand(default)]
+    dtype = promote(*map(type_of, values))[0]
+    *choices, result = (strong(one, dtype) for one in values)
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         result = where(condition, choice, result)
     return result
