@@ -463,6 +463,8 @@ def test_functions_are_pickled() -> None:
         assert_same(compiled(given, 2, np.arange(3.0)), np.array([2.0, 3.0, 4.0]))
         with pytest.raises(ValueError, match="donated"):
             compiled(given, 2, np.arange(3.0))
+    by_name = pickle.loads(pickle.dumps(wg.jit(scaled, static_argnums=(1,))))
+    assert_same(by_name(np.ones(3), times=2, y=np.arange(3.0)), np.array([2.0, 3.0, 4.0]))
     with pytest.raises((AttributeError, pickle.PicklingError), match=r"local|lambda"):
         pickle.dumps(wg.jit(lambda x: x))
 

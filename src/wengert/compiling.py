@@ -68,7 +68,7 @@ class Jitted(Generic[P, R]):
         self._static = tuple(sorted(static))
         self._donate = tuple(donate)
         # Behind an argument that a call leaves out, others have no position there.
-        self._static_names = (*names, *arguments.names_at(function, self._static))
+        self._static_names = tuple(dict.fromkeys((*names, *arguments.names_at(function, self._static))))
         self._donate_names = arguments.names_at(function, self._donate)
         self._known: dict[Any, Specialisation] = {}
         self._newest: dict[Any, Served] = {}

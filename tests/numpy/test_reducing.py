@@ -241,3 +241,11 @@ def test_what_cannot_work_says_so() -> None:
     with pytest.raises(WengertError):
         np.cumulative_sum(box)
     assert wnp.sum is np.sum
+
+
+@pytest.mark.parametrize("shape", [(2,) * 13, (8, 8, 8, 8, 2), (2, 4096), (4096, 2), (5000,)])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_largest_elements_along_short_and_long_axes(shape: tuple[int, ...], axis: Any) -> None:
+    x = np.random.default_rng(0).permutation(float(np.prod(shape)) - np.arange(np.prod(shape))).reshape(shape)
+    gradient = grad(lambda x: np.sum(np.max(x, axis=axis)))(x)
+    np.testing.assert_array_equal(gradient, x == np.max(x, axis=axis, keepdims=True))

@@ -192,3 +192,11 @@ def test_nan_comes_last_in_a_table(transform: Any, table: list[float], side: Any
     sorted_, v = np.array(table), np.array([-1.0, 0.0, 0.5, np.inf, -np.inf, np.nan])
     found = transform(lambda v: np.searchsorted(sorted_, v, side))(v)
     np.testing.assert_array_equal(found, np.searchsorted(sorted_, v, side))
+
+
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("bins", [[2.0, 1.0, 0.0, -1.0], [-1.0, 0.0, 1.0, 2.0], [1.0]])
+def test_bins_that_only_a_call_knows_may_fall(bins: Any, right: bool) -> None:
+    x, edges = np.array([0.5, 1.5, -0.5, 2.5, 0.0, 1.0, 2.0]), np.array(bins)
+    found = wg.jit(lambda x, bins: np.digitize(x, bins, right))(x, edges)
+    np.testing.assert_array_equal(found, np.digitize(x, edges, right))

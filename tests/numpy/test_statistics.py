@@ -90,3 +90,9 @@ def test_values_that_are_not_known_are_counted_between_edges_that_are(bins: Any)
     np.testing.assert_array_equal(counts, expected)
     np.testing.assert_array_equal(edges, others)
     assert counts.dtype == expected.dtype
+
+
+def test_weights_of_several_axes_are_in_the_order_of_the_axes() -> None:
+    x, weights = np.arange(24.0).reshape(2, 3, 4) ** 2, np.arange(12.0).reshape(4, 3)
+    found = wg.jit(lambda x: np.average(x, axis=(2, 1), weights=weights))(x)
+    np.testing.assert_allclose(found, np.average(x, axis=(2, 1), weights=weights))

@@ -282,10 +282,13 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Return the number of the bin in which each value lies, as `np.digitize`."""
     side = "left" if right else "right"
-    edges = concrete(operand(bins))
-    if edges is not None and np.any(np.diff(edges) < 0):
-        return len(edges) - searchsorted(np.flip(edges), x, side)
-    return searchsorted(bins, x, side)
+    bins = operand(bins)
+    edges, (count,) = concrete(bins), shape_of(bins)
+    falls = edges is not None and bool(np.any(np.diff(edges) < 0))
+    if edges is None and count:
+        falls = less(bins[-1], bins[0])
+        return where(falls, count - searchsorted(np.flip(bins), x, side), searchsorted(bins, x, side))
+    return count - searchsorted(np.flip(edges), x, side) if falls else searchsorted(bins, x, side)
 
 
 @implements(np.isin)

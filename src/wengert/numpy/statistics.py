@@ -112,10 +112,12 @@ def _aligned(weights: Any, a: Any, axis: Any) -> Any:
     if shape_of(weights) == shape:
         return weights
     axes = axes_of("average", axis, len(shape))
-    if axis is None or shape_of(weights) != tuple(shape[one] for one in axes):
+    named = [] if axis is None else [one % len(shape) for one in np.atleast_1d(axis).tolist()]
+    if not named or shape_of(weights) != tuple(shape[one] for one in named):
         raise ShapeError(
             message("average", "weights must have the shape of the array or of its axis", show(a, weights))
         )
+    weights = np.transpose(weights, np.argsort(named).tolist())
     weights = reshape(weights, shape=tuple(shape[one] if one in axes else 1 for one in range(len(shape))))
     return np.broadcast_to(weights, shape)
 

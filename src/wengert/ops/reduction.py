@@ -18,7 +18,7 @@ from wengert.ops.comparison import equal, where
 from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, transpose, whole
 from wengert.primitive import Draw, Explicit, Linear, NonDifferentiable, Primitive, primitive
-from wengert.shapes import Shape, drop_axes, keep_axes, shape_of
+from wengert.shapes import Shape, drop_axes, keep_axes, shape_of, size
 
 Axes = tuple[int, ...]
 
@@ -143,13 +143,22 @@ def _extremum_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any,
     return reduce_sum(where(taken, dx, 0.0), axes=axes) / count
 
 
+_SHORT = 8
+"""The extent of a short axis, at most."""
+_SLICES = 64
+"""Slices that are reduced against one another, at most."""
+_LONG = 512
+"""Elements of a slice, at least."""
+
+
 def _reduce_by(ufunc: np.ufunc) -> Callable[..., Any]:
     def evaluate(x: Any, axes: Axes) -> Any:
         # NumPy reduces a short axis element by element; whole slices against one another are quicker.
-        if axes and isinstance(x, NDARRAY) and x.size > 4096 and all(0 < x.shape[axis] <= 8 for axis in axes):
+        extents = tuple(x.shape[axis] for axis in axes) if isinstance(x, NDARRAY) else ()
+        if max(extents, default=0) <= _SHORT and 1 < size(extents) <= min(_SLICES, x.size // _LONG):
             moved = np.moveaxis(x, axes, range(len(axes)))
             parts = [moved[position] for position in np.ndindex(*moved.shape[: len(axes)])]
-            result = parts[0].copy() if len(parts) == 1 else ufunc(parts[0], parts[1])
+            result = ufunc(parts[0], parts[1])
             for part in parts[2:]:
                 ufunc(result, part, out=result)
             return result
