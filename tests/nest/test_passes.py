@@ -153,6 +153,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[int, int]]] 
         (normal(5, 23), normal(5, 23)),
         {0: 0},
     ),
+    "layers of relu": (
+        wg.grad(lambda x, w: np.sum(np.sin(np.where(x @ w > 0, x @ w, 0.0) @ w) ** 2), argnums=(0, 1)),
+        (normal(6, 5), normal(5, 5)),
+        {},
+    ),
     "moments": (lambda x: ((x - x.mean(0)) / x.std(0), np.argmax(x, 1), x.max()), (normal(8, 3),), {}),
 }
 
