@@ -17,7 +17,7 @@ import numpy as np
 from wengert.backend.scalars import COMPARISONS
 from wengert.nest.expression import Apply, Buffer, Const, Expression, Load, children
 from wengert.nest.nest import Nest, Program, Step, all_steps, map_blocks, reads_whole
-from wengert.nest.rewriting import rewrite_step
+from wengert.nest.rewriting import renamed
 
 
 def ask_what_was_chosen(program: Program) -> Program:
@@ -120,20 +120,14 @@ def _tested(node: Expression, buffer: Buffer) -> _Test | None:
 
 
 def _asking(steps: Sequence[Step], choices: Mapping[Buffer, _Choice]) -> tuple[Step, ...]:
-    """Return steps that read, and write, what was chosen only."""
+    """Return steps that write, and read, what was chosen only."""
 
-    def change(node: Expression) -> Expression:
-        if isinstance(node, Load) and node.buffer in choices:
-            return Load(choices[node.buffer].chosen, node.indices)
-        return node
-
-    def asking(step: Step) -> Step:
+    def sparing(step: Step) -> Step:
         if not isinstance(step, Nest):
-            return map_blocks(step, lambda block: tuple(map(asking, block)))
-        step = rewrite_step(step, change, lambda facts: not choices.keys().isdisjoint(facts.buffers))
-        assert isinstance(step, Nest)
+            return map_blocks(step, lambda block: tuple(map(sparing, block)))
         if choices.keys().isdisjoint(step.writes()):
             return step
         return replace(step, stores=tuple(store for store in step.stores if store.buffer not in choices))
 
-    return tuple(map(asking, steps))
+    chosen = {buffer: choice.chosen for buffer, choice in choices.items()}
+    return renamed(tuple(map(sparing, steps)), chosen)

@@ -283,12 +283,13 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Return the number of the bin in which each value lies, as `np.digitize`."""
     side = "left" if right else "right"
     bins = operand(bins)
-    edges, (count,) = concrete(bins), shape_of(bins)
-    falls = edges is not None and bool(np.any(np.diff(edges) < 0))
+    edges, count = concrete(bins), size(shape_of(bins))
     if edges is None and count:
         falls = less(bins[-1], bins[0])
         return where(falls, count - searchsorted(np.flip(bins), x, side), searchsorted(bins, x, side))
-    return count - searchsorted(np.flip(edges), x, side) if falls else searchsorted(bins, x, side)
+    if edges is not None and np.any(np.diff(edges) < 0):
+        return count - searchsorted(np.flip(edges), x, side)
+    return searchsorted(bins, x, side)
 
 
 @implements(np.isin)

@@ -8,9 +8,10 @@ import numpy as np
 
 from wengert import subscripts
 from wengert.array import UFUNC_METHODS, Array, operand
+from wengert.dtypes import dtype_of
 from wengert.errors import ShapeError, message
-from wengert.ir.types import show
-from wengert.numpy.registry import implements, known, lost, rank_of
+from wengert.ir.types import is_weak, show
+from wengert.numpy.registry import implements, known, lost, rank_of, strong
 from wengert.numpy.shaping import ravel
 from wengert.ops.comparison import where
 from wengert.ops.shape import reshape
@@ -99,9 +100,9 @@ def subtract_at(a: Any, indices: Any, b: Any) -> None:
 
 def _as_added(target: Array, values: Any) -> Any:
     """Return values in the dtype of the sums: several that are narrow may come to more than theirs can hold."""
-    if isinstance(values, (bool, int, float)):
+    if is_weak(values):
         return values
-    return values.astype(np.result_type(target.dtype, values.dtype))
+    return strong(values, np.result_type(target.dtype, dtype_of(values)))
 
 
 UFUNC_METHODS["add", "at"] = add_at
