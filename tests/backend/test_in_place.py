@@ -240,3 +240,20 @@ def test_places_computed_from_what_the_same_nest_makes(per_example: bool) -> Non
     lead = (2,) if per_example else ()
     a, b = np.zeros((*lead, 9)), np.arange(1.0, 10.0 * 2)[: 9 * (2 if per_example else 1)].reshape((*lead, 9))
     check(function, a, b, np.array([1, -3]))
+
+
+def test_arrays_of_fewer_axes_in_one_nest_with_a_stack() -> None:
+    """One nest writes what the turn makes to its row of the stack and, moved by one, to a second array."""
+
+    def stacked(n: Any, more: Any) -> Any:
+        def turn(carry: Any, j: Any) -> Any:
+            n = carry[0].copy()
+            n[j] += more[j]
+            n %= 13
+            moved = np.zeros_like(n)
+            moved[1:] = n[:-1]
+            return (n, moved), n
+
+        return wg.scan(turn, (n, more), np.array([0, 1, 2, 1]))
+
+    check(stacked, np.array([1, 2, 3]), np.array([5, 6, 7]))

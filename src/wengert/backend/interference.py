@@ -101,13 +101,14 @@ class _Pair:
         """Tell whether a step that writes one side would write over what is wanted of the other."""
         if other in live:
             return True
-        return other in read and not _keeps_apart(
-            step, {one for one, side in self.side.items() if side == other}
-        )
+        return other in read and not _keeps_apart(step, self._members(other), self._members(1 - other))
+
+    def _members(self, side: int) -> frozenset[Buffer]:
+        return frozenset(buffer for buffer, found in self.side.items() if found == side)
 
 
-def _keeps_apart(step: Step, read: Container[Buffer]) -> bool:
-    """Tell whether no point of a nest reads what another point writes, were some of what it reads what it writes.
+def _keeps_apart(step: Step, read: Container[Buffer], written: Container[Buffer]) -> bool:
+    """Tell whether no point of a nest reads what another point writes, were ``read`` and ``written`` one buffer.
 
     The points write at different places along some axes, and a load stays at the place of its point there. Along
     the other axes all points write at one place: there it may be anywhere, as in ``x[i] = x[i - 1] + x[i - 2]``.
@@ -115,7 +116,7 @@ def _keeps_apart(step: Step, read: Container[Buffer]) -> bool:
     if not isinstance(step, Nest) or step.sequential or any(one.combiner or one.along for one in step.stores):
         return False
     dims, loads = frozenset(step.dims), [load for load in step.loads() if load.buffer in read]
-    for store in step.stores:
+    for store in (one for one in step.stores if one.buffer in written):
         axes = [axis for axis, index in enumerate(store.indices) if not dims.isdisjoint(_dims_of(index))]
         if not dims.issubset(store.indices[axis].only for axis in axes):
             return False
