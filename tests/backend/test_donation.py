@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 import wengert as wg
 from tests.backend.comparing import address, assert_same, read_only, unaligned
+from wengert.backend import donation
 from wengert.errors import ArgumentError
 
 
@@ -139,6 +141,31 @@ def test_a_function_called_before_refuses_it_as_well() -> None:
     wg.jit(lambda x: x + 1, donate=0)(x)
     with pytest.raises(ArgumentError, match="donated"):
         total(x)
+
+
+def test_of_two_threads_one_has_the_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    add: Any = wg.jit(lambda x: x + 1, donate=0)
+    x = np.zeros(1000)
+    for _ in range(3):
+        x = add(x)
+    both, found = threading.Barrier(2), list[Any]()
+    # Where neither has the array yet, and both have been told that it is free.
+    monkeypatch.setattr(donation.Taking, "all_placed", lambda self: both.wait(10))  # pyright: ignore[reportUnknownLambdaType]
+
+    def call() -> None:
+        try:
+            found.append(add(x)[0])
+        except ArgumentError as error:
+            found.append(str(error))
+
+    threads = [threading.Thread(target=call) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    number, said = sorted(found, key=str)
+    assert number == 4.0
+    assert "use the returned array" in said
 
 
 def test_an_array_made_at_the_place_of_one_that_was_given_up_is_not_refused(update: Any) -> None:

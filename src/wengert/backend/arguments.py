@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,11 +69,22 @@ def _settings(structure: tree.Structure) -> Iterator[Any]:
 
 def _exactly(value: Any) -> Any:
     """Return what tells a fixed value from others that Python calls equal: 1, 1.0 and True, 0.0 and -0.0."""
+    if isinstance(value, (float, complex, np.generic)):
+        return type(value), repr(value)
     if isinstance(value, tuple):
         return type(value), *map(_exactly, value)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
     if isinstance(value, frozenset):
         return type(value), frozenset(map(_exactly, value))  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
-    return type(value), repr(value) if isinstance(value, float) else value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return value, *map(_exactly, _compared(value))
+    return type(value), value
+
+
+def _compared(value: Any) -> Iterator[Any]:
+    """Return the fields by which dataclasses are equal, but for those without a hash, which have one of their own."""
+    if type(value).__dataclass_params__.eq:
+        fields = (getattr(value, field.name, None) for field in dataclasses.fields(value) if field.compare)
+        yield from (field for field in fields if isinstance(field, Hashable))
 
 
 def is_same(one: Any, other: Any) -> bool:

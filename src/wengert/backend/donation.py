@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import weakref
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -25,6 +27,7 @@ _MANY = 1000
 
 _given_up: dict[int, weakref.ref[Any]] = {}
 _many = _MANY
+_lock = threading.Lock()
 
 
 class Taking:
@@ -65,14 +68,23 @@ class Taking:
 
 
 def give_up(arrays: Sequence[Any]) -> None:
-    """Remember that arrays are no longer their owner's, and keep them from being written."""
+    """Remember that arrays are no longer their owner's, and keep them from being written.
+
+    Of two threads that donate an array at the same time one has it, and the other an error.
+    """
+    with _lock:
+        refuse_given_up(arrays)
+        for array in arrays:
+            array.flags.writeable = False
+        _given_up.update(zip(map(id, arrays), map(weakref.ref, arrays), strict=True))
+        _forget_those_that_have_gone()
+
+
+def _forget_those_that_have_gone() -> None:
     global _many
-    for array in arrays:
-        array.flags.writeable = False
-    _given_up.update(zip(map(id, arrays), map(weakref.ref, arrays), strict=True))
     if len(_given_up) > _many:
         for key, known in list(_given_up.items()):
-            if known() is None and _given_up.get(key) is known:
+            if known() is None:
                 del _given_up[key]
         _many = max(_MANY, 2 * len(_given_up))
 
@@ -109,3 +121,7 @@ def refuse_shared(arrays: Sequence[Any], donated: Sequence[int]) -> None:
 def describe(leaf: Any) -> str:
     """Write the type of an argument."""
     return str(type_of(leaf)) if is_number(leaf) else type(leaf).__name__
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
