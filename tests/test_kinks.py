@@ -68,6 +68,8 @@ CHOICES: dict[str, tuple[Scalar, tuple[float, ...], tuple[float, ...]]] = {
     "floor at 1": (np.floor, (1.0,), (0.0,)),
     "rint at 1/2": (np.rint, (0.5,), (0.0,)),
     "heaviside at 0": (np.heaviside, (0.0, 0.5), (0.0, 1.0)),
+    "maximum of NaN": (lambda x: np.maximum(x, 1.0), (np.nan,), (0.0,)),
+    "max of NaN": (lambda x: np.max(np.stack([x, np.ones_like(x)]), axis=0), (np.nan,), (0.0,)),
     "maximum tie": (np.maximum, (1.0, 1.0), (0.5, 0.5)),
     "minimum tie": (np.minimum, (1.0, 1.0), (0.5, 0.5)),
     "fmax tie": (np.fmax, (1.0, 1.0), (0.5, 0.5)),
@@ -131,7 +133,8 @@ def test_choices(choice: str, mode: str) -> None:
     np.testing.assert_allclose(np.array(found, float), expected, rtol=1e-15)
 
 
-#: Programs that keep clear of a singularity by a choice: the value not taken must not spoil the derivative.
+#: Programs that keep clear of a singularity by a choice: the value not taken must not spoil the derivative; nor must an
+#: infinite slope behind the choice.
 GUARDED: dict[str, Scalar] = {
     "log": lambda x: np.where(x > 0, np.log(x), 0.0),
     "sqrt": lambda x: np.where(x > 0, np.sqrt(x), 0.0),
@@ -144,6 +147,16 @@ GUARDED: dict[str, Scalar] = {
     "sinc": lambda x: np.where(x == 0, 1.0, np.sin(x) / x),
     "lgamma": lambda x: np.where(x > 0, special.gammaln(x), 0.0),
     "nested": lambda x: np.where(x > 0, np.sqrt(np.where(x > 0, np.log(x), 1.0)), 0.0),
+    "maximum": lambda x: np.sqrt(np.maximum(x - 1.0, 0.0)),
+    "minimum": lambda x: np.cbrt(np.minimum(0.0, x + 1.0)),
+    "fmax": lambda x: np.sqrt(np.fmax(0.0, x - 1.0)),
+    "clip": lambda x: np.sqrt(np.clip(x - 1.0, 0.0, 1.0)),
+    "magnitude": lambda x: np.sqrt(np.abs(x)),
+    "fabs": lambda x: np.log1p(np.fabs(x) - 1.0),
+    "copysign": lambda x: np.cbrt(np.copysign(x, -1.0)),
+    "hypot": lambda x: np.sqrt(np.hypot(x, 0.0)),
+    "remainder": lambda x: np.sqrt(np.remainder(0.0, x + 2.0)),
+    "heaviside": lambda x: np.sqrt(np.heaviside(-1.0, x)),
 }
 
 

@@ -42,11 +42,14 @@ class Partials:
         partials: ``(output, *operands) -> partial``, or a number; None where nothing passes.
         singular: the partials may be infinite at finite operands, where a zero tangent or cotangent (a branch not
             taken by ``where``, say) must still give zero.
+        choosing: a partial of zero says that the operand was not taken, or is where its slope was chosen to be zero: an
+            infinite tangent or cotangent must give zero there.
     """
 
-    def __init__(self, *partials: Partial | None, singular: bool = False) -> None:
+    def __init__(self, *partials: Partial | None, singular: bool = False, choosing: bool = False) -> None:
         self.partials = partials
         self.singular = singular
+        self.choosing = choosing
         self.reads = any(callable(partial) for partial in partials)
 
 

@@ -116,10 +116,18 @@ def _chosen(node: Apply) -> Apply:
     if not isinstance(direction, Apply) or direction.operation != "where":
         return node
     condition, value, otherwise = direction.operands
-    if not (isinstance(value, Const) and value.value and is_zero(otherwise)) or not np.isfinite(value.value):
+    if not (is_zero(otherwise) and _is_never_zero(value)):
         return node
-    product = factor if value.value == 1 else Apply("multiply", (value, factor), node.dtype)
+    is_one = isinstance(value, Const) and value.value == 1
+    product = factor if is_one else Apply("multiply", (value, factor), node.dtype)
     return Apply("where", (condition, product, otherwise), node.dtype, location=node.location)
+
+
+def _is_never_zero(value: Expression) -> bool:
+    """Tell whether a value is a number that is neither 0 nor infinite, or one of several such."""
+    if isinstance(value, Apply) and value.operation == "where":
+        return all(map(_is_never_zero, value.operands[1:]))
+    return isinstance(value, Const) and bool(value.value) and bool(np.isfinite(value.value))
 
 
 def _hoisted_from_operands(node: Apply) -> Expression:

@@ -11,7 +11,7 @@ from wengert.dtypes import BOOL, INT64, dtype_of
 from wengert.ir.types import TensorType
 from wengert.kernels.select import select
 from wengert.nest.lowering import Elementwise, check_integers
-from wengert.ops.comparison import equal, signbit
+from wengert.ops.comparison import equal, signbit, where
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import elementwise, locally_constant, operator_evaluation, same_type
 from wengert.primitive import Linear, Primitive
@@ -94,9 +94,14 @@ absolute = elementwise(
     np.absolute,
     lambda out, x: sign(x),
     doc="|x|; the derivative at 0 is 0 (the subgradient of least norm)",
+    choosing=True,
 )
 fabs = elementwise(
-    "fabs", np.fabs, lambda out, x: sign(x), doc="|x| in floating point; the derivative at 0 is 0"
+    "fabs",
+    np.fabs,
+    lambda out, x: sign(x),
+    doc="|x| in floating point; the derivative at 0 is 0",
+    choosing=True,
 )
 sign = locally_constant("sign", np.sign, "-1, 0 or 1", "it is constant on either side of zero")
 copysign = elementwise(
@@ -106,12 +111,14 @@ copysign = elementwise(
     None,
     doc="|x| with the sign of y; the derivative at x = 0 is 0, as for |x|",
     domain=((-2.0, 2.0), (0.5, 2.0)),
+    choosing=True,
 )
 
 
 def _winner(out: Any, mine: Any, other: Any) -> Any:
     """Return 1 where ``mine`` was taken and 1/2 at a tie: the mean of the two one-sided derivatives."""
-    return _signed(equal(mine, out), out) * (1 - 0.5 * _signed(equal(other, out), out))
+    number = dtype_of(out).type
+    return where(equal(mine, out), where(equal(other, out), number(0.5), number(1.0)), number(0.0))
 
 
 def _extremum(name: str, ufunc: np.ufunc, doc: str) -> Primitive:
@@ -121,6 +128,7 @@ def _extremum(name: str, ufunc: np.ufunc, doc: str) -> Primitive:
         lambda out, x, y: _winner(out, x, y),
         lambda out, x, y: _winner(out, y, x),
         doc=f"{doc}; at a tie each operand gets half of the derivative",
+        choosing=True,
     )
 
 
@@ -148,6 +156,7 @@ remainder = elementwise(
     1.0,
     lambda out, x, y: -floor_divide(x, y),
     doc="x - y floor(x / y), with the sign of y; the derivative at a jump is the one beside it",
+    choosing=True,
     domain=((-2.0, 2.0), (0.5, 2.0)),
     source="{0} % {1}",
 )
@@ -157,6 +166,7 @@ fmod = elementwise(
     1.0,
     lambda out, x, y: -trunc(x / y),
     doc="x - y trunc(x / y), with the sign of x; the derivative at a jump is the one beside it",
+    choosing=True,
     domain=((-2.0, 2.0), (0.5, 2.0)),
 )
 heaviside = elementwise(
@@ -165,6 +175,7 @@ heaviside = elementwise(
     None,
     lambda out, x, y: _signed(equal(x, 0), out),
     doc="0 below zero, y at zero, 1 above; the derivative in x is 0 everywhere",
+    choosing=True,
 )
 
 

@@ -183,6 +183,7 @@ def elementwise(
     doc: str,
     domain: Interval | Sequence[Interval] = (-2.0, 2.0),
     singular: bool = False,
+    choosing: bool = False,
     derivative: Derivative | None = None,
     evaluate: Callable[..., Any] | None = None,
     source: str = "",
@@ -201,6 +202,7 @@ def elementwise(
         doc: what it computes, and the choice at each kink.
         domain: where samples are drawn, one interval or one for each operand.
         singular: see `Partials`.
+        choosing: see `Partials`.
         derivative: instead of ``partials``.
         evaluate: instead of calling ``function``.
         source: the NumPy expression, ``{0}`` standing for the first operand.
@@ -221,7 +223,7 @@ def elementwise(
         doc=doc,
         type_rule=type_rule or rule,
         evaluate=evaluate or evaluation(function),
-        derivative=derivative or Partials(*partials, singular=singular),
+        derivative=derivative or Partials(*partials, singular=singular, choosing=choosing),
         batch=batch_elementwise,
         lowering=lowering
         or Elementwise(name, ufunc_inputs(function) if isinstance(function, np.ufunc) else None),

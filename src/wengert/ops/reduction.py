@@ -13,7 +13,7 @@ from wengert.ir.types import TensorType, show
 from wengert.nest.expression import Apply, Const, Expression, Guard, Reduce
 from wengert.nest.index import Dim, Index
 from wengert.nest.lowering import Definition, OnHost, Operand, Pointwise, converted
-from wengert.ops.arithmetic import multiply
+from wengert.ops.arithmetic import multiply, scale
 from wengert.ops.comparison import equal, where
 from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, transpose, whole
@@ -140,7 +140,8 @@ def _extremum_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any,
     (x,), (dx,) = primals, tangents
     taken = equal(x, expand(out, shape_of(x), axes))
     count = reduce_sum(cast(taken, dtype=dtype_of(x)), axes=axes)
-    return reduce_sum(where(taken, dx, 0.0), axes=axes) / count
+    # NaN equals nothing: then none was taken, as of two elements in `maximum`, and the derivative is 0.
+    return scale(reduce_sum(where(taken, dx, 0.0), axes=axes), 1 / count)
 
 
 _SHORT = 8

@@ -67,6 +67,7 @@ hypot = elementwise(
     lambda out, x, y: _direction(x, out),
     lambda out, x, y: _direction(y, out),
     doc="sqrt(x^2 + y^2) without overflow; the derivative at the origin is 0 (the subgradient of least norm)",
+    choosing=True,
 )
 arctan2 = elementwise(
     "arctan2",

@@ -126,11 +126,18 @@ def _push_partials(
         if callable(partial):
             with np.errstate(all="ignore"):
                 factor = partial(*values, **params)
-            term = scale(tangent, factor) if rule.singular else tangent * factor
+            term = passed(rule, tangent, factor)
         else:
             term = tangent if partial == 1.0 else -tangent if partial == -1.0 else tangent * partial
         total = term if total is None else total + term
     return total
+
+
+def passed(rule: Partials, direction: Any, factor: Any) -> Any:
+    """Return what passes through an operand: partial x tangent, or partial x cotangent."""
+    if rule.singular:
+        return scale(direction, factor)
+    return scale(factor, direction) if rule.choosing else direction * factor
 
 
 def numeric(values: Sequence[Any]) -> Sequence[Any]:

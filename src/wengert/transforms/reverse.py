@@ -17,13 +17,12 @@ from wengert.boxes import Box, Trace, snapshot
 from wengert.boxes import concrete as concrete_value
 from wengert.dtypes import check_known, dtype_of, is_float
 from wengert.ir.types import TensorType
-from wengert.ops.arithmetic import scale
 from wengert.ops.conversion import cast
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape, zeros_along
 from wengert.primitive import Explicit, Linear, NonDifferentiable, Partials, Primitive, Structured
 from wengert.shapes import Shape, shape_of
-from wengert.transforms.forward import numeric
+from wengert.transforms.forward import numeric, passed
 from wengert.transforms.staging import Walk
 
 _numbers = itertools.count()
@@ -305,8 +304,7 @@ def _pull_partials(rule: Partials, node: Node, cotangent: Any, cotangents: Cotan
         if parent is None or partial is None:
             continue
         if callable(partial):
-            factor = partial(*values, **node.params)
-            term = scale(cotangent, factor) if rule.singular else cotangent * factor
+            term = passed(rule, cotangent, partial(*values, **node.params))
         else:
             term = cotangent if partial == 1.0 else -cotangent if partial == -1.0 else cotangent * partial
         cotangents.add(parent, match(term, parent.value))
