@@ -13,7 +13,14 @@ import pytest
 
 import wengert as wg
 import wengert.numpy as wnp
-from wengert.errors import ConcreteError, ScalarError, UnsupportedError
+from wengert.errors import (
+    ConcreteError,
+    DtypeError,
+    LeakError,
+    LostDerivativeError,
+    ScalarError,
+    UnsupportedError,
+)
 
 X = np.array([3.0, 1.0, 2.0])
 TABLE = [1.0, 2.0, 4.0]
@@ -71,7 +78,7 @@ INSTEAD: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "repeated tuple": (lambda x, n: n * (0.0, 1.0), "name it in static_argnums of wg.jit"),
     "asarray": (lambda x, n: np.asarray(x), AS_IT_IS),
     "ascontiguousarray": (lambda x, n: np.ascontiguousarray(x), AS_IT_IS),
-    "array": (lambda x, n: np.array([x[0], 1.0]), "write wengert.numpy.array for np.array, or np.stack"),
+    "array": (lambda x, n: np.array([x[0], 1.0]), "write wengert.numpy.array for np.array, np.stack"),
     "vectorize": (lambda x, n: np.vectorize(lambda x: x + 1)(x), "return the array and convert it outside"),
     "bincount": (lambda x, n: np.bincount(x.astype(int)), "compute it outside, where the values are known"),
     "index": (lambda x, n: x[x[0]], "must hold integers|an integer is needed"),
@@ -87,6 +94,47 @@ def test_the_way_out_is_named(name: str) -> None:
         assert isinstance(caught.value, wg.WengertError)
         assert any(one in str(caught.value) for one in remedy.split("|"))
         assert "[test_instead.py:" in str(caught.value)
+
+
+def written(x: Any) -> Any:
+    buffer = np.zeros(3)
+    buffer[:2] = x[1:]
+    return buffer
+
+
+FOLLOWED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "math": (lambda x: math.sin(x[0]), "write np.sin for math.sin"),
+    "copy": (lambda x: np.array(x), "x.copy() for a copy"),
+    "asarray": (lambda x: np.asarray(x), AS_IT_IS),
+    "written": (written, "make the array to write into with wengert.numpy.zeros"),
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_it_is_named_where_a_derivative_would_be_lost(name: str) -> None:
+    function, remedy = FOLLOWED[name]
+    with pytest.raises(LostDerivativeError) as caught:
+        wg.grad(lambda x: np.sum(function(x)))(X)
+    assert remedy in str(caught.value)
+    assert "or give up the derivative" in str(caught.value)
+
+
+@pytest.mark.parametrize("transform", [wg.grad, wg.jit])
+@pytest.mark.parametrize("ask", [float, np.asarray, lambda x: x.item()])
+def test_a_value_that_leaked_says_so(transform: Any, ask: Callable[[Any], Any]) -> None:
+    kept: list[Any] = []
+    transform(lambda x: (kept.append(x), x * x)[1])(2.0)
+    with pytest.raises(LeakError, match=r"of a (grad|jit) that has ended"):
+        ask(kept[0])
+
+
+@pytest.mark.parametrize("transform", [wg.grad, wg.jit])
+def test_what_is_said_of_masked_arrays_gives_the_number_they_mean(transform: Any) -> None:
+    x = np.ma.masked_array([1.0, 2.0, 3.0], [False, True, False])
+    with pytest.raises(DtypeError, match="what is masked has no part") as caught:
+        transform(np.sum)(x)
+    advised = str(caught.value).split("MaskedArray")[1].split("; ", 1)[1].split(", say")[0]
+    assert np.sum(eval(advised)) == np.sum(x)
 
 
 def test_what_is_advised_works() -> None:

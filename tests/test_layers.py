@@ -19,7 +19,7 @@ ROWS = (
     "boxes",
     "primitive",
     "ops",
-    "subscripts operators instead flat array passes",
+    "subscripts operators instead flat conversions array passes",
     "transforms",
     "control",
     "backend",

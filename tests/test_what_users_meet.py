@@ -34,7 +34,7 @@ LOST = {
     "tolist": (lambda x: x.tolist()[0], "wg.stop_gradient"),
     "int": (lambda x: int(x[0]) * x[0], "wg.stop_gradient"),
     "array": (lambda x: np.array([x[0], x[1]]).sum(), "wengert.numpy.array"),
-    "asarray": (lambda x: np.asarray(x).sum(), "np.stack"),
+    "asarray": (lambda x: np.asarray(x).sum(), "wengert.numpy.asarray"),
     "list": (lambda x: np.sum([x[0], x[1]]), "np.stack"),
     "full": (lambda x: np.full(3, x[0]).sum(), "wengert.numpy"),
     "write": (write, "wengert.numpy.zeros"),

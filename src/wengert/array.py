@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 
 from wengert import subscripts
-from wengert.boxes import RUNNING, Box, Lens, boxed, concrete, on_graph
+from wengert.boxes import Box, Lens, boxed, concrete, on_graph
+from wengert.conversions import Conversions
 from wengert.dtypes import BOOL, dtype_of
 from wengert.errors import (
     OTHERWISE,
     UNFOLLOWED,
-    ConcreteError,
     DtypeError,
     LostDerivativeError,
     ScalarError,
@@ -27,9 +27,9 @@ from wengert.errors import (
     unsupported,
 )
 from wengert.flat import Flat
-from wengert.instead import ATTRIBUTES, instead_of, instead_of_scipy, way_out
+from wengert.instead import ATTRIBUTES, instead_of
 from wengert.ir.types import show
-from wengert.operators import FUNCTIONS, Operators, operand
+from wengert.operators import FUNCTIONS, operand
 from wengert.ops.comparison import where
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import UFUNCS
@@ -42,28 +42,6 @@ _LAYOUT = {"order", "subok", "casting"}
 
 
 _WITHOUT_VALUE = re.compile(r"Array\([a-z]+\d*\*?\[[\d,]*\], \w+\)")
-_OUTSIDE = "return the array and convert it outside; build arrays with np.stack or wengert.numpy"
-_NUMBER = "write NumPy's functions, such as np.sin for math.sin; return the value and convert it outside"
-_INTEGER = (
-    "x[i] takes it as it is; a size or a count must be known: name it in static_argnums of wg.jit, or take it from a "
-    "shape; a loop is written with wg.fori_loop"
-)
-_CONDITION = (
-    "write np.where(condition, a, b), wg.cond(condition, f, g, ...) for if, or wg.while_loop for while"
-)
-_BUILT = (
-    "build arrays with np.stack or wengert.numpy.array, write into wengert.numpy.zeros, "
-    "or give up the derivative: wg.stop_gradient(x)"
-)
-
-
-def _lost(what: str, hint: str, traced: str = _OUTSIDE) -> Any:
-    def method(self: Array, *arguments: Any, **options: Any) -> NoReturn:
-        if on_graph(self):
-            raise self.without_value(what, way_out() or traced)
-        raise LostDerivativeError(message(what, "the derivative would be lost", str(self.type), hint))
-
-    return method
 
 
 def _method(function: Callable[..., Any]) -> Any:
@@ -73,7 +51,7 @@ def _method(function: Callable[..., Any]) -> Any:
     return method
 
 
-class Array(Operators):
+class Array(Conversions):
     """A value inside a transform, used like a NumPy array."""
 
     __slots__ = ()
@@ -152,14 +130,7 @@ class Array(Operators):
     def __contains__(self, item: Any) -> bool:
         return bool(FUNCTIONS[np.any](self == item))
 
-    # -- concrete values ---------------------------------------------------------------------------------
-
-    def without_value(self, operation: str, hint: str) -> ConcreteError:
-        """Return the error for an operation that needs the numbers, where only the type is known."""
-        requirement = f"a concrete value is needed, and a {self.owner.name} knows only the type here"
-        error = ConcreteError(message(operation, requirement, str(self.type), hint))
-        RUNNING.complaint = str(error)
-        return error
+    # -- errors and texts ---------------------------------------------------------------------------------
 
     def _unsupported(self, function: Any, what: str = "", hint: str = "") -> UnsupportedError:
         """Return the error for a function of NumPy's that Wengert does not know, and what can be done here."""
@@ -169,48 +140,6 @@ class Array(Operators):
             )
             return unsupported(function, what, requirement, hint or UNFOLLOWED)
         return unsupported(function, what, "Wengert has no derivative for this", hint or OTHERWISE)
-
-    def _concrete(self, operation: str, hint: str) -> Any:
-        value = concrete(self)
-        if value is None:
-            raise self.without_value(operation, way_out() or hint)
-        return value
-
-    def __bool__(self) -> bool:
-        return bool(self._concrete("bool", _CONDITION))
-
-    def __index__(self) -> int:
-        if self.dtype.kind == "f":
-            hint = "write x.astype(int)" if on_graph(self) else "use int(wg.stop_gradient(x))"
-            raise LostDerivativeError(message("index", "an integer is needed", str(self.type), hint))
-        return self._concrete("index", _INTEGER).__index__()
-
-    def __int__(self) -> int:
-        return self.__index__() if self.dtype.kind != "f" else self._truncated()
-
-    _truncated = _lost("int(x)", "use int(wg.stop_gradient(x))", "write x.astype(int)")
-    __float__ = _lost(
-        "float(x)",
-        "write np.sin for math.sin, make an array to write into with wengert.numpy.zeros or np.zeros_like(x), "
-        "or give up the derivative: float(wg.stop_gradient(x))",
-        _NUMBER,
-    )
-    __complex__ = _lost("complex(x)", "Wengert differentiates real programs")
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        what = "conversion to a plain array"
-        if on_graph(self):
-            raise self.without_value(what, instead_of_scipy(UNFOLLOWED) or way_out() or _OUTSIDE)
-        if self.dtype.kind == "f":
-            hint = instead_of_scipy(OTHERWISE) or _BUILT
-            raise LostDerivativeError(message(what, "the derivative would be lost", str(self.type), hint))
-        hint = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i]"
-        return np.array(self._concrete(what, hint), dtype=dtype)
-
-    item = _lost("item()", "leave the value as it is, or write wg.stop_gradient(x).item()")
-    tolist = _lost("tolist()", "iterate over the array, or write wg.stop_gradient(x).tolist()")
-    __reduce__ = _lost("pickle", "pickle the value: wg.stop_gradient(x)")
-    tobytes = _lost("tobytes()", "write wg.stop_gradient(x).tobytes()")
 
     def __repr__(self) -> str:
         value = concrete(self)

@@ -55,7 +55,10 @@ def is_plain(value: Any) -> bool:
 
 def not_plain(operation: str, got: str) -> DtypeError:
     """Return the error for an array of a class of its own."""
-    hint = "what its operators mean is unknown: give np.asarray(x)"
+    if got.startswith(np.ma.MaskedArray.__name__):
+        hint = "np.where(np.ma.getmaskarray(x), 0, np.ma.getdata(x)), say, for sums in which what is masked has no part"
+    else:
+        hint = "what its operators mean is unknown: give np.asarray(x)"
     return DtypeError(message(operation, "arrays must be plain NumPy arrays", got, hint))
 
 

@@ -66,7 +66,7 @@ _OF_NUMPY = {
         ("tile", "repeat", "reshape", "resize", "broadcast_to", "split", "array_split", "indices"), _SIZE
     ),
     **dict.fromkeys(("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require"), _AS_IT_IS),
-    "array": "write wengert.numpy.array for np.array, or np.stack of a list",
+    "array": "write wengert.numpy.array for np.array, np.stack of a list, x.copy() for a copy",
     "vectorize": "write wg.vmap(f)(x), or f of whole arrays",
 }
 _OF_PYTHON = {

@@ -1,0 +1,104 @@
+"""What Python and NumPy do to have the number of a value inside a transform, and what is said where there is none."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from wengert.boxes import RUNNING, concrete, on_graph
+from wengert.errors import OTHERWISE, UNFOLLOWED, ConcreteError, LostDerivativeError, message
+from wengert.instead import instead_of_scipy, way_out
+from wengert.operators import Operators
+
+_OUTSIDE = "return the array and convert it outside; build arrays with np.stack or wengert.numpy"
+_NUMBER = "write NumPy's functions, such as np.sin for math.sin; return the value and convert it outside"
+_INTEGER = (
+    "x[i] takes it as it is; a size or a count must be known: name it in static_argnums of wg.jit, or take it from a "
+    "shape; a loop is written with wg.fori_loop"
+)
+_CONDITION = (
+    "write np.where(condition, a, b), wg.cond(condition, f, g, ...) for if, or wg.while_loop for while"
+)
+_BUILT = "build arrays with np.stack or wengert.numpy.array, write into wengert.numpy.zeros"
+_COMPUTED = (
+    "write np.sin for math.sin, make an array to write into with wengert.numpy.zeros or np.zeros_like(x)"
+)
+
+
+def _lost(what: str, hint: str, traced: str = _OUTSIDE) -> Any:
+    def method(self: Conversions, *arguments: Any, **options: Any) -> NoReturn:
+        self.owner.check_open(what)
+        if on_graph(self):
+            raise self.without_value(what, way_out() or traced)
+        raise self.without_derivative(what, hint)
+
+    return method
+
+
+def _or_given_up(hint: str, value: str = "wg.stop_gradient(x)") -> str:
+    return f"{hint}; or give up the derivative: {value}"
+
+
+class Conversions(Operators):
+    """A value inside a transform: its number is not to be had, or only without its derivative."""
+
+    __slots__ = ()
+
+    def without_value(self, operation: str, hint: str) -> ConcreteError:
+        """Return the error for an operation that needs the numbers, where only the type is known."""
+        requirement = f"a concrete value is needed, and a {self.owner.name} knows only the type here"
+        error = ConcreteError(message(operation, requirement, str(self.type), hint))
+        RUNNING.complaint = str(error)
+        return error
+
+    def without_derivative(self, operation: str, hint: str) -> LostDerivativeError:
+        """Return the error for an operation after which the program would go on without its derivative."""
+        return LostDerivativeError(message(operation, "the derivative would be lost", str(self.type), hint))
+
+    def _concrete(self, operation: str, hint: str) -> Any:
+        value = concrete(self)
+        if value is None:
+            raise self.without_value(operation, way_out() or hint)
+        return value
+
+    def __bool__(self) -> bool:
+        return bool(self._concrete("bool", _CONDITION))
+
+    def __index__(self) -> int:
+        if self.dtype.kind == "f":
+            hint = "write x.astype(int)" if on_graph(self) else "use int(wg.stop_gradient(x))"
+            raise LostDerivativeError(message("index", "an integer is needed", str(self.type), hint))
+        return self._concrete("index", _INTEGER).__index__()
+
+    def __int__(self) -> int:
+        return self.__index__() if self.dtype.kind != "f" else self._truncated()
+
+    _truncated = _lost("int(x)", "use int(wg.stop_gradient(x))", "write x.astype(int)")
+
+    def __float__(self) -> NoReturn:
+        what = "float(x)"
+        self.owner.check_open(what)
+        if on_graph(self):
+            raise self.without_value(what, way_out() or _NUMBER)
+        raise self.without_derivative(
+            what, _or_given_up(way_out() or _COMPUTED, "float(wg.stop_gradient(x))")
+        )
+
+    __complex__ = _lost("complex(x)", "Wengert differentiates real programs")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        what = "conversion to a plain array"
+        self.owner.check_open(what)
+        if on_graph(self):
+            raise self.without_value(what, instead_of_scipy(UNFOLLOWED) or way_out() or _OUTSIDE)
+        if self.dtype.kind == "f":
+            hint = instead_of_scipy(OTHERWISE) or _or_given_up(way_out() or _BUILT)
+            raise self.without_derivative(what, hint)
+        hint = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i]"
+        return np.array(self._concrete(what, hint), dtype=dtype)
+
+    item = _lost("item()", "leave the value as it is, or write wg.stop_gradient(x).item()")
+    tolist = _lost("tolist()", "iterate over the array, or write wg.stop_gradient(x).tolist()")
+    __reduce__ = _lost("pickle", "pickle the value: wg.stop_gradient(x)")
+    tobytes = _lost("tobytes()", "write wg.stop_gradient(x).tobytes()")
