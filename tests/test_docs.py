@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import linecache
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -53,6 +54,9 @@ def test_programs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     checker = doctest.OutputChecker()
     for block in blocks(PAGES[name].read_text("utf-8")):
         code = compile(block.program, "example.py", "exec")
+        # What is said of a reader's line is found in the file.
+        lines = block.program.splitlines(keepends=True)
+        linecache.cache["example.py"] = (len(block.program), None, lines, "example.py")
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(code, namespace)
         got = printed.getvalue()
