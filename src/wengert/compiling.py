@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
@@ -11,15 +10,15 @@ from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, overl
 
 from wengert import tree
 from wengert.backend import arguments, entry
-from wengert.backend.arguments import Given, Named
+from wengert.backend.arguments import Given
 from wengert.backend.native import assembly
 from wengert.backend.report import Report, report_of
 from wengert.boxes import Box
-from wengert.dtypes import NDARRAY
 from wengert.errors import ArgumentError, message
 from wengert.ir.graph import Graph
 from wengert.nest.printer import text
 from wengert.progress import Patience, is_often, name_of, tell_compiled, tell_recompiled
+from wengert.roles import Roles
 from wengert.specialisation import MISFIT, Specialisation
 
 P = ParamSpec("P")
@@ -53,28 +52,15 @@ class Jitted(Generic[P, R]):
     __call__: Callable[P, R]
     """Carries out the function, compiling it if the types of the arguments are new."""
 
-    def __init__(
-        self,
-        function: Callable[P, R],
-        static: Sequence[int],
-        names: Sequence[str],
-        donate: Sequence[int],
-        flags: str,
-    ) -> None:
+    def __init__(self, function: Callable[P, R], roles: Roles, flags: str) -> None:
         self.__call__ = self._general
         self._served: set[Specialisation] = set()
         self._flags = flags
         self._function = function
-        self._static = tuple(sorted(static))
-        self._donate = tuple(donate)
-        # Behind an argument that a call leaves out, others have no position there.
-        self._static_names = tuple(dict.fromkeys((*names, *arguments.names_at(function, self._static))))
-        self._donate_names = arguments.names_at(function, self._donate)
+        self._roles = roles
         self._known: dict[Any, Specialisation] = {}
         self._newest: dict[Any, Served] = {}
         self._last: Served | None = None
-        # Where the arguments stand in the function's own order, for each number of them and names that calls had.
-        self._places: dict[Any, tuple[tuple[Any, ...], dict[str, Any]]] = {}
         self._patience = Patience(function)
         functools.update_wrapper(self, function, updated=())
 
@@ -83,13 +69,13 @@ class Jitted(Generic[P, R]):
         name = getattr(self._function, "__qualname__", "")
         if getattr(sys.modules.get(self.__module__), name, None) is self:
             return name
-        return Jitted, (self._function, self._static, self._static_names, self._donate, self._flags)
+        return Jitted, (self._function, self._roles, self._flags)
 
     def _general(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Carry out a call that no entry serves."""
         if kwargs:
-            args, kwargs = self._in_places(args, kwargs)
-        static, rest = self._divided(args, kwargs)
+            args, kwargs = self._roles.in_places(args, kwargs)
+        static, rest = self._roles.divided(args, kwargs)
         last = self._last
         if last is not None and (result := last.at_once(static, rest)) is not MISFIT:
             return result
@@ -189,8 +175,8 @@ class Jitted(Generic[P, R]):
         return assembly(compiled.module.text, compiled.target)
 
     def _traced(self, args: Any, kwargs: Any) -> Specialisation:
-        args, kwargs = self._in_places(args, kwargs)
-        static, rest = self._divided(args, kwargs)
+        args, kwargs = self._roles.in_places(args, kwargs)
+        static, rest = self._roles.divided(args, kwargs)
         given = self._given(static, *tree.flatten(rest))
         if given is None:
             raise ArgumentError(
@@ -208,34 +194,6 @@ class Jitted(Generic[P, R]):
 
     # -- specialisation ----------------------------------------------------------------------------------
 
-    def _in_places(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        """Put arguments that are given by name where static and donated ones are counted."""
-        if not (kwargs and (self._static or self._donate)):
-            return args, kwargs
-        form = len(args), *kwargs
-        places = self._places.get(form)
-        if places is None:
-            bound = inspect.signature(self._function).bind(
-                *range(len(args)), **{name: name for name in kwargs}
-            )
-            places = self._places[form] = bound.args, bound.kwargs
-        positions, names = places
-        values: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
-        return tuple(values[place] for place in positions), {
-            name: values[place] for name, place in names.items()
-        }
-
-    def _divided(
-        self, args: Sequence[Any], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], tuple[Any, Any]]:
-        """Return the static arguments, and the others by position and by name."""
-        static = tuple(args[n] for n in self._static if n < len(args))
-        if kwargs and self._static_names:
-            static += tuple(Named(name, kwargs[name]) for name in self._static_names if name in kwargs)
-            kwargs = {name: value for name, value in kwargs.items() if name not in self._static_names}
-        rest = tuple(arg for n, arg in enumerate(args) if n not in self._static) if self._static else args
-        return static, (rest, kwargs)
-
     def _newest_for(self, structure: tree.Structure, static: tuple[Any, ...]) -> Served | None:
         """Return what the last call with these containers and static arguments was; the leaves may have other types."""
         try:
@@ -251,13 +209,13 @@ class Jitted(Generic[P, R]):
         try:
             return Given(leaves, structure, static, arguments.key_of(leaves, structure, static))
         except TypeError:
-            raise arguments.unusable(self._function, leaves, structure, static, self._static) from None
+            raise arguments.unusable(self._function, leaves, structure, static, self._roles.static) from None
 
     def _specialised(self, given: Given, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Specialisation:
-        for option, positions in (("static_argnums", self._static), ("donate", self._donate)):
-            arguments.check_positions(self._function, option, positions, len(args))
+        self._roles.check(len(args))
+        donated = self._roles.donated_leaves(given.structure, args, kwargs)
         with self._patience.with_tracing():
-            found = Specialisation(self._call, given, self._donated_leaves(given, args, kwargs), self._flags)
+            found = Specialisation(self._roles.call, given, donated, self._flags)
         if not found.captured:
             self._known[given.key] = found
         return found
@@ -268,28 +226,8 @@ class Jitted(Generic[P, R]):
         tell_compiled(self._function, arguments.show_types(given.leaves), found)
         others = [key for key, one in self._known.items() if one is not found]
         if is_often(len(others)):
-            why = arguments.difference(self._function, others[-1], given, self._static)
+            why = arguments.difference(self._function, others[-1], given, self._roles.static)
             tell_recompiled(self._function, len(others) + 1, why)
-
-    def _call(self, static: Sequence[Any], positional: Sequence[Any], named: dict[str, Any]) -> Any:
-        """Call the Python function, its static arguments put back in their places."""
-        args, by_name = list(positional), {one.name: one.value for one in static if isinstance(one, Named)}
-        for number, value in zip(self._static, static[: len(static) - len(by_name)], strict=False):
-            args.insert(number, value)
-        return self._function(*args, **named, **by_name)  # pyright: ignore[reportCallIssue]
-
-    def _donated_leaves(self, given: Given, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[int]:
-        """Return which of the leaves are donated."""
-        _, named = given.structure.children
-        values = [(arg, n in self._donate) for n, arg in enumerate(args) if n not in self._static]
-        values += [(kwargs[name], name in self._donate_names) for name in named.keys]
-        count, found = 0, list[int]()
-        for value, is_donated in values:
-            leaves = tree.leaves(value)
-            if is_donated:
-                found += [count + n for n, leaf in enumerate(leaves) if isinstance(leaf, NDARRAY)]
-            count += len(leaves)
-        return found
 
 
 _LATER: Any = object()
@@ -383,9 +321,9 @@ def jit(
     if set(static) & set(donated):
         both = ", ".join(map(str, sorted(set(static) & set(donated))))
         raise ArgumentError(message("jit", "a static argument is no array and cannot be donated", both))
-    arguments.check_positions(fun, "static_argnums", static)
-    arguments.check_positions(fun, "donate", donated)
-    return Jitted(fun, static, named, donated, "fast" if fastmath else "")
+    roles = Roles(fun, static, named, donated)
+    roles.check()
+    return Jitted(fun, roles, "fast" if fastmath else "")
 
 
 def _numbers(name: str, numbers: int | Sequence[int]) -> tuple[int, ...]:
