@@ -46,7 +46,8 @@ def test_arrays_of_classes_of_their_own(value: Any) -> None:
     compiled = wg.jit(lambda x, y=X: np.sum(x * x))
     compiled(np.asarray(value))
     with pytest.raises(
-        DtypeError, match=rf"^jit: arrays must be plain .* got {name} in argument 0 \(x\); .* np\.(asarray|ma)"
+        DtypeError,
+        match=rf"^jit: arrays must be plain .* got {name} in argument 0 \(x\); .* np\.(asarray|ma)",
     ):
         compiled(value)
     for transform in (wg.jit, wg.grad):

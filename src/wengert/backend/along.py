@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from wengert.backend.layout import follows
-from wengert.nest.expression import Apply, Const, Expression, Load, Reduce, loads, walk
+from wengert.nest.expression import Apply, Buffer, Const, Expression, Load, Reduce, loads, walk
 from wengert.nest.index import Dim, Index, Term
 from wengert.nest.nest import Nest, Store
 
@@ -25,7 +25,7 @@ def _is_plain_sum(node: Reduce) -> bool:
     return node.combiner == "add" and not _holds_more(node.body)
 
 
-def is_plain(nest: Nest) -> bool:
+def is_map(nest: Nest) -> bool:
     """Tell whether a nest computes each element from others without sums and conditions."""
     return not nest.sequential and not any(s.combiner or s.along or _holds_more(s.value) for s in nest.stores)
 
@@ -40,17 +40,30 @@ def _holds_more(expression: Expression) -> bool:
     )
 
 
-def same_points(
-    own: Collection[Dim], mine: tuple[Index, ...], theirs: tuple[Index, ...], dims: Collection[Dim]
-) -> dict[Term, Index] | None:
-    """Return which of some dimensions others are, if both run through the same elements of an array.
+def matches(
+    own: Collection[Dim],
+    mine: Mapping[Buffer, tuple[Index, ...]],
+    theirs: Iterable[Load],
+    dims: Collection[Dim],
+) -> Iterator[dict[Term, Index]]:
+    """Go through the ways in which others are some dimensions: one for each array whose elements both run through.
 
     Args:
         own: the others, all of which are to be found among `dims`.
-        mine: where in the array they are.
+        mine: where in each array they are.
         theirs: where `dims` are.
         dims: the dimensions, each to be found once.
     """
+    for load in theirs:
+        given = _same_points(own, mine[load.buffer], load.indices, dims) if load.buffer in mine else None
+        if given is not None:
+            yield given
+
+
+def _same_points(
+    own: Collection[Dim], mine: tuple[Index, ...], theirs: tuple[Index, ...], dims: Collection[Dim]
+) -> dict[Term, Index] | None:
+    """Return which of some dimensions others are, if both run through the same elements of an array."""
     given: dict[Dim, Dim] = {}
     for one, other in zip(mine, theirs, strict=True):
         dim, same = follows(one), follows(other)

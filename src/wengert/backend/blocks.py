@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from wengert.backend.independent import Parts, is_plain, taken_apart, total_work
+from wengert.backend.independent import Parts, is_counted, taken_apart, total_work
 from wengert.backend.layout import LaneClass, map_classes
 from wengert.backend.target import Target
 from wengert.nest.expression import (
@@ -78,7 +78,7 @@ def _runs(steps: Sequence[Step]) -> Iterator[tuple[int, list[Step]]]:
     """Yield the runs of nests and loops, and what stands between them, with their positions."""
     run: list[Step] = []
     for position, step in enumerate(steps):
-        if is_plain(step):
+        if is_counted(step):
             run.append(step)
             continue
         if run:
@@ -93,7 +93,7 @@ def _best(
     run: Sequence[Step], classes: Sequence[LaneClass], outside: set[Buffer], target: Target
 ) -> list[Step] | None:
     """Return a run as a loop over blocks of the class of axes along which the most is independent, or None."""
-    if not all(map(is_plain, run)):
+    if not all(map(is_counted, run)):
         return None
     loops = any(isinstance(step, Loop) for step in run)
     if not loops and len(run) < _NESTS:

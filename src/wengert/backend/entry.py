@@ -80,12 +80,12 @@ def eligible(signature: Signature, module: Module) -> bool:
 
 
 def _has_plain_containers(signature: Signature) -> bool:
-    return all(map(_is_plain, (signature.arguments, signature.named, signature.results)))
+    return all(map(_is_usual, (signature.arguments, signature.named, signature.results)))
 
 
-def _is_plain(structure: Structure) -> bool:
+def _is_usual(structure: Structure) -> bool:
     named = structure.kind is not dict or all(type(key) is str for key in structure.keys)
-    return structure.kind in _CONTAINERS and named and all(map(_is_plain, structure.children))
+    return structure.kind in _CONTAINERS and named and all(map(_is_usual, structure.children))
 
 
 def _is_known(type_: TensorType) -> bool:

@@ -60,7 +60,7 @@ def total_work(steps: Sequence[Step]) -> int:
     return total
 
 
-def is_plain(step: Step) -> bool:
+def is_counted(step: Step) -> bool:
     """Tell whether a step is a nest, or a loop of nests."""
     return all(isinstance(one, (Nest, Loop)) for one in all_steps([step]))
 
@@ -181,7 +181,7 @@ class _Run:
 
     def _take_loop(self, loop: Loop) -> bool:
         """Take a loop inside, if all of its turns are independent for each example but for sums that it collects."""
-        if not is_plain(loop):
+        if not is_counted(loop):
             return False
         kept = self.parts.extent, dict(self.parts.dims)
         made = dict(self.parts.made)

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wengert.backend.along import is_plain, is_safe, same_points, sums_over
+from wengert.backend.along import is_map, is_safe, matches, sums_over
 from wengert.backend.layout import Layout, is_large, linear, with_lanes
 from wengert.backend.partial import in_parts
 from wengert.backend.schedule import least_cost
@@ -51,7 +51,7 @@ def _joined(steps: Sequence[Step], layouts: Mapping[Buffer, Layout], target: Tar
     ]
     updates: dict[Buffer, list[int]] = defaultdict(list)
     for position, step in enumerate(done):
-        if isinstance(step, Nest) and is_plain(step):
+        if isinstance(step, Nest) and is_map(step):
             for buffer in step.reads():
                 updates[buffer].append(position)
     for position, product in enumerate(done):
@@ -76,9 +76,7 @@ def _join(product: Nest, update: Nest, layouts: Mapping[Buffer, Layout], target:
         return None
     inside = [load for node in product.nodes() if isinstance(node, Reduce) for load in loads(node.body)]
     own = {load.buffer: load.indices for store in update.stores for load in loads(store.value)}
-    pairs = ((own[load.buffer], load.indices) for load in inside if load.buffer in own)
-    found = (same_points(update.dims, mine, theirs, (*product.dims, *dims)) for mine, theirs in pairs)
-    given = next((one for one in found if one is not None), None)
+    given = next(matches(update.dims, own, inside, (*product.dims, *dims)), None)
     if given is None:
         return None
     known = {(load.buffer, load.indices): load for load in inside}

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from wengert.backend.along import is_plain, is_safe, same_points, sums_over
+from wengert.backend.along import is_map, is_safe, matches, sums_over
 from wengert.backend.costs import FUNCTION, weight
 from wengert.backend.merge import DEEP
 from wengert.backend.partial import is_long
@@ -53,7 +53,7 @@ def _is_block(step: Step) -> bool:
 
 
 def _is_large_map(nest: Nest) -> bool:
-    return math.prod(dim.extent for dim in nest.dims) >= _LARGE and is_plain(nest)
+    return math.prod(dim.extent for dim in nest.dims) >= _LARGE and is_map(nest)
 
 
 # -- sums over the same elements -----------------------------------------------------------------------------
@@ -118,10 +118,9 @@ def _with_shared_loops(nest: Nest) -> Nest:
 def _same_sums(nest: Nest, own: tuple[Dim, ...], dims: tuple[Dim, ...]) -> dict[Term, Index] | None:
     """Return which of the dimensions of some sums those of others are, if both read an array in the same places."""
     over = sums_over(nest)
-    places = {load.buffer: load.indices for load in _loads(over[dims])}
-    pairs = ((load.indices, places[load.buffer]) for load in _loads(over[own]) if load.buffer in places)
-    found = (same_points((*nest.dims, *own), mine, theirs, (*nest.dims, *dims)) for mine, theirs in pairs)
-    return next((given for given in found if given and all(given[d] == Index.of(d) for d in nest.dims)), None)
+    places = {load.buffer: load.indices for load in _loads(over[own])}
+    found = matches((*nest.dims, *own), places, _loads(over[dims]), (*nest.dims, *dims))
+    return next((given for given in found if all(given[dim] == Index.of(dim) for dim in nest.dims)), None)
 
 
 def _loads(nodes: Sequence[Reduce]) -> Iterator[Load]:
@@ -201,9 +200,7 @@ def _moved(sums: Nest, each: Nest, over: tuple[Dim, ...], nodes: Sequence[Reduce
     for store in each.stores:
         touched.update((load.buffer, load.indices) for load in loads(store.value))
     touched.update((store.buffer, store.indices) for store in each.stores)
-    pairs = ((touched[load.buffer], load.indices) for load in _loads(nodes) if load.buffer in touched)
-    found = (same_points(each.dims, mine, theirs, (*sums.dims, *over)) for mine, theirs in pairs)
-    given = next((one for one in found if one is not None), None)
+    given = next(matches(each.dims, touched, _loads(nodes), (*sums.dims, *over)), None)
     if given is None:
         return []
     rewrite = Rewriter(replace_term=given.get)

@@ -58,7 +58,7 @@ class Recorder(GraphTrace):
         self.check_open(primitive.name)
         result = primitive(*values, **params)
         if not isinstance(result, tuple):
-            if _is_plain(primitive, result):
+            if _needs_no_box(primitive, result):
                 return result
             (var,) = self.append(primitive, tuple(map(self.atom, operands)), (type_of(result),), params)
             return self.box(Held(var, result))
@@ -85,7 +85,7 @@ class Recorder(GraphTrace):
         return self.box(Held(var, concrete(value)))
 
 
-def _is_plain(primitive: Primitive, value: Any) -> bool:
+def _needs_no_box(primitive: Primitive, value: Any) -> bool:
     """Tell whether a result needs no box: no derivative passes, and its value is known for good."""
     if is_float(dtype_of(value)):
         return isinstance(primitive.derivative, NonDifferentiable)
