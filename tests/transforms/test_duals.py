@@ -129,7 +129,7 @@ def test_duals_keep_control_flow_and_comparisons():
     assert f(Dual(3.0, 1.0)).epsilon == 8 * 3**7
     assert Dual(2.0, 5.0) == Dual(2.0, 1.0)
     assert np.argmax(Dual(A, 1.0)) == 2
-    with pytest.raises(LostDerivativeError, match=r"write np\.sin for math\.sin"):
+    with pytest.raises(LostDerivativeError, match=r"leave x as it is"):
         float(Dual(1.0, 1.0))
 
 

@@ -20,7 +20,7 @@ from wengert.control.programs import (
     spread,
 )
 from wengert.control.recording import Recorded, record
-from wengert.control.values import flatten_numbers, is_number, pack, predicate, unify
+from wengert.control.values import flatten_numbers, is_number, own, pack, predicate, unify
 from wengert.dtypes import dtype_of, is_float
 from wengert.errors import ArgumentError, DtypeError, message
 from wengert.ir.graph import Graph, Var
@@ -48,7 +48,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
         operands: containers of arrays and numbers.
 
     Returns:
-        What the function returns. Written down, both must return the same containers, shapes and dtypes; Python scalars
+        What the function returns, arrays as such of their own. Written down, both must return the same containers, shapes and dtypes; Python scalars
         take the dtype of the other side.
 
     Raises:
@@ -67,7 +67,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
             raise DtypeError(message("cond", "two functions are needed", type(function).__name__, hint))
     chosen = predicate("cond", pred)
     if isinstance(chosen, bool):
-        return (true_fun if chosen else false_fun)(*operands)
+        return tree.map_tree(own, (true_fun if chosen else false_fun)(*operands))
     leaves, packed = pack(operands, is_number)
     structures: list[tree.Structure] = []
 

@@ -10,7 +10,7 @@ from wengert import tree
 from wengert.boxes import Box, concrete, on_graph
 from wengert.control.programs import converted
 from wengert.control.scans import scan_primitive
-from wengert.control.values import fit, flatten_numbers, own, predicate, settle, stack
+from wengert.control.values import apart, fit, flatten_numbers, own, predicate, settle, stack
 from wengert.control.whiles import while_primitive
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, DtypeError, ShapeError, message
@@ -55,7 +55,7 @@ class Carry:
         if types != self.types:
             self.types = self.settle(types)
             leaves = [fit(leaf, type_) for leaf, type_ in zip(leaves, self.types, strict=True)]
-        self.leaves = leaves
+        self.leaves = apart(leaves)
 
     def flatten(self, value: Any) -> list[Any]:
         """Return the leaves of what a step returns, or raise `ArgumentError` where its containers are others."""

@@ -81,6 +81,15 @@ def own(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value  # pyright: ignore[reportUnknownVariableType]
 
 
+def apart(values: Sequence[Any]) -> list[Any]:
+    """Return values of which none is a view, or another one: a write into one reaches no other."""
+    found: list[Any] = []
+    for value in values:
+        is_view = value.lens if isinstance(value, Box) else getattr(value, "base", None) is not None
+        found.append(own(value) if is_view or any(value is other for other in found) else value)
+    return found
+
+
 def largest(value: Any) -> int | None:
     """Return the largest of an integer for all examples of all transforms; None where a graph does not know it."""
     while isinstance(value, Box):

@@ -1,0 +1,61 @@
+"""What loops and branches carry and return: arrays of their own, whether values are known or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+X = np.arange(4.0)
+
+
+def reversed_view(x: Any) -> Any:
+    def turn(_: Any, carry: Any) -> Any:
+        a, b = carry
+        b[0] = 9.0
+        return a, a[::-1]
+
+    a, b = wg.fori_loop(0, 3, turn, (x, x))
+    b[1] = 77.0
+    return a, b
+
+
+def twice_the_same(x: Any) -> Any:
+    def turn(carry: Any, _: None) -> Any:
+        a, b = carry
+        a[0] += 1.0
+        return (b, b), a
+
+    return wg.scan(turn, (x, x * 2), None, 3)
+
+
+def in_a_while(x: Any) -> Any:
+    def turn(carry: Any) -> Any:
+        n, a, b = carry
+        b[0] += a[1]
+        return n + 1, b.T, b
+
+    return wg.while_loop(lambda carry: carry[0] < 3, turn, (0, x, x + 1))
+
+
+def of_a_branch(x: Any) -> Any:
+    same = wg.cond(x[0] < 1.0, lambda y: y, lambda y: -y, x)
+    part = wg.cond(x[0] < 1.0, lambda y: (y[1:], x), lambda y: (-y[1:], x), x)
+    same[0], part[0][0], part[1][3] = 5.0, 6.0, 7.0
+    return x, same, part
+
+
+PROGRAMS = (reversed_view, twice_the_same, in_a_while, of_a_branch)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_write_into_one_reaches_no_other(program: Callable[..., Any]) -> None:
+    expected = wg.tree.leaves(wg.jit(program)(X))
+    ways = {"known": program(X.copy()), "followed": wg.jvp(program, (X,), (X,))[0]}
+    for found in ways.values():
+        for one, other in zip(wg.tree.leaves(found), expected, strict=True):
+            np.testing.assert_array_equal(one, other)
