@@ -48,8 +48,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
         operands: containers of arrays and numbers.
 
     Returns:
-        What the function returns, arrays as such of their own. Written down, both must return the same containers, shapes and dtypes; Python scalars
-        take the dtype of the other side.
+        What the function returns, arrays as such of their own. Written down, both must return the same containers,
+        shapes and dtypes; Python scalars take the dtype of the other side.
 
     Raises:
         ShapeError: the predicate is no scalar, or the shapes of the results differ.
