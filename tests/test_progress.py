@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import re
 import threading
@@ -54,6 +55,41 @@ def test_why_a_function_is_compiled_again(caplog: pytest.LogCaptureFixture, last
         compiled.nests(np.zeros(count))
     with caplog.at_level(logging.WARNING, "wengert.jit"):
         compiled(last)
+    assert re.search(why, caplog.messages[-1])
+
+
+NUMBERED: dict[str, tuple[Any, Any, str]] = {
+    "by position": (
+        lambda x, n: x,
+        [((X, n), {}) for n in range(9)],
+        "argument 1, which is static, is now 8;",
+    ),
+    "by name": (lambda x, *, n: x, [((X,), {"n": n}) for n in range(9)], "n, which is static, is now 8;"),
+    "left out": (
+        lambda x, *, n=0: x,
+        [((X,), {"n": n} if n < 8 else {}) for n in range(9)],
+        "another number of static arguments is given;",
+    ),
+    "keys": (
+        lambda x, n=0: x,
+        [(({str(n): X},), {}) for n in range(9)],
+        r"now .*'8': \*.*, before .*'7': \*",
+    ),
+    "order": (
+        lambda x, n=0: x,
+        [((dict.fromkeys(keys, X),), {}) for keys in itertools.permutations("abcd", 4)][:9],
+        "in another order, or a setting",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+def test_why_it_is_for_what_is_fixed(caplog: pytest.LogCaptureFixture, name: str) -> None:
+    function, calls, why = NUMBERED[name]
+    compiled = wg.jit(function, static_argnames="n")
+    with caplog.at_level(logging.WARNING, "wengert.jit"):
+        for args, kwargs in calls:
+            compiled(*args, **kwargs)
     assert re.search(why, caplog.messages[-1])
 
 

@@ -148,7 +148,7 @@ def test_classes_arrays_and_strings_are_leaves() -> None:
     ("first", "second", "expected", "found"),
     [
         ([1, 2], [1], "[*, *]", "[*]"),
-        ([1], (1,), "[*]", "(*)"),
+        ([1], (1,), "[*]", "(*,)"),
         ({"a": 1}, {"b": 1}, "{'a': *}", "{'b': *}"),
         (1, None, "*", "None"),
         (Layer(1, 2), Layer(1, None), "Layer('weight': *, 'bias': *)", "Layer('weight': *, 'bias': None)"),
@@ -159,3 +159,19 @@ def test_different_containers(first: Any, second: Any, expected: str, found: str
         tree.map_tree(lambda a, b: a, first, second)
     assert f"map_tree: containers must have the structure {expected}; got {found}" in str(caught.value)
     assert "[test_tree.py:" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("container", "shown"),
+    [
+        ((1,), "(*,)"),
+        ((1, 2), "(*, *)"),
+        ([1], "[*]"),
+        ((), "()"),
+        ({}, "{}"),
+        ([], "[]"),
+        ({"a": (1,)}, "{'a': (*,)}"),
+    ],
+)
+def test_structures_are_shown_as_python_writes_them(container: Any, shown: str) -> None:
+    assert tree.show(tree.flatten(container)[1]) == shown

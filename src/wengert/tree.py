@@ -347,12 +347,14 @@ def show(structure: Structure) -> str:
     if kind is type(None):
         return "None"
     children = [show(child) for child in structure.children]
-    if structure.keys:
+    if structure.keys or issubclass(kind, dict):
         pairs = zip(structure.keys, children, strict=True)
         inside = ", ".join(f"{key!r}: {child}" for key, child in pairs)
         return f"{{{inside}}}" if issubclass(kind, dict) else f"{kind.__name__}({inside})"
     inside = ", ".join(children)
-    return f"[{inside}]" if issubclass(kind, list) else f"({inside})"
+    if issubclass(kind, list):
+        return f"[{inside}]"
+    return f"({inside},)" if len(children) == 1 else f"({inside})"
 
 
 def paths(structure: Structure, prefix: str = "") -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
+import textwrap
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -258,11 +259,17 @@ def _shown(key: Any) -> str:
 
 def difference(function: Callable[..., Any], last: Any, given: Given, static: Sequence[int]) -> str:
     """Say in what a call differs from an earlier one, of which the key is left."""
-    types, (structure, *_) = last
+    types, (structure, fixed, _) = last
     if structure != given.structure:
         return f"the containers are now {tree.show(given.structure)}, before {tree.show(structure)}"
     names = names_of(function, given.structure, static)
     for before, leaf, name in zip(types, given.leaves, names, strict=True):
         if before != _type_key(leaf):
             return f"{name} is now {donation.describe(leaf)}, before {_shown(before)}"
-    return "a static argument, or a setting of a dataclass, has another value"
+    if len(fixed) != len(given.static):
+        return "another number of static arguments is given"
+    for number, (before, value) in enumerate(zip(fixed, given.static, strict=True)):
+        if before != _exactly(value):
+            name, now = value if isinstance(value, Named) else (f"argument {static[number]}", value)
+            return f"{name}, which is static, is now {textwrap.shorten(repr(now), 60)}"
+    return "the keys of a dict come in another order, or a setting of a dataclass has another value"
