@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 import wengert.numpy  # noqa: F401  (registers the implementations)
 from wengert import tree
 from wengert.boxes import CONSTANT, Box, Trace, concrete, running
+from wengert.compiling import jit
+from wengert.errors import WengertError
 from wengert.ir.types import TensorType
 from wengert.testing import check_grads
 from wengert.transforms.batching import vmap
@@ -97,6 +100,39 @@ def values(function: Callable[..., Any], *arguments: Any, rtol: float = 1e-12) -
     same(staged(function, *arguments), expected, "staged", rtol)
 
 
+def _outcome(run: Callable[..., Any], function: Callable[..., Any], arguments: Any) -> Any:
+    """Return the leaves of a result, or the error."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return [np.asarray(leaf) for leaf in leaves(run(function, *map(np.array, arguments)))]
+    except Exception as problem:
+        return problem
+
+
+def agrees(function: Callable[..., Any], *arguments: Any, rtol: float = 1e-12) -> None:
+    """Check that NumPy's result comes out, signs of zeros too, or a kind of the error that NumPy raises."""
+    expected = _outcome(lambda function, *given: function(*given), function, arguments)
+    ways: dict[str, Callable[..., Any]] = {
+        "on boxes": boxed,
+        "compiled": lambda function, *given: jit(function)(*given),
+    }
+    if all(np.asarray(argument).dtype.kind == "f" for argument in arguments):
+        ways["in reverse mode"] = lambda function, *given: vjp(function, *given)[0]
+    for what, run in ways.items():
+        found = _outcome(run, function, arguments)
+        if isinstance(expected, Exception):
+            assert isinstance(found, WengertError), f"{what}: {found}, where NumPy raises {expected!r}"
+            assert isinstance(found, type(expected)), f"{what}: {found!r}, where NumPy raises {expected!r}"
+            continue
+        if isinstance(found, Exception):
+            raise AssertionError(f"{what}, where NumPy gives {expected}") from found
+        same(found, expected, what, rtol)
+        for one, other in zip(found, expected, strict=True):
+            zeros = other == 0
+            np.testing.assert_array_equal(np.signbit(one[zeros]), np.signbit(other[zeros]), err_msg=what)
+
+
 @pytest.fixture(name="check")
 def _check() -> Callable[..., None]:
     return check
@@ -105,3 +141,8 @@ def _check() -> Callable[..., None]:
 @pytest.fixture(name="values")
 def _values() -> Callable[..., None]:
     return values
+
+
+@pytest.fixture(name="agrees")
+def _agrees() -> Callable[..., None]:
+    return agrees

@@ -152,3 +152,23 @@ def test_select_has_the_dtype_of_all_choices_together(values: Any, default: Any)
     small, flags, bytes_ = np.zeros(3, "float32"), np.ones(1, bool), np.ones(3, "int8")
     values(lambda x: np.select([x > 1, x < -1], [x, flags], default), small)
     values(lambda x: np.select([x > 1, x < -1], [bytes_, x], default), small)
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+@pytest.mark.parametrize(
+    "numbers",
+    [[0, 1, 0], [0, -1, 1], [2, 0, 1], [5, -5, 1], [True, False, True], [0.0, 1.0, 0.0], np.uint8([0, 1, 200])],
+    ids=str,
+)
+def test_choose_counts_from_the_start_alone(agrees: Any, numbers: Any, mode: Any) -> None:
+    numbers, x, y = np.array(numbers), np.arange(3.0), np.arange(3.0, 6.0)
+    agrees(lambda x, y: np.choose(numbers, [x, y], mode=mode), x, y)
+    agrees(lambda numbers, x: np.choose(numbers, [x, y], mode=mode), numbers, x)
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+@pytest.mark.parametrize("indices", [[0, -300, 299], [300], [True, False], [1.0], np.uint8([200])], ids=str)
+def test_take_has_numpys_indices(agrees: Any, indices: Any, mode: Any) -> None:
+    indices = np.array(indices)
+    agrees(lambda x: np.take(x, indices, mode=mode), np.arange(300.0))
+    agrees(lambda indices, x: np.take(x, indices, mode=mode), indices, np.arange(300.0))

@@ -12,15 +12,15 @@ import numpy as np
 from wengert import subscripts
 from wengert.array import operand
 from wengert.boxes import concrete
-from wengert.dtypes import BOOL, INT64, dtype_of
-from wengert.errors import ArgumentError, DtypeError, IndexingError, ShapeError, message
+from wengert.dtypes import BOOL, INT64, dtype_of, is_float
+from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import is_weak, promote, show, type_of
 from wengert.numpy.joining import stack
 from wengert.numpy.registry import implements, is_array, is_box, known, rank_of, refuse, strong
 from wengert.numpy.shaping import diagonal, ravel
 from wengert.ops.arithmetic import maximum, minimum, positive, remainder
 from wengert.ops.comparison import not_equal, where
-from wengert.ops.indexing import gather
+from wengert.ops.indexing import gather, within
 from wengert.ops.shape import broadcast_to, embed, reshape
 from wengert.shapes import axis_index, broadcast, shape_of, size
 
@@ -97,11 +97,16 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """Choose among arrays by number, as `np.choose`."""
     refuse("np.choose", out)
-    a, options = operand(a), [operand(one) for one in choices]
-    shape = broadcast("choose", shape_of(a), *map(shape_of, options))
+    options = [operand(one) for one in choices]
+    count = len(options)
+    numbers = _wrapped("choose", operand(a), count, mode)
+    if mode == "raise":  # here nothing counts from the end
+        requirement = f"numbers must lie in [0, {count}), as there are {count} choices"
+        numbers = within(numbers, count=count, operation="choose", requirement=requirement)
+    shape = broadcast("choose", shape_of(numbers), *map(shape_of, options))
     dtype = promote(*map(type_of, options))[0]
     stacked = stack([broadcast_to(strong(one, dtype), shape=shape) for one in options])
-    numbers = broadcast_to(_wrapped("choose", a, len(options), mode), shape=shape)
+    numbers = broadcast_to(numbers, shape=shape)
     grids = np.indices(shape, sparse=True)
     return gather(stacked, numbers, *grids)
 
@@ -150,8 +155,9 @@ def _within_limits(bound: Any, limits: Any) -> Any:
 
 def _wrapped(operation: str, indices: Any, extent: int, mode: str) -> Any:
     """Return indices inside the extent: checked, wrapped around or clipped."""
-    if dtype_of(indices).kind not in "iu":
-        raise IndexingError(message(operation, "indices must be integers", show(indices)))
+    if is_float(dtype_of(indices)):
+        raise DtypeError(message(operation, "indices must be integers", show(indices), "write i.astype(int)"))
+    indices = strong(indices, INT64)  # also of truth values, and an extent may be none of few bits
     if mode == "wrap":
         return remainder(indices, extent)
     if mode == "clip":
