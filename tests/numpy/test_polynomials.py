@@ -31,6 +31,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "polyfit cov": (lambda y: np.polyfit(X, y, 2, cov=True), Y),
     "polyfit cov rows": (lambda y: np.polyfit(X, y, 1, cov=True), ROWS),
     "polyfit cov unscaled": (lambda x: np.polyfit(x, Y, 1, cov="unscaled"), X),
+    "polyfit cov unscaled rows": (lambda x: np.polyfit(x, ROWS, 1, cov="unscaled"), X),
 }
 
 
@@ -61,3 +62,22 @@ def test_dtypes(values: Any) -> None:
 def test_errors_name_the_operation(call: Any, text: str) -> None:
     with pytest.raises(WengertError, match=text):
         wg.jit(call)(P)
+
+
+@pytest.mark.filterwarnings("ignore:Polyfit may be poorly conditioned")
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64"])
+def test_what_counts_as_rounding_is_told_by_the_dtype_of_x(agrees: Any, dtype: str) -> None:
+    x, y = np.arange(60, 64).astype(dtype), np.array([1.0, 3.0, 2.0, 5.0])
+
+    def fitted(x: Any) -> Any:
+        found, _, rank, values, rcond = np.polyfit(x, y, 2, full=True)
+        return found, rank, values, rcond
+
+    agrees(fitted, x, rtol=1e-6)
+    agrees(lambda y: np.polyfit(x, y, 2), y, rtol=1e-6)
+
+
+@pytest.mark.parametrize("count", [None, 0, -1, 1, 3, np.int8(4)])
+@pytest.mark.parametrize("increasing", [False, True])
+def test_vander_has_as_many_columns_as_asked_for(agrees: Any, count: Any, increasing: bool) -> None:
+    agrees(lambda x: np.vander(x, count, increasing=increasing), P)

@@ -157,7 +157,15 @@ def test_select_has_the_dtype_of_all_choices_together(values: Any, default: Any)
 @pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
 @pytest.mark.parametrize(
     "numbers",
-    [[0, 1, 0], [0, -1, 1], [2, 0, 1], [5, -5, 1], [True, False, True], [0.0, 1.0, 0.0], np.uint8([0, 1, 200])],
+    [
+        [0, 1, 0],
+        [0, -1, 1],
+        [2, 0, 1],
+        [5, -5, 1],
+        [True, False, True],
+        [0.0, 1.0, 0.0],
+        np.uint8([0, 1, 200]),
+    ],
     ids=str,
 )
 def test_choose_counts_from_the_start_alone(agrees: Any, numbers: Any, mode: Any) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 from wengert.array import operand
-from wengert.dtypes import FLOAT64, dtype_of
+from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
 from wengert.numpy.creation import zeros_like
@@ -40,7 +41,9 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     if rank_of(x) != 1:
         raise ShapeError(message("vander", "a vector is required", show(x)))
     x = strong(x, np.promote_types(dtype_of(x), int))
-    count = shape_of(x)[0] if N is None else N
+    count = shape_of(x)[0] if N is None else operator.index(N)
+    if count < 0:
+        raise ArgumentError(message("vander", "the number of columns must not be negative", str(count)))
     if not count:
         return np.empty((shape_of(x)[0], 0), dtype=dtype_of(x))
     one = x**0
@@ -110,42 +113,53 @@ def polyfit(
     With ``full`` the residuals, rank, singular values and rcond of the equations follow; with ``cov`` the covariance of
     the coefficients does.
     """
-    x, y = strong(operand(x), FLOAT64), floating(operand(y))
-    if (
-        deg < 0
-        or rank_of(x) != 1
-        or rank_of(y) not in (1, 2)
-        or shape_of(x)[0] != shape_of(y)[0]
-        or not shape_of(x)[0]
-    ):
-        requirement = (
-            "points x, as many values y or rows of them, and a degree that is not negative are required"
-        )
-        raise ArgumentError(message("polyfit", requirement, f"{show(x, y)}, deg={deg}"))
-    left, right = vander(x, deg + 1), y
+    x, y = floating(operand(x)), floating(operand(y))
+    _check_points(x, y, deg)
+    if rcond is None:  # by the precision of x, although the powers are float64
+        rcond = shape_of(x)[0] * np.finfo(dtype_of(x)).eps
+    powers = vander(x, deg + 1)
     if w is not None:
-        weights = floating(operand(w))
-        if shape_of(weights) != shape_of(x):
-            raise ShapeError(message("polyfit", "one weight for each point is required", show(weights)))
-        column = reshape(weights, shape=(*shape_of(weights), 1))
-        left, right = left * column, right * (weights if rank_of(y) == 1 else column)
-    scale = sqrt(sum_(left * left, 0))
-    left = left / scale
-    rcond = shape_of(x)[0] * float(np.finfo(FLOAT64).eps) if rcond is None else rcond
-    found, residuals, rank, values = lstsq(left, right, rcond)
-    by_row = scale if rank_of(y) == 1 else reshape(scale, shape=(deg + 1, 1))
-    fitted = found / by_row
+        weights = _weights(w, x)
+        powers, y = powers * _beside(weights, powers), y * _beside(weights, y)
+    scale = sqrt(sum_(powers * powers, 0))
+    scaled = powers / scale
+    found, residuals, rank, values = lstsq(scaled, y, rcond)
+    fitted = found / _beside(scale, found)
     if full:
         return fitted, residuals, rank, values, rcond
     if not cov:
         return fitted
-    base = inv(matmul(transposed(left), left)) / outer(scale, scale)
-    if cov == "unscaled":
-        return fitted, base
-    if shape_of(x)[0] <= deg + 1:
+    covariance = inv(matmul(transposed(scaled), scaled)) / outer(scale, scale)
+    if rank_of(y) == 2:
+        covariance = reshape(covariance, shape=(deg + 1, deg + 1, 1))
+    return fitted, covariance if cov == "unscaled" else covariance * _variance(residuals, x, deg)
+
+
+def _check_points(x: Any, y: Any, deg: int) -> None:
+    (points,) = shape_of(x) if rank_of(x) == 1 else (0,)
+    if deg < 0 or not points or rank_of(y) not in (1, 2) or shape_of(y)[0] != points:
+        requirement = (
+            "points x, as many values y or rows of them, and a degree that is not negative are required"
+        )
+        raise ArgumentError(message("polyfit", requirement, f"{show(x, y)}, deg={deg}"))
+
+
+def _weights(w: Any, x: Any) -> Any:
+    weights = floating(operand(w))
+    if shape_of(weights) != shape_of(x):
+        raise ShapeError(message("polyfit", "one weight for each point is required", show(weights)))
+    return weights
+
+
+def _beside(numbers: Any, rows: Any) -> Any:
+    """Return numbers, one a row, with the axes of the rows."""
+    return reshape(numbers, shape=(*shape_of(numbers), *(1,) * (rank_of(rows) - 1)))
+
+
+def _variance(residuals: Any, x: Any, deg: int) -> Any:
+    """Return the variance of the values about the polynomial, as what it leaves over tells."""
+    freedom = shape_of(x)[0] - deg - 1
+    if freedom <= 0:
         requirement = "a covariance needs more points than coefficients"
         raise ArgumentError(message("polyfit", requirement, f"{show(x)}, deg={deg}", 'write cov="unscaled"'))
-    factor = residuals / (shape_of(x)[0] - deg - 1)
-    if rank_of(y) == 1:
-        return fitted, base * factor
-    return fitted, reshape(base, shape=(deg + 1, deg + 1, 1)) * factor
+    return residuals / freedom
