@@ -143,6 +143,6 @@ def _values() -> Callable[..., None]:
     return values
 
 
-@pytest.fixture(name="agrees")
+@pytest.fixture(name="agrees", scope="session")
 def _agrees() -> Callable[..., None]:
     return agrees

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wengert as wg
@@ -157,6 +157,35 @@ def test_interp_agrees_with_numpy_at_jumps(knots: list[int], x: float) -> None:
     if len(set(knots)) == len(knots) or x not in knots:
         found = np.interp(CONSTANT.constant(np.array(x)), xp, fp)
         np.testing.assert_allclose(concrete(found), np.interp(x, xp, fp), rtol=1e-12, atol=1e-12)
+
+
+ENDLESS = [-np.inf, -1.0, 0.0, 1.0, np.inf]
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.sampled_from(ENDLESS), min_size=1, max_size=4),
+    st.lists(st.sampled_from([*ENDLESS, np.nan]), min_size=4, max_size=4),
+    st.sampled_from([{}, {"left": -7.0, "right": 8.0}]),
+)
+def test_interp_agrees_with_numpy_at_infinities(
+    agrees: Any, knots: list[float], heights: list[float], ends: Any
+) -> None:
+    x = np.array([*ENDLESS, -0.5, 0.5, 1.5, np.nan])
+    agrees(lambda x, xp, fp: np.interp(x, xp, fp, **ends), x, np.sort(knots), heights[: len(knots)])
+
+
+def test_an_infinite_height_is_felt_beside_it_only() -> None:
+    fp = np.array([1.0, np.inf, 2.0, 5.0, 4.0])
+    slopes = grad(lambda x: np.sum(np.interp(x, np.arange(5.0), fp)))(np.array([2.5, 3.0, 4.0]))
+    np.testing.assert_array_equal(slopes, [3.0, -1.0, -1.0])
+    weights = grad(lambda fp: np.interp(2.25, np.arange(5.0), fp))(fp)
+    np.testing.assert_array_equal(weights, [0.0, 0.0, 0.75, 0.25, 0.0])
+
+
+@pytest.mark.parametrize("period", [0, 0.0, -2.0, 3.0])
+def test_interp_needs_a_period_that_is_not_zero(agrees: Any, period: float) -> None:
+    agrees(lambda x: np.interp(x, [0.0, 1.0, 1.5], [1.0, 3.0, 2.0], period=period), V)
 
 
 def test_dtypes(values: Any) -> None:

@@ -16,11 +16,22 @@ from wengert.numpy.registry import axes_of, floating, implements, known, rank_of
 from wengert.numpy.selecting import take, take_along_axis
 from wengert.numpy.shaping import ravel
 from wengert.ops.arithmetic import ceil, floor, maximum, minimum, multiply, remainder, rint, subtract
-from wengert.ops.comparison import equal, greater, isnan, less, less_equal, logical_not, not_equal, where
+from wengert.ops.comparison import (
+    equal,
+    greater,
+    isnan,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    not_equal,
+    where,
+)
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import gather
 from wengert.ops.reduction import argsort, reduce_any, reduce_sum
-from wengert.ops.shape import reshape, transpose
+from wengert.ops.shape import broadcast_to, reshape, transpose
 from wengert.shapes import axis_index, keep_axes, shape_of, size
 
 
@@ -317,23 +328,33 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
             message("interp", "xp and fp must be sequences of one length, not empty", show(xp, fp))
         )
     if period is not None:
+        if not period:
+            raise ArgumentError(message("interp", "the period must not be zero", repr(period)))
         x, xp, fp = _periodic(x, xp, fp, abs(period))
         left = right = None
-    count = shape_of(xp)[0]
-    if count == 1:
-        value = fp[0] + 0 * x
-    else:
-        number = minimum(maximum(searchsorted(xp, x, "right") - 1, 0), count - 2)
-        x0, x1, f0, f1 = (
-            gather(xp, number),
-            gather(xp, number + 1),
-            gather(fp, number),
-            gather(fp, number + 1),
-        )
-        jump = equal(x0, x1)
-        value = where(jump, f1, f0 + (f1 - f0) / where(jump, 1.0, x1 - x0) * (x - x0))
+    value = _in_segment(x, xp, fp) if shape_of(xp)[0] > 1 else broadcast_to(fp[0], shape=shape_of(x))
     value = where(less(x, xp[0]), fp[0] if left is None else operand(left), value)
     return where(greater(x, xp[-1]), fp[-1] if right is None else operand(right), value)
+
+
+def _in_segment(x: Any, xp: Any, fp: Any) -> Any:
+    """Return what the line through the knots on either side of each number has there.
+
+    From an end that is infinite no line can be drawn: it is drawn from the other end; at a knot its own height counts,
+    and between two that are as high theirs.
+    """
+    number = minimum(maximum(searchsorted(xp, x, "right") - 1, 0), shape_of(xp)[0] - 2)
+    x0, x1 = gather(xp, number), gather(xp, number + 1)
+    f0, f1 = gather(fp, number), gather(fp, number + 1)
+    jump = equal(x0, x1)
+    slope = where(jump, 0.0, (f1 - f0) / where(jump, 1.0, x1 - x0))
+    at_start, at_end = equal(x, x0), equal(x, x1)
+    value = f0 + slope * (x - x0)
+    value = where(logical_or(at_end, isnan(value)), f1 + slope * (x - x1), value)
+    height = where(at_end, f1, f0)
+    level = logical_and(equal(f0, f1), logical_not(isnan(x)))
+    known = logical_or(level, logical_or(at_start, at_end))
+    return where(logical_and(isnan(value), known), height, value)
 
 
 def _periodic(x: Any, xp: Any, fp: Any, period: float) -> tuple[Any, Any, Any]:
