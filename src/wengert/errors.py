@@ -71,6 +71,10 @@ class RangeError(WengertError, OverflowError):
     """A Python integer that is none of the dtype that it is used with."""
 
 
+class DivisionError(WengertError, ZeroDivisionError):
+    """A sum to divide by that is zero."""
+
+
 class MatrixError(WengertError, np.linalg.LinAlgError):
     """A matrix that has no inverse, no solution or no factor."""
 

@@ -7,7 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert.boxes import CONSTANT, concrete
-from wengert.errors import ConcreteError, UnsupportedError, WengertError
+from wengert.errors import ConcreteError, ShapeError, UnsupportedError, WengertError
 from wengert.transforms.batching import vmap
 
 RNG = np.random.default_rng(17)
@@ -96,3 +96,68 @@ def test_weights_of_several_axes_are_in_the_order_of_the_axes() -> None:
     x, weights = np.arange(24.0).reshape(2, 3, 4) ** 2, np.arange(12.0).reshape(4, 3)
     found = wg.jit(lambda x: np.average(x, axis=(2, 1), weights=weights))(x)
     np.testing.assert_allclose(found, np.average(x, axis=(2, 1), weights=weights))
+
+
+COVARIANCES: list[dict[str, Any]] = [
+    *({"ddof": ddof} for ddof in (1, 3, 5, 1.5)),
+    {"rowvar": False},
+    {"fweights": COUNTS[:3]},
+    {"fweights": [1, -2, 1]},
+    {"fweights": [1.5, 2, 1]},
+    {"aweights": [1.0, -2.0, 1.0]},
+    {"aweights": [0.0, 0.0, 0.0]},
+    {"aweights": [1.0, 2.0, 1.0], "ddof": 4},
+    {"aweights": [1.0, 2.0, 1.0], "fweights": [1, 2, 1], "dtype": "float32"},
+]
+
+
+@pytest.mark.parametrize("options", COVARIANCES, ids=str)
+def test_covariances_of_few_observations(agrees: Any, options: Any) -> None:
+    matrix, rtol = np.array([[1.0, 2.0, 4.0], [3.0, 1.0, 0.0]]), 1e-6 if "dtype" in options else 1e-12
+    agrees(lambda x: np.cov(x, **options), matrix, rtol=rtol)
+    agrees(lambda x: np.cov(x[:1], **options), matrix, rtol=rtol)
+    agrees(lambda x: np.cov(x[0], **options), matrix, rtol=rtol)
+    agrees(lambda x: np.cov(x, x[:1], **options), matrix, rtol=rtol)
+
+
+@pytest.mark.parametrize("options", [{}, {"ddof": 0}, {"rowvar": False}], ids=str)
+def test_covariances_of_no_observations(agrees: Any, options: Any) -> None:
+    agrees(lambda x: np.cov(x, **options), np.zeros((3, 0)))
+    agrees(lambda x: np.corrcoef(x[:1], rowvar=False), A[:2, :3])
+
+
+@pytest.mark.parametrize("name", ["fweights", "aweights"])
+@pytest.mark.parametrize("weights", [[1, 2], [[1, 2, 1]]], ids=str)
+def test_weights_of_observations_are_one_an_observation(name: str, weights: Any) -> None:
+    with pytest.raises(ShapeError, match=f"cov: {name} must be 3 numbers, one an observation; got i64"):
+        wg.jit(lambda x: np.cov(x, **{name: np.array(weights)}))(A[:, :3])
+
+
+@pytest.mark.parametrize("ddof", [0, 0.5, 1, 1.5, 2, 3])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("function", [np.var, np.std, np.nanvar, np.nanstd])
+def test_spread_without_degrees_of_freedom(agrees: Any, function: Any, axis: Any, ddof: float) -> None:
+    whole = np.array([[1.0, 2.0, 4.0], [3.0, 1.0, 0.0]])
+    holes = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, 2.5]])
+    agrees(lambda x: function(x, axis=axis, ddof=ddof), whole)
+    agrees(lambda x: function(x, axis=axis, ddof=ddof), holes)
+    agrees(lambda x: function(x, axis=axis, ddof=ddof), whole.astype(int))
+
+
+@pytest.mark.parametrize(
+    "weights", [[0.0, 0.0], [1.0, -1.0], [0, 0], [1.0, 2.0], [[0.0, 0.0], [1.0, 0.0]]], ids=str
+)
+def test_weights_that_sum_to_zero_are_refused(weights: Any) -> None:
+    x, weights = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array(weights)
+
+    def averages(x: Any) -> Any:
+        return np.average(x, axis=-1, weights=weights)
+
+    if np.all(weights.sum(axis=-1)):
+        np.testing.assert_array_equal(wg.jit(averages)(x), averages(x))
+        return
+    for run in (wg.jacobian(averages), wg.jit(averages)):
+        with pytest.raises(ZeroDivisionError, match="average: weights must not sum to zero; got"):
+            run(x)
+    traced = wg.jit(lambda x, weights: np.average(x, axis=-1, weights=weights))
+    assert not np.isfinite(traced(x, weights)).all()  # what only a call knows does not stop it

@@ -10,7 +10,7 @@ import numpy as np
 from wengert.array import operand
 from wengert.boxes import concrete
 from wengert.dtypes import FLOAT64, INT64, dtype_of, is_float
-from wengert.errors import ArgumentError, ShapeError, message
+from wengert.errors import ArgumentError, DivisionError, DtypeError, ShapeError, message
 from wengert.ir.types import show
 from wengert.numpy.joining import concatenate_
 from wengert.numpy.linear import matmul
@@ -20,7 +20,7 @@ from wengert.numpy.registry import axes_of, floating, implements, is_box, known,
 from wengert.numpy.selecting import clip
 from wengert.numpy.shaping import diagonal, ravel, transposed
 from wengert.ops.arithmetic import maximum
-from wengert.ops.comparison import isnan, less, less_equal, where
+from wengert.ops.comparison import greater, isnan, less, less_equal, where
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import scatter_add
 from wengert.ops.reduction import reduce_sum
@@ -64,16 +64,23 @@ def nanvar(
 ) -> Any:  # fmt: skip
     """Return the mean squared deviation of what is not NaN, as `np.nanvar`."""
     refuse("np.nanvar", out, where)
-    a = floating(a) if dtype is None else strong(a, dtype)
+    ddof = ddof if correction is None else correction
+    if not is_float(dtype_of(a)):
+        return var(a, axis, dtype, ddof=ddof, keepdims=keepdims, mean=mean)
+    a = a if dtype is None else strong(a, dtype)
     centre = nanmean(a, axis, keepdims=True) if mean is None else mean
     deviation = _without(isnan(a), a - centre)
-    count = present(a, axis, keepdims) - (ddof if correction is None else correction)
-    total = sum_(deviation * deviation, axis, keepdims=keepdims)
-    return total / cast(maximum(count, 0), dtype=dtype_of(a))
+    freedom = cast(present(a, axis, keepdims) - ddof, dtype=dtype_of(a))
+    return sum_(deviation * deviation, axis, keepdims=keepdims) / _positive(freedom)
 
 
 def _without(missing: Any, x: Any) -> Any:
     return where(missing, 0.0, x)
+
+
+def _positive(x: Any) -> Any:
+    """Return numbers that are positive, and NaN for others."""
+    return where(greater(x, 0), x, np.nan)
 
 
 @implements(np.nanstd)
@@ -100,6 +107,8 @@ def average(
         dtype = np.result_type(dtype_of(a), dtype_of(weights), *whole)
         weights = strong(weights, dtype)
         total = sum_(weights, axis, keepdims=keepdims)
+        if (sums := concrete(total)) is not None and not np.all(sums):
+            raise DivisionError(message("average", "weights must not sum to zero", show(weights)))
         result = sum_(strong(a, dtype) * weights, axis, keepdims=keepdims) / total
     if not returned:
         return result
@@ -127,12 +136,34 @@ def _aligned(weights: Any, a: Any, axis: Any) -> Any:
 
 def _observations(m: Any, rowvar: bool) -> Any:
     """Return a matrix with a row for each variable."""
-    m = strong(operand(m), FLOAT64)  # as NumPy does, also of float32
+    m = strong(m, FLOAT64)  # as NumPy does, also of float32
     if rank_of(m) > 2:
         raise ShapeError(message("cov", "at most two axes are allowed", show(m)))
     if rank_of(m) < 2:
         return reshape(m, shape=(1, size(shape_of(m))))
-    return m if rowvar or shape_of(m)[0] == 1 else transposed(m)
+    return m if rowvar else transposed(m)
+
+
+def _weights(name: str, given: Any, count: int) -> Any:
+    """Return what an observation each counts; raise where that cannot be."""
+    if shape_of(given := operand(given)) != (count,):
+        requirement = f"{name} must be {count} numbers, one an observation"
+        raise ShapeError(message("cov", requirement, show(given)))
+    values = concrete(weights := strong(given, FLOAT64))
+    if values is not None and np.any(np.less(values, 0)):
+        raise ArgumentError(message("cov", f"{name} must not be negative", str(np.min(values))))
+    return weights
+
+
+def _all_weights(fweights: Any, aweights: Any, count: int) -> Any:
+    """Return the products of both kinds of weights; None where neither is given."""
+    if fweights is None:
+        return None if aweights is None else _weights("aweights", aweights, count)
+    repeats = _weights("fweights", fweights, count)
+    values = concrete(repeats)
+    if values is not None and np.any(np.not_equal(values, np.rint(values))):
+        raise DtypeError(message("cov", "fweights must be integers", str(values), "give others as aweights"))
+    return repeats if aweights is None else repeats * _weights("aweights", aweights, count)
 
 
 @implements(np.cov)
@@ -140,28 +171,25 @@ def cov(
     m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: Any = None,
     aweights: Any = None, *, dtype: Any = None,
 ) -> Any:  # fmt: skip
-    """Return the covariance matrix of variables, one a row, as `np.cov`."""
-    x = _observations(m, rowvar)
+    """Return the covariance matrix of variables, one a row, as `np.cov`; infinite where no observation is to spare."""
+    x = _observations(operand(m), rowvar)
     if y is not None:
-        x = concatenate_([x, _observations(y, rowvar)], 0)
+        y = operand(y)
+        x = concatenate_([x, _observations(y, rowvar or shape_of(y)[:1] == (1,))], 0)
     x = x if dtype is None else strong(x, dtype)
-    weights: Any = None
-    for given in (fweights, aweights):
-        if given is not None:
-            one = strong(operand(given), FLOAT64)
-            weights = one if weights is None else weights * one
     ddof = (0 if bias else 1) if ddof is None else ddof
+    if ddof != int(ddof):
+        raise ArgumentError(message("cov", "ddof must be an integer", repr(ddof)))
+    weights = _all_weights(fweights, aweights, shape_of(x)[1])
     if weights is None:
-        total: Any = shape_of(x)[1]
-        factor = total - ddof
-        centred = x - mean(x, 1, keepdims=True)
-        scaled = centred
+        freedom: Any = shape_of(x)[1] - ddof
+        scaled = centred = x - mean(x, 1, keepdims=True)
     else:
-        total = sum_(weights)
-        centred = x - sum_(x * weights, 1, keepdims=True) / total
+        centre, totals = average(x, 1, weights, returned=True, keepdims=True)
+        freedom = totals[0, 0] - ddof * (1 if aweights is None else sum_(weights * aweights) / totals[0, 0])
+        centred = x - centre
         scaled = centred * weights
-        factor = total - ddof * (1 if aweights is None else sum_(weights * operand(aweights)) / total)
-    result = matmul(scaled, transposed(centred)) / factor
+    result = matmul(scaled, transposed(centred)) / strong(maximum(freedom, 0), dtype_of(scaled))
     return reshape(result, shape=()) if shape_of(result) == (1, 1) else result
 
 
