@@ -140,6 +140,26 @@ def test_positions_that_are_followed_need_what_numpy_needs() -> None:
         written(A.astype(int), np.array([0, 1]))
 
 
+@pytest.mark.parametrize("values", [7.0, [7.0, 8.0], [[7.0, 8.0]]], ids=str)
+@pytest.mark.parametrize("indices", [[1, 4], [-1, 0], [[1, 4]], [7, 0]], ids=str)
+@pytest.mark.parametrize("axis", [None, 1])
+def test_what_is_put_along_an_axis_is_what_numpy_puts(
+    agrees: Any, axis: Any, indices: Any, values: Any
+) -> None:
+    matrix, indices = np.arange(6.0).reshape(2, 3), np.array(indices)
+    agrees(writing(lambda x: np.put_along_axis(x, indices, np.array(values), axis)), matrix)
+    agrees(writing(lambda x, v: np.put_along_axis(x, indices, v, axis)), matrix, values)
+
+
+@pytest.mark.parametrize("axis", [None, 0])
+def test_what_boxes_of_integers_put_into_a_plain_array(axis: Any) -> None:
+    indices = np.array([1, 4, -2]) if axis is None else np.array([[1, 0, -1]])
+    found, expected = np.zeros((2, 3)), np.zeros((2, 3))
+    np.put_along_axis(found, CONSTANT.constant(indices), CONSTANT.constant(np.array([7, 8, 9])), axis)
+    np.put_along_axis(expected, indices, np.array([7, 8, 9]), axis)
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_fill_diagonal_of_a_tall_matrix(check: Any) -> None:
     for wrap in (False, True):
         check(writing(lambda x, wrap=wrap: np.fill_diagonal(x, 3.0, wrap=wrap)), _tall(A), order=1)

@@ -218,8 +218,8 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 @implements(np.put_along_axis)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """Write at positions along an axis, different for each line, as `np.put_along_axis`."""
-    if not is_box(arr):
-        arr[_grids("put_along_axis", arr.shape, indices, axis or 0)] = values
+    if not is_box(arr):  # which boxes of integers alone may say where and what
+        np.put_along_axis(arr, np.asarray(indices), np.asarray(values), axis)
         return
     target = ravel(arr) if axis is None else arr
     axis = axis_index("put_along_axis", 0 if axis is None else axis, rank_of(target))
