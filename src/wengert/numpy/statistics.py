@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,7 @@ from wengert.numpy.shaping import diagonal, ravel, transposed
 from wengert.ops.arithmetic import maximum
 from wengert.ops.comparison import greater, isnan, less, less_equal, where
 from wengert.ops.conversion import cast
-from wengert.ops.indexing import scatter_add
+from wengert.ops.indexing import scatter_add, within
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape
 from wengert.shapes import shape_of, size
@@ -210,18 +211,31 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *args: Any, dtype: Any 
 
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
-    """Count integers, or sum the weights of each, as `np.bincount`; differentiable in the weights."""
-    positions = known("bincount", x)
-    if weights is None:
-        return np.bincount(positions, minlength=minlength)
-    count = max(int(positions.max(initial=-1)) + 1, minlength)
-    if positions.ndim != 1 or shape_of(weights) != positions.shape:
-        raise ShapeError(
-            message("bincount", "integers and weights must be sequences of one length", show(x, weights))
-        )
-    if positions.dtype.kind not in "iu" or positions.min(initial=0) < 0:
-        raise ArgumentError(message("bincount", "non-negative integers are required", show(x)))
-    return scatter_add(floating(weights), positions, shape=(count,))
+    """Count integers, or sum the weights of each, as `np.bincount`; differentiable in the weights.
+
+    Of integers of which only the type is known, none may be ``minlength`` or above.
+    """
+    x, least = operand(x), operator.index(minlength)
+    counted = np.ones(shape_of(x), INT64) if weights is None else strong(operand(weights), FLOAT64)
+    if rank_of(x) != 1 or shape_of(counted) != shape_of(x):
+        requirement = "integers and weights must be sequences of one length"
+        raise ShapeError(message("bincount", requirement, show(x, counted)))
+    if is_float(dtype_of(x)):
+        raise DtypeError(message("bincount", "integers are required", show(x), "write x.astype(int)"))
+    if least < 0:
+        raise ArgumentError(message("bincount", "minlength must not be negative", str(least)))
+    values = concrete(x) if least else known("bincount", x, "give minlength=, below which all lie")
+    if values is None:
+        count, requirement = least, f"numbers must lie in [0, {least})"
+    else:
+        count, requirement = max(least, _end(values)), "numbers must not be negative"
+    numbers = within(strong(x, INT64), count=count, operation="bincount", requirement=requirement)
+    return scatter_add(counted, numbers, shape=(count,))
+
+
+def _end(numbers: Any) -> int:
+    """Return the number behind the largest; 0 where there are none."""
+    return int(np.max(numbers)) + 1 if np.size(numbers) else 0
 
 
 @implements(np.histogram)
