@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from typing import Any
 
@@ -263,3 +264,31 @@ def test_narrow_values_add_up_to_more_than_they_can_hold(ufunc: Any, narrow: str
         found = jit(written)(np.zeros(2, wide), given)
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
+
+
+def copied(write: Any) -> Any:
+    """Return a function that writes to a copy of the same dtype and returns what became of it."""
+
+    def program(x: Any, *values: Any) -> Any:
+        x = x.copy()
+        write(x, *values)
+        return x
+
+    return program
+
+
+# NumPy subtracts from uint64 by way of float64, which is not exact.
+INTO = [(np.add, "uint64"), *itertools.product((np.add, np.subtract), ("uint8", "int8", "int64", "float32"))]
+ADDED = [1, 300, -1, True, np.int64(3), [1, 300], np.int8([1, -2]), np.uint8([200, 100]), [True, True]]
+
+
+@pytest.mark.parametrize("value", ADDED, ids=str)
+@pytest.mark.parametrize(("ufunc", "dtype"), INTO)
+def test_integers_added_where_an_index_points_wrap_around(
+    agrees: Any, ufunc: Any, dtype: str, value: Any
+) -> None:
+    start, value = np.ones(3, dtype), value if np.ndim(value) == 0 else np.array(value)
+    agrees(copied(lambda x: ufunc.at(x, [0, 0], value)), start)
+    agrees(copied(lambda x: ufunc.at(x, slice(0, 2), value)), start)
+    if np.ndim(value):
+        agrees(copied(lambda x, v: ufunc.at(x, np.array([0, 0]), v)), start, value)

@@ -8,9 +8,9 @@ import numpy as np
 
 from wengert import subscripts
 from wengert.array import UFUNC_METHODS, Array, operand
-from wengert.dtypes import dtype_of
+from wengert.dtypes import dtype_of, is_float
 from wengert.errors import ShapeError, message
-from wengert.ir.types import is_weak, show
+from wengert.ir.types import show
 from wengert.numpy.registry import implements, known, lost, rank_of, strong
 from wengert.numpy.shaping import ravel
 from wengert.ops.comparison import where
@@ -100,8 +100,9 @@ def subtract_at(a: Any, indices: Any, b: Any) -> None:
 
 def _as_added(target: Array, values: Any) -> Any:
     """Return values in the dtype of the sums: several that are narrow may come to more than theirs can hold."""
-    if is_weak(values):
-        return values
+    values = strong(values)
+    if target.dtype.kind in "iu" and not is_float(dtype_of(values)):
+        return strong(values, target.dtype)  # where sums wrap around, as in whatever is wider
     return strong(values, np.result_type(target.dtype, dtype_of(values)))
 
 
