@@ -128,7 +128,9 @@ def draw_slice(draw: HypothesisDraw, extent: int) -> slice:
 def draw_positions(draw: HypothesisDraw, extent: int) -> Any:
     shape = draw.choice([(), (2,), (1,), (3, 1), (2, 3), (0,)]) if extent else (0,)
     positions = draw.integers(shape, -extent, max(extent - 1, 0))
-    kind = draw.choice(["array", "array", "list", "small", "scalar"])
+    kind = draw.choice(["array", "array", "list", "small", "scalar", "range"])
+    if kind == "range":
+        return range(*draw_slice(draw, extent).indices(extent))
     if kind == "list":
         return positions.tolist()
     if kind == "small":

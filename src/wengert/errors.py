@@ -47,6 +47,10 @@ class OutOfRangeError(IndexingError, ValueError):
     """An integer that says which or how many, such as a label, beyond what there is."""
 
 
+class AxisError(IndexingError, np.exceptions.AxisError):
+    """An axis that an array does not have."""
+
+
 class ConcreteError(WengertError, TypeError):
     """A concrete value was needed where only a traced one is known."""
 

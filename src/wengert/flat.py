@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from wengert.operators import FUNCTIONS, operand
+from wengert.shapes import shape_of, size
 
 
 def _elements(value: Any) -> Any:
@@ -82,11 +83,11 @@ class Flat:
         return self.copy()[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        elements = self.copy()
-        if isinstance(index, (slice, list, np.ndarray)):
-            places = np.arange(len(self))[index]
-            value = FUNCTIONS[np.resize](operand(value), places.shape)
-        elements[index] = value
+        elements, value = self.copy(), operand(value)
+        places = shape_of(elements[index])
+        if places and not size(shape_of(value)):
+            return
+        elements[index] = FUNCTIONS[np.resize](value, places) if places else value
         self._array[...] = elements.reshape(self._array.shape)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:

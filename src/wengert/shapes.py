@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from wengert.dtypes import SEQUENCE
-from wengert.errors import IndexingError, ShapeError, message
+from wengert.errors import AxisError, IndexingError, ShapeError, message
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -53,7 +53,7 @@ def axis_index(operation: str, axis: Any, rank: int) -> int:
     except TypeError:
         raise IndexingError(message(operation, "an axis must be an integer", repr(axis))) from None
     if not -rank <= position < rank:
-        raise IndexingError(message(operation, f"axis must lie in [{-rank}, {rank})", str(axis)))
+        raise AxisError(message(operation, f"axis must lie in [{-rank}, {rank})", str(axis)))
     return position % rank
 
 

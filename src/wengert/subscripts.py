@@ -120,7 +120,7 @@ def _expand(shape: Shape, entries: list[Any]) -> list[Any]:
     expanded: list[Any] = []
     masks: list[tuple[int, Shape]] = []
     for entry in entries:
-        if isinstance(entry, (list, tuple)):
+        if isinstance(entry, (list, tuple, range)):
             entry = np.asarray(entry, dtype=None if entry else np.intp)
         if dtype_of(entry) == np.bool_ if isinstance(entry, (np.ndarray, Box, bool, np.bool_)) else False:
             masks.append((len(expanded), shape_of(entry)))

@@ -291,3 +291,30 @@ def test_a_number_is_no_scalar_of_the_arrays_dtype_in_products(function: Any, dt
         expected = function(x, number)
         found = wg.jit(lambda x, number=number: function(x, number))(x)
         assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
+
+
+CUBE = draw(2, 3, 4)
+AXES: list[Any] = [
+    *(np.array(axes) for axes in (1, [2, 2], [[2], [2]], [[1, 2], [1, 2]], [[-1, 0], [2, -3]])),
+    *(0, np.int8(1), -1, [2, 2], ([1, 2], (1, 2)), (np.array([1]), range(1, 2))),
+    *(([1, 1], [1, 1]), ([1, 2], [2, 1]), ([0, 1], [0]), [0, 1, 2], [3, 0]),
+]
+
+
+@pytest.mark.parametrize("axes", AXES, ids=str)
+def test_axes_of_a_product_are_named_as_numpy_has_them_named(agrees: Any, axes: Any) -> None:
+    agrees(lambda x, y: np.tensordot(x, y, axes), CUBE, CUBE)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [[(3,), (3, 4), (4, 2)], [(2, 3), (3, 4), (4,)], [(3,), (3, 4), (4,)], [(3,), (3, 3), (3, 3), (3,)]],
+    ids=str,
+)
+def test_chains_begin_and_end_with_vectors(check: Any, shapes: Any) -> None:
+    check(lambda *chain: np.linalg.multi_dot(chain), *(draw(*shape) for shape in shapes), order=1)
+
+
+def test_vectors_stand_at_the_ends_of_a_chain() -> None:
+    with pytest.raises(ShapeError, match="multi_dot: those between the first and the last must be matrices"):
+        wg.jit(lambda a, v, b: np.linalg.multi_dot([a, v, b]))(draw(2, 3), draw(3), draw(3, 2))

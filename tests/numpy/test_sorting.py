@@ -207,7 +207,7 @@ def test_errors_name_the_operation() -> None:
         (lambda: np.quantile(box, 1.5), r"quantile: probabilities must lie in \[0, 1\]"),
         (lambda: np.quantile(box, 0.5, method="weibull"), "quantile: method must be one of linear"),
         (lambda: np.quantile(box, 0.5, method="inverted_cdf", weights=V), "np.quantile: weights="),
-        (lambda: np.median(CONSTANT.constant(np.zeros(0))), "median: the axes must not be empty"),
+        (lambda: np.quantile(CONSTANT.constant(np.zeros(0)), 0.5), "quantile: the axes must not be empty"),
         (lambda: np.interp(box, [0.0, 1.0], [1.0]), "interp: xp and fp must be sequences of one length"),
     ]:
         with pytest.raises(WengertError, match=text):
@@ -229,3 +229,22 @@ def test_bins_that_only_a_call_knows_may_fall(bins: Any, right: bool) -> None:
     x, edges = np.array([0.5, 1.5, -0.5, 2.5, 0.0, 1.0, 2.0]), np.array(bins)
     found = wg.jit(lambda x, bins: np.digitize(x, bins, right))(x, edges)
     np.testing.assert_array_equal(found, np.digitize(x, edges, right))
+
+
+@pytest.mark.parametrize("options", [{}, {"axis": 0}, {"axis": -1}, {"keepdims": True}], ids=str)
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 3)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("function", [np.median, np.nanmedian, lambda x, **at: np.nanquantile(x, 0.3, **at)])
+def test_the_middle_of_nothing_is_no_number(
+    agrees: Any, function: Any, dtype: str, shape: Any, options: Any
+) -> None:
+    agrees(lambda x: function(x, **options), np.zeros(shape, dtype))
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+@pytest.mark.parametrize("keys", [[3.0, 1.0, 2.0], [[3.0, 1.0, 2.0], [1.0, 1.0, 0.0]], 1.0], ids=str)
+def test_keys_of_one_sequence(agrees: Any, keys: Any, axis: int) -> None:
+    if np.ndim(keys):
+        agrees(lambda x: np.lexsort(x, axis), keys)
+    agrees(lambda x: np.lexsort((x, x), axis), keys)
+    agrees(lambda x: np.lexsort((x, x[None])), keys)

@@ -277,6 +277,21 @@ def copied(write: Any) -> Any:
     return program
 
 
+FLAT = [0, -1, 7, [0, 2], slice(1, 4), ..., (slice(0, 2),), (np.array([1, 2]),), np.array([[0, 1], [2, 3]])]
+
+
+@pytest.mark.parametrize("index", [*FLAT, np.array(2), range(1, 4), range(3, 0, -2), []], ids=str)
+@pytest.mark.parametrize("value", [7.0, [7.0, 8.0], np.arange(1.0, 8.0), [[7.0, 8.0]], []], ids=str)
+def test_values_are_repeated_where_they_are_written_one_after_another(
+    agrees: Any, index: Any, value: Any
+) -> None:
+    matrix = np.arange(6.0).reshape(2, 3)
+    agrees(copied(lambda x: x.flat.__setitem__(index, value)), matrix)
+    agrees(copied(lambda x, v: x.flat.__setitem__(index, v)), matrix, value)
+    if isinstance(index, np.ndarray):
+        agrees(copied(lambda x, i: x.flat.__setitem__(i, value)), matrix, index)
+
+
 # NumPy subtracts from uint64 by way of float64, which is not exact.
 INTO = [(np.add, "uint64"), *itertools.product((np.add, np.subtract), ("uint8", "int8", "int64", "float32"))]
 ADDED = [1, 300, -1, True, np.int64(3), [1, 300], np.int8([1, -2]), np.uint8([200, 100]), [True, True]]

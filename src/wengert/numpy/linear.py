@@ -124,15 +124,26 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """Sum products over axes of two arrays, as `np.tensordot`."""
     a, b = operand(a), operand(b)
     rank, other = rank_of(a), rank_of(b)
-    if is_sequence(axes):
-        left = [axis_index("tensordot", axis, rank) for axis in integers(axes[0])]
-        right = [axis_index("tensordot", axis, other) for axis in integers(axes[1])]
+    if is_sequence(axes) or np.ndim(axes):
+        left, right = _named_axes(axes, rank, other)
     else:
         count = int(axes)
         if count > min(rank, other):
             raise _disagree("tensordot", f"operands must have at least {count} axes", a, b)
         left, right = list(range(rank - count, rank)), list(range(count))
     return _over_axes("tensordot", a, b, left, right)
+
+
+def _named_axes(axes: Any, rank: int, other: int) -> tuple[list[int], list[int]]:
+    """Return the axes of both arrays that a pair of axes, or of sequences of them, names."""
+    if len(axes) != 2:
+        requirement = "axes must be a number of axes, or those of one array and those of the other"
+        raise ArgumentError(message("tensordot", requirement, repr(axes)))
+    left = [axis_index("tensordot", axis, rank) for axis in integers(axes[0])]
+    right = [axis_index("tensordot", axis, other) for axis in integers(axes[1])]
+    if len(set(left)) != len(left) or len(set(right)) != len(right):
+        raise ArgumentError(message("tensordot", "an axis may be named once only", repr(axes)))
+    return left, right
 
 
 def _of_vectors(operation: str, terms: str, x1: Any, x2: Any) -> Any:
@@ -225,6 +236,8 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     chain = [operand(one) for one in arrays]
     if len(chain) < 2:
         raise ArgumentError(message("multi_dot", "at least two arrays are required", str(len(chain))))
+    if any(rank_of(one) != 2 for one in chain[1:-1]):
+        raise _disagree("multi_dot", "those between the first and the last must be matrices", *chain)
     for one, other in itertools.pairwise(chain):
         if shape_of(one)[-1] != shape_of(other)[0]:
             raise _disagree("multi_dot", "inner dimensions must agree", one, other)

@@ -80,6 +80,10 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     rows = [operand(key) for key in keys]
     if not rows:
         raise ArgumentError(message("lexsort", "at least one key is required"))
+    if any(shape_of(row) != shape_of(rows[0]) for row in rows):
+        raise ShapeError(message("lexsort", "the keys must have one shape", show(*rows)))
+    if not rank_of(rows[0]):  # numbers, which are in order
+        return reshape(lexsort([reshape(row, shape=(1,)) for row in rows], axis), shape=())
     axis = axis_index("lexsort", axis, rank_of(rows[0]))
     order = argsort(rows[0], axis=axis)
     for row in rows[1:]:
@@ -92,12 +96,14 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 def _sorted_last(operation: str, a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
-    """Return the elements over axes sorted along one last axis, and the axes."""
+    """Return the elements over axes sorted along one last axis, and the axes; of no numbers a NaN, as NumPy does."""
     shape = shape_of(a)
     axes = axes_of(operation, axis, len(shape))
     rest = tuple(one for one in range(len(shape)) if one not in axes)
     lines = transpose(a, permutation=rest + axes)
     count = size(tuple(shape[one] for one in axes))
+    if not count and is_float(dtype_of(a)):
+        return np.full((*(shape[one] for one in rest), 1), np.nan, dtype_of(a)), axes
     return sort(reshape(lines, shape=(*(shape[one] for one in rest), count))), axes
 
 
@@ -119,8 +125,6 @@ def median(
     a = floating(operand(a))
     ordered, axes = _sorted_last("median", a, axis)
     count = shape_of(ordered)[-1]
-    if not count:
-        raise ShapeError(message("median", "the axes must not be empty", show(a)))
     middle = ordered[..., count // 2]
     if count % 2 == 0:
         middle = (ordered[..., count // 2 - 1] + middle) / 2
@@ -144,7 +148,7 @@ def quantile(
     a, q = operand(a), _probabilities("quantile", q, method)
     ordered, axes = _sorted_last("quantile", a, axis)
     count, lead = shape_of(ordered)[-1], shape_of(q)
-    if not count:
+    if any(shape_of(a)[one] == 0 for one in axes):
         raise ShapeError(message("quantile", "the axes must not be empty", show(a)))
     position = multiply(q, count - 1)
     lines = transpose(ordered, permutation=(rank_of(ordered) - 1, *range(rank_of(ordered) - 1)))
