@@ -137,6 +137,32 @@ def test_nan_positions(values: Any) -> None:
     values(np.nanargmin, HOLES)
 
 
+NAN, INF = np.nan, np.inf
+
+
+@pytest.mark.parametrize("options", [{}, {"axis": 0}, {"axis": -1}, {"keepdims": True}], ids=str)
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [NAN, NAN],
+        [[NAN, 1.0], [NAN, NAN]],
+        [1.0, NAN],
+        [-INF, NAN],
+        [NAN, INF],
+        [3, 1],
+        [True, False],
+        NAN,
+        [],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("function", [np.nanargmax, np.nanargmin])
+def test_where_all_is_nan_nothing_has_a_position(
+    agrees: Any, function: Any, numbers: Any, options: Any
+) -> None:
+    agrees(lambda x: function(x, **options), numbers)
+
+
 TRUTHS = {
     "any": lambda x: np.any(x > 1, axis=0),
     "all": lambda x: np.all(x > -1.5, axis=1, keepdims=True),

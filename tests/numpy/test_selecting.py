@@ -180,3 +180,17 @@ def test_take_has_numpys_indices(agrees: Any, indices: Any, mode: Any) -> None:
     indices = np.array(indices)
     agrees(lambda x: np.take(x, indices, mode=mode), np.arange(300.0))
     agrees(lambda indices, x: np.take(x, indices, mode=mode), indices, np.arange(300.0))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize(
+    "condition", [[[True, False], [True, True]], [True], [0.0, 1.0], [], True, [[True, False, True]]], ids=str
+)
+def test_compress_needs_a_condition_of_one_axis(agrees: Any, condition: Any, axis: Any) -> None:
+    agrees(lambda x: np.compress(condition, x, axis), A)
+
+
+@pytest.mark.parametrize("names", [("a_min", "a_max", "min"), ("a_min", "a_max", "max"), ("min", "max")])
+def test_a_bound_has_one_name(agrees: Any, names: Any) -> None:
+    bounds: Any = dict.fromkeys(names, 0.5)
+    agrees(lambda x: np.clip(x, **bounds), A)

@@ -248,3 +248,14 @@ def test_keys_of_one_sequence(agrees: Any, keys: Any, axis: int) -> None:
         agrees(lambda x: np.lexsort(x, axis), keys)
     agrees(lambda x: np.lexsort((x, x), axis), keys)
     agrees(lambda x: np.lexsort((x, x[None])), keys)
+
+
+@pytest.mark.parametrize("side", ["left", "right", "l", "LEFT", "middle"])
+def test_searchsorted_knows_two_sides(agrees: Any, side: Any) -> None:
+    agrees(lambda table, v: np.searchsorted(table, v, side), KNOTS, A)
+
+
+@pytest.mark.parametrize("sorter", [[0], [4, 3, 2, 1, 0]], ids=str)
+def test_searchsorted_needs_a_place_for_each_element(agrees: Any, sorter: Any) -> None:
+    agrees(lambda table, v: np.searchsorted(table, v, sorter=np.array(sorter)), KNOTS[::-1], V)
+    agrees(lambda table, v: np.searchsorted(table[None], v), KNOTS, V)

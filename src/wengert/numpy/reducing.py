@@ -9,8 +9,9 @@ import numpy as np
 from wengert.dtypes import BOOL, FLOAT64, INT64, dtype_of
 from wengert.numpy.registry import axes_of, implements, rank_of, refuse, since, strong
 from wengert.ops.arithmetic import add, maximum, minimum, multiply, subtract
-from wengert.ops.comparison import isnan, logical_not, not_equal, where
+from wengert.ops.comparison import equal, isnan, logical_not, not_equal, where
 from wengert.ops.conversion import cast
+from wengert.ops.indexing import within
 from wengert.ops.reduction import (
     argmax,
     argmin,
@@ -352,13 +353,26 @@ def nanmin(
     return _nan_extremum(min_, a, axis, out, keepdims, initial, where)
 
 
+def _nan_position(name: str, position: Any, worst: float, a: Any, axis: Any, keepdims: bool) -> Any:
+    """Return the position of an extremum that is not NaN, or raise where all is."""
+    shape = shape_of(a)
+    axis = axis_index(name, axis, len(shape)) if shape and axis is not None else None
+    found = position(without_nan(a, worst), axis, keepdims=keepdims)
+    extent = size(shape) if axis is None else shape[axis]
+    requirement = f"what is not NaN must have a position in [0, {extent})"
+    there = where(equal(present(a, axis, keepdims), 0), extent, found)
+    return within(there, count=extent, operation=name, requirement=requirement)
+
+
 @implements(np.nanargmax)
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
     """Return the position of the first largest element that is not NaN, as `np.nanargmax`."""
-    return argmax_(without_nan(a, -np.inf), axis, out, keepdims=keepdims)
+    refuse("np.nanargmax", out)
+    return _nan_position("nanargmax", argmax_, -np.inf, a, axis, keepdims)
 
 
 @implements(np.nanargmin)
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
     """Return the position of the first smallest element that is not NaN, as `np.nanargmin`."""
-    return argmin_(without_nan(a, np.inf), axis, out, keepdims=keepdims)
+    refuse("np.nanargmin", out)
+    return _nan_position("nanargmin", argmin_, np.inf, a, axis, keepdims)

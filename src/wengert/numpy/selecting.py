@@ -127,7 +127,7 @@ def clip(
     At a bound, value and bound each get half of the derivative, as for `np.maximum`.
     """
     refuse("np.clip", out, **kwargs)
-    low, high = a_min if min is None else min, a_max if max is None else max
+    low, high = _one_bound("a_min", a_min, "min", min), _one_bound("a_max", a_max, "max", max)
     result = operand(a)
     if dtype_of(result).kind in "iu":  # a Python integer out of the dtype's range is no bound at all
         limits = np.iinfo(dtype_of(result))
@@ -141,6 +141,13 @@ def clip(
     if high is not None:
         result = minimum(result, operand(high))
     return result
+
+
+def _one_bound(name: str, bound: Any, other: str, same: Any) -> Any:
+    """Return a bound that has two names."""
+    if bound is not None and same is not None:
+        raise ArgumentError(message("clip", f"{name} and {other} are one bound", "both"))
+    return same if bound is None else bound
 
 
 def _within_limits(bound: Any, limits: Any) -> Any:
@@ -230,7 +237,10 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
     """Return the parts along an axis where a condition holds, as `np.compress`."""
     refuse("np.compress", out)
-    return take(a, np.flatnonzero(known("compress", operand(condition), _MASK_HINT)), axis)
+    if rank_of(condition := operand(condition)) != 1:
+        requirement, hint = "the condition must have one axis", "np.extract takes any"
+        raise ShapeError(message("compress", requirement, show(condition), hint))
+    return take(a, np.flatnonzero(known("compress", condition, _MASK_HINT)), axis)
 
 
 @implements(np.extract)

@@ -281,7 +281,13 @@ def unique(
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """Return the positions at which values keep a sorted sequence sorted, as `np.searchsorted`."""
     a, v = operand(a), operand(v)
+    if side not in ("left", "right"):
+        raise ArgumentError(message("searchsorted", 'side must be "left" or "right"', repr(side)))
+    if rank_of(a) != 1:
+        raise ShapeError(message("searchsorted", "a sorted sequence is required", show(a)))
     if sorter is not None:
+        if shape_of(sorter := operand(sorter)) != shape_of(a):
+            raise ShapeError(message("searchsorted", "sorter must have a position for each", show(a, sorter)))
         a = take(a, sorter)
     table, values = concrete(a), concrete(v)
     if table is not None and values is not None:
