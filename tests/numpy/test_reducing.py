@@ -229,6 +229,16 @@ def test_scalars_and_empty_arrays(values: Any) -> None:
     values(lambda x: np.max(x, axis=0, initial=-1.0), np.zeros((0, 3)))
 
 
+@pytest.mark.parametrize("numbers", [[-0.0, 1.0], [-0.0, -0.0], [0.0, -0.0], [1.0, -1.0, -0.0]], ids=str)
+@pytest.mark.parametrize(
+    "function", [np.sum, np.prod, np.cumsum, np.cumprod, np.nancumsum, np.add.accumulate]
+)
+def test_zeros_keep_their_signs(agrees: Any, function: Any, numbers: Any) -> None:
+    agrees(function, numbers)
+    agrees(lambda x: function(x[::-1]), numbers)
+    agrees(lambda x: function(x, axis=0), np.transpose([numbers, numbers]))
+
+
 def test_ties_share_the_derivative() -> None:
     np.testing.assert_array_equal(grad(np.max)(np.array([1.0, 3.0, 3.0])), [0, 0.5, 0.5])
     np.testing.assert_array_equal(grad(np.nanmin)(np.array([1.0, 1.0, np.nan])), [0.5, 0.5, 0])

@@ -254,7 +254,7 @@ def _running_samples(draw: Draw) -> Any:
     }
 
 
-def _running_lowering(operation: str, neutral: int) -> Pointwise:
+def _running_lowering(operation: str, neutral: float) -> Pointwise:
     """Return the lowering of a running sum or product: each element from the one before it, in order."""
 
     def rule(i: Sequence[Index], result: Operand, x: Operand, axis: int, reverse: bool) -> Definition:
@@ -309,7 +309,7 @@ cumulative_sum = primitive(
         lambda cotangent, x, axis, reverse: cumulative_sum(cotangent, axis=axis, reverse=not reverse)
     ),
     batch=_batch_running,
-    lowering=_running_lowering("add", 0),
+    lowering=_running_lowering("add", -0.0),
     source=_running_source("cumsum"),
     samples=_running_samples,
 )
