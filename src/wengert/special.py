@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import UFUNC_METHODS, operand
+from wengert.array import operand
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, message
 from wengert.instead import INSTEAD
+from wengert.numpy.methods import combined, reduces
 from wengert.numpy.reducing import reduce_over
-from wengert.numpy.registry import axes_of, floating, rank_of, refuse
+from wengert.numpy.registry import axes_of, floating, rank_of, strong
 from wengert.ops import special as functions
 from wengert.ops.arithmetic import absolute, negative, sign
 from wengert.ops.comparison import (
@@ -267,19 +268,9 @@ def log_softmax(x: Any, axis: Any = -1) -> Any:
     return centred - log(reduce_over(reduce_sum, "log_softmax", exp(centred), None, True, axes))
 
 
-def _reduce_logaddexp(
-    array: Any,
-    axis: Any = 0,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """Carry out ``np.logaddexp.reduce``."""
-    refuse("np.logaddexp.reduce", out, where)
-    total = logsumexp(array, axis, keepdims=keepdims)
-    return total if initial is None else logaddexp(total, initial)
+def _sum_of_exponentials(x: Any, axis: Any, keepdims: bool = False, initial: Any = None) -> Any:
+    total = logsumexp(combined(np.logaddexp, x), axis, keepdims=keepdims)
+    return total if initial is None else logaddexp(total, strong(operand(initial), dtype_of(total)))
 
 
-UFUNC_METHODS["logaddexp", "reduce"] = _reduce_logaddexp
+reduces(np.logaddexp, _sum_of_exponentials)

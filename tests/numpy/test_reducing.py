@@ -285,3 +285,49 @@ def test_largest_elements_along_short_and_long_axes(shape: tuple[int, ...], axis
     x = np.random.default_rng(0).permutation(float(np.prod(shape)) - np.arange(np.prod(shape))).reshape(shape)
     gradient = grad(lambda x: np.sum(np.max(x, axis=axis)))(x)
     np.testing.assert_array_equal(gradient, x == np.max(x, axis=axis, keepdims=True))
+
+
+ASSOCIATIVE = [
+    np.add,
+    np.multiply,
+    np.maximum,
+    np.minimum,
+    np.fmax,
+    np.fmin,
+    np.hypot,
+    np.logaddexp,
+    np.logaddexp2,
+]
+OF_BITS = [np.bitwise_and, np.bitwise_or, np.bitwise_xor]
+OF_TRUTHS = [np.logical_and, np.logical_or, np.logical_xor]
+
+
+@pytest.mark.parametrize("ufunc", ASSOCIATIVE, ids=lambda ufunc: ufunc.__name__)
+def test_ufuncs_combine_numbers_in_any_order(check: Any, ufunc: Any) -> None:
+    tall = np.concatenate([A, A[::-1] + 0.1])[:5]
+    check(lambda x: ufunc.reduce(x), tall)
+    check(lambda x: ufunc.accumulate(x, axis=1), tall)
+    check(lambda x: ufunc.reduceat(x, [0, 3, 1, 1]), tall)
+
+
+@pytest.mark.parametrize("options", [{}, {"axis": 1}, {"axis": None}, {"keepdims": True}], ids=str)
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "float64"])
+@pytest.mark.parametrize("ufunc", [*ASSOCIATIVE, *OF_BITS, *OF_TRUTHS], ids=lambda ufunc: ufunc.__name__)
+def test_reductions_by_ufuncs(agrees: Any, ufunc: Any, dtype: str, options: Any) -> None:
+    if ufunc in OF_BITS and "float" in dtype:
+        return
+    rtol = 5e-3 if dtype in ("bool", "int8") else 1e-5  # whose logarithms are float16
+    array = np.array([[1, 3, 2, 0], [2, 1, 7, 1], [0, 2, 2, 1]]).astype(dtype)
+    agrees(lambda x: ufunc.reduce(x, **options), array, rtol=rtol)
+    agrees(lambda x: ufunc.reduce(x, initial=array.dtype.type(1), **options), array, rtol=rtol)
+    agrees(lambda x: ufunc.reduce(x[:0], axis=0), array, rtol=rtol)
+    agrees(lambda x: ufunc.accumulate(x, axis=1), array, rtol=rtol)
+    agrees(ufunc.accumulate, array[0, 0])
+    agrees(lambda x: ufunc.reduceat(x, [0, 3, 1, 1], axis=-1), array, rtol=rtol)
+    agrees(lambda x: ufunc.reduceat(x, [0, 4], axis=1), array, rtol=rtol)
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.maximum, np.fmax, np.hypot], ids=lambda ufunc: ufunc.__name__)
+def test_dtype_of_a_reduction(agrees: Any, ufunc: Any) -> None:
+    agrees(lambda x: ufunc.reduce(x, dtype=np.float32), np.array([1.0, 3.0, 2.5]), rtol=1e-6)
+    agrees(lambda x: ufunc.accumulate(x, dtype=np.float32), np.array([1.0, 3.0, 2.5]), rtol=1e-6)

@@ -358,7 +358,7 @@ def _nan_position(name: str, position: Any, worst: float, a: Any, axis: Any, kee
     shape = shape_of(a)
     axis = axis_index(name, axis, len(shape)) if shape and axis is not None else None
     found = position(without_nan(a, worst), axis, keepdims=keepdims)
-    extent = size(shape) if axis is None else shape[axis]
+    extent = size(shape if axis is None else shape[axis : axis + 1])
     requirement = f"what is not NaN must have a position in [0, {extent})"
     there = where(equal(present(a, axis, keepdims), 0), extent, found)
     return within(there, count=extent, operation=name, requirement=requirement)
