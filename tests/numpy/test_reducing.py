@@ -229,6 +229,12 @@ def test_scalars_and_empty_arrays(values: Any) -> None:
     values(lambda x: np.max(x, axis=0, initial=-1.0), np.zeros((0, 3)))
 
 
+@pytest.mark.parametrize("axis", [None, 0, 2])
+@pytest.mark.parametrize("function", [np.cumulative_sum, np.cumulative_prod])
+def test_running_sums_along_one_axis(agrees: Any, function: Any, axis: Any) -> None:
+    agrees(lambda x: function(x, axis=axis), A)
+
+
 @pytest.mark.parametrize("numbers", [[-0.0, 1.0], [-0.0, -0.0], [0.0, -0.0], [1.0, -1.0, -0.0]], ids=str)
 @pytest.mark.parametrize(
     "function", [np.sum, np.prod, np.cumsum, np.cumprod, np.nancumsum, np.add.accumulate]

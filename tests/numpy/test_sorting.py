@@ -259,3 +259,16 @@ def test_searchsorted_knows_two_sides(agrees: Any, side: Any) -> None:
 def test_searchsorted_needs_a_place_for_each_element(agrees: Any, sorter: Any) -> None:
     agrees(lambda table, v: np.searchsorted(table, v, sorter=np.array(sorter)), KNOTS[::-1], V)
     agrees(lambda table, v: np.searchsorted(table[None], v), KNOTS, V)
+
+
+@pytest.mark.parametrize("kth", [0, -7, 6, 7, -8, [1, 9], (2, -1)], ids=str)
+@pytest.mark.parametrize("function", [np.partition, np.argpartition])
+def test_the_k_th_element_is_one_that_there_is(agrees: Any, function: Any, kth: Any) -> None:
+    agrees(lambda x: np.sort(function(x, kth)), V)  # whose others may stand anywhere
+
+
+@pytest.mark.parametrize(
+    "bins", [[0.0, 1.0, 0.5], [1.0, 0.0, 0.5], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], ids=str
+)
+def test_bins_rise_or_fall(agrees: Any, bins: Any) -> None:
+    agrees(lambda x: np.digitize(x, bins), V)

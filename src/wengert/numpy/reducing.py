@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from wengert.dtypes import BOOL, FLOAT64, INT64, dtype_of
+from wengert.errors import ArgumentError, message
+from wengert.ir.types import show
 from wengert.numpy.registry import axes_of, implements, rank_of, refuse, since, strong
 from wengert.ops.arithmetic import add, maximum, minimum, multiply, subtract
 from wengert.ops.comparison import equal, isnan, logical_not, not_equal, where
@@ -238,7 +240,7 @@ def _cumulative(
 ) -> Any:
     refuse(f"np.{primitive.name}", out)
     if axis is None and rank_of(x) > 1:
-        refuse(f"np.{primitive.name}", axis=None)
+        raise ArgumentError(message(primitive.name, "of several axes, one must be named", show(x)))
     result = _running(primitive, x, axis, dtype)
     if not include_initial:
         return result

@@ -10,9 +10,9 @@ import numpy as np
 from wengert.array import operand
 from wengert.boxes import concrete
 from wengert.dtypes import FLOAT64, INT64, dtype_of, is_float
-from wengert.errors import ArgumentError, ShapeError, UnsupportedError, message
+from wengert.errors import ArgumentError, OutOfRangeError, ShapeError, UnsupportedError, message
 from wengert.ir.types import is_weak, promote, show, type_of
-from wengert.numpy.registry import axes_of, floating, implements, known, rank_of, refuse, strong
+from wengert.numpy.registry import axes_of, floating, implements, integers, known, rank_of, refuse, strong
 from wengert.numpy.selecting import take, take_along_axis
 from wengert.numpy.shaping import ravel
 from wengert.ops.arithmetic import ceil, floor, maximum, minimum, multiply, remainder, rint, subtract
@@ -63,7 +63,9 @@ def argsort_(
 @implements(np.partition)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Any:
     """Return the elements with the k-th in its place, as `np.partition`; here all are sorted."""
-    return sort(a, axis, order=order)
+    a, axis = _ordered("partition", a, axis, order)
+    _check_places("partition", kth, shape_of(a)[axis])
+    return sort(a, axis)
 
 
 @implements(np.argpartition)
@@ -71,7 +73,16 @@ def argpartition(
     a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
 ) -> Any:
     """Return the positions that put the k-th element in its place, as `np.argpartition`; here they sort."""
-    return argsort_(a, axis, order=order)
+    a, axis = _ordered("argpartition", a, axis, order)
+    _check_places("argpartition", kth, shape_of(a)[axis])
+    return argsort(a, axis=axis)
+
+
+def _check_places(operation: str, places: Any, extent: int) -> None:
+    outside = [place for place in integers(places) if not -extent <= place < extent]
+    if outside:
+        requirement = f"kth must lie in [{-extent}, {extent})"
+        raise OutOfRangeError(message(operation, requirement, str(outside[0])))
 
 
 @implements(np.lexsort)
@@ -308,9 +319,12 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     if edges is None and count:
         falls = less(bins[-1], bins[0])
         return where(falls, count - searchsorted(np.flip(bins), x, side), searchsorted(bins, x, side))
-    if edges is not None and np.any(np.diff(edges) < 0):
-        return count - searchsorted(np.flip(edges), x, side)
-    return searchsorted(bins, x, side)
+    steps = np.zeros(0) if edges is None else np.diff(edges)
+    if not np.any(steps < 0):
+        return searchsorted(bins, x, side)
+    if np.any(steps > 0):
+        raise ArgumentError(message("digitize", "bins must rise or fall, and not both", str(edges)))
+    return count - searchsorted(np.flip(bins), x, side)
 
 
 @implements(np.isin)
