@@ -80,7 +80,7 @@ INSTEAD: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "ascontiguousarray": (lambda x, n: np.ascontiguousarray(x), AS_IT_IS),
     "array": (lambda x, n: np.array([x[0], 1.0]), "write wengert.numpy.array for np.array, np.stack"),
     "vectorize": (lambda x, n: np.vectorize(lambda x: x + 1)(x), "return the array and convert it outside"),
-    "bincount": (lambda x, n: np.bincount(x.astype(int)), "compute it outside, where the values are known"),
+    "bincount": (lambda x, n: np.bincount(x.astype(int)), "give minlength=, below which all lie"),
     "index": (lambda x, n: x[x[0]], "must hold integers|an integer is needed"),
 }
 
@@ -175,7 +175,7 @@ def test_errors_of_the_users_own_stay() -> None:
 UNKNOWN: dict[str, Callable[[Any], Any]] = {
     "np.fft.fft": lambda x: np.fft.fft(x).real,
     "np.linalg.eig": lambda x: np.linalg.eig(np.outer(x, x))[0],
-    "np.hypot.reduce": np.hypot.reduce,
+    "np.subtract.reduce": np.subtract.reduce,
     "np.spacing": np.spacing,
 }
 
