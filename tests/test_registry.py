@@ -6,6 +6,7 @@ import contextlib
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from wengert.ir import parse, verify
 from wengert.ir.types import is_weak, type_of
 from wengert.primitive import REGISTRY, NonDifferentiable, Primitive, Structured
 from wengert.shapes import shape_of
+from wengert.transforms import tape
 from wengert.transforms.staging import evaluate, stage
 
 SAMPLED = [primitive for primitive in REGISTRY if primitive.samples is not None]
@@ -258,6 +260,23 @@ def test_first_derivatives(sample: Sample) -> None:
     assert_adjoint(pushed, cotangent, pullback(cotangent), direction)
     _, linear = wg.linearize(sample, *point)
     assert_close(linear(*direction), pushed, 1e-12)
+
+
+@sampled(SMOOTH, 0.3)
+def test_what_no_rule_reads_need_not_be_kept(sample: Sample) -> None:
+    cotangent, count = sample.cotangent(), len(sample.point)
+    for chosen in {(n,) for n in range(count)} | {tuple(range(count))}:
+
+        def function(*values: Any, chosen: tuple[int, ...] = chosen) -> Any:
+            replaced = dict(zip(chosen, values, strict=True))
+            return sample(*(replaced.get(n, x) for n, x in enumerate(sample.point)))
+
+        values = [sample.point[n] for n in chosen]
+        expected = wg.vjp(function, *values)[1](cotangent)
+        with mock.patch.object(tape, "_LARGE", 0):
+            found = wg.vjp(function, *values)[1](cotangent)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 @sampled(SMOOTH, 0.6)

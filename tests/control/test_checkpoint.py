@@ -19,8 +19,8 @@ from tests.control.running import (
     write_down,
 )
 from wengert.errors import ConcreteError, DtypeError, LostDerivativeError
-from wengert.transforms.reverse import Node
 from wengert.transforms.staging import evaluate
+from wengert.transforms.tape import Node
 
 Wrap = Callable[[Any], Any]
 

@@ -358,7 +358,7 @@ def test_the_record_goes_with_its_results():
     try:
         x = Variable(A)
         y = np.sum(np.sin(x) * x)
-        nodes, walk = [], [y.state]
+        nodes, walk = [], [y.state.node]
         while walk:
             node = walk.pop()
             nodes.append(weakref.ref(node))

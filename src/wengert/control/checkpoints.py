@@ -24,8 +24,9 @@ from wengert.ir.graph import Graph
 from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.conversion import stop_gradient_primitive
 from wengert.primitive import Primitive, Structured, primitive
-from wengert.transforms.reverse import Node, TapeTrace, walk_back
+from wengert.transforms.reverse import walk_back
 from wengert.transforms.staging import evaluate
+from wengert.transforms.tape import Node, TapeTrace, start_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -139,10 +140,12 @@ def _repeat(
     trace = TapeTrace()
     starts = [Node(primal) if flag else None for primal, flag in zip(primals, active, strict=True)]
     with running(trace):
-        boxes = [x if start is None else trace.box(start) for x, start in zip(primals, starts, strict=True)]
+        boxes = [
+            x if start is None else start_of(trace, start) for x, start in zip(primals, starts, strict=True)
+        ]
         outputs = evaluate(program, *boxes)
     seeds = [
-        (output.state, cotangent)
+        (output.state.node, cotangent)
         for output, cotangent in zip(outputs, cotangents, strict=True)
         if cotangent is not None and isinstance(output, Box) and output.owner is trace
     ]

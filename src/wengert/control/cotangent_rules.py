@@ -29,7 +29,8 @@ from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.reduction import reduce_sum
 from wengert.primitive import Structured, primitive
 from wengert.transforms.batching import BatchTrace
-from wengert.transforms.reverse import Node, match, type_of_value, walk_back
+from wengert.transforms.reverse import match, type_of_value, walk_back
+from wengert.transforms.tape import Node, start_of
 
 
 class CotangentCall(Call):
@@ -154,10 +155,10 @@ def _push(
     with transposing(call):
         with running(RuleTrace()) as trace:
             pairs = zip(starts, types, strict=True)
-            boxes = [zeros(type_) if start is None else trace.box(start) for start, type_ in pairs]
+            boxes = [zeros(type_) if start is None else start_of(trace, start) for start, type_ in pairs]
             found = call.backward(residuals, boxes)
         seeds = [
-            (ct.state, match(tangent, ct.state.value))
+            (ct.state.node, match(tangent, ct.state.value))
             for ct, tangent in zip(found, tangents[captured:], strict=True)
             if tangent is not None and isinstance(ct, Box) and ct.owner is trace
         ]

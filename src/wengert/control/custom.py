@@ -30,8 +30,8 @@ from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, show, type_of
 from wengert.primitive import Derivative, Linear, NonDifferentiable, Partials, Primitive
 from wengert.transforms.batching import Batched, BatchTrace
-from wengert.transforms.reverse import LinearTrace
 from wengert.transforms.staging import GraphTrace, evaluate, stage
+from wengert.transforms.tape import LinearTrace
 
 
 class Call:

@@ -16,8 +16,9 @@ from wengert.shapes import shape_of
 from wengert.transforms.arguments import release
 from wengert.transforms.batching import Batched, BatchTrace
 from wengert.transforms.forward import DualNumber, DualTrace
-from wengert.transforms.reverse import Node, TapeTrace, type_of_value, walk_back
+from wengert.transforms.reverse import type_of_value, walk_back
 from wengert.transforms.staging import GraphTrace, evaluate, stage
+from wengert.transforms.tape import Node, TapeTrace, start_of
 
 Flags = Sequence[bool]
 
@@ -176,17 +177,19 @@ def adjoint(graph: Graph, active: Flags) -> Adjoint:
         inputs = [staging.new_input(type_) for type_ in graph.input_types]
         starts = [Node(value) if flag else None for value, flag in zip(inputs, active, strict=True)]
         with running(TapeTrace()) as tape:
-            boxes = [x if start is None else tape.box(start) for x, start in zip(inputs, starts, strict=True)]
+            boxes = [
+                x if start is None else start_of(tape, start) for x, start in zip(inputs, starts, strict=True)
+            ]
             outputs = evaluate(graph, *boxes)
-        nodes = [
+        found = [
             output.state if isinstance(output, Box) and output.owner is tape else None for output in outputs
         ]
         split = len(staging.equations)
-        seeds = [(node, staging.new_input(type_of_value(node.value))) for node in nodes if node is not None]
+        seeds = [(one.node, staging.new_input(type_of_value(one.value))) for one in found if one is not None]
         cotangents = spread(walk_back(seeds, [start for start in starts if start is not None]), active)
         reached = [cotangent is not None for cotangent in cotangents]
         whole = staging.finish([*(release(tape, output) for output in outputs), *select(cotangents, reached)])
-    return Adjoint(whole, split, [node is not None for node in nodes], reached)
+    return Adjoint(whole, split, [one is not None for one in found], reached)
 
 
 def pullback(graph: Graph, active: Flags, forced: Flags | None = None) -> tuple[Graph, list[bool]]:

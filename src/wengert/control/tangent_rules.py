@@ -28,7 +28,8 @@ from wengert.ir.types import type_of
 from wengert.nest.lowering import HoldsPrograms
 from wengert.primitive import Structured, primitive
 from wengert.transforms.batching import BatchTrace
-from wengert.transforms.reverse import Node, match, type_of_value, walk_back
+from wengert.transforms.reverse import match, type_of_value, walk_back
+from wengert.transforms.tape import Node, start_of
 
 
 class TangentCall(Call):
@@ -91,13 +92,13 @@ def _pull(
         raise closure_error(call)
     starts = [Node(type_of_value(p)) if flag else None for p, flag in zip(primals, active, strict=True)]
     with running(RuleTrace()) as trace:
-        boxes = [None if start is None else trace.box(start) for start in starts]
+        boxes = [None if start is None else start_of(trace, start) for start in starts]
         outputs, tangents = call.tangents(primals[captured:], boxes[captured:])
     ends = [t.state if isinstance(t, Box) and t.owner is trace else None for t in tangents]
 
     def walk(cotangents: Sequence[Any]) -> list[Any]:
         seeds = [
-            (end, match(cotangent, end.value))
+            (end.node, match(cotangent, end.value))
             for end, cotangent in zip(ends, cotangents, strict=True)
             if end is not None and cotangent is not None
         ]

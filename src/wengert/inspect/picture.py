@@ -11,8 +11,9 @@ from wengert.inspect.formulas import renames
 from wengert.inspect.numbers import show, symbol
 from wengert.ir.graph import Equation, Graph, Literal, Var, graphs_in
 from wengert.ir.printer import names
-from wengert.ir.types import type_of
-from wengert.transforms.reverse import Node, Part, reachable
+from wengert.ir.types import TensorType, type_of
+from wengert.transforms.reverse import reachable
+from wengert.transforms.tape import Node, Part
 
 _LONGEST = 40
 
@@ -107,7 +108,7 @@ def draw_tape(result: Any, path: str | os.PathLike[str]) -> None:
         True
     """
     result.refresh()
-    render(tape_picture(result.state).text(), path)
+    render(tape_picture(result.state.node).text(), path)
 
 
 def tape_picture(root: Node) -> Picture:
@@ -130,7 +131,7 @@ def tape_picture(root: Node) -> Picture:
         nodes[node] = picture.node("operation", label, value)
         _edges(picture, node, nodes)
     end = picture.node("result", "y")
-    picture.edge(nodes[root], end, str(type_of(root.value)))
+    picture.edge(nodes[root], end, str(_type(root.value)))
     return picture
 
 
@@ -140,14 +141,19 @@ def _is_variable(node: Node) -> bool:
 
 def _shown(label: str, value: Any) -> str:
     text = show(value)
-    return label if text == str(type_of(value)) else f"{label} = {text}"
+    return label if text == str(_type(value)) else f"{label} = {text}"
+
+
+def _type(value: Any) -> TensorType:
+    """Return the type of a value, or the type that the list has kept of it."""
+    return value if isinstance(value, TensorType) else type_of(value)
 
 
 def _edges(picture: Picture, node: Node, nodes: Mapping[Node, str]) -> None:
     for position, parent in enumerate(node.parents):
         if parent is not None:
-            label = "" if isinstance(parent.value, tuple) else str(type_of(parent.value))
+            label = "" if isinstance(parent.value, tuple) else str(_type(parent.value))
             picture.edge(nodes[parent], nodes[node], label)
         elif not callable(node.operands):
             constant = node.operands[position]
-            picture.edge(picture.node("constant", show(constant)), nodes[node], str(type_of(constant)))
+            picture.edge(picture.node("constant", show(constant)), nodes[node], str(_type(constant)))

@@ -20,7 +20,8 @@ from wengert.transforms.arguments import (
     take_apart,
 )
 from wengert.transforms.batching import named
-from wengert.transforms.reverse import Node, TapeTrace, walk_back
+from wengert.transforms.reverse import walk_back
+from wengert.transforms.tape import Node, TapeTrace, start_of
 
 Argnums = int | Sequence[int]
 
@@ -32,9 +33,9 @@ class Recording:
         self.inputs = [Node(leaf) for leaf in followed.leaves]
         trace = TapeTrace()
         with running(trace):
-            result = followed.call([trace.box(node) for node in self.inputs])
+            result = followed.call([start_of(trace, node) for node in self.inputs])
             outputs, self.structure, aux = take_apart(operation, result, has_aux)
-        self.nodes = [v.state if isinstance(v, Box) and v.owner is trace else None for v in outputs]
+        self.nodes = [v.state.node if isinstance(v, Box) and v.owner is trace else None for v in outputs]
         self.values = [release(trace, value) for value in outputs]
         self.aux = tree.map_tree(lambda value: release(trace, value), aux)
 

@@ -21,7 +21,8 @@ from wengert.primitive import Primitive
 from wengert.shapes import shape_of
 from wengert.transforms.arguments import differentiable, matching, own
 from wengert.transforms.forward import DualNumber, DualTrace
-from wengert.transforms.reverse import Node, TapeTrace, reachable, walk_back
+from wengert.transforms.reverse import reachable, walk_back
+from wengert.transforms.tape import Followed, Node, TapeTrace
 
 
 class _Recording(threading.local):
@@ -90,8 +91,8 @@ class Result(Array):
             cotangent = dtype_of(self).type(1)
         requirement = "the cotangent must have the shape of the value"
         seed = matching("backward", requirement, _plain("backward", cotangent), self.state.value)
-        found = [node for node in reachable([self.state]) if isinstance(node, Leaf)]
-        cotangents = walk_back([(self.state, seed)], found)
+        found = [node for node in reachable([self.state.node]) if isinstance(node, Leaf)]
+        cotangents = walk_back([(self.state.node, seed)], found)
         for leaf, derivative in zip(found, own(cotangents, [leaf.value for leaf in found]), strict=True):
             leaf.gradient = derivative if leaf.gradient is None else leaf.gradient + derivative
 
@@ -129,7 +130,7 @@ class Variable(Result):
     def __init__(self, value: Any) -> None:
         given = differentiable("Variable", _plain("Variable", value))
         self.leaf = Leaf(_copy(given))
-        super().__init__(VARIABLES, self.leaf)
+        super().__init__(VARIABLES, Followed(self.leaf.value, self.leaf))
 
     def __repr__(self) -> str:
         return f"Variable({concrete(self)})"
@@ -181,7 +182,7 @@ class Variable(Result):
         fresh = Leaf(float(given) if type(self.leaf.value) is float else np.array(given, dtype=dtype)[()])
         fresh.gradient = self.leaf.gradient
         self.leaf = fresh
-        self.owner, self.state, self.lens = VARIABLES, fresh, None
+        self.owner, self.state, self.lens = VARIABLES, Followed(fresh.value, fresh), None
 
     def assign(self, value: Any) -> Any:
         """Carry out an in-place operation; while nothing is recorded the variable stays one, of a new value."""

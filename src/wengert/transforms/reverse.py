@@ -1,163 +1,23 @@
-"""Reverse mode: the Wengert list, recorded as the program runs, and the walk back along it.
-
-Each operation on a followed value appends a `Node`; a node knows its value, operands and parents, and numbers count up,
-so that the nodes reachable from a result, in falling order, are the list read backwards. What no longer leads to
-a result is forgotten by itself.
-"""
+"""Reverse mode: the walk back along the Wengert list."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from wengert.boxes import Box, Trace, snapshot
-from wengert.boxes import concrete as concrete_value
-from wengert.dtypes import check_known, dtype_of, is_float
+from wengert.boxes import Box
+from wengert.dtypes import dtype_of
 from wengert.ir.types import TensorType
 from wengert.ops.conversion import cast
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape, zeros_along
-from wengert.primitive import Explicit, Linear, NonDifferentiable, Partials, Primitive, Structured
-from wengert.shapes import Shape, shape_of
+from wengert.primitive import Explicit, Linear, Partials
+from wengert.shapes import shape_of
 from wengert.transforms.forward import numeric, passed
 from wengert.transforms.staging import Walk
-
-_numbers = itertools.count()
-
-
-class Node:
-    """One line of the list: ``value = primitive(operands)``; an input has no primitive."""
-
-    __slots__ = ("__weakref__", "number", "operands", "params", "parents", "primitive", "value")
-
-    def __init__(
-        self,
-        value: Any,
-        primitive: Primitive | None = None,
-        operands: Any = (),
-        parents: Sequence[Node | None] = (),
-        params: Any = None,
-    ) -> None:
-        self.number = next(_numbers)
-        self.value = value
-        self.primitive = primitive
-        self.operands: Any = operands  # of an operation that holds programs: the pullback
-        self.parents = parents
-        self.params = params
-
-    @property
-    def shape(self) -> Shape:
-        """The shape of the value."""
-        return shape_of(self.value)
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype of the value."""
-        return dtype_of(self.value)
-
-    @property
-    def weak(self) -> bool:
-        """Whether the value is a Python scalar."""
-        return type(self.value) is float or getattr(self.value, "weak", False)
-
-
-class Part(Node):
-    """One result of an operation that has several; its parent is the operation's node."""
-
-    __slots__ = ("position",)
-
-    def __init__(self, value: Any, whole: Node, position: int) -> None:
-        super().__init__(value, parents=(whole,))
-        self.position = position
-
-
-class TapeTrace(Trace):
-    """Reverse mode: boxes hold nodes of the list."""
-
-    name = "grad"
-
-    def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Compute, and append a line to the list."""
-        if not self.open:
-            self.check_open(primitive.name)
-        rule = primitive.derivative
-        reads = rule.reads
-        values: list[Any] = []
-        parents: list[Node | None] = []
-        for operand in operands:
-            if isinstance(operand, Box) and operand.owner is self:
-                node = operand.state
-                values.append(node.value)
-                parents.append(node)
-            else:
-                # What a rule will read on the way back must not change under it; a cell is never kept itself.
-                keep = isinstance(operand, Box) or (reads and isinstance(operand, np.ndarray))
-                values.append(snapshot(operand) if keep else operand)
-                parents.append(None)
-        if isinstance(rule, Structured):
-            return self.structured(rule, primitive, values, parents, params)
-        value = self.evaluate(primitive, values, params)
-        if isinstance(rule, NonDifferentiable):
-            return value
-        if isinstance(rule, Linear) and not is_float(dtype := dtype_of(value)):
-            check_known(primitive.name, dtype)
-            return value
-        return self.box(Node(value, primitive, values, parents, params))
-
-    def evaluate(self, primitive: Primitive, values: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Return the value of a line of the list."""
-        return primitive(*values, **params)
-
-    def structured(
-        self, rule: Structured, primitive: Primitive, values: Any, parents: Sequence[Node | None], params: Any
-    ) -> Any:
-        """Record a line that holds programs: its rule says what to keep for the way back."""
-        active = [parent is not None for parent in parents]
-        outputs, pullback = rule.pull(values, active, **params)
-        node = Node(outputs, primitive, pullback, parents, params)
-        if not isinstance(outputs, tuple):
-            return self.box(node) if is_float(dtype_of(outputs)) else outputs
-        return tuple(
-            self.box(Part(value, node, position)) if is_float(dtype_of(value)) else value
-            for position, value in enumerate(outputs)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
-        )
-
-    def concrete(self, state: Any) -> Any:
-        """Return the array behind a node."""
-        return concrete_value(state.value)
-
-
-class LinearTrace(TapeTrace):
-    """A list of linear operations of which only the types are known: what is to be transposed."""
-
-    name = "linearize"
-
-    def evaluate(self, primitive: Primitive, values: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Return the type of a line of the list."""
-        types = [
-            v if isinstance(v, TensorType) else TensorType(dtype_of(v), shape_of(v), _weak(v)) for v in values
-        ]
-        return primitive.infer(*types, **params)
-
-    def structured(
-        self, rule: Structured, primitive: Primitive, values: Any, parents: Sequence[Node | None], params: Any
-    ) -> Any:
-        """Transpose an operation that holds programs."""
-        # The way back through what is linear does not depend on where: zeros stand for what is not known.
-        known = [np.zeros(v.shape, v.dtype) if isinstance(v, TensorType) else v for v in values]
-        return super().structured(rule, primitive, known, parents, params)
-
-    def concrete(self, state: Any) -> Any:
-        """Return None: only types are known."""
-        return None
-
-
-def _weak(value: Any) -> bool:
-    return type(value) in (bool, int, float) or getattr(value, "weak", False)
-
+from wengert.transforms.tape import LinearTrace, Node, Part, start_of
 
 # -- the walk back ---------------------------------------------------------------------------------------
 
@@ -347,14 +207,14 @@ def _pull_explicit(rule: Explicit, node: Node, cotangent: Any, cotangents: Cotan
         return
     trace = LinearTrace()
     starts = [None if parent is None else Node(type_of_value(parent.value)) for parent in node.parents]
-    tangents = [None if start is None else trace.box(start) for start in starts]
+    tangents = [None if start is None else start_of(trace, start) for start in starts]
     out = rule.jvp(node.operands, tangents, node.value, **node.params)
     followed = [
         (parent, start) for parent, start in zip(node.parents, starts, strict=True) if start is not None
     ]
     if not (isinstance(out, Box) and out.owner is trace):
         return
-    found = walk_back([(out.state, match(cotangent, out.state.value))], [start for _, start in followed])
+    found = walk_back([(out.state.node, match(cotangent, out.state.value))], [start for _, start in followed])
     for (parent, _), term in zip(followed, found, strict=True):
         if parent is not None and term is not None:
             cotangents.add(parent, match(term, parent.value))

@@ -1,0 +1,68 @@
+"""What a derivative's rule reads on the way back: the result, some of the operands, or neither.
+
+Of partial derivatives this is found by writing them down once: what the graph does not lead to is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wengert.dtypes import FLOAT64, dtype_of, is_float
+from wengert.ir.graph import Var
+from wengert.ir.types import TensorType
+from wengert.primitive import Linear, Partials, Primitive
+from wengert.transforms.staging import stage
+
+Reads = Sequence[bool]
+"""Whether the result is read, and each of the operands."""
+
+_known: dict[Any, Reads] = {}
+
+
+def reads_of(
+    primitive: Primitive, params: Mapping[str, Any], active: Sequence[bool], values: Sequence[Any]
+) -> Reads:
+    """Tell of the result and the operands of an operation which its rule will read.
+
+    Args:
+        primitive: the operation.
+        params: its parameters.
+        active: through which of the operands a derivative passes.
+        values: the result and the operands.
+    """
+    rule = primitive.derivative
+    if isinstance(rule, Linear):
+        return False, *_read_by_transposes(rule, active)
+    if not isinstance(rule, Partials):
+        return [True] * len(values)
+    key = primitive, tuple(params.items()), tuple(active)
+    found = _known.get(key)
+    if found is None:
+        found = _known[key] = _read_by_partials(rule, params, active, list(map(_scalar, values)))
+    return found
+
+
+def _read_by_transposes(rule: Linear, active: Sequence[bool]) -> Reads:
+    """Tell which operands the transposes read: what is not linear, and of a product the other factors."""
+    factors = not rule.jointly and sum(active) > 1
+    return [
+        not rule.linear_in(position) or factors or (not rule.jointly and not is_active)
+        for position, is_active in enumerate(active)
+    ]
+
+
+def _read_by_partials(
+    rule: Partials, params: Mapping[str, Any], active: Sequence[bool], types: Sequence[TensorType]
+) -> Reads:
+    partials = [one for one, wanted in zip(rule.partials, active, strict=True) if wanted and callable(one)]
+    graph, _ = stage(lambda *values: [partial(*values, **params) for partial in partials], types)
+    atoms = (*graph.outputs, *(atom for equation in graph.equations for atom in equation.operands))
+    used = {atom for atom in atoms if isinstance(atom, Var)}
+    return [var in used for var in graph.inputs]
+
+
+def _scalar(value: Any) -> TensorType:
+    """Return the type of an element: what is read does not depend on how many there are."""
+    dtype = dtype_of(value)
+    return TensorType(FLOAT64 if is_float(dtype) else dtype, ())

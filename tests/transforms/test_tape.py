@@ -1,0 +1,78 @@
+"""How much the recorded list keeps: what a rule will read, and no more."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+SIZE, TURNS = 20_000, 40
+
+
+def repeated(turn: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def loss(x: Any) -> Any:
+        for _ in range(TURNS):
+            x = turn(x)
+        return np.sum(x * x)
+
+    return loss
+
+
+def diffused(u: Any) -> Any:
+    return np.concatenate((u[:1], u[1:-1] + 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2]), u[-1:]))
+
+
+def written(u: Any) -> Any:
+    v = u.copy()
+    v[1:-1] += 0.1 * (u[2:] - u[:-2])
+    return v
+
+
+#: What a turn does, and the arrays of the size of x that it may leave behind.
+TURN: dict[str, tuple[Callable[[Any], Any], int]] = {
+    "scaled": (lambda x: x * 0.99 + 1.0, 0),
+    "by an array": (lambda x: FACTORS * x - FACTORS, 1),
+    "rolled": (lambda x: x + 0.1 * (np.roll(x, 1) - x), 0),
+    "diffused": (diffused, 0),
+    "written": (written, 0),
+    "reshaped": (lambda x: x.reshape(2, -1)[::-1].T.ravel() / 1.01, 0),
+    "chosen": (lambda x: np.where(POSITIVE, x, 0.5 * x), 1),
+    "by its result": (lambda x: np.tanh(x) * 1.01, 1),
+    "by its operand": (lambda x: np.sin(x) + 0.5, 1),
+    "powers": (lambda x: 0.5 * x**2, 1),
+    "of rows": (lambda x: np.concatenate([x[:10] - np.sum(x[:10]), x[10:]]), 0),
+}
+FACTORS = np.linspace(0.5, 1.0, SIZE)
+POSITIVE = FACTORS > 0.7
+
+
+@pytest.mark.parametrize("name", TURN)
+def test_what_no_rule_reads_goes(name: str) -> None:
+    turn, left = TURN[name]
+    gradient, x = wg.grad(repeated(turn)), np.linspace(0.0, 1.0, SIZE)
+    gradient(x)
+    tracemalloc.start()
+    try:
+        gradient(x)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < (left * TURNS + 14) * x.nbytes
+
+
+def test_variables_keep_no_more() -> None:
+    x = wg.Variable(np.linspace(0.0, 1.0, SIZE))
+    tracemalloc.start()
+    try:
+        y = repeated(diffused)(x)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 4 * 8 * SIZE
+    y.backward()
+    np.testing.assert_array_equal(x.grad, wg.grad(repeated(diffused))(x.value))
