@@ -64,6 +64,16 @@ def rnn(xp: Any) -> Callable[..., Any]:
     return loss
 
 
+def heat(xp: Any) -> Callable[..., Any]:
+    def energy(u):
+        for _ in range(200):
+            inside = u[1:-1] + 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2])
+            u = xp.concatenate((u[:1], inside, u[-1:]))
+        return xp.sum(u * u)
+
+    return energy
+
+
 def workloads() -> list[Workload]:
     rng = np.random.default_rng(0)
     draw = rng.standard_normal
@@ -79,6 +89,8 @@ def workloads() -> list[Workload]:
         Workload("MLP 784-256-256-10, batch 128", mlp, (layers, images, targets)),
         Workload("RNN of 28 steps, hidden 64, batch 1", rnn, (cell, draw((28, 1, 28)), draw((1, 10)))),
         Workload("RNN of 28 steps, hidden 64, batch 100", rnn, (cell, draw((28, 100, 28)), draw((100, 10)))),
+        Workload("heat equation of 200 steps, n = 100", heat, (draw(100),)),
+        Workload("heat equation of 200 steps, n = 100,000", heat, (draw(100_000),)),
     ]
 
 
