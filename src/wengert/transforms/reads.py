@@ -21,35 +21,45 @@ _known: dict[Any, Reads] = {}
 
 
 def reads_of(
-    primitive: Primitive, params: Mapping[str, Any], active: Sequence[bool], values: Sequence[Any]
+    primitive: Primitive,
+    params: Mapping[str, Any],
+    parents: Sequence[Any],
+    value: Any,
+    operands: Sequence[Any],
 ) -> Reads:
     """Tell of the result and the operands of an operation which its rule will read.
 
     Args:
         primitive: the operation.
         params: its parameters.
-        active: through which of the operands a derivative passes.
-        values: the result and the operands.
+        parents: None for operands through which no derivative passes.
+        value: the result.
+        operands: its operands.
     """
-    rule = primitive.derivative
-    if isinstance(rule, Linear):
-        return False, *_read_by_transposes(rule, active)
-    if not isinstance(rule, Partials):
-        return [True] * len(values)
-    key = primitive, tuple(params.items()), tuple(active)
+    rule, active = primitive.derivative, tuple(map(bool, parents))
+    key = (
+        (primitive, active, *params.items()) if params and isinstance(rule, Partials) else (primitive, active)
+    )
     found = _known.get(key)
     if found is None:
-        found = _known[key] = _read_by_partials(rule, params, active, list(map(_scalar, values)))
+        if isinstance(rule, Partials):
+            found = _read_by_partials(rule, params, active, list(map(_scalar, (value, *operands))))
+        else:
+            found = (
+                _read_by_transposes(rule, active) if isinstance(rule, Linear) else [True] * (1 + len(active))
+            )
+        _known[key] = found
     return found
 
 
 def _read_by_transposes(rule: Linear, active: Sequence[bool]) -> Reads:
     """Tell which operands the transposes read: what is not linear, and of a product the other factors."""
     factors = not rule.jointly and sum(active) > 1
-    return [
+    are_read = [
         not rule.linear_in(position) or factors or (not rule.jointly and not is_active)
         for position, is_active in enumerate(active)
     ]
+    return [False, *are_read]
 
 
 def _read_by_partials(

@@ -26,7 +26,7 @@ _numbers = itertools.count()
 
 
 #: Bytes of an array from which on it is not kept where no rule reads it; less is not worth to be told.
-_LARGE = 1 << 12
+_LARGE = 1 << 14
 
 
 class Node:
@@ -199,10 +199,12 @@ def _is_large(value: Any) -> bool:
 def _forget(node: Node) -> None:
     """Let go of what the rule of a line does not read."""
     assert node.primitive is not None
-    active = [parent is not None for parent in node.parents]
-    values = node.value, *node.operands
-    reads = reads_of(node.primitive, node.params, active, values)
-    node.value, *node.operands = map(_kept, values, reads)
+    parents, operands = node.parents, node.operands
+    is_read = reads_of(node.primitive, node.params, parents, node.value, operands)
+    node.value = _kept(node.value, is_read[0])
+    for position, parent in enumerate(parents):
+        if not is_read[position + 1]:
+            operands[position] = _kept(operands[position], False) if parent is None else parent.value
 
 
 def _kept(value: Any, is_read: bool) -> Any:
