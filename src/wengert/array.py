@@ -115,7 +115,7 @@ class Array(Conversions):
         if lens is None or lens.base is not self or lens.index is not index:
             return False
         self.refresh()
-        return lens.origin is self.state and not (isinstance(index, Box) and index.lens)
+        return lens.origin is lens.root.state and not (isinstance(index, Box) and index.lens)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -206,8 +206,8 @@ class Array(Conversions):
 
     @property
     def imag(self) -> Any:
-        """Zeros: the value is real."""
-        return FUNCTIONS[np.zeros_like](self)
+        """Zeros that cannot be written to: the value is real."""
+        return FUNCTIONS[np.imag](self)
 
     @property
     def flat(self) -> Flat:
@@ -224,9 +224,16 @@ class Array(Conversions):
             return self
         return cast(self, dtype=np.dtype(dtype))
 
-    def reshape(self, *shape: Any, order: str = "C") -> Any:
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
         """Return the elements in another shape."""
-        return FUNCTIONS[np.reshape](self, shape[0] if len(shape) == 1 else shape, order=order)
+        return FUNCTIONS[np.reshape](self, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
+
+    def view(self, dtype: Any = None) -> Any:
+        """Return another array of the same elements: a write to either is seen in the other."""
+        if dtype is not None and np.dtype(dtype) != self.dtype:
+            requirement = "the bytes of a value inside a transform have one meaning"
+            raise UnsupportedError(message("view", requirement, str(dtype), "write x.astype(dtype)"))
+        return self[...]
 
     def transpose(self, *axes: Any) -> Any:
         """Return the axes in another order, reversed by default."""

@@ -83,21 +83,31 @@ class Box:
         self.lens: Lens | None = None
 
     def refresh(self) -> None:
-        """Read again from the base of a view if the base was written."""
+        """Read again from the base of a view if what it is a view of was written."""
         lens = self.lens
-        if lens is not None:
-            base = lens.base
-            base.refresh()
-            if base.state is not lens.origin:
-                current = boxed(lens.read(base))
-                self.owner, self.state, lens.origin = current.owner, current.state, base.state
+        if lens is None or lens.origin is lens.root.state:
+            return
+        stale = [self]
+        while (lens := stale[-1].lens) is not None and lens.origin is not lens.root.state:
+            stale.append(lens.base)
+        for view in reversed(stale):  # a chain of views may be longer than Python's stack is deep
+            if (lens := view.lens) is not None and lens.origin is not lens.root.state:
+                current = boxed(lens.read(lens.base))
+                view.owner, view.state, lens.origin = current.owner, current.state, lens.root.state
 
     def write(self, value: Box) -> None:
-        """Make this cell, and the base it is a view of, hold a new value."""
-        lens = self.lens
-        if lens is not None:  # first: a read-only view refuses
-            lens.base.write(lens.write(lens.base, value))
-            lens.origin = lens.base.state
+        """Make this cell, and all that it is a view of, hold a new value."""
+        written: list[tuple[Box, Lens, Box]] = []
+        cell = self
+        while (lens := cell.lens) is not None:  # all values before any write: a read-only view refuses
+            written.append((cell, lens, value))
+            cell, value = lens.base, boxed(lens.write(lens.base, value))
+        cell.hold(value)
+        for view, lens, seen in written:
+            view.owner, view.state, lens.origin = seen.owner, seen.state, cell.state
+
+    def hold(self, value: Box) -> None:
+        """Make this cell, which is no view, hold a new value."""
         self.owner, self.state = value.owner, value.state
 
     @property
@@ -127,6 +137,9 @@ class Box:
 class Lens:
     """How a box is a view of its base: read it from there, write it back there.
 
+    All views of one array, and views of views, know it as their ``root``: every write to any of them changes it, so that
+    a look at the root tells whether a view is up to date.
+
     Args:
         base: what it is a view of.
         read: takes the base, and returns what the view sees of it.
@@ -135,15 +148,18 @@ class Lens:
         layout: the same as ``read`` for plain arrays, and as a view of them.
     """
 
-    __slots__ = ("base", "index", "layout", "origin", "read", "write")
+    __slots__ = ("base", "index", "layout", "memory", "origin", "read", "root", "write")
 
     def __init__(self, base: Box, read: Any, write: Any, index: Any = None, layout: Any = None) -> None:
         self.base = base
-        self.origin = base.state
+        self.root: Box = base if base.lens is None else base.lens.root
+        self.origin = base.state if base.lens is None else base.lens.origin
         self.read = read
         self.write = write
         self.index = index
         self.layout = layout or read
+        self.memory: Any = None
+        """An array with the strides that NumPy would give to the view, once it is asked for."""
 
 
 class Known:

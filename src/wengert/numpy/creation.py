@@ -19,7 +19,7 @@ from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
 from wengert.nest.lowering import check_integers
 from wengert.numpy.registry import floating, implements, integers, is_box, is_sequence, known, rank_of, strong
-from wengert.numpy.shaping import broadcast_to_, moveaxis
+from wengert.numpy.shaping import broadcast_to_, moveaxis, reshaped
 from wengert.ops.conversion import cast
 from wengert.ops.exponential import exp, log, power
 from wengert.ops.shape import broadcast_to, concatenate, reshape
@@ -122,7 +122,7 @@ def array(
     if any(map(is_box, _leaves(object))):
         result = _from(object, dtype, copy)
         shape = shape_of(result)
-        return reshape(result, shape=(1,) * (ndmin - len(shape)) + shape) if len(shape) < ndmin else result
+        return reshaped(result, (1,) * (ndmin - len(shape)) + shape) if len(shape) < ndmin else result
     plain = np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
     shared = not copy and plain is object
     return plain if shared else CONSTANT.constant(plain) if is_box(like) else fresh(plain)

@@ -10,8 +10,10 @@ import numpy as np
 
 from wengert.array import operand
 from wengert.errors import ArgumentError, ShapeError, message
+from wengert.ir.types import show
 from wengert.numpy.linear import product
 from wengert.numpy.registry import implements, rank_of, refuse, strong
+from wengert.numpy.shaping import diagonal_view, permuted
 from wengert.shapes import Shape, shape_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -32,9 +34,11 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         subscripts, arrays = operands[0], [operand(one) for one in operands[1:]]
     else:
         subscripts, arrays = _from_lists(operands)
+    terms, result = explicit(subscripts, tuple(map(rank_of, arrays)))
+    if len(arrays) == 1 and result and set(terms[0]) == set(result):
+        return _view(terms[0], result, arrays[0])  # of the operand's own dtype, as NumPy's is
     if dtype is not None:
         arrays = [strong(one, dtype) for one in arrays]
-    terms, result = explicit(subscripts, tuple(map(rank_of, arrays)))
     steps = _steps(terms, result, tuple(map(shape_of, arrays)))
     for positions, step in steps:
         chosen = [arrays[position] for position in positions]
@@ -42,6 +46,20 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         arrays.append(product(step, *chosen))
     (value,) = arrays
     return value
+
+
+def _view(term: str, result: str, x: Any) -> Any:
+    """Return what indices take of one operand where none is summed: a view, through which the operand is written."""
+    while len(set(term)) < len(term):
+        letter = next(one for one in term if term.count(one) > 1)
+        first = term.index(letter)
+        second = term.index(letter, first + 1)
+        if shape_of(x)[first] != shape_of(x)[second]:
+            requirement = f"the axes that {letter!r} indexes must have one extent"
+            raise ShapeError(message("einsum", requirement, show(x)))
+        x = diagonal_view(x, first, second)
+        term = term[:first] + term[first + 1 : second] + term[second + 1 :] + letter
+    return permuted(x, tuple(map(term.index, result)))
 
 
 def _from_lists(operands: Sequence[Any]) -> tuple[str, list[Any]]:

@@ -13,6 +13,7 @@ from wengert.errors import DtypeError, message
 from wengert.ir.types import is_weak, show
 from wengert.numpy.creation import zeros_like
 from wengert.numpy.registry import floating, floating_for, implements, is_box, refuse, strong
+from wengert.numpy.shaping import read_only_view
 from wengert.operators import power_of
 from wengert.ops.arithmetic import floor_divide, multiply, positive, remainder, rint, trunc
 from wengert.ops.comparison import equal, isinf, isnan, less, logical_and, signbit, where
@@ -134,8 +135,9 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
 
 @implements(np.imag)
 def imag(val: Any) -> Any:
-    """Return zeros: the value is real."""
-    return zeros_like(val)
+    """Return zeros that cannot be written to: the value is real."""
+    zeros = zeros_like(val)
+    return read_only_view(zeros, zeros, lambda base: base)
 
 
 @implements(np.isposinf)

@@ -85,9 +85,7 @@ def shares_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
 
 
 def _root(box: Box) -> Box:
-    while box.lens is not None:
-        box = box.lens.base
-    return box
+    return box if box.lens is None else box.lens.root
 
 
 def _shown(function: Any) -> Any:

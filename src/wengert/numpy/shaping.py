@@ -9,11 +9,19 @@ from typing import Any, NoReturn
 import numpy as np
 
 from wengert.array import operand, view_of
-from wengert.boxes import Box
+from wengert.boxes import Box, Lens
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.numpy.registry import implements, integers, is_array, rank_of, refuse, since
-from wengert.ops.shape import broadcast_to, inverse_permutation, reshape, slice_, transpose
+from wengert.ops.shape import (
+    Index,
+    broadcast_to,
+    inverse_permutation,
+    place,
+    reshape,
+    slice_,
+    transpose,
+)
 from wengert.shapes import (
     Shape,
     axes_tuple,
@@ -42,8 +50,15 @@ def reshaped(x: Any, shape: Shape) -> Any:
 
 
 def _layout(x: Box) -> Any:
-    """Return an empty array with the strides that NumPy would give to a box."""
-    return np.empty(x.shape, dtype=np.bool_) if x.lens is None else x.lens.layout(_layout(x.lens.base))
+    """Return an empty array with the strides that NumPy would give to a box; a view keeps what was found."""
+    views: list[Lens] = []
+    while x.lens is not None and x.lens.memory is None:
+        views.append(x.lens)
+        x = x.lens.base
+    memory = np.empty(x.shape, dtype=np.bool_) if x.lens is None else x.lens.memory
+    for lens in reversed(views):
+        memory = lens.memory = lens.layout(memory)
+    return memory
 
 
 def _is_copy(x: Box, shape: Shape) -> bool:
@@ -68,6 +83,9 @@ def reshape_(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = Non
     target = resolve_reshape(shape_of(a), shape if type(shape) in (tuple, int) else integers(shape))
     if not _row_major("reshape", order):
         return transposed(reshape_(transposed(a), target[::-1], copy=copy))
+    if copy is False and isinstance(a, Box) and _is_copy(a, target):
+        got = f"{shape_of(a)} as {target} with copy=False"
+        raise ArgumentError(message("reshape", "these elements do not lie in one row", got, "leave out copy="))
     result = reshaped(a, target)
     return result.copy() if copy else result
 
@@ -242,9 +260,9 @@ def _read_only(base: Any, value: Any) -> NoReturn:
     raise ArgumentError(message("assignment", "this view is read-only, as NumPy's is", hint=hint))
 
 
-def read_only_view(base: Any, result: Any, read: Any) -> Any:
+def read_only_view(base: Any, result: Any, read: Any, layout: Any = None) -> Any:
     """Make a result follow writes to its base, and refuse to be written itself."""
-    return view_of(base, result, read, _read_only)
+    return view_of(base, result, read, _read_only, layout=layout)
 
 
 @implements(np.broadcast_to)
@@ -363,25 +381,59 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
 # -- diagonals -------------------------------------------------------------------------------------------
 
 
-def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
-    """Take a diagonal: in row-major order its elements are ``columns + 1`` apart."""
-    rank = rank_of(a)
-    lead = tuple(axis for axis in range(rank) if axis not in (axis1, axis2))
-    moved = transpose(a, permutation=(*lead, axis1, axis2))
+def _line_of_matrices(a: Any, offset: int, axis1: int, axis2: int) -> tuple[Any, Index]:
+    """Return an array with two axes as one last axis, and the part of it that is a diagonal of theirs.
+
+    In row-major order the elements of a diagonal are ``columns + 1`` apart.
+    """
+    moved = transpose(a, permutation=_last(rank_of(a), axis1, axis2))
     *outer, rows, columns = shape_of(moved)
     start = offset if offset >= 0 else -offset * columns
     count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    flat = reshape(moved, shape=(*outer, rows * columns))
     index = (*((0, extent, 1) for extent in outer), (start if count else 0, count, columns + 1))
-    return slice_(flat, index=index)
+    return reshape(moved, shape=(*outer, rows * columns)), index
+
+
+def _last(rank: int, *axes: int) -> tuple[int, ...]:
+    """Return the permutation that puts axes last."""
+    return (*(axis for axis in range(rank) if axis not in axes), *axes)
+
+
+def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
+    """Take a diagonal."""
+    line, index = _line_of_matrices(a, offset, axis1, axis2)
+    return slice_(line, index=index)
+
+
+def _with_diagonal(a: Any, value: Any, offset: int, axis1: int, axis2: int) -> Any:
+    """Return an array as it is with another diagonal."""
+    line, index = _line_of_matrices(a, offset, axis1, axis2)
+    order = _last(rank_of(a), axis1, axis2)
+    moved = reshape(place(line, value, index=index), shape=tuple(shape_of(a)[axis] for axis in order))
+    return transpose(moved, permutation=inverse_permutation(order))
+
+
+def diagonal_view(a: Any, axis1: int, axis2: int) -> Any:
+    """Return the diagonal of two axes, as a last axis: a view that may be written to."""
+    return view_of(
+        a,
+        _diagonal(a, 0, axis1, axis2),
+        lambda base: _diagonal(base, 0, axis1, axis2),
+        lambda base, value: _with_diagonal(base, value, 0, axis1, axis2),
+        layout=lambda memory: np.diagonal(memory, 0, axis1, axis2),
+    )
 
 
 @implements(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Return a diagonal of two axes, as `np.diagonal`; the result is read-only."""
     axis1, axis2 = _listed("diagonal", (axis1, axis2), rank_of(a))
-    result = _diagonal(a, offset, axis1, axis2)
-    return read_only_view(a, result, lambda base: _diagonal(base, offset, axis1, axis2))
+    return read_only_view(
+        a,
+        _diagonal(a, offset, axis1, axis2),
+        lambda base: _diagonal(base, offset, axis1, axis2),
+        lambda memory: np.diagonal(memory, offset, axis1, axis2),
+    )
 
 
 @implements(np.linalg.diagonal)

@@ -113,7 +113,7 @@ def average(
         result = sum_(strong(a, dtype) * weights, axis, keepdims=keepdims) / total
     if not returned:
         return result
-    return result, np.broadcast_to(strong(operand(total), dtype_of(result)), shape_of(result))
+    return result, np.broadcast_to(strong(operand(total), dtype_of(result)), shape_of(result)).copy()
 
 
 def _aligned(weights: Any, a: Any, axis: Any) -> Any:

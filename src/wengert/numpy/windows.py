@@ -13,7 +13,7 @@ from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
 from wengert.numpy.joining import stack
 from wengert.numpy.registry import implements, integers, rank_of, strong
-from wengert.numpy.shaping import moveaxis
+from wengert.numpy.shaping import moveaxis, read_only_view
 from wengert.ops.contraction import along, contract
 from wengert.ops.shape import reshape
 from wengert.shapes import axis_index, shape_of
@@ -29,19 +29,27 @@ def sliding_window_view(
         raise ArgumentError(message("sliding_window_view", "windows cannot be written to", "writeable=True"))
     extents, rank = integers(window_shape), rank_of(x)
     axes = (
-        range(rank)
+        list(range(rank))
         if axis is None
         else [axis_index("sliding_window_view", one, rank) for one in integers(axis)]
     )
     if len(extents) != len(axes):
         requirement = "one extent is required for each axis, of the array or named"
         raise ArgumentError(message("sliding_window_view", requirement, f"{window_shape}, axis={axis}"))
+    left = list(shape_of(x))
     for one, extent in zip(axes, extents, strict=True):
-        if not 0 <= extent <= shape_of(x)[one]:
+        if not 0 <= extent <= left[one]:
             requirement = "windows must not be longer than the array, nor of negative extent"
             raise ShapeError(message("sliding_window_view", requirement, f"{window_shape} of {show(x)}"))
-        x = _windows(x, one, extent)
-    return x
+        left[one] -= extent - 1
+
+    def read(base: Any) -> Any:
+        for one, extent in zip(axes, extents, strict=True):
+            base = _windows(base, one, extent)
+        return base
+
+    layout: Any = np.lib.stride_tricks.sliding_window_view
+    return read_only_view(x, read(x), read, lambda memory: layout(memory, extents, axes))
 
 
 def _windows(x: Any, axis: int, extent: int) -> Any:

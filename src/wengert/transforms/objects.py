@@ -191,10 +191,10 @@ class Variable(Result):
         self.update(value)
         return self
 
-    def write(self, value: Box) -> None:
-        """Write into the variable; while nothing is recorded it stays one, of a new value."""
+    def hold(self, value: Box) -> None:
+        """Hold what is written into the variable; while nothing is recorded it stays one, of a new value."""
         if _recording.on:
-            super().write(value)
+            super().hold(value)
         else:
             self.update(value)
 
