@@ -339,11 +339,15 @@ def view_of(
     index: Any = None,
     layout: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """Make ``result`` a view of ``base``, as a `Lens` says: a write to either is seen in the other."""
+    """Make ``result`` a view of ``base``, as a `Lens` says: a write to either is seen in the other.
+
+    What has no axes and is no view itself is a number, such as a sum, for NumPy: nothing is a view of it.
+    """
     if not isinstance(base, Box):
         return result
     result = boxed(result)
     if result is base or result.lens is not None or result.state is base.state:
         result = result.owner.box(result.state)
-    result.lens = Lens(base, read, write, index, layout)
+    if base.shape or base.lens is not None:
+        result.lens = Lens(base, read, write, index, layout)
     return result

@@ -137,7 +137,7 @@ class Box:
 class Lens:
     """How a box is a view of its base: read it from there, write it back there.
 
-    All views of one array, and views of views, know it as their ``root``: every write to any of them changes it, so that
+    All views of an array, and views of views, know it as their ``root``. A write to any of them changes it, so that
     a look at the root tells whether a view is up to date.
 
     Args:

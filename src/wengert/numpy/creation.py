@@ -314,7 +314,9 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     vectors = [operand(one) for one in xi]
     rank = len(vectors)
     order = [1, 0, *range(2, rank)] if indexing == "xy" and rank > 1 else list(range(rank))
-    spread = [reshape(one, shape=_at(one, place, rank)) for one, place in zip(vectors, order, strict=True)]
+    spread = [reshaped(one, _at(one, place, rank)) for one, place in zip(vectors, order, strict=True)]
+    if copy:
+        spread = [np.copy(one) for one in spread]
     if sparse:
         return tuple(spread)
     shape = np.broadcast_shapes(*map(shape_of, spread))

@@ -85,7 +85,9 @@ def reshape_(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = Non
         return transposed(reshape_(transposed(a), target[::-1], copy=copy))
     if copy is False and isinstance(a, Box) and _is_copy(a, target):
         got = f"{shape_of(a)} as {target} with copy=False"
-        raise ArgumentError(message("reshape", "these elements do not lie in one row", got, "leave out copy="))
+        raise ArgumentError(
+            message("reshape", "these elements do not lie in one row", got, "leave out copy=")
+        )
     result = reshaped(a, target)
     return result.copy() if copy else result
 
@@ -171,8 +173,8 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
         got = f"{source}, {destination}"
         raise ShapeError(message("moveaxis", "source and destination must have the same number of axes", got))
     order = [axis for axis in range(rank) if axis not in sources]
-    for place, axis in sorted(zip(destinations, sources, strict=True)):
-        order.insert(place, axis)
+    for position, axis in sorted(zip(destinations, sources, strict=True)):
+        order.insert(position, axis)
     return permuted(a, tuple(order))
 
 

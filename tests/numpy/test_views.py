@@ -1,0 +1,295 @@
+"""Writes through what NumPy's functions return: seen in the operand where NumPy returns a view, and nowhere else."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.modes import assert_same, in_batch, in_graph, on_duals, on_tape
+from tests.numpy.calls import ONE
+from wengert.errors import ArgumentError, ShapeError, UnsupportedError
+
+Array = np.ndarray[Any, Any]
+windows: Any = np.lib.stride_tricks.sliding_window_view
+einsum: Any = np.einsum
+X = np.random.default_rng(27).uniform(0.5, 2.5, (6, 6))
+
+# Calls of a square matrix beside those of `ONE`: other arguments, methods, and what is a view for some of them only.
+MORE: dict[str, Callable[[Any], Any]] = {
+    **{
+        f"einsum {text}": lambda x, text=text: einsum(text, x)
+        for text in ("ii->i", "ij->ji", "ij", "ji", "i...->...i", "...", "ij->i", "ij->", "...ij->...ji")
+    },
+    "einsum of lists": lambda x: einsum(x, [0, 0], [0]),
+    "einsum optimize": lambda x: einsum("ij->ji", x, optimize=True),
+    "einsum dtype": lambda x: einsum("ij->ji", x, dtype=np.float32),
+    "einsum of four axes": lambda x: einsum("ijik->kij", np.reshape(x, (3, 3, 1, 1))[:, :, [0, 0, 0]]),
+    "einsum of three axes": lambda x: einsum("iji->ji", x[:, None, :]),
+    "einsum of two": lambda x: einsum("ij,->ij", x, 1.0),
+    "atleast_1d of one": lambda x: np.atleast_1d(x[0]),
+    "atleast_3d of one": lambda x: np.atleast_3d(x[0]),
+    "atleast_2d of several": lambda x: np.atleast_2d(x, x[1], x[0, 0]),
+    "array_split axis": lambda x: np.array_split(x, [1], axis=1),
+    "diag of a matrix": lambda x: np.diag(x, 1),
+    "diagonal offset": lambda x: np.diagonal(x, -1),
+    "diff of order 0": lambda x: np.diff(x, n=0),
+    "expand_dims axes": lambda x: np.expand_dims(x, (0, -1)),
+    "flat": lambda x: x.flat[:],
+    "flip axis": lambda x: np.flip(x, 0),
+    "matrix_power 1": lambda x: np.linalg.matrix_power(x, 1),
+    "matrix_power 2": lambda x: np.linalg.matrix_power(x, 2),
+    "meshgrid copy": lambda x: np.meshgrid(x[0], x[1], sparse=True),
+    "meshgrid views": lambda x: np.meshgrid(x[0], x[1], copy=False),
+    "meshgrid sparse views": lambda x: np.meshgrid(x[0], x[1], copy=False, sparse=True),
+    "nan_to_num": lambda x: np.nan_to_num(x, copy=False),
+    "polyder of order 0": lambda x: np.polyder(x[0], 0),
+    "polyint of order 0": lambda x: np.polyint(x[0], 0),
+    "ravel F": lambda x: np.ravel(x, "F"),
+    "reshape F": lambda x: np.reshape(x, (1, 9), order="F"),
+    "reshape copy": lambda x: np.reshape(x, (9,), copy=True),
+    "reshape of a line": lambda x: np.reshape(x[:, 1], (3, 1)),
+    "reshape of a number": lambda x: np.reshape(np.sum(x), (1,)),
+    "reshape of an element": lambda x: np.reshape(x[..., 0, 0], (1, 1)),
+    "rot90 0": lambda x: np.rot90(x, 0),
+    "rot90 2": lambda x: np.rot90(x, 2),
+    "rot90 3": lambda x: np.rot90(x, 3),
+    "sliding_window_view axis": lambda x: windows(x, 2, axis=1),
+    "sliding_window_view of truths": lambda x: windows(x > 1, 2, axis=1),
+    "split of columns": lambda x: np.split(x, 3, axis=1),
+    "squeeze axis": lambda x: np.squeeze(x[:, :1], 1),
+    "squeeze of an element": lambda x: np.squeeze(x[:1, :1]),
+    "wengert.numpy.array": lambda x: wg.numpy.array(x),
+    "wengert.numpy.array ndmin": lambda x: wg.numpy.array(x, copy=False, ndmin=3),
+    "wengert.numpy.asarray": lambda x: wg.numpy.asarray(x),
+    "method astype": lambda x: x.astype(float),
+    "method astype copy": lambda x: x.astype(float, copy=False),
+    "method conj": lambda x: x.conj(),
+    "method copy": lambda x: x.copy(),
+    "method diagonal": lambda x: x.diagonal(),
+    "method flatten": lambda x: x.flatten(),
+    "method imag": lambda x: x.imag,
+    "method mT": lambda x: x.mT,
+    "method ravel": lambda x: x.ravel(),
+    "method real": lambda x: x.real,
+    "method reshape": lambda x: x.reshape(9),
+    "method reshape copy": lambda x: x.reshape(9, copy=True),
+    "method squeeze": lambda x: x[:1].squeeze(),
+    "method swapaxes": lambda x: x.swapaxes(0, 1),
+    "method T": lambda x: x.T,
+    "method transpose": lambda x: x.transpose(1, 0),
+    "method view": lambda x: x.view(),
+    "view of views": lambda x: einsum("ii->i", np.flip(np.atleast_3d(x.T)[..., 0], 1))[1:],
+}
+OF_INTEGERS = {"~", "invert"}
+CALLS = {name: call for name, call in ONE.items() if name not in OF_INTEGERS}
+CALLS |= {f"{name} again" if name in ONE else name: call for name, call in MORE.items()}
+#: Matrices of three rows and columns that lie in memory in different ways.
+PLACES: dict[str, Callable[[Any], Any]] = {
+    "rows": lambda y: y[:3, :3],
+    "columns": lambda y: y[::2, 1::2].T,
+    "falling": lambda y: y[3::-1, -1:-4:-1][1:],
+    "in a row": lambda y: np.reshape(y, -1)[:9].reshape(3, 3),
+    "a copy": lambda y: y[1:4, 2:5].copy(),
+}
+
+
+def may_be_written(part: Any) -> bool:
+    """Tell whether NumPy lets a program write to an array; one element for many gets a warning, and is refused here."""
+    repeats = any(step == 0 and extent > 1 for step, extent in zip(part.strides, part.shape, strict=True))
+    return part.flags.writeable and not repeats
+
+
+def parts(found: Any) -> Iterator[Any]:
+    """Go through the arrays of floats in a result that a program can write to."""
+    if isinstance(found, list | tuple):
+        for one in found:
+            yield from parts(one)
+    elif np.shape(found) and found.dtype.kind == "f":
+        yield found
+
+
+def writing(call: Callable[[Any], Any], place: Callable[[Any], Any], which: tuple[int, ...]) -> Any:
+    """Return a program that writes through parts of a result and into the matrix, and reads all of them."""
+
+    def program(x: Any) -> Any:
+        y = x.copy()
+        matrix = place(y)
+        seen = list(parts(call(matrix)))
+        for one in which:
+            seen[one][...] = 2.0 * seen[one] + 1.0
+        matrix[0] = 0.5 * matrix[1] - matrix[2]
+        y[2] *= 3.0
+        return y, matrix, *seen
+
+    return program
+
+
+class Found:
+    """What NumPy says of a call: which parts of the result can be written to, and which are views."""
+
+    def __init__(self, name: str, place: str) -> None:
+        self.call, self.place = CALLS[name], PLACES[place]
+        y = X.copy()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.parts = list(parts(self.call(self.place(y))))
+            writeable = list(map(may_be_written, self.parts))
+        self.writeable = tuple(number for number, may in enumerate(writeable) if may)
+        self.read_only = [number for number, may in enumerate(writeable) if not may]
+        self.are_views = bool(self.parts) and all(np.shares_memory(one, y) for one in self.parts)
+
+    def program(self) -> Any:
+        return writing(self.call, self.place, self.writeable)
+
+
+def close(found: Any, expected: Any) -> None:
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CALLS)
+def test_writes_through_results_are_numpys(name: str) -> None:
+    for place in PLACES:
+        found = Found(name, place)
+        if found.parts:
+            close(on_tape(found.program(), X), found.program()(X))
+        for number in found.read_only:
+            refused = writing(found.call, found.place, (number,))
+            with pytest.raises(ValueError, match="read-only"):
+                on_tape(refused, X)
+
+
+def views(place: str) -> dict[str, Found]:
+    """Return what gives nothing but views, and so is linear in the array."""
+    found = {name: Found(name, place) for name in CALLS}
+    return {name: one for name, one in found.items() if one.are_views and one.writeable}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("place", PLACES)
+def test_derivatives_of_writes_through_views_are_numpys(place: str) -> None:
+    direction = np.random.default_rng(1).standard_normal(X.shape)
+    for name, found in views(place).items():
+        program = found.program()
+        before, after = program(X), program(X + direction)
+        slopes = [one - other for one, other in zip(after, before, strict=True)]
+        close(wg.jvp(program, (X,), (direction,))[1], slopes)
+        weights = [np.cos(np.arange(one.size)).reshape(one.shape) for one in before]
+        (gradient,) = wg.vjp(program, X)[1](tuple(weights))
+        expected = sum(np.vdot(one, slope) for one, slope in zip(weights, slopes, strict=True))
+        assert np.vdot(gradient, direction) == pytest.approx(expected), name
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_writes_through_views_are_numpys_in_batches_and_compiled() -> None:
+    programs = [found.program() for found in views("columns").values()]
+
+    def every(x: Any) -> Any:
+        return [program(x) for program in programs]
+
+    def loss(x: Any) -> Any:
+        return sum(np.sum(np.sin(part)) for parts in every(x) for part in parts)
+
+    assert len(programs) > 40
+    expected = every(X)
+    for run in (on_duals, in_batch, in_graph, lambda function, x: wg.jit(function)(x)):
+        for one, other in zip(run(every, X), expected, strict=True):
+            close(one, other)
+    np.testing.assert_allclose(wg.jit(wg.grad(loss))(X), wg.grad(loss)(X), rtol=1e-9)
+
+
+def test_jacobians_of_writes_through_einsum() -> None:
+    def f(y: Any) -> Any:
+        y = y.copy()
+        np.einsum("ii->i", y)[...] = 0.0
+        np.einsum("ij->ji", y)[0] *= 2.0
+        return y
+
+    expected = np.diag([0.0, 1.0, 2.0, 0.0])
+    x = np.arange(4.0).reshape(2, 2)
+    for jacobian in (wg.jacobian, wg.jacfwd, lambda f: wg.jit(wg.jacobian(f))):
+        np.testing.assert_array_equal(jacobian(f)(x).reshape(4, 4), expected)
+
+
+def test_what_is_no_view_says_so() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    for call, error in (
+        (lambda x: np.reshape(x.T, 6, copy=False), ArgumentError),
+        (lambda x: x.T.reshape(6, copy=False), ArgumentError),
+        (lambda x: np.einsum("ii->i", x), ShapeError),
+        (lambda x: x.view(np.int64), UnsupportedError),
+        (lambda x: windows(x, 2, axis=0, writeable=True), ArgumentError),
+    ):
+        with pytest.raises(error, match=r"\[test_views\.py:"):
+            on_tape(call, x)
+    assert_same(on_tape(lambda x: np.reshape(x, 6, copy=False), x), x.reshape(6))
+
+
+def test_a_number_has_no_views() -> None:
+    def f(x: Any) -> Any:
+        total = np.sum(x)
+        for view in (np.reshape(total, 1), np.atleast_1d(total), total[None], total[...]):
+            view[...] = 7.0
+        return total * x[0]
+
+    x = np.array([1.0, 2.0])
+    for run in (on_tape, on_duals, in_batch, in_graph):
+        assert_same(run(f, x), np.float64(3.0))
+
+
+# -- views of views --------------------------------------------------------------------------------------
+
+
+def turned(count: int) -> Any:
+    def loss(x: Any) -> Any:
+        for _ in range(count):
+            x = np.reshape(x.T, x.shape)
+        return np.sum(x)
+
+    return loss
+
+
+def calls_of(function: Callable[[Array], Any]) -> int:
+    """Count the calls of functions that a call makes."""
+    count = 0
+
+    def count_one(*event: Any) -> None:
+        nonlocal count
+        count += 1
+
+    x = np.ones((4, 4))
+    function(x)
+    sys.setprofile(count_one)
+    try:
+        function(x)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_views_of_views_take_time_by_their_number() -> None:
+    few, many = (calls_of(wg.grad(turned(count))) for count in (20, 160))
+    assert many < 9 * few
+
+
+def test_a_long_chain_of_views_is_read_and_written() -> None:
+    length = 2 * sys.getrecursionlimit()
+
+    def f(x: Any) -> Any:
+        y = x.copy()
+        view = y
+        for _ in range(length):
+            view = view[::-1]
+        y[0] = 5.0
+        before = view.copy()
+        view[1] = 7.0 * x[0]
+        return y, before
+
+    assert_same(on_tape(f, np.array([1.0, 2.0])), (np.array([5.0, 7.0]), np.array([5.0, 2.0])))
