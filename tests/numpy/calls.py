@@ -94,6 +94,7 @@ ONE: dict[str, Callable[[Any], Any]] = {
     "fliplr": lambda x: np.fliplr(x),
     "flipud": lambda x: np.flipud(x),
     "full_like": lambda x: np.full_like(x, 1),
+    "frexp": lambda x: np.frexp(x),
     "gradient": lambda x: np.gradient(x),
     "gradient spacing": lambda x: np.gradient(x[0], 0.5),
     "gradient coordinates": lambda x: np.gradient(x[0], np.array([0.0, 1.0, 3.0])),

@@ -7,6 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert.boxes import CONSTANT, concrete
+from wengert.compiling import jit
 from wengert.errors import LostDerivativeError
 from wengert.ops.elementwise import UFUNCS
 from wengert.transforms.gradients import grad
@@ -27,6 +28,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "divmod operator": (lambda x, y: divmod(x, y), A, B),
     "modf": (np.modf, A),
     "ldexp": (lambda x: np.ldexp(x, [1, 2, -3, 0]), A),
+    "frexp": (lambda x: np.frexp(x)[0], A),
     "float_power": (np.float_power, B, A),
     "power": (lambda x, y: x**y + x**2 + x**-1 + x**0.5 + 2**y, B, A),
     "positive": (lambda x: +x, A),
@@ -189,3 +191,69 @@ def test_modf_of_what_has_no_rest() -> None:
             np.testing.assert_array_equal(part, other)
             np.testing.assert_array_equal(np.signbit(part), np.signbit(other))
     np.testing.assert_array_equal(tangents[0], derivative)
+
+
+# -- powers of two ---------------------------------------------------------------------------------------
+
+
+def extremes(dtype: str) -> Any:
+    """Return numbers of every size that a dtype has: subnormal ones, zeros, infinities, NaN."""
+    limits = np.finfo(dtype)
+    rng = np.random.default_rng(3)
+    low, high = int(limits.minexp) - int(limits.nmant), int(limits.maxexp)
+    drawn = np.ldexp(rng.uniform(0.5, 1.0, 40).astype(dtype), rng.integers(low + 1, high, 40))
+    ends = [0.0, np.inf, np.nan, 1.0, limits.max, limits.tiny, limits.smallest_subnormal]
+    numbers = np.concatenate([np.array(ends, dtype), drawn])
+    return np.concatenate([numbers, -numbers])
+
+
+def exponents(dtype: str, of: str) -> Any:
+    """Return integers among which lie those at which results overflow, and become subnormal and zero."""
+    limits, widest = np.iinfo(dtype), 2 * (int(np.finfo(of).maxexp) + int(np.finfo(of).nmant))
+    spread = [*range(-widest, widest, 11), *range(-3, 4), limits.min, limits.max]
+    return np.unique([one for one in spread if limits.min <= one <= limits.max]).astype(dtype)
+
+
+def assert_same_bits(found: Any, expected: Any) -> None:
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("exponent", ["int8", "uint8", "int32", "int64"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_ldexp_is_exact(dtype: str, exponent: str) -> None:
+    x, e = extremes(dtype)[:, None], exponents(exponent, dtype)
+    expected = np.ldexp(x, e)
+    for found in (
+        wg.vjp(lambda x: np.ldexp(x, e), x)[0],
+        jit(np.ldexp)(x, e),
+        jit(lambda x: np.ldexp(x, e))(x),
+        wg.vmap(np.ldexp, in_axes=(0, None))(x, e),
+    ):
+        assert_same_bits(found, expected)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_frexp_is_exact(dtype: str) -> None:
+    x = extremes(dtype)
+    expected = np.frexp(x)
+    for found in (wg.vjp(lambda x: np.frexp(x)[0], x)[0], jit(np.frexp)(x)[0]):
+        assert_same_bits(found, expected[0])
+    np.testing.assert_array_equal(jit(np.frexp)(x)[1], expected[1])
+    back = jit(lambda x: np.ldexp(*np.frexp(x)))(x)
+    assert_same_bits(back, x)
+
+
+def test_ldexp_has_its_derivative_where_the_power_is_no_number() -> None:
+    with np.errstate(over="ignore"):
+        for size, exponent in ((-1000, 1050), (1000, -1100)):
+            backward = wg.grad(lambda x: np.ldexp(x, exponent) * 2.0**size)
+            forward = wg.derivative(lambda x: np.ldexp(x * 2.0**size, exponent))
+            for derivative in (backward, jit(backward), forward, jit(forward)):
+                assert derivative(1.0) == 2.0 ** (size + exponent)
+    assert wg.hessian(lambda x: np.ldexp(x**3, 2))(2.0) == 48.0
+    assert wg.grad(lambda x: np.sum(np.frexp(x)[0] * np.frexp(x)[1]))(np.array([3.0])) == 0.5

@@ -18,6 +18,7 @@ _COST = {
     **dict.fromkeys(("power", "tan", "arctan2", "lgamma", "digamma", "erf", "erfc", "erfinv"), 30),
     "threefry": 40,
     "integer_power": 2,
+    **dict.fromkeys(("ldexp", "binary_exponent"), 8),
     **dict.fromkeys(("positive", "where", "cast"), 1),
 }
 _CHEAP = frozenset(

@@ -18,7 +18,7 @@ from wengert.operators import power_of
 from wengert.ops.arithmetic import floor_divide, multiply, positive, remainder, rint, trunc
 from wengert.ops.comparison import equal, isinf, isnan, less, logical_and, signbit, where
 from wengert.ops.conversion import cast
-from wengert.ops.exponential import exp2, power
+from wengert.ops.exponential import binary_exponent, ldexp, power
 from wengert.ops.trigonometric import sin
 from wengert.shapes import shape_of
 
@@ -63,14 +63,12 @@ def modf(x: Any, /) -> tuple[Any, Any]:
     return where(signbit(x), -(-numbers - -wholes), numbers - wholes), whole
 
 
-@implements(np.ldexp)
-def ldexp(x1: Any, x2: Any, /) -> Any:
-    """Return ``x1 2^x2``, as `np.ldexp`."""
-    x1, x2 = operand(x1), operand(x2)
-    if is_float(dtype_of(x2)):
-        raise DtypeError(message("ldexp", "the exponent must be an integer", show(x1, x2)))
-    x1 = floating_for(np.sqrt, x1)
-    return x1 * strong(exp2(floating(x2)), dtype_of(x1))
+@implements(np.frexp)
+def frexp(x: Any, /) -> tuple[Any, Any]:
+    """Return m and the integer e of ``x = m 2^e`` with ``1/2 <= |m| < 1``, as `np.frexp`; no derivative passes to e."""
+    x = floating_for(np.frexp, operand(x))
+    exponent = binary_exponent(x)
+    return ldexp(x, -exponent), exponent
 
 
 @implements(np.float_power)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import BOOL, NUMPY_SCALAR
+from wengert.dtypes import BOOL, INT64, NUMPY_SCALAR, Dtype
+from wengert.errors import DtypeError, message
+from wengert.ir.types import TensorType, show
 from wengert.kernels import special as kernels
+from wengert.nest.lowering import Elementwise
 from wengert.ops.arithmetic import square
 from wengert.ops.comparison import equal, isinf, logical_and, where
-from wengert.ops.elementwise import elementwise, operator_evaluation
+from wengert.ops.elementwise import elementwise, operator_evaluation, ufunc_type
+from wengert.primitive import Draw, Linear, NonDifferentiable
 
 _POSITIVE = (0.3, 3.0)
 
@@ -119,4 +124,54 @@ logaddexp2 = elementwise(
     lambda out, x, y: _share(x, y, math.log(2)),
     lambda out, x, y: _share(y, x, math.log(2)),
     doc="log2(2^x + 2^y), without overflow",
+)
+
+
+# -- the binary representation ---------------------------------------------------------------------------
+
+
+def _ldexp_type(x: TensorType, exponent: TensorType) -> TensorType:
+    if exponent.dtype.kind == "f":
+        raise DtypeError(message("ldexp", "the exponent must be an integer", show(x, exponent)))
+    return ufunc_type("ldexp", np.ldexp)(x, exponent)
+
+
+def _ldexp_inputs(types: Sequence[TensorType], result: TensorType) -> Sequence[Dtype]:
+    return result.dtype, INT64
+
+
+def _ldexp_samples(draw: Draw) -> Any:
+    x, exponent = draw.broadcastable(2)
+    return (draw.array(x), draw.integers(exponent, -3, 3)), {}
+
+
+def _frexp_dtypes(dtype: Dtype) -> Sequence[Dtype]:
+    """Return the dtypes of the number that NumPy's function takes, of the significand and of the exponent."""
+    return np.frexp.resolve_dtypes((dtype, None, None))
+
+
+def _exponent_of(x: Any) -> Any:
+    return np.frexp(x)[1]
+
+
+ldexp = elementwise(
+    "ldexp",
+    np.ldexp,
+    doc="x 2^e for an integer e, rounded once: exact but where the result is subnormal or infinite",
+    derivative=Linear(lambda cotangent, x, exponent: ldexp(cotangent, exponent), None),
+    type_rule=_ldexp_type,
+    lowering=Elementwise("ldexp", _ldexp_inputs),
+    samples=_ldexp_samples,
+)
+
+binary_exponent = elementwise(
+    "binary_exponent",
+    _exponent_of,
+    evaluate=_exponent_of,
+    doc="the integer e of x = m 2^e with 1/2 <= |m| < 1; 0 of 0, infinities and NaN",
+    derivative=NonDifferentiable("it is constant between its jumps"),
+    operands=1,
+    type_rule=lambda x: TensorType(_frexp_dtypes(x.dtype)[2], x.shape),
+    lowering=Elementwise("binary_exponent", lambda types, result: _frexp_dtypes(types[0].dtype)[:1]),
+    source="np.frexp({0})[1]",
 )

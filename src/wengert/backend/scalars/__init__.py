@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.backend import elementary
 from wengert.backend.builder import SCALARS, Kind, Value
-from wengert.backend.scalars import arithmetic, conversion, division, logic, random
+from wengert.backend.scalars import arithmetic, conversion, division, exponents, logic, random
 from wengert.backend.scalars.context import EMITTERS, Context
 from wengert.backend.scalars.logic import COMPARISONS as COMPARISONS
 from wengert.dtypes import Dtype
@@ -22,6 +22,7 @@ __all__ = [
     "conversion",
     "division",
     "emit",
+    "exponents",
     "is_native",
     "logic",
     "neutral",
