@@ -39,6 +39,9 @@ from wengert.numpy import (
     elementary as elementary,
 )
 from wengert.numpy import (
+    histograms as histograms,
+)
+from wengert.numpy import (
     joining as joining,
 )
 from wengert.numpy import (

@@ -269,9 +269,8 @@ def linspace(
     start, stop = floating(start), floating(stop)
     intervals = num - 1 if endpoint else num
     width = stop - start
-    weights = np.arange(num) / max(intervals, 1)
-    weights = strong(weights, dtype_of(width)).reshape((num, *(1,) * rank_of(width)))
-    values = start + weights * width
+    numbers = strong(np.arange(num), dtype_of(width)).reshape((num, *(1,) * rank_of(width)))
+    values = start + numbers * (width / max(intervals, 1))  # rounded as NumPy rounds
     if endpoint and num > 1:
         last = broadcast_to(stop, shape=(1, *shape_of(width)))
         values = concatenate(values[: num - 1], strong(last, dtype_of(values)), axis=0)

@@ -1,9 +1,8 @@
-"""Spread and correlation: `var`, `std`, `average`, `cov`, histograms and counts."""
+"""Spread and correlation: `var`, `std`, `average`, `cov`, and counts of integers."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,11 @@ from wengert.numpy.joining import concatenate_
 from wengert.numpy.linear import matmul
 from wengert.numpy.norms import root
 from wengert.numpy.reducing import mean, nanmean, present, reduce_over, sum_
-from wengert.numpy.registry import axes_of, floating, implements, is_box, known, rank_of, refuse, strong
+from wengert.numpy.registry import axes_of, floating, implements, known, rank_of, refuse, strong
 from wengert.numpy.selecting import clip
-from wengert.numpy.shaping import diagonal, ravel, transposed
+from wengert.numpy.shaping import diagonal, transposed
 from wengert.ops.arithmetic import maximum
-from wengert.ops.comparison import greater, isnan, less, less_equal, where
+from wengert.ops.comparison import greater, isnan, where
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import scatter_add, within
 from wengert.ops.reduction import reduce_sum
@@ -236,40 +235,3 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
 def _end(numbers: Any) -> int:
     """Return the number behind the largest; 0 where there are none."""
     return int(np.max(numbers)) + 1 if np.size(numbers) else 0
-
-
-@implements(np.histogram)
-def histogram(a: Any, bins: Any = 10, range: Any = None, **options: Any) -> Any:
-    """Count values between edges, as `np.histogram`; values that are not known where the edges are."""
-    plain = not any(option is not None and option is not False for option in options.values())
-    if plain and not is_box(bins) and concrete(a) is None and _tells_edges(bins, range):
-        return _between(a, np.histogram_bin_edges(np.zeros(0, dtype_of(a)), bins, range))
-    return _of_known(np.histogram, a, bins, range, options)
-
-
-@implements(np.histogram_bin_edges)
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, **options: Any) -> Any:
-    """Return the edges between which `np.histogram` counts known values."""
-    return _of_known(np.histogram_bin_edges, a, bins, range, options)
-
-
-def _of_known(function: Callable[..., Any], a: Any, bins: Any, range: Any, options: dict[str, Any]) -> Any:
-    """Call a function that counts: its result is constant almost everywhere, and needs concrete values."""
-    name = function.__name__
-    if is_box(options.get("weights")) or is_box(bins):
-        refuse(f"np.{name}", weights="a box")
-    return function(known(name, a), bins, range, **options)
-
-
-def _tells_edges(bins: Any, range: Any) -> bool:
-    """Tell whether the edges depend on no values."""
-    if np.ndim(bins) == 1:
-        return len(bins) > 1 and not np.any(np.isnan(bins))
-    return np.ndim(bins) == 0 and range is not None and not isinstance(bins, str)
-
-
-def _between(a: Any, edges: Any) -> tuple[Any, Any]:
-    """Count what lies between edges, the last one included."""
-    below = reduce_sum(cast(less(ravel(a), edges[:-1, None]), dtype=INT64), axes=(1,))
-    up_to_last = reduce_sum(cast(less_equal(ravel(a), edges[-1]), dtype=INT64), axes=(0,))
-    return np.diff(below, append=reshape(up_to_last, shape=(1,))), edges

@@ -1,0 +1,116 @@
+"""Histograms: equal bins between the extremes of the data, which move with these, and what is counted in bins.
+
+A count is constant almost everywhere. What has a derivative are the edges, where they are made of the data or given as
+boxes, the weights, and the density, which is divided by the widths of the bins.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.array import operand
+from wengert.boxes import concrete
+from wengert.dtypes import BOOL, FLOAT64, INT64, dtype_of
+from wengert.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.ir.types import show
+from wengert.numpy.creation import linspace
+from wengert.numpy.differences import diff
+from wengert.numpy.reducing import max_, min_, sum_
+from wengert.numpy.registry import floating, implements, is_box, known, rank_of, strong
+from wengert.numpy.shaping import ravel
+from wengert.numpy.sorting import searchsorted
+from wengert.ops.comparison import equal, greater_equal, less_equal, logical_and, where
+from wengert.ops.indexing import scatter_add
+from wengert.shapes import shape_of, size
+
+_COUNT = "the number of bins must be known: name it in static_argnums of wg.jit"
+
+
+@implements(np.histogram_bin_edges)
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """Return the edges of bins, as `np.histogram_bin_edges`: between the extremes of the data they depend on these."""
+    a = _numbers(a)
+    if weights is not None:
+        _check_weights(a, weights, bins)
+    if not isinstance(bins, str) and rank_of(bins := operand(bins)):
+        return _checked(bins)
+    if range is not None and not any(map(is_box, range)):
+        return _numpys_edges(a, bins, range)
+    count = len(_numpys_edges(a, bins, None if range is None else tuple(map(concrete, range)))) - 1
+    low, high = _extremes(a) if range is None else tuple(map(operand, range))
+    dtype = np.result_type(low, high, a)
+    low, high = floating(low), floating(high)
+    is_point = equal(low, high)
+    low, high = where(is_point, low - 0.5, low), where(is_point, high + 0.5, high)
+    return linspace(low, high, count + 1, dtype=dtype if dtype.kind == "f" else FLOAT64)
+
+
+def _numbers(a: Any) -> Any:
+    """Return values to count as NumPy does: truth values are 0 and 1."""
+    a = operand(a)
+    return strong(a, np.uint8) if dtype_of(a) == BOOL else a
+
+
+def _extremes(a: Any) -> tuple[Any, Any]:
+    return (min_(a), max_(a)) if size(shape_of(a)) else (0.0, 1.0)
+
+
+def _check_weights(a: Any, weights: Any, bins: Any) -> None:
+    if shape_of(weights := operand(weights)) != shape_of(a):
+        raise ShapeError(message("histogram", "each value must have a weight", show(a, weights)))
+    if isinstance(bins, str):
+        requirement = f"the number of bins must be given where values have weights, in place of {bins!r}"
+        raise DtypeError(message("histogram", requirement))
+
+
+def _checked(edges: Any) -> Any:
+    """Return edges that were given, or raise where they are none."""
+    if rank_of(edges) != 1:
+        raise ShapeError(message("histogram", "edges must be a sequence", show(edges)))
+    values = concrete(edges)
+    if values is not None and np.any(values[:-1] > values[1:]):
+        raise ArgumentError(message("histogram", "edges must not fall", str(values)))
+    return edges
+
+
+def _numpys_edges(a: Any, bins: Any, range: Any) -> Any:
+    """Return the edges that NumPy makes of known values; of unknown ones, as many as it would make."""
+    values = known("histogram", a) if isinstance(bins, str) else concrete(a)
+    bins = bins if isinstance(bins, str) else known("histogram", bins, _COUNT)[()]
+    values = np.zeros(0, dtype_of(a)) if values is None else values
+    try:
+        return np.histogram_bin_edges(values, bins, None if range is None or None in range else range)
+    except (ValueError, TypeError) as problem:
+        error = ArgumentError if isinstance(problem, ValueError) else DtypeError
+        raise error(message("histogram", str(problem).removesuffix("."))) from None
+
+
+@implements(np.histogram)
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """Count values in bins, or sum the weights of each, as `np.histogram`; with the edges.
+
+    Differentiable in the weights, and of a density, in the edges.
+    """
+    a = _numbers(a)
+    edges = histogram_bin_edges(a, bins, range, weights)
+    counts = _counted(ravel(a), edges, None if weights is None else ravel(operand(weights)))
+    if not density:
+        return counts, edges
+    return counts / strong(diff(edges), FLOAT64) / sum_(counts), edges
+
+
+def _counted(a: Any, edges: Any, weights: Any) -> Any:
+    """Count what lies between edges, the last one included, or sum its weights, as exactly as NumPy does."""
+    dtype = INT64 if weights is None else dtype_of(weights)
+    (count,) = shape_of(edges)
+    if count < 2:
+        return np.zeros(0, dtype)
+    inside = logical_and(greater_equal(a, edges[0]), less_equal(a, edges[-1]))
+    if weights is None:
+        amounts: Any = strong(inside, INT64)
+    else:
+        amounts = where(inside, strong(weights, FLOAT64), 0.0)
+    bins = searchsorted(edges[1:-1], a, "right")
+    return strong(scatter_add(amounts, bins, shape=(count - 1,)), dtype)
