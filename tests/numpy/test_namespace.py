@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import wengert.numpy as wnp
+import wengert.numpy.fft
 from wengert.array import FUNCTIONS
 from wengert.boxes import CONSTANT, concrete
+from wengert.errors import UnsupportedError
 from wengert.ops.elementwise import UFUNCS
 from wengert.transforms.batching import vmap
 from wengert.transforms.gradients import grad
@@ -65,8 +69,39 @@ def test_every_implemented_function_is_offered() -> None:
         assert hasattr(wnp, name)
     assert {"pi", "inf", "nan", "newaxis", "float64", "int32", "zeros", "array", "linspace"} <= set(offered)
     assert not {"Any", "registry", "ModuleType", "complex128", "fft", "char"} & set(offered)
-    with pytest.raises(AttributeError, match=r"wengert\.numpy has no 'fft'"):
-        _ = wnp.fft
+    with pytest.raises(AttributeError, match=r"'wengert\.numpy' has no attribute 'fft2d'"):
+        _ = wnp.fft2d
+
+
+AS_IN_NUMPY = """
+import sys
+import wengert.numpy as np
+assert "numpy.random" not in sys.modules and "numpy.fft" not in sys.modules
+assert np.random.__name__ == "numpy.random"
+import wengert.numpy.fft
+import wengert.numpy.linalg as la
+import wengert.numpy.random as npr
+from wengert.numpy.fft import *
+from wengert.numpy import fft, linalg, random
+from wengert.numpy.linalg import LinAlgError, solve
+from wengert.numpy.random import RandomState
+import numpy
+assert la is linalg is np.linalg and npr is random is np.random
+assert solve is numpy.linalg.solve and np.fft.rfft is rfft is numpy.fft.rfft and npr.randn is numpy.random.randn
+assert npr.seed(3) is None and npr.RandomState(3).randn() == npr.randn()
+for ours, theirs in ((fft, numpy.fft), (linalg, numpy.linalg), (random, numpy.random)):
+    assert set(theirs.__all__) <= set(dir(ours)) and ours.__all__ == theirs.__all__
+assert np.loadtxt is numpy.loadtxt and np.complex128 is numpy.complex128 and np.mgrid is numpy.mgrid
+"""
+
+
+def test_the_module_takes_numpys_place() -> None:
+    subprocess.run([sys.executable, "-c", AS_IN_NUMPY], check=True)
+
+
+def test_fourier_transforms_raise_on_boxes() -> None:
+    with pytest.raises(UnsupportedError, match=r"np\.fft\.fft: Wengert has no derivative"):
+        grad(lambda x: wengert.numpy.fft.fft(x)[0])(np.ones(2))
 
 
 def test_a_box_names_its_namespace() -> None:

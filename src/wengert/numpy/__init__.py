@@ -5,6 +5,9 @@ file, composed of primitives, and this module offers NumPy's functions that have
 dispatch - making arrays: `array`, `zeros`, `arange` and so on - it offers itself. Inside a transform these return
 arrays into which boxes can be written.
 
+The rest of NumPy has its names here as well, `wengert.numpy.linalg`, `wengert.numpy.random` and `wengert.numpy.fft`
+among them, so that a program imports this module in NumPy's place. What `dir` lists works on boxes.
+
 Example:
     >>> import wengert as wg
     >>> import wengert.numpy as wnp
@@ -28,6 +31,9 @@ from wengert.array import FUNCTIONS as _FUNCTIONS
 from wengert.array import Array as _Array
 from wengert.numpy import (
     decompositions as decompositions,
+)
+from wengert.numpy import (
+    diagonals as diagonals,
 )
 from wengert.numpy import (
     differences as differences,
@@ -179,11 +185,10 @@ def _offered(name: str, value: Any) -> bool:
 
 
 def __getattr__(name: str) -> Any:
+    """Return what NumPy has of a name: what is not in `dir` works on plain arrays, and raises an error on boxes."""
     value = None if name.startswith("_") else getattr(_np, name, None)
-    if value is None or not _offered(name, value):
-        raise AttributeError(
-            f"wengert.numpy has no {name!r}: NumPy's own, if it has one, works on plain arrays only"
-        )
+    if value is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}, and NumPy has none", name=name)
     globals()[name] = value
     return value
 

@@ -11,9 +11,10 @@ import numpy as np
 from wengert.array import operand
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
+from wengert.numpy.diagonals import diagonal_view
 from wengert.numpy.linear import product
 from wengert.numpy.registry import implements, rank_of, refuse, strong
-from wengert.numpy.shaping import diagonal_view, permuted
+from wengert.numpy.shaping import permuted
 from wengert.shapes import Shape, shape_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -13,9 +13,10 @@ from wengert.array import FUNCTIONS, operand
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
+from wengert.numpy.diagonals import diagonal
 from wengert.numpy.reducing import sum_
 from wengert.numpy.registry import implements, integers, is_sequence, rank_of, refuse, since, strong
-from wengert.numpy.shaping import diagonal, moveaxis, part, ravel
+from wengert.numpy.shaping import moveaxis, part, ravel
 from wengert.ops.arithmetic import multiply
 from wengert.ops.contraction import along, contract, product_params
 from wengert.ops.shape import reshape, slice_

@@ -15,9 +15,10 @@ from wengert.boxes import concrete
 from wengert.dtypes import BOOL, INT64, dtype_of, is_float
 from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import is_weak, promote, show, type_of
+from wengert.numpy.diagonals import diagonal
 from wengert.numpy.joining import stack
 from wengert.numpy.registry import implements, is_array, is_box, known, rank_of, refuse, strong
-from wengert.numpy.shaping import diagonal, ravel
+from wengert.numpy.shaping import ravel
 from wengert.ops.arithmetic import maximum, minimum, positive, remainder
 from wengert.ops.comparison import not_equal, where
 from wengert.ops.indexing import gather, within

@@ -12,13 +12,14 @@ from wengert.boxes import concrete
 from wengert.dtypes import FLOAT64, INT64, dtype_of, is_float
 from wengert.errors import ArgumentError, DivisionError, DtypeError, ShapeError, message
 from wengert.ir.types import show
+from wengert.numpy.diagonals import diagonal
 from wengert.numpy.joining import concatenate_
 from wengert.numpy.linear import matmul
 from wengert.numpy.norms import root
 from wengert.numpy.reducing import mean, nanmean, present, reduce_over, sum_
 from wengert.numpy.registry import axes_of, floating, implements, known, rank_of, refuse, strong
 from wengert.numpy.selecting import clip
-from wengert.numpy.shaping import diagonal, transposed
+from wengert.numpy.shaping import transposed
 from wengert.ops.arithmetic import maximum
 from wengert.ops.comparison import greater, isnan, where
 from wengert.ops.conversion import cast

@@ -1,0 +1,10 @@
+"""NumPy's Fourier transforms, for plain arrays: Wengert has no derivative of them, and raises where one is asked for.
+
+Example:
+    >>> import wengert.numpy.fft
+    >>> wengert.numpy.fft.fft([1.0, 1.0]).real
+    array([2., 0.])
+"""
+
+from numpy.fft import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
+from numpy.fft import __all__ as __all__
