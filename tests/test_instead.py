@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import math
 from collections.abc import Callable
 from math import hypot as length
@@ -203,3 +204,47 @@ def test_a_scalar_is_not_iterable_as_python_has_it() -> None:
         assert isinstance(caught.value, TypeError)
         assert isinstance(caught.value, ValueError)
     assert wg.jit(lambda x: x if np.iterable(x) else 2 * x)(1.0) == 2.0
+
+
+# -- functions to which derivatives mean nothing -----------------------------------------------------------
+
+PLAIN: dict[str, tuple[Callable[[Any], Any], str, str]] = {
+    "save": (
+        lambda x: np.save(io.BytesIO(), x),
+        "save its numbers: wg.stop_gradient(x)",
+        "return it and save",
+    ),
+    "savez": (
+        lambda x: np.savez(io.BytesIO(), x=x),
+        "save its numbers: wg.stop_gradient(x)",
+        "return it and",
+    ),
+    "savetxt": (
+        lambda x: np.savetxt(io.BytesIO(), x),
+        "save its numbers: wg.stop_gradient(x)",
+        "return it and",
+    ),
+    "gcd": (lambda x: np.gcd(x, 2), "wg.stop_gradient(x)", "compute it outside"),
+    "unravel_index": (lambda x: np.unravel_index(x, (9,)), "wg.stop_gradient(x)", "compute it"),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_what_derivatives_mean_nothing_to_is_not_said_to_lack_one(name: str) -> None:
+    call, known, unknown = PLAIN[name]
+    for run, says in (
+        (lambda: wg.grad(lambda x: (call(x), np.sum(x))[1])(X), known),
+        (lambda: wg.jit(call)(X), unknown),
+    ):
+        with pytest.raises(UnsupportedError) as caught:
+            run()
+        assert str(caught.value).startswith(f"np.{name}: ")
+        assert says in str(caught.value)
+        assert "Wengert has no derivative" not in str(caught.value)
+
+
+def test_the_numbers_of_a_value_are_saved() -> None:
+    file = io.BytesIO()
+    wg.grad(lambda x: (np.save(file, wg.stop_gradient(x)), np.sum(x))[1])(X)
+    file.seek(0)
+    np.testing.assert_array_equal(np.load(file), X)

@@ -27,7 +27,7 @@ from wengert.errors import (
     unsupported,
 )
 from wengert.flat import Flat
-from wengert.instead import ATTRIBUTES, instead_of
+from wengert.instead import ATTRIBUTES, instead_of, without_derivative
 from wengert.ir.types import show
 from wengert.operators import FUNCTIONS, operand
 from wengert.ops.comparison import where
@@ -134,7 +134,10 @@ class Array(Conversions):
 
     def _unsupported(self, function: Any, what: str = "", hint: str = "") -> UnsupportedError:
         """Return the error for a function of NumPy's that Wengert does not know, and what can be done here."""
-        if on_graph(self) or concrete(self) is None:
+        known = concrete(self) is not None and not on_graph(self)
+        if said := without_derivative(function, known):
+            return unsupported(function, what, *said)
+        if not known:
             requirement = (
                 f"this does not work on values of a {self.owner.name}, which knows only their type here"
             )

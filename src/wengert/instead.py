@@ -90,6 +90,33 @@ _ASSIGNED = (
 _SUBSCRIPT = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i], for a plain array or a list x"
 
 
+_SAVED = (
+    "a value inside a transform is not written to a file",
+    "save its numbers: wg.stop_gradient(x)",
+    "return it and save what comes back",
+)
+_COUNTED = (
+    "this works on plain integers, which have no derivative",
+    "give it the numbers: wg.stop_gradient(x)",
+    "compute it outside and give the result as an argument",
+)
+#: What to say of functions to which derivatives mean nothing: the requirement, and what to write of known values and
+#: of others.
+_WITHOUT_DERIVATIVES = {
+    **dict.fromkeys(("save", "savez", "savez_compressed", "savetxt"), _SAVED),
+    **dict.fromkeys(("gcd", "lcm", "bitwise_count", "packbits", "unpackbits"), _COUNTED),
+    **dict.fromkeys(("ix_", "ravel_multi_index", "unravel_index"), _COUNTED),
+    **dict.fromkeys(("busday_count", "busday_offset", "is_busday", "datetime_as_string", "isnat"), _COUNTED),
+}
+
+
+def without_derivative(function: Any, known: bool) -> tuple[str, str] | None:
+    """Return what a function of NumPy's to which derivatives mean nothing requires, and what to write."""
+    name = getattr(function, "__name__", "")
+    said = _WITHOUT_DERIVATIVES.get(name) if function is getattr(np, name, None) else None
+    return (said[0], said[1 if known else 2]) if said else None
+
+
 def way_out() -> str:
     """Say what to write for what the user's line is carrying out; nothing where that is not known."""
     frame = user_frame()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 from typing import Any
@@ -14,7 +15,8 @@ import wengert.numpy as wnp
 import wengert.numpy.fft
 from wengert.array import FUNCTIONS
 from wengert.boxes import CONSTANT, concrete
-from wengert.errors import UnsupportedError
+from wengert.compiling import jit
+from wengert.errors import UnsupportedError, WengertError
 from wengert.ops.elementwise import UFUNCS
 from wengert.transforms.batching import vmap
 from wengert.transforms.gradients import grad
@@ -138,6 +140,55 @@ def test_questions_about_boxes() -> None:
     shown: list[str] = []
     vmap(lambda x: shown.append(np.array_str(x)) or x)(np.ones((2, 3)))
     assert shown == ["Array(f64[3], vmap)"]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.diag_indices_from,
+        np.tril_indices_from,
+        lambda x: np.triu_indices_from(x, k=1),
+        lambda x: np.array(np.einsum_path("ij,jk,kl", x, x, x, optimize="greedy")[0][1:]),
+    ],
+)
+def test_what_looks_at_shapes_alone_takes_boxes(function: Any) -> None:
+    square = np.ones((3, 3))
+    found: list[Any] = []
+    grad(lambda x: (found.append(function(x)), x[0, 0])[1])(square)
+    for result in (*found, jit(function)(square)):
+        for one, other in zip(result, function(square), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+OPTIONS = {"out": np.zeros((2, 2)), "where": np.ones((2, 2), bool), "weights": np.ones((2, 2))}
+ALIASES = {"amax": "max", "amin": "min", "around": "round"}
+REFUSING = [
+    (function, option)
+    for function in DISPATCHED
+    for option in OPTIONS
+    if option in (parameters(function) or []) and option in (parameters(FUNCTIONS[function]) or [])
+]
+
+
+@pytest.mark.parametrize(("function", "option"), REFUSING, ids=lambda one: getattr(one, "__name__", one))
+def test_what_refuses_an_option_names_itself(function: Any, option: str) -> None:
+    implementation = inspect.signature(FUNCTIONS[function]).parameters.values()
+    required = [one.name for one in implementation if one.default is one.empty]
+    operands = [BOX, 0.5] if "q" in required else [BOX] * len(required)
+    said = ""
+    try:
+        function(*operands, **{option: OPTIONS[option]})
+    except WengertError as refused:
+        said = str(refused)
+    name = ALIASES.get(function.__name__, function.__name__)
+    assert re.match(rf"$|(np\.)?(linalg\.)?{name}: ", said)
+
+
+def test_a_standard_deviation_where_a_condition_holds() -> None:
+    with pytest.raises(UnsupportedError, match=r"^np\.std: where= is not supported; of what holds"):
+        np.std(BOX, where=np.ones((2, 2), bool))
+    with pytest.raises(UnsupportedError, match=r"^np\.percentile: weights= is not supported\. "):
+        np.percentile(BOX, 30, weights=np.ones((2, 2)))
 
 
 def test_python_scalars_stay_weak() -> None:

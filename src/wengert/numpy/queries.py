@@ -34,6 +34,26 @@ def size_(a: Any, axis: Any = None) -> int:
     return size(tuple(extents[one] for one in integers(axis)))
 
 
+def _placeholder(value: Any) -> Any:
+    """Return an array without elements of its own that has a value's shape and dtype."""
+    return (
+        np.broadcast_to(np.zeros((), dtype_of(value)), shape_of(value)) if isinstance(value, Box) else value
+    )
+
+
+def _of_shapes(function: Any) -> None:
+    """Let a function that looks at shapes alone have boxes, too."""
+
+    def answer(*operands: Any, **options: Any) -> Any:
+        return function(*map(_placeholder, operands), **options)
+
+    implements(function)(answer)
+
+
+for _function in (np.diag_indices_from, np.tril_indices_from, np.triu_indices_from, np.einsum_path):
+    _of_shapes(_function)
+
+
 def _standing(value: Any) -> Any:
     """Return what stands for a box where NumPy looks at types."""
     if isinstance(value, Box):

@@ -236,15 +236,16 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
 
 
 def _cumulative(
-    primitive: Primitive, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool, first: int
+    name: str, primitive: Primitive, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool
 ) -> Any:
-    refuse(f"np.{primitive.name}", out)
+    refuse(f"np.{name}", out)
     if axis is None and rank_of(x) > 1:
-        raise ArgumentError(message(primitive.name, "of several axes, one must be named", show(x)))
+        raise ArgumentError(message(name, "of several axes, one must be named", show(x)))
+    axis = axis_index(name, axis or 0, rank_of(x)) if rank_of(x) else 0
     result = _running(primitive, x, axis, dtype)
     if not include_initial:
         return result
-    axis = axis_index(primitive.name, axis or 0, rank_of(result))
+    first = 0 if primitive is cumulative_sum else 1
     filler = np.full(keep_axes(shape_of(result), (axis,)), first, dtype=dtype_of(result))
     return concatenate(filler, result, axis=axis)
 
@@ -254,7 +255,7 @@ def cumulative_sum_(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> Any:
     """Return running sums, as `np.cumulative_sum`."""
-    return _cumulative(cumulative_sum, x, axis, dtype, out, include_initial, 0)
+    return _cumulative("cumulative_sum", cumulative_sum, x, axis, dtype, out, include_initial)
 
 
 @implements(*since("cumulative_prod"))
@@ -262,7 +263,7 @@ def cumulative_prod_(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> Any:
     """Return running products, as `np.cumulative_prod`."""
-    return _cumulative(cumulative_product, x, axis, dtype, out, include_initial, 1)
+    return _cumulative("cumulative_prod", cumulative_product, x, axis, dtype, out, include_initial)
 
 
 # -- reductions that leave NaN out -----------------------------------------------------------------------
@@ -284,7 +285,8 @@ def nansum(
     where: Any = True,
 ) -> Any:
     """Sum over axes without NaN, as `np.nansum`."""
-    return sum_(without_nan(a, 0.0), axis, dtype, out, keepdims, initial, where)
+    refuse("np.nansum", out, where)
+    return sum_(without_nan(a, 0.0), axis, dtype, keepdims=keepdims, initial=initial)
 
 
 @implements(np.nanprod)
@@ -298,19 +300,22 @@ def nanprod(
     where: Any = True,
 ) -> Any:
     """Multiply over axes without NaN, as `np.nanprod`."""
-    return prod(without_nan(a, 1.0), axis, dtype, out, keepdims, initial, where)
+    refuse("np.nanprod", out, where)
+    return prod(without_nan(a, 1.0), axis, dtype, keepdims=keepdims, initial=initial)
 
 
 @implements(np.nancumsum)
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Return running sums without NaN, as `np.nancumsum`."""
-    return cumsum(without_nan(a, 0.0), axis, dtype, out)
+    refuse("np.nancumsum", out)
+    return cumsum(without_nan(a, 0.0), axis, dtype)
 
 
 @implements(np.nancumprod)
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Return running products without NaN, as `np.nancumprod`."""
-    return cumprod(without_nan(a, 1.0), axis, dtype, out)
+    refuse("np.nancumprod", out)
+    return cumprod(without_nan(a, 1.0), axis, dtype)
 
 
 def present(a: Any, axis: Any, keepdims: Any) -> Any:
@@ -323,17 +328,16 @@ def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
     """Average over axes without NaN, as `np.nanmean`."""
+    refuse("np.nanmean", out, where)
     if dtype_of(a).kind != "f":
-        return mean(a, axis, dtype, out, keepdims, where=where)
-    total = nansum(a, axis, dtype, out, keepdims, where=where)
+        return mean(a, axis, dtype, keepdims=keepdims)
+    total = nansum(a, axis, dtype, keepdims=keepdims)
     return total / cast(present(a, axis, keepdims), dtype=dtype_of(total))
 
 
-def _nan_extremum(
-    extremum: Any, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, condition: Any
-) -> Any:
+def _nan_extremum(extremum: Any, a: Any, axis: Any, keepdims: Any, initial: Any) -> Any:
     worst = -np.inf if extremum is max_ else np.inf
-    result = extremum(without_nan(a, worst), axis, out, keepdims, initial, condition)
+    result = extremum(without_nan(a, worst), axis, keepdims=keepdims, initial=initial)
     if dtype_of(a).kind != "f" or initial is not None:
         return result
     return where(not_equal(present(a, axis, keepdims), 0), result, np.nan)
@@ -344,7 +348,8 @@ def nanmax(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
 ) -> Any:
     """Return the largest element over axes that is not NaN, as `np.nanmax`."""
-    return _nan_extremum(max_, a, axis, out, keepdims, initial, where)
+    refuse("np.nanmax", out, where)
+    return _nan_extremum(max_, a, axis, keepdims, initial)
 
 
 @implements(np.nanmin)
@@ -352,7 +357,8 @@ def nanmin(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
 ) -> Any:
     """Return the smallest element over axes that is not NaN, as `np.nanmin`."""
-    return _nan_extremum(min_, a, axis, out, keepdims, initial, where)
+    refuse("np.nanmin", out, where)
+    return _nan_extremum(min_, a, axis, keepdims, initial)
 
 
 def _nan_position(name: str, position: Any, worst: float, a: Any, axis: Any, keepdims: bool) -> Any:

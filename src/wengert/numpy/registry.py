@@ -53,13 +53,14 @@ def refuse(operation: str, out: Any = None, where: Any = True, **options: Any) -
         raise LostDerivativeError(message(operation, "out= would lose the derivative", hint=hint))
     if where is not True:
         hint = f"select first: {operation}(np.where(condition, x, neutral element))"
-        if operation in ("np.mean", "np.var"):
+        if operation in ("np.mean", "np.var", "np.std"):
             hint = (
                 "of what holds, the sum is np.sum(np.where(condition, x, 0)), and the count np.sum(condition)"
             )
         raise UnsupportedError(message(operation, "where= is not supported", hint=hint))
     for name, value in options.items():
-        raise UnsupportedError(message(operation, f"{name}={value!r} is not supported"))
+        got = repr(value) if isinstance(value, (str, bool, int, float)) else ""
+        raise UnsupportedError(message(operation, f"{name}= is not supported", got))
 
 
 def axes_of(operation: str, axis: Any, rank: int) -> tuple[int, ...]:

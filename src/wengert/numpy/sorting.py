@@ -155,28 +155,35 @@ def quantile(
     The element at position ``q (n - 1)`` of the sorted ones, between two of them by ``method``: linear, lower, higher,
     midpoint or nearest. Differentiable in ``a`` and, for the linear method, in ``q``.
     """
-    refuse("np.quantile", out, **({} if weights is None else {"weights": "given"}))
-    a, q = operand(a), _probabilities("quantile", q, method)
-    ordered, axes = _sorted_last("quantile", a, axis)
+    _refuse_weights("np.quantile", out, weights)
+    return _quantile("quantile", operand(a), operand(q), axis, method, keepdims)
+
+
+def _refuse_weights(operation: str, out: Any, weights: Any) -> None:
+    refuse(operation, out, **({} if weights is None else {"weights": weights}))
+
+
+def _quantile(operation: str, a: Any, q: Any, axis: Any, method: str, keepdims: Any) -> Any:
+    _check_probabilities(operation, q, method)
+    ordered, axes = _sorted_last(operation, a, axis)
     count, lead = shape_of(ordered)[-1], shape_of(q)
     if any(shape_of(a)[one] == 0 for one in axes):
-        raise ShapeError(message("quantile", "the axes must not be empty", show(a)))
+        raise ShapeError(message(operation, "the axes must not be empty", show(a)))
     position = multiply(q, count - 1)
     lines = transpose(ordered, permutation=(rank_of(ordered) - 1, *range(rank_of(ordered) - 1)))
     result = _between(lambda place: gather(lines, cast(place, dtype=INT64)), position, method)
     return _finish(result, ordered, shape_of(a), axes, keepdims, lead)
 
 
-def _probabilities(operation: str, q: Any, method: str) -> Any:
-    """Return probabilities, or raise where they or the method are none."""
+def _check_probabilities(operation: str, q: Any, method: str) -> None:
+    """Raise where probabilities or the method are none."""
     if method not in _METHODS:
         raise UnsupportedError(
             message(operation, f"method must be one of {', '.join(_METHODS)}", repr(method))
         )
-    values = concrete(q := operand(q))
+    values = concrete(q)
     if values is not None and not np.all((np.asarray(values) >= 0) & (np.asarray(values) <= 1)):
         raise ArgumentError(message(operation, "probabilities must lie in [0, 1]", str(values)))
-    return q
 
 
 def _between(at: Callable[[Any], Any], position: Any, method: str) -> Any:
@@ -206,7 +213,8 @@ def percentile(
     keepdims: Any = False, *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """Return percentiles over axes, as `np.percentile`: `quantile` of ``q / 100``."""
-    return quantile(a, operand(q) / 100, axis, out, overwrite_input, method, keepdims, weights=weights)
+    _refuse_weights("np.percentile", out, weights)
+    return _quantile("percentile", operand(a), operand(q) / 100, axis, method, keepdims)
 
 
 @implements(np.nanmedian)
@@ -244,13 +252,15 @@ def nanquantile(
     keepdims: Any = False, *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """Return quantiles of what is not NaN over axes, as `np.nanquantile`; see `quantile`."""
-    refuse("np.nanquantile", out, **({} if weights is None else {"weights": "given"}))
-    a, q = operand(a), _probabilities("nanquantile", q, method)
+    _refuse_weights("np.nanquantile", out, weights)
+    return _nanquantile("nanquantile", operand(a), operand(q), axis, method, keepdims)
+
+
+def _nanquantile(operation: str, a: Any, q: Any, axis: Any, method: str, keepdims: Any) -> Any:
+    _check_probabilities(operation, q, method)
     if rank_of(q) > 1:
-        raise ShapeError(
-            message("nanquantile", "a number or a sequence of probabilities is required", show(q))
-        )
-    at, count, shape = _present("nanquantile", a, axis, keepdims)
+        raise ShapeError(message(operation, "a number or a sequence of probabilities is required", show(q)))
+    at, count, shape = _present(operation, a, axis, keepdims)
     lead = shape_of(q)
     floats = [type_of(one) for one in (a, q) if is_float(dtype_of(one))]
     dtype = promote(*floats)[0] if floats else FLOAT64
@@ -266,7 +276,8 @@ def nanpercentile(
     keepdims: Any = False, *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """Return percentiles of what is not NaN over axes, as `np.nanpercentile`."""
-    return nanquantile(a, operand(q) / 100, axis, out, overwrite_input, method, keepdims, weights=weights)
+    _refuse_weights("np.nanpercentile", out, weights)
+    return _nanquantile("nanpercentile", operand(a), operand(q) / 100, axis, method, keepdims)
 
 
 # -- sets and tables -------------------------------------------------------------------------------------

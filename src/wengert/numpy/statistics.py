@@ -55,7 +55,8 @@ def std(
     *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> Any:  # fmt: skip
     """Return the standard deviation, the root of `var`, as `np.std`; where it is 0, so is its derivative."""
-    return root(var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction))
+    refuse("np.std", out, where)
+    return root(var(a, axis, dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
 
 
 @implements(np.nanvar)
@@ -90,7 +91,8 @@ def nanstd(
     *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> Any:  # fmt: skip
     """Return the standard deviation of what is not NaN, as `np.nanstd`."""
-    return root(nanvar(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction))
+    refuse("np.nanstd", out, where)
+    return root(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
 
 
 @implements(np.average)
