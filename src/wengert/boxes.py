@@ -87,13 +87,14 @@ class Box:
         lens = self.lens
         if lens is None or lens.origin is lens.root.state:
             return
-        stale = [self]
-        while (lens := stale[-1].lens) is not None and lens.origin is not lens.root.state:
-            stale.append(lens.base)
-        for view in reversed(stale):  # a chain of views may be longer than Python's stack is deep
-            if (lens := view.lens) is not None and lens.origin is not lens.root.state:
-                current = boxed(lens.read(lens.base))
-                view.owner, view.state, lens.origin = current.owner, current.state, lens.root.state
+        stale: list[tuple[Box, Lens]] = []
+        cell: Box = self
+        while (lens := cell.lens) is not None and lens.origin is not lens.root.state:
+            stale.append((cell, lens))
+            cell = lens.base
+        for view, lens in reversed(stale):  # a chain of views may be longer than Python's stack is deep
+            current = boxed(lens.read(lens.base))
+            view.owner, view.state, lens.origin = current.owner, current.state, lens.root.state
 
     def write(self, value: Box) -> None:
         """Make this cell, and all that it is a view of, hold a new value."""
