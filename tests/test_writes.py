@@ -66,7 +66,9 @@ class Program:
 
     def bind(self, shadow: list[Any], number: int) -> Statement:
         """``u = v[...]``, ``u = v``, ``u = v.T``: views and aliases."""
-        kind = self.draw.choice(["index", "index", "alias", "transpose", "swap", "rows"])
+        kind = self.draw.choice(
+            ["index", "index", "alias", "transpose", "swap", "rows", "einsum", "diagonal"]
+        )
         index = draw_index(self.draw, shadow[number].shape, arrays=False)
         if kind == "index" and np.ndim(shadow[number][index]):
             here = self.at(index)
@@ -75,6 +77,14 @@ class Program:
             return lambda v: v.append(v[number].T)
         if kind == "swap" and shadow[number].ndim > 1:
             return lambda v: v.append(np.swapaxes(v[number], 0, -1))
+        if kind == "einsum" and shadow[number].ndim > 1:
+            return lambda v: v.append(np.einsum("i...j->j...i", v[number]))
+        if (
+            kind == "diagonal"
+            and shadow[number].ndim > 1
+            and shadow[number].shape[0] == shadow[number].shape[-1]
+        ):
+            return lambda v: v.append(np.einsum("i...i->...i", v[number]))
         if kind == "rows" and shadow[number].ndim > 1 and len(shadow[number]):
             return lambda v: v.append(list(v[number])[-1])
         return lambda v: v.append(v[number])
