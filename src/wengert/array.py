@@ -207,6 +207,10 @@ class Array(Conversions):
         """The value itself: it is real."""
         return self
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        self[...] = value
+
     @property
     def imag(self) -> Any:
         """Zeros that cannot be written to: the value is real."""

@@ -28,9 +28,9 @@ OTHERS = np.array([[1, 2, 1], [3, 1, 2], [1, 1, 1]])
 # Functions whose results have no dtype, or that make arrays of none.
 NAMES = """allclose arange argwhere array array2string array_equal array_equiv array_repr array_str asanyarray asarray
 ascontiguousarray asfortranarray bincount can_cast common_type copyto empty empty_like extract eye flatnonzero full
-geomspace einsum_path histogram histogram_bin_edges identity iscomplexobj isrealobj lexsort linspace logspace may_share_memory
+geomspace histogram histogram_bin_edges identity iscomplexobj isrealobj lexsort linspace logspace may_share_memory
 min_scalar_type ndim nonzero ones place put put_along_axis putmask result_type shape shares_memory size
-linalg.tensorsolve tri unique zeros amax amin"""
+linalg.tensorsolve tri unique zeros amax amin einsum_path"""
 ELSEWHERE = set(NAMES.split())
 
 

@@ -294,3 +294,14 @@ def test_a_long_chain_of_views_is_read_and_written() -> None:
         return y, before
 
     assert_same(on_tape(f, np.array([1.0, 2.0])), (np.array([5.0, 7.0]), np.array([5.0, 2.0])))
+
+
+def test_the_real_part_is_the_array_itself() -> None:
+    def f(x: Any) -> Any:
+        y = x.copy()
+        y.real = 3.0 * y
+        np.real(y)[0] = 1.0
+        return y
+
+    for run in (on_tape, on_duals, in_batch, in_graph):
+        assert_same(run(f, np.array([2.0, 5.0])), np.array([1.0, 15.0]))
