@@ -160,8 +160,13 @@ def test_what_looks_at_shapes_alone_takes_boxes(function: Any) -> None:
             np.testing.assert_array_equal(one, other)
 
 
-OPTIONS = {"out": np.zeros((2, 2)), "where": np.ones((2, 2), bool), "weights": np.ones((2, 2))}
+#: What no function that has the option can carry out on a matrix, or what none does.
+OPTIONS = {"out": np.zeros((2, 2)), "where": np.ones((2, 2), bool), "weights": np.ones((2, 2)), "axis": 7}
 ALIASES = {"amax": "max", "amin": "min", "around": "round"}
+INDICES = np.zeros((2, 2), int)
+#: What is given for parameters that are no arrays of floats.
+GIVEN = {"q": 0.5, "shift": 1, "repeats": 1, "indices": INDICES, "obj": 0, "indices_or_sections": 1}
+GIVEN |= {"func1d": np.sum, "window_shape": 1, "condition": [True, True], "choicelist": [BOX, BOX]}
 REFUSING = [
     (function, option)
     for function in DISPATCHED
@@ -174,10 +179,13 @@ REFUSING = [
 def test_what_refuses_an_option_names_itself(function: Any, option: str) -> None:
     implementation = inspect.signature(FUNCTIONS[function]).parameters.values()
     required = [one.name for one in implementation if one.default is one.empty]
-    operands = [BOX, 0.5] if "q" in required else [BOX] * len(required)
+    operands = {name: OPTIONS[option] if name == option else GIVEN.get(name, BOX) for name in required}
     said = ""
     try:
-        function(*operands, **{option: OPTIONS[option]})
+        if option in operands:
+            function(*operands.values())
+        else:
+            function(*operands.values(), **{option: OPTIONS[option]})
     except WengertError as refused:
         said = str(refused)
     name = ALIASES.get(function.__name__, function.__name__)

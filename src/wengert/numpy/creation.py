@@ -23,7 +23,7 @@ from wengert.numpy.shaping import broadcast_to_, moveaxis, reshaped
 from wengert.ops.conversion import cast
 from wengert.ops.exponential import exp, log, power
 from wengert.ops.shape import broadcast_to, concatenate, reshape
-from wengert.shapes import shape_of, size
+from wengert.shapes import axis_index, shape_of, size
 
 
 def fresh(array: Any) -> Any:
@@ -254,6 +254,10 @@ def arange(
 FUNCTIONS[np.arange] = lambda *arguments, **options: CONSTANT.constant(arange(*arguments, **options))
 
 
+def _check_axis(operation: str, axis: int, *ends: Any) -> None:
+    axis_index(operation, axis, 1 + max(map(rank_of, ends)))
+
+
 @implements(np.linspace)
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
@@ -266,6 +270,7 @@ def linspace(
         return (fresh(found[0]), found[1]) if retstep else fresh(found)
     if num < 0:
         raise ArgumentError(message("linspace", "the number of values must not be negative", str(num)))
+    _check_axis("linspace", axis, start, stop)
     start, stop = floating(start), floating(stop)
     intervals = num - 1 if endpoint else num
     width = stop - start
@@ -290,6 +295,7 @@ def logspace(
     axis: int = 0,
 ) -> Any:
     """Return powers of a base with evenly spaced exponents, as `np.logspace`."""
+    _check_axis("logspace", axis, start, stop)
     values = power(base, linspace(start, stop, num, endpoint, axis=axis))
     return values if dtype is None else strong(values, dtype)
 
@@ -299,6 +305,7 @@ def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
     """Return values whose ratios are equal between two positive ones, as `np.geomspace`."""
+    _check_axis("geomspace", axis, start, stop)
     values = exp(
         linspace(log(floating(operand(start))), log(floating(operand(stop))), num, endpoint, axis=axis)
     )

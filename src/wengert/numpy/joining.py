@@ -12,7 +12,7 @@ from wengert.array import operand
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.ir.types import show
-from wengert.numpy.registry import implements, integers, is_sequence, rank_of, refuse, strong
+from wengert.numpy.registry import check_axes, implements, integers, is_sequence, rank_of, refuse, strong
 from wengert.numpy.shaping import atleast_1d, atleast_2d, atleast_3d, ravel
 from wengert.ops.indexing import gather
 from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, transpose, whole
@@ -118,6 +118,7 @@ def block(arrays: Any) -> Any:
 @implements(np.append)
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     """Join two arrays, flattened unless an axis is named, as `np.append`."""
+    check_axes("append", axis, arr)
     return concatenate_([operand(arr), operand(values)], axis)
 
 

@@ -166,7 +166,8 @@ def _of_vectors(operation: str, terms: str, x1: Any, x2: Any) -> Any:
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Sum products along an axis, as `np.vecdot`."""
     if axis != -1:
-        x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
+        one, other = axis_index("vecdot", axis, rank_of(x1)), axis_index("vecdot", axis, rank_of(x2))
+        x1, x2 = moveaxis(x1, one, -1), moveaxis(x2, other, -1)
     return _of_vectors("vecdot", "X,X->", x1, x2)
 
 
@@ -216,7 +217,9 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     """Return the vector product in three dimensions, as `np.cross`."""
     if axis is not None:
         axisa = axisb = axisc = axis
-    a, b = moveaxis(operand(a), axisa, 0), moveaxis(operand(b), axisb, 0)
+    a, b = operand(a), operand(b)
+    axisa, axisb = axis_index("cross", axisa, rank_of(a)), axis_index("cross", axisb, rank_of(b))
+    a, b = moveaxis(a, axisa, 0), moveaxis(b, axisb, 0)
     if shape_of(a)[0] != 3 or shape_of(b)[0] != 3:
         raise _disagree("cross", "vectors must have three components", a, b)
     (a0, a1, a2), (b0, b1, b2) = ([part(v, 0, component) for component in range(3)] for v in (a, b))

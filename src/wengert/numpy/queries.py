@@ -9,7 +9,7 @@ import numpy as np
 from wengert.boxes import Box, concrete
 from wengert.dtypes import dtype_of
 from wengert.ir.types import is_weak
-from wengert.numpy.registry import implements, integers
+from wengert.numpy.registry import axes_of, implements
 from wengert.shapes import shape_of, size
 
 
@@ -31,7 +31,7 @@ def size_(a: Any, axis: Any = None) -> int:
     extents = shape_of(a)
     if axis is None:
         return size(extents)
-    return size(tuple(extents[one] for one in integers(axis)))
+    return size(tuple(extents[one] for one in axes_of("size", axis, len(extents))))
 
 
 def _placeholder(value: Any) -> Any:

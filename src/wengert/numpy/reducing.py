@@ -9,7 +9,7 @@ import numpy as np
 from wengert.dtypes import BOOL, FLOAT64, INT64, dtype_of
 from wengert.errors import ArgumentError, message
 from wengert.ir.types import show
-from wengert.numpy.registry import axes_of, implements, rank_of, refuse, since, strong
+from wengert.numpy.registry import axes_of, check_axes, implements, rank_of, refuse, since, strong
 from wengert.ops.arithmetic import add, maximum, minimum, multiply, subtract
 from wengert.ops.comparison import equal, isnan, logical_not, not_equal, where
 from wengert.ops.conversion import cast
@@ -160,6 +160,7 @@ def min_(
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     """Return the largest less the smallest element over axes, as `np.ptp`."""
     refuse("np.ptp", out)
+    check_axes("ptp", axis, a)
     return subtract(max_(a, axis, keepdims=keepdims), min_(a, axis, keepdims=keepdims))
 
 
@@ -207,6 +208,7 @@ def all_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, wh
 @implements(np.count_nonzero)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     """Count the elements that are not zero, as `np.count_nonzero`."""
+    check_axes("count_nonzero", axis, a)
     return sum_(strong(not_equal(a, 0), BOOL), axis, keepdims=keepdims)
 
 
@@ -286,6 +288,7 @@ def nansum(
 ) -> Any:
     """Sum over axes without NaN, as `np.nansum`."""
     refuse("np.nansum", out, where)
+    check_axes("nansum", axis, a)
     return sum_(without_nan(a, 0.0), axis, dtype, keepdims=keepdims, initial=initial)
 
 
@@ -301,6 +304,7 @@ def nanprod(
 ) -> Any:
     """Multiply over axes without NaN, as `np.nanprod`."""
     refuse("np.nanprod", out, where)
+    check_axes("nanprod", axis, a)
     return prod(without_nan(a, 1.0), axis, dtype, keepdims=keepdims, initial=initial)
 
 
@@ -308,6 +312,7 @@ def nanprod(
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Return running sums without NaN, as `np.nancumsum`."""
     refuse("np.nancumsum", out)
+    check_axes("nancumsum", axis, a)
     return cumsum(without_nan(a, 0.0), axis, dtype)
 
 
@@ -315,6 +320,7 @@ def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> A
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Return running products without NaN, as `np.nancumprod`."""
     refuse("np.nancumprod", out)
+    check_axes("nancumprod", axis, a)
     return cumprod(without_nan(a, 1.0), axis, dtype)
 
 
@@ -329,6 +335,7 @@ def nanmean(
 ) -> Any:
     """Average over axes without NaN, as `np.nanmean`."""
     refuse("np.nanmean", out, where)
+    check_axes("nanmean", axis, a)
     if dtype_of(a).kind != "f":
         return mean(a, axis, dtype, keepdims=keepdims)
     total = nansum(a, axis, dtype, keepdims=keepdims)
@@ -349,6 +356,7 @@ def nanmax(
 ) -> Any:
     """Return the largest element over axes that is not NaN, as `np.nanmax`."""
     refuse("np.nanmax", out, where)
+    check_axes("nanmax", axis, a)
     return _nan_extremum(max_, a, axis, keepdims, initial)
 
 
@@ -358,6 +366,7 @@ def nanmin(
 ) -> Any:
     """Return the smallest element over axes that is not NaN, as `np.nanmin`."""
     refuse("np.nanmin", out, where)
+    check_axes("nanmin", axis, a)
     return _nan_extremum(min_, a, axis, keepdims, initial)
 
 

@@ -72,6 +72,12 @@ def axes_of(operation: str, axis: Any, rank: int) -> tuple[int, ...]:
     return axes_tuple(operation, axis, rank)
 
 
+def check_axes(operation: str, axis: Any, x: Any) -> None:
+    """Raise what is wrong with an ``axis`` argument, before what an operation is made of says so under its own name."""
+    if rank := rank_of(x):
+        axes_of(operation, axis, rank)
+
+
 def known(operation: str, value: Any, hint: str = "") -> Any:
     """Return the array behind a value on which a shape depends, or raise `ConcreteError`."""
     array = concrete(value)

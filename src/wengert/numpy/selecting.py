@@ -17,7 +17,7 @@ from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import is_weak, promote, show, type_of
 from wengert.numpy.diagonals import diagonal
 from wengert.numpy.joining import stack
-from wengert.numpy.registry import implements, is_array, is_box, known, rank_of, refuse, strong
+from wengert.numpy.registry import check_axes, implements, is_array, is_box, known, rank_of, refuse, strong
 from wengert.numpy.shaping import ravel
 from wengert.ops.arithmetic import maximum, minimum, positive, remainder
 from wengert.ops.comparison import not_equal, where
@@ -238,6 +238,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
     """Return the parts along an axis where a condition holds, as `np.compress`."""
     refuse("np.compress", out)
+    check_axes("compress", axis, a)
     if rank_of(condition := operand(condition)) != 1:
         requirement, hint = "the condition must have one axis", "np.extract takes any"
         raise ShapeError(message("compress", requirement, show(condition), hint))

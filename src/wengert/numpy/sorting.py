@@ -12,7 +12,17 @@ from wengert.boxes import concrete
 from wengert.dtypes import FLOAT64, INT64, dtype_of, is_float
 from wengert.errors import ArgumentError, OutOfRangeError, ShapeError, UnsupportedError, message
 from wengert.ir.types import is_weak, promote, show, type_of
-from wengert.numpy.registry import axes_of, floating, implements, integers, known, rank_of, refuse, strong
+from wengert.numpy.registry import (
+    axes_of,
+    check_axes,
+    floating,
+    implements,
+    integers,
+    known,
+    rank_of,
+    refuse,
+    strong,
+)
 from wengert.numpy.selecting import take, take_along_axis
 from wengert.numpy.shaping import ravel
 from wengert.ops.arithmetic import ceil, floor, maximum, minimum, multiply, remainder, rint, subtract
@@ -292,6 +302,7 @@ def unique(
 
     Of equal elements, the first gets the derivative.
     """
+    check_axes("unique", axis, ar)
     found = np.unique(known("unique", ar), True, return_inverse, return_counts, axis, equal_nan=equal_nan)
     index = found[1]
     values = take(ravel(ar) if axis is None else ar, index, axis or 0)

@@ -17,7 +17,7 @@ from wengert.numpy.joining import concatenate_
 from wengert.numpy.linear import matmul
 from wengert.numpy.norms import root
 from wengert.numpy.reducing import mean, nanmean, present, reduce_over, sum_
-from wengert.numpy.registry import axes_of, floating, implements, known, rank_of, refuse, strong
+from wengert.numpy.registry import axes_of, check_axes, floating, implements, known, rank_of, refuse, strong
 from wengert.numpy.selecting import clip
 from wengert.numpy.shaping import transposed
 from wengert.ops.arithmetic import maximum
@@ -56,6 +56,7 @@ def std(
 ) -> Any:  # fmt: skip
     """Return the standard deviation, the root of `var`, as `np.std`; where it is 0, so is its derivative."""
     refuse("np.std", out, where)
+    check_axes("std", axis, a)
     return root(var(a, axis, dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
 
 
@@ -66,6 +67,7 @@ def nanvar(
 ) -> Any:  # fmt: skip
     """Return the mean squared deviation of what is not NaN, as `np.nanvar`."""
     refuse("np.nanvar", out, where)
+    check_axes("nanvar", axis, a)
     ddof = ddof if correction is None else correction
     if not is_float(dtype_of(a)):
         return var(a, axis, dtype, ddof=ddof, keepdims=keepdims, mean=mean)
@@ -92,6 +94,7 @@ def nanstd(
 ) -> Any:  # fmt: skip
     """Return the standard deviation of what is not NaN, as `np.nanstd`."""
     refuse("np.nanstd", out, where)
+    check_axes("nanstd", axis, a)
     return root(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
 
 
@@ -101,6 +104,7 @@ def average(
 ) -> Any:
     """Return the weighted mean, ``sum w x / sum w``, as `np.average`."""
     a = operand(a)
+    check_axes("average", axis, a)
     if weights is None:
         result = mean(a, axis, keepdims=keepdims)
         total: Any = size(shape_of(a)) // max(size(shape_of(result)), 1)

@@ -278,7 +278,7 @@ class Dual(Array):
         super().__init__(DUALS, DualNumber(real, float(tangent) if type(real) is float else tangent))
 
     @property
-    def real(self) -> Any:
+    def real(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride] (it is read-only)
         """The value; an array cannot be written to."""
         return _read_only(self._number().primal)
 
