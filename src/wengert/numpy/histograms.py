@@ -1,7 +1,7 @@
 """Histograms: equal bins between the extremes of the data, which move with these, and what is counted in bins.
 
-A count is constant almost everywhere. What has a derivative are the edges, where they are made of the data or given as
-boxes, the weights, and the density, which is divided by the widths of the bins.
+A count is constant almost everywhere. The edges have derivatives, where they are made of the data or given as boxes;
+so have the sums of weights, and the densities, which are divided by the widths of the bins.
 """
 
 from __future__ import annotations
@@ -31,20 +31,7 @@ _COUNT = "the number of bins must be known: name it in static_argnums of wg.jit"
 @implements(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """Return the edges of bins, as `np.histogram_bin_edges`: between the extremes of the data they depend on these."""
-    a = _numbers(a)
-    if weights is not None:
-        _check_weights(a, weights, bins)
-    if not isinstance(bins, str) and rank_of(bins := operand(bins)):
-        return _checked(bins)
-    if range is not None and not any(map(is_box, range)):
-        return _numpys_edges(a, bins, range)
-    count = len(_numpys_edges(a, bins, None if range is None else tuple(map(concrete, range)))) - 1
-    low, high = _extremes(a) if range is None else tuple(map(operand, range))
-    dtype = np.result_type(low, high, a)
-    low, high = floating(low), floating(high)
-    is_point = equal(low, high)
-    low, high = where(is_point, low - 0.5, low), where(is_point, high + 0.5, high)
-    return linspace(low, high, count + 1, dtype=dtype if dtype.kind == "f" else FLOAT64)
+    return _edges("histogram_bin_edges", _numbers(a), bins, range, weights)
 
 
 def _numbers(a: Any) -> Any:
@@ -53,38 +40,59 @@ def _numbers(a: Any) -> Any:
     return strong(a, np.uint8) if dtype_of(a) == BOOL else a
 
 
+def _edges(operation: str, a: Any, bins: Any, range: Any, weights: Any) -> Any:
+    if weights is not None:
+        _check_weights(operation, a, weights, bins)
+    if not isinstance(bins, str) and rank_of(bins := operand(bins)):
+        return _checked(operation, bins)
+    if range is not None and not any(map(is_box, range)):
+        return _numpys_edges(operation, a, bins, range)
+    low, high = _extremes(a) if range is None else tuple(map(operand, range))
+    count = len(_numpys_edges(operation, a, bins, None if range is None else (low, high))) - 1
+    dtype = np.result_type(low, high, a)
+    low, high = floating(low), floating(high)
+    is_point = equal(low, high)
+    low, high = where(is_point, low - 0.5, low), where(is_point, high + 0.5, high)
+    return linspace(low, high, count + 1, dtype=dtype if dtype.kind == "f" else FLOAT64)
+
+
+def _check_weights(operation: str, a: Any, weights: Any, bins: Any) -> None:
+    if shape_of(weights := operand(weights)) != shape_of(a):
+        raise ShapeError(message(operation, "each value must have a weight", show(a, weights)))
+    if isinstance(bins, str):
+        requirement = f"the number of bins must be given where values have weights, in place of {bins!r}"
+        raise DtypeError(message(operation, requirement))
+
+
+def _checked(operation: str, edges: Any) -> Any:
+    """Return edges that were given, or raise where they are none."""
+    if rank_of(edges) != 1:
+        raise ShapeError(message(operation, "edges must be a sequence", show(edges)))
+    values = concrete(edges)
+    if values is not None and np.any(values[:-1] > values[1:]):
+        raise ArgumentError(message(operation, "edges must not fall", str(values)))
+    return edges
+
+
 def _extremes(a: Any) -> tuple[Any, Any]:
     return (min_(a), max_(a)) if size(shape_of(a)) else (0.0, 1.0)
 
 
-def _check_weights(a: Any, weights: Any, bins: Any) -> None:
-    if shape_of(weights := operand(weights)) != shape_of(a):
-        raise ShapeError(message("histogram", "each value must have a weight", show(a, weights)))
-    if isinstance(bins, str):
-        requirement = f"the number of bins must be given where values have weights, in place of {bins!r}"
-        raise DtypeError(message("histogram", requirement))
-
-
-def _checked(edges: Any) -> Any:
-    """Return edges that were given, or raise where they are none."""
-    if rank_of(edges) != 1:
-        raise ShapeError(message("histogram", "edges must be a sequence", show(edges)))
-    values = concrete(edges)
-    if values is not None and np.any(values[:-1] > values[1:]):
-        raise ArgumentError(message("histogram", "edges must not fall", str(values)))
-    return edges
-
-
-def _numpys_edges(a: Any, bins: Any, range: Any) -> Any:
+def _numpys_edges(operation: str, a: Any, bins: Any, range: Any) -> Any:
     """Return the edges that NumPy makes of known values; of unknown ones, as many as it would make."""
-    values = known("histogram", a) if isinstance(bins, str) else concrete(a)
-    bins = bins if isinstance(bins, str) else known("histogram", bins, _COUNT)[()]
-    values = np.zeros(0, dtype_of(a)) if values is None else values
+    if isinstance(bins, str):  # their number depends on all values
+        values: Any = known(operation, a)
+        ends = None if range is None else tuple(known(operation, end)[()] for end in range)
+    else:
+        values, bins = concrete(a), known(operation, bins, _COUNT)[()]
+        values = np.zeros(0, dtype_of(a)) if values is None else values
+        ends = None if range is None else tuple(map(concrete, range))
+        ends = None if ends is None or None in ends else ends
     try:
-        return np.histogram_bin_edges(values, bins, None if range is None or None in range else range)
+        return np.histogram_bin_edges(values, bins, ends)
     except (ValueError, TypeError) as problem:
         error = ArgumentError if isinstance(problem, ValueError) else DtypeError
-        raise error(message("histogram", str(problem).removesuffix("."))) from None
+        raise error(message(operation, str(problem).removesuffix("."))) from None
 
 
 @implements(np.histogram)
@@ -94,7 +102,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     Differentiable in the weights, and of a density, in the edges.
     """
     a = _numbers(a)
-    edges = histogram_bin_edges(a, bins, range, weights)
+    edges = _edges("histogram", a, bins, range, weights)
     counts = _counted(ravel(a), edges, None if weights is None else ravel(operand(weights)))
     if not density:
         return counts, edges
