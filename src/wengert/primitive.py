@@ -128,13 +128,22 @@ class Structured:
         push: ``(primals, tangents, **params) -> (outputs, tangents of the outputs)``; None is a zero tangent.
         pull: ``(primals, active, **params) -> (outputs, pullback)`` where ``active`` tells which operands are
             followed and ``pullback(cotangents) -> cotangents of the operands``.
+        reach: ``(marks, **params) -> marks of the results``: a mark is a set of things that an operand depends on, as
+            the bits of a number, and a result has those of the operands from which a derivative passes to it. None
+            where one passes from each operand to each result.
     """
 
     reads = True
 
-    def __init__(self, push: Callable[..., Any], pull: Callable[..., Any]) -> None:
+    def __init__(
+        self,
+        push: Callable[..., Any],
+        pull: Callable[..., Any],
+        reach: Callable[..., Sequence[int]] | None = None,
+    ) -> None:
         self.push = push
         self.pull = pull
+        self.reach = reach
 
 
 class NonDifferentiable:

@@ -8,6 +8,7 @@ from typing import Any
 
 from wengert import tree
 from wengert.boxes import Box
+from wengert.control.dependence import through
 from wengert.control.programs import (
     batch,
     converted,
@@ -152,6 +153,11 @@ def _pull(primals: Sequence[Any], active: Sequence[bool], on_true: Graph, on_fal
     return outputs, walk
 
 
+def _reach(marks: Sequence[int], on_true: Graph, on_false: Graph) -> list[int]:
+    pairs = zip(through(on_true, marks[1:]), through(on_false, marks[1:]), strict=True)
+    return [yes | no for yes, no in pairs]
+
+
 def choose(
     size: int,
     pred: Any,
@@ -207,7 +213,7 @@ cond_primitive = primitive(
     doc="the results of one of two programs with the same inputs and results; the first operand is the predicate",
     type_rule=lambda pred, *types, on_true, on_false: on_true.output_types,
     evaluate=_evaluate,
-    derivative=Structured(_push, _pull),
+    derivative=Structured(_push, _pull, _reach),
     batch=_batch,
     lowering=HoldsPrograms(),
     source=lambda pred, *operands, on_true, on_false: (

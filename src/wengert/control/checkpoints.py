@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from wengert import tree
 from wengert.boxes import Box, inside_transform, running, snapshot
+from wengert.control.dependence import through
 from wengert.control.programs import (
     cotangents_or_zeros,
     mapped,
@@ -164,7 +165,7 @@ checkpoint_primitive = primitive(
     doc="a program whose intermediate values reverse mode does not keep, but computes again on the way back",
     type_rule=lambda *types, program: program.output_types,
     evaluate=_evaluate,
-    derivative=Structured(_push, _pull),
+    derivative=Structured(_push, _pull, lambda marks, program: through(program, marks)),
     batch=_batch,
     lowering=HoldsPrograms(),
     source=lambda *operands, program: f"checkpoint(program)({', '.join(operands)})",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from wengert.boxes import Box, running
+from wengert.control.dependence import once
 from wengert.control.values import fit, strong, zeros
 from wengert.dtypes import is_float
 from wengert.ir.graph import Graph, Literal, Var
@@ -20,7 +21,7 @@ from wengert.transforms.reverse import type_of_value, walk_back
 from wengert.transforms.staging import GraphTrace, evaluate, stage
 from wengert.transforms.tape import Node, TapeTrace, start_of
 
-Flags = Sequence[bool]
+Flags = Sequence[bool] | Sequence[int]
 
 
 def select(values: Iterable[Any], flags: Flags) -> list[Any]:
@@ -50,6 +51,13 @@ def depends_on(graph: Graph, inputs: Iterable[Var]) -> set[Var]:
     return found
 
 
+def spread_through(graph: Graph, flags: Sequence[int]) -> list[int]:
+    """Return which outputs lead with an axis of examples if some inputs do, as all that depends on one does."""
+    found = depends_on(graph, select(graph.inputs, flags))
+    return [isinstance(atom, Var) and atom in found for atom in graph.outputs]
+
+
+@once
 def converted(graph: Graph, types: Sequence[TensorType]) -> Graph:
     """Return a graph whose outputs are converted to types that they agree with but for dtype and weakness."""
     if graph.output_types == tuple(types):
@@ -78,6 +86,7 @@ def push(graph: Graph, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple
     return [release(trace, output) for output in outputs], found
 
 
+@once
 def pushed(graph: Graph, active: Flags, forced: Flags | None = None) -> tuple[Graph, list[bool]]:
     """Return the graph that also carries tangents, and which outputs have one.
 
@@ -122,6 +131,7 @@ def batched_types(types: Iterable[TensorType], size: int, batched: Flags) -> lis
     return [TensorType(one.dtype, (size, *one.shape)) if flag else one for one, flag in pairs]
 
 
+@once
 def mapped(graph: Graph, size: int, batched: Flags, forced: Flags | None = None) -> tuple[Graph, list[bool]]:
     """Return the graph for many examples, and which outputs lead with the axis of examples (forced ones do anyway)."""
     flags: list[bool] = []
@@ -170,6 +180,7 @@ class Adjoint(NamedTuple):
         )
 
 
+@once
 def adjoint(graph: Graph, active: Flags) -> Adjoint:
     """Write down a graph and the way back from its outputs to the active inputs."""
     with running(GraphTrace()) as staging:
@@ -192,6 +203,7 @@ def adjoint(graph: Graph, active: Flags) -> Adjoint:
     return Adjoint(whole, split, [one is not None for one in found], reached)
 
 
+@once
 def pullback(graph: Graph, active: Flags, forced: Flags | None = None) -> tuple[Graph, list[bool]]:
     """Return the graph of the way back alone, and which inputs it reaches.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.control.dependence import carried_along, settled, through
 from wengert.control.programs import (
     Adjoint,
     adjoint,
@@ -17,6 +19,7 @@ from wengert.control.programs import (
     repeated,
     select,
     spread,
+    spread_through,
 )
 from wengert.control.values import strong, zeros
 from wengert.ir.graph import Graph, Var
@@ -64,6 +67,19 @@ def _evaluate(
     return (*carry, *rows)
 
 
+# -- which operands are followed -------------------------------------------------------------------------
+
+
+def _active(body: Graph, flags: Sequence[bool], constants: int, carries: int) -> list[bool]:
+    """Return which operands are active, the carries that a step makes active included."""
+    return settled(functools.partial(through, body), flags, constants, carries)
+
+
+def _reach(marks: Sequence[int], *, body: Graph, constants: int, carries: int, **params: Any) -> list[int]:
+    given, found = carried_along(functools.partial(through, body), marks, constants, carries)
+    return [*given[constants : constants + carries], *found[carries:]]
+
+
 # -- forward ---------------------------------------------------------------------------------------------
 
 
@@ -87,13 +103,9 @@ def _push(
 ) -> Any:
     """Carry the tangents along: the scan of the body pushed forward."""
     end = constants + carries
-    active = [tangent is not None for tangent in tangents]
-    while True:
-        forced = active[constants:end] + [False] * (len(body.outputs) - carries)
-        program, reached = pushed(body, active, forced)
-        if reached[:carries] == active[constants:end]:
-            break
-        active[constants:end] = reached[:carries]
+    active = _active(body, [tangent is not None for tangent in tangents], constants, carries)
+    forced = active[constants:end] + [False] * (len(body.outputs) - carries)
+    program, reached = pushed(body, active, forced)
     count = len(active)
     moving = [
         zeros(strong(type_)) if flag and tangent is None else tangent
@@ -163,7 +175,8 @@ def _pull(
     **params: Any,
 ) -> Any:
     """Scan forward, keeping what the way back reads; the pullback scans the other way round."""
-    active, way = _settled(body, active, constants, carries)
+    active = _active(body, active, constants, carries)
+    way = adjoint(body, active)
     residuals = _residuals(way, constants, carries)
     inputs, outputs = way.graph.inputs[: len(active)], way.graph.outputs[: len(way.followed)]
     given = parts(primals, constants, carries)
@@ -192,17 +205,6 @@ def _pull(
         return spread([*of_constants, *of_carries, *of_slices], active)
 
     return results[: len(outputs)], walk
-
-
-def _settled(body: Graph, active: Sequence[bool], constants: int, carries: int) -> tuple[list[bool], Adjoint]:
-    """Return which operands are active, carries that a step makes active included, and the way back through a step."""
-    flags = parts(active, constants, carries)
-    while True:
-        way = adjoint(body, [*flags.constants, *flags.carries, *flags.slices])
-        grown = [old or new for old, new in zip(flags.carries, way.followed[:carries], strict=True)]
-        if grown == flags.carries:
-            return [*flags.constants, *grown, *flags.slices], way
-        flags = flags._replace(carries=grown)
 
 
 def _backward(
@@ -254,13 +256,9 @@ def _batch(
     """Carry all examples along in each step."""
     body, constants, carries = params["body"], params["constants"], params["carries"]
     end = constants + carries
-    flags = list(batched)
-    while True:
-        forced = flags[constants:end] + [False] * (len(body.outputs) - carries)
-        program, reached = mapped(body, size, flags, forced)
-        if reached[:carries] == flags[constants:end]:
-            break
-        flags[constants:end] = reached[:carries]
+    flags = settled(functools.partial(spread_through, body), batched, constants, carries)
+    forced = flags[constants:end] + [False] * (len(body.outputs) - carries)
+    program, reached = mapped(body, size, flags, forced)
     given = parts(zip(operands, batched, flags, strict=True), constants, carries)
     columns = [_exchange(x) if before else x for x, before, _ in given.slices]
     carried = [repeated(x, size) if flag and not before else x for x, before, flag in given.carries]
@@ -288,7 +286,7 @@ scan_primitive = primitive(
     ),
     type_rule=_type,
     evaluate=_evaluate,
-    derivative=Structured(_push, _pull),
+    derivative=Structured(_push, _pull, _reach),
     batch=_batch,
     lowering=HoldsPrograms(),
     source=_source,

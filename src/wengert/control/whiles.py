@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.control.branches import choose, cond_primitive
+from wengert.control.dependence import carried_along, settled, through
 from wengert.control.programs import (
     batch,
     batched_types,
@@ -17,6 +19,7 @@ from wengert.control.programs import (
     repeated,
     select,
     spread,
+    spread_through,
 )
 from wengert.control.scans import scan_primitive
 from wengert.control.values import largest, strong, zeros
@@ -60,16 +63,13 @@ def _push(
     primals: Sequence[Any], tangents: Sequence[Any], condition: Graph, body: Graph, tested: int, fixed: int
 ) -> Any:
     """Carry the tangents along; the condition does not look at them."""
-    active = parts((tangent is not None for tangent in tangents), tested, fixed)
-    carrying = active.carries
-    while True:
-        program, reached = pushed(body, [*active.fixed, *carrying], carrying)
-        if reached == carrying:
-            break
-        carrying = reached
+    flags = [tangent is not None for tangent in tangents[tested:]]
+    active = settled(functools.partial(through, body), flags, fixed, len(body.outputs))
+    moved, carrying = active[:fixed], active[fixed:]
+    program, _ = pushed(body, active, carrying)
     count = fixed + len(carrying)
     extra = program.inputs[count:]
-    moving = sum(active.fixed)
+    moving = sum(moved)
     inputs = (*program.inputs[:fixed], *extra[:moving], *program.inputs[fixed:count], *extra[moving:])
     unread = tuple(Var(strong(type_)) for type_ in select(body.output_types, carrying))
     given, directions = parts(primals, tested, fixed), parts(tangents, tested, fixed)
@@ -80,7 +80,7 @@ def _push(
     results = while_primitive(
         *given.tested,
         *given.fixed,
-        *select(directions.fixed, active.fixed),
+        *select(directions.fixed, moved),
         *given.carries,
         *select(started, carrying),
         condition=part_of(condition, (*condition.inputs, *unread), condition.outputs),
@@ -89,6 +89,11 @@ def _push(
         fixed=fixed + moving,
     )
     return results[: len(carrying)], spread(results[len(carrying) :], carrying)
+
+
+def _reach(marks: Sequence[int], *, body: Graph, tested: int, fixed: int, condition: Graph) -> list[int]:
+    given, _ = carried_along(functools.partial(through, body), marks[tested:], fixed, len(body.outputs))
+    return given[fixed:]
 
 
 # -- reverse ---------------------------------------------------------------------------------------------
@@ -166,12 +171,10 @@ def _batch(
     condition, body = params["condition"], params["body"]
     tested, fixed = params["tested"], params["fixed"]
     flags = parts(batched, tested, fixed)
-    carrying = flags.carries
-    while True:
-        program, reached = mapped(body, size, [*flags.fixed, *carrying], carrying)
-        if reached == carrying:
-            break
-        carrying = reached
+    step = functools.partial(spread_through, body)
+    settling = settled(step, batched[tested:], fixed, len(body.outputs))
+    carrying = settling[fixed:]
+    program, _ = mapped(body, size, settling, carrying)
     test, (several,) = mapped(condition, size, [*flags.tested, *carrying])
     given = parts(operands, tested, fixed)
     if several:
@@ -229,7 +232,7 @@ while_primitive = primitive(
     ),
     type_rule=lambda *types, condition, body, tested, fixed: body.output_types,
     evaluate=_evaluate,
-    derivative=Structured(_push, _pull),
+    derivative=Structured(_push, _pull, _reach),
     batch=_batch,
     lowering=HoldsPrograms(),
     source=_source,

@@ -146,11 +146,12 @@ class TapeTrace(Trace):
             node = Node(_kept(outputs, False), primitive, pullback, parents, params)
             return self.box(Followed(outputs, node)) if is_float(dtype_of(outputs)) else outputs
         results = cast("tuple[Any, ...]", outputs)
+        reached = [1] * len(results) if rule.reach is None else rule.reach(list(map(int, active)), **params)
         kept = tuple(_kept(value, False) for value in results)
         node = Node(kept, primitive, pullback, parents, params)
         return tuple(
             self.box(Followed(value, Part(kept[position], node, position)))
-            if is_float(dtype_of(value))
+            if reached[position] and is_float(dtype_of(value))
             else value
             for position, value in enumerate(results)
         )
