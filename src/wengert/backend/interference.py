@@ -49,6 +49,8 @@ class _Pair:
         self.touched = uses.touched
         self.side = {**dict.fromkeys(first, 0), **dict.fromkeys(second, 1)}
         self.found = False
+        self._known: dict[tuple[int, Sides], Sides] = {}
+        """What is live before a step, by what is live behind it: loops in loops ask more than once."""
 
     def interferes(self) -> bool:
         """Tell whether one of the two is written while the other is live."""
@@ -64,7 +66,10 @@ class _Pair:
             if self.found:
                 break
             if not self.touched[id(step)].isdisjoint(self.side):
-                live = self._before_step(step, live)
+                key = id(step), live
+                if key not in self._known:
+                    self._known[key] = self._before_step(step, live)
+                live = self._known[key]
         return live
 
     def _before_step(self, step: Step, live: Sides) -> Sides:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from wengert.nest.expression import Buffer, Expression, Load, Reduce, computed, walk
 from wengert.nest.index import Dim, Index
@@ -84,6 +84,14 @@ class Nest:
         return (node for node in self.nodes() if isinstance(node, Load))
 
 
+class _Uses(NamedTuple):
+    """What the steps inside a step read and write; found once, for at each level of nesting passes ask."""
+
+    reads: tuple[Buffer, ...]
+    writes: tuple[Buffer, ...]
+    reads_whole: frozenset[Buffer]
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Loop:
     """Steps carried out for each value of a counter, up or (reverse) down.
@@ -97,6 +105,7 @@ class Loop:
     steps: tuple[Step, ...]
     location: str = ""
     shared: bool = False
+    _uses: list[_Uses] = field(default_factory=list[Any], init=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -107,6 +116,7 @@ class Branch:
     yes: tuple[Step, ...]
     no: tuple[Step, ...]
     location: str = ""
+    _uses: list[_Uses] = field(default_factory=list[Any], init=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -117,6 +127,7 @@ class While:
     condition: tuple[Step, ...]
     steps: tuple[Step, ...]
     location: str = ""
+    _uses: list[_Uses] = field(default_factory=list[Any], init=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -198,27 +209,37 @@ def reads(step: Step) -> Sequence[Buffer]:
         case Host(operands=operands):
             return [operand for operand in operands if isinstance(operand, Buffer)]
         case _:
-            inside = [buffer for block in inner_blocks(step) for one in block for buffer in reads(one)]
-            return [*inside, step.predicate] if isinstance(step, (Branch, While)) else inside
+            return _uses(step).reads
 
 
-def writes(step: Step) -> list[Buffer]:
+def writes(step: Step) -> Sequence[Buffer]:
     """Return the buffers that a step writes, also in the steps inside it."""
     match step:
         case Nest():
             return step.writes()
         case Host(outputs=outputs):
-            return list(outputs)
+            return outputs
         case _:
-            return [buffer for block in inner_blocks(step) for one in block for buffer in writes(one)]
+            return _uses(step).writes
 
 
-def reads_whole(step: Step) -> set[Buffer]:
+def _uses(step: Loop | Branch | While) -> _Uses:
+    known = step._uses  # pyright: ignore[reportPrivateUsage]
+    if not known:
+        inside = [one for block in inner_blocks(step) for one in block]
+        own = () if isinstance(step, Loop) else (step.predicate,)
+        read = (*(buffer for one in inside for buffer in reads(one)), *own)
+        written = tuple(buffer for one in inside for buffer in writes(one))
+        known.append(_Uses(read, written, frozenset(own).union(*map(reads_whole, inside))))
+    return known[0]
+
+
+def reads_whole(step: Step) -> frozenset[Buffer]:
     """Return the buffers that a step reads other than element by element: in calls to NumPy, and as predicates."""
-    found: set[Buffer] = set()
-    for one in all_steps([step]):
-        if isinstance(one, Host):
-            found.update(reads(one))
-        elif isinstance(one, (Branch, While)):
-            found.add(one.predicate)
-    return found
+    match step:
+        case Nest():
+            return frozenset()
+        case Host():
+            return frozenset(reads(step))
+        case _:
+            return _uses(step).reads_whole
