@@ -214,6 +214,8 @@ def boxed(value: Any) -> Any:
 
 class _Running(threading.local):
     depth = 0
+    traced = 0
+    """How many traces are open whose boxes stand for types alone."""
     recorder: Trace | None = None
     complaint: str = ""
     """What was said last of a value without a number."""
@@ -227,6 +229,7 @@ RUNNING = _Running()
 def running(trace: Trace) -> Generator[Trace, None, None]:
     """Keep a trace open while a user's function runs in it."""
     RUNNING.depth += 1
+    RUNNING.traced += trace.traced
     try:
         yield trace
     except ValueError as problem:
@@ -243,6 +246,7 @@ def running(trace: Trace) -> Generator[Trace, None, None]:
         raise
     finally:
         RUNNING.depth -= 1
+        RUNNING.traced -= trace.traced
         trace.open = False
 
 

@@ -6,21 +6,16 @@ was traced. What would tell of a traced value, or hold one, is none.
 
 from __future__ import annotations
 
-import gc
-import types
-from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from wengert import tree
 from wengert.array import tells_of_box
 from wengert.boxes import CONSTANT, Box
+from wengert.control.closures import objects_behind
 from wengert.control.values import is_number
 from wengert.dtypes import is_int64
 from wengert.errors import ConcreteError, DtypeError, message
-
-_MOST_OBJECTS = 10_000
-"""Objects behind a constant, the nearest first, among which a traced value is looked for."""
 
 
 def constants(leaves: Sequence[Any], structure: tree.Structure) -> dict[int, Any]:
@@ -77,24 +72,4 @@ def _check(value: Any, name: str) -> None:
 
 def _holds_box(value: Any) -> bool:
     """Tell whether a traced value is reached from an object: by what a function closes over, say, or an attribute."""
-    waiting, seen = deque([value]), {id(value): value}
-    for _ in range(_MOST_OBJECTS):
-        if not waiting:
-            break
-        one = waiting.popleft()
-        if isinstance(one, Box) and one.owner is not CONSTANT:
-            return True
-        for other in _referents(one):
-            if id(other) not in seen:
-                seen[id(other)] = other
-                waiting.append(other)
-    return False
-
-
-def _referents(value: Any) -> Sequence[Any]:
-    """Return the objects that one is made of; what it only knows of by name is none of them."""
-    if isinstance(value, (type, types.ModuleType, types.CodeType)):
-        return ()
-    if isinstance(value, types.FunctionType):
-        return value.__closure__ or (), value.__defaults__ or (), value.__kwdefaults__ or ()
-    return gc.get_referents(value)
+    return any(isinstance(one, Box) and one.owner is not CONSTANT for one in objects_behind(value))

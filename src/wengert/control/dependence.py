@@ -10,8 +10,6 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
-from operator import or_
 from typing import Any, TypeVar, cast
 
 from wengert.dtypes import is_float
@@ -103,4 +101,7 @@ def settled(
 
 
 def _union(marks: Iterable[int]) -> int:
-    return reduce(or_, marks, 0)
+    found = 0
+    for mark in marks:
+        found |= mark
+    return found

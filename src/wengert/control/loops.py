@@ -8,79 +8,46 @@ from typing import Any
 
 from wengert import tree
 from wengert.boxes import Box, concrete, on_graph
-from wengert.control.programs import converted
+from wengert.control.carries import Carry
+from wengert.control.closures import closes_over_graph
+from wengert.control.programs import depends_on
 from wengert.control.scans import scan_primitive
-from wengert.control.values import apart, fit, flatten_numbers, own, predicate, settle, stack
+from wengert.control.values import flatten_numbers, own, predicate, stack
 from wengert.control.whiles import while_primitive
 from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, DtypeError, ShapeError, message
-from wengert.ir.graph import Graph
-from wengert.ir.types import TensorType, show, type_of
+from wengert.errors import ArgumentError, ConcreteError, DtypeError, ShapeError, message
+from wengert.ir.graph import Graph, Var
+from wengert.ir.types import TensorType, show
 from wengert.ops.shape import concatenate, slice_, whole
 from wengert.shapes import shape_of
-from wengert.transforms.staging import stage
+from wengert.transforms.staging import evaluate, provisionally, stage
+
+Written = tuple[Graph, list[Any]]
+"""A program, and the values that it closes over."""
 
 
-class Carry:
-    """What a loop carries from step to step: a container whose leaves keep their types.
+def _foreseen(carry: Carry, write_down: Callable[[], list[Written]]) -> list[Written] | None:
+    """Write the step of a loop down before its first turn; None where the loop is Python's own.
 
-    Args:
-        operation: the name of the loop.
-        value: what it carries first.
-        counts: whether that is a pair of a number of the loop's own and what the user gave.
+    A turn whose results rest on a graph makes the rest of the loop a program. To find out by taking it would write down
+    the step twice, and a loop inside of it four times. The step is Python's where it does not depend on the graph, or
+    where it asks for values that only a first turn has.
     """
+    types, leaves = carry.types, carry.leaves
+    try:
+        with provisionally():
+            programs = write_down()
+    except ConcreteError:
+        programs = []
+    if any(_depends_on_graph(*program) for program in programs):
+        return programs
+    carry.types, carry.leaves = types, leaves
+    return None
 
-    def __init__(self, operation: str, value: Any, *, counts: bool = False) -> None:
-        self.operation = operation
-        self.counts = counts
-        leaves, self.structure = flatten_numbers(operation, "what the loop carries", value)
-        self.leaves = list(map(own, leaves))
-        self.types = list(map(type_of, self.leaves))
-        paths = tree.paths(self._given(self.structure), "carry")
-        self.paths = ["number", *paths] if counts else paths
 
-    @property
-    def value(self) -> Any:
-        """The container."""
-        return tree.unflatten(self.structure, self.leaves)
-
-    def _given(self, structure: tree.Structure) -> tree.Structure:
-        """Return the containers of what the user gave."""
-        return structure.children[1] if self.counts else structure
-
-    def step(self, value: Any) -> None:
-        """Take the container that a step returns."""
-        leaves = self.flatten(value)
-        types = list(map(type_of, leaves))
-        if types != self.types:
-            self.types = self.settle(types)
-            leaves = [fit(leaf, type_) for leaf, type_ in zip(leaves, self.types, strict=True)]
-        self.leaves = apart(leaves)
-
-    def flatten(self, value: Any) -> list[Any]:
-        """Return the leaves of what a step returns, or raise `ArgumentError` where its containers are others."""
-        leaves, structure = flatten_numbers(self.operation, "what the loop carries", value)
-        requirement = "the carry must keep the structure"
-        tree.check_same(self.operation, self._given(self.structure), self._given(structure), requirement)
-        return leaves
-
-    def settle(self, types: Sequence[TensorType]) -> list[TensorType]:
-        """Return the types that the leaves have from here on."""
-        rows = zip(self.types, types, self.paths, strict=True)
-        return [settle(self.operation, before, after, path) for before, after, path in rows]
-
-    def stage(
-        self, run: Callable[..., list[Any]], more: Sequence[TensorType] = ()
-    ) -> tuple[Graph, list[Any]]:
-        """Write down a step that returns the carry first, once the types of the carry have settled."""
-        while True:
-            graph, captured = stage(run, [*self.types, *more], self.operation)
-            count = len(self.types)
-            types = self.settle(graph.output_types[:count])
-            if types == self.types:
-                return converted(graph, [*types, *graph.output_types[count:]]), captured
-            self.types = types
-            self.leaves = [fit(leaf, type_) for leaf, type_ in zip(self.leaves, types, strict=True)]
+def _depends_on_graph(program: Graph, captured: Sequence[Any]) -> bool:
+    met = [var for var, value in zip(program.inputs, captured, strict=False) if on_graph(value)]
+    return not depends_on(program, met).isdisjoint(atom for atom in program.outputs if isinstance(atom, Var))
 
 
 # -- scan ------------------------------------------------------------------------------------------------
@@ -146,8 +113,18 @@ def _scan(
         found, results = flatten_numbers("scan", "what a step returns", pair[1])
         return pair[0], found
 
+    def run(*values: Any) -> list[Any]:
+        value, row = call(
+            tree.unflatten(carry.structure, values[: len(carry.leaves)]), values[len(carry.leaves) :]
+        )
+        return [*carry.flatten(value), *row]
+
+    types = [TensorType(dtype_of(column), shape_of(column)[1:]) for column in columns]
+    foreseen = None
+    if count > 1 and not any(map(on_graph, [*carry.leaves, *columns])) and closes_over_graph(f):
+        foreseen = _foreseen(carry, lambda: [carry.stage(run, types)])
     order = range(count - 1, -1, -1) if reverse else range(count)
-    for done, position in enumerate(order):
+    for done, position in enumerate(order if foreseen is None else ()):
         if any(map(on_graph, [*carry.leaves, *(rows[-1] if rows else columns)])):
             rest = slice(0, count - done) if reverse else slice(done, count)
             columns = [column if not done else column[rest] for column in columns]
@@ -157,7 +134,8 @@ def _scan(
         rows.append(list(map(own, row)))
     stacked = [stack(column) for column in zip(*(rows[::-1] if reverse else rows), strict=True)]
     if len(rows) < count or not count:
-        later = _staged_scan(call, carry, columns, count - len(rows), reverse, unroll)
+        (step,) = foreseen or [carry.stage(run, types)]
+        later = _staged_scan(step, carry, columns, count - len(rows), reverse, unroll)
         stacked = [_join(*pair, reverse) for pair in zip(stacked, later, strict=True)] if rows else later
     assert results is not None
     return carry.value, tree.unflatten(results, stacked)
@@ -193,22 +171,10 @@ def _join(earlier: Any, later: Any, reverse: bool) -> Any:
 
 
 def _staged_scan(
-    call: Callable[..., tuple[Any, list[Any]]],
-    carry: Carry,
-    columns: Sequence[Any],
-    length: int,
-    reverse: bool,
-    unroll: int,
+    step: Written, carry: Carry, columns: Sequence[Any], length: int, reverse: bool, unroll: int
 ) -> list[Any]:
     """Write the steps down as one scan; the carry takes its last value, the stacked results are returned."""
-    count = len(carry.leaves)
-
-    def run(*values: Any) -> list[Any]:
-        value, row = call(tree.unflatten(carry.structure, values[:count]), values[count:])
-        return [*carry.flatten(value), *row]
-
-    rows = [TensorType(dtype_of(column), shape_of(column)[1:]) for column in columns]
-    body, captured = carry.stage(run, rows)
+    (body, captured), count = step, len(carry.leaves)
     if not body.outputs:
         return []
     results = scan_primitive(
@@ -260,25 +226,43 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 
 
 def _while(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], carry: Carry) -> Any:
-    while not any(map(on_graph, carry.leaves)):
+    def test(*values: Any) -> list[Any]:
+        return [predicate(carry.operation, cond_fun(tree.unflatten(carry.structure, values)))]
+
+    def step(*values: Any) -> list[Any]:
+        return carry.flatten(body_fun(tree.unflatten(carry.structure, values)))
+
+    def write_down() -> list[Written]:
+        body = carry.stage(step)
+        return [body, stage(test, carry.types, carry.operation)]
+
+    first = carry.value
+    programs = None
+    if not any(map(on_graph, carry.leaves)) and closes_over_graph(cond_fun, body_fun):
+        programs = _foreseen(carry, write_down)
+    if programs is not None and not _may_begin(programs[1], carry):
+        return first
+    while programs is None and not any(map(on_graph, carry.leaves)):
         going = predicate(carry.operation, cond_fun(carry.value))
         if not isinstance(going, bool):
             break
         if not going:
             return carry.value
         carry.step(body_fun(carry.value))
-    return _staged_while(cond_fun, body_fun, carry)
+    return _staged_while(programs or write_down(), carry)
 
 
-def _staged_while(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], carry: Carry) -> Any:
-    def step(*values: Any) -> list[Any]:
-        return carry.flatten(body_fun(tree.unflatten(carry.structure, values)))
+def _may_begin(condition: Written, carry: Carry) -> bool:
+    """Tell whether a condition holds at first, or is not known."""
+    graph, captured = condition
+    if any(map(on_graph, captured)):
+        return True
+    (going,) = evaluate(graph, *captured, *carry.leaves)
+    return isinstance(predicate(carry.operation, going), Box) or bool(going)
 
-    def test(*values: Any) -> list[Any]:
-        return [predicate(carry.operation, cond_fun(tree.unflatten(carry.structure, values)))]
 
-    body, fixed = carry.stage(step)
-    condition, tested = stage(test, carry.types, "while_loop")
+def _staged_while(programs: Sequence[Written], carry: Carry) -> Any:
+    (body, fixed), (condition, tested) = programs
     results = while_primitive(
         *tested,
         *fixed,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,23 @@ class _Walk(threading.local):
 
 
 _walk = _Walk()
+
+
+class _Provisional(threading.local):
+    on = False
+
+
+_provisional = _Provisional()
+
+
+@contextlib.contextmanager
+def provisionally(on: bool = True) -> Generator[None, None, None]:
+    """Write down what may have to be written down again: of that, a graph keeps what its outputs depend on."""
+    before, _provisional.on = _provisional.on, _provisional.on or on
+    try:
+        yield
+    finally:
+        _provisional.on = before
 
 
 class GraphTrace(Trace):
@@ -48,6 +66,7 @@ class GraphTrace(Trace):
         self.constants: list[tuple[Var, Any]] = []
         self.adjoints: dict[Var, Var] = {}
         self.locations: dict[Var, str] = {}
+        self._provisional: set[Var] = set()
         self._lifted: dict[int, tuple[Any, Var]] = {}
         self._known: dict[int, tuple[Any, Var]] = {}
 
@@ -77,6 +96,8 @@ class GraphTrace(Trace):
         location = f"adjoint of {_walk.origin}" if _walk.origin else user_location()
         self.equations.append(Equation(primitive.name, operands, outputs, params, location))
         self.locations.update(dict.fromkeys(outputs, location))
+        if _provisional.on:
+            self._provisional.update(outputs)
         return outputs
 
     def variable(self, state: Any) -> Var:
@@ -130,7 +151,19 @@ class GraphTrace(Trace):
         """Return the graph: captured values come first among its inputs."""
         atoms = tuple(map(self.atom, outputs))
         captured = tuple(self._lifted[id(value.state)][1] for value in self.captured)
-        return Graph((*captured, *self.inputs), tuple(self.constants), tuple(self.equations), atoms)
+        return Graph((*captured, *self.inputs), tuple(self.constants), tuple(self._kept(atoms)), atoms)
+
+    def _kept(self, outputs: Sequence[Atom]) -> Sequence[Equation]:
+        """Return the equations but for provisional ones that nothing depends on."""
+        if not self._provisional:
+            return self.equations
+        kept: list[Equation] = []
+        live = set(outputs)
+        for equation in reversed(self.equations):
+            if not (live.isdisjoint(equation.outputs) and self._provisional.issuperset(equation.outputs)):
+                live.update(equation.operands)
+                kept.append(equation)
+        return kept[::-1]
 
 
 def _is_same(kept: Any, value: Any) -> bool:
