@@ -9,8 +9,9 @@ from wengert.boxes import Box, running
 from wengert.control.dependence import once
 from wengert.control.values import fit, strong, zeros
 from wengert.dtypes import is_float
+from wengert.errors import LostDerivativeError, message
 from wengert.ir.graph import Graph, Literal, Var
-from wengert.ir.types import TensorType, type_of
+from wengert.ir.types import TensorType, show, type_of
 from wengert.ops.shape import broadcast_to
 from wengert.passes.dead import eliminate_dead
 from wengert.shapes import shape_of
@@ -21,7 +22,7 @@ from wengert.transforms.reverse import type_of_value, walk_back
 from wengert.transforms.staging import GraphTrace, evaluate, stage
 from wengert.transforms.tape import Node, TapeTrace, start_of
 
-Flags = Sequence[bool] | Sequence[int]
+Flags = Sequence[bool]
 
 
 def select(values: Iterable[Any], flags: Flags) -> list[Any]:
@@ -51,9 +52,19 @@ def depends_on(graph: Graph, inputs: Iterable[Var]) -> set[Var]:
     return found
 
 
+def _closed(graph: Graph, captured: Sequence[Any]) -> Graph:
+    """Return a graph that closes over nothing: of values around a program only the rules of custom functions know."""
+    if captured:
+        requirement = "a rule must not close over a value that a transform around control flow follows"
+        raise LostDerivativeError(
+            message("custom rule", requirement, show(*captured), "pass it to the function as an argument")
+        )
+    return graph
+
+
 def spread_through(graph: Graph, flags: Sequence[int]) -> list[int]:
     """Return which outputs lead with an axis of examples if some inputs do, as all that depends on one does."""
-    found = depends_on(graph, select(graph.inputs, flags))
+    found = depends_on(graph, select(graph.inputs, list(map(bool, flags))))
     return [isinstance(atom, Var) and atom in found for atom in graph.outputs]
 
 
@@ -66,7 +77,7 @@ def converted(graph: Graph, types: Sequence[TensorType]) -> Graph:
     def run(*values: Any) -> list[Any]:
         return [fit(value, type_) for value, type_ in zip(evaluate(graph, *values), types, strict=True)]
 
-    return stage(run, graph.input_types)[0]
+    return _closed(*stage(run, graph.input_types))
 
 
 # -- forward ---------------------------------------------------------------------------------------------
@@ -105,7 +116,7 @@ def pushed(graph: Graph, active: Flags, forced: Flags | None = None) -> tuple[Gr
         return outputs + select(tangents, reached)
 
     types = graph.input_types
-    return stage(run, [*types, *map(strong, select(types, active))])[0], reached
+    return _closed(*stage(run, [*types, *map(strong, select(types, active))])), reached
 
 
 # -- batching --------------------------------------------------------------------------------------------
@@ -143,7 +154,7 @@ def mapped(graph: Graph, size: int, batched: Flags, forced: Flags | None = None)
                 outputs[position], flags[position] = repeated(output, size), True
         return outputs
 
-    return stage(run, batched_types(graph.input_types, size, batched))[0], flags
+    return _closed(*stage(run, batched_types(graph.input_types, size, batched))), flags
 
 
 # -- reverse ---------------------------------------------------------------------------------------------
@@ -200,7 +211,7 @@ def adjoint(graph: Graph, active: Flags) -> Adjoint:
         cotangents = spread(walk_back(seeds, [start for start in starts if start is not None]), active)
         reached = [cotangent is not None for cotangent in cotangents]
         whole = staging.finish([*(release(tape, output) for output in outputs), *select(cotangents, reached)])
-    return Adjoint(whole, split, [one is not None for one in found], reached)
+    return Adjoint(_closed(whole, staging.captured), split, [one is not None for one in found], reached)
 
 
 @once
@@ -222,7 +233,7 @@ def pullback(graph: Graph, active: Flags, forced: Flags | None = None) -> tuple[
         return select([zeros(type_) if one is None else one for one, type_ in pairs], reached)
 
     types = [*graph.input_types, *map(strong, select(graph.output_types, carrying))]
-    return stage(run, types)[0], reached
+    return _closed(*stage(run, types)), reached
 
 
 def cotangents_or_zeros(cotangents: Sequence[Any], types: Sequence[TensorType]) -> list[Any]:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.control.branches import choose, cond_primitive
-from wengert.control.dependence import carried_along, settled, through
+from wengert.control.dependence import carried_along, once, settled, through
 from wengert.control.programs import (
+    Flags,
     batch,
     batched_types,
     mapped,
@@ -174,13 +175,14 @@ def _batch(
     step = functools.partial(spread_through, body)
     settling = settled(step, batched[tested:], fixed, len(body.outputs))
     carrying = settling[fixed:]
-    program, _ = mapped(body, size, settling, carrying)
     test, (several,) = mapped(condition, size, [*flags.tested, *carrying])
     given = parts(operands, tested, fixed)
     if several:
         carrying = [True] * len(carrying)
-        test, program = _until_all_done(size, condition, body, flags)
+        test, program = _until_all_done(body, condition, size, flags.tested, flags.fixed)
         given = Parts(given.tested, [*given.tested, *given.fixed], given.carries)
+    else:
+        program, _ = mapped(body, size, settling, carrying)
     pairs = zip(given.carries, flags.carries, carrying, strict=True)
     started = [repeated(x, size) if flag and not before else x for x, before, flag in pairs]
     results = op(
@@ -195,13 +197,16 @@ def _batch(
     return tuple(x if flag else repeated(x, size) for x, flag in zip(results, carrying, strict=True))
 
 
-def _until_all_done(size: int, condition: Graph, body: Graph, flags: Parts) -> tuple[Graph, Graph]:
+@once
+def _until_all_done(
+    body: Graph, condition: Graph, size: int, testing: Flags, reading: Flags
+) -> tuple[Graph, Graph]:
     """Return the condition that some example goes on, and the body that changes only those that do."""
-    tested, fixed = len(flags.tested), len(flags.fixed)
-    carrying = [True] * len(flags.carries)
+    tested, fixed = len(testing), len(reading)
+    carrying = [True] * len(body.outputs)
 
     def going(values: Parts) -> Any:
-        (found,), _ = batch(condition, size, [*values.tested, *values.carries], [*flags.tested, *carrying])
+        (found,), _ = batch(condition, size, [*values.tested, *values.carries], [*testing, *carrying])
         return found
 
     def test(*values: Any) -> list[Any]:
@@ -211,11 +216,11 @@ def _until_all_done(size: int, condition: Graph, body: Graph, flags: Parts) -> t
 
     def step(*values: Any) -> list[Any]:
         given = parts(values, tested, fixed)
-        operands, batched = [*given.fixed, *given.carries], [*flags.fixed, *carrying]
+        operands, batched = [*given.fixed, *given.carries], [*reading, *carrying]
         return choose(size, going(given), (body, idle), operands, batched)
 
-    types = batched_types(condition.input_types, size, [*flags.tested, *carrying])
-    body_types: list[TensorType] = batched_types(body.input_types, size, [*flags.fixed, *carrying])
+    types = batched_types(condition.input_types, size, [*testing, *carrying])
+    body_types: list[TensorType] = batched_types(body.input_types, size, [*reading, *carrying])
     return stage(test, types)[0], stage(step, [*types[:tested], *body_types])[0]
 
 
