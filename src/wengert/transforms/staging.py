@@ -28,7 +28,8 @@ _walk = _Walk()
 
 
 class _Provisional(threading.local):
-    on = False
+    level = -1
+    """Traces that are older than this write down provisional equations."""
 
 
 _provisional = _Provisional()
@@ -36,12 +37,17 @@ _provisional = _Provisional()
 
 @contextlib.contextmanager
 def provisionally(on: bool = True) -> Generator[None, None, None]:
-    """Write down what may have to be written down again: of that, a graph keeps what its outputs depend on."""
-    before, _provisional.on = _provisional.on, _provisional.on or on
+    """Write down what may have to be written down again.
+
+    What it writes into the graphs that are under construction is kept where their outputs depend on it.
+    """
+    before = _provisional.level
+    if on:
+        _provisional.level = Trace().level
     try:
         yield
     finally:
-        _provisional.on = before
+        _provisional.level = before
 
 
 class GraphTrace(Trace):
@@ -96,7 +102,7 @@ class GraphTrace(Trace):
         location = f"adjoint of {_walk.origin}" if _walk.origin else user_location()
         self.equations.append(Equation(primitive.name, operands, outputs, params, location))
         self.locations.update(dict.fromkeys(outputs, location))
-        if _provisional.on:
+        if self.level < _provisional.level:
             self._provisional.update(outputs)
         return outputs
 

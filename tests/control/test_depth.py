@@ -1,0 +1,236 @@
+"""What depth costs: work that grows with the number of levels and not with two to its power, for every mixture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.control.nests import (
+    FORWARD,
+    LEVELS,
+    SEVERAL,
+    SINGLE,
+    Function,
+    calls,
+    distinct_equations,
+    expected,
+    mixture,
+    nest,
+)
+from tests.control.running import assert_close, names, write_down
+from wengert.backend.interference import _Pair
+from wengert.errors import LostDerivativeError
+from wengert.transforms.staging import GraphTrace, evaluate
+
+X = 0.7
+REVERSIBLE = [*SINGLE, *SEVERAL]
+
+
+def hvp(function: Function) -> Function:
+    return lambda x: wg.jvp(wg.grad(function), (x,), (1.0,))[1]
+
+
+def of_many(function: Function) -> Function:
+    return lambda x: wg.vmap(function)(np.stack([x, x]))
+
+
+TRANSFORMS: dict[str, Function] = {
+    "value": lambda function: function,
+    "jvp": lambda function: lambda x: wg.jvp(function, (x,), (1.0,)),
+    "vmap": of_many,
+    "grad": wg.grad,
+    "vmap of grad": lambda function: of_many(wg.grad(function)),
+    "hvp": hvp,
+    "grad of grad": lambda function: wg.grad(wg.grad(function)),
+}
+FORWARD_ONLY = ("value", "jvp", "vmap")
+#: Every kind by itself, and mixtures.
+NESTS = [[kind] for kind in LEVELS] + [mixture(REVERSIBLE, 5, seed) for seed in range(3)]
+
+
+def work_of(function: Function, kinds: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, int, int]:
+    """Return how much writing a function down takes: equations written, user functions called, equations kept."""
+    written = 0
+    append = GraphTrace.append
+
+    def counted(self: GraphTrace, *arguments: Any) -> Any:
+        nonlocal written
+        written += 1
+        if written > 50_000:
+            pytest.fail("as many equations as no program of this size needs")
+        return append(self, *arguments)
+
+    calls.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(GraphTrace, "append", counted)
+        graph, _, _ = write_down(function, np.float64(X))
+    return written, len(calls), distinct_equations(graph)
+
+
+@pytest.mark.parametrize("kinds", NESTS, ids=lambda kinds: kinds[0] if len(kinds) == 1 else "mixture")
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_work_is_a_low_polynomial_of_the_depth(
+    name: str, kinds: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kinds[0] in FORWARD and name not in FORWARD_ONLY:
+        pytest.skip("no reverse mode goes through it in a graph")
+    short, long = ((kinds * 10)[:depth] for depth in (5, 10))
+    before = work_of(TRANSFORMS[name](nest(short)), short, monkeypatch)
+    after = work_of(TRANSFORMS[name](nest(long)), long, monkeypatch)
+    # Twice the depth is at most four times the work, and a little; an exponent would make it 32 times.
+    assert all(more <= 6 * less + 20 for less, more in zip(before, after, strict=True)), (before, after)
+
+
+@pytest.mark.parametrize("name", ["grad", "hvp", "grad of grad"])
+def test_programs_of_a_derivative_are_as_many_as_levels(name: str) -> None:
+    kinds = [kind for kind in REVERSIBLE if not kind.startswith("custom")]
+    for pattern in ([kind] for kind in kinds):
+        sizes = [
+            distinct_equations(write_down(TRANSFORMS[name](nest(pattern * n)), X)[0]) for n in (4, 8, 12)
+        ]
+        assert sizes[2] - sizes[1] == sizes[1] - sizes[0], pattern
+
+
+# -- fifty levels ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_fifty_levels(seed: int) -> None:
+    kinds = mixture([kind for kind in SINGLE if kind != "custom_vjp"], 50, seed)
+    function = nest(kinds)
+    value, slope, bend = expected(50, X)
+    results = {
+        "value": (function, value),
+        "grad": (wg.grad(function), slope),
+        "jvp": (lambda x: wg.jvp(function, (x,), (1.0,))[1], slope),
+        "vmap of grad": (lambda x: wg.vmap(wg.grad(function))(np.stack([x, x]))[1], slope),
+        "hvp": (hvp(function), bend),
+        "hessian": (wg.hessian(function), bend),
+    }
+    for name, (run, known) in results.items():
+        assert_close(run(np.float64(X)), known, name)
+    for name in ("value", "grad", "hvp"):
+        run, known = results[name]
+        graph, _, _ = write_down(run, np.float64(X))
+        if name != "hvp":  # to carry out what is computed again takes the cube of the depth there
+            assert_close(evaluate(graph, np.float64(X)), [known], f"{name} in a graph")
+
+
+@pytest.mark.parametrize("kind", SINGLE)
+def test_fifty_levels_of_a_kind(kind: str) -> None:
+    function = nest([kind] * 50)
+    value, slope, bend = expected(50, X)
+    assert_close(wg.value_and_grad(function)(X), (value, slope))
+    assert_close(hvp(function)(X), bend)
+    graph, _, _ = write_down(wg.value_and_grad(function), X)
+    assert_close(evaluate(graph, X), [value, slope])
+
+
+@pytest.mark.parametrize("kind", [*SEVERAL, *FORWARD])
+def test_fifty_levels_of_loops_are_written_down(kind: str) -> None:
+    graph, _, _ = write_down(lambda x: wg.jvp(nest([kind] * 50), (x,), (1.0,)), X)
+    if kind in FORWARD:
+        assert_close(evaluate(graph, X), list(expected(50, X)[:2]))
+
+
+def test_compiled_nests() -> None:
+    for seed in range(3):
+        kinds = mixture(REVERSIBLE, 6, seed)
+        function = nest(kinds)
+        _, slope, bend = expected(6, X)
+        assert_close(wg.jit(wg.grad(function))(X), slope, f"{kinds}")
+        assert_close(wg.jit(hvp(function))(X), bend, f"{kinds}")
+
+
+def test_fifty_compiled_loops() -> None:
+    value, slope, _ = expected(50, X)
+    assert_close(wg.jit(nest(mixture(["scan", "fori_loop"], 50, 0)))(X), value)
+    assert_close(wg.jit(wg.grad(nest(["custom_jvp"] * 50)))(X), slope)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*SINGLE, "mixture"])
+def test_fifty_compiled_levels(kind: str) -> None:
+    plain = [one for one in SINGLE if not one.startswith("custom")]
+    kinds = mixture(plain, 50, 1) if kind == "mixture" else [kind] * 50
+    value, slope, _ = expected(50, X)
+    assert_close(wg.jit(wg.value_and_grad(nest(kinds)))(X), (value, slope))
+
+
+def test_what_is_live_in_nested_loops_is_found_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at = 0
+    before_leaf = _Pair._before_leaf
+
+    def counted(self: Any, *arguments: Any) -> Any:
+        nonlocal looked_at
+        looked_at += 1
+        return before_leaf(self, *arguments)
+
+    monkeypatch.setattr(_Pair, "_before_leaf", counted)
+    counts: list[int] = []
+    for depth in (5, 10):
+        looked_at = 0
+        wg.jit(nest(["scan"] * depth))(X + depth)
+        counts.append(looked_at)
+    assert 0 < counts[1] <= 6 * counts[0]
+
+
+# -- what a loop writes down to learn of its step --------------------------------------------------------
+
+
+def test_drafts_leave_nothing_in_the_list() -> None:
+    def repeated(x: Any) -> Any:
+        return wg.fori_loop(0, 3, lambda i, c: c + np.sin(np.cos(x)), 0.0)
+
+    graph, _, _ = write_down(repeated, X)
+    assert [names(graph).count(name) for name in ("cos", "sin", "scan")] == [1, 1, 1]
+    assert_close(evaluate(graph, X), [3 * np.sin(np.cos(X))])
+
+
+def test_loops_of_known_values_are_pythons_own_in_a_graph() -> None:
+    def shortened(x: Any) -> Any:
+        # The step closes over the array, but what it reads of it is known.
+        count = wg.fori_loop(0, 5, lambda i, c: c + x.shape[0] if i < 1 else c - 1, 0)
+        turns = wg.while_loop(lambda n: n < len(x), lambda n: n + len(x) // 2, 0)
+        return np.sum(x[: count + turns])
+
+    x = np.arange(6.0)
+    assert_close(wg.jit(shortened)(x), shortened(x))
+
+
+def test_a_while_loop_of_no_turns_stays_known_in_a_graph() -> None:
+    def untaken(x: Any) -> Any:
+        value = wg.while_loop(lambda v: v < 0, lambda v: v + x, 2.0)
+        return x * value if value > 1 else x
+
+    assert_close(wg.jit(wg.grad(untaken))(3.0), 2.0)
+
+
+def test_steps_that_ask_for_known_values_at_first() -> None:
+    def loop(x: Any) -> Any:
+        def step(v: Any) -> Any:
+            return v + 1 if v < 3 else v + int(v) * x  # known up to the fourth turn
+
+        for _ in range(4):
+            x, v = x, 0
+        v = wg.while_loop(lambda v: v < 3, step, v)
+        return v * x
+
+    assert_close(wg.jit(loop)(2.0), 6.0)
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+def test_a_rule_that_closes_over_a_value_around_control_flow_is_told(mode: str) -> None:
+    def program(x: Any, w: Any) -> Any:
+        tripled = wg.custom_vjp(lambda x: 3 * x)
+        tripled.defvjp(lambda x: (3 * x, None), lambda kept, cotangent: (cotangent * w,))
+        return wg.cond(x > 0, lambda x: tripled(x) * 2.0, lambda x: x, x)
+
+    run = (
+        wg.grad(program) if mode == "reverse" else lambda x, w: wg.jvp(lambda x: program(x, w), (x,), (1.0,))
+    )
+    with pytest.raises(LostDerivativeError, match="pass it to the function as an argument"):
+        wg.jit(run)(1.3, 5.0)
