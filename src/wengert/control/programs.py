@@ -206,11 +206,12 @@ def adjoint(graph: Graph, active: Flags) -> Adjoint:
         found = [
             output.state if isinstance(output, Box) and output.owner is tape else None for output in outputs
         ]
-        split = len(staging.equations)
+        forward = set(staging.equations)
         seeds = [(one.node, staging.new_input(type_of_value(one.value))) for one in found if one is not None]
         cotangents = spread(walk_back(seeds, [start for start in starts if start is not None]), active)
         reached = [cotangent is not None for cotangent in cotangents]
         whole = staging.finish([*(release(tape, output) for output in outputs), *select(cotangents, reached)])
+    split = sum(equation in forward for equation in whole.equations)
     return Adjoint(_closed(whole, staging.captured), split, [one is not None for one in found], reached)
 
 
