@@ -22,7 +22,7 @@ from tests.control.nests import (
 )
 from tests.control.running import assert_close, names, write_down
 from wengert.backend.interference import _Pair
-from wengert.errors import LostDerivativeError
+from wengert.errors import LostDerivativeError, UnsupportedError
 from wengert.transforms.staging import GraphTrace, evaluate
 
 X = 0.7
@@ -234,3 +234,51 @@ def test_a_rule_that_closes_over_a_value_around_control_flow_is_told(mode: str) 
     )
     with pytest.raises(LostDerivativeError, match="pass it to the function as an argument"):
         wg.jit(run)(1.3, 5.0)
+
+
+# -- rules around loops ----------------------------------------------------------------------------------
+
+
+def _by_a_rule(function: Function) -> Function:
+    """Return a function with its own derivative as its rule."""
+    ruled = wg.custom_jvp(function)
+    ruled.defjvp(lambda primals, tangents: wg.jvp(function, primals, tangents))
+    return ruled
+
+
+def test_a_rule_may_divide_by_what_a_loop_counts() -> None:
+    def mean(x: Any) -> Any:
+        total, count = wg.scan(lambda s, y: ((s[0] + np.sin(y), s[1] + 1), None), (0.0 * x[0], 0), x)[0]
+        return total / count
+
+    x = np.array([0.3, 1.2, -0.7])
+    for run in (
+        wg.grad(_by_a_rule(mean)),
+        lambda x: evaluate(write_down(wg.grad(_by_a_rule(mean)), x)[0], x)[0],
+    ):
+        assert_close(run(x), np.cos(x) / 3)
+
+
+def test_a_rule_around_a_branch_of_many_examples() -> None:
+    def branch(x: Any) -> Any:
+        return wg.cond(x > 0, lambda x: np.sin(x) * x, lambda x: x * x, x)
+
+    x = np.array([0.3, -1.2, 0.7])
+    known = wg.vmap(wg.grad(branch))(x)
+    assert_close(wg.vmap(wg.grad(_by_a_rule(branch)))(x), known)
+    ruled = _by_a_rule(lambda x: np.sum(wg.vmap(branch)(x)))
+    assert_close(wg.grad(ruled)(x), known)
+    assert_close(wg.jit(wg.grad(ruled))(x), known)
+
+
+def test_what_a_rule_makes_of_tangents_of_a_loop_must_be_linear() -> None:
+    squared = wg.custom_jvp(lambda x: x)
+
+    @squared.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        along = wg.scan(lambda c, y: (c * 2.0, None), tangents[0], primals[0])[0]
+        return primals[0], along * along
+
+    x = np.ones(2)
+    with pytest.raises(UnsupportedError, match="must be linear"):
+        write_down(wg.grad(lambda x: np.sum(squared(x))), x)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from wengert import tree
-from wengert.boxes import Box
+from wengert.boxes import Box, below
 from wengert.control.dependence import through
 from wengert.control.programs import (
     batch,
@@ -21,7 +21,7 @@ from wengert.control.programs import (
     spread,
 )
 from wengert.control.recording import Recorded, record
-from wengert.control.values import flatten_numbers, is_number, own, pack, predicate, unify
+from wengert.control.values import flatten_numbers, is_number, own, pack, predicate, strong, unify, zeros
 from wengert.dtypes import dtype_of, is_float
 from wengert.errors import ArgumentError, DtypeError, message
 from wengert.ir.graph import Graph, Var
@@ -33,6 +33,7 @@ from wengert.ops.shape import reshape
 from wengert.primitive import Primitive, Structured, primitive
 from wengert.shapes import shape_of
 from wengert.transforms.staging import evaluate
+from wengert.transforms.tape import LinearTrace
 
 
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
@@ -183,8 +184,18 @@ def choose(
 def _guarded(pred: Any, value: Any, taken: bool) -> Any:
     if not (isinstance(value, Box) and is_float(dtype_of(value))):
         return value
-    stopped = stop_gradient_primitive(value)
+    # A tangent or cotangent that is to be transposed is not known: any value may stand for that of other examples.
+    stopped = zeros(strong(value.type)) if _is_unknown(value) else stop_gradient_primitive(value)
     return where(_column(pred, value), *((value, stopped) if taken else (stopped, value)))
+
+
+def _is_unknown(value: Any) -> bool:
+    """Tell whether a value rests on one of a list of linear operations."""
+    while isinstance(value, Box):
+        if isinstance(value.owner, LinearTrace):
+            return True
+        value = below(value)
+    return False
 
 
 def _column(pred: Any, value: Any) -> Any:

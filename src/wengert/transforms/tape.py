@@ -179,7 +179,13 @@ class LinearTrace(TapeTrace):
         """Transpose an operation that holds programs."""
         # The way back through what is linear does not depend on where: zeros stand for what is not known.
         known = [np.zeros(v.shape, v.dtype) if isinstance(v, TensorType) else v for v in values]
-        return super().structured(rule, primitive, known, parents, params)
+        results: Any = super().structured(rule, primitive, known, parents, params)
+        for result in cast("tuple[Any, ...]", results) if isinstance(results, tuple) else (results,):
+            if isinstance(result, Box) and result.owner is self:
+                node = result.state.node
+                node.value = TensorType(result.dtype, result.shape)
+                result.state = Followed(node.value, node)
+        return cast("Any", results)
 
     def concrete(self, state: Any) -> Any:
         """Return None: only types are known."""
