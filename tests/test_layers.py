@@ -23,7 +23,7 @@ ROWS = (
     "transforms",
     "control",
     "backend",
-    "compiling progress roles specialisation",
+    "compiling dispatch progress roles specialisation",
     "numpy special random",
     "nn optim",
     "data train predict estimators bench testing inspect report cli",

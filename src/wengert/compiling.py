@@ -4,43 +4,23 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import MethodType
-from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from wengert import tree
-from wengert.backend import arguments, entry
-from wengert.backend.arguments import Given
+from wengert.backend import arguments
 from wengert.backend.native import assembly
 from wengert.backend.report import Report, report_of
-from wengert.boxes import Box
+from wengert.dispatch import Dispatch
 from wengert.errors import ArgumentError, message
 from wengert.ir.graph import Graph
 from wengert.nest.printer import text
-from wengert.progress import Patience, is_often, name_of, tell_compiled, tell_recompiled
+from wengert.progress import name_of
 from wengert.roles import Roles
-from wengert.specialisation import MISFIT, Specialisation
+from wengert.specialisation import Specialisation
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_MOST_ENTRIES = 16
-"""Entries that a call goes through one after the other, the newest first."""
-
-
-class Served(NamedTuple):
-    """What a call became: the next one is most often alike."""
-
-    static: tuple[Any, ...]
-    take: Callable[[Any, list[Any]], bool]
-    """Takes apart what is not static, if it is in containers such as these."""
-    specialisation: Specialisation
-
-    def at_once(self, static: tuple[Any, ...], rest: tuple[Any, Any]) -> Any:
-        """Carry out a call that is alike, or return `MISFIT`."""
-        leaves: list[Any] = []
-        same = len(static) == len(self.static) and all(map(arguments.is_same, static, self.static))
-        return self.specialisation.at_once(leaves) if same and self.take(rest, leaves) else MISFIT
 
 
 class Jitted(Generic[P, R]):
@@ -53,52 +33,17 @@ class Jitted(Generic[P, R]):
     """Carries out the function, compiling it if the types of the arguments are new."""
 
     def __init__(self, function: Callable[P, R], roles: Roles, flags: str) -> None:
-        self.__call__ = self._general
-        self._served: set[Specialisation] = set()
-        self._flags = flags
-        self._function = function
-        self._roles = roles
-        self._known: dict[Any, Specialisation] = {}
-        self._newest: dict[Any, Served] = {}
-        self._last: Served | None = None
-        self._patience = Patience(function)
+        self._dispatch = Dispatch(self, function, roles, flags)
+        self.__call__ = self._dispatch.call
         functools.update_wrapper(self, function, updated=())
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         """Pickle a decorated function by its name, any other by what it is made of: it is compiled again then."""
-        name = getattr(self._function, "__qualname__", "")
+        made = self._dispatch
+        name = getattr(made.function, "__qualname__", "")
         if getattr(sys.modules.get(self.__module__), name, None) is self:
             return name
-        return Jitted, (self._function, self._roles, self._flags)
-
-    def _general(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Carry out a call that no entry serves."""
-        if kwargs:
-            args, kwargs = self._roles.in_places(args, kwargs)
-        static, rest = self._roles.divided(args, kwargs)
-        last = self._last
-        if last is not None and (result := last.at_once(static, rest)) is not MISFIT:
-            return result
-        leaves, structure = tree.flatten(rest)
-        newest = self._newest_for(structure, static)
-        if newest is not None:
-            self._last = newest
-            if (result := newest.specialisation.at_once(leaves)) is not MISFIT:
-                return result
-        given = self._given(static, leaves, structure)
-        if given is None:
-            return self._function(*args, **kwargs)
-        found = self._known.get(given.key) or self._specialised(given, args, kwargs)
-        if found.captured:  # it depends on a value that another transform follows
-            return self._function(*args, **kwargs)
-        if not found.is_loaded:
-            self._load(found, given)
-        take = newest.take if newest is not None else tree.taker(structure)
-        self._last = self._newest[given.outer_key] = Served(static, take, found)
-        if found.signature is not None and found not in self._served and len(self._served) < _MOST_ENTRIES:
-            self._served.add(found)
-            self.__call__ = entry.make(found.signature, found.compiled.executable, self.__call__)
-        return found(given.leaves)
+        return Jitted, (made.function, made.roles, made.flags)
 
     # -- looking inside ----------------------------------------------------------------------------------
 
@@ -175,59 +120,16 @@ class Jitted(Generic[P, R]):
         return assembly(compiled.module.text, compiled.target)
 
     def _traced(self, args: Any, kwargs: Any) -> Specialisation:
-        args, kwargs = self._roles.in_places(args, kwargs)
-        static, rest = self._roles.divided(args, kwargs)
-        given = self._given(static, *tree.flatten(rest))
-        if given is None:
-            raise ArgumentError(
-                message("jit", "inside another transform there is nothing compiled to look at")
-            )
-        return self._known.get(given.key) or self._specialised(given, args, kwargs)
+        return self._dispatch.traced(args, kwargs)
 
     def __repr__(self) -> str:
-        count = len(self._known)
-        return f"<jit of {name_of(self._function)}, compiled for {count} type{'' if count == 1 else 's'} of arguments>"
+        made = self._dispatch
+        count = len(made)
+        return f"<jit of {name_of(made.function)}, compiled for {count} type{'' if count == 1 else 's'} of arguments>"
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Bind the function as a method, whose first argument is the object."""
         return self if instance is None else MethodType(self, instance)
-
-    # -- specialisation ----------------------------------------------------------------------------------
-
-    def _newest_for(self, structure: tree.Structure, static: tuple[Any, ...]) -> Served | None:
-        """Return what the last call with these containers and static arguments was; the leaves may have other types."""
-        try:
-            return self._newest.get(arguments.outer_key_of(structure, static))
-        except TypeError:  # what has no hash is refused elsewhere
-            return None
-
-    def _given(self, static: tuple[Any, ...], leaves: list[Any], structure: tree.Structure) -> Given | None:
-        """Return the arguments with the key of the specialisation; None inside another transform."""
-        for leaf in leaves:
-            if isinstance(leaf, Box):
-                return None
-        try:
-            return Given(leaves, structure, static, arguments.key_of(leaves, structure, static))
-        except TypeError:
-            raise arguments.unusable(self._function, leaves, structure, static, self._roles.static) from None
-
-    def _specialised(self, given: Given, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Specialisation:
-        self._roles.check(len(args))
-        donated = self._roles.donated_leaves(given.structure, args, kwargs)
-        with self._patience.with_tracing():
-            found = Specialisation(self._roles.call, given, donated, self._flags)
-        if not found.captured:
-            self._known[given.key] = found
-        return found
-
-    def _load(self, found: Specialisation, given: Given) -> None:
-        with self._patience.with_compiling(found.graph):
-            found.load()
-        tell_compiled(self._function, arguments.show_types(given.leaves), found)
-        others = [key for key, one in self._known.items() if one is not found]
-        if is_often(len(others)):
-            why = arguments.difference(self._function, others[-1], given, self._roles.static)
-            tell_recompiled(self._function, len(others) + 1, why)
 
 
 _LATER: Any = object()

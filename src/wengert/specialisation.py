@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -29,6 +30,10 @@ MISFIT: Any = object()
 """Returned where a call needs more than an address for each argument."""
 
 
+#: Counts the calls of all specialisations, and so tells which of them was used last.
+_USES = itertools.count()
+
+
 class Specialisation:
     """A function traced and compiled for the types of its arguments.
 
@@ -45,6 +50,7 @@ class Specialisation:
         self.types = [_known_type(leaf) for leaf in given.leaves]
         self.donated = donated
         self.is_loaded = False
+        self.touch()
         self._outputs: Any = None
         self.fixed: dict[int, Any] = {}
         start = time.perf_counter()
@@ -77,6 +83,10 @@ class Specialisation:
             return None
         results = tuple(atom.type for atom in self.graph.outputs)
         return Signature(arguments, tuple(self.types), self._outputs, results, named)
+
+    def touch(self) -> None:
+        """Be the one that was used last."""
+        self.last_use = next(_USES)
 
     def load(self) -> None:
         """Compile now."""
@@ -115,6 +125,7 @@ class Specialisation:
 
     def _carried_out(self, leaves: Sequence[Any], inputs: Sequence[Any], context: Context) -> Any:
         """Carry out the function on arrays whose addresses are in the context."""
+        self.last_use = next(_USES)
         results: list[Any] = [
             empty(shape, dtype) if place is None else inputs[place].view()
             for shape, dtype, place in self._results

@@ -32,6 +32,8 @@ class Structure(NamedTuple):
 
 
 LEAF = Structure(None)
+#: How many classes are remembered, at most: a program may make classes without end.
+_CLASSES = 1024
 _NONE = Structure(type(None))
 
 
@@ -60,7 +62,7 @@ def _fields(value: Any) -> tuple[tuple[str, ...], tuple[tuple[str, Any], ...]]:
     return dynamic, tuple((name, getattr(value, name)) for name in fixed)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=_CLASSES)
 def _field_names(kind: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of a dataclass's fields: those that hold trees, and those that are settings."""
     fields = dataclasses.fields(kind)
@@ -68,7 +70,7 @@ def _field_names(kind: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return dynamic, tuple(field.name for field in fields if field.metadata.get("static"))
 
 
-@functools.cache
+@functools.lru_cache(maxsize=_CLASSES)
 def _container(kind: type[Any]) -> str:
     """Return what containers of a type are: empty, a mapping, a sequence, a dataclass, or a leaf."""
     if kind is type(None):

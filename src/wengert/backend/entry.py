@@ -37,7 +37,7 @@ from wengert.backend.entry_table import (
     number_word,
     pointer_to,
 )
-from wengert.backend.execute import ARENA, Executable, aligned
+from wengert.backend.execute import ARENA, FIRST, Executable, aligned
 from wengert.backend.execute import STATUS as STATUS_SLOT
 from wengert.backend.module import SHORT, Module
 from wengert.dtypes import DEFAULT_DTYPE, PYTHON_TYPE, SHORT_NAMES, Dtype
@@ -129,6 +129,26 @@ def make(signature: Signature, executable: Executable, following: Callable[..., 
     constants = tuple(value for _, value in executable.constants)
     kept = (executable.library, arena, alone, names, constants)
     return _new_function()(method, (table, following, kept), None)
+
+
+class Watch:
+    """Tells whether an entry has carried out calls, of which Python code sees nothing.
+
+    It does so by the address of the first argument, which each call leaves in the table; an entry without arguments is
+    taken to be used. It does not hold the entry.
+    """
+
+    def __init__(self, call: Any, signature: Signature) -> None:
+        self._table = call.__self__[0]
+        self._has_arguments = bool(signature.taken)
+
+    def has_served(self) -> bool:
+        """Tell whether there were calls since this was asked last."""
+        if not self._has_arguments:
+            return True
+        found = bool(self._table[BLOCK + FIRST])
+        self._table[BLOCK + FIRST] = 0
+        return found
 
 
 def identity(signature: Signature) -> str:

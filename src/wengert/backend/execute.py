@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import sys
+import weakref
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -83,10 +84,15 @@ class Interface(NamedTuple):
 
 
 class Context:
-    """What one call at a time needs: the arena, the status words and the block of addresses."""
+    """What one call at a time needs: the arena, the status words and the block of addresses.
+
+    It holds its program during a call only, and its callback does not hold it: a program that is dropped goes at once,
+    with its native code, of whose size the garbage collector knows nothing.
+    """
 
     def __init__(self, executable: Executable) -> None:
         interface = executable.interface
+        self.executable: Executable | None = executable
         self.threads = 0
         self.status = np.zeros(8, np.int64)
         self.block = (ctypes.c_void_p * interface.slots)()
@@ -94,54 +100,67 @@ class Context:
         self.block[STATUS] = self.status.ctypes.data
         for slot, value in executable.constants:
             self.block[slot] = value.ctypes.data
-        served = self._serve()
+        served = _serve(weakref.ref(self))
         next(served)
         self.callback = _CALLBACK(served.send)
         self.block[CALLBACK] = ctypes.cast(self.callback, ctypes.c_void_p).value
         self.address = ctypes.addressof(self.block)
-        self.executable = executable
+        self.interface = interface
+        self.new = executable.new
         self.make_room(1)
 
     def __enter__(self) -> Context:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.executable.free.append(self)
+        executable, self.executable = self.executable, None
+        if executable is not None:
+            executable.free.append(self)
 
     def take(self, inputs: Iterable[Any]) -> None:
         """Write the addresses of the arguments into the block."""
-        for slot, array in zip(self.executable.interface.inputs, inputs, strict=True):
+        for slot, array in zip(self.interface.inputs, inputs, strict=True):
             self.block[slot] = address_of(array)
 
     def give(self, outputs: Sequence[Any]) -> None:
         """Write the addresses of the results, and none for one that takes the place of an argument."""
-        for number, slot in self.executable.new:
+        for number, slot in self.new:
             self.block[slot] = address_of(outputs[number])
 
     def make_room(self, threads: int) -> None:
         """Let the arena have room for so many threads."""
         if threads > self.threads:
-            interface = self.executable.interface
-            self.arena = aligned(interface.arena + interface.private * threads)
+            self.arena = aligned(self.interface.arena + self.interface.private * threads)
             self.block[ARENA], self.threads = self.arena.ctypes.data, threads
 
-    def _serve(self) -> Generator[None, int]:
-        """Carry out the operations of NumPy's that are asked for; at a negative number only see to Python's signals.
+    def host(self, number: int) -> None:
+        """Carry out an operation that is left to NumPy, unless an earlier one failed."""
+        if number >= 0 and self.problem is None and self.executable is not None:
+            self.executable.host(number, self)
 
-        Python sees to its signals where a function begins, so that Ctrl-C would be raised before a function could catch
-        it, and be lost on the way through native code. A generator goes on in the middle of its ``try``.
-        """
-        while True:
-            try:
-                while True:
-                    number = yield
-                    if number >= 0 and self.problem is None:
-                        self.executable.host(number, self)
-            except GeneratorExit:
-                return
-            except BaseException as problem:
-                self.problem = problem
-                self.status[1] = 1
+
+def _serve(owner: weakref.ref[Context]) -> Generator[None, int]:
+    """Carry out the operations of NumPy's that are asked for; at a negative number only see to Python's signals.
+
+    Python sees to its signals where a function begins, so that Ctrl-C would be raised before a function could catch
+    it, and be lost on the way through native code. A generator goes on in the middle of its ``try``.
+    """
+    context: Context | None = None
+    while True:
+        try:
+            while True:
+                context = None
+                number = yield
+                context = owner()
+                if context is not None:
+                    context.host(number)
+        except GeneratorExit:
+            return
+        except BaseException as problem:
+            context = context or owner()
+            if context is not None:
+                context.problem = problem
+                context.status[1] = 1
 
 
 def aligned(size: int) -> Any:
@@ -213,9 +232,11 @@ class Executable:
     def context(self) -> Context:
         """Return a context that no other call has; use it in a ``with`` statement."""
         try:
-            return self.free.pop()
+            context = self.free.pop()
         except IndexError:  # every context is in a call
             return Context(self)
+        context.executable = self
+        return context
 
     def run(self, context: Context) -> None:
         """Carry out the program with the addresses in a context; the errors are those of a call."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import itertools
 import re
 import struct
 import weakref
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from llvmlite import binding as llvm
 
@@ -25,6 +24,9 @@ _NUMBERS = itertools.count()
 _HEAD = struct.Struct("<QQ")
 _FUNCTION = re.compile(r"^\s*(define|declare)(?: (internal|private))?\b[^@\n]*@([\w.$-]+)\(", re.MULTILINE)
 _NO_SYMBOLS: Mapping[str, int] = {}
+#: Libraries that one linker makes. It keeps 8 KB of each, also of one that has gone, until it goes itself, and takes
+#: 120 KB of its own.
+_GROUP = 16
 
 
 class CompileError(WengertError, RuntimeError):
@@ -92,14 +94,30 @@ def _optimise(module: llvm.ModuleRef, names: Iterable[str], machine: llvm.Target
     options.loop_vectorization = options.slp_vectorization = False
     options.loop_unrolling = options.loop_interleaving = False
     builder = llvm.create_pass_builder(machine, options)
-    inliner = llvm.create_new_module_pass_manager()
-    inliner.add_always_inliner_pass()
-    inliner.add_global_dead_code_eliminate_pass()
-    inliner.run(module, builder)
-    simplifier = builder.getFunctionPassManager()
-    for name in names:
-        with contextlib.suppress(NameError):  # inlined everywhere
-            simplifier.run(module.get_function(name), builder)
+    with _disposing(llvm.create_new_module_pass_manager()) as inliner:
+        inliner.add_always_inliner_pass()
+        inliner.add_global_dead_code_eliminate_pass()
+        inliner.run(module, builder)
+    with _disposing(builder.getFunctionPassManager()) as simplifier:
+        for name in names:
+            with contextlib.suppress(NameError):  # inlined everywhere
+                simplifier.run(module.get_function(name), builder)
+
+
+@contextmanager
+def _disposing(passes: Any) -> Generator[Any]:
+    """Have passes, and give their memory back: some 50 KB for a module.
+
+    llvmlite's classes inherit `ObjectRef` first, whose ``_dispose`` does nothing and hides the one that does.
+    """
+    first: Any = llvm.ffi.ObjectRef
+    try:
+        yield passes
+    finally:
+        if type(passes)._dispose is first._dispose:
+            hidden = cast("Any", super(first, passes))
+            hidden._dispose()
+        passes.close()
 
 
 def _require_symbols(declared: Iterable[str], symbols: Collection[str]) -> None:
@@ -177,20 +195,38 @@ def assembly(ir_text: str, target: Target) -> str:
 class Library:
     """Functions in memory, which stay there for as long as this object lives."""
 
-    def __init__(self, tracker: llvm.ResourceTracker) -> None:
+    def __init__(self, tracker: llvm.ResourceTracker, linker: llvm.LLJIT) -> None:
         self._tracker = tracker
-        weakref.finalize(self, tracker.close).atexit = False
+        weakref.finalize(self, _unload, tracker, linker).atexit = False
 
     def address(self, name: str) -> int:
         """Return where a function begins; `KeyError` if the library does not offer it."""
         return int(self._tracker[name])
 
 
-@functools.cache
-def _linker() -> llvm.LLJIT:
-    """Return the linker of this process."""
-    llvm.initialize_native_target()
-    return llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
+def _unload(tracker: llvm.ResourceTracker, _linker: llvm.LLJIT) -> None:
+    """Free the memory of a library, and then, if it was the last one of its linker, that of the linker."""
+    tracker.close()
+
+
+class _Linkers:
+    """Makes a linker for each group of libraries; it lives as long as one of them, or is the newest. Used in `TURN`."""
+
+    def __init__(self) -> None:
+        self._newest: llvm.LLJIT | None = None
+        self._left = 0
+
+    def next(self) -> llvm.LLJIT:
+        """Return the linker of the next library."""
+        if self._newest is None or not self._left:
+            llvm.initialize_native_target()
+            self._newest = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
+            self._left = _GROUP
+        self._left -= 1
+        return self._newest
+
+
+_LINKERS = _Linkers()
 
 
 def load(object_code: bytes, symbols: Mapping[str, int] = _NO_SYMBOLS) -> Library:
@@ -212,7 +248,8 @@ def load(object_code: bytes, symbols: Mapping[str, int] = _NO_SYMBOLS) -> Librar
             builder.add_object_img(image)
             for name in names:
                 builder.export_symbol(name)
-        return Library(builder.link(_linker(), f"wengert{next(_NUMBERS)}"))
+        linker = _LINKERS.next()
+        return Library(builder.link(linker, f"wengert{next(_NUMBERS)}"), linker)
 
 
 def stored_library(name: str, ir_text: str) -> Library:

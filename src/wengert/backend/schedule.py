@@ -83,7 +83,8 @@ def least_cost(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> 
 def _costs(nest: Nest, width: int, layouts: Mapping[Buffer, Layout]) -> dict[Dim | None, float]:
     """Return the cost of each choice of lanes."""
     candidates = [None, *(dim for dim in _lane_candidates(nest) if dim.extent >= 2)]
-    return {dim: _cost(nest, dim, width, layouts) for dim in candidates}
+    known = _Known()
+    return {dim: _cost(nest, dim, width, layouts, known) for dim in candidates}
 
 
 def _item_bytes(nest: Nest) -> int:
@@ -106,22 +107,27 @@ class _Facts(NamedTuple):
     reductions: tuple[tuple[Reduce, _Facts], ...]
 
 
-@functools.lru_cache(maxsize=1024)
-def _facts(expression: Expression) -> _Facts:
-    nodes = list(walk(expression))
-    found = tuple(node for node in nodes if isinstance(node, Reduce) and node is not expression)
-    return _Facts(
-        sum(isinstance(node, Apply) for node in nodes),
-        tuple(node for node in nodes if isinstance(node, Load)),
-        tuple((node, _facts(node.body)) for node in (*found, *_itself(expression))),
-    )
+class _Known(dict[Expression, _Facts]):
+    """The facts of the expressions of a nest. They hold expressions, so that they go with who asks for costs."""
+
+    def __missing__(self, expression: Expression) -> _Facts:
+        nodes = list(walk(expression))
+        found = tuple(node for node in nodes if isinstance(node, Reduce) and node is not expression)
+        facts = self[expression] = _Facts(
+            sum(isinstance(node, Apply) for node in nodes),
+            tuple(node for node in nodes if isinstance(node, Load)),
+            tuple((node, self[node.body]) for node in (*found, *_itself(expression))),
+        )
+        return facts
 
 
 def _itself(expression: Expression) -> tuple[Reduce, ...]:
     return (expression,) if isinstance(expression, Reduce) else ()
 
 
-def _cost(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]) -> float:
+def _cost(
+    nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout], known: _Known
+) -> float:
     """Return about how many instructions a nest takes with a dimension along vectors."""
     points = math.prod(dim.extent for dim in nest.dims)
     mapped = lanes in nest.dims
@@ -130,11 +136,11 @@ def _cost(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, La
     total = 0.0
     for store in nest.stores:
         if store.along:
-            total += points * _along_cost(nest, store, lanes, width, layouts)
+            total += points * _along_cost(nest, store, lanes, width, layouts, known)
             continue
         stride = linear(layouts[store.buffer], store.indices).coefficient(lanes) if mapped and lanes else 1
         writing = 1.0 if stride == 1 or not mapped else width * 1.2
-        facts = _facts(store.value)
+        facts = known[store.value]
         total += points * shrink * (writing + facts.applies)
         for node, inner in facts.reductions:
             total += points * _reduction_cost(node, inner, lanes, width, layouts, mapped)
@@ -147,15 +153,22 @@ def _cost(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, La
 
 
 def _along_cost(
-    nest: Nest, store: Store, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]
+    nest: Nest,
+    store: Store,
+    lanes: Dim | None,
+    width: int,
+    layouts: Mapping[Buffer, Layout],
+    known: _Known,
 ) -> float:
     """Return what is written along a reduction costs at one point of the nest; what that reads is at hand."""
     steps = math.prod(dim.extent for dim in store.along)
     stride = linear(layouts[store.buffer], store.indices).coefficient(lanes) if lanes else 1
     writing = 1.0 if stride == 1 or lanes is None else width * 1.2
-    facts = _facts(store.value)
-    known = {load for one in nest.stores for _, inner in _facts(one.value).reductions for load in inner.loads}
-    reading = sum(_load_cost(load, lanes, width, layouts) for load in facts.loads if load not in known)
+    facts = known[store.value]
+    at_hand = {
+        load for one in nest.stores for _, inner in known[one.value].reductions for load in inner.loads
+    }
+    reading = sum(_load_cost(load, lanes, width, layouts) for load in facts.loads if load not in at_hand)
     return steps * _shrink(lanes, width) * (writing + facts.applies + reading)
 
 

@@ -189,7 +189,7 @@ def _way(path: str, container: Any, key: Any) -> str:
     return f"{path}.{key}" if dataclasses.is_dataclass(container) else f"{path}[{key!r}]"
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def _telling(kind: type[Any]) -> type[Any]:
     """Return the class of layers that tell of their calls; a setting, ``place_``, says whom."""
 

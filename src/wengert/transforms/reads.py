@@ -18,6 +18,8 @@ Reads = Sequence[bool]
 """Whether the result is read, and each of the operands."""
 
 _known: dict[Any, Reads] = {}
+#: How many kinds of operations are remembered, at most; a program has some tens, and beyond this they begin anew.
+_MOST = 4096
 
 
 def reads_of(
@@ -48,6 +50,8 @@ def reads_of(
             found = (
                 _read_by_transposes(rule, active) if isinstance(rule, Linear) else [True] * (1 + len(active))
             )
+        if len(_known) >= _MOST:
+            _known.clear()
         _known[key] = found
     return found
 
