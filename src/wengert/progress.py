@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from wengert.backend import cache
+from wengert.backend.helpers import start
 from wengert.ir.graph import Equation, Graph
 from wengert.specialisation import Specialisation
 
@@ -77,15 +78,16 @@ class Patience:
 
     @contextlib.contextmanager
     def _watch(self, what: str, why: Callable[[], str]) -> Generator[None]:
-        timer = None if self._has_told else threading.Timer(PATIENCE, self._tell, (what, why))
-        if timer is not None:
-            timer.daemon = True
-            timer.start()
+        if self._has_told:
+            yield
+            return
+        timer = threading.Timer(PATIENCE, self._tell, (what, why))
+        timer.daemon = True
+        start(timer)  # without it, nothing is told
         try:
             yield
         finally:
-            if timer is not None:
-                timer.cancel()
+            timer.cancel()
 
     def _tell(self, what: str, why: Callable[[], str]) -> None:
         self._has_told = True

@@ -259,4 +259,4 @@ def _first_lane(kind: Kind) -> Value:
 
 def _memory_scalar(dtype: Dtype) -> str:
     """Return the element type in memory: truth values take a byte."""
-    return "i8" if dtype.kind == "b" else SCALARS[dtype.name]
+    return "i8" if dtype.kind == "b" else SCALARS[dtype]

@@ -10,20 +10,25 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wengert.dtypes import Dtype
+
 #: LLVM's names of the element types.
-SCALARS = {
-    "float16": "half",  # moved, never computed with
-    "float32": "float",
-    "float64": "double",
-    "bool": "i1",
-    "int8": "i8",
-    "int16": "i16",
-    "int32": "i32",
-    "int64": "i64",
-    "uint8": "i8",
-    "uint16": "i16",
-    "uint32": "i32",
-    "uint64": "i64",
+SCALARS: dict[Dtype, str] = {
+    np.dtype(name): scalar
+    for name, scalar in {
+        "float16": "half",  # moved, never computed with
+        "float32": "float",
+        "float64": "double",
+        "bool": "i1",
+        "int8": "i8",
+        "int16": "i16",
+        "int32": "i32",
+        "int64": "i64",
+        "uint8": "i8",
+        "uint16": "i16",
+        "uint32": "i32",
+        "uint64": "i64",
+    }.items()
 }
 _FLOATS = ("half", "float", "double")
 _BITS = {"half": 16, "float": 32, "double": 64, "ptr": 64}

@@ -216,5 +216,10 @@ def _opened(where: str, size: str, user_folder: Path | None) -> Cache:
 
 
 def default() -> Cache:
-    """Return the cache of this process, as ``WENGERT_CACHE`` and ``WENGERT_CACHE_SIZE`` ask for it."""
+    """Return the cache of this process, as ``WENGERT_CACHE`` and ``WENGERT_CACHE_SIZE`` ask for it.
+
+    An interpreter that ends has none: Python's ``open`` has gone.
+    """
+    if sys.is_finalizing():
+        return Cache(None)
     return _opened(os.environ.get(VARIABLE, ""), os.environ.get(SIZE_VARIABLE, ""), _user_folder())

@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from typing import Any
 from weakref import WeakSet
 
+from wengert.backend.helpers import start
 from wengert.backend.native import compile_module
 from wengert.backend.target import Target
 from wengert.backend.team import available
@@ -99,9 +100,7 @@ class Compilation:
             _HANDING_OVER.begin(self)
             thread = threading.Thread(target=self._help, name="wengert-compiler")
             self._threads.append(thread)
-            try:
-                thread.start()
-            except RuntimeError:  # the system has no more: this thread does it in the end
+            if start(thread):  # without it, this thread does it in the end
                 self._threads.remove(thread)
 
     def finish(self, ir_text: str) -> bytes:

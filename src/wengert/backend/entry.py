@@ -37,7 +37,7 @@ from wengert.backend.entry_table import (
     number_word,
     pointer_to,
 )
-from wengert.backend.execute import ARENA, FIRST, Executable, aligned
+from wengert.backend.execute import ARENA, FIRST, Executable, address_of, aligned, slow_address_of
 from wengert.backend.execute import STATUS as STATUS_SLOT
 from wengert.backend.module import SHORT, Module
 from wengert.dtypes import DEFAULT_DTYPE, PYTHON_TYPE, SHORT_NAMES, Dtype
@@ -111,14 +111,14 @@ def make(signature: Signature, executable: Executable, following: Callable[..., 
     first_key, names = keys_word(signature, interface), tuple(keys(signature))
     table = np.zeros(first_key + len(names), np.uintp)
     table[first_key:] = [id(name) for name in names]
-    address = table.ctypes.data
+    address = address_of(table)
     arena = aligned(interface.arena + interface.private)
     alone = team.acquire(1)
     block = table[BLOCK:]
     block[STATUS_SLOT] = address + 8 * STATUS
-    block[ARENA] = arena.ctypes.data
+    block[ARENA] = address_of(arena)
     for slot, value in executable.constants:
-        block[slot] = value.ctypes.data
+        block[slot] = address_of(value)
     for position, slot in enumerate(interface.outputs, len(signature.taken)):
         block[slot] = address + 8 * number_word(interface, position)
     table[: len(WORDS)] = _addresses()
@@ -155,8 +155,9 @@ def identity(signature: Signature) -> str:
     """Return what the text of an entry depends on beside the program, for its name in the cache; empty without one."""
     if not (_has_plain_containers(signature) and supported()):
         return ""
-    orders = [_orders(structure) for structure in (signature.arguments, signature.named, signature.results)]
-    return f"{signature} {orders} {OFFSETS} {READABLE} {list(WORDS)}"
+    structures = (signature.arguments, signature.named, signature.results)
+    types = [list(map(str, types)) for types in (signature.taken, signature.given)]
+    return f"{structures} {types} {list(map(_orders, structures))} {OFFSETS} {READABLE} {list(WORDS)}"
 
 
 def _orders(structure: Structure) -> Any:
@@ -305,7 +306,7 @@ def _is_array(array: Any) -> bool:
     readable = bool(array.flags.carray)
     return (
         _field(array, OFFSETS.type) == id(np.ndarray)
-        and _field(array, OFFSETS.data) == array.ctypes.data
+        and _field(array, OFFSETS.data) == slow_address_of(array)
         and _field(array, OFFSETS.ndim) & 0xFFFF_FFFF == array.ndim
         and tuple(_word(shape + 8 * axis) for axis in range(array.ndim)) == array.shape
         and _field(array, OFFSETS.descr) == id(array.dtype)

@@ -31,7 +31,7 @@ class Evaluator(Access):
 
     def kind(self, dtype: Dtype, lanes: int) -> Kind:
         """Return the type of values of a dtype."""
-        return Kind(SCALARS[dtype.name], lanes)
+        return Kind(SCALARS[dtype], lanes)
 
     def value(self, node: Expression, point: Point) -> Value:
         """Return the value of an expression: one number, or a vector where it depends on the lanes."""

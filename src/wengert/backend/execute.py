@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import functools
+import logging
 import math
 import sys
 import weakref
@@ -27,6 +29,7 @@ from wengert.shapes import Shape
 
 #: The first slots of the block of addresses; the arguments, constants and results of the program follow.
 STATUS, ARENA, CALLBACK, FIRST = 0, 1, 2, 3
+_log = logging.getLogger("wengert.jit")
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64)
 _MAIN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _ALIGNMENT = 64  # a cache line, as `wengert.backend.memory` places buffers in the arena
@@ -97,9 +100,9 @@ class Context:
         self.status = np.zeros(8, np.int64)
         self.block = (ctypes.c_void_p * interface.slots)()
         self.problem: BaseException | None = None
-        self.block[STATUS] = self.status.ctypes.data
+        self.block[STATUS] = address_of(self.status)
         for slot, value in executable.constants:
-            self.block[slot] = value.ctypes.data
+            self.block[slot] = address_of(value)
         served = _serve(weakref.ref(self))
         next(served)
         self.callback = _CALLBACK(served.send)
@@ -131,7 +134,7 @@ class Context:
         """Let the arena have room for so many threads."""
         if threads > self.threads:
             self.arena = aligned(self.interface.arena + self.interface.private * threads)
-            self.block[ARENA], self.threads = self.arena.ctypes.data, threads
+            self.block[ARENA], self.threads = address_of(self.arena), threads
 
     def host(self, number: int) -> None:
         """Carry out an operation that is left to NumPy, unless an earlier one failed."""
@@ -246,9 +249,9 @@ class Executable:
         if threads == 1:
             self._main(context.address, _alone().address)
         else:
-            if interface.private:
-                context.make_room(threads)
-            with team.acquire(threads) as workers:
+            with _helped(threads) as workers:
+                if interface.private:
+                    context.make_room(workers.threads)
                 self._main(context.address, workers.address)
         problem, context.problem = context.problem, None
         if problem is not None:
@@ -299,7 +302,8 @@ def _made_nan(what: str, location: str) -> NanError:
     return NanError(f"{what}: the result must be no NaN while WENGERT_CHECK=nan is set.{where}")
 
 
-def _slow_address_of(array: Any) -> int:
+def slow_address_of(array: Any) -> int:
+    """Return where an array's elements begin. Its ``ctypes`` would import something, which fails at exit."""
     return array.__array_interface__["data"][0]
 
 
@@ -314,8 +318,8 @@ _sample = np.arange(3)
 #: Return where an array's elements begin.
 address_of = (
     _quick_address_of
-    if sys.implementation.name == "cpython" and _quick_address_of(_sample) == _slow_address_of(_sample)
-    else _slow_address_of
+    if sys.implementation.name == "cpython" and _quick_address_of(_sample) == slow_address_of(_sample)
+    else slow_address_of
 )
 
 
@@ -341,6 +345,22 @@ def _alone() -> team.Team:
     if not _TEAMS:
         _TEAMS.append(team.acquire(1))
     return _TEAMS[0]
+
+
+def _helped(threads: int) -> team.Team:
+    """Return a team of so many threads; the team of one, if the system does not start them."""
+    try:
+        return team.acquire(threads)
+    except team.TeamError as problem:
+        _tell_alone(split_location(str(problem))[0])
+        return _alone()
+
+
+@functools.cache
+def _tell_alone(problem: str) -> None:
+    """Say once that there are no threads to help, where there is still someone to listen."""
+    if not sys.is_finalizing():
+        _log.warning("jit: one thread carries out the programs: %s", problem)
 
 
 def _reported(place: str) -> WengertError:

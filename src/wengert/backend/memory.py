@@ -145,10 +145,10 @@ def _assigned(
         # Places that are free: from here on, up to where the next one begins.
         free = np.append(0, np.maximum.accumulate(end[others]))
         fits = begin[others] - free[:-1] >= size
-        offset = int(free[np.argmax(fits) if fits.any() else -1])
+        offset = int(free[np.argmax(fits) if np.any(fits) else -1])
         places[buffer] = Place(offset, size, life)
         first[count], last[count], begin[count], end[count] = *life, offset, offset + size
-    return places, int(end.max(initial=0))
+    return places, int(np.max(end, initial=0))
 
 
 def _bytes(buffer: Buffer, layouts: Mapping[Buffer, Layout]) -> int:

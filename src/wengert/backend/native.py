@@ -7,7 +7,6 @@ import ctypes
 import itertools
 import re
 import struct
-import weakref
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple, cast
@@ -197,16 +196,18 @@ class Library:
 
     def __init__(self, tracker: llvm.ResourceTracker, linker: llvm.LLJIT) -> None:
         self._tracker = tracker
-        weakref.finalize(self, _unload, tracker, linker).atexit = False
+        self._linker = linker
+
+    def __del__(self) -> None:
+        """Free the memory, and then, if this was the last library of its linker, that of the linker.
+
+        llvmlite does neither when the interpreter ends: workers may still be in the code.
+        """
+        del self._tracker
 
     def address(self, name: str) -> int:
         """Return where a function begins; `KeyError` if the library does not offer it."""
         return int(self._tracker[name])
-
-
-def _unload(tracker: llvm.ResourceTracker, _linker: llvm.LLJIT) -> None:
-    """Free the memory of a library, and then, if it was the last one of its linker, that of the linker."""
-    tracker.close()
 
 
 class _Linkers:

@@ -18,7 +18,7 @@ import numpy as np
 from wengert.backend.builder import I64, POINTER, Value, constant
 from wengert.backend.entry import supported
 from wengert.backend.entry_table import ALIGNED, CONTIGUOUS, OFFSETS, WRITABLE, code_of
-from wengert.backend.execute import must_begin
+from wengert.backend.execute import address_of, must_begin
 from wengert.backend.native import Library, stored_library
 from wengert.backend.objects import I32, ObjectText
 from wengert.dtypes import DEFAULT_DTYPE, NDARRAY, PYTHON_TYPE, SHORT_NAMES
@@ -63,7 +63,7 @@ class Reader:
         self._rows = np.array([row for row in rows if row], np.int64)
         #: The leaves in the order of their addresses in the last call, if that has to be known.
         self._order = np.arange(len(rows) if taken else 0)
-        self._given = self._rows.ctypes.data, len(rows), self._order.ctypes.data, len(self._order)
+        self._given = address_of(self._rows), len(rows), address_of(self._order), len(self._order)
         self._native = _native() if len(self._rows) == len(rows) and supported() else None
 
     def __call__(self, leaves: list[Any], block: int) -> bool:

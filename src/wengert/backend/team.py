@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import NamedTuple, SupportsIndex
 
+from wengert.backend.helpers import start
 from wengert.backend.native import Library, stored_library
 from wengert.backend.target import host
 from wengert.backend.team_block import BLOCK_BYTES, FIELDS
@@ -192,15 +193,12 @@ class Team:
                 worker = threading.Thread(
                     target=self._work, args=(index,), name=f"wengert-{index}", daemon=True
                 )
-                worker.start()
+                if problem := start(worker):
+                    hint = "ask for fewer with set_threads"
+                    raise TeamError(message("threads", f"the system must start {threads}", problem, hint))
                 self._workers.append(worker)
-        except BaseException as error:
+        except BaseException:
             self.stop()
-            if isinstance(error, RuntimeError):
-                hint = "ask for fewer with set_threads"
-                raise TeamError(
-                    message("threads", f"the system must start {threads}", str(error), hint)
-                ) from error
             raise
 
     def _work(self, index: int) -> None:

@@ -24,7 +24,7 @@ class TensorType(NamedTuple):
     weak: bool = False
 
     def __str__(self) -> str:
-        name = SHORT_NAMES.get(self.dtype, str(self.dtype))
+        name = SHORT_NAMES.get(self.dtype) or str(self.dtype)
         return f"{name}{'*' if self.weak else ''}[{','.join(map(str, self.shape))}]"
 
     @property

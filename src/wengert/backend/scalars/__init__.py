@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 #: The dtypes that there are instructions for; operations on others are left to NumPy.
-NATIVE: frozenset[Dtype] = frozenset(map(np.dtype, SCALARS)) - {np.dtype(np.float16)}
+NATIVE: frozenset[Dtype] = frozenset(SCALARS) - {np.dtype(np.float16)}
 _ONLY_FLOAT = {"copysign", "heaviside", "reciprocal", "signbit", "fabs"}
 
 
@@ -46,7 +46,7 @@ def is_native(operation: str, inputs: Sequence[Dtype], result: Dtype, param: int
         )
     if operation in EMITTERS:
         return result.kind == "f" or inputs[0].kind == "f" or operation not in _ONLY_FLOAT
-    return elementary.supports(operation, Kind(SCALARS[result.name]))
+    return elementary.supports(operation, Kind(SCALARS[result]))
 
 
 def emit(context: Context, operation: str, operands: Sequence[Value]) -> Value:
