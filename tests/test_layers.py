@@ -20,7 +20,7 @@ ROWS = (
     "primitive",
     "ops",
     "subscripts operators instead flat conversions array passes",
-    "transforms",
+    "transforms draws",
     "control",
     "backend",
     "compiling dispatch progress roles specialisation",

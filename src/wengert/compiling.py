@@ -12,10 +12,9 @@ from wengert.backend import arguments
 from wengert.backend.native import assembly
 from wengert.backend.report import Report, report_of
 from wengert.dispatch import Dispatch
-from wengert.errors import ArgumentError, message
+from wengert.errors import ArgumentError, message, name_of
 from wengert.ir.graph import Graph
 from wengert.nest.printer import text
-from wengert.progress import name_of
 from wengert.roles import Roles
 from wengert.specialisation import Specialisation
 

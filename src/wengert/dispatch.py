@@ -11,6 +11,7 @@ from wengert import tree
 from wengert.backend import arguments, entry
 from wengert.backend.arguments import Given
 from wengert.boxes import Box
+from wengert.draws import Draws
 from wengert.errors import ArgumentError, message
 from wengert.progress import Patience, is_often, tell_compiled, tell_recompiled
 from wengert.roles import Roles
@@ -73,6 +74,7 @@ class Dispatch:
         self._entries: dict[Specialisation, entry.Watch | None] = {}
         self._made = 0
         self._patience = Patience(function)
+        self._draws = Draws("jit", function)
 
     def __len__(self) -> int:
         return len(self._known)
@@ -136,7 +138,7 @@ class Dispatch:
         bound = most_specialisations()
         self.roles.check(len(args))
         donated = self.roles.donated_leaves(given.structure, args, kwargs)
-        with self._patience.with_tracing():
+        with self._patience.with_tracing(), self._draws.watched(*given.static):
             found = Specialisation(self.roles.call, given, donated, self.flags)
         if not found.captured:
             self._made += 1

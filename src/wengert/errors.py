@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import os
 import re
 import sys
-from types import FrameType
+from collections.abc import Callable
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,10 @@ _OTHERS = tuple(os.sep + os.path.join("site-packages", name) + os.sep for name i
 
 class WengertError(Exception):
     """Base of every error that Wengert raises on purpose."""
+
+
+class FrozenRandomWarning(UserWarning):
+    """Numbers that a generator drew while a function was traced, and that every call will use."""
 
 
 class ShapeError(WengertError, ValueError):
@@ -124,6 +130,23 @@ def _is_foreign(filename: str, function: str) -> bool:
     generated = filename == "<string>" and function == "__init__"
     ours = filename.startswith(_PACKAGE) or filename == contextlib.__file__
     return ours or generated or any(other in filename for other in _OTHERS)
+
+
+def is_users(code: CodeType) -> bool:
+    """Tell whether code is the user's own."""
+    return not _is_foreign(code.co_filename, code.co_name)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """Return what the user calls a function; for what a transform made, such as ``grad(loss)``."""
+    kind = "__name__" if hasattr(function, "__wrapped__") else "__qualname__"
+    return getattr(function, kind, repr(function))
+
+
+def definition(function: Callable[..., Any]) -> str:
+    """Return where a function begins, as `` [file.py:12]``; nothing for one that is written in C."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return f" [{os.path.basename(code.co_filename)}:{code.co_firstlineno}]" if code else ""
 
 
 def user_location() -> str:

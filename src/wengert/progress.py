@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import logging
 import os
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 
 from wengert.backend import cache
 from wengert.backend.helpers import start
+from wengert.errors import definition, name_of
 from wengert.ir.graph import Equation, Graph
 from wengert.specialisation import Specialisation
 
@@ -31,12 +31,6 @@ if (_asked := os.environ.get("WENGERT_LOG", "").strip()) not in ("", "jit"):
 if _asked == "jit":
     _log.setLevel(logging.INFO)
     _log.addHandler(logging.StreamHandler(sys.stderr))
-
-
-def name_of(function: Callable[..., Any]) -> str:
-    """Return what the user calls a function; for what a transform made, such as ``grad(loss)``."""
-    kind = "__name__" if hasattr(function, "__wrapped__") else "__qualname__"
-    return getattr(function, kind, repr(function))
 
 
 def tell_compiled(function: Callable[..., Any], types: str, found: Specialisation) -> None:
@@ -82,7 +76,7 @@ class Patience:
             yield
             return
         timer = threading.Timer(PATIENCE, self._tell, (what, why))
-        timer.daemon = True
+        timer.daemon, timer.name = True, "wengert-patience"
         start(timer)  # without it, nothing is told
         try:
             yield
@@ -91,7 +85,7 @@ class Patience:
 
     def _tell(self, what: str, why: Callable[[], str]) -> None:
         self._has_told = True
-        where = _definition(self._function)
+        where = definition(self._function)
         _log.warning(
             "jit: %s%s is still being %s after %g s: %s",
             name_of(self._function),
@@ -100,12 +94,6 @@ class Patience:
             PATIENCE,
             why(),
         )
-
-
-def _definition(function: Callable[..., Any]) -> str:
-    """Return where a function begins, as `` [file.py:12]``; nothing for one that is written in C."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return f" [{os.path.basename(code.co_filename)}:{code.co_firstlineno}]" if code else ""
 
 
 def _all_equations(graph: Graph) -> Iterator[Equation]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert import tree
 from wengert.boxes import Box, running, snapshot
+from wengert.draws import Draws
 from wengert.dtypes import check_known, dtype_of
 from wengert.errors import DtypeError, message
 from wengert.inspect.dot import render
@@ -139,11 +140,12 @@ def trace(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> 
         }
     """
     fixed = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
+    draws = Draws("trace", fun)
 
     def traced(*arguments: Any, **options: Any) -> Listing:
         bound = _bind(fun, arguments, options)
         call = _Call(bound, fixed)
-        with running(GraphTrace()) as staged:
+        with draws.watched(), running(GraphTrace()) as staged:
             assert isinstance(staged, GraphTrace)
             boxes = [staged.new_input(type_of(value)) for value in call.values]
             for var, place in zip(staged.inputs, call.places, strict=True):
