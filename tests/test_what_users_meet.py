@@ -179,7 +179,9 @@ def test_a_variable_is_updated_in_place_while_nothing_is_recorded():
     assert scalar.value == 1.0
 
 
-@pytest.mark.parametrize("transform", [wg.grad, wg.value_and_grad, wg.vmap, wg.jacobian, wg.hessian, wg.hvp])
+@pytest.mark.parametrize(
+    "transform", [wg.grad, wg.value_and_grad, wg.vmap, wg.jacobian, wg.hessian, wg.hvp, wg.hessp]
+)
 def test_only_functions_are_transformed(transform):
     name = transform.__name__
     with pytest.raises(TypeError, match=rf"{name}: a function is needed; got float64; write wg\.{name}\(f\)"):

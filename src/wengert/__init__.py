@@ -33,7 +33,7 @@ from wengert.transforms.gradients import grad, value_and_grad, vjp
 from wengert.transforms.jacobians import hessian, jacfwd, jacobian, jacrev
 from wengert.transforms.objects import Dual, Variable, no_grad
 from wengert.transforms.objects import constant as Constant  # noqa: N812 (the papers' name)
-from wengert.transforms.tangents import derivative, hvp, jvp, linearize
+from wengert.transforms.tangents import derivative, hessp, hvp, jvp, linearize
 
 if TYPE_CHECKING:
     from wengert import data as data
@@ -80,6 +80,7 @@ __all__ = [
     "get_threads",
     "grad",
     "hessian",
+    "hessp",
     "hvp",
     "inspect",
     "jacfwd",

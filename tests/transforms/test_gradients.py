@@ -292,7 +292,9 @@ def test_arguments_without_derivatives(transform: Callable[..., Any], argument: 
     ("output", "says"),
     [
         (lambda x: x, "got f64[3]; reduce it"),
-        (lambda x: np.sum(x, keepdims=True), "got f64[1]"),
+        (lambda x: x[:, None], "got f64[3,1]; reduce it"),
+        (lambda x: x[:0], "got f64[0]; reduce it"),
+        (lambda x: x[:1] > 0, "got bool[1]; what is no float"),
         (lambda x: [np.sum(x)], "got [*]"),
         (lambda x: (np.sum(x), 1.0), "has_aux=True"),
         (lambda x: None, "got None"),
@@ -308,6 +310,31 @@ def test_outputs_that_are_no_number(output: Callable[[Any], Any], says: str) -> 
         with pytest.raises((ArgumentError, DtypeError)) as caught:
             transform(output)(*arguments)
         assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("compiled", [lambda f: f, wg.jit])
+def test_one_element_is_one_number_of_any_shape(shape: Any, dtype: Any, compiled: Any) -> None:
+    def function(x: Any) -> Any:
+        return np.reshape(np.sum(x**3), shape)
+
+    x = np.array([1.0, 2.0], dtype)
+    value, gradient = compiled(wg.value_and_grad(function))(x)
+    assert (shape_of(value), dtype_of(value)) == (shape, dtype)
+    np.testing.assert_array_equal(value, function(x))
+    np.testing.assert_array_equal(gradient, 3 * x**2)
+    assert gradient.dtype == dtype
+    np.testing.assert_array_equal(compiled(wg.grad(function))(x), gradient)
+    np.testing.assert_array_equal(compiled(wg.hvp(function))(x, x), 6 * x**2)
+    loss, aux = compiled(wg.value_and_grad(lambda x: (function(x), x[0]), has_aux=True))(x)[0]
+    assert (shape_of(loss), aux) == (shape, 1.0)
+
+
+def test_a_value_of_one_element_has_its_own_memory() -> None:
+    x = np.ones(1)
+    value, gradient = wg.value_and_grad(lambda x: x)(x)
+    assert_own_memory([value, gradient], x)
 
 
 @pytest.mark.parametrize(

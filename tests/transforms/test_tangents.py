@@ -1,4 +1,4 @@
-"""`jvp`, `linearize`, `derivative` and `hvp`."""
+"""`jvp`, `linearize`, `derivative`, `hvp` and `hessp`."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_wrong_directions() -> None:
         wg.jvp(np.sin, (x,), (np.ones(2),))
     with pytest.raises(ShapeError, match="linearize"):
         wg.linearize(np.sin, x)[1](1.0)
-    with pytest.raises(ShapeError, match="hvp"):
+    with pytest.raises(ShapeError, match=r"hvp: the direction, the last argument, .* got f64\[2\], f64\[3\]"):
         wg.hvp(np.sum)(x, np.ones(2))
     with pytest.raises(ArgumentError, match="structure"):
         wg.jvp(np.sin, (x,), (x, x))
@@ -165,6 +165,42 @@ def test_a_derivative_needs_a_scalar_argument() -> None:
             wg.derivative(lambda x: x)(wrong)
     with pytest.raises(DtypeError, match=r"2\.0 for 2"):
         wg.derivative(lambda x: x)(2)
+
+
+def test_hessp_has_the_direction_second() -> None:
+    def function(x: Any, scale: Any, *, power: int = 3) -> Any:
+        return scale * np.sum(x) ** power
+
+    x, p = np.array([1.0, -2.0, 4.0]), np.array([0.5, 1.0, 2.0])
+    for compiled in (lambda f: f, wg.jit):
+        found = compiled(wg.hessp(function))(x, p, 10.0)
+        np.testing.assert_allclose(found, wg.hessian(function)(x, 10.0) @ p, rtol=1e-13)
+    np.testing.assert_array_equal(
+        wg.hessp(function)(x, p, 10.0, power=2), wg.hvp(function)(x, 10.0, p, power=2)
+    )
+    with pytest.raises(ShapeError, match=r"wg\.hessp takes it second"):
+        wg.hvp(function)(x, p, 10.0)
+    with pytest.raises(TypeError, match=r"write wg\.hessp\(f\)"):
+        wg.hessp(1.0)
+
+
+@pytest.mark.parametrize("method", ["Newton-CG", "trust-ncg", "trust-krylov"])
+@pytest.mark.parametrize("compiled", [lambda f: f, wg.jit])
+def test_scipys_optimisers_take_the_derivatives_with_args(method: str, compiled: Any) -> None:
+    optimize = pytest.importorskip("scipy.optimize")
+
+    def rosenbrock(x: Any, a: Any, b: Any) -> Any:
+        return np.sum(b * (x[1:] - x[:-1] ** 2) ** 2 + (a - x[:-1]) ** 2, keepdims=True)
+
+    found = optimize.minimize(
+        compiled(wg.value_and_grad(rosenbrock)),
+        np.array([-1.2, 1.0, 0.5]),
+        args=(1.0, 100.0),
+        jac=True,
+        hessp=compiled(wg.hessp(rosenbrock)),
+        method=method,
+    )
+    np.testing.assert_allclose(found.x, np.ones(3), rtol=1e-4)
 
 
 def test_hvp_needs_a_direction() -> None:

@@ -13,7 +13,7 @@ from wengert.boxes import CONSTANT, Box, Trace, inside_transform, snapshot
 from wengert.dtypes import NDARRAY, SEQUENCE, as_float, check_known, check_plain, dtype_of, is_float
 from wengert.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.ir.types import show
-from wengert.shapes import shape_of
+from wengert.shapes import shape_of, size
 
 _NUMBERS: Any = (Box, np.ndarray, np.generic, bool, int, float)
 
@@ -156,11 +156,15 @@ def matching(operation: str, requirement: str, direction: Any, like: Any) -> Any
     return direction.astype(dtype)
 
 
-def scalar_output(operation: str, output: Any) -> Any:
-    """Return the output of a function whose gradient is wanted, or raise what is wrong with it."""
-    if shape_of(output) != () or not is_float(dtype_of(output)):
+def single_output(operation: str, output: Any) -> Any:
+    """Return the output of a function whose gradient is wanted, one number, or raise what is wrong with it.
+
+    An array of one element is such a number, too, as for SciPy's optimisers.
+    """
+    single = size(shape_of(output)) == 1
+    if not single or not is_float(dtype_of(output)):
         hint = "reduce it (np.sum, np.mean), or use wg.jacobian for the derivative of an array"
-        if shape_of(output) == ():
+        if single:
             hint = "what is no float has no derivative"
         raise ArgumentError(
             message(operation, "the function must return a floating-point scalar", show(output), hint)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from wengert import tree
 from wengert.boxes import Box, running, snapshot
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, message
+from wengert.shapes import shape_of
 from wengert.transforms.arguments import (
     Followed,
     check_function,
@@ -16,7 +19,7 @@ from wengert.transforms.arguments import (
     matching,
     own,
     release,
-    scalar_output,
+    single_output,
     take_apart,
 )
 from wengert.transforms.batching import named
@@ -91,7 +94,8 @@ def value_and_grad(
     """Return a function that computes both a scalar function and its gradient.
 
     Args:
-        fun: a function that returns a floating-point scalar, or ``(scalar, aux)`` with ``has_aux``.
+        fun: a function that returns a floating-point scalar, or ``(scalar, aux)`` with ``has_aux``; an array of one
+            element counts as a scalar, and the value keeps its shape.
         argnums: the positional argument to differentiate, or several.
         has_aux: the function returns something along with the scalar.
 
@@ -100,7 +104,7 @@ def value_and_grad(
         The gradient has the containers, shapes and dtypes of the argument; for several argnums it is a tuple.
 
     Raises:
-        ArgumentError: the function does not return a scalar, or argnums names no argument.
+        ArgumentError: the function does not return one number, or argnums names no argument.
         DtypeError: an argument is not floating-point.
 
     Example:
@@ -115,8 +119,8 @@ def value_and_grad(
             hint = "for something along with the number return (number, aux) and give has_aux=True"
             got = tree.show(recording.structure)
             raise ArgumentError(message("grad", "the function must return one number", got, hint))
-        value = scalar_output("grad", recording.values[0])
-        one = dtype_of(value).type(1)
+        value = snapshot(single_output("grad", recording.values[0]))
+        one = np.ones(shape_of(value), dtype_of(value))[()]
         gradient = tree.unflatten(followed.structure, own(recording.pullback([one]), followed.leaves))
         return ((value, recording.aux), gradient) if has_aux else (value, gradient)
 

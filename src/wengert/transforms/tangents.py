@@ -1,4 +1,4 @@
-"""Forward-mode transforms: `jvp`, `linearize`, `derivative`, `hvp`."""
+"""Forward-mode transforms: `jvp`, `linearize`, `derivative`, `hvp`, `hessp`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ from wengert.transforms.batching import named
 from wengert.transforms.forward import DualNumber, DualTrace, zeros_like
 from wengert.transforms.gradients import Argnums, grad
 from wengert.transforms.staging import evaluate, stage
+
+#: What `hvp` requires of a direction; SciPy's optimisers put it elsewhere.
+_LAST = (
+    "the direction, the last argument, must have the shape of its primal (wg.hessp takes it second, as SciPy)"
+)
 
 
 class Pushed:
@@ -186,8 +191,36 @@ def hvp(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
         followed = follow("hvp", gradient, argnums, tuple(point), options)
         directions, structure = tree.flatten(direction)
         tree.check_same("hvp", followed.structure, structure)
-        checked = [check_tangent("hvp", v, x) for v, x in zip(directions, followed.leaves, strict=True)]
+        checked = [matching("hvp", _LAST, v, x) for v, x in zip(directions, followed.leaves, strict=True)]
         pushed = Pushed(followed.call, followed.leaves, checked)
         return tree.unflatten(pushed.structure, own(pushed.tangents, followed.leaves, checked))
 
     return named(product, "hvp", fun)
+
+
+def hessp(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what SciPy's optimisers take as ``hessp``: the product of `hvp`, with the direction second.
+
+    ``hessp(f)(x, p, *args) = H(x, *args) p``, the Hessian by ``x``.
+
+    Args:
+        fun: a function of ``x`` and any further arguments that returns a scalar.
+
+    Returns:
+        A function of ``x``, the direction, and the further arguments of ``fun``.
+
+    Raises:
+        ShapeError: the direction does not have the shape of ``x``.
+
+    Example:
+        >>> import numpy as np
+        >>> hessp(lambda x, scale: scale * np.sum(x**3))(np.array([1.0, 2.0]), np.array([1.0, 1.0]), 10.0)
+        array([ 60., 120.])
+    """
+    check_function("hessp", fun)
+    product = hvp(fun)
+
+    def of_direction(x: Any, p: Any, *args: Any, **options: Any) -> Any:
+        return product(x, *args, p, **options)
+
+    return named(of_direction, "hessp", fun)
