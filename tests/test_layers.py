@@ -19,7 +19,7 @@ ROWS = (
     "boxes",
     "primitive",
     "ops",
-    "subscripts operators instead flat conversions array passes",
+    "subscripts operators sparse instead flat conversions array passes",
     "transforms draws",
     "control",
     "backend",

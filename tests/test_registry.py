@@ -28,11 +28,11 @@ SAMPLED = [primitive for primitive in REGISTRY if primitive.samples is not None]
 CONSTANT = [primitive for primitive in SAMPLED if isinstance(primitive.derivative, NonDifferentiable)]
 SMOOTH = [primitive for primitive in SAMPLED if primitive not in CONSTANT]
 
-# Shuffled, their matrices would be singular, or not positive definite, or have equal eigenvalues.
+# Shuffled, their matrices would be singular, or not positive definite, have equal eigenvalues, or rows that overlap.
 OF_MATRICES = {
     *("inverse", "solve", "cholesky", "cholesky_tangent", "cholesky_cotangent"),
     *("determinant", "log_determinant", "determinant_sign"),
-    *("eigh", "eigvalsh", "svd", "svdvals", "qr", "pinv", "lstsq"),
+    *("eigh", "eigvalsh", "svd", "svdvals", "qr", "pinv", "lstsq", "sparse_product"),
 }
 
 STEP = 2.0**-18  # far below `draws.SHIFT`: differences cross no kink; a power of two: x +- STEP is exact

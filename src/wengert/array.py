@@ -34,6 +34,7 @@ from wengert.ops.comparison import where
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import UFUNCS
 from wengert.shapes import shape_of, size
+from wengert.sparse import is_sparse, times, times_right
 
 #: What stands for ``ufunc.reduce``, ``ufunc.accumulate`` and so on; filled by `wengert.numpy`.
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
@@ -58,10 +59,10 @@ class Array(Conversions):
     namespace: ClassVar[Any] = None
 
     def __matmul__(self, other: Any) -> Any:
-        return FUNCTIONS[np.matmul](self, other)
+        return times_right(self, other) if is_sparse(other) else FUNCTIONS[np.matmul](self, other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        return FUNCTIONS[np.matmul](other, self)
+        return times(other, self) if is_sparse(other) else FUNCTIONS[np.matmul](other, self)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other

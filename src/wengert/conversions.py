@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,6 +11,7 @@ from wengert.boxes import RUNNING, concrete, on_graph
 from wengert.errors import OTHERWISE, UNFOLLOWED, ConcreteError, LostDerivativeError, message
 from wengert.instead import instead_of_scipy, way_out
 from wengert.operators import Operators
+from wengert.sparse import left_to_box
 
 _OUTSIDE = "return the array and convert it outside; build arrays with np.stack or wengert.numpy"
 _NUMBER = "write NumPy's functions, such as np.sin for math.sin; return the value and convert it outside"
@@ -90,6 +92,8 @@ class Conversions(Operators):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         what = "conversion to a plain array"
         self.owner.check_open(what)
+        if (wrapped := left_to_box(self, sys._getframe(1))) is not None:  # pyright: ignore[reportPrivateUsage]
+            return wrapped
         if on_graph(self):
             raise self.without_value(what, instead_of_scipy(UNFOLLOWED) or way_out() or _OUTSIDE)
         if self.dtype.kind == "f":

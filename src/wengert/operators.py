@@ -15,6 +15,7 @@ from wengert.ops import arithmetic, comparison, exponential
 from wengert.ops.conversion import cast
 from wengert.primitive import Primitive
 from wengert.shapes import shape_of
+from wengert.sparse import is_sparse, refused, star
 
 #: What stands for each NumPy function when an argument is a box; filled by `wengert.numpy`.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -25,6 +26,8 @@ def operand(value: Any) -> Any:
     """Return a value that a primitive takes: a box, an array or a scalar; sequences become arrays."""
     if isinstance(value, _OPERANDS):
         return value
+    if is_sparse(value):
+        raise refused("operand", value)
     array = snapshot(FUNCTIONS[np.array](value))
     if dtype_of(array).kind not in "biuf":
         hint = "complex numbers are not supported" if dtype_of(array).kind == "c" else ""
@@ -45,10 +48,14 @@ def _binary(primitive: Primitive) -> tuple[Any, Any]:
 
 def _product() -> tuple[Any, Any]:
     def forward(self: Operators, other: Any) -> Any:
-        return arithmetic.multiply(self, other if isinstance(other, _OPERANDS) else _factor(self, other))
+        if isinstance(other, _OPERANDS):
+            return arithmetic.multiply(self, other)
+        return star(self, other) if is_sparse(other) else arithmetic.multiply(self, _factor(self, other))
 
     def reflected(self: Operators, other: Any) -> Any:
-        return arithmetic.multiply(other if isinstance(other, _OPERANDS) else _factor(self, other), self)
+        if isinstance(other, _OPERANDS):
+            return arithmetic.multiply(other, self)
+        return star(other, self) if is_sparse(other) else arithmetic.multiply(_factor(self, other), self)
 
     return forward, reflected
 

@@ -226,7 +226,14 @@ def unusable(
         except TypeError:
             requirement = "a static argument must be hashable"
             value = one.value if isinstance(one, Named) else one
-            return ArgumentError(message("jit", requirement, type(value).__name__, "pass a tuple, say"))
+            return ArgumentError(
+                message(
+                    "jit",
+                    requirement,
+                    type(value).__name__,
+                    "pass a tuple, say, or let the function take it from outside",
+                )
+            )
     for leaf, name in zip(leaves, names_of(function, structure, positions), strict=True):
         if not is_number(leaf):
             requirement = "arguments must be arrays, numbers or containers of them"

@@ -106,6 +106,17 @@ def contract(operands, places, extents, shape):
     return result
 '''
 
+_SPARSE_PRODUCT = '''
+def sparse_product(x, data, columns, pointers, width, transposed):
+    """Return the product of a matrix in CSR format, or of its transpose, and x."""
+    rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
+    read, written = (rows, columns) if transposed else (columns, rows)
+    terms = data.reshape(-1, *[1] * (x.ndim - 1)) * x[read]
+    result = np.zeros((width if transposed else len(pointers) - 1, *x.shape[1:]), terms.dtype)
+    np.add.at(result, written, terms)
+    return result
+'''
+
 _CHOLESKY_TANGENT = '''
 def cholesky_tangent(factor, s):
     """Return the lower triangular t with t @ factor.mT + factor @ t.mT equal to a symmetric s."""
@@ -181,6 +192,7 @@ HELPERS = {
     "within": _WITHIN,
     "require": _REQUIRE,
     "contract": _CONTRACT,
+    "sparse_product": _SPARSE_PRODUCT,
     "cholesky_tangent": _CHOLESKY_TANGENT,
     "cholesky_cotangent": _CHOLESKY_COTANGENT,
     "stacked_eigh": _EIGH,
