@@ -35,6 +35,12 @@ def loop(x: Any, n: Any) -> Any:
     return x
 
 
+def into_slice(x: Any, n: Any) -> Any:
+    buffer = np.zeros(3)
+    buffer[:n] = 1.0
+    return x + buffer
+
+
 INSTEAD: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "math": (lambda x, n: math.sin(x[0]), "write np.sin for math.sin."),
     "math by another name": (lambda x, n: length(x[0], x[1]), "write np.hypot for math.hypot."),
@@ -72,6 +78,15 @@ INSTEAD: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "reshape": (lambda x, n: x.reshape(n, 1), "a size or a count must be known: name it in static_argnums"),
     "arange of Wengert's": (lambda x, n: wnp.arange(n), "where n is known: named in static_argnums"),
     "slice": (lambda x, n: x[:n], "the length of a slice must be known: write x[start + np.arange(length)]"),
+    "end of a slice": (lambda x, n: x[n:], "or name n in static_argnums of wg.jit"),
+    "slice made before": (lambda x, n: x[slice(0, n)], "or name n in static_argnums of wg.jit"),
+    "slice of a list": (lambda x, n: TABLE[slice(n)], "or name n in static_argnums of wg.jit"),
+    "slice by a float": (lambda x, n: x[: x[1]], "or name n in static_argnums of wg.jit"),
+    "written slice": (
+        lambda x, n: x.copy().__setitem__(slice(n), 0.0),
+        "or name n in static_argnums of wg.jit",
+    ),
+    "written slice of a buffer": (into_slice, "or name n in static_argnums of wg.jit"),
     "element of a list": (lambda x, n: TABLE[n], "write wengert.numpy.take(x, i)"),
     "element of an array": (lambda x, n: X[n], "write wengert.numpy.take(x, i)"),
     "column of an array": (lambda x, n: X[None][:, n], "write wengert.numpy.take(x, i)"),

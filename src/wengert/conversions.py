@@ -32,7 +32,7 @@ def _lost(what: str, hint: str, traced: str = _OUTSIDE) -> Any:
     def method(self: Conversions, *arguments: Any, **options: Any) -> NoReturn:
         self.owner.check_open(what)
         if on_graph(self):
-            raise self.without_value(what, way_out() or traced)
+            raise self.without_value(what, way_out(what) or traced)
         raise self.without_derivative(what, hint)
 
     return method
@@ -61,7 +61,7 @@ class Conversions(Operators):
     def _concrete(self, operation: str, hint: str) -> Any:
         value = concrete(self)
         if value is None:
-            raise self.without_value(operation, way_out() or hint)
+            raise self.without_value(operation, way_out(operation) or hint)
         return value
 
     def __bool__(self) -> bool:
@@ -82,9 +82,9 @@ class Conversions(Operators):
         what = "float(x)"
         self.owner.check_open(what)
         if on_graph(self):
-            raise self.without_value(what, way_out() or _NUMBER)
+            raise self.without_value(what, way_out(what) or _NUMBER)
         raise self.without_derivative(
-            what, _or_given_up(way_out() or _COMPUTED, "float(wg.stop_gradient(x))")
+            what, _or_given_up(way_out(what) or _COMPUTED, "float(wg.stop_gradient(x))")
         )
 
     __complex__ = _lost("complex(x)", "Wengert differentiates real programs")
@@ -95,9 +95,9 @@ class Conversions(Operators):
         if (wrapped := left_to_box(self, sys._getframe(1))) is not None:  # pyright: ignore[reportPrivateUsage]
             return wrapped
         if on_graph(self):
-            raise self.without_value(what, instead_of_scipy(UNFOLLOWED) or way_out() or _OUTSIDE)
+            raise self.without_value(what, instead_of_scipy(UNFOLLOWED) or way_out(what) or _OUTSIDE)
         if self.dtype.kind == "f":
-            hint = instead_of_scipy(OTHERWISE) or _or_given_up(way_out() or _BUILT)
+            hint = instead_of_scipy(OTHERWISE) or _or_given_up(way_out(what) or _BUILT)
             raise self.without_derivative(what, hint)
         hint = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i]"
         return np.array(self._concrete(what, hint), dtype=dtype)

@@ -80,12 +80,16 @@ _OF_PYTHON = {
     "all": "write np.all for all",
     "complex": "Wengert differentiates real programs",
 }
-_SLICE = (
+#: What to write for a slice of which an end is not known.
+SLICE = (
     "the length of a slice must be known: write x[start + np.arange(length)] for a part that starts anywhere, "
     "np.where(np.arange(len(x)) < n, x, 0) for the first n, or name n in static_argnums of wg.jit"
 )
 _ASSIGNED = (
     "make the array to write into with wengert.numpy.zeros, or with np.zeros_like(x) of an array inside"
+)
+_JOINED = (
+    "write np.concatenate for np.r_, np.column_stack for np.c_, or wengert.numpy.r_ and wengert.numpy.c_"
 )
 _SUBSCRIPT = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i], for a plain array or a list x"
 
@@ -117,19 +121,36 @@ def without_derivative(function: Any, known: bool) -> tuple[str, str] | None:
     return (said[0], said[1 if known else 2]) if said else None
 
 
-def way_out() -> str:
-    """Say what to write for what the user's line is carrying out; nothing where that is not known."""
+def way_out(operation: str) -> str:
+    """Say what to write for what the user's line is carrying out; nothing where that is not known.
+
+    Args:
+        operation: what was asked of a box: ``index``, or a conversion.
+    """
     frame = user_frame()
     if frame is None:
         return ""
+    found = _expression(frame)
+    if isinstance(found, ast.Subscript) and operation == "index" and _is_slice(found.slice, frame):
+        return SLICE
     if dis.opname[frame.f_code.co_code[frame.f_lasti]] == "STORE_SUBSCR":
         return _ASSIGNED
-    found = _expression(frame)
     if isinstance(found, ast.Call):
-        return _instead_of_call(_value(found.func, frame))
+        return _instead_of_call(_value(found.func, frame), operation)
     if isinstance(found, ast.Subscript):
-        return _SLICE if any(map(_has_length, ast.walk(found.slice))) else _SUBSCRIPT
+        taken = _value(found.value, frame)
+        return _JOINED if taken is np.r_ or taken is np.c_ else _SUBSCRIPT
     return ""
+
+
+def _is_slice(subscript: ast.expr, frame: FrameType) -> bool:
+    """Tell whether a subscript has a slice of which an end is computed."""
+    return any(
+        isinstance(_value(part, frame), slice)
+        or (isinstance(part, ast.Call) and _value(part.func, frame) is slice)
+        or _has_length(part)
+        for part in ast.walk(subscript)
+    )
 
 
 def _has_length(part: ast.AST) -> bool:
@@ -156,7 +177,7 @@ def _expression(frame: FrameType) -> ast.expr | None:
         return None
 
 
-def _value(name: ast.expr, frame: FrameType) -> Any:
+def _value(name: ast.AST, frame: FrameType) -> Any:
     """Return what a name stands for, such as ``np.linalg.norm``; None where it is none of a module."""
     if isinstance(name, ast.Name):
         for names in (frame.f_locals, frame.f_globals, vars(builtins)):
@@ -168,8 +189,10 @@ def _value(name: ast.expr, frame: FrameType) -> Any:
     return None
 
 
-def _instead_of_call(function: Any) -> str:
+def _instead_of_call(function: Any, operation: str) -> str:
     """Say what to write instead of calling a function of `math`, of Python's or of NumPy's."""
+    inside = getattr(function, "__wrapped__", None)
+    function = inside if _works_on_boxes(inside) else function  # `wengert.numpy` wraps NumPy's
     name = getattr(function, "__name__", "")
     if function is getattr(builtins, name, _NOTHING):
         return _OF_PYTHON.get(name, "")
@@ -177,7 +200,9 @@ def _instead_of_call(function: Any) -> str:
         function is getattr(np, name, _NOTHING)
         or getattr(function, "__module__", "") == "wengert.numpy.creation"
     ):
-        return _OF_NUMPY.get(name, "")
+        return _OF_NUMPY.get(name) or _of_list(function, operation)
+    if function is getattr(np.linalg, name, _NOTHING):
+        return _of_list(function, operation)
     if function is getattr(math, name, _NOTHING):
         other = _OF_MATH.get(name) or ("" if name in _UNLIKE_NUMPYS else counterpart(name))
         return (
@@ -188,6 +213,21 @@ def _instead_of_call(function: Any) -> str:
     return ""
 
 
+def _of_list(function: Any, operation: str) -> str:
+    """Say what to write where a function that works on boxes was given a list of them; nothing otherwise."""
+    if operation == "index" or not _works_on_boxes(function):
+        return ""
+    name = function.__name__
+    is_linear = function is getattr(np.linalg, name, None)
+    called = f"np.linalg.{name}" if is_linear else f"np.{name}"
+    other = "" if is_linear else f"; wengert.numpy.{name} takes lists as they are"
+    return f"NumPy looks into no list: write {called}(np.stack([a, b])), wengert.numpy.array of nested lists{other}"
+
+
+def _works_on_boxes(function: Any) -> bool:
+    return callable(function) and (function in FUNCTIONS or function in UFUNCS)
+
+
 def counterpart(*names: str) -> str:
     """Return what works inside a transform, in full, for the first name of which there is such; or nothing."""
     for name in names:
@@ -195,7 +235,7 @@ def counterpart(*names: str) -> str:
             return INSTEAD[name]
         for module, prefix in ((np, "np"), (np.linalg, "np.linalg")):
             function = getattr(module, name, None)
-            if callable(function) and (function in FUNCTIONS or function in UFUNCS):
+            if _works_on_boxes(function):
                 return f"{prefix}.{name}"
     return ""
 

@@ -61,7 +61,6 @@ def star(left: Any, right: Any) -> Any:
 
 
 def _check(matrix: Any, x: Any, got: str) -> None:
-    check_known("matmul", matrix.dtype)
     if len(matrix.shape) != 2 or len(shape_of(x)) not in (1, 2):
         requirement = "a sparse matrix multiplies a vector or a matrix"
         raise ShapeError(
@@ -79,8 +78,9 @@ def _product(matrix: Any, x: Any, transposed: bool) -> Any:
     stored = matrix if by_columns else matrix.tocsr()
     rows, width = matrix.shape[::-1] if by_columns else matrix.shape
     assert len(stored.indptr) == rows + 1
+    data = np.asarray(stored.data, check_known("matmul", matrix.dtype))
     return sparse_product(
-        x, stored.data, stored.indices, stored.indptr, width=width, transposed=transposed != by_columns
+        x, data, stored.indices, stored.indptr, width=width, transposed=transposed != by_columns
     )
 
 

@@ -11,6 +11,8 @@ import numpy as np
 from wengert.boxes import Box, concrete, snapshot
 from wengert.dtypes import BOOL, dtype_of
 from wengert.errors import ConcreteError, IndexingError, ShapeError, message
+from wengert.instead import SLICE
+from wengert.ir.types import show as show_type
 from wengert.ops import arithmetic
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import gather, scatter, scatter_add
@@ -83,7 +85,7 @@ def parse(shape: Shape, index: Any) -> Subscript:
         elif entry is Ellipsis:
             pass
         elif isinstance(entry, slice):
-            start, stop, step = entry.indices(shape[len(basic)])
+            start, stop, step = _ends(entry, shape[len(basic)])
             extent = len(range(start, stop, step))
             basic.append((start if extent else 0, extent, step))
             result.append(extent)
@@ -101,6 +103,14 @@ def parse(shape: Shape, index: Any) -> Subscript:
     if len(arrays) > 1:
         _check_together([shape_of(array) for _, array in arrays])
     return Subscript(tuple(basic), tuple(result), tuple(arrays), blocks > 1)
+
+
+def _ends(entry: slice, extent: int) -> tuple[int, int, int]:
+    for end in (entry.start, entry.stop, entry.step):
+        if isinstance(end, Box) and concrete(end) is None:
+            requirement = "the ends of a slice must be known"
+            raise ConcreteError(message("getitem", requirement, show_type(end), SLICE))
+    return entry.indices(extent)
 
 
 def _check_together(shapes: list[Shape]) -> None:

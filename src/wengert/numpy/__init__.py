@@ -23,11 +23,11 @@ Example:
 from __future__ import annotations
 
 import sys
+from importlib import import_module as _import_module
 from typing import Any
 
 import numpy as _np
 
-from wengert.array import FUNCTIONS as _FUNCTIONS
 from wengert.array import Array as _Array
 from wengert.numpy import (
     decompositions as decompositions,
@@ -149,14 +149,24 @@ from wengert.numpy.creation import (
 from wengert.numpy.creation import (
     zeros_like as zeros_like,
 )
+from wengert.numpy.index_tricks import (
+    c_ as c_,
+)
+from wengert.numpy.index_tricks import (
+    r_ as r_,
+)
 from wengert.numpy.selecting import (
     take as take,  # NumPy's dispatches on the array alone, not on traced positions
 )
-from wengert.ops.elementwise import UFUNCS as _UFUNCS
+from wengert.numpy.sequences import is_dispatched as _is_dispatched
+from wengert.numpy.sequences import offered_for as _offered_for
 
 newaxis = None
 
-#: What needs no dispatch: constants, types, and functions of plain values alone.
+#: Modules of NumPy's that are modules here, imported when they are asked for.
+_MODULES = frozenset({"linalg", "random", "fft"})
+
+#: What needs no dispatch: constants, types, functions of plain values alone, and what `wengert.numpy` states itself.
 _PLAIN = frozenset(
     {
         *("pi", "e", "inf", "nan", "newaxis", "linalg", "ndarray", "dtype", "finfo", "iinfo", "isdtype"),
@@ -167,6 +177,8 @@ _PLAIN = frozenset(
             "errstate",
             "broadcast_shapes",
             "s_",
+            "r_",
+            "c_",
             "index_exp",
             "ix_",
         ),
@@ -180,8 +192,7 @@ def _offered(name: str, value: Any) -> bool:
     if isinstance(value, type):
         real = issubclass(value, (_np.number, _np.bool_)) and not issubclass(value, _np.complexfloating)
         return real or name in _PLAIN
-    dispatched = callable(value) and (value in _FUNCTIONS or value in _UFUNCS)
-    return dispatched or name in _PLAIN
+    return _is_dispatched(value) or name in _PLAIN
 
 
 def __getattr__(name: str) -> Any:
@@ -189,6 +200,7 @@ def __getattr__(name: str) -> Any:
     value = None if name.startswith("_") else getattr(_np, name, None)
     if value is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}, and NumPy has none", name=name)
+    value = _import_module(f"{__name__}.{name}") if name in _MODULES else _offered_for(value)
     globals()[name] = value
     return value
 

@@ -66,11 +66,16 @@ def _leaves(nested: Any) -> Iterator[Any]:
         yield nested
 
 
+def contains_box(nested: Any) -> bool:
+    """Tell whether a value is a box, or nested sequences that contain one."""
+    return any(map(is_box, _leaves(nested)))
+
+
 def _joined(nested: Any, dtype: Any) -> Any:
     """Join nested sequences that contain boxes, innermost first."""
     if not is_sequence(nested):
         return strong(nested if is_box(nested) else np.asarray(nested), dtype)
-    if not any(map(is_box, _leaves(nested))):
+    if not contains_box(nested):
         return np.array(nested, dtype=dtype)
     parts = [_joined(one, dtype) for one in nested]
     shape = shape_of(parts[0])
@@ -119,7 +124,7 @@ def array(
         >>> wg.grad(lambda t: wg.numpy.array([t, 2.0 * t]).sum())(1.0)
         3.0
     """
-    if any(map(is_box, _leaves(object))):
+    if contains_box(object):
         result = _from(object, dtype, copy)
         shape = shape_of(result)
         return reshaped(result, (1,) * (ndmin - len(shape)) + shape) if len(shape) < ndmin else result

@@ -9,5 +9,24 @@ Example:
     array([0.4, 0.2])
 """
 
-from numpy.linalg import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
+from typing import Any
+
+from numpy import linalg as _numpys
 from numpy.linalg import __all__ as __all__
+
+from wengert.numpy.sequences import offered_for as _offered_for
+
+
+def __getattr__(name: str) -> Any:
+    """Return NumPy's function, which here takes lists of boxes, too."""
+    if name not in __all__:
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}, and numpy.linalg has none", name=name
+        )
+    value = _offered_for(getattr(_numpys, name))
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
