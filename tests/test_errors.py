@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from typing import Any
 
 import numpy as np
@@ -140,3 +141,114 @@ def test_plain_arrays_get_the_same_explanation() -> None:
         reduce_max(np.ones(0), axes=(0,))
     with pytest.raises(TypeError, match=r"^add: NumPy defines no such operation|^subtract"):
         subtract(np.array(True), np.array(False))
+
+
+# -- other packages between the user's line and the error --------------------------------------------------
+
+
+def library(folder: str, source: str) -> dict[str, Any]:
+    """Return the names of a module of a package that is installed in a folder."""
+    names: dict[str, Any] = {"np": np, "wg": wg, "__name__": "library.core"}
+    exec(compile(source, f"{folder}/site-packages/library/core.py", "exec"), names)
+    return names
+
+
+def test_the_users_line_is_named_with_that_of_a_package_behind_it() -> None:
+    names = library(
+        "/env/lib", "def convert(x):\n    return np.asarray(x)\n\ndef add(x):\n    return x + np.ones(7)\n"
+    )
+    for transform in (wg.grad, wg.jit):
+        with pytest.raises(
+            TypeError, match=r"library computes with plain arrays: .*core\.py:2\)\]$"
+        ) as caught:
+            transform(lambda x: names["convert"](x))(np.ones(3))  # this line
+        location = str(caught.value).rpartition("[")[2]
+        assert location.endswith(" (library/core.py:2)]")
+        assert location.startswith("test_errors.py:")
+        with pytest.raises(ValueError, match=r"add: .*\[test_errors\.py:\d+ \(library/core\.py:5\)\]$"):
+            transform(lambda x: names["add"](x))(np.ones(3))
+    assert errors.line_of(str(caught.value)).startswith("test_errors.py:")
+
+
+def test_where_all_code_is_installed_its_own_line_is_named() -> None:
+    names = library(
+        "/env/lib",
+        "def work(problems):\n  try:\n    wg.grad(float)(1.0)\n  except TypeError as e:\n    problems.append(e)",
+    )
+    problems: list[Exception] = []
+    thread = threading.Thread(target=names["work"], args=(problems,))
+    thread.start()
+    thread.join()
+    assert str(problems[0]).endswith(" [core.py:3]")
+
+
+def fit(module: str, x: Any) -> Any:
+    if module == "scipy":
+        return pytest.importorskip("scipy.ndimage").gaussian_filter(x, 1.0)
+    if module == "sklearn":
+        return pytest.importorskip("sklearn.preprocessing").StandardScaler().fit_transform(x[:, None])
+    if module == "matplotlib":
+        return pytest.importorskip("matplotlib.figure").Figure().subplots().plot(x)
+    return pytest.importorskip("pandas").Series(x)
+
+
+@pytest.mark.parametrize("module", ["scipy", "sklearn", "matplotlib", "pandas"])
+@pytest.mark.parametrize("transform", [wg.grad, wg.jit])
+def test_known_packages_are_named(transform: Any, module: str) -> None:
+    with pytest.raises(
+        TypeError, match=rf"computes with plain arrays.* \[test_errors\.py:\d+ \({module}/.*:\d+\)\]$"
+    ):
+        transform(lambda x: fit(module, x))(np.ones(3))
+
+
+CALLED = {
+    "brentq": lambda optimize, x: optimize.brentq(lambda t: t - x[0], 0.0, 3.0),
+    "fsolve": lambda optimize, x: optimize.fsolve(lambda t: t - x, np.zeros(3))[0],
+    "leastsq": lambda optimize, x: optimize.leastsq(lambda t: t - x, np.zeros(3))[0],
+    "minimize": lambda optimize, x: optimize.minimize(lambda t: (t[0] - x[0]) ** 2, [0.0]).x,
+    "least_squares": lambda optimize, x: optimize.least_squares(lambda t: t - x, np.zeros(3)).x,
+    "curve_fit": lambda optimize, x: optimize.curve_fit(lambda t, a: a * t, x, x)[0],
+}
+
+
+@pytest.mark.parametrize("name", CALLED)
+@pytest.mark.parametrize("transform", [wg.grad, wg.jit])
+def test_what_scipy_calls_says_what_is_wrong(
+    transform: Any, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Code in C hides what a box said behind errors of its own, even `SystemError`."""
+    optimize = pytest.importorskip("scipy.optimize")
+    with pytest.raises(TypeError, match=r"\[test_errors\.py:\d+ \(scipy/.*\)\]$") as caught:
+        transform(lambda x: CALLED[name](optimize, x))(np.ones(3))
+    assert isinstance(caught.value, WengertError)
+    assert "SciPy computes with plain arrays" in str(caught.value)
+    capfd.readouterr()  # MINPACK prints what it hides
+
+
+@pytest.mark.parametrize("name", ["brentq", "fsolve"])
+def test_errors_of_the_users_own_come_through_scipy(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    optimize = pytest.importorskip("scipy.optimize")
+
+    def wrong(t: Any) -> Any:
+        raise KeyError("of my own")
+
+    def program(x: Any) -> Any:
+        try:
+            float(x)
+        except TypeError:
+            return optimize.brentq(wrong, 0.0, 1.0) if name == "brentq" else optimize.fsolve(wrong, [0.0])
+
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        wg.grad(program)(1.0)
+    assert not isinstance(caught.value, WengertError)
+    capfd.readouterr()
+
+
+def test_a_users_own_type_error_about_a_box_stays() -> None:
+    def picky(x: Any) -> Any:
+        if not isinstance(x, np.ndarray):
+            raise TypeError(f"an array is wanted, not {type(x).__name__}")
+        return x
+
+    with pytest.raises(TypeError, match=r"^an array is wanted, not Array$"):
+        wg.grad(picky)(np.ones(3))

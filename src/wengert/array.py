@@ -194,6 +194,11 @@ class Array(Conversions):
         return self.size * self.dtype.itemsize
 
     @property
+    def flags(self) -> Any:
+        """How the elements lie, row by row, as `np.ndarray.flags` tells."""
+        return np.empty([min(extent, 2) for extent in self.shape], np.bool_).flags
+
+    @property
     def T(self) -> Any:  # noqa: N802 (NumPy's name)
         """The axes in reverse order."""
         return FUNCTIONS[np.transpose](self)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 import threading
 from collections.abc import Generator, Iterable
 from typing import Any, ClassVar
@@ -22,15 +23,20 @@ from wengert.errors import (
     ConcreteError,
     LeakError,
     LostDerivativeError,
+    UnsupportedError,
     WengertError,
+    is_installed,
+    is_raised_by_user,
+    line_of,
     message,
     raised_at,
-    split_location,
 )
 from wengert.ir.types import TensorType
 from wengert.shapes import Shape, shape_of
 
 _levels = itertools.count()
+#: What code in C says where it was given a box and looks for memory.
+_REFUSED = re.compile(r"\bnot '?Array'?$")
 
 
 class Trace:
@@ -217,8 +223,8 @@ class _Running(threading.local):
     traced = 0
     """How many traces are open whose boxes stand for types alone."""
     recorder: Trace | None = None
-    complaint: str = ""
-    """What was said last of a value without a number."""
+    complaint: WengertError | None = None
+    """What was said last of a value that gives no number."""
 
 
 #: What this thread is running.
@@ -232,22 +238,39 @@ def running(trace: Trace) -> Generator[Trace, None, None]:
     RUNNING.traced += trace.traced
     try:
         yield trace
-    except ValueError as problem:
-        # NumPy hides what a box says when it is written into a plain array behind an error of its own.
-        if isinstance(problem.__cause__, (LostDerivativeError, ConcreteError)):
-            raise problem.__cause__ from None
-        raise
-    except TypeError as problem:
-        # Nor what it says when NumPy asks it for a size.
-        said, where = RUNNING.complaint, raised_at(problem)
-        RUNNING.complaint = ""
-        if not isinstance(problem, WengertError) and where and split_location(said)[1] == f" [{where}]":
-            raise ConcreteError(said) from None
-        raise
+    except Exception as problem:
+        hidden = _hidden_by(problem)
+        if hidden is None:
+            raise
+        raise hidden from None
     finally:
         RUNNING.depth -= 1
         RUNNING.traced -= trace.traced
         trace.open = False
+
+
+def _hidden_by(problem: Exception) -> WengertError | None:
+    """Return what a box said where code in C hides it behind an error of its own; None for what others say.
+
+    NumPy does when a box is written into a plain array, or asked for a size, and SciPy when a function that it was
+    given returns a box.
+    """
+    said, RUNNING.complaint = RUNNING.complaint, None
+    if isinstance(problem, WengertError):
+        return None
+    cause = problem.__cause__
+    while isinstance(problem, (ValueError, SystemError)) and cause is not None:
+        if isinstance(cause, (LostDerivativeError, ConcreteError)):
+            return cause
+        cause = cause.__cause__
+    where = raised_at(problem)
+    is_theirs = isinstance(problem, TypeError) or is_installed(problem)
+    if said is not None and where and is_theirs and line_of(str(said)) == where:
+        return said
+    if isinstance(problem, TypeError) and _REFUSED.search(str(problem)) and not is_raised_by_user(problem):
+        hint = "compute it outside, or give up the derivative: wg.stop_gradient(x)"
+        return UnsupportedError(f"{problem}: a value inside a transform has no memory; {hint}. [{where}]")
+    return None
 
 
 @contextlib.contextmanager

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from wengert.boxes import RUNNING, concrete, on_graph
+from wengert.boxes import CONSTANT, RUNNING, concrete, on_graph
 from wengert.errors import OTHERWISE, UNFOLLOWED, ConcreteError, LostDerivativeError, message
-from wengert.instead import instead_of_scipy, way_out
+from wengert.instead import instead_of_package, way_out
 from wengert.operators import Operators
 from wengert.sparse import left_to_box
 
@@ -28,8 +29,10 @@ _COMPUTED = (
 )
 
 
-def _lost(what: str, hint: str, traced: str = _OUTSIDE) -> Any:
-    def method(self: Conversions, *arguments: Any, **options: Any) -> NoReturn:
+def _lost(what: str, hint: str, traced: str = _OUTSIDE, known: Callable[..., Any] | None = None) -> Any:
+    def method(self: Conversions, *arguments: Any, **options: Any) -> Any:
+        if known is not None and self.owner is CONSTANT:  # which nothing follows
+            return known(self.state.value, *arguments, **options)
         self.owner.check_open(what)
         if on_graph(self):
             raise self.without_value(what, way_out(what) or traced)
@@ -50,18 +53,19 @@ class Conversions(Operators):
     def without_value(self, operation: str, hint: str) -> ConcreteError:
         """Return the error for an operation that needs the numbers, where only the type is known."""
         requirement = f"a concrete value is needed, and a {self.owner.name} knows only the type here"
-        error = ConcreteError(message(operation, requirement, str(self.type), hint))
-        RUNNING.complaint = str(error)
-        return error
+        RUNNING.complaint = ConcreteError(message(operation, requirement, str(self.type), hint))
+        return RUNNING.complaint
 
     def without_derivative(self, operation: str, hint: str) -> LostDerivativeError:
         """Return the error for an operation after which the program would go on without its derivative."""
-        return LostDerivativeError(message(operation, "the derivative would be lost", str(self.type), hint))
+        requirement = "the derivative would be lost"
+        RUNNING.complaint = LostDerivativeError(message(operation, requirement, str(self.type), hint))
+        return RUNNING.complaint
 
     def _concrete(self, operation: str, hint: str) -> Any:
         value = concrete(self)
         if value is None:
-            raise self.without_value(operation, way_out(operation) or hint)
+            raise self.without_value(operation, instead_of_package(UNFOLLOWED) or way_out(operation) or hint)
         return value
 
     def __bool__(self) -> bool:
@@ -76,16 +80,17 @@ class Conversions(Operators):
     def __int__(self) -> int:
         return self.__index__() if self.dtype.kind != "f" else self._truncated()
 
-    _truncated = _lost("int(x)", "use int(wg.stop_gradient(x))", "write x.astype(int)")
+    _truncated = _lost("int(x)", "use int(wg.stop_gradient(x))", "write x.astype(int)", int)
 
-    def __float__(self) -> NoReturn:
+    def __float__(self) -> float:
+        if self.owner is CONSTANT:  # which nothing follows
+            return float(self.state.value)
         what = "float(x)"
         self.owner.check_open(what)
         if on_graph(self):
-            raise self.without_value(what, way_out(what) or _NUMBER)
-        raise self.without_derivative(
-            what, _or_given_up(way_out(what) or _COMPUTED, "float(wg.stop_gradient(x))")
-        )
+            raise self.without_value(what, instead_of_package(UNFOLLOWED) or way_out(what) or _NUMBER)
+        given_up = _or_given_up(way_out(what) or _COMPUTED, "float(wg.stop_gradient(x))")
+        raise self.without_derivative(what, instead_of_package(_or_given_up(OTHERWISE)) or given_up)
 
     __complex__ = _lost("complex(x)", "Wengert differentiates real programs")
 
@@ -95,14 +100,18 @@ class Conversions(Operators):
         if (wrapped := left_to_box(self, sys._getframe(1))) is not None:  # pyright: ignore[reportPrivateUsage]
             return wrapped
         if on_graph(self):
-            raise self.without_value(what, instead_of_scipy(UNFOLLOWED) or way_out(what) or _OUTSIDE)
+            raise self.without_value(what, instead_of_package(UNFOLLOWED) or way_out(what) or _OUTSIDE)
         if self.dtype.kind == "f":
-            hint = instead_of_scipy(OTHERWISE) or _or_given_up(way_out(what) or _BUILT)
-            raise self.without_derivative(what, hint)
+            given_up = _or_given_up(way_out(what) or _BUILT)
+            raise self.without_derivative(what, instead_of_package(_or_given_up(OTHERWISE)) or given_up)
         hint = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i]"
         return np.array(self._concrete(what, hint), dtype=dtype)
 
-    item = _lost("item()", "leave the value as it is, or write wg.stop_gradient(x).item()")
-    tolist = _lost("tolist()", "iterate over the array, or write wg.stop_gradient(x).tolist()")
+    item = _lost(
+        "item()", "leave the value as it is, or write wg.stop_gradient(x).item()", known=np.ndarray.item
+    )
+    tolist = _lost(
+        "tolist()", "iterate over the array, or write wg.stop_gradient(x).tolist()", known=np.ndarray.tolist
+    )
     __reduce__ = _lost("pickle", "pickle the value: wg.stop_gradient(x)")
-    tobytes = _lost("tobytes()", "write wg.stop_gradient(x).tobytes()")
+    tobytes = _lost("tobytes()", "write wg.stop_gradient(x).tobytes()", known=np.ndarray.tobytes)

@@ -33,6 +33,12 @@ ATTRIBUTES = {
     "unsqueeze": "write np.expand_dims(x, axis)",
     "permute": "write x.transpose(axes)",
     "block_until_ready": "leave it out: calls return when they are done",
+    "__dlpack__": "leave x as it is, or give the memory of wg.stop_gradient(x)",
+    "view": "write x.astype(dtype) to convert it, wg.stop_gradient(x).view(dtype) for its memory",
+    **dict.fromkeys(
+        ("data", "ctypes", "strides", "tofile", "byteswap", "setflags"),
+        "the memory is that of wg.stop_gradient(x), or of an array outside",
+    ),
 }
 
 _OF_MATH = {
@@ -43,6 +49,7 @@ _OF_MATH = {
 }
 _UNLIKE_NUMPYS = {"remainder"}
 _NOTHING = object()
+_PACKAGES = {"scipy": "SciPy", "sklearn": "scikit-learn"}
 _SIZE = "a size must be known: name it in static_argnums of wg.jit, or take it from a shape, such as len(x)"
 _AS_IT_IS = "leave an array as it is, or write wengert.numpy.asarray, which takes lists of values, too"
 _OF_NUMPY = {
@@ -67,6 +74,10 @@ _OF_NUMPY = {
     ),
     **dict.fromkeys(("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require"), _AS_IT_IS),
     "array": "write wengert.numpy.array for np.array, np.stack of a list, x.copy() for a copy",
+    **dict.fromkeys(
+        ("nditer", "ndenumerate", "broadcast"),
+        "write operations on whole arrays, or x[i] for i in np.ndindex(x.shape)",
+    ),
     "vectorize": "write wg.vmap(f)(x), or f of whole arrays",
 }
 _OF_PYTHON = {
@@ -246,14 +257,14 @@ def instead_of(*names: str) -> str:
     return f"write {found}" if found else ""
 
 
-def instead_of_scipy(otherwise: str) -> str:
-    """Say what to write for the function of SciPy's that needs a plain array; nothing where none does."""
-    running = calls_inside("scipy")
-    if not running:
+def instead_of_package(otherwise: str) -> str:
+    """Say what to write for the function of another package that needs plain arrays; nothing where none is running."""
+    package, running = calls_inside()
+    if not package:
         return ""
     # SciPy wraps its functions: what the user wrote comes first, then what runs, but not what converts arrays.
     names = [name for name in (_called(), *reversed(running)) if name not in _OF_NUMPY]
-    return f"SciPy computes with plain arrays: {instead_of(*names) or otherwise}"
+    return f"{_PACKAGES.get(package, package)} computes with plain arrays: {instead_of(*names) or otherwise}"
 
 
 def _called() -> str:

@@ -21,7 +21,7 @@ import numpy as np
 
 from wengert.boxes import RUNNING, Box, charged
 from wengert.dtypes import check_plain
-from wengert.errors import MatrixError, WengertError, message
+from wengert.errors import MatrixError, ShapeError, WengertError, message
 from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import Lowering
 
@@ -160,6 +160,8 @@ _BUILTIN = (
     *(IndexError, TypeError, OverflowError, ZeroDivisionError, FloatingPointError),
     *(ValueError, ArithmeticError),
 )
+#: What NumPy's arrays have at most.
+MOST_AXES = 64
 #: Classes of operands that need no second look.
 _USUAL = frozenset((np.ndarray, np.float64, float, int, bool))
 Derivative = Partials | Linear | Explicit | Structured | NonDifferentiable
@@ -266,7 +268,11 @@ class Primitive:
 
     def infer(self, *types: TensorType, **params: Any) -> Any:
         """Return the type of the result, or raise what is wrong with the operands."""
-        return self.type_rule(*types, **params)
+        found = self.type_rule(*types, **params)
+        if isinstance(found, TensorType) and len(found.shape) > MOST_AXES:
+            requirement = f"an array has at most {MOST_AXES} axes"
+            raise ShapeError(message(self.name, requirement, f"{len(found.shape)} for {show(*types)}"))
+        return found
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.boxes import Box, concrete, snapshot
-from wengert.dtypes import BOOL, dtype_of
+from wengert.dtypes import BOOL, INT64, dtype_of
 from wengert.errors import ConcreteError, IndexingError, ShapeError, message
 from wengert.instead import SLICE
 from wengert.ir.types import show as show_type
@@ -28,6 +28,8 @@ from wengert.ops.shape import (
     whole,
 )
 from wengert.shapes import Shape, broadcast, shape_of, show, size
+
+_UNSIGNED = np.dtype(np.uint64)
 
 
 class Subscript(NamedTuple):
@@ -199,10 +201,19 @@ def _checked(entry: Any, axis: int, extent: int) -> Any:
         got, hint = str(dtype_of(entry)), "write x[i.astype(int)]"
         raise IndexingError(message("getitem", "index arrays must hold integers", got, hint))
     known = concrete(entry)
-    if known is not None and known.size and (known.min() < -extent or known.max() >= extent):
+    if known is None:
+        return signed(entry)
+    if known.size and (known.min() < -extent or known.max() >= extent):
         bad = known[(known < -extent) | (known >= extent)].flat[0]
         raise _outside(bad, axis, extent)
     return entry
+
+
+def signed(indices: Any) -> Any:
+    """Return indices without a sign as what counts; beyond all there can be, they do not come round to the end."""
+    if dtype_of(indices) != _UNSIGNED:
+        return indices
+    return cast(arithmetic.minimum(indices, _UNSIGNED.type(2**63 - 1)), dtype=INT64)
 
 
 def take_basic(x: Any, subscript: Subscript) -> Any:

@@ -51,7 +51,7 @@ def _regular(value: Any) -> str:
     if not value.size:
         return f"np.zeros({value.shape}{dtype})"
     if value.size > 2 and value.tobytes() == value.ravel()[:1].tobytes() * value.size:
-        first = scalar_source(value.flat[0], exact=False)
+        first = scalar_source(value[(0,) * value.ndim], exact=False)
         named = _NAMED.get(first)
         return f"np.{named}({value.shape}{dtype})" if named else f"np.full({value.shape}, {first}{dtype})"
     counting = value.size > 2 and value.dtype in (FLOAT64, INT64)

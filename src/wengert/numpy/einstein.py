@@ -15,9 +15,12 @@ from wengert.numpy.diagonals import diagonal_view
 from wengert.numpy.linear import product
 from wengert.numpy.registry import implements, rank_of, refuse, strong
 from wengert.numpy.shaping import permuted
+from wengert.primitive import MOST_AXES
 from wengert.shapes import Shape, shape_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#: Names of axes that an ellipsis stands for, where letters do not suffice.
+_HIDDEN = "".join(map(chr, range(ord("À"), ord("À") + MOST_AXES)))
 
 
 @implements(np.einsum)
@@ -84,7 +87,7 @@ def explicit(subscripts: str, ranks: tuple[int, ...]) -> tuple[tuple[str, ...], 
     if bad or len(terms) != len(ranks) or "," in output:
         requirement = "subscripts must be letters, '...', one term an operand, and '->'"
         raise ArgumentError(message("einsum", requirement, f"{subscripts!r} for {len(ranks)} operands"))
-    unused = [letter for letter in reversed(_LETTERS) if letter not in text]
+    unused = [letter for letter in reversed(_HIDDEN + _LETTERS) if letter not in text]
     spare = "".join(reversed(unused[: max(ranks, default=0)]))
     hidden = 0
     spelt: list[str] = []

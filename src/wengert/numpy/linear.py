@@ -20,9 +20,11 @@ from wengert.numpy.shaping import moveaxis, part, ravel
 from wengert.ops.arithmetic import multiply
 from wengert.ops.contraction import along, contract, product_params
 from wengert.ops.shape import reshape, slice_
+from wengert.primitive import MOST_AXES
 from wengert.shapes import Shape, axis_index, broadcast, shape_of, size
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#: Names of axes, as many as two arrays can have; X, Y and Z are those of matrices.
+_LETTERS = "".join(map(chr, range(ord("a"), ord("a") + 2 * MOST_AXES)))
 _params = lru_cache(maxsize=4096)(product_params)
 
 

@@ -165,7 +165,9 @@ def _wrapped(operation: str, indices: Any, extent: int, mode: str) -> Any:
     """Return indices inside the extent: checked, wrapped around or clipped."""
     if is_float(dtype_of(indices)):
         raise DtypeError(message(operation, "indices must be integers", show(indices), "write i.astype(int)"))
-    indices = strong(indices, INT64)  # also of truth values, and an extent may be none of few bits
+    indices = strong(
+        subscripts.signed(indices) if mode == "raise" else indices, INT64
+    )  # also of truth values, and an extent may be none of few bits
     if mode == "wrap":
         return remainder(indices, extent)
     if mode == "clip":

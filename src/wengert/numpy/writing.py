@@ -45,7 +45,9 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write values, repeated as needed, at flat positions of a box; as `np.put`."""
     target = _target("np.put", a)
     plain_take: Any = np.take
-    positions = plain_take(np.arange(target.size), known("np.put", operand(ind)).ravel(), mode=mode)
+    positions = plain_take(
+        np.arange(target.size), subscripts.signed(known("np.put", operand(ind))).ravel(), mode=mode
+    )
     _flat_write(target, positions, np.resize(operand(v), positions.shape))
 
 

@@ -20,6 +20,8 @@ from wengert.ops.shape import move_batch, reshape
 from wengert.primitive import Draw, Linear, NonDifferentiable, Primitive, primitive
 from wengert.shapes import Shape, broadcast, shape_of, size
 
+_MOST_OF_ADD_AT = 32
+
 
 def _check_indices(operation: str, indices: Sequence[TensorType]) -> Shape:
     if any(index.dtype.kind not in "iu" for index in indices):
@@ -47,12 +49,23 @@ def _scatter_type(y: TensorType, *indices: TensorType, shape: Shape) -> TensorTy
 
 def _scatter_add(y: Any, *indices: Any, shape: Shape) -> Any:
     result = np.zeros(shape, dtype=np.result_type(y))
-    np.add.at(result, indices, y)
+    _add_each(result, indices, y)
     return result
 
 
+def _add_each(target: Any, indices: Sequence[Any], y: Any) -> None:
+    """Add where the indices point; `np.add.at` crashes on more than 32 axes: those that none indexes become one."""
+    if target.ndim <= _MOST_OF_ADD_AT:
+        np.add.at(target, tuple(indices), y)
+        return
+    kept, rest = target.shape[: len(indices)], target.shape[len(indices) :]
+    total = np.zeros((*kept, size(rest)), target.dtype)
+    np.add.at(total, tuple(indices), np.reshape(y, (*np.shape(y)[: np.ndim(y) - len(rest)], size(rest))))
+    target += total.reshape(target.shape)
+
+
 def _add_at(buffer: Any, cotangent: Any, x: Any, *indices: Any) -> None:
-    np.add.at(buffer, indices, cotangent)
+    _add_each(buffer, indices, cotangent)
 
 
 def _batched_indices(size: int, indices: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
@@ -274,7 +287,7 @@ def _into_lowering(combiner: str) -> Pointwise:
 
 def _added_at(x: Any, y: Any, *indices: Any) -> Any:
     result = np.array(x)
-    np.add.at(result, indices, np.asarray(y, result.dtype))
+    _add_each(result, indices, np.asarray(y, result.dtype))
     return result
 
 

@@ -14,10 +14,10 @@ from wengert.ops.comparison import where
 from wengert.ops.contraction import product
 from wengert.ops.elementwise import align
 from wengert.ops.shape import transpose
-from wengert.primitive import Primitive
+from wengert.primitive import MOST_AXES, Primitive
 from wengert.shapes import shape_of
 
-_LEAD = "abcdefghjklmnopqrstuvw"
+_LEAD = "".join(map(chr, range(ord("À"), ord("À") + MOST_AXES)))  # names of the other axes
 
 
 def check_matrices(operation: str, *types: TensorType) -> None:

@@ -77,9 +77,12 @@ class Rewrite:
 
 def _throughout(value: Any) -> Any:
     """Return the element that all elements equal, bit for bit; None where they differ."""
-    if not value.size or value.flat[0].tobytes() != value.flat[-1].tobytes():
+    if not value.size:
         return None
-    return value.flat[0] if value.tobytes() == value.flat[0].tobytes() * value.size else None
+    first, last = value[(0,) * value.ndim], value[(-1,) * value.ndim]  # `flat` knows 32 axes
+    if first.tobytes() != last.tobytes():
+        return None
+    return first if value.tobytes() == first.tobytes() * value.size else None
 
 
 def _is(one: object, other: object) -> bool:

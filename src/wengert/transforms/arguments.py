@@ -98,6 +98,8 @@ def differentiable(operation: str, leaf: Any, place: str = "") -> Any:
         raise DtypeError(message(operation, requirement, show(leaf) + where, hint))
     if isinstance(leaf, Box):
         return snapshot(leaf)
+    if isinstance(leaf, float) and not isinstance(leaf, np.generic):  # of a class of the user's own
+        return float(leaf)
     check_plain(operation, leaf)
     return leaf if leaf.dtype == dtype else leaf.astype(dtype)
 
