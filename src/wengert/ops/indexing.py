@@ -61,7 +61,7 @@ def _add_each(target: Any, indices: Sequence[Any], y: Any) -> None:
     kept, rest = target.shape[: len(indices)], target.shape[len(indices) :]
     total = np.zeros((*kept, size(rest)), target.dtype)
     np.add.at(total, tuple(indices), np.reshape(y, (*np.shape(y)[: np.ndim(y) - len(rest)], size(rest))))
-    target += total.reshape(target.shape)
+    np.add(target, total.reshape(target.shape), out=target)
 
 
 def _add_at(buffer: Any, cotangent: Any, x: Any, *indices: Any) -> None:
