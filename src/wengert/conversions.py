@@ -107,6 +107,9 @@ class Conversions(Operators):
         hint = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i]"
         return np.array(self._concrete(what, hint), dtype=dtype)
 
+    __dlpack__ = __dlpack_device__ = _lost(
+        "from_dlpack", "leave x as it is, or give the memory of wg.stop_gradient(x)"
+    )
     item = _lost(
         "item()", "leave the value as it is, or write wg.stop_gradient(x).item()", known=np.ndarray.item
     )

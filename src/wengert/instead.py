@@ -33,7 +33,6 @@ ATTRIBUTES = {
     "unsqueeze": "write np.expand_dims(x, axis)",
     "permute": "write x.transpose(axes)",
     "block_until_ready": "leave it out: calls return when they are done",
-    "__dlpack__": "leave x as it is, or give the memory of wg.stop_gradient(x)",
     "view": "write x.astype(dtype) to convert it, wg.stop_gradient(x).view(dtype) for its memory",
     **dict.fromkeys(
         ("data", "ctypes", "strides", "tofile", "byteswap", "setflags"),
