@@ -35,7 +35,7 @@ from wengert.ir.types import TensorType
 from wengert.shapes import Shape, shape_of
 
 _levels = itertools.count()
-#: What code in C says where it was given a box and looks for memory.
+#: What code in C says where it was given a box and needs something else.
 _REFUSED = re.compile(r"\bnot '?Array'?$")
 
 
@@ -269,7 +269,7 @@ def _hidden_by(problem: Exception) -> WengertError | None:
         return said
     if isinstance(problem, TypeError) and _REFUSED.search(str(problem)) and not is_raised_by_user(problem):
         hint = "compute it outside, or give up the derivative: wg.stop_gradient(x)"
-        return UnsupportedError(f"{problem}: a value inside a transform has no memory; {hint}. [{where}]")
+        return UnsupportedError(f"{problem}: a value inside a transform is none; {hint}. [{where}]")
     return None
 
 
