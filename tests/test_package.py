@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from importlib.resources import files
 from pathlib import Path
 
@@ -34,3 +35,24 @@ def test_types_are_shipped() -> None:
 def test_one_version_everywhere() -> None:
     assert f"\nversion: {wengert.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## [{wengert.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_command_starts_with_versions_of_click_that_have_no_generic_types() -> None:
+    script = "import click; click.ParamType.__class_getitem__ = None; import wengert.cli"
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_the_lowest_versions_are_those_that_pyproject_states() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    command = [sys.executable, ROOT / "tools" / "lowest_versions.py", "test"]
+    run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    found = dict(line.split("==") for line in run.stdout.splitlines())
+    extras = project["optional-dependencies"]
+    stated = [
+        *project["dependencies"],
+        *extras["test"],
+        *(extras[name][0] for name in ("images", "plot", "sklearn")),
+    ]
+    for name, version in (one.split(">=") for one in stated if ">=" in one):
+        assert found[name] == version
+    assert {"llvmlite", "tensorboardX", "hypothesis"} <= found.keys()

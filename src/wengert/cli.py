@@ -6,7 +6,7 @@ import io
 import math
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +24,11 @@ from wengert.train.settings import DATA, OPTIONS, Option, Settings, SettingsErro
 from wengert.train.tasks import RECIPES, TASKS
 from wengert.train.threads import one_thread
 
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:
+    ParamType = click.ParamType  # it takes no parameter before click 8.4
+
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, prog_name="wengert")
@@ -34,7 +39,7 @@ def command(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-class _Kept(click.ParamType[Any]):
+class _Kept(ParamType):
     """What ``--keep`` takes."""
 
     name = "best|last|N"
@@ -192,10 +197,10 @@ def compare(runs: tuple[str, ...], out: str | None) -> None:
     click.echo(f"report    {write_comparison(runs, out)}")
 
 
-class _Several(click.ParamType[Any]):
+class _Several(ParamType):
     """What takes several values, commas between them."""
 
-    def __init__(self, one: click.ParamType[Any], name: str) -> None:
+    def __init__(self, one: ParamType, name: str) -> None:
         self.one, self.name = one, name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[Any]:
@@ -204,7 +209,7 @@ class _Several(click.ParamType[Any]):
         return [self.one.convert(part.strip(), param, ctx) for part in value.split(",")]
 
 
-def _several(option: str, one: click.ParamType[Any], metavar: str, default: str, text: str) -> Any:
+def _several(option: str, one: ParamType, metavar: str, default: str, text: str) -> Any:
     """Return an option that takes several values."""
     return click.option(option, type=_Several(one, metavar), default=default, show_default=True, help=text)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -12,11 +13,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import wengert as wg
 from wengert.backend import cache, native
 from wengert.backend.native import CompileError, assembly, compile_module, load, optimised, stored_library
 from wengert.backend.target import host, named
@@ -260,3 +264,26 @@ def test_functions_of_another_version_on_the_disk_are_compiled_anew(
     for _ in range(2):
         assert unary(stored_library("some", text))(2) == 15
     assert unary(load(cache.default().get(key) or b""))(2) == 15
+
+
+def test_masked_accesses_are_in_the_form_that_every_llvm_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM before 22 has alignment as an operand; LLVM 22 has it as an attribute, and reads the older form, too."""
+    texts: list[str] = []
+    monkeypatch.setattr(cache, "default", lambda: cache.Cache(None))
+    monkeypatch.setattr(native.llvm, "parse_assembly", _noting(texts, native.llvm.parse_assembly))
+    x = np.arange(7.0)
+    rows = np.array([6, 0, 3, 3, 5, 1, 2])
+    np.testing.assert_array_equal(
+        wg.jit(lambda x: (x[::-1] + x[rows])[1:6] * 2)(x), (x[::-1] + x[rows])[1:6] * 2
+    )
+    calls = [line for text in texts for line in text.splitlines() if " @llvm.masked." in line]
+    assert calls
+    assert all(re.search(r"\bi32( \d+)?, <", line) for line in calls)
+
+
+def _noting(texts: list[str], function: Callable[..., Any]) -> Callable[..., Any]:
+    def noted(text: str, context: Any) -> Any:
+        texts.append(text)
+        return function(text, context)
+
+    return noted

@@ -1,0 +1,121 @@
+"""Use each part of an installed Wengert once, with every package that it knows: does it work with these versions?
+
+    python tools/smoke.py
+
+It takes less than a minute, writes into a temporary folder, and ends with a line of the versions.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import wengert as wg
+
+PACKAGES = (
+    *("numpy", "llvmlite", "click", "rich", "safetensors"),
+    *("pillow", "matplotlib", "scikit-learn", "tensorboardX"),
+)
+
+
+def derivatives() -> None:
+    """Compare modes with one another and with a derivative known by heart, eagerly and compiled."""
+    x = np.linspace(0.1, 2.0, 7)
+
+    def f(x: Any) -> Any:
+        y = np.tanh(x) * x
+        y[1:3] += 1.0
+        return np.sum(y**2)
+
+    np.testing.assert_allclose(wg.grad(f)(x), wg.jacfwd(f)(x))
+    np.testing.assert_allclose(wg.jit(wg.hessian(f))(x), wg.hessian(f)(x))
+    np.testing.assert_allclose(wg.jit(wg.vmap(wg.grad(np.sin)))(x), np.cos(x))
+
+
+def memory() -> None:
+    """Read and write what is not one vector after another, of each size of elements: LLVM has forms of its own."""
+    indices, mask = np.array([6, 0, 3, 3, 5]), np.array([True, False, True, True, False, True, True])
+
+    def f(x: Any) -> Any:
+        y = np.where(mask, x, -x)[indices] * 2
+        y[::2] = x[1:4]
+        return y, x[::-3], np.sort(x), np.cumsum(x), x.T @ x
+
+    for dtype in (np.float64, np.float32, np.float16, np.int64, np.int32, np.int8):
+        x = np.arange(1, 8).astype(dtype)
+        for found, expected in zip(wg.jit(f)(x), f(x), strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+def command() -> None:
+    """Train a network, look at its run, and predict with it, from the command line."""
+    from PIL import Image
+
+    from wengert.data import digits
+
+    assert "train" in _wengert("--help")
+    told = _wengert("train", "mlp", "--limit", "600", "--epochs", "2", "--tensorboard", "--out", "run")
+    assert "epoch 2" in told
+    assert Path("run/learning_curve.png").stat().st_size > 1000
+    assert any(Path("run/tensorboard").iterdir())
+    Image.fromarray(digits(1)[0][0]).save("digit.png")
+    assert "%" in _wengert("predict", "run", "digit.png")
+    assert "report.html" in _wengert("report", "run")
+    assert "comparison.html" in _wengert("compare", "run")
+    assert "epoch 3" in _wengert("train", "--resume", "run", "--epochs", "3")
+
+
+def estimator() -> None:
+    """Fit a classifier of scikit-learn's interface."""
+    from sklearn.model_selection import cross_val_score
+
+    from wengert.estimators import Classifier
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    scores = cross_val_score(Classifier((8,), epochs=20, rate=0.01, random_state=0), X, X[:, 0] > 0, cv=2)
+    assert scores.mean() > 0.9
+
+
+def picture() -> None:
+    """Draw a program."""
+    wg.trace(lambda x: np.sin(x) * x)(1.0).draw("program.dot")
+    assert "digraph" in Path("program.dot").read_text("utf-8")
+
+
+def _wengert(*arguments: str) -> str:
+    """Run the command, and return what it says."""
+    script = Path(sys.executable).with_name("wengert")
+    run = subprocess.run([script, *arguments], capture_output=True, text=True, timeout=120)
+    if run.returncode:
+        raise AssertionError(f"wengert {' '.join(arguments)}: {run.stdout}{run.stderr}")
+    return run.stdout
+
+
+PARTS: tuple[Callable[[], None], ...] = (derivatives, memory, command, estimator, picture)
+
+
+def main() -> None:
+    """Run each part in an empty folder."""
+    warnings.simplefilter("error", RuntimeWarning)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["WENGERT_CACHE"] = os.path.join(folder, "cache")
+        os.chdir(folder)
+        for part in PARTS:
+            part()
+            print(f"{part.__name__} works", flush=True)
+        os.chdir("/")
+    print(f"Python {sys.version.split()[0]}", *(f"{name} {version(name)}" for name in PACKAGES), sep=", ")
+
+
+if __name__ == "__main__":
+    main()
