@@ -24,6 +24,7 @@ _MANY = 8
 _UNROLLED = 1000
 """Operations of one line from which on it must be a loop of Python's that repeats it."""
 _INSTEAD = "wg.scan and wg.fori_loop keep a loop as one operation"
+_KEPT = "later processes load the result from the cache"
 _log = logging.getLogger("wengert.jit")
 
 if (_asked := os.environ.get("WENGERT_LOG", "").strip()) not in ("", "jit"):
@@ -112,5 +113,5 @@ def _size(graph: Graph) -> str:
     line, count = lines.most_common(1)[0] if lines else ("", 0)
     if line and count >= _UNROLLED:
         text += f", {count:,} of them from {line}, which a loop of Python's repeats; {_INSTEAD}"
-    kept = "later processes load the result from the cache"
-    return f"{text}; {kept if cache.default().folder else 'WENGERT_CACHE is off, so that nothing keeps the result'}"
+    why_not = cache.default().why_unused()
+    return f"{text}; {f'{why_not}, so that nothing keeps the result' if why_not else _KEPT}"

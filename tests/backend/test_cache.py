@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import wengert as wg
 from wengert.backend import cache as caching
 from wengert.backend.cache import Cache, default, key
 from wengert.errors import ArgumentError
@@ -31,7 +32,9 @@ def cache(tmp_path: Path) -> Cache:
 
 def files(cache: Cache) -> list[Path]:
     assert cache.folder is not None
-    return sorted(cache.folder.iterdir()) if cache.folder.exists() else []
+    return (
+        sorted(file for file in cache.folder.iterdir() if file.name != "key") if cache.folder.exists() else []
+    )
 
 
 @given(st.lists(st.one_of(st.binary(), st.text())), st.lists(st.one_of(st.binary(), st.text())))
@@ -98,9 +101,10 @@ def test_only_the_user_may_look_and_write(cache: Cache) -> None:
     finally:
         os.umask(before)
     assert cache.folder is not None
-    assert stat.S_IMODE(cache.folder.stat().st_mode) == 0o700
-    (file,) = files(cache)
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (cache.folder, cache.folder.parent)] == [
+        0o700
+    ] * 2
+    assert [stat.S_IMODE(file.stat().st_mode) for file in cache.folder.iterdir()] == [0o600] * 2
 
 
 @posix_only
@@ -119,6 +123,185 @@ def test_a_file_that_others_may_write_is_not_trusted(cache: Cache) -> None:
     (file,) = files(cache)
     file.chmod(0o622)
     assert cache.get(NAME) is None
+
+
+WRITABLE = pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o720, 0o702], ids=oct)
+
+
+@posix_only
+@WRITABLE
+def test_a_folder_into_which_others_may_write_is_not_used(
+    cache: Cache, mode: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache.put(NAME, b"code")
+    assert cache.folder is not None
+    cache.folder.chmod(mode)
+    for _ in range(3):
+        assert cache.get(NAME) is None
+        cache.put(key("other"), b"code")
+    assert len(files(cache)) == 1
+    (told,) = caplog.messages
+    assert f"{cache.folder} is not used: others may write into" in told
+    assert f"chmod go-w {cache.folder}; or name a folder of your own in WENGERT_CACHE" in told
+    cache.folder.chmod(0o755)
+    assert cache.get(NAME) == b"code"
+
+
+@posix_only
+@pytest.mark.parametrize(("mode", "is_safe"), [(0o777, False), (0o702, False), (0o1777, True), (0o755, True)])
+def test_others_must_not_be_able_to_replace_the_folder(cache: Cache, mode: int, is_safe: bool) -> None:
+    cache.put(NAME, b"code")
+    assert cache.folder is not None
+    cache.folder.parent.chmod(mode)
+    assert (cache.get(NAME) == b"code") is is_safe
+    assert ("not sticky" in cache.why_unused()) is not is_safe
+    beside = Cache(cache.folder.parent / "new")
+    beside.put(NAME, b"code")
+    assert (beside.get(NAME) == b"code") is is_safe
+
+
+@posix_only
+def test_a_group_that_may_write_above_must_be_the_users_own(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import grp
+    import pwd
+
+    cache.put(NAME, b"code")
+    assert cache.folder is not None
+    cache.folder.parent.chmod(0o770)
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    for name, members, is_safe in ((user, [], True), (user, [user, "mallory"], False), ("staff", [], False)):
+        monkeypatch.setattr(
+            grp, "getgrgid", lambda _, name=name, members=members: grp.struct_group((name, "", 7, members))
+        )
+        assert (cache.get(NAME) == b"code") is is_safe
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("above", [0, 1])
+def test_a_folder_of_another_user_is_not_used(
+    cache: Cache, above: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache.put(NAME, b"code")
+    assert cache.folder is not None
+    os.chown((cache.folder, *cache.folder.parents)[above], 12345, -1)
+    assert cache.get(NAME) is None
+    assert "belongs to another user (number 12345)" in caplog.text
+
+
+@posix_only
+def test_an_entry_that_is_no_plain_file_is_missing(cache: Cache, tmp_path: Path) -> None:
+    cache.put(NAME, b"code")
+    (file,) = files(cache)
+    elsewhere = file.rename(tmp_path / "elsewhere")
+    file.symlink_to(elsewhere)
+    assert cache.get(NAME) is None
+    cache.put(NAME, b"newer")
+    assert (cache.get(NAME), file.is_symlink()) == (b"newer", False)
+    file.unlink()
+    file.mkdir()
+    assert cache.get(NAME) is None
+    cache.put(NAME, b"code")
+    assert cache.get(NAME) is None
+
+
+@posix_only
+@pytest.mark.parametrize("name", [f"{NAME}.bin", "key"])
+def test_a_pipe_among_the_entries_is_not_waited_for(cache: Cache, name: str) -> None:
+    cache.put(NAME, b"code")
+    assert cache.folder is not None
+    (cache.folder / name).unlink()
+    os.mkfifo(cache.folder / name)
+    script = f"""
+from pathlib import Path
+from wengert.backend.cache import Cache
+cache = Cache(Path({str(cache.folder)!r}))
+print(cache.get({NAME!r}))
+cache.put({NAME!r}, b"new")
+print(cache.get({NAME!r}))
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=20)
+    assert run.stdout.split() == ["None", "b'new'"], run.stderr
+
+
+def test_an_entry_that_another_cache_signed_is_missing(cache: Cache, tmp_path: Path) -> None:
+    cache.put(NAME, b"code")
+    (file,) = files(cache)
+    other = Cache(tmp_path / "other")
+    other.put(key("something"), b"else")
+    assert other.folder is not None
+    (other.folder / file.name).write_bytes(file.read_bytes())
+    assert other.get(NAME) is None
+    assert other.get(key("something")) == b"else"
+
+
+def spoiled(file: Path, how: str) -> None:
+    if how == "lost":
+        file.unlink()
+    elif how == "short":
+        file.write_bytes(b"short")
+    elif how == "another":
+        file.write_bytes(bytes(32))
+    elif how == "told":
+        file.chmod(0o644)
+    elif how == "link":
+        file.rename(file.with_name("moved"))
+        file.symlink_to(file.with_name("moved"))
+
+
+@posix_only
+@pytest.mark.parametrize("how", ["lost", "short", "another", "told", "link"])
+def test_without_the_key_entries_are_missing_and_made_again(cache: Cache, how: str) -> None:
+    cache.put(NAME, b"code")
+    assert cache.folder is not None
+    spoiled(cache.folder / "key", how)
+    assert cache.get(NAME) is None
+    cache.put(NAME, b"code")
+    assert cache.get(NAME) == b"code"
+    facts = (cache.folder / "key").lstat()
+    assert (stat.S_IMODE(facts.st_mode), facts.st_size) == (0o600, 32)
+
+
+def test_systems_without_second_names_and_users_have_a_cache(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "geteuid", raising=False)
+    monkeypatch.setattr(os, "link", full)
+    cache.put(NAME, b"code")
+    assert cache.get(NAME) == b"code"
+
+
+FIRST = """
+import sys, time
+from pathlib import Path
+from wengert.backend.cache import Cache, key
+cache, number = Cache(Path(sys.argv[1])), sys.argv[2]
+sys.stdin.read()  # all begin at once
+cache.put(key(number), number.encode())
+"""
+
+
+def test_processes_that_make_the_key_at_once_make_one(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FIRST, str(tmp_path / "cache")]
+    workers = [subprocess.Popen([*command, str(number)], stdin=subprocess.PIPE) for number in range(6)]
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.close()
+    assert [worker.wait(timeout=60) for worker in workers] == [0] * 6
+    cache = Cache(tmp_path / "cache")
+    assert [cache.get(key(str(number))) for number in range(6)] == [str(n).encode() for n in range(6)]
+
+
+def test_a_refused_cache_compiles_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv(caching.VARIABLE, str(tmp_path))
+    for number in (2.0, 3.0):
+        assert wg.jit(wg.grad(lambda x, number=number: number * x))(1.0) == number
+    assert list(tmp_path.iterdir()) == []
+    assert sum("is not used" in told for told in caplog.messages) == 1
 
 
 def full(*_: object) -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import hmac
+import logging
 import os
 import re
 import struct
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 from wengert._version import __version__
 from wengert.errors import ArgumentError, message
+from wengert.private import cache_folder, made_secret, make_folder, read_own, secret, weakness, write_own
 
 #: Where the cache is, or ``off``.
 VARIABLE = "WENGERT_CACHE"
@@ -25,9 +27,12 @@ _USUAL_BYTES = 512 << 20
 """How large the cache may grow if nothing is said: a program of a network takes some hundred thousand bytes."""
 _MAGIC = b"wengert\0"
 """What every file begins with."""
-_FORMAT = 2
+_FORMAT = 3
 """The number of the layout of a file; it goes up when that changes."""
-#: Magic, format, the length of the payload and its digest.
+_SECRET = "key"
+"""The file of the folder with what entries are signed with."""
+_log = logging.getLogger("wengert.jit")
+#: Magic, format, the length of the payload and its signature.
 _HEADER = struct.Struct("<8sIQ32s")
 #: The size is looked at when so much has been written, in parts of the bound, and at the first writing.
 _SELDOM = 16
@@ -50,32 +55,37 @@ def key(*parts: bytes | str) -> str:
     return digest.hexdigest()
 
 
-def _digest(name: str, payload: bytes) -> bytes:
-    """Return what tells a payload from a damaged one, and from that of another entry."""
-    return hashlib.blake2b(payload, digest_size=32, key=name.encode()[:64]).digest()
+def _signature(signed_by: bytes, name: str, payload: bytes) -> bytes:
+    """Return what no one can make who does not know the secret: HMAC-SHA256 over an entry's name and payload."""
+    made = hmac.new(signed_by, f"{_FORMAT} {name}\0".encode(), "sha256")
+    made.update(payload)
+    return made.digest()
 
 
-def _pack(name: str, payload: bytes) -> bytes:
+def _pack(signed_by: bytes, name: str, payload: bytes) -> bytes:
     """Put the header before a payload."""
-    return _HEADER.pack(_MAGIC, _FORMAT, len(payload), _digest(name, payload)) + payload
+    return _HEADER.pack(_MAGIC, _FORMAT, len(payload), _signature(signed_by, name, payload)) + payload
 
 
-def _unpack(name: str, data: bytes) -> bytes | None:
-    """Return the payload of a file, or nothing if a single bit of it is not as it was written."""
+def _unpack(signed_by: bytes, name: str, data: bytes) -> bytes | None:
+    """Return the payload of a file, or nothing if a single bit of it is not as this user wrote it."""
     if len(data) < _HEADER.size:
         return None
-    magic, version, length, digest = _HEADER.unpack_from(data)
+    magic, version, length, signature = _HEADER.unpack_from(data)
     payload = data[_HEADER.size :]
-    sound = (magic, version, length) == (_MAGIC, _FORMAT, len(payload)) and digest == _digest(name, payload)
-    return payload if sound else None
+    if (magic, version, length) != (_MAGIC, _FORMAT, len(payload)):
+        return None
+    return payload if hmac.compare_digest(signature, _signature(signed_by, name, payload)) else None
 
 
 class Cache:
     """A folder of entries that are found by key.
 
-    An entry is native code that is run without another look, so that only files of this user count. Nothing here raises
-    an error: an entry that cannot be read is missing, and one that cannot be written is made again next time.
-    Several processes may use one folder at once.
+    An entry is native code that is run without another look. So the folder must be one into which nobody else can
+    write, entries are plain files of this user, and each is signed with a secret of the folder. A folder where this
+    does not hold is not used, which a warning tells once. Nothing here raises an error: an entry that cannot be
+    read is missing, and one that cannot be written is made again next time. Several processes may use one folder at
+    once.
 
     Args:
         folder: where the entries are; made at the first writing. Without one there is no cache.
@@ -94,6 +104,22 @@ class Cache:
         self.folder = folder
         self.bound = bound
         self._until_check = 0
+        self._has_told = False
+
+    def why_unused(self) -> str:
+        """Say why nothing is kept; an empty text if entries are."""
+        if self.folder is None:
+            return f"{VARIABLE} is off"
+        return weakness(self.folder)
+
+    def _is_safe(self) -> bool:
+        """Tell whether the folder is this user's alone; if it is not, warn once."""
+        why = self.why_unused()
+        if why and self.folder is not None and not self._has_told:
+            self._has_told = True
+            hint = f"or name a folder of your own in {VARIABLE}, or set it to off"
+            _log.warning("jit: the cache in %s is not used: %s; %s", self.folder, why, hint)
+        return not why
 
     def _path(self, name: str) -> Path | None:
         """Return the file of an entry."""
@@ -102,15 +128,13 @@ class Cache:
     def get(self, name: str) -> bytes | None:
         """Return the entry with this key, or nothing. A damaged one is removed."""
         path = self._path(name)
-        if path is None:
+        if path is None or not self._is_safe():
             return None
-        try:
-            with path.open("rb") as file:
-                if not _is_own(os.fstat(file.fileno())):
-                    return None
-                payload = _unpack(name, file.read())
-        except OSError:
+        signed_by = secret(path.with_name(_SECRET))
+        data = None if signed_by is None else read_own(path)
+        if signed_by is None or data is None:
             return None
+        payload = _unpack(signed_by, name, data)
         with contextlib.suppress(OSError):
             if payload is None:
                 path.unlink()
@@ -124,9 +148,13 @@ class Cache:
         if path is None:
             return
         with contextlib.suppress(OSError):
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write(path, _pack(name, payload))
-            self._count(len(payload) + _HEADER.size)
+            make_folder(path.parent)
+            if not self._is_safe():
+                return
+            signed_by = made_secret(path.with_name(_SECRET))
+            if signed_by is not None:
+                write_own(path, _pack(signed_by, name, payload))
+                self._count(len(payload) + _HEADER.size)
 
     def _count(self, written: int) -> None:
         """Remember that so much was written; now and then see to the bound."""
@@ -159,41 +187,6 @@ class Cache:
             total -= size
 
 
-def _is_own(facts: os.stat_result) -> bool:
-    """Return whether a file is this user's, and no one else may write to it."""
-    if not hasattr(os, "geteuid"):
-        return True
-    return facts.st_uid == os.geteuid() and not facts.st_mode & 0o022
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file under another name, then give it its own in one step."""
-    number, temporary = tempfile.mkstemp(
-        suffix=".tmp", dir=path.parent
-    )  # with permissions for this user alone
-    try:
-        with open(number, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-def _user_folder() -> Path | None:
-    """Return where programs of this user keep what they can make again."""
-    try:
-        if sys.platform == "win32":
-            return Path(os.environ["LOCALAPPDATA"]) if os.environ.get("LOCALAPPDATA") else None
-        if sys.platform == "darwin":
-            return Path.home() / "Library" / "Caches"
-        chosen = os.environ.get("XDG_CACHE_HOME", "")
-        return Path(chosen) if os.path.isabs(chosen) else Path.home() / ".cache"
-    except RuntimeError:  # no home
-        return None
-
-
 def _size(text: str) -> int:
     """Read a size such as ``200M``."""
     match = re.fullmatch(r"(\d+) *([KMG]?)B?", text.strip(), re.IGNORECASE)
@@ -222,4 +215,4 @@ def default() -> Cache:
     """
     if sys.is_finalizing():
         return Cache(None)
-    return _opened(os.environ.get(VARIABLE, ""), os.environ.get(SIZE_VARIABLE, ""), _user_folder())
+    return _opened(os.environ.get(VARIABLE, ""), os.environ.get(SIZE_VARIABLE, ""), cache_folder())
