@@ -61,6 +61,15 @@ def compiled_programs(tmp_path_factory):
         yield folder
 
 
+@pytest.fixture(scope="session", autouse=True)
+def trained_with(tmp_path_factory):
+    """Keep the record of programs that runs train with in a folder of the tests."""
+    folder = tmp_path_factory.mktemp("state")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder))
+        yield folder
+
+
 @pytest.fixture
 def wengert(monkeypatch, tmp_path, compiled_programs, capsys):
     """Run the command in this process, in an empty folder."""

@@ -95,6 +95,11 @@ def _settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+_trust = click.option(
+    "--trust", is_flag=True, help="Run the Python file in the run's folder, whoever wrote it."
+)
+
+
 @command.command()
 @click.argument("network", type=click.Choice(tuple(TASKS)), required=False)
 @click.option(
@@ -103,12 +108,14 @@ def _settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @_settings_options
 @click.option("--out", type=click.Path(), help="A new folder for the run.  [default: runs/NETWORK-DATE-TIME]")
 @click.option("--resume", type=click.Path(), metavar="RUN", help="Go on with the run in this folder.")
+@_trust
 @click.option("--dry-run", is_flag=True, help="Train and test with one batch; write nothing.")
 def train(
     network: str | None,
     settings: str | None,
     out: str | None,
     resume: str | None,
+    trust: bool,
     dry_run: bool,
     **options: Any,
 ) -> int:
@@ -123,8 +130,10 @@ def train(
     if resume is not None:
         if settings is not None or out is not None or dry_run:
             raise click.UsageError("--resume goes with neither --settings nor --out nor --dry-run.")
-        run = Run.open(resume)
+        run = Run.open(resume, trust=trust)
         return resume_training(run, resumed_settings(run, given))
+    if trust:
+        raise click.UsageError("--trust goes with --resume: a file that you name with --model is run anyway.")
     chosen = _chosen(given, read_settings(settings) if settings is not None else {})
     return try_training(chosen) if dry_run else run_training(chosen, out)
 
@@ -169,6 +178,7 @@ def _chosen(given: dict[str, Any], written: dict[str, Any]) -> Settings:
     is_flag=True,
     help="Bring what is drawn to the middle, as MNIST's digits are; images of any size.",
 )
+@_trust
 def predict(run: str, images: tuple[str, ...], **options: Any) -> int:
     """Say what the network of RUN takes IMAGES for, with probabilities.
 
@@ -183,18 +193,20 @@ def predict(run: str, images: tuple[str, ...], **options: Any) -> int:
 @command.command()
 @click.argument("run", type=click.Path())
 @click.option("--out", type=click.Path(), help="The page to write.  [default: RUN/report.html]")
-def report(run: str, out: str | None) -> None:
+@_trust
+def report(run: str, out: str | None, trust: bool) -> None:
     """Write a page about the run of a folder: settings, curves, time, mistakes, weights, the network's graph."""
     one_thread()
-    click.echo(f"report    {write_report(run, out)}")
+    click.echo(f"report    {write_report(run, out, trust=trust)}")
 
 
 @command.command()
 @click.argument("runs", type=click.Path(), nargs=-1, required=True)
 @click.option("--out", type=click.Path(), help="The page to write.  [default: comparison.html]")
-def compare(runs: tuple[str, ...], out: str | None) -> None:
+@_trust
+def compare(runs: tuple[str, ...], out: str | None, trust: bool) -> None:
     """Print runs beside one another, and write a page with their curves."""
-    click.echo(f"report    {write_comparison(runs, out)}")
+    click.echo(f"report    {write_comparison(runs, out, trust=trust)}")
 
 
 class _Several(ParamType):

@@ -11,9 +11,8 @@ from pathlib import Path
 
 _SECRET_BYTES = 32
 """As many as SHA-256 has: a shorter one is weaker, a longer one no stronger."""
-_READING = (
-    os.O_RDONLY
-    | getattr(os, "O_NOFOLLOW", 0)
+_CAREFULLY = (
+    getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_NONBLOCK", 0)  # a pipe that nobody writes into would wait for ever
     | getattr(os, "O_BINARY", 0)
 )
@@ -28,6 +27,19 @@ def cache_folder() -> Path | None:
             return Path.home() / "Library" / "Caches"
         chosen = os.environ.get("XDG_CACHE_HOME", "")
         return Path(chosen) if os.path.isabs(chosen) else Path.home() / ".cache"
+    except RuntimeError:  # no home
+        return None
+
+
+def state_folder() -> Path | None:
+    """Return where programs of this user keep what they must not forget; None where the user has no such place."""
+    try:
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Application Support"
+        if sys.platform == "win32":
+            return cache_folder()
+        chosen = os.environ.get("XDG_STATE_HOME", "")
+        return Path(chosen) if os.path.isabs(chosen) else Path.home() / ".local" / "state"
     except RuntimeError:  # no home
         return None
 
@@ -119,7 +131,7 @@ def read_own(path: Path, *, hidden: bool = False) -> bytes | None:
         hidden: whether others must not be able to read it, either.
     """
     try:
-        number = os.open(path, _READING)
+        number = os.open(path, os.O_RDONLY | _CAREFULLY)
     except OSError:
         return None
     try:
@@ -162,6 +174,22 @@ def write_own(path: Path, data: bytes, *, only_new: bool = False) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def add_line(path: Path, line: str) -> None:
+    """Add a line to a file for this user alone, which is made if it is not there.
+
+    Raises:
+        OSError: it cannot be written, or is no plain file of this user.
+    """
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _CAREFULLY
+    number = os.open(path, flags, 0o600)
+    try:
+        if not _is_own(os.fstat(number), 0o022):
+            raise PermissionError(f"{path} is no plain file of this user alone")
+        os.write(number, f"{line}\n".encode())
+    finally:
+        os.close(number)
 
 
 def _linked(file: str, path: Path) -> bool:

@@ -121,7 +121,8 @@ def test_what_is_missing_is_named(gone, wengert):
     (gone / "modules" / "helper.py").unlink()
     says = "model.py:2: ModuleNotFoundError: No module named 'helper'; install it, or put helper.py into run/modules"
     for command in (("train", "--resume", "run"), ("predict", "run", "one.idx"), ("report", "run")):
-        wengert(*command).failed(1, says)
+        wengert(*command).failed(1, "run/model.py: this program would be run")
+        wengert(*command, "--trust").failed(1, says)
     (gone / "model.py").unlink()
     wengert("report", "run").failed(1, "run/settings.json: model: run/model.py cannot be read: No such file")
 

@@ -23,6 +23,8 @@ class PredictOptions(NamedTuple):
     invert: bool = False
     resize: bool = False
     centre: bool = False
+    trust: bool = False
+    """Whether the run's own program may be run: see `Run.open`."""
 
 
 class Output(NamedTuple):
@@ -49,7 +51,7 @@ def run_prediction(
     Raises:
         WengertError: the run cannot be used.
     """
-    predictor = Predictor.open(run)
+    predictor = Predictor.open(run, trust=options.trust)
     failed, light = False, []
     for found in _read(places, options):
         if isinstance(found, WengertError):

@@ -51,19 +51,21 @@ class Predictor:
     classes: tuple[str, ...]
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str]) -> Predictor:
+    def open(cls, folder: str | os.PathLike[str], *, trust: bool = False) -> Predictor:
         """Return the predictor of a run.
 
         Args:
             folder: of the run; or a file of one of its checkpoints, for the model as it was then.
+            trust: run the run's copy of a user's file even if this user has not trained with it: see `Run.open`.
 
         Raises:
             DataError: the folder holds no run, a damaged one, one without a model yet, or one that does not classify.
+            UntrustedError: the copy of a user's file would be run, and is not trusted.
         """
         path, checkpoint = Path(folder), None
         if path.absolute().parent.name == CHECKPOINTS and path.is_file():
             path, checkpoint = path.absolute().parents[1], path.with_suffix(SUFFIX)
-        run = Run.open(path)
+        run = Run.open(path, trust=trust)
         if not run.task.classifies:
             raise DataError(
                 f"{run.path}: the {run.task.title} does not classify images: it has no labels to predict"

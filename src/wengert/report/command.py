@@ -16,8 +16,10 @@ REPORT, COMPARISON = "report.html", "comparison.html"
 _NARROWEST = 80
 
 
-def write_report(folder: str, out: str | None) -> Path:
+def write_report(folder: str, out: str | None, *, trust: bool = False) -> Path:
     """Write the page about the run of a folder, and return where it is: by default, in the folder.
+
+    With ``trust``, the run's own program is run, whoever wrote it: see `Run.open`.
 
     Raises:
         DataError: the folder holds no run, or a damaged one.
@@ -26,12 +28,14 @@ def write_report(folder: str, out: str | None) -> Path:
     path = _page(out, Path(folder) / REPORT)
     if out is not None:
         _spare(path)
-    write_file(path, run_report(Run.open(folder)).encode())
+    write_file(path, run_report(Run.open(folder, trust=trust)).encode())
     return path
 
 
-def write_comparison(folders: Sequence[str], out: str | None) -> Path:
+def write_comparison(folders: Sequence[str], out: str | None, *, trust: bool = False) -> Path:
     """Print a table of runs, write the page about them, and return where it is: by default, in this folder.
+
+    With ``trust``, the runs' own programs are run, whoever wrote them: see `Run.open`.
 
     Raises:
         DataError: a folder holds no run, or a damaged one.
@@ -39,7 +43,7 @@ def write_comparison(folders: Sequence[str], out: str | None) -> Path:
     """
     path = _page(out, Path(COMPARISON))
     _spare(path)
-    runs = [Run.open(folder) for folder in folders]
+    runs = [Run.open(folder, trust=trust) for folder in folders]
     _print(comparison(runs))
     write_file(path, comparison_report(runs).encode())
     return path

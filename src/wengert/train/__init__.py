@@ -10,6 +10,7 @@ from wengert.train.state import EpochResult, State
 from wengert.train.stateful import ModelError, Trained
 from wengert.train.tasks import TASKS, Task, classification_loss, reconstruction_loss, task_named
 from wengert.train.tensors import load_model, save_model
+from wengert.train.trust import UntrustedError
 
 __all__ = [
     "TASKS",
@@ -26,6 +27,7 @@ __all__ = [
     "State",
     "Task",
     "Trained",
+    "UntrustedError",
     "Variation",
     "as_rows",
     "as_vectors",

@@ -22,6 +22,7 @@ from wengert.train.neighbours import neighbours
 from wengert.train.profile import peak_memory
 from wengert.train.settings import Settings
 from wengert.train.tensors import save_model
+from wengert.train.trust import remember
 
 RUNS = Path("runs")
 MODEL, SETTINGS, METRICS, SUMMARY = "model.safetensors", "settings.json", "metrics.jsonl", "summary.json"
@@ -88,9 +89,12 @@ class RunFolder:
         return opened
 
     def describe(self, settings: Settings, began: datetime | None) -> None:
-        """Write the settings, and when the run began if that is known."""
+        """Write the settings, and when the run began if that is known; remember the program that is trained with."""
         known = {} if began is None else {"began": began.isoformat(timespec="seconds")}
         self.write_json(SETTINGS, settings._asdict() | {"versions": versions()} | known)
+        source = self.path / SOURCE
+        if settings.model is not None and source.exists():
+            remember(source, self.path / MODULES, settings.model)
 
     @contextlib.contextmanager
     def in_use(self) -> Generator[None, None, None]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.data import DataError, Dataset, digit_set, load
 from wengert.train.files import read_json
-from wengert.train.folder import METRICS, MODEL, SETTINGS, SOURCE, SUMMARY
+from wengert.train.folder import METRICS, MODEL, MODULES, SETTINGS, SOURCE, SUMMARY
 from wengert.train.logs import JsonLines, is_epoch, without_kind
 from wengert.train.own import own_task
 from wengert.train.settings import OPTIONS, Settings, SettingsError, check_value
@@ -20,6 +20,7 @@ from wengert.train.state import EpochResult
 from wengert.train.stateful import first_memory, trained
 from wengert.train.tasks import Task, task_named
 from wengert.train.tensors import load_model, read_arrays, restored
+from wengert.train.trust import require_trust
 
 DRAWN = {"train": 30_000, "test": 5_000}
 """How many digits are drawn to train with and to test, where no files are read."""
@@ -85,20 +86,28 @@ class Run:
     """None of runs of earlier versions, which did not say so."""
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str]) -> Run:
+    def open(cls, folder: str | os.PathLike[str], *, trust: bool = False) -> Run:
         """Return the run of a folder.
 
         A network of the user's is made by the folder's copy of the user's file, which is run.
 
+        Args:
+            folder: of the run.
+            trust: run that copy even if this user has not trained with it, as it is, on this machine.
+
         Raises:
             DataError: the folder holds no run, or a damaged one.
+            UntrustedError: the copy of a user's file would be run, and is not trusted.
             ModelError: the copy of the user's file fails, or does not find what it imports.
         """
         path = Path(folder)
         described = _described(path)
         settings = _settings(described, path / SETTINGS)
+        source = path / SOURCE
+        if settings.model is not None and source.exists() and not trust:
+            require_trust(source, path / MODULES, settings.model)
         try:
-            task = task_of(settings, path / SOURCE)
+            task = task_of(settings, source)
         except SettingsError as problem:
             raise DataError(f"{path / SETTINGS}: {problem}") from None
         versions: Any = described.get("versions")
@@ -183,14 +192,19 @@ def _settings(described: dict[str, Any], file: Path) -> Settings:
     return settings
 
 
-def load_run(folder: str | os.PathLike[str]) -> tuple[Settings, Any]:
+def load_run(folder: str | os.PathLike[str], *, trust: bool = False) -> tuple[Settings, Any]:
     """Return the settings and the model of a run; see `Run` for the rest.
+
+    Args:
+        folder: of the run.
+        trust: run its copy of a user's file even if this user has not trained with it: see `Run.open`.
 
     Raises:
         DataError: the folder holds no run, or a damaged one.
+        UntrustedError: the copy of a user's file would be run, and is not trusted.
         FileNotFoundError: the run has no model yet.
     """
-    run = Run.open(folder)
+    run = Run.open(folder, trust=trust)
     return run.settings, run.model()
 
 
