@@ -13,7 +13,10 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = {str(page.relative_to(ROOT)): page for page in (ROOT / "README.md", ROOT / "SECURITY.md", *sorted(ROOT.glob("docs/*.md")))}
+PAGES = {
+    str(page.relative_to(ROOT)): page
+    for page in (ROOT / "README.md", ROOT / "SECURITY.md", *sorted(ROOT.glob("docs/*.md")))
+}
 FENCE = re.compile(
     r"(?:<!-- no run: (?P<reason>[^\n]+?) -->\n+)?^```(?P<language>\w*)\n(?P<body>.*?)^```$", re.M | re.S
 )
