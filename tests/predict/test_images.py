@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
 import struct
 import sys
+import tracemalloc
 import warnings
 import zlib
 
@@ -15,7 +17,7 @@ from PIL import Image
 
 from wengert.data import DataError, DataNotFoundError, digits, write_idx
 from wengert.errors import MissingExtraError
-from wengert.predict import read_images
+from wengert.predict import images, read_images
 from wengert.predict.images import image_files
 
 
@@ -227,7 +229,7 @@ def test_every_cut_off_png_is_seen_or_harmless(digit, tmp_path):
         (b"\xff\xd8\xff\xe0" + b"x" * 50, "damaged"),
         (b"BM" + b"\xff" * 50, "damaged"),
         (b"P5 28 28 255 ", "damaged"),
-        (huge(), "damaged or cannot be read"),
+        (huge(), "may have 33,554,432 pixels, got 10,000,000,000"),
         (b"\0\0\x08\x01\0\0\0\x02\x01\x02", r"expected images, uint8\[n, height, width\]; got uint8\[2\]"),
         (b"\0\0\x08\x03" + b"\0\0\0\0" + b"\0\0\0\x1c" * 2, "holds no images"),
         (b"\0\0\x08\x03\0\0\0\x02", "at byte 4"),
@@ -292,3 +294,86 @@ def test_folders(digit, tmp_path):
     assert image_files(images / "notes.txt") == [str(images / "notes.txt")]
     with pytest.raises(DataNotFoundError, match="no such file or folder"):
         image_files(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("height", "width"), [(9_000, 9_000), (4_097, 8_192), (20_000, 20_000), (1 << 20, 1 << 10)]
+)
+def test_a_picture_with_too_many_pixels_is_not_unpacked(height, width, tmp_path):
+    """A file of a few kilobytes may hold pixels for gigabytes."""
+    write_flat_png(tmp_path / "large.png", height, width, whole=height * width < 10**8)
+    tracemalloc.start()
+    with pytest.raises(
+        DataError, match=rf"may have 33,554,432 pixels, got {height * width:,} \(.*make it smaller"
+    ):
+        read_images(tmp_path / "large.png", centre=True)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10_000_000
+
+
+def write_flat_png(path, height, width, whole):
+    """Write a picture of zeros, or only the beginning of one."""
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    packer, packed = zlib.compressobj(9), b""
+    for _ in range(height if whole else 10):
+        packed += packer.compress(bytes(width + 1))
+    packed += packer.flush()
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
+    )
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA", "LA", "P", "I;16", "1"])
+def test_a_large_picture_takes_few_bytes_a_pixel(mode, tmp_path):
+    """Counted are arrays; Pillow has up to 4 bytes for each pixel of the file besides."""
+    size = 3000
+    picture = Image.new(mode, (size, size))
+    picture.paste(200, (1000, 1000, 2000, 2000)) if mode in ("L", "I;16") else None
+    picture.save(tmp_path / "large.png")
+    tracemalloc.start()
+    read_images(tmp_path / "large.png", centre=True, invert=True)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 * size**2 + 40_000_000
+
+
+def test_strips_of_a_picture_join(tmp_path, monkeypatch, rng):
+    for mode, bands in (("L", 1), ("RGB", 3), ("RGBA", 4), ("LA", 2)):
+        levels = rng.integers(0, 256, (37, 23, bands), np.uint8)
+        Image.fromarray(levels.squeeze(), mode).save(tmp_path / "some.png")
+        whole = [read_images(tmp_path / "some.png", None, invert=invert).images for invert in (False, True)]
+        with monkeypatch.context() as patch:
+            patch.setattr(images, "_STRIP", 50)
+            parts = [
+                read_images(tmp_path / "some.png", None, invert=invert).images for invert in (False, True)
+            ]
+        np.testing.assert_array_equal(parts, whole)
+
+
+def test_of_many_frames_the_first_is_read(tmp_path, digit):
+    frames = [Image.fromarray(digit), *(Image.new("L", digit.shape[::-1], level) for level in range(20))]
+    frames[0].save(tmp_path / "moving.png", save_all=True, append_images=frames[1:])
+    np.testing.assert_array_equal(read_images(tmp_path / "moving.png").images[0], digit)
+
+
+@pytest.mark.parametrize("shape", [(1 << 16, 1 << 13), (10**6, 280, 280), (2**32 - 1,) * 3])
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_idx_file_with_too_many_pixels_is_not_unpacked(shape, packed, tmp_path):
+    content = bytes((0, 0, 8, len(shape))) + struct.pack(f">{len(shape)}I", *shape) + bytes(5_000_000)
+    (tmp_path / "large").write_bytes(gzip.compress(content) if packed else content)
+    says = rf"expected an array of at most 268,435,456 bytes; got {math.prod(shape):,} bytes of uint8"
+    with pytest.raises(DataError, match=says):
+        read_images(tmp_path / "large")
+
+
+def test_many_small_images_are_not_made_large(tmp_path):
+    write_idx(tmp_path / "many", np.zeros((400_000, 1, 1), np.uint8))
+    with pytest.raises(
+        DataError, match=r"may have 268,435,456 pixels when .* 400,000 images have 313,600,000"
+    ):
+        read_images(tmp_path / "many", centre=True)

@@ -47,7 +47,7 @@ _MAX_DIMENSIONS = 32  # the format allows 255, the oldest NumPy that we support 
 _CHUNK = 1 << 20
 
 
-def read_idx(path: str | os.PathLike[str]) -> Array:
+def read_idx(path: str | os.PathLike[str], *, most: int | None = None) -> Array:
     """Read the array of an IDX file, gzipped or not.
 
     Content decides whether the file is gzipped, not its name. Memory is taken as data arrives, so a header
@@ -55,6 +55,7 @@ def read_idx(path: str | os.PathLike[str]) -> Array:
 
     Args:
         path: The file.
+        most: Bytes that the array may take; None for any number.
 
     Returns:
         A writable array of the shape in the header, in native byte order: uint8, int8, int16, int32, float32
@@ -62,8 +63,8 @@ def read_idx(path: str | os.PathLike[str]) -> Array:
 
     Raises:
         DataNotFoundError: There is no such file.
-        DataError: The file is no IDX file, is damaged, ends early or does not end where it should. The error
-            names the file, the byte (of the unpacked content) and what was expected there.
+        DataError: The file is no IDX file, promises more than ``most``, is damaged, ends early or does not end where
+            it should. The error names the file, the byte (of the unpacked content) and what was expected there.
 
     The format: Y. LeCun, C. Cortes, C. J. C. Burges, "The MNIST database of handwritten digits", 1998.
 
@@ -81,6 +82,9 @@ def read_idx(path: str | os.PathLike[str]) -> Array:
         reader = _Reader(Path(path), stream)
         dtype, shape = _read_header(reader)
         size = math.prod(shape) * dtype.itemsize
+        if most is not None and size > most:
+            got = f"{size:,} bytes of {dtype}{list(shape)}"
+            raise reader.error(4, f"an array of at most {most:,} bytes", got)
         data = reader.take(size, f"{size} bytes of {dtype}{list(shape)}")
         reader.expect_end()
     try:

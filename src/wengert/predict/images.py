@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -32,6 +33,12 @@ _BOX = 20 / 28
 """Of the height and width, what MNIST's digits fill."""
 _FAINT = 64
 """Of 255: what is darker is no part of what is drawn."""
+_MOST_PIXELS = 1 << 25
+"""Of a picture: one from a telephone has 12 to 24 million."""
+_MOST_IN_ALL = 1 << 28
+"""Pixels of all images of an IDX file: MNIST has 47 million."""
+_STRIP = 1 << 20
+"""Pixels that become grey at a time."""
 _LEVELS_16 = 257
 """Levels of 16 bits for each of 8 bits: 65535 / 255."""
 
@@ -103,7 +110,8 @@ def read_images(
 
     Raises:
         DataNotFoundError: there is no such file.
-        DataError: it is damaged, holds no images, or images of another size.
+        DataError: it is damaged, holds no images, images of another size, or too many pixels: 2^25 are allowed in a
+            picture, 2^28 in all images of an IDX file. They are counted before they are unpacked.
         MissingExtraError: pictures, and images to be resized, need Pillow.
 
     Example:
@@ -128,6 +136,9 @@ def read_images(
     if not (resize or centre):
         expected = f"images must be {size[0]}x{size[1]}, got {had[0]}x{had[1]} (height x width)"
         raise DataError(f"{name}: {expected}; --resize (resize=True) fits them in")
+    if (count := len(images) * size[0] * size[1]) > _MOST_IN_ALL:
+        expected = f"images may have {_MOST_IN_ALL:,} pixels when they are brought to {size[0]}x{size[1]}"
+        raise DataError(f"{name}: {expected}, {len(images):,} images have {count:,}; split the file")
     brought = np.stack([(_centred if centre else _fitted)(image, size) for image in images])
     return Images(name, brought, many, None if had == size else had, light)
 
@@ -143,7 +154,7 @@ def _start(path: str | os.PathLike[str]) -> bytes:
 
 
 def _read_idx(path: str | os.PathLike[str], invert: bool) -> tuple[Array, bool]:
-    images = read_idx(path)
+    images = read_idx(path, most=_MOST_IN_ALL)
     if images.dtype != np.uint8 or images.ndim not in (2, 3):
         raise damaged(path, 2, "images, uint8[n, height, width]", f"{images.dtype}{list(images.shape)}")
     if not images.size:
@@ -168,27 +179,53 @@ def _read_picture(path: str, invert: bool) -> Array:
     module = _pillow()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", module.DecompressionBombWarning)
+            warnings.simplefilter("ignore", module.DecompressionBombWarning)  # our own bound is lower
             with module.open(path, formats=tuple(_FORMATS)) as picture:
+                _check_pixels(path, picture.width * picture.height, f" ({picture.height}x{picture.width})")
                 picture.verify()  # compares checksums, which reading alone does not
             with module.open(path, formats=tuple(_FORMATS)) as picture:
                 return _grey(picture, invert)
+    except DataError:
+        raise
+    except module.DecompressionBombError as problem:  # Pillow will not say the height and width
+        count = re.search(r"\d+", str(problem))
+        _check_pixels(path, int(count[0]) if count else 2 * _MOST_PIXELS, "")
+        raise
     except Exception as problem:  # there is no list of what decoders raise for damaged files
         raise DataError(f"{path}: the picture is damaged or cannot be read: {problem}") from None
 
 
+def _check_pixels(path: str, count: int, size: str) -> None:
+    """Raise `DataError` where a picture has so many pixels that unpacking them would take the memory."""
+    if count > _MOST_PIXELS:
+        requirement = f"a picture may have {_MOST_PIXELS:,} pixels, got {count:,}{size}"
+        raise DataError(f"{path}: {requirement}; make it smaller first")
+
+
 def _grey(picture: Picture, invert: bool) -> Array:
-    from PIL import Image, ImageOps
+    """Return the levels of a picture, some rows at a time: colours take many times the memory of grey."""
+    from PIL import ImageOps
 
     upright: Any = ImageOps.exif_transpose(picture)
-    if upright.mode.startswith("I"):
-        levels = np.rint(np.asarray(upright, np.float64) / _LEVELS_16).clip(0, 255).astype(np.uint8)
-    elif upright.has_transparency_data:
-        colours = upright.convert("RGBA")
+    width, height = upright.size
+    levels, rows = np.empty((height, width), np.uint8), max(_STRIP // max(width, 1), 1)
+    for top in range(0, height, rows):
+        bottom = min(top + rows, height)
+        levels[top:bottom] = _grey_levels(upright.crop((0, top, width, bottom)), invert)
+    return levels
+
+
+def _grey_levels(strip: Any, invert: bool) -> Array:
+    from PIL import Image
+
+    if strip.mode.startswith("I"):
+        levels = np.rint(np.asarray(strip, np.float64) / _LEVELS_16).clip(0, 255).astype(np.uint8)
+    elif strip.has_transparency_data:
+        colours = strip.convert("RGBA")
         background = Image.new("RGBA", colours.size, "white" if invert else "black")
         levels = np.asarray(Image.alpha_composite(background, colours).convert("L"))
     else:
-        levels = np.asarray(upright.convert("L"))
+        levels = np.asarray(strip.convert("L"))
     return 255 - levels if invert else levels
 
 
@@ -214,15 +251,16 @@ def _fitted(image: Array, size: tuple[int, int]) -> Array:
 def _centred(image: Array, size: tuple[int, int]) -> Array:
     """Return what is drawn light on an image, of the size and at the place that MNIST's digits have."""
     module, placed = _pillow(), np.zeros(size, np.uint8)
-    ink = np.maximum(image.astype(np.float64) - np.median(_edges(image)), 0)
-    if not ink.any():
+    ink = np.maximum(np.arange(256) - np.median(_edges(image)), 0)  # of each level
+    if not (most := ink[int(image.max())]):
         return placed
-    ink *= 255 / ink.max()
-    rows, columns = (np.flatnonzero((ink > _FAINT).any(axis)) for axis in (1, 0))
-    drawn = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    ink *= 255 / most
+    seen = (ink > _FAINT)[image]
+    rows, columns = (np.flatnonzero(seen.any(axis)) for axis in (1, 0))
+    drawn = image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     factor = min(extent * _BOX / had for extent, had in zip(size, drawn.shape, strict=True))
     height, width = (max(1, round(factor * extent)) for extent in drawn.shape)
-    picture = module.fromarray(np.rint(drawn).astype(np.uint8))
+    picture = module.fromarray(np.rint(ink).clip(0, 255).astype(np.uint8)[drawn])
     small = np.asarray(picture.resize((width, height), module.Resampling.BILINEAR), np.float64)
     top, left = (
         int(np.clip(round(whole / 2 - _centre_of_mass(small, axis)), 0, whole - part))

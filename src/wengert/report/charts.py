@@ -82,6 +82,11 @@ def powers(low: float, high: float) -> tuple[float, ...]:
     return tuple(mark for mark in marks if below <= mark <= above)
 
 
+def _moderate(value: float) -> float:
+    """Return a number whose differences from others like it, and quotients, are floats of full precision."""
+    return math.copysign(min(abs(value), 1e150), value) if abs(value) > 1e-150 else 0.0
+
+
 def axis_of(values: Sequence[float], *, most: float = math.inf) -> Axis:
     """Return an axis for numbers, logarithmic if they are positive and far apart.
 
@@ -89,7 +94,7 @@ def axis_of(values: Sequence[float], *, most: float = math.inf) -> Axis:
         values: the numbers; those that are not finite do not count.
         most: no number can be larger.
     """
-    known = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
+    known = [_moderate(value) for value in values if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(known), max(known)
     if high <= low:
         low, high = (0.9 * low, 1.1 * low) if low else (0.0, 1.0)

@@ -28,7 +28,7 @@ def write_report(folder: str, out: str | None, *, trust: bool = False) -> Path:
     path = _page(out, Path(folder) / REPORT)
     if out is not None:
         _spare(path)
-    write_file(path, run_report(Run.open(folder, trust=trust)).encode())
+    write_file(path, run_report(Run.open(folder, trust=trust)).encode("utf-8", "replace"))
     return path
 
 
@@ -44,8 +44,8 @@ def write_comparison(folders: Sequence[str], out: str | None, *, trust: bool = F
     path = _page(out, Path(COMPARISON))
     _spare(path)
     runs = [Run.open(folder, trust=trust) for folder in folders]
-    _print(comparison(runs))
-    write_file(path, comparison_report(runs).encode())
+    _print(comparison(runs), [run.left_out for run in runs if run.left_out])
+    write_file(path, comparison_report(runs).encode("utf-8", "replace"))
     return path
 
 
@@ -63,8 +63,8 @@ def _spare(path: Path) -> None:
             raise RunError(f"{path} is there, and no report of wengert's: choose another name with --out")
 
 
-def _print(found: Comparison) -> None:
-    """Print runs side by side, as many at a time as the terminal is wide."""
+def _print(found: Comparison, notes: Sequence[str]) -> None:
+    """Print runs side by side, as many at a time as the terminal is wide, and notes about them."""
     from rich.console import Console
     from rich.table import Table
 
@@ -81,3 +81,5 @@ def _print(found: Comparison) -> None:
         for number, title in enumerate(found.head[1:], 1):
             table.add_row(title, *(row[number] for row in part), end_section=number == found.texts - 1)
         console.print(table, crop=False)
+    for note in notes:
+        console.print(f"note      {note}", soft_wrap=True)

@@ -37,7 +37,7 @@ def run_report(run: Run) -> str:
         >>> "not finished: 0 of 3 epochs" in run_report(Run.open(place))
         True
     """
-    missing: list[str] = []
+    missing = [run.left_out] if run.left_out else []
     model = _model(run, missing)
     dataset = _dataset(run, missing) if model is not None else None
     summary = None if model is None else network.summary_of(run, without_state(model), dataset)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
 
-from wengert.data import Dataset
+from wengert.data import DataError, Dataset
 from wengert.nn.summaries import Summary
 from wengert.report.charts import Curve, Point, chart
 from wengert.report.elements import Markup, element, joined, table, terms
 from wengert.report.numbers import bytes_text, percent, seconds_text, setting_text
 from wengert.report.page import Section, note
+from wengert.train.files import read_json
 from wengert.train.folder import PROFILE
 from wengert.train.loop import steps_of
 from wengert.train.runs import Run, drawn_counts
 from wengert.train.settings import OPTIONS
 from wengert.train.state import EpochResult, best_epoch
 
+_LONGEST = 1e15
+"""Seconds: no run takes so many."""
 TRAINING, TEST = 1, 2
 """Colours of curves."""
 
@@ -150,15 +152,18 @@ def costs(run: Run, summary: Summary | None) -> Section:
 
 def _shares(run: Run) -> Markup | None:
     """Draw the parts of an epoch's time as bars, from what ``--profile`` wrote."""
+    path = run.path / PROFILE
+    if not path.exists():
+        return None
+    profile: Any = read_json(path)
     try:
-        profile: Any = json.loads((run.path / PROFILE).read_text("utf-8"))
         parts = [
-            (name, float(part["seconds"]), float(part["share"]))
+            (name, _time(part["seconds"]), _time(part["share"]))
             for name, part in profile["typical_epoch"].items()
         ]
-        compiling = float(profile["compiling"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        compiling = _time(profile["compiling"])
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise DataError(f"{path}: the file is damaged: {problem}") from None
     rows = [
         element(
             "tr",
@@ -174,10 +179,16 @@ def _shares(run: Run) -> Markup | None:
     return joined(element("table", caption, element("tbody", *rows), class_="shares"), told)
 
 
+def _time(value: Any) -> float:
+    if type(value) not in (int, float) or not 0 <= value < _LONGEST:
+        raise ValueError(f"a time must be a number from 0 on; got {value!r:.40}")
+    return float(value)
+
+
 def _memory(run: Run) -> Markup | None:
     """Write the memory that was measured as the run ended; earlier versions did not."""
     peak = (run.summary or {}).get("peak_memory")
-    if not isinstance(peak, int) or peak <= 0:
+    if type(peak) is not int or not 0 < peak < 1 << 63:
         return None
     told = note(
         "The most that the process of the run had at a time, with Python, the images and the compiler."

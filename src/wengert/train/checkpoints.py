@@ -16,7 +16,7 @@ from typing import Any
 
 from wengert._version import versions
 from wengert.data import DataError
-from wengert.train.files import remove_partial, write_files, writing
+from wengert.train.files import parsed, remove_partial, write_files, writing
 from wengert.train.settings import Settings
 from wengert.train.state import EpochResult, Mean, State, best_epoch
 from wengert.train.tasks import Task
@@ -134,9 +134,9 @@ class Checkpoints:
 
     def _described(self, path: Path) -> dict[str, Any]:
         try:
-            described: Any = json.loads(path.read_bytes())
+            described = parsed(path.read_bytes())
             sound = described.pop("checksum") == _checksum(described)
-        except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        except (ValueError, KeyError) as problem:
             raise DataError(f"{path}: the checkpoint is damaged: {problem}") from None
         if not sound:
             raise DataError(f"{path}: the checkpoint is damaged: it does not have its checksum")

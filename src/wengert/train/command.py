@@ -97,7 +97,8 @@ def resume_training(run: Run, settings: Settings) -> int:
         if state.epoch > settings.epochs:
             job.console.say("note", "the run has come to its end; --epochs N goes on to epoch N")
         folder.describe(settings, run.began)
-        folder.metrics.go_back(state.epoch, state.step, state.history)
+        for problem in folder.metrics.go_back(state.epoch, state.step, state.history):
+            job.console.say("warning", f"{problem}; it is left out")
         return _train(job, folder, state, checkpoints)
 
 

@@ -14,6 +14,21 @@ from wengert.data.files import replacing
 from wengert.errors import WengertError
 
 
+def parsed(content: bytes) -> dict[str, Any]:
+    """Return the JSON object that some bytes are.
+
+    Raises:
+        ValueError: they are none.
+    """
+    try:
+        found = json.loads(content)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError("it holds no JSON object")
+    return cast("dict[str, Any]", found)
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Return the JSON object that a file holds.
 
@@ -22,12 +37,9 @@ def read_json(path: Path) -> dict[str, Any]:
         OSError: it cannot be read.
     """
     try:
-        found = json.loads(path.read_bytes())
+        return parsed(path.read_bytes())
     except ValueError as problem:
         raise DataError(f"{path}: the file is damaged: {problem}") from None
-    if not isinstance(found, dict):
-        raise DataError(f"{path}: the file is damaged: it holds no JSON object")
-    return cast("dict[str, Any]", found)
 
 
 class RunError(WengertError, OSError):

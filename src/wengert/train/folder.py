@@ -157,7 +157,7 @@ class RunFolder:
 
     def fail(self, problem: Exception) -> None:
         """Save why the run ended without a model."""
-        epochs = [without_kind(line) for line in self.metrics.read() if is_epoch(line)]
+        epochs = [without_kind(line) for line in self.metrics.examined().lines if is_epoch(line)]
         self._summarise(interrupted=False, problem=str(problem), last_epoch=epochs[-1] if epochs else None)
 
     def _summarise(self, **how: Any) -> None:

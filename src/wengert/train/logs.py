@@ -6,10 +6,11 @@ import contextlib
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple
 
+from wengert.data import DataError
 from wengert.errors import MissingExtraError
-from wengert.train.files import write_file, writing
+from wengert.train.files import parsed, write_file, writing
 from wengert.train.loop import Progress
 from wengert.train.state import EpochResult
 
@@ -43,6 +44,54 @@ def without_kind(line: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in line.items() if name != "kind"}
 
 
+_LARGEST = 2.0**53
+"""Counts, times and rates are below it: up to there, every whole number is a float."""
+_COUNTS = ("epoch", "step")
+_FIELDS = {"epoch": EpochResult._fields, "step": ("epoch", "step", "loss", "score")}
+"""What a line says, by its kind. The losses and scores of a run that went wrong need not be finite."""
+
+
+def _checked(content: bytes) -> dict[str, Any]:
+    """Return what a line says.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    line = parsed(content)
+    kind: Any = line.get("kind", "epoch")
+    fields = _FIELDS.get(kind) if isinstance(kind, str) else None
+    if fields is None:
+        raise ValueError(f"kind must be epoch or step; got {kind!r}")
+    for name in fields:
+        _check_number(name, line.get(name))
+    return {"kind": kind} | {name: line[name] for name in fields}
+
+
+def _check_number(name: str, value: Any) -> None:
+    if name in _COUNTS:
+        holds, requirement = type(value) is int and 1 <= value < _LARGEST, "a whole number from 1 on"
+    elif name in ("seconds", "examples_per_second"):
+        holds, requirement = _is_number(value) and 0 <= value < _LARGEST, "a number from 0 on"
+    else:
+        holds, requirement = _is_number(value), "a number"
+    if not holds:
+        raise ValueError(f"{name} must be {requirement}; got {value!r:.40}")
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is float or (type(value) is int and abs(value) < _LARGEST)
+
+
+class Examined(NamedTuple):
+    """What a file of lines holds."""
+
+    lines: list[dict[str, Any]]
+    problems: list[str]
+    """What is wrong with the damaged ones."""
+    is_last: bool
+    """Whether nothing but the last line is damaged."""
+
+
 class JsonLines:
     """A file of one JSON object a line, written through at once."""
 
@@ -69,27 +118,49 @@ class JsonLines:
                 raise
 
     def read(self) -> list[dict[str, Any]]:
-        """Return the lines; one that a killed process did not finish is left out."""
-        found: list[dict[str, Any]] = []
-        text = self.path.read_text("utf-8", errors="replace") if self.path.exists() else ""
-        for line in text.splitlines():
-            with contextlib.suppress(ValueError):
-                said = json.loads(line)
-                if isinstance(said, dict):
-                    found.append(cast("dict[str, Any]", said))
-        return found
+        """Return the lines; a damaged last one, as a killed process leaves it, is left out.
 
-    def go_back(self, epoch: int, step: int, history: Sequence[EpochResult]) -> None:
+        Raises:
+            DataError: another line is damaged.
+        """
+        lines, problems, is_last = self.examined()
+        if problems and not is_last:
+            raise DataError(f"{problems[0]}; remove the line to go on without it")
+        return lines
+
+    def examined(self) -> Examined:
+        """Return the lines that are whole, and what is wrong with the others."""
+        lines: list[dict[str, Any]] = []
+        problems: list[str] = []
+        content = self.path.read_bytes() if self.path.exists() else b""
+        damaged = last = 0
+        for number, line in enumerate(content.split(b"\n"), 1):
+            if not line.strip():
+                continue
+            last = number
+            try:
+                lines.append(_checked(line))
+            except ValueError as problem:
+                problems.append(f"{self.path}:{number}: the line is damaged: {problem}")
+                damaged = number
+        return Examined(lines, problems, len(problems) == 1 and damaged == last)
+
+    def go_back(self, epoch: int, step: int, history: Sequence[EpochResult]) -> list[str]:
         """Make the file what it was after a step of an epoch: what came later will be done again.
+
+        Returns:
+            What is wrong with damaged lines, which are left out.
 
         Raises:
             RunError: the file cannot be written.
         """
-        steps = [line for line in self.read() if not is_epoch(line)]
+        lines, problems, _ = self.examined()
+        steps = [line for line in lines if not is_epoch(line)]
         before = [line for line in steps if (line["epoch"], line["step"]) <= (epoch, step)]
         lines = [*before, *map(epoch_line, history)]
         lines.sort(key=lambda line: (line["epoch"], line.get("step", float("inf"))))
         write_file(self.path, "".join(json.dumps(line) + "\n" for line in lines).encode())
+        return problems
 
 
 class TensorBoard:

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -111,22 +111,40 @@ class Run:
         except SettingsError as problem:
             raise DataError(f"{path / SETTINGS}: {problem}") from None
         versions: Any = described.get("versions")
+        told = cast("dict[str, Any]", versions) if isinstance(versions, dict) else {}
         began: Any = described.get("began")
         try:
             began = datetime.fromisoformat(began)
         except (TypeError, ValueError):
             began = None
-        return cls(path, settings, task, versions if isinstance(versions, dict) else {}, began)
+        return cls(
+            path, settings, task, {name: said for name, said in told.items() if isinstance(said, str)}, began
+        )
 
     @property
     def history(self) -> tuple[EpochResult, ...]:
-        """The results of the epochs."""
-        return tuple(EpochResult(**without_kind(line)) for line in self._lines() if is_epoch(line))
+        """The results of the epochs.
+
+        Raises:
+            DataError: ``metrics.jsonl`` is damaged before its last line.
+        """
+        found = tuple(EpochResult(**without_kind(line)) for line in self._lines() if is_epoch(line))
+        for number, result in enumerate(found, 1):
+            if result.epoch != number:
+                expected = f"the results of epoch {number} must come before those of epoch {result.epoch}"
+                raise DataError(f"{self.path / METRICS}: the file is damaged: {expected}")
+        return found
 
     @property
     def steps(self) -> list[dict[str, Any]]:
         """The logged steps: epoch, step, loss, score."""
         return [without_kind(line) for line in self._lines() if not is_epoch(line)]
+
+    @property
+    def left_out(self) -> str:
+        """What is wrong with the last line of ``metrics.jsonl``, which then does not count; otherwise nothing."""
+        problems = JsonLines(self.path / METRICS).examined().problems
+        return f"{problems[-1]}; it is left out" if problems else ""
 
     def _lines(self) -> list[dict[str, Any]]:
         return JsonLines(self.path / METRICS).read()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -76,7 +76,7 @@ def _whole(least: int) -> Rule:
 
 
 def _finite(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
 def _one_of(names: Iterable[str]) -> Rule:
@@ -84,7 +84,15 @@ def _one_of(names: Iterable[str]) -> Rule:
     return Rule(str, f"one of {', '.join(choices)}", lambda value: value in choices, choices=choices)
 
 
-_TEXT = Rule(str, "a text that is not empty", lambda value: isinstance(value, str) and bool(value))
+def _is_text(value: Any) -> bool:
+    """Tell whether a value is a text that can name a file."""
+    try:
+        return isinstance(value, str) and bool(value) and "\0" not in value and bool(os.fsencode(value))
+    except UnicodeEncodeError:
+        return False
+
+
+_TEXT = Rule(str, "a text that is not empty", _is_text)
 _SWITCH = Rule(bool, "true or false", lambda value: type(value) is bool)
 _SET = _one_of(DATA)
 _RATE = Rule(float, "a positive finite number", lambda value: _finite(value) and value > 0, 0, above=True)
