@@ -6,6 +6,7 @@ import ctypes
 import io
 import itertools
 import logging
+import math
 import signal
 import sys
 import time
@@ -14,9 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from wengert.data import digit_set
+from wengert.train import steps
 from wengert.train.console import Console, duration, progress_text
 from wengert.train.interrupts import Interrupts
-from wengert.train.loop import EpochResult, Progress
+from wengert.train.loop import EpochResult, Progress, train
 from wengert.train.tasks import TASKS
 from wengert.train.threads import one_thread
 
@@ -59,6 +62,47 @@ def test_progress_in_a_line():
     assert progress_text(TASKS["cnn"], PROGRESS) == line
     assert len(line) < 80
     assert "accuracy" not in progress_text(TASKS["autoencoder"], PROGRESS)
+
+
+def test_time_that_is_not_known_is_not_told():
+    unknown = PROGRESS._replace(rate=float("nan"), remaining=float("nan"))
+    assert progress_text(TASKS["cnn"], unknown) == "epoch 4/5  228/600  loss 0.1394  accuracy 95.72%"
+
+
+class Listener:
+    """Notes how a run goes."""
+
+    def __init__(self):
+        self.told = []
+
+    def on_steps(self, progress, state):
+        self.told.append(progress)
+
+    def on_epoch(self, result, state):
+        pass
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_time_that_is_left_does_not_count_compiling(monkeypatch, compiled):
+    def slow_at_first(function):
+        waiting = [2.0]  # seconds, which would make 14 of the time that is left
+
+        def call(*arguments):
+            time.sleep(waiting.pop() if waiting else 0)
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(steps, "jit", slow_at_first)
+    monkeypatch.setattr(steps, "_EXAMPLES", 20)
+    task, told = TASKS["mlp"], Listener()
+    settings = task.settings("digits", epochs=2, batch_size=10)
+    train(task, settings, digit_set(train=80, test=10), told, compiled=compiled)
+    first, *others = told.told
+    assert math.isnan(first.remaining) is compiled
+    assert math.isnan(first.rate) is compiled
+    assert others
+    assert all(0 <= progress.remaining < 4 for progress in others)
 
 
 def test_plain_lines_come_now_and_then(monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import sys
 import time
@@ -41,9 +42,9 @@ def progress_text(task: Task, progress: Progress) -> str:
         f"{progress.step}/{progress.steps}",
         f"loss {progress.loss:.4f}",
         f"accuracy {progress.score:.2%}" if task.classifies else "",
-        f"{progress.rate:,.0f} examples/s",
-        f"{duration(progress.remaining)} left",
     ]
+    if math.isfinite(progress.remaining):
+        parts += [f"{progress.rate:,.0f} examples/s", f"{duration(progress.remaining)} left"]
     return "  ".join(filter(None, parts))
 
 

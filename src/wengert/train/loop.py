@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any, NamedTuple, Protocol
 
@@ -43,9 +44,9 @@ class Progress(NamedTuple):
     score: float
     """Mean over the examples of the epoch so far."""
     rate: float
-    """Examples a second in this epoch."""
+    """Examples a second of the steps that did not have to be compiled first; NaN before there are any."""
     remaining: float
-    """Seconds to the end of the run, at this speed."""
+    """Seconds to the end of the run, at this speed; NaN where it is not known."""
     losses: Any = ()
     """Of the steps since the last report, the last one being ``step``."""
     scores: Any = ()
@@ -175,6 +176,8 @@ class _Training:
         self.task, self.settings, self.dataset, self.reporter = task, settings, dataset, reporter
         self.state, self.taking, self.stopwatch = state, taking, stopwatch
         self.steps = steps_of(settings, dataset)
+        self.pace = Mean()
+        """Seconds for an example, of the steps that compiled nothing."""
 
     def epoch(self) -> None:
         """Go to the end of the epoch in progress."""
@@ -195,12 +198,15 @@ class _Training:
     def _advance(self, index: Any) -> None:
         """Take some steps."""
         before = self.state
-        start = time.perf_counter()
+        is_ready, start = self.taking.is_ready(index.shape), time.perf_counter()
         numbers = self._variation(index.shape)
         given = (self.dataset.train_images, self.dataset.train_labels, index, numbers)
         after = self.taking.run(before.model, before.memory, before.optimiser, *given)
         losses, count = np.asarray(after.losses, np.float64), index.shape[1]
         check_group(self.taking, self.settings, before, after, given)
+        seconds = time.perf_counter() - start
+        if is_ready:
+            self.pace = self.pace.plus(seconds, index.size)
         self.state = before._replace(
             model=after.model,
             memory=after.memory,
@@ -208,7 +214,7 @@ class _Training:
             step=before.step + len(index),
             loss=before.loss.plus(float(np.sum(losses)) * count, index.size),
             score=before.score.plus(float(np.sum(after.scores, dtype=np.float64)), index.size),
-            seconds=before.seconds + time.perf_counter() - start,
+            seconds=before.seconds + seconds,
             first_loss=float(losses[0]) if before.first_loss is None else before.first_loss,
         )
         self.reporter.on_steps(self._progress(losses, np.asarray(after.scores) / count), self.state)
@@ -225,7 +231,7 @@ class _Training:
 
     def _progress(self, losses: Any, scores: Any) -> Progress:
         state, epochs = self.state, self.settings.epochs
-        rate = state.loss.examples / max(state.seconds, 1e-9)
+        rate = 1 / max(self.pace.value, 1e-12) if self.pace.examples else math.nan
         left = len(self.dataset.train_images) * (epochs - state.epoch + 1) - state.loss.examples
         means = (state.loss.value, state.score.value)
         return Progress(

@@ -67,6 +67,10 @@ class Steps:
         with self._stopwatch.measuring(self._part(STEPS, index.shape)):
             return self._run(model, memory, state, images, labels, index, numbers)
 
+    def is_ready(self, shape: tuple[int, int]) -> bool:
+        """Return whether a call with an index of some shape computes at once, and compiles nothing first."""
+        return not self.compiled or (STEPS, shape) in self._known
+
     def _part(self, part: str, shape: Any) -> str:
         """Return what a call's time is spent on: the first one of its kind is traced and compiled."""
         new = self.compiled and (part, shape) not in self._known
