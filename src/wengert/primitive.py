@@ -31,25 +31,29 @@ Partial: TypeAlias = (
     float | Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any] | Callable[[Any, Any, int], Any]
 )
 
+#: Operands, a number each.
+Point: TypeAlias = tuple[float, ...]
+
 
 class Partials:
     """Elementwise derivative: one partial for each operand, as an expression of output and operands.
 
     ``tangent = sum_i partial_i * tangent_i`` and ``cotangent_i = partial_i * cotangent``; the engine undoes
-    broadcasting.
+    broadcasting. In these products zero times anything is zero, so that the product along a path does not depend on the
+    order in which a mode forms it.
 
     Args:
         partials: ``(output, *operands) -> partial``, or a number; None where nothing passes.
-        singular: the partials may be infinite at finite operands, where a zero tangent or cotangent (a branch not
-            taken by ``where``, say) must still give zero.
-        choosing: a partial of zero says that the operand was not taken, or is where its slope was chosen to be zero: an
-            infinite tangent or cotangent must give zero there.
+        singular: points, an operand each, at which a partial is infinite or NaN; where they fill a line, some on it.
+        kinks: points at which the one-sided derivatives differ, so that the partials are a choice.
     """
 
-    def __init__(self, *partials: Partial | None, singular: bool = False, choosing: bool = False) -> None:
+    def __init__(
+        self, *partials: Partial | None, singular: Sequence[Point] = (), kinks: Sequence[Point] = ()
+    ) -> None:
         self.partials = partials
-        self.singular = singular
-        self.choosing = choosing
+        self.singular = tuple(singular)
+        self.kinks = tuple(kinks)
         self.reads = any(callable(partial) for partial in partials)
 
 

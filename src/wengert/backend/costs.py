@@ -11,7 +11,7 @@ DIVISION = 4
 FUNCTION = 12
 #: What an operation costs: a division of a vector takes about four times as long.
 _COST = {
-    **dict.fromkeys(("divide", "sqrt", "reciprocal", "remainder", "floor_divide", "fmod", "scale"), DIVISION),
+    **dict.fromkeys(("divide", "sqrt", "reciprocal", "remainder", "floor_divide", "fmod"), DIVISION),
     **dict.fromkeys(
         ("exp", "log", "expm1", "log1p", "exp2", "log2", "tanh", "expit", "sin", "cos"), FUNCTION
     ),
@@ -19,6 +19,7 @@ _COST = {
     "threefry": 40,
     "integer_power": 2,
     **dict.fromkeys(("ldexp", "binary_exponent"), 8),
+    "scale": 3,
     **dict.fromkeys(("positive", "where", "cast"), 1),
 }
 _CHEAP = frozenset(

@@ -109,13 +109,15 @@ def _without_repeats(node: Reduce) -> Expression:
 
 
 def _chosen(node: Apply) -> Apply:
-    """Scale only what a choice with zero leaves: ``scale(v if c else 0, f)`` is ``v f if c else 0``."""
+    """Multiply only what a choice with zero leaves: ``scale(v if c else 0, f)`` is ``v f if c else 0``."""
     if node.operation != "scale":
         return node
-    direction, factor = node.operands
-    if not isinstance(direction, Apply) or direction.operation != "where":
+    chosen, factor = node.operands
+    if not isinstance(chosen, Apply) or chosen.operation != "where":
+        chosen, factor = factor, chosen
+    if not isinstance(chosen, Apply) or chosen.operation != "where":
         return node
-    condition, value, otherwise = direction.operands
+    condition, value, otherwise = chosen.operands
     if not (is_zero(otherwise) and _is_never_zero(value)):
         return node
     is_one = isinstance(value, Const) and value.value == 1
@@ -144,7 +146,7 @@ def _term(node: Expression) -> Expression:
     if isinstance(node, Guard) and is_zero(node.otherwise):
         inner = _term(node.body)
         return node if inner is node.body else _hoisted(replace(node, body=inner))
-    if not (isinstance(node, Apply) and node.operation in ("multiply", "negative")):
+    if not (isinstance(node, Apply) and node.operation in ("multiply", "scale", "negative")):
         return node
     operands = [_term(operand) for operand in node.operands]
     for position, operand in enumerate(operands):
@@ -162,7 +164,7 @@ def _zero_passes(node: Apply, position: int, operand: Guard) -> bool:
     if node.operation in ("multiply", "negative"):
         return node.dtype.kind in "iub"
     if node.operation == "scale":
-        return position == 0
+        return True
     if node.operation == "where" and position > 0:
         return is_positive_zero(node.operands[3 - position])
     return node.operation in ("positive", "cast")

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 
 _SCALE = '''
-def scale(direction, factor):
-    """Return direction * factor, and 0 where the direction is 0, even if the factor is infinite."""
+def scale(x, y):
+    """Return x * y, and 0 where either is 0, even if the other one is infinite or NaN."""
     with np.errstate(invalid="ignore"):
-        product = direction * factor
-    if np.isfinite(factor).all():
+        product = x * y
+    if not np.isnan(product).any():
         return product
-    return np.where(np.equal(direction, 0), np.zeros_like(product), product)[()]
+    zero = np.where(np.signbit(x) != np.signbit(y), -0.0, 0.0).astype(product.dtype)
+    return np.where(np.isnan(product) & (np.equal(x, 0) | np.equal(y, 0)), zero, product)[()]
 '''
 
 _EMBED = '''

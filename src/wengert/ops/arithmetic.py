@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import BOOL, INT64, dtype_of
+from wengert.dtypes import BOOL, DEFAULT_DTYPE, INT64, NUMPY_SCALAR, dtype_of
 from wengert.ir.types import TensorType
-from wengert.kernels.select import select
+from wengert.kernels.strong import strong_product
 from wengert.nest.lowering import Elementwise, check_integers
 from wengert.ops.comparison import equal, signbit, where
 from wengert.ops.conversion import cast
@@ -47,24 +47,24 @@ negative = elementwise("negative", np.negative, -1.0, doc="-x", source="-{0}")
 positive = elementwise("positive", np.positive, 1.0, doc="x", source="+{0}")
 
 
-def _scale(direction: Any, factor: Any) -> Any:
-    if np.isfinite(factor).all():
-        return direction * factor
+def _scale(x: Any, y: Any) -> Any:
     with np.errstate(invalid="ignore"):
-        product = direction * factor
-    return select(np.isnan(product) & np.equal(direction, 0), np.zeros_like(product), product)
+        product = strong_product(x, y)
+    both_weak = isinstance(product, NUMPY_SCALAR) and type(x) in DEFAULT_DTYPE and type(y) in DEFAULT_DTYPE
+    return product.item() if both_weak else product
 
 
 scale = elementwise(
     "scale",
-    _scale,
-    doc="direction x factor, but 0 where the direction is 0 and the factor infinite or NaN: 0 inf = 0, 0 nan = 0",
+    strong_product,
+    doc="x y, but 0 where either is 0, whatever the other one is: 0 inf = 0, 0 nan = 0",
     derivative=Linear(
-        lambda cotangent, direction, factor: scale(cotangent, factor),
-        lambda cotangent, direction, factor: scale(direction, cotangent),
+        lambda cotangent, x, y: scale(cotangent, y),
+        lambda cotangent, x, y: scale(x, cotangent),
         jointly=False,
     ),
-    source="np.where(({0} == 0) & np.isnan({0} * {1}), 0, {0} * {1})",
+    evaluate=_scale,
+    source="np.where((({0} == 0) | ({1} == 0)) & np.isnan({0} * {1}), 0, {0} * {1})",
     type_rule=same_type("scale"),
     operands=2,
 )
@@ -75,12 +75,12 @@ divide = elementwise(
     lambda out, x, y: negative(divide(out, y)),
     doc="x / y",
     domain=((-2.0, 2.0), (0.5, 2.0)),
-    singular=True,
+    singular=[(1.0, 0.0), (0.0, 0.0)],
     source="{0} / {1}",
     evaluate=operator_evaluation(np.divide, operator.truediv),
 )
 reciprocal = elementwise(
-    "reciprocal", np.reciprocal, lambda out, x: -out * out, doc="1 / x", domain=(0.5, 2.0), singular=True
+    "reciprocal", np.reciprocal, lambda out, x: -out * out, doc="1 / x", domain=(0.5, 2.0), singular=[(0.0,)]
 )
 square = elementwise("square", np.square, lambda out, x: 2 * x, doc="x^2")
 
@@ -94,14 +94,14 @@ absolute = elementwise(
     np.absolute,
     lambda out, x: sign(x),
     doc="|x|; the derivative at 0 is 0 (the subgradient of least norm)",
-    choosing=True,
+    kinks=[(0.0,)],
 )
 fabs = elementwise(
     "fabs",
     np.fabs,
     lambda out, x: sign(x),
     doc="|x| in floating point; the derivative at 0 is 0",
-    choosing=True,
+    kinks=[(0.0,)],
 )
 sign = locally_constant("sign", np.sign, "-1, 0 or 1", "it is constant on either side of zero")
 copysign = elementwise(
@@ -111,7 +111,7 @@ copysign = elementwise(
     None,
     doc="|x| with the sign of y; the derivative at x = 0 is 0, as for |x|",
     domain=((-2.0, 2.0), (0.5, 2.0)),
-    choosing=True,
+    kinks=[(0.0, 1.0), (0.0, -1.0), (1.0, 0.0)],
 )
 
 
@@ -128,7 +128,7 @@ def _extremum(name: str, ufunc: np.ufunc, doc: str) -> Primitive:
         lambda out, x, y: _winner(out, x, y),
         lambda out, x, y: _winner(out, y, x),
         doc=f"{doc}; at a tie each operand gets half of the derivative",
-        choosing=True,
+        kinks=[(1.0, 1.0), (0.0, 0.0)],
     )
 
 
@@ -156,7 +156,8 @@ remainder = elementwise(
     1.0,
     lambda out, x, y: -floor_divide(x, y),
     doc="x - y floor(x / y), with the sign of y; the derivative at a jump is the one beside it",
-    choosing=True,
+    singular=[(1.0, 0.0)],
+    kinks=[(0.0, 1.0), (4.0, 2.0)],
     domain=((-2.0, 2.0), (0.5, 2.0)),
     source="{0} % {1}",
 )
@@ -166,7 +167,8 @@ fmod = elementwise(
     1.0,
     lambda out, x, y: -trunc(x / y),
     doc="x - y trunc(x / y), with the sign of x; the derivative at a jump is the one beside it",
-    choosing=True,
+    singular=[(1.0, 0.0)],
+    kinks=[(4.0, 2.0)],
     domain=((-2.0, 2.0), (0.5, 2.0)),
 )
 heaviside = elementwise(
@@ -175,7 +177,7 @@ heaviside = elementwise(
     None,
     lambda out, x, y: _signed(equal(x, 0), out),
     doc="0 below zero, y at zero, 1 above; the derivative in x is 0 everywhere",
-    choosing=True,
+    kinks=[(0.0, 0.5)],
 )
 
 
@@ -210,7 +212,7 @@ integer_power = elementwise(
     _integer_power_partial,
     doc="x^n for a constant integer n; the derivative is n x^(n-1), finite at 0 for n >= 1, and 0 for n = 0",
     domain=(0.5, 2.0),
-    singular=True,
+    singular=[(0.0,)],
     params={"exponent": 3},
     source="{0} ** {exponent}",
     type_rule=_integer_power_type,

@@ -18,6 +18,7 @@ from wengert.primitive import (
     NonDifferentiable,
     Partial,
     Partials,
+    Point,
     Primitive,
     Samples,
     primitive,
@@ -182,8 +183,8 @@ def elementwise(
     *partials: Partial | None,
     doc: str,
     domain: Interval | Sequence[Interval] = (-2.0, 2.0),
-    singular: bool = False,
-    choosing: bool = False,
+    singular: Sequence[Point] = (),
+    kinks: Sequence[Point] = (),
     derivative: Derivative | None = None,
     evaluate: Callable[..., Any] | None = None,
     source: str = "",
@@ -202,7 +203,7 @@ def elementwise(
         doc: what it computes, and the choice at each kink.
         domain: where samples are drawn, one interval or one for each operand.
         singular: see `Partials`.
-        choosing: see `Partials`.
+        kinks: see `Partials`.
         derivative: instead of ``partials``.
         evaluate: instead of calling ``function``.
         source: the NumPy expression, ``{0}`` standing for the first operand.
@@ -223,7 +224,7 @@ def elementwise(
         doc=doc,
         type_rule=type_rule or rule,
         evaluate=evaluate or evaluation(function),
-        derivative=derivative or Partials(*partials, singular=singular, choosing=choosing),
+        derivative=derivative or Partials(*partials, singular=singular, kinks=kinks),
         batch=batch_elementwise,
         lowering=lowering
         or Elementwise(name, ufunc_inputs(function) if isinstance(function, np.ufunc) else None),

@@ -20,18 +20,19 @@ from wengert.ops.elementwise import elementwise, operator_evaluation, ufunc_type
 from wengert.primitive import Draw, Linear, NonDifferentiable
 
 _POSITIVE = (0.3, 3.0)
+_AT_0 = [(0.0,)]
 
 exp = elementwise("exp", np.exp, lambda out, x: out, doc="e^x")
 exp2 = elementwise("exp2", np.exp2, lambda out, x: math.log(2) * out, doc="2^x")
 expm1 = elementwise("expm1", np.expm1, lambda out, x: out + 1, doc="e^x - 1, exact near 0")
-log = elementwise("log", np.log, lambda out, x: 1 / x, doc="ln x", domain=_POSITIVE, singular=True)
+log = elementwise("log", np.log, lambda out, x: 1 / x, doc="ln x", domain=_POSITIVE, singular=_AT_0)
 log2 = elementwise(
     "log2",
     np.log2,
     lambda out, x: 1 / (math.log(2) * x),
     doc="log to base 2",
     domain=_POSITIVE,
-    singular=True,
+    singular=_AT_0,
 )
 log10 = elementwise(
     "log10",
@@ -39,7 +40,7 @@ log10 = elementwise(
     lambda out, x: 1 / (math.log(10) * x),
     doc="log to base 10",
     domain=_POSITIVE,
-    singular=True,
+    singular=_AT_0,
 )
 log1p = elementwise(
     "log1p",
@@ -47,7 +48,7 @@ log1p = elementwise(
     lambda out, x: 1 / (1 + x),
     doc="ln(1 + x), exact near 0",
     domain=(-0.7, 2.0),
-    singular=True,
+    singular=[(-1.0,)],
 )
 sqrt = elementwise(
     "sqrt",
@@ -55,7 +56,7 @@ sqrt = elementwise(
     lambda out, x: 0.5 / out,
     doc="the square root; the derivative at 0 is infinite",
     domain=_POSITIVE,
-    singular=True,
+    singular=_AT_0,
 )
 cbrt = elementwise(
     "cbrt",
@@ -63,7 +64,7 @@ cbrt = elementwise(
     lambda out, x: square(1 / out) / 3,
     doc="the cube root; the derivative at 0 is infinite",
     domain=_POSITIVE,
-    singular=True,
+    singular=_AT_0,
 )
 
 
@@ -94,7 +95,8 @@ power = elementwise(
     _exponent_partial,
     doc="x^y; at x = 0 the derivative in y is 0, at y = 0 the derivative in x is 0",
     domain=(_POSITIVE, (-2.0, 2.0)),
-    singular=True,
+    singular=[(0.0, 0.5), (0.0, -1.0), (-2.0, 3.0)],
+    kinks=[(0.0, 0.0)],
     source="{0} ** {1}",
     evaluate=_power,
 )

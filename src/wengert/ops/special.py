@@ -10,6 +10,7 @@ from wengert.nest.lowering import Elementwise
 from wengert.ops.elementwise import elementwise
 from wengert.ops.exponential import exp
 
+_POLES = [(0.0,), (-1.0,), (-2.0,)]
 _BELL = 2 / math.sqrt(math.pi)
 
 
@@ -23,7 +24,7 @@ erfinv = elementwise(
     lambda out, x: exp(out * out) / _BELL,
     doc="the inverse of erf; the derivative at +-1 is infinite",
     domain=(-0.9, 0.9),
-    singular=True,
+    singular=[(-1.0,), (1.0,)],
 )
 
 
@@ -40,7 +41,7 @@ polygamma = elementwise(
     params={"order": 1},
     source="wengert.special.polygamma({order}, {0})",
     lowering=Elementwise("polygamma", param="order"),
-    singular=True,
+    singular=_POLES,
 )
 digamma = elementwise(
     "digamma",
@@ -48,8 +49,13 @@ digamma = elementwise(
     lambda out, x: polygamma(x, order=1),
     doc="the derivative of ln Gamma(x)",
     domain=(0.5, 4.0),
-    singular=True,
+    singular=_POLES,
 )
 lgamma = elementwise(
-    "lgamma", kernels.lgamma, lambda out, x: digamma(x), doc="ln |Gamma(x)|", domain=(0.5, 4.0), singular=True
+    "lgamma",
+    kernels.lgamma,
+    lambda out, x: digamma(x),
+    doc="ln |Gamma(x)|",
+    domain=(0.5, 4.0),
+    singular=_POLES,
 )

@@ -11,6 +11,7 @@ from wengert.ops.elementwise import elementwise
 from wengert.ops.exponential import sqrt
 
 _INSIDE = (-0.9, 0.9)
+_AT_BOTH_ENDS = [(-1.0,), (1.0,)]
 
 sin = elementwise("sin", np.sin, lambda out, x: cos(x), doc="sin x, x in radians")
 cos = elementwise("cos", np.cos, lambda out, x: -sin(x), doc="cos x, x in radians")
@@ -21,7 +22,7 @@ arcsin = elementwise(
     lambda out, x: 1 / sqrt((1 - x) * (1 + x)),
     doc="the angle in [-pi/2, pi/2] whose sine is x; the derivative at +-1 is infinite",
     domain=_INSIDE,
-    singular=True,
+    singular=_AT_BOTH_ENDS,
 )
 arccos = elementwise(
     "arccos",
@@ -29,7 +30,7 @@ arccos = elementwise(
     lambda out, x: -1 / sqrt((1 - x) * (1 + x)),
     doc="the angle in [0, pi] whose cosine is x; the derivative at +-1 is infinite",
     domain=_INSIDE,
-    singular=True,
+    singular=_AT_BOTH_ENDS,
 )
 arctan = elementwise("arctan", np.arctan, lambda out, x: 1 / (1 + x * x), doc="the angle whose tangent is x")
 
@@ -43,7 +44,7 @@ arccosh = elementwise(
     lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)),
     doc="the inverse of cosh; the derivative at 1 is infinite",
     domain=(1.2, 3.0),
-    singular=True,
+    singular=[(1.0,)],
 )
 arctanh = elementwise(
     "arctanh",
@@ -51,7 +52,7 @@ arctanh = elementwise(
     lambda out, x: 1 / ((1 - x) * (1 + x)),
     doc="the inverse of tanh; the derivative at +-1 is infinite",
     domain=_INSIDE,
-    singular=True,
+    singular=_AT_BOTH_ENDS,
 )
 
 
@@ -67,7 +68,7 @@ hypot = elementwise(
     lambda out, x, y: _direction(x, out),
     lambda out, x, y: _direction(y, out),
     doc="sqrt(x^2 + y^2) without overflow; the derivative at the origin is 0 (the subgradient of least norm)",
-    choosing=True,
+    kinks=[(0.0, 0.0)],
 )
 arctan2 = elementwise(
     "arctan2",
@@ -76,5 +77,5 @@ arctan2 = elementwise(
     lambda out, y, x: -(y / hypot(x, y) / hypot(x, y)),
     doc="the angle of the point (x, y), in (-pi, pi]; the derivative at the origin is NaN: there is none",
     domain=((0.2, 2.0), (-2.0, 2.0)),
-    singular=True,
+    singular=[(0.0, 0.0)],
 )

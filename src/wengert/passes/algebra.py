@@ -87,13 +87,18 @@ def _quotient(walk: Rewrite, equation: Equation) -> Found:
 
 @_rule("scale")
 def _scaled(walk: Rewrite, equation: Equation) -> Found:
-    direction, factor = equation.operands
-    if _is_one(walk, direction):
-        return factor
-    given, known = walk.known(direction), walk.known(factor)
-    never_zero = given is not None and np.not_equal(given, 0).all()
-    finite = known is not None and np.isfinite(known).all()
-    return replace(equation, primitive="multiply") if never_zero or finite else None
+    x, y = equation.operands
+    if _is_one(walk, x):
+        return y
+    if _is_one(walk, y):
+        return x
+    return replace(equation, primitive="multiply") if _is_regular(walk, x) or _is_regular(walk, y) else None
+
+
+def _is_regular(walk: Rewrite, atom: Atom) -> bool:
+    """Tell whether all elements of a value are known to be neither zero nor infinite nor NaN."""
+    value = walk.known(atom)
+    return value is not None and bool(np.all(np.isfinite(value) & np.not_equal(value, 0)))
 
 
 def _is_one(walk: Rewrite, atom: Atom) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from wengert.boxes import Box, Trace, snapshot
 from wengert.boxes import concrete as concrete_value
 from wengert.dtypes import check_known, dtype_of, is_float
+from wengert.kernels.strong import strong_product
 from wengert.ops.arithmetic import scale
 from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to
@@ -125,19 +126,18 @@ def _push_partials(
             continue
         if callable(partial):
             with np.errstate(all="ignore"):
-                factor = partial(*values, **params)
-            term = passed(rule, tangent, factor)
+                term = passed(tangent, partial(*values, **params))
         else:
             term = tangent if partial == 1.0 else -tangent if partial == -1.0 else tangent * partial
         total = term if total is None else total + term
     return total
 
 
-def passed(rule: Partials, direction: Any, factor: Any) -> Any:
-    """Return what passes through an operand: partial x tangent, or partial x cotangent."""
-    if rule.singular:
+def passed(direction: Any, factor: Any) -> Any:
+    """Return what passes through an operand: partial x tangent, or partial x cotangent; zero times anything is zero."""
+    if isinstance(direction, Box) or isinstance(factor, Box):
         return scale(direction, factor)
-    return scale(factor, direction) if rule.choosing else direction * factor
+    return strong_product(direction, factor)
 
 
 def numeric(values: Sequence[Any]) -> Sequence[Any]:

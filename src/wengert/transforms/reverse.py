@@ -164,7 +164,7 @@ def _pull_partials(rule: Partials, node: Node, cotangent: Any, cotangents: Cotan
         if parent is None or partial is None:
             continue
         if callable(partial):
-            term = passed(rule, cotangent, partial(*values, **node.params))
+            term = passed(cotangent, partial(*values, **node.params))
         else:
             term = cotangent if partial == 1.0 else -cotangent if partial == -1.0 else cotangent * partial
         cotangents.add(parent, match(term, parent.value))
