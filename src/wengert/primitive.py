@@ -46,14 +46,21 @@ class Partials:
         partials: ``(output, *operands) -> partial``, or a number; None where nothing passes.
         singular: points, an operand each, at which a partial is infinite or NaN; where they fill a line, some on it.
         kinks: points at which the one-sided derivatives differ, so that the partials are a choice.
+        at_once: of one operand, the partial shares its parts with the operation: reverse mode computes it along with
+            the operation, not on the way back, and keeps it in place of what it is made of.
     """
 
     def __init__(
-        self, *partials: Partial | None, singular: Sequence[Point] = (), kinks: Sequence[Point] = ()
+        self,
+        *partials: Partial | None,
+        singular: Sequence[Point] = (),
+        kinks: Sequence[Point] = (),
+        at_once: bool = False,
     ) -> None:
         self.partials = partials
         self.singular = tuple(singular)
         self.kinks = tuple(kinks)
+        self.at_once = at_once
         self.reads = any(callable(partial) for partial in partials)
 
 

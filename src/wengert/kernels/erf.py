@@ -1,4 +1,4 @@
-"""The error functions and the logistic function."""
+"""The error functions."""
 
 from __future__ import annotations
 
@@ -53,20 +53,6 @@ def erfinv(y: Array) -> Array:
     w = -np.log((1 - y) * (1 + y))
     x = y * by_range(w, (6.0,), (lambda w: polynomial(tables.ERFINV, w - 3), _erfinv_tail))
     return np.where(np.abs(y) == 1, np.copysign(np.inf, y), x)
-
-
-@pointwise
-def expit(x: Array) -> Array:
-    """Return the logistic function 1 / (1 + exp(-x)), to full relative accuracy where it is nearly 0.
-
-    Within 3 ulp in float64.
-
-    Example:
-        >>> expit([0.0, -100.0, np.inf])
-        array([5.00000000e-01, 3.72007598e-44, 1.00000000e+00])
-    """
-    decay = np.exp(-np.abs(x))
-    return np.where(x < 0, decay, 1.0) / (1 + decay)
 
 
 def _erf_near_0(x: Array) -> Array:

@@ -5,7 +5,8 @@ The error bounds hold where NumPy's own ``exp`` and ``log`` are within one ulp.
 
 from __future__ import annotations
 
-from wengert.kernels.erf import erf, erfc, erfinv, expit
+from wengert.kernels.erf import erf, erfc, erfinv
 from wengert.kernels.gamma import digamma, lgamma, polygamma
+from wengert.kernels.logistic import expit, expit_slope, tanh_slope
 
-__all__ = ["digamma", "erf", "erfc", "erfinv", "expit", "lgamma", "polygamma"]
+__all__ = ["digamma", "erf", "erfc", "erfinv", "expit", "expit_slope", "lgamma", "polygamma", "tanh_slope"]

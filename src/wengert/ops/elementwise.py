@@ -185,6 +185,7 @@ def elementwise(
     domain: Interval | Sequence[Interval] = (-2.0, 2.0),
     singular: Sequence[Point] = (),
     kinks: Sequence[Point] = (),
+    at_once: bool = False,
     derivative: Derivative | None = None,
     evaluate: Callable[..., Any] | None = None,
     source: str = "",
@@ -204,6 +205,7 @@ def elementwise(
         domain: where samples are drawn, one interval or one for each operand.
         singular: see `Partials`.
         kinks: see `Partials`.
+        at_once: see `Partials`.
         derivative: instead of ``partials``.
         evaluate: instead of calling ``function``.
         source: the NumPy expression, ``{0}`` standing for the first operand.
@@ -224,7 +226,7 @@ def elementwise(
         doc=doc,
         type_rule=type_rule or rule,
         evaluate=evaluate or evaluation(function),
-        derivative=derivative or Partials(*partials, singular=singular, kinks=kinks),
+        derivative=derivative or Partials(*partials, singular=singular, kinks=kinks, at_once=at_once),
         batch=batch_elementwise,
         lowering=lowering
         or Elementwise(name, ufunc_inputs(function) if isinstance(function, np.ufunc) else None),

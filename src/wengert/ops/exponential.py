@@ -24,7 +24,7 @@ _AT_0 = [(0.0,)]
 
 exp = elementwise("exp", np.exp, lambda out, x: out, doc="e^x")
 exp2 = elementwise("exp2", np.exp2, lambda out, x: math.log(2) * out, doc="2^x")
-expm1 = elementwise("expm1", np.expm1, lambda out, x: out + 1, doc="e^x - 1, exact near 0")
+expm1 = elementwise("expm1", np.expm1, lambda out, x: exp(x), doc="e^x - 1, exact near 0")
 log = elementwise("log", np.log, lambda out, x: 1 / x, doc="ln x", domain=_POSITIVE, singular=_AT_0)
 log2 = elementwise(
     "log2",
@@ -102,29 +102,52 @@ power = elementwise(
 )
 
 
-expit = elementwise(
-    "expit", kernels.expit, lambda out, x: out * (1 - out), doc="1 / (1 + e^-x), the logistic function"
+# The slopes of the logistic function and of tanh from the argument: made of the result, 1 - out cancels where out is
+# nearly 1. Both functions are computed from the same exponential as their slopes.
+expit_slope = elementwise(
+    "expit_slope",
+    kernels.expit_slope,
+    lambda out, x: -out * tanh(0.5 * x),
+    doc="e^-x / (1 + e^-x)^2, the derivative of expit",
 )
+expit = elementwise(
+    "expit",
+    kernels.expit,
+    lambda out, x: expit_slope(x),
+    doc="1 / (1 + e^-x), the logistic function",
+    at_once=True,
+)
+tanh_slope = elementwise(
+    "tanh_slope",
+    kernels.tanh_slope,
+    lambda out, x: -2 * (out * tanh(x)),
+    doc="1 / cosh^2 x, the derivative of tanh",
+)
+tanh = elementwise("tanh", np.tanh, lambda out, x: tanh_slope(x), doc="sinh x / cosh x", at_once=True)
 
 
-def _share(x: Any, y: Any, unit: float = 1.0) -> Any:
-    """Return e^(unit x) / (e^(unit x) + e^(unit y)), with 1/2 where both are the same infinity."""
-    same_infinity = logical_and(isinf(x), equal(x, y))
-    return expit(unit * where(same_infinity, 0.0, x - y))
+def _ahead(x: Any, y: Any) -> Any:
+    """Return x - y, and 0 where both are the same infinity."""
+    return where(logical_and(isinf(x), equal(x, y)), 0.0, x - y)
+
+
+def _binary_share(x: Any, y: Any) -> Any:
+    """Return 2^x / (2^x + 2^y)."""
+    return 1 / (1 + exp2(_ahead(y, x)))
 
 
 logaddexp = elementwise(
     "logaddexp",
     np.logaddexp,
-    lambda out, x, y: _share(x, y),
-    lambda out, x, y: _share(y, x),
+    lambda out, x, y: expit(_ahead(x, y)),
+    lambda out, x, y: expit(_ahead(y, x)),
     doc="ln(e^x + e^y), without overflow",
 )
 logaddexp2 = elementwise(
     "logaddexp2",
     np.logaddexp2,
-    lambda out, x, y: _share(x, y, math.log(2)),
-    lambda out, x, y: _share(y, x, math.log(2)),
+    lambda out, x, y: _binary_share(x, y),
+    lambda out, x, y: _binary_share(y, x),
     doc="log2(2^x + 2^y), without overflow",
 )
 

@@ -18,7 +18,8 @@ from wengert.boxes import Box, Trace, snapshot
 from wengert.boxes import concrete as concrete_value
 from wengert.dtypes import NDARRAY, check_known, dtype_of, is_float
 from wengert.ir.types import TensorType
-from wengert.primitive import Linear, NonDifferentiable, Primitive, Structured
+from wengert.ops.arithmetic import scale
+from wengert.primitive import Linear, NonDifferentiable, Partials, Primitive, Structured
 from wengert.shapes import Shape, shape_of
 from wengert.transforms.reads import reads_of
 
@@ -126,7 +127,11 @@ class TapeTrace(Trace):
         if isinstance(rule, Linear) and not is_float(dtype := dtype_of(value)):
             check_known(primitive.name, dtype)
             return value
-        node = Node(value, primitive, values, parents, params)
+        node = (
+            self.with_slope(rule, value, values, parents)
+            if isinstance(rule, Partials) and rule.at_once
+            else Node(value, primitive, values, parents, params)
+        )
         followed = Followed(value, node)
         if is_large or followed.is_large:
             _forget(node)
@@ -135,6 +140,16 @@ class TapeTrace(Trace):
     def evaluate(self, primitive: Primitive, values: Sequence[Any], params: dict[str, Any]) -> Any:
         """Return the value of a line of the list."""
         return primitive(*values, **params)
+
+    def with_slope(
+        self, rule: Partials, value: Any, values: Sequence[Any], parents: Sequence[Node | None]
+    ) -> Node:
+        """Return a line whose slope is known: to first order it multiplies its operand by that."""
+        (partial,) = rule.partials
+        assert callable(partial)
+        with np.errstate(all="ignore"):
+            slope = partial(value, *values)
+        return Node(value, scale, [*values, slope], [*parents, None], {})
 
     def structured(
         self, rule: Structured, primitive: Primitive, values: Any, parents: Sequence[Node | None], params: Any

@@ -126,12 +126,27 @@ def expm1(x: Term) -> Term:
 
 
 def tanh(x: Term) -> Term:
-    """Return tanh |x| = e / (e + 2), e = exp(2 |x|) - 1; below 0.34, |x| + (e - 2 |x| - e tanh |x|) / 2.
+    """Return tanh |x| = e / (e + 2), e = exp(2 |x|) - 1; below 0.34, |x| + (e - 2 |x| - e tanh |x|) / 2."""
+    size, e, rest, inverse = _of_double(x)
+    ratio = e * inverse
+    near = ratio.muladd(-e, rest).muladd(0.5, size)
+    return near.where(size < 0.34, ratio).sign_of(x)
+
+
+def tanh_slope(x: Term) -> Term:
+    """Return 1 / cosh^2 x = q (2 - q) with q = 1 - tanh |x| = 2 / (e + 2), what tanh computes as well."""
+    size, _, _, inverse = _of_double(x)
+    q = inverse + inverse
+    return x.number(0.0).where(abs(x) > size, q * (2.0 - q))
+
+
+def _of_double(x: Term) -> tuple[Term, Term, Term, Term]:
+    """Return |x|, e = exp(2 |x|) - 1, a part of it near 0, exp r - 1 - r, and 1 / (e + 2).
 
     Here 0 <= r < ln 2, so that e = 2^n - 1 + 2^n (exp r - 1) is a sum of positive terms.
     """
     form = format_of(x)
-    size = abs(x).at_most((form.fraction + 4) * math.log(2) / 2)
+    size = abs(x).at_most((form.bias - 1) * math.log(2) / 2)
     double = size + size
     count, n = nearest(double.muladd(1 / math.log(2), -0.5), 1.0)
     high, low = tables.LN2[24 if x.kind.bits == 32 else 53]
@@ -139,9 +154,7 @@ def tanh(x: Term) -> Term:
     rest = (r * r) * polynomial(r, tables.EXP_UP[x.digits])
     power = power_of_two(n, x)
     e = power.muladd(r + rest, power - 1.0)
-    ratio = e / (e + 2.0)
-    near = ratio.muladd(-e, rest).muladd(0.5, size)
-    return near.where(size < 0.34, ratio).sign_of(x)
+    return size, e, rest, 1.0 / (e + 2.0)
 
 
 def sinh(x: Term) -> Term:
@@ -174,6 +187,13 @@ def _half_exp(x: Term) -> Term:
 
 def expit(x: Term) -> Term:
     """Return 1 / (1 + e) for x >= 0 and e - e q, q = e / (1 + e), for x < 0, with e = exp(-|x|)."""
-    e, negative = exp(-abs(x)), x < 0.0
-    ratio = e.where(negative, 1.0) / (e + 1.0)
-    return ratio.muladd(-e, e).where(negative, ratio)
+    e = exp(-abs(x))
+    inverse = 1.0 / (e + 1.0)
+    return (e * inverse).muladd(-e, e).where(x < 0.0, inverse)
+
+
+def expit_slope(x: Term) -> Term:
+    """Return e / (1 + e)^2 with e = exp(-|x|), of the quotients that expit computes as well."""
+    e = exp(-abs(x))
+    inverse = 1.0 / (e + 1.0)
+    return (e * inverse) * inverse
