@@ -92,7 +92,9 @@ CASES: list[Case] = [
     Case("arcsinh", np.arcsinh, lambda x: 1 / mp.sqrt(1 + x * x), -1e15, 1e15),
     Case("arccosh", np.arccosh, lambda x: 1 / mp.sqrt(x * x - 1), 1 + 2.0**-22, 1e15),
     Case("arctanh", np.arctanh, lambda x: 1 / (1 - x * x), *_OPEN),
-    Case("sinc", np.sinc, lambda x: (mp.cospi(x) - mp.sincpi(x)) / x, -100, 100, lambda x: 2 / max(1, abs(x))),
+    Case(
+        "sinc", np.sinc, lambda x: (mp.cospi(x) - mp.sincpi(x)) / x, -100, 100, lambda x: 2 / max(1, abs(x))
+    ),
     Case("logaddexp(x, 0)", lambda x: np.logaddexp(x, 0), logistic, -87, 87),
     Case("logaddexp2(x, 0)", lambda x: np.logaddexp2(x, 0), lambda x: logistic(x * mp.log(2)), -125, 125),
     Case("special.expit, nn.sigmoid", special.expit, bell, -87, 87),
@@ -103,7 +105,9 @@ CASES: list[Case] = [
     Case("special.erfinv", special.erfinv, inverse_error, *_OPEN),
     Case("special.gammaln", special.gammaln, mp.digamma, 1e-12, 1e15),
     Case("special.digamma", special.digamma, lambda x: mp.polygamma(1, x), 1e-12, 1e15),
-    Case("special.polygamma(1, x)", lambda x: special.polygamma(1, x), lambda x: mp.polygamma(2, x), 1e-8, 1e12),
+    Case(
+        "special.polygamma(1, x)", lambda x: special.polygamma(1, x), lambda x: mp.polygamma(2, x), 1e-8, 1e12
+    ),
     Case("special.entr", special.entr, lambda x: -mp.log(x) - 1, *_POSITIVE, lambda x: 1),
     Case("special.softmax([x, 0])[0]", lambda x: special.softmax(beside_zero(x), 0)[0], bell, -87, 87),
     Case(

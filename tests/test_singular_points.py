@@ -43,8 +43,6 @@ STATED = stated()
 def grid(rule: Partials) -> list[np.ndarray]:
     """Return an array for each operand: all numbers with all, and the points that the primitive states."""
     count = len(rule.partials)
-    if rule.partials[0] is None:  # the slope of a function, whose value comes along
-        return [np.tanh(NUMBERS), np.array(NUMBERS)]
     points = [*itertools.product(NUMBERS, repeat=count), *rule.singular, *rule.kinks]
     return [np.array(column) for column in zip(*points, strict=True)]
 

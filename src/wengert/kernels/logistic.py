@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dtypes import dtype_of, is_float
 from wengert.kernels.pointwise import Array, pointwise
 
 
@@ -40,7 +41,7 @@ def tanh_slope(x: Any) -> Any:
         >>> print(round(tanh_slope(20.0) * 1e17, 4))
         1.6993
     """
-    return _squared(1.0, x)
+    return _squared(1.0, x if is_float(dtype_of(x)) else 1.0 * x)
 
 
 def _squared(top: float, x: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from wengert.nest.lowering import Elementwise
 from wengert.ops.arithmetic import square
 from wengert.ops.comparison import equal, isinf, logical_and, where
 from wengert.ops.elementwise import elementwise, operator_evaluation, ufunc_type
-from wengert.primitive import Draw, Linear, NonDifferentiable, Primitive
+from wengert.primitive import Draw, Linear, NonDifferentiable
 
 _POSITIVE = (0.3, 3.0)
 _AT_0 = [(0.0,)]
@@ -102,42 +102,30 @@ power = elementwise(
 )
 
 
-def _slope(name: str, function: Callable[..., Any], value: np.ufunc | Callable[..., Any], doc: str) -> Primitive:
-    """State the slope of a sigmoid from its argument: made of the value alone, 1 - value cancels where that is nearly 1.
-
-    The value comes along, so that a compiled program computes both at once, from one exponential. The derivative is all
-    by the argument.
-    """
-
-    def samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        x = draw.array(draw.shape(), -3.0, 3.0)
-        return (value(x), x), {}
-
-    return elementwise(
-        name,
-        lambda out, x: function(x),
-        None,
-        lambda slope, out, x: -slope * (2 * out if value is np.tanh else tanh(0.5 * x)),
-        doc=doc,
-        samples=samples,
-        source=f"{name}({{1}})",
-    )
-
-
-expit_slope = _slope(
-    "expit_slope", kernels.expit_slope, kernels.expit, "e^-x / (1 + e^-x)^2, the derivative of expit"
+# The slopes of the logistic function and of tanh from the argument: made of the result, 1 - out cancels where out is
+# nearly 1. Both functions are computed from the same exponential as their slopes.
+expit_slope = elementwise(
+    "expit_slope",
+    kernels.expit_slope,
+    lambda out, x: -out * tanh(0.5 * x),
+    doc="e^-x / (1 + e^-x)^2, the derivative of expit",
+    source="np.square(0.5 / np.cosh(0.5 * {0}))",
 )
 expit = elementwise(
     "expit",
     kernels.expit,
-    lambda out, x: expit_slope(out, x),
+    lambda out, x: expit_slope(x),
     doc="1 / (1 + e^-x), the logistic function",
     at_once=True,
 )
-tanh_slope = _slope("tanh_slope", kernels.tanh_slope, np.tanh, "1 / cosh^2 x, the derivative of tanh")
-tanh = elementwise(
-    "tanh", np.tanh, lambda out, x: tanh_slope(out, x), doc="sinh x / cosh x", at_once=True
+tanh_slope = elementwise(
+    "tanh_slope",
+    kernels.tanh_slope,
+    lambda out, x: -2 * (out * tanh(x)),
+    doc="1 / cosh^2 x, the derivative of tanh",
+    source="np.square(1 / np.cosh({0}))",
 )
+tanh = elementwise("tanh", np.tanh, lambda out, x: tanh_slope(x), doc="sinh x / cosh x", at_once=True)
 
 
 def _ahead(x: Any, y: Any) -> Any:

@@ -133,11 +133,11 @@ def tanh(x: Term) -> Term:
     return near.where(size < 0.34, ratio).sign_of(x)
 
 
-def tanh_slope(value: Term, x: Term) -> Term:
-    """Return 1 / cosh^2 x = q (1 + tanh |x|) with q = 1 - tanh |x| = 2 / (e + 2), what tanh computes as well."""
+def tanh_slope(x: Term) -> Term:
+    """Return 1 / cosh^2 x = q (2 - q) with q = 1 - tanh |x| = 2 / (e + 2), what tanh computes as well."""
     size, _, _, inverse = _of_double(x)
-    slope = (inverse + inverse) * (abs(value) + 1.0)
-    return x.number(0.0).where(abs(x) > size, slope)
+    q = inverse + inverse
+    return x.number(0.0).where(abs(x) > size, q * (2.0 - q))
 
 
 def _of_double(x: Term) -> tuple[Term, Term, Term, Term]:
@@ -192,7 +192,7 @@ def expit(x: Term) -> Term:
     return (e * inverse).muladd(-e, e).where(x < 0.0, inverse)
 
 
-def expit_slope(value: Term, x: Term) -> Term:
+def expit_slope(x: Term) -> Term:
     """Return e / (1 + e)^2 with e = exp(-|x|), of the quotients that expit computes as well."""
     e = exp(-abs(x))
     inverse = 1.0 / (e + 1.0)
