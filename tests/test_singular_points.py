@@ -1,4 +1,4 @@
-"""Every primitive where its slope is infinite, undefined or a choice: all modes and nestings give the same derivative."""
+"""Every primitive where its slope is infinite, undefined or a choice: all modes and nestings give one derivative."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.comparison import greater, less_equal, where
-from wengert.special import erfc, expit, softplus
+from wengert.special import erf, expit, softplus
 
 __all__ = ["elu", "gelu", "leaky_relu", "relu", "sigmoid", "silu", "softplus", "tanh"]
 
@@ -82,4 +82,4 @@ def gelu(x: Any) -> Any:
         >>> float(gelu(0.0))
         0.0
     """
-    return 0.5 * x * erfc(x * (-1 / math.sqrt(2)))  # 1 + erf cancels left of 0
+    return 0.5 * x * (1.0 + erf(x * (1 / math.sqrt(2))))

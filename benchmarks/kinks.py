@@ -1,0 +1,170 @@
+"""The slopes that Wengert, JAX, PyTorch and autograd give where a function has none, or an infinite one.
+
+Run it by a Python that has all four: `pip install -e . -r benchmarks/requirements-peers.txt`, then
+`python benchmarks/kinks.py`; with `--write` the table in docs/numpy.md is replaced.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import autograd
+import autograd.numpy
+import jax
+import numpy as np
+import torch
+from tables import replace_table
+
+import wengert as wg
+
+jax.config.update("jax_enable_x64", True)
+
+
+class Library(NamedTuple):
+    """Its functions under NumPy's names, and its gradient of a scalar function by one array."""
+
+    name: str
+    functions: Any
+    gradient: Callable[[Callable[[Any], Any], Any], Any]
+    tangent: Callable[[Callable[[Any], Any], Any, Any], Any] | None = None
+
+
+class Torch:
+    """NumPy's names for PyTorch's functions."""
+
+    abs, sign, sqrt, cbrt = torch.abs, torch.sign, torch.sqrt, None
+    log, hypot, arctan2, where, sort = torch.log, torch.hypot, torch.arctan2, torch.where, torch.sort
+    arcsin, arccosh, prod, sum = torch.arcsin, torch.arccosh, torch.prod, torch.sum
+    linalg = torch.linalg
+    relu = torch.relu
+
+    @staticmethod
+    def maximum(x: Any, y: Any) -> Any:
+        return torch.maximum(x, torch.as_tensor(y, dtype=x.dtype))
+
+    @staticmethod
+    def clip(x: Any, low: float, high: float) -> Any:
+        return torch.clip(x, low, high)
+
+    @staticmethod
+    def max(x: Any) -> Any:
+        return torch.amax(x)
+
+    @staticmethod
+    def std(x: Any) -> Any:
+        return torch.std(x, correction=0)
+
+    @staticmethod
+    def first_sorted(x: Any) -> Any:
+        return torch.sort(x, stable=True).values[0]
+
+
+def by_torch(f: Callable[[Any], Any], x: Any) -> Any:
+    at = torch.tensor(x, dtype=torch.float64, requires_grad=True)
+    f(at).backward()
+    return None if at.grad is None else at.grad.numpy()
+
+
+def torch_tangent(f: Callable[[Any], Any], x: Any, v: Any) -> Any:
+    point, direction = (torch.tensor(one, dtype=torch.float64) for one in (x, v))
+    return torch.func.jvp(f, (point,), (direction,))[1].numpy()
+
+
+LIBRARIES = (
+    Library("Wengert", np, lambda f, x: wg.grad(f)(x), lambda f, x, v: wg.jvp(f, (x,), (v,))[1]),
+    Library("JAX", jax.numpy, lambda f, x: jax.grad(f)(x), lambda f, x, v: jax.jvp(f, (x,), (v,))[1]),
+    Library("PyTorch", Torch, by_torch, torch_tangent),
+    Library("autograd", autograd.numpy, lambda f, x: autograd.grad(f)(x)),
+)
+
+
+def relu(xp: Any, x: Any) -> Any:
+    """Return each library's own rectifier; autograd has none."""
+    if xp is np:
+        return wg.nn.relu(x)
+    return jax.nn.relu(x) if xp is jax.numpy else xp.relu(x)
+
+
+def first_sorted(xp: Any, x: Any) -> Any:
+    return xp.first_sorted(x) if xp is Torch else xp.sort(x)[0]
+
+
+Program = Callable[[Any, Any], Any]
+#: What is differentiated, and where.
+KINKS: dict[str, tuple[Program, Any]] = {
+    "`abs(x)` at 0": (lambda xp, x: xp.abs(x), 0.0),
+    "`maximum(x, 0)` at 0": (lambda xp, x: xp.maximum(x, 0.0), 0.0),
+    "`relu(x)` at 0": (relu, 0.0),
+    "`clip(x, 0, 1)` at 0": (lambda xp, x: xp.clip(x, 0.0, 1.0), 0.0),
+    "`max(x)` at (3, 3, 1)": (lambda xp, x: xp.max(x), [3.0, 3.0, 1.0]),
+    "`sort(x)[0]` at (3, 3)": (first_sorted, [3.0, 3.0]),
+    "`norm(x)` at (0, 0)": (lambda xp, x: xp.linalg.norm(x), [0.0, 0.0]),
+    "`std(x)` at (1, 1)": (lambda xp, x: xp.std(x), [1.0, 1.0]),
+    "`hypot(x, 0 * x)` at 0": (lambda xp, x: xp.hypot(x, 0.0 * x), 0.0),
+    "`arctan2(x, 0 * x)` at 0": (lambda xp, x: xp.arctan2(x, 0.0 * x), 0.0),
+    "`sqrt(x)` at 0": (lambda xp, x: xp.sqrt(x), 0.0),
+    "`log(x)` at 0": (lambda xp, x: xp.log(x), 0.0),
+    "`arcsin(x)` at 1": (lambda xp, x: xp.arcsin(x), 1.0),
+    "`x ** 0.5` at 0": (lambda xp, x: x**0.5, 0.0),
+    "`x ** 0.0` at 0": (lambda xp, x: x**0.0, 0.0),
+    "`prod(x)` at (0, 2, 3)": (lambda xp, x: xp.prod(x), [0.0, 2.0, 3.0]),
+    "`x % 1` at 1": (lambda xp, x: x % 1.0, 1.0),
+    "`sqrt(x * x)` at 0": (lambda xp, x: xp.sqrt(x * x), 0.0),
+    "`sqrt(x) * 0` at 0": (lambda xp, x: xp.sqrt(x) * 0.0, 0.0),
+    "`sqrt(x) ** 2` at 0": (lambda xp, x: xp.sqrt(x) ** 2, 0.0),
+    "`sqrt(abs(x))` at 0": (lambda xp, x: xp.sqrt(xp.abs(x)), 0.0),
+    "`sqrt(maximum(x, 0))` at -1": (lambda xp, x: xp.sqrt(xp.maximum(x, 0.0)), -1.0),
+    "`where(x > 0, sqrt(x), x)` at 0": (lambda xp, x: xp.where(x > 0, xp.sqrt(x), x), 0.0),
+    "`where(x > 0, x log(x), 0 x)` at 0": (lambda xp, x: xp.where(x > 0, x * xp.log(x), 0.0 * x), 0.0),
+}
+
+
+def shown(value: Any) -> str:
+    numbers = [f"{0.0 + round(float(number), 3):g}" for number in np.ravel(value)]
+    return numbers[0] if len(numbers) == 1 else f"({', '.join(numbers)})"
+
+
+def slope(library: Library, program: Program, at: Any) -> str:
+    """Return the gradient as a text, with the one by forward mode where that is another; a dash where there is none."""
+
+    def f(x: Any) -> Any:
+        return program(library.functions, x)
+
+    x = np.array(at) if isinstance(at, list) else np.float64(at)
+    try:
+        with np.errstate(all="ignore"):
+            reverse = library.gradient(f, x)
+            if reverse is None:
+                return "-"
+            if library.tangent is None:
+                return shown(reverse)
+            directions = np.eye(x.size) if isinstance(x, np.ndarray) else [np.float64(1.0)]
+            forward = [library.tangent(f, x, direction) for direction in directions]
+    except (AttributeError, NotImplementedError, TypeError, ValueError, RuntimeError):
+        return "-"
+    texts = shown(reverse), shown(forward)
+    return texts[0] if texts[0] == texts[1] else f"{texts[0]}; forward {texts[1]}"
+
+
+def table() -> str:
+    lines = [f"| | {' | '.join(one.name for one in LIBRARIES)} |", f"|---|{'---|' * len(LIBRARIES)}"]
+    for name, (program, at) in KINKS.items():
+        cells = [slope(library, program, at) for library in LIBRARIES]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="replace the table in docs/numpy.md")
+    options = parser.parse_args()
+    made = table()
+    print(made)
+    if options.write:
+        replace_table("numpy.md", "kinks", made)
+
+
+if __name__ == "__main__":
+    main()
