@@ -164,7 +164,10 @@ def errors(case: Case, x: np.ndarray, found: Any) -> list[float]:
         result: list[float] = []
         for number, slope in zip(x, found, strict=True):
             at = mp.mpf(float(number))
-            exact = case.exact(at)
+            try:
+                exact = case.exact(at)
+            except ZeroDivisionError:  # the slope is infinite
+                continue
             size = max(abs(exact), case.floor(at) if case.floor else 0)
             if size > float(limits.max):
                 continue
