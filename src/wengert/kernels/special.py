@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from wengert.kernels.erf import erf, erfc, erfinv
 from wengert.kernels.gamma import digamma, lgamma, polygamma
-from wengert.kernels.logistic import expit, expit_slope, tanh_slope
+from wengert.kernels.logistic import expit
 
-__all__ = ["digamma", "erf", "erfc", "erfinv", "expit", "expit_slope", "lgamma", "polygamma", "tanh_slope"]
+__all__ = ["digamma", "erf", "erfc", "erfinv", "expit", "lgamma", "polygamma"]

@@ -12,6 +12,7 @@ import numpy as np
 from wengert.dtypes import BOOL, INT64, NUMPY_SCALAR, Dtype
 from wengert.errors import DtypeError, message
 from wengert.ir.types import TensorType, show
+from wengert.kernels import logistic
 from wengert.kernels import special as kernels
 from wengert.nest.lowering import Elementwise
 from wengert.ops.arithmetic import square
@@ -106,7 +107,7 @@ power = elementwise(
 # nearly 1. Both functions are computed from the same exponential as their slopes.
 expit_slope = elementwise(
     "expit_slope",
-    kernels.expit_slope,
+    logistic.expit_slope,
     lambda out, x: -out * tanh(0.5 * x),
     doc="e^-x / (1 + e^-x)^2, the derivative of expit",
     source="np.square(0.5 / np.cosh(0.5 * {0}))",
@@ -120,7 +121,7 @@ expit = elementwise(
 )
 tanh_slope = elementwise(
     "tanh_slope",
-    kernels.tanh_slope,
+    logistic.tanh_slope,
     lambda out, x: -2 * (out * tanh(x)),
     doc="1 / cosh^2 x, the derivative of tanh",
     source="np.square(1 / np.cosh({0}))",
