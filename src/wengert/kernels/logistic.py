@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import dtype_of, is_float
+from wengert.dtypes import NDARRAY, dtype_of, is_float
 from wengert.kernels.pointwise import Array, pointwise
 
 
@@ -47,5 +47,9 @@ def tanh_slope(x: Any) -> Any:
 def _squared(top: float, x: Any) -> Any:
     """Return ``(top / cosh x)^2``, which is as small as a number can be before cosh is infinite."""
     with np.errstate(over="ignore", under="ignore"):
-        ratio = top / np.cosh(x)
-        return ratio * ratio
+        found = np.cosh(x)
+        if not isinstance(found, NDARRAY):
+            ratio = top / found
+            return ratio * ratio
+        np.divide(top, found, out=found)  # in its own memory, which costs more than the arithmetic
+        return np.multiply(found, found, out=found)
