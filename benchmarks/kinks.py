@@ -10,16 +10,10 @@ import argparse
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import autograd
-import autograd.numpy
-import jax
 import numpy as np
-import torch
 from tables import replace_table
 
 import wengert as wg
-
-jax.config.update("jax_enable_x64", True)
 
 
 class Library(NamedTuple):
@@ -31,75 +25,33 @@ class Library(NamedTuple):
     tangent: Callable[[Callable[[Any], Any], Any, Any], Any] | None = None
 
 
-class Torch:
-    """NumPy's names for PyTorch's functions."""
+class Functions:
+    """A library's functions under NumPy's names, and those that it has elsewhere."""
 
-    abs, sign, sqrt, cbrt = torch.abs, torch.sign, torch.sqrt, None
-    log, hypot, arctan2, where, sort = torch.log, torch.hypot, torch.arctan2, torch.where, torch.sort
-    arcsin, arccosh, prod, sum = torch.arcsin, torch.arccosh, torch.prod, torch.sum
-    linalg = torch.linalg
-    relu = torch.relu
+    def __init__(self, module: Any, **more: Any) -> None:
+        self.module = module
+        self.more = more
 
-    @staticmethod
-    def maximum(x: Any, y: Any) -> Any:
-        return torch.maximum(x, torch.as_tensor(y, dtype=x.dtype))
-
-    @staticmethod
-    def clip(x: Any, low: float, high: float) -> Any:
-        return torch.clip(x, low, high)
-
-    @staticmethod
-    def max(x: Any) -> Any:
-        return torch.amax(x)
-
-    @staticmethod
-    def std(x: Any) -> Any:
-        return torch.std(x, correction=0)
-
-    @staticmethod
-    def first_sorted(x: Any) -> Any:
-        return torch.sort(x, stable=True).values[0]
+    def __getattr__(self, name: str) -> Any:
+        return self.more.get(name) or getattr(self.module, name)
 
 
-def by_torch(f: Callable[[Any], Any], x: Any) -> Any:
-    at = torch.tensor(x, dtype=torch.float64, requires_grad=True)
-    f(at).backward()
-    return None if at.grad is None else at.grad.numpy()
-
-
-def torch_tangent(f: Callable[[Any], Any], x: Any, v: Any) -> Any:
-    point, direction = (torch.tensor(one, dtype=torch.float64) for one in (x, v))
-    return torch.func.jvp(f, (point,), (direction,))[1].numpy()
-
-
-LIBRARIES = (
-    Library("Wengert", np, lambda f, x: wg.grad(f)(x), lambda f, x, v: wg.jvp(f, (x,), (v,))[1]),
-    Library("JAX", jax.numpy, lambda f, x: jax.grad(f)(x), lambda f, x, v: jax.jvp(f, (x,), (v,))[1]),
-    Library("PyTorch", Torch, by_torch, torch_tangent),
-    Library("autograd", autograd.numpy, lambda f, x: autograd.grad(f)(x)),
+WENGERT = Library(
+    "Wengert",
+    Functions(np, relu=lambda x: wg.nn.relu(x), first_sorted=lambda x: np.sort(x)[0]),
+    lambda f, x: wg.grad(f)(x),
+    lambda f, x, v: wg.jvp(f, (x,), (v,))[1],
 )
-
-
-def relu(xp: Any, x: Any) -> Any:
-    """Return each library's own rectifier; autograd has none."""
-    if xp is np:
-        return wg.nn.relu(x)
-    return jax.nn.relu(x) if xp is jax.numpy else xp.relu(x)
-
-
-def first_sorted(xp: Any, x: Any) -> Any:
-    return xp.first_sorted(x) if xp is Torch else xp.sort(x)[0]
-
 
 Program = Callable[[Any, Any], Any]
 #: What is differentiated, and where.
 KINKS: dict[str, tuple[Program, Any]] = {
     "`abs(x)` at 0": (lambda xp, x: xp.abs(x), 0.0),
     "`maximum(x, 0)` at 0": (lambda xp, x: xp.maximum(x, 0.0), 0.0),
-    "`relu(x)` at 0": (relu, 0.0),
+    "`relu(x)` at 0": (lambda xp, x: xp.relu(x), 0.0),
     "`clip(x, 0, 1)` at 0": (lambda xp, x: xp.clip(x, 0.0, 1.0), 0.0),
     "`max(x)` at (3, 3, 1)": (lambda xp, x: xp.max(x), [3.0, 3.0, 1.0]),
-    "`sort(x)[0]` at (3, 3)": (first_sorted, [3.0, 3.0]),
+    "`sort(x)[0]` at (3, 3)": (lambda xp, x: xp.first_sorted(x), [3.0, 3.0]),
     "`norm(x)` at (0, 0)": (lambda xp, x: xp.linalg.norm(x), [0.0, 0.0]),
     "`std(x)` at (1, 1)": (lambda xp, x: xp.std(x), [1.0, 1.0]),
     "`hypot(x, 0 * x)` at 0": (lambda xp, x: xp.hypot(x, 0.0 * x), 0.0),
@@ -149,9 +101,12 @@ def slope(library: Library, program: Program, at: Any) -> str:
 
 
 def table() -> str:
-    lines = [f"| | {' | '.join(one.name for one in LIBRARIES)} |", f"|---|{'---|' * len(LIBRARIES)}"]
+    from kink_peers import PEERS  # what only this needs
+
+    libraries = (WENGERT, *PEERS)
+    lines = [f"| | {' | '.join(one.name for one in libraries)} |", f"|---|{'---|' * len(libraries)}"]
     for name, (program, at) in KINKS.items():
-        cells = [slope(library, program, at) for library in LIBRARIES]
+        cells = [slope(library, program, at) for library in libraries]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
