@@ -301,9 +301,7 @@ class Array(Conversions):
         for name in _LAYOUT & options.keys():
             del options[name]
         result = function(*map(_numpys, inputs), **options)
-        if dtype is None and isinstance(result, Box) and result.weak:
-            dtype = result.dtype  # even of Python's scalars NumPy's functions make NumPy's
-        return result if dtype is None else cast(result, dtype=np.dtype(dtype))
+        return _strong(result) if dtype is None else cast(result, dtype=np.dtype(dtype))
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         handler = FUNCTIONS.get(function)
@@ -319,6 +317,15 @@ def _numpys(value: Any) -> Any:
     """Return an operand as a function of NumPy's takes it, for which Python's True is a truth value and no number."""
     value = operand(value)
     return cast(value, dtype=BOOL) if isinstance(value, Box) and value.weak and value.dtype == BOOL else value
+
+
+def _strong(result: Any) -> Any:
+    """Return the result of a function of NumPy's, which makes NumPy's numbers even of Python's."""
+    if isinstance(result, Box):
+        return cast(result, dtype=result.dtype) if result.weak else result
+    if isinstance(result, tuple):
+        return tuple(_strong(one) for one in result)  # pyright: ignore[reportUnknownVariableType]
+    return dtype_of(result).type(result) if isinstance(result, (bool, int, float)) else result
 
 
 Box.surface = Array

@@ -99,7 +99,8 @@ class Box:
             stale.append((cell, lens))
             cell = lens.base
         for view, lens in reversed(stale):  # a chain of views may be longer than Python's stack is deep
-            current = boxed(lens.read(lens.base))
+            with recording(None):  # a view is as old as its base, and no part of what is recorded
+                current = boxed(lens.read(lens.base))
             view.owner, view.state, lens.origin = current.owner, current.state, lens.root.state
 
     def write(self, value: Box) -> None:
@@ -274,8 +275,8 @@ def _hidden_by(problem: Exception) -> WengertError | None:
 
 
 @contextlib.contextmanager
-def recording(trace: Trace) -> Generator[None, None, None]:
-    """Give ``trace`` every operation on older boxes, even those that meet none of its own."""
+def recording(trace: Trace | None) -> Generator[None, None, None]:
+    """Give ``trace`` every operation on older boxes, even those that meet none of its own; None has none of them."""
     before = RUNNING.recorder
     RUNNING.recorder = trace
     try:

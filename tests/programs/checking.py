@@ -27,10 +27,10 @@ BELIEVED = (1e-5, 1e-3)
 #: What only values known beforehand can decide.
 CONCRETE = frozenset({"if on values", "boolean mask"})
 #: How many of the programs go through the modes that take longest.
-SHARES = {"jit": 0.3, "jit jvp": 0.3, "jit hvp": 0.25, "jit vmap": 0.2, "jit vmap grad": 0.2}
+SHARES = {"jit": 0.25, "jit jvp": 0.25, "jit hvp": 0.15, "jit vmap": 0.15, "jit vmap grad": 0.15}
 
 
-class Difference(Exception):
+class DifferenceError(Exception):
     """Two modes that differ.
 
     Args:
@@ -117,19 +117,19 @@ def flat(value: Any) -> list[Any]:
 
 
 def same(mode: str, found: Any, expected: Any, tolerance: float, scale: float = 1.0) -> None:
-    """Raise ``Difference`` unless arrays have one shape, dtype, and values within a tolerance of their size."""
+    """Raise ``DifferenceError`` unless arrays have one shape, dtype, and values within a tolerance of their size."""
     for number, (one, other) in enumerate(zip(flat(found), flat(expected), strict=True)):
         one, other = np.asarray(one), np.asarray(other)
         if (one.shape, one.dtype) != (other.shape, other.dtype):
-            raise Difference(mode, f"{number}: {one.dtype}{one.shape} is not {other.dtype}{other.shape}")
+            raise DifferenceError(mode, f"{number}: {one.dtype}{one.shape} is not {other.dtype}{other.shape}")
         if one.dtype.kind != "f":
             if not np.array_equal(one, other):
-                raise Difference(mode, f"{number}: {one} is not {other}")
+                raise DifferenceError(mode, f"{number}: {one} is not {other}")
             continue
         error = np.max(np.abs(one.astype(float) - other.astype(float)), initial=0.0)
         size = max(scale, float(np.max(np.abs(other.astype(float)), initial=0.0)))
         if not error <= tolerance * size:
-            raise Difference(mode, f"{number}: {one} is not {other}")
+            raise DifferenceError(mode, f"{number}: {one} is not {other}")
 
 
 def inner(found: Sequence[Any], other: Sequence[Any]) -> float:
@@ -152,16 +152,18 @@ def curvature(f: Callable[[float], float], step: float) -> float:
 
 
 def check(program: Program, thorough: bool = False) -> None:
-    """Raise ``Difference`` where a mode differs from another."""
+    """Raise ``DifferenceError`` where a mode differs from another."""
     runner = Runner(program)
     with np.errstate(all="ignore"):
         for name, mode in chosen(program, thorough):
             try:
                 mode(runner)
-            except Difference:
-                raise
+            except DifferenceError as problem:
+                raise DifferenceError(name, str(problem)) from None
             except Exception as problem:
-                raise Difference(name, f"raised {type(problem).__name__}: {problem}") from problem
+                if name in REVERSE and "while_loop: reverse mode in a traced graph" in str(problem):
+                    continue  # a limit that is documented
+                raise DifferenceError(name, f"raised {type(problem).__name__}: {problem}") from problem
 
 
 def chosen(program: Program, thorough: bool) -> Iterator[tuple[str, Callable[[Runner], None]]]:
@@ -171,8 +173,6 @@ def chosen(program: Program, thorough: bool) -> Iterator[tuple[str, Callable[[Ru
         drawn = draw.random() < SHARES.get(name, 1.0)
         staged = "jit" in name or "vmap" in name
         if staged and program.features & CONCRETE:
-            continue
-        if "jit" in name and name in REVERSE and "while_loop" in program.features:
             continue
         if drawn or thorough:
             yield name, mode
@@ -215,12 +215,14 @@ def reverse(runner: Runner) -> None:
     gradients = gradient(runner)
     for one, x in zip(gradients, runner.floats, strict=True):
         if np.asarray(one).dtype != np.asarray(x).dtype:
-            raise Difference("grad", f"the gradient of {np.asarray(x).dtype} is {np.asarray(one).dtype}")
+            raise DifferenceError("grad", f"the gradient of {np.asarray(x).dtype} is {np.asarray(one).dtype}")
     size = 1.0 + max((float(np.max(np.abs(one), initial=0.0)) for one in gradients), default=0.0)
     forward = float(directional(runner))
     found = inner(gradients, runner.direction)
     if not abs(found - forward) <= tolerance(runner, 1) * size:
-        raise Difference("grad", f"along the direction reverse mode gives {found}, forward mode {forward}")
+        raise DifferenceError(
+            "grad", f"along the direction reverse mode gives {found}, forward mode {forward}"
+        )
     against_differences("grad", runner, found, slope, 2.0**-3, max(tolerance(runner, 1), BELIEVED[0]) * size)
 
 
@@ -240,7 +242,7 @@ def against_differences(
         expected = differences(runner.exact_total, step)
         other = differences(runner.exact_total, step / 2)
     if abs(expected - other) <= near / 10 and not abs(found - expected) <= near:
-        raise Difference(mode, f"along the direction it is {found}, by differences {expected}")
+        raise DifferenceError(mode, f"along the direction it is {found}, by differences {expected}")
 
 
 def compiled_gradient(runner: Runner) -> None:
@@ -287,7 +289,7 @@ def second(runner: Runner) -> None:
     found = inner(expected, d)
     forward = float(wg.jvp(lambda *floats: wg.jvp(total, floats, d)[1], x, d)[1])
     if not abs(found - forward) <= near * size:
-        raise Difference("jvp of jvp", f"along the direction it is {forward}, by jvp of grad {found}")
+        raise DifferenceError("jvp of jvp", f"along the direction it is {forward}, by jvp of grad {found}")
     against_differences("hvp", runner, found, curvature, 1.0, max(near, BELIEVED[1]) * size)
 
 
@@ -310,7 +312,11 @@ def examples(runner: Runner) -> tuple[tuple[int | None, ...], list[Any]]:
         step = next(move) if kind == "f" else 0
         batched = isinstance(value, (np.ndarray, np.generic))
         axes.append(0 if batched else None)
-        moved = value + np.asarray(step * runner.program.step / 2, value.dtype) if batched and kind == "f" else value
+        moved = (
+            value + np.asarray(step * runner.program.step / 2, value.dtype)
+            if batched and kind == "f"
+            else value
+        )
         values.append(np.stack([value, moved]) if batched else value)
     return tuple(axes), values
 
@@ -324,7 +330,9 @@ def in_batch(mode: str, runner: Runner, function: Callable[..., Any], order: int
     for i in range(2):
         one = [value[i] if axis == 0 else value for value, axis in zip(values, axes, strict=True)]
         expected = function(*(copied(value) for value in one))
-        (alike if order else same)(mode, [leaf[i] for leaf in flat(found)], flat(expected), tolerance(runner, order))
+        (alike if order else same)(
+            mode, [leaf[i] for leaf in flat(found)], flat(expected), tolerance(runner, order)
+        )
 
 
 def vmap(runner: Runner) -> None:
@@ -358,4 +366,5 @@ MODES: Mapping[str, Callable[[Runner], None]] = {
     "jit vmap": compiled_vmap,
     "jit vmap grad": compiled_vmap_gradient,
 }
-REVERSE = frozenset({"jit grad", "jit hvp", "jit vmap grad"})
+#: The modes that go backwards through what may be a graph.
+REVERSE = frozenset({"vmap grad", "jit grad", "jit hvp", "jit vmap grad"})

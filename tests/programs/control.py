@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tests.programs.filling import Filling, fits, is_float
-from tests.programs.scope import Scope, Unfit
-from tests.programs.syntax import Block, Line, Node
+from tests.programs.scope import Scope, UnfitError
+from tests.programs.syntax import Block, Line, Node, features
 
 #: Functions of p and q with their partial derivatives.
 RULES = (
@@ -52,6 +52,17 @@ def any_float(scope: Scope) -> str:
     return Filling(scope).variable(lambda a: is_float(a) and np.size(a) <= 32)
 
 
+def computed(scope: Scope) -> str:
+    """Draw a result that is no variable of others: whether that is copied is for each mode to choose."""
+    return scope.draw.choice(["np.sin({0})", "{0} * 0.75", "{0} + 0.25"]).format(any_float(scope))
+
+
+def without(inside: Scope, feature: str) -> None:
+    """Refuse a body with a feature."""
+    if feature in features(inside.nodes):
+        raise UnfitError
+
+
 def predicate(scope: Scope) -> str:
     """Draw a condition on one number, away from where it changes."""
     text = Filling(scope)("np.mean({x})")
@@ -67,7 +78,7 @@ class Control:
     """Draws statements with statements inside.
 
     Args:
-        statement: adds a statement to a scope, or raises ``Unfit``.
+        statement: adds a statement to a scope, or raises ``UnfitError``.
         deepest: how many functions and blocks may stand inside one another.
     """
 
@@ -80,16 +91,28 @@ class Control:
         for _ in range(scope.draw.integer(0, 2)):
             self.statement(scope)
         if nest and scope.depth < self.deepest:
-            self.draw(scope)
+            self.draw(scope, tries=5)
         return scope
 
-    def body(self, scope: Scope, given: dict[str, str], nest: bool = True) -> Scope:
-        return self.fill(scope.child(given), nest)
+    def body(
+        self, scope: Scope, given: dict[str, str], nest: bool = True, boxes: Sequence[str] | None = None
+    ) -> Scope:
+        return self.fill(scope.child(given, boxes=boxes), nest)
 
-    def draw(self, scope: Scope) -> None:
-        """Add a statement of a drawn kind."""
-        kinds = KINDS if scope.depth < self.deepest else [self_.__name__ for self_ in (Control.rule,)]
-        getattr(self, scope.draw.choice(kinds))(scope)
+    def draw(self, scope: Scope, tries: int = 1) -> None:
+        """Add a statement of a drawn kind, in a few tries."""
+        for left in reversed(range(tries)):
+            try:
+                return self.draw_once(scope)
+            except UnfitError:
+                if not left:
+                    raise
+
+    def draw_once(self, scope: Scope) -> None:
+        kind = scope.draw.choice(NESTING if 3 < self.deepest > scope.depth + 1 else KINDS)
+        getattr(self, "checkpoint" if kind == "jit" and scope.depth else kind)(
+            scope
+        )  # compiled in each turn of a loop
 
     # -- branches and loops of Wengert -------------------------------------------------------------------
 
@@ -104,7 +127,7 @@ class Control:
             names.append(fresh("f"))
             nodes.append(define(names[-1], (p, q), inside.nodes, fitted(inside, p)))
         nodes.append(Line(f"{v} = wg.cond({predicate(scope)}, {', '.join(names)}, {a}, {b})"))
-        scope.add(nodes, ["cond"], [v])
+        scope.add(nodes, ["cond"], [v], [a])
 
     def scan(self, scope: Scope) -> None:
         fresh = scope.draw.fresh
@@ -112,9 +135,9 @@ class Control:
         p, q, f, v, u = fresh("p"), fresh("q"), fresh("f"), fresh(), fresh()
         how = scope.draw.choice(["", "", ", reverse=True"])
         inside = self.body(scope, {p: a, q: f"{xs}[{-1 if how else 0}]"})
-        result = f"{fitted(inside, p)}, {any_float(inside)}"
+        result = f"{fitted(inside, p)}, {computed(inside)}"
         call = Line(f"{v}, {u} = wg.scan({f}, {a}, {xs}{how})")
-        scope.add([define(f, (p, q), inside.nodes, result), call], ["scan"], [v, u])
+        scope.add([define(f, (p, q), inside.nodes, result), call], ["scan"], [v, u], [a, xs])
 
     def fori_loop(self, scope: Scope) -> None:
         fresh = scope.draw.fresh
@@ -122,7 +145,7 @@ class Control:
         i, p, f, v = fresh("i"), fresh("p"), fresh("f"), fresh()
         inside = self.body(scope, {i: "0", p: a})
         call = Line(f"{v} = wg.fori_loop(0, {scope.draw.integer(1, 3)}, {f}, {a})")
-        scope.add([define(f, (i, p), inside.nodes, fitted(inside, p)), call], ["fori_loop"], [v])
+        scope.add([define(f, (i, p), inside.nodes, fitted(inside, p)), call], ["fori_loop"], [v], [a])
 
     def while_loop(self, scope: Scope) -> None:
         fresh = scope.draw.fresh
@@ -138,7 +161,7 @@ class Control:
             define(f, (s,), (taken, *inside.nodes), f"({fitted(inside, p)}, {k} + 1)"),
             Line(f"{v} = wg.while_loop({f}_unfinished, {f}, ({a}, 0))[0]"),
         ]
-        scope.add(nodes, ["while_loop"], [v])
+        scope.add(nodes, ["while_loop"], [v], [a])
 
     # -- transforms of functions -------------------------------------------------------------------------
 
@@ -146,9 +169,9 @@ class Control:
         fresh = scope.draw.fresh
         a, b = any_float(scope), any_float(scope)
         p, q, f, v = fresh("p"), fresh("q"), fresh("f"), fresh()
-        inside = self.body(scope, {p: a, q: b})
+        inside = self.body(scope, {p: a, q: b}, boxes=(p, q) if transform == "jit" else None)
         call = Line(f"{v} = wg.{transform}({f})({a}, {b})")
-        scope.add([define(f, (p, q), inside.nodes, any_float(inside)), call], [transform], [v])
+        scope.add([define(f, (p, q), inside.nodes, computed(inside)), call], [transform], [v], [a, b])
 
     def checkpoint(self, scope: Scope) -> None:
         self.applied(scope, "checkpoint")
@@ -160,21 +183,24 @@ class Control:
         fresh = scope.draw.fresh
         a, b = sequence(scope), any_float(scope)
         p, q, f, v = fresh("p"), fresh("q"), fresh("f"), fresh()
-        inside = self.body(scope, {p: f"{a}[0]", q: b})
+        inside = self.body(scope, {p: f"{a}[0]", q: b}, boxes=(p,))
         call = Line(f"{v} = wg.vmap({f}, in_axes=(0, None))({a}, {b})")
-        scope.add([define(f, (p, q), inside.nodes, any_float(inside)), call], ["vmap"], [v])
+        scope.add([define(f, (p, q), inside.nodes, computed(inside)), call], ["vmap"], [v], [a, b])
 
     def derivative(self, scope: Scope) -> None:
         fresh = scope.draw.fresh
         a = array(scope)
         p, f, v = fresh("p"), fresh("f"), fresh()
-        inside = self.body(scope, {p: a}, nest=scope.draw.chance(0.3))
-        result = any_float(inside)
+        inside = self.body(scope, {p: a}, nest=scope.draw.chance(0.3), boxes=(p,))
+        without(inside, "while_loop")  # of which there is no reverse mode where steps are unknown
+        result = computed(inside)
         if scope.draw.chance(0.5):
             call, result = f"wg.grad({f})({a})", f"np.sum(np.sin({result}) * 0.5) + 0.1 * np.sum({p})"
         else:
             call = f"wg.jvp({f}, ({a},), ({alike(scope, a)},))[1]"
-        scope.add([define(f, (p,), inside.nodes, result), Line(f"{v} = {call}")], ["inner derivative"], [v])
+        scope.add(
+            [define(f, (p,), inside.nodes, result), Line(f"{v} = {call}")], ["inner derivative"], [v], [a]
+        )
 
     # -- rules -------------------------------------------------------------------------------------------
 
@@ -195,7 +221,8 @@ class Control:
         a = array(scope)
         b = alike(scope, a)
         p, q, f = fresh("p"), fresh("q"), fresh("f")
-        inside = self.body(scope, {p: a, q: b}, nest=scope.draw.chance(0.5))
+        inside = self.fill(scope.child({p: a, q: b}, closed=True), nest=scope.draw.chance(0.5))
+        without(inside, "while_loop")
         g = f + "_inner"
         nodes: list[Node] = [
             define(g, (p, q), inside.nodes, fitted(inside, p)),
@@ -207,7 +234,9 @@ class Control:
         ]
         self.call(scope, nodes, f, a, b, "custom_vjp", rows=False)
 
-    def call(self, scope: Scope, nodes: list[Node], f: str, a: str, b: str, kind: str, rows: bool = True) -> None:
+    def call(
+        self, scope: Scope, nodes: list[Node], f: str, a: str, b: str, kind: str, rows: bool = True
+    ) -> None:
         v = scope.draw.fresh()
         calls = {"plain": f"{f}({a}, {b})", "jit": f"wg.jit({f})({a}, {b})"}
         if rows and np.ndim(scope.value(a)):
@@ -215,8 +244,8 @@ class Control:
             calls["vmap row"] = f"wg.vmap({f}, in_axes=(0, None))({a}, {b}[0])"
             calls["vmap grad"] = f"wg.vmap(wg.grad(lambda s, t: np.sum({f}(s, t))))({a}, {b})"
             calls["jit vmap"] = f"wg.jit(wg.vmap({f}))({a}, {b})"
-        how = scope.draw.choice(list(calls))
-        scope.add([*nodes, Line(f"{v} = {calls[how]}")], [kind, f"{kind}, {how}"], [v])
+        how = scope.draw.choice([call for call in calls if not (scope.depth and "jit" in call)])
+        scope.add([*nodes, Line(f"{v} = {calls[how]}")], [kind, f"{kind}, {how}"], [v], [a, b])
 
     # -- Python's own statements -------------------------------------------------------------------------
 
@@ -230,9 +259,9 @@ class Control:
         if carried:
             name = scope.draw.choice(carried)
             lines.append(Line(f"{name} = {fitted(inside, name)}"))
-        made = [name for name in inside.own if name not in scope.own]
         head = f"for {i} in range({scope.draw.integer(1, 3)}):"
-        scope.add([Block(head, (*lines, Line("pass")))], ["for"], made)
+        scope.add([Block(head, (*lines, Line("pass")))], ["for"])
+        scope.keep([name for name in inside.own if name not in scope.own])
 
     def rows(self, scope: Scope) -> None:
         v, a = scope.draw.fresh(), sequence(scope)
@@ -244,14 +273,15 @@ class Control:
                 "[r for r in {0}][-1] * 1.5",
             ]
         )
-        scope.add([Line(f"{v} = {form.format(a)}")], ["for"], [v])
+        scope.add([Line(f"{v} = {form.format(a)}")], ["for"], [v], [a])
 
 
-#: The kinds of statements, as often as they are drawn.
-KINDS = (
-    *("cond", "cond", "scan", "scan", "fori_loop", "while_loop", "checkpoint", "vmap", "jit", "derivative"),
-    *("rule", "rule", "drawn_rule", "python_for", "rows"),
+#: The kinds of statements, as often as they are drawn: those with drawn bodies, and all.
+NESTING = (
+    *("cond", "cond", "cond", "scan", "scan", "fori_loop", "while_loop", "checkpoint", "checkpoint"),
+    *("vmap", "jit", "derivative", "drawn_rule"),
 )
+KINDS = (*NESTING, "rule", "rule", "python_for", "rows")
 
 
 def vjp_rule(f: str, p: str, q: str, value: str, by_p: str, by_q: str) -> list[Node]:
@@ -270,7 +300,9 @@ def jvp_rule(f: str, p: str, q: str, value: str, by_p: str, by_q: str) -> list[N
         Line("@wg.custom_jvp"),
         define(f, (p, q), (), value),
         Line(f"@{f}.defjvp"),
-        define(f + "_rule", ("primals", "tangents"), taken, f"{f}({p}, {q}), d{p} * ({by_p}) + d{q} * ({by_q})"),
+        define(
+            f + "_rule", ("primals", "tangents"), taken, f"{f}({p}, {q}), d{p} * ({by_p}) + d{q} * ({by_q})"
+        ),
     ]
 
 
@@ -282,7 +314,7 @@ def branch(scope: Scope) -> None:
         Block(f"if {predicate(scope)}:", (Line(f"{v} = {then}"),)),
         Block("else:", (Line(f"{v} = {otherwise}"),)),
     ]
-    scope.add(nodes, ["if on values"], [v])
+    scope.add(nodes, ["if on values"], [v], [a])
 
 
 def repeat(scope: Scope) -> None:
@@ -290,16 +322,21 @@ def repeat(scope: Scope) -> None:
     v, a = scope.draw.fresh(), array(scope)
     size = float(np.sum(scope.value(a) ** 2))
     if size < 0.1:
-        raise Unfit
+        raise UnfitError
     loop = Block(f"while np.sum({v} * {v}) > {size / 3:.3f}:", (Line(f"{v} = 0.7 * {v}"),))
-    scope.add([Line(f"{v} = {a} * 1.0"), loop], ["if on values"], [v])
+    scope.add([Line(f"{v} = {a} * 1.0"), loop], ["if on values"], [v], [a])
 
 
 def mask(scope: Scope) -> None:
     """Elements that fulfil a condition: their number is a value."""
     filling = Filling(scope)
-    scope.add([Line(filling("{v} = {arr}[{arr} > {gap}]"))], ["boolean mask"], filling.made)
+    scope.add([Line(filling("{v} = {arr}[{arr} > {gap}]"))], ["boolean mask"])
+
+
+def masked(scope: Scope) -> None:
+    """Change the elements that fulfil a condition."""
+    scope.add([Line(Filling(scope)("{w}[{w} < {gap}] *= 0.5"))], ["boolean mask"])
 
 
 #: Statements that need values while the program runs.
-CONCRETE = (branch, repeat, mask)
+CONCRETE = (branch, repeat, mask, masked)

@@ -1,8 +1,8 @@
 """Templates of statements: what stands in braces is drawn so that the statement is valid where it stands.
 
-``{x}`` is a floating-point expression, ``{y}`` one that broadcasts with it, ``{pos}`` a positive one, ``{axis}`` an axis
-of the operand drawn last, and so on: each name in braces is a method of ``Filling``. A name that occurs twice is the
-same text twice.
+``{x}`` is a floating-point expression, ``{y}`` one that broadcasts with it, ``{pos}`` a positive one, ``{axis}`` an
+axis of the operand drawn last, and so on: each name in braces is a method of ``Filling``. A name that occurs twice is
+the same text twice.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.programs.scope import Scope, Unfit
+from tests.programs.scope import Scope, UnfitError
 
 Accepts = Callable[[Any], bool]
 
@@ -46,6 +46,8 @@ class Filling:
         self.made: list[str] = []
         self.last: Any = None
         """The value of the operand that was drawn last."""
+        self.followed = False
+        """Whether that operand depends on the inputs that transforms follow."""
 
     def __call__(self, template: str) -> str:
         return re.sub(r"\{(\w+)\}", lambda match: self.fill(match[1]), template)
@@ -55,15 +57,21 @@ class Filling:
             text = getattr(self, re.sub(r"\d+$", "", name))()
             if name in OPERANDS:
                 self.last = self.scope.value(text)
+                self.followed = self.scope.boxed(text)
             self.drawn[name] = text
         return self.drawn[name]
+
+    def boxed(self, template: str, text: str) -> bool:
+        """Return whether a new variable is an array that followed values may be written into."""
+        made = "{w}" in template or "wnp.zeros" in template or ("_like" in template and self.followed)
+        return made or self.scope.boxed(text.partition("=")[2])
 
     # -- variables -----------------------------------------------------------------------------------
 
     def variable(self, accepts: Accepts) -> str:
-        """Draw a variable; those that were made last are more likely."""
+        """Draw a variable; half of the time one of those that were made last."""
         names = [name for name, value in self.scope.values.items() if accepts(value)]
-        return self.draw.choice(names + names[-3:])
+        return self.draw.choice(names[-3:] if self.draw.chance(0.5) else names)
 
     def v(self) -> str:
         name = self.draw.fresh()
@@ -75,7 +83,7 @@ class Filling:
         own = [name for name in self.scope.own if name in self.scope.values]
         accepts = [n for n in own if is_float(self.scope.values[n]) and np.ndim(self.scope.values[n])]
         name = self.draw.choice(accepts)
-        self.last = self.scope.values[name]
+        self.last, self.followed = self.scope.values[name], True
         return name
 
     def laid(self) -> str:
@@ -113,6 +121,15 @@ class Filling:
 
     def vec(self) -> str:
         return self.where(lambda a: np.ndim(a) == 1)
+
+    def table(self) -> str:
+        """A vector that takes indices that are followed, which plain arrays do not."""
+        return self.variable_boxed(lambda a: np.ndim(a) == 1)
+
+    def variable_boxed(self, accepts: Accepts) -> str:
+        values = self.scope.values
+        names = [n for n in values if n in self.scope.boxes and is_float(values[n]) and accepts(values[n])]
+        return self.draw.choice(names)
 
     def mat(self) -> str:
         return self.where(lambda a: np.ndim(a) == 2)
@@ -208,7 +225,7 @@ class Filling:
     def axis(self) -> str:
         rank = np.ndim(self.last)
         if rank == 0:
-            raise Unfit
+            raise UnfitError
         return str(self.draw.integer(-rank, rank - 1))
 
     def axisornone(self) -> str:
@@ -224,12 +241,15 @@ class Filling:
 
     def perm(self) -> str:
         rank = np.ndim(self.last)
-        return f"({', '.join(map(str, self.draw.random.sample(range(rank), rank)))}{',' if rank == 1 else ''})"
+        return (
+            f"({', '.join(map(str, self.draw.random.sample(range(rank), rank)))}{',' if rank == 1 else ''})"
+        )
 
     def target(self) -> str:
         """A shape for the elements of the last operand."""
         size = int(np.size(self.last))
-        return self.draw.choice(["-1", f"({size}, 1)", f"(1, {size})", *([f"(2, {size // 2})"] if size % 2 == 0 and size else [])])
+        halves = [f"(2, {size // 2})"] if size and size % 2 == 0 else []
+        return self.draw.choice(["-1", f"({size}, 1)", f"(1, {size})", *halves])
 
     def basic(self) -> str:
         """A basic index that takes a view with axes."""
@@ -244,16 +264,20 @@ class Filling:
     def entry(self, extent: int) -> str:
         if self.draw.chance(0.35) and extent:
             return str(self.draw.integer(-extent, extent - 1))
-        return self.draw.choice([":", "::-1", f"{extent // 2}:", ":-1", "1:", "::2", f":{max(1, extent - 1)}", "-2:"])
+        return self.draw.choice(
+            [":", "::-1", f"{extent // 2}:", ":-1", "1:", "::2", f":{max(1, extent - 1)}", "-2:"]
+        )
 
     def advanced(self) -> str:
         """An index with an array: of positions, of the program's integers, or a mask that is known."""
         shape = np.shape(self.last)
         if not shape or not shape[0]:
-            raise Unfit
+            raise UnfitError
         positions = [self.draw.integer(-shape[0], shape[0] - 1) for _ in range(self.draw.integer(1, 4))]
         mask = [self.draw.chance(0.6) for _ in range(shape[0])]
-        options = [str(positions), f"np.array({positions})", f"np.array({mask})", self.wrapped(shape[0])]
+        options = [str(positions), f"np.array({positions})", f"np.array({mask})"]
+        if self.followed:  # plain arrays take no index that is followed
+            options.append(self.wrapped(shape[0]))
         first = self.draw.choice(options)
         if len(shape) > 1 and self.draw.chance(0.4):
             return f"{first}, {self.entry(shape[1])}"
@@ -263,7 +287,11 @@ class Filling:
 
     def wrapped(self, extent: int) -> str:
         """Integers of the program, made indices of an axis."""
-        names = [name for name, a in self.scope.values.items() if np.asarray(a).dtype.kind in "iu" and np.ndim(a) < 3]
+        names = [
+            name
+            for name, a in self.scope.values.items()
+            if np.asarray(a).dtype.kind in "iu" and np.ndim(a) < 3
+        ]
         return f"{self.draw.choice(names)} % {extent}" if names else "0"
 
     def index(self) -> str:
@@ -275,12 +303,11 @@ class Filling:
         self.last = np.asarray(self.last)[eval(f"np.s_[{text}]", self.scope.worlds[0].names)]
         return text
 
-
     def positions(self) -> str:
         """Integers in the shape of the last operand, within its last axis."""
         shape = np.shape(self.last)
         if not shape or not shape[-1]:
-            raise Unfit
+            raise UnfitError
         rng = np.random.default_rng(self.draw.integer(0, 999))
         return f"np.array({rng.integers(0, shape[-1], shape).tolist()})"
 
@@ -290,7 +317,7 @@ class Filling:
         """A threshold between values of the last operand, far from each of them."""
         values = np.unique(np.asarray(self.last, dtype=np.float64))
         if not values.size:
-            raise Unfit
+            raise UnfitError
         bounds = np.concatenate([[values[0] - 1.0], values, [values[-1] + 1.0]])
         widths = np.diff(bounds)
         wide = [i for i, width in enumerate(widths) if width > 0.05]
@@ -309,5 +336,5 @@ class Filling:
 #: Names that draw an operand, to which axes, indices and fitting operands refer.
 OPERANDS = {
     *("x", "arr", "vec", "mat", "stack", "square", "scalar", "pos", "posarr", "unit", "small", "laid"),
-    *("well", "spd", "tall", "ints", "bools", "same"),
+    *("well", "spd", "tall", "ints", "bools", "same", "table"),
 }

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from tests.programs.control import CONCRETE, Control
-from tests.programs.scope import Draw, Scope, Unfit, numeric, start
-from tests.programs.syntax import Program
+from tests.programs.scope import Draw, Scope, UnfitError, numeric, start
+from tests.programs.syntax import Program, depth
 from tests.programs.syntax import features as features_of
-from tests.programs.templates import FAMILIES, fill
+from tests.programs.templates import FAMILIES, HELD_BACK, fill
 
 #: How often each kind of statement is drawn, by the program's theme.
 EVEN = dict.fromkeys((*FAMILIES, "control"), 1.0)
@@ -33,19 +33,25 @@ DTYPES = {
 }
 #: How far inputs may move, by the lowest dtype: further than its roundings do.
 STEP = {"double": 2.0**-11, "single": 2.0**-10, "mixed": 2.0**-10, "half": 2.0**-6}
-#: What is left out until it is asked for by name.
-HELD_BACK = ("einsum views",)
 
 
 class Grammar:
-    """Draws the program of a seed."""
+    """Draws the program of a seed.
 
-    def __init__(self, seed: int) -> None:
+    Args:
+        seed: of all choices.
+        held_back: whether to draw what is held back, too.
+    """
+
+    def __init__(self, seed: int, held_back: bool = False) -> None:
         self.seed = seed
+        self.held_back = dict.fromkeys(HELD_BACK, 1.0) if held_back else {}
         self.draw = Draw(seed)
-        self.theme = self.draw.choice([*THEMES, "control", "linear algebra", "writes"])
+        self.theme = self.draw.choice([*THEMES, "control", "linear algebra", "writes", "nested"])
         exact = self.theme == "linear algebra"
-        self.precision = self.draw.choice(["double"] * 6 + ["single", *([] if exact else ["mixed", "mixed", "half"])])
+        self.precision = self.draw.choice(
+            ["double"] * 6 + ["single", *([] if exact else ["mixed", "mixed", "half"])]
+        )
         if self.theme == "dtypes":
             self.precision = self.draw.choice(["mixed", "half", "double"])
         self.draw.dtypes = DTYPES[self.precision][1]
@@ -78,7 +84,7 @@ class Grammar:
 
     def statement(self, scope: Scope) -> None:
         """Add a statement."""
-        weights = THEMES[self.theme]
+        weights = {**THEMES[self.theme], **self.held_back}
         for _ in range(12):
             kind = self.draw.random.choices(list(weights), list(weights.values()))[0]
             try:
@@ -90,40 +96,44 @@ class Grammar:
                     self.draw.choice(CONCRETE)(scope)
                 else:
                     fill(scope, kind)
-            except Unfit:
+            except UnfitError:
                 continue
             return
-        raise Unfit
+        raise UnfitError
 
     def program(self) -> Program:
         """Draw the program."""
         inputs, step = self.inputs(), STEP[self.precision]
         scope = Scope(self.draw, start(inputs, step, self.seed), step)
-        for _ in range(self.draw.integer(4, 12)):
+        scope.boxes |= {name for name in inputs if scope.follows(name)}
+        for _ in range(self.draw.integer(5, 13)):
             try:
                 self.statement(scope)
-            except Unfit:
+            except UnfitError:
                 continue
         if self.theme == "nested":
             self.nest(scope)
         results = self.results(scope, inputs)
-        kinds = frozenset(features_of(scope.nodes)) | {f"theme: {self.theme}", f"precision: {self.precision}"}
-        return Program(self.seed, inputs, tuple(scope.nodes), results, step, kinds)
+        kinds = {*features_of(scope.nodes), *(f"nested to {i + 1}" for i in range(depth(scope.nodes)))}
+        kinds |= {f"theme: {self.theme}", f"precision: {self.precision}"}
+        return Program(self.seed, inputs, tuple(scope.nodes), results, step, frozenset(kinds))
 
     def nest(self, scope: Scope) -> None:
         """Add a statement that goes as deep as the program may."""
         for _ in range(6):
             try:
                 return self.control.draw(scope)
-            except Unfit:
+            except UnfitError:
                 continue
 
     def results(self, scope: Scope, inputs: Mapping[str, Any]) -> tuple[str, ...]:
         names = [n for n, a in scope.values.items() if n not in inputs and numeric(a) and n[0] == "v"]
         kept = [name for name in names[:-3] if self.draw.chance(0.5)] + names[-3:]
-        return tuple(kept) if any(np.asarray(scope.values[n]).dtype.kind == "f" for n in kept) else ("x * 1.0",)
+        return (
+            tuple(kept) if any(np.asarray(scope.values[n]).dtype.kind == "f" for n in kept) else ("x * 1.0",)
+        )
 
 
-def generate(seed: int) -> Program:
+def generate(seed: int, held_back: bool = False) -> Program:
     """Return the program of a seed."""
-    return Grammar(seed).program()
+    return Grammar(seed, held_back).program()

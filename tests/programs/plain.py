@@ -31,7 +31,9 @@ def cond(predicate: Any, true_fun: Any, false_fun: Any, *operands: Any) -> Any:
     return true_fun(*operands) if predicate else false_fun(*operands)
 
 
-def scan(f: Any, carry: Any, xs: Any = None, length: Any = None, reverse: bool = False, unroll: int = 1) -> Any:
+def scan(
+    f: Any, carry: Any, xs: Any = None, length: Any = None, reverse: bool = False, unroll: int = 1
+) -> Any:
     count = extent(xs) if length is None else length
     ys: list[Any] = []
     for i in reversed(range(count)) if reverse else range(count):
@@ -119,5 +121,4 @@ def namespace(exact: bool = False) -> dict[str, Any]:
 
 def exactly(value: Any) -> Any:
     """Return a value in double precision, and integers as they are."""
-    kind = np.asarray(value).dtype.kind
-    return value if kind != "f" or isinstance(value, float) and type(value) is float else np.float64(value)
+    return np.float64(value) if np.asarray(value).dtype.kind == "f" and type(value) is not float else value

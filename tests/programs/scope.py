@@ -1,12 +1,13 @@
 """The variables of a program while it is drawn, with their values in several runs of it, and what keeps it sound.
 
-A statement is kept if plain NumPy runs it, and if the program is smooth around its inputs. The runs, *worlds*, show it: one
-in the program's dtypes, one in double precision, and pairs of runs on inputs that are moved a little to either side.
+A statement is kept if plain NumPy runs it, and if the program is smooth around its inputs. The runs, *worlds*, show it:
+one in the program's dtypes, one in double precision, and pairs of runs on inputs moved a little to either side.
 """
 
 from __future__ import annotations
 
 import random
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ LARGEST, STEEPEST, CURVIEST = 40.0, 200.0, 400.0
 NEAR = {"float64": 1e-10, "float32": 2e-4, "float16": 6e-2}
 
 
-class Unfit(Exception):
+class UnfitError(Exception):
     """A statement that cannot be drawn here."""
 
 
@@ -39,7 +40,7 @@ class Draw:
 
     def choice(self, options: Sequence[Any]) -> Any:
         if not options:
-            raise Unfit
+            raise UnfitError
         return self.random.choice(options)
 
     def chance(self, probability: float) -> bool:
@@ -66,6 +67,14 @@ class World:
         self.names: dict[str, Any] = {**namespace(self.exact), **values}
 
 
+def evaluated(text: str, world: World) -> Any:
+    try:
+        with quiet():
+            return eval(text, world.names)
+    except Exception as problem:  # NumPy's own errors of all kinds
+        raise UnfitError(text) from problem
+
+
 def copied(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
 
@@ -84,6 +93,7 @@ class Scope:
         step: how far the inputs of the pairs are moved.
         depth: how many functions and blocks are around.
         own: variables that the innermost function has made, so that it may write into them.
+        boxes: variables that are boxes wherever the scope's function meets one; the others may be plain arrays.
     """
 
     draw: Draw
@@ -91,6 +101,7 @@ class Scope:
     step: float
     depth: int = 0
     own: list[str] = field(default_factory=list)
+    boxes: set[str] = field(default_factory=set)
     nodes: list[Node] = field(default_factory=list)
     codes: list[CodeType] = field(default_factory=list)
 
@@ -99,22 +110,59 @@ class Scope:
         return {name: value for name, value in self.worlds[0].names.items() if numeric(value)}
 
     def value(self, text: str) -> Any:
-        """Return what an expression is worth in the program's run."""
-        with quiet():
-            return eval(text, self.worlds[0].names)
+        """Return what an expression is worth in the program's run, or raise ``UnfitError``."""
+        return evaluated(text, self.worlds[0])
 
-    def child(self, parameters: Mapping[str, str], own: Sequence[str] = ()) -> Scope:
-        """Return the scope of a function that is called with the values of some expressions."""
+    def follows(self, text: str) -> bool:
+        """Return whether an expression depends on the arrays that every transform follows.
+
+        A number of Python's is none of them: in a batch it is the same for all examples.
+        """
+        one, other = (np.asarray(evaluated(text, world)) for world in self.worlds[2:4])
+        return not np.array_equal(one, other)
+
+    def boxed(self, text: str) -> bool:
+        """Return whether an expression is a box wherever one is met."""
+        return not self.boxes.isdisjoint(re.findall(r"\w+", text)) and self.follows(text)
+
+    def child(
+        self,
+        parameters: Mapping[str, str],
+        own: Sequence[str] = (),
+        *,
+        closed: bool = False,
+        boxes: Sequence[str] | None = None,
+    ) -> Scope:
+        """Return the scope of a function that is called with the values of some expressions.
+
+        Args:
+            parameters: by name, what is given for them.
+            own: variables of the function that stands around a block.
+            closed: whether the function reads nothing but its parameters.
+            boxes: the parameters that a transform makes boxes of; without one, boxes stay boxes.
+        """
         worlds: list[World] = []
         for world in self.worlds:
-            with quiet():
-                given = {name: copied(eval(text, world.names)) for name, text in parameters.items()}
-            known = {name: value for name, value in world.names.items() if name not in namespace()}
+            given = {name: copied(evaluated(text, world)) for name, text in parameters.items()}
+            known = {
+                name: value for name, value in world.names.items() if not closed and name not in namespace()
+            }
             worlds.append(World({**known, **given}, exact=world.exact))
-        return Scope(self.draw, worlds, self.step, self.depth + 1, list(own))
+        inside = {*self.boxes, *(name for name, text in parameters.items() if self.boxed(text))}
+        known_boxes = inside if boxes is None else set(boxes)
+        return Scope(self.draw, worlds, self.step, self.depth + 1, list(own), known_boxes)
 
-    def add(self, nodes: Sequence[Node], features: Sequence[str], made: Sequence[str] = ()) -> None:
-        """Run statements in every world and keep them, or raise ``Unfit`` where they are not sound."""
+    def add(
+        self, nodes: Sequence[Node], features: Sequence[str], made: Sequence[str] = (), of: Sequence[str] = ()
+    ) -> None:
+        """Run statements in every world and keep them, or raise ``UnfitError`` where they are not sound.
+
+        Args:
+            nodes: the statements.
+            features: what they show.
+            made: their new variables.
+            of: what these are made of; if it is all boxes, so are they.
+        """
         code = compile("\n".join(render(nodes)), "<drawn>", "exec")
         before = {name: id(value) for name, value in self.worlds[0].names.items()}
         try:
@@ -124,10 +172,16 @@ class Scope:
             self.check(before)
         except Exception as problem:  # NumPy's own errors of all kinds
             self.rebuild()
-            raise Unfit from problem
+            raise UnfitError from problem
         self.nodes.append(Group(tuple(nodes), frozenset(features)))
         self.codes.append(code)
-        self.own += made
+        if of and all(map(self.boxed, of)):
+            self.keep([name for name in made if self.follows(name)])
+
+    def keep(self, names: Sequence[str]) -> None:
+        """Let statements write into new variables, which are boxes."""
+        self.own += [name for name in names if name not in self.own]
+        self.boxes |= set(names)
 
     def rebuild(self) -> None:
         with quiet():
@@ -159,30 +213,31 @@ class quiet:  # noqa: N801
 
 
 def check_value(name: str, runs: Sequence[Any], step: float) -> None:
-    """Raise ``Unfit`` unless a variable is finite, moderate, and smooth around the inputs."""
+    """Raise ``UnfitError`` unless a variable is finite, moderate, and smooth around the inputs."""
     real, exact, *moved = (np.asarray(run) for run in runs)
     if any(run.shape != real.shape for run in (exact, *moved)):
-        raise Unfit(name)
+        raise UnfitError(name)
     if real.dtype.kind != "f":
         if real.dtype.kind not in "iub" or any(np.any(run != real) for run in (exact, *moved)):
-            raise Unfit(name)
+            raise UnfitError(name)
         return
     if not np.all(np.isfinite(real)) or np.max(np.abs(real), initial=0.0) > LARGEST:
-        raise Unfit(name)
+        raise UnfitError(name)
     near = NEAR[real.dtype.name] * max(1.0, float(np.max(np.abs(exact), initial=0.0)))
     if np.max(np.abs(real - exact), initial=0.0) > near:
-        raise Unfit(name)
+        raise UnfitError(name)
     for after, before in zip(moved[::2], moved[1::2], strict=True):
         if np.max(np.abs(after - before), initial=0.0) > 2 * step * STEEPEST:
-            raise Unfit(name)
+            raise UnfitError(name)
         if np.max(np.abs(after - 2 * exact + before), initial=0.0) > CURVIEST * step * step:
-            raise Unfit(name)
+            raise UnfitError(name)
 
 
 def start(inputs: Mapping[str, Any], step: float, seed: int) -> list[World]:
     """Return the worlds of inputs."""
     exact = {name: exactly(value) for name, value in inputs.items()}
     moves = list(directions(inputs, seed))
+    moves[0] = {name: move for name, move in moves[0].items() if type(inputs[name]) is not float}
     moved = [
         {name: value + sign * step * move[name] if name in move else value for name, value in exact.items()}
         for move in moves

@@ -75,6 +75,21 @@ def features(nodes: Iterable[Node]) -> Iterator[str]:
             yield from features(node.nodes)
 
 
+def depth(nodes: Iterable[Node]) -> int:
+    """Return how many functions and blocks stand inside one another."""
+    return max(
+        (
+            1 + depth(node.body)
+            if isinstance(node, Block)
+            else depth(node.nodes)
+            if isinstance(node, Group)
+            else 0
+            for node in nodes
+        ),
+        default=0,
+    )
+
+
 @dataclass(frozen=True)
 class Program:
     """A function of named inputs: floating-point ones first, then integers.

@@ -87,8 +87,9 @@ def _joined(nested: Any, dtype: Any) -> Any:
 def _from(value: Any, dtype: Any, copy: bool | None) -> Any:
     """Return an array of a box, or of nested sequences that contain some."""
     if is_box(value):
-        if dtype is not None and np.dtype(dtype) != value.dtype:
-            return cast(value, dtype=np.dtype(dtype))
+        wanted = value.dtype if dtype is None else np.dtype(dtype)
+        if wanted != value.dtype or value.weak:
+            return cast(value, dtype=wanted)
         return value.copy() if copy else value
     if dtype is None:
         dtype = np.result_type(*{dtype_of(leaf) for leaf in _leaves(value)})
@@ -154,7 +155,7 @@ FUNCTIONS[np.array] = lambda *arguments, **options: CONSTANT.constant(array(*arg
 @implements(np.copy)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     """Return a copy, as `np.copy`; inside a transform boxes can be written into it."""
-    return a.copy() if is_box(a) else array(a)
+    return strong(a.copy()) if is_box(a) else array(a)
 
 
 # -- constants -------------------------------------------------------------------------------------------

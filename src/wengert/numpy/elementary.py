@@ -86,11 +86,11 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     refuse("np.round", out)
     a = operand(a)
     if decimals == 0 and dtype_of(a).kind in "bf":
-        return rint(a)
+        return strong(rint(a))
     if dtype_of(a) == BOOL:
         raise DtypeError(message("round", "truth values have no decimals", show(a), "round x.astype(int)"))
     if not is_float(dtype_of(a)) and decimals >= 0:
-        return +a
+        return strong(+a)
     scale = 10 ** abs(decimals)
     rounded = rint(a * scale) / scale if decimals > 0 else rint(a / scale) * scale
     return strong(rounded, dtype_of(a))
@@ -100,7 +100,7 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
 def fix(x: Any, out: Any = None) -> Any:
     """Round towards zero, as `np.fix`; no derivative passes."""
     refuse("np.fix", out)
-    return trunc(x)
+    return strong(trunc(operand(x)))
 
 
 @implements(np.nan_to_num)

@@ -136,12 +136,12 @@ def clip(
         high = None if type(high) is int and high >= limits.max else high
         low, high = _within_limits(low, limits), _within_limits(high, limits)
     if low is None and high is None:
-        return positive(result)
+        return strong(positive(result))
     if low is not None:
         result = maximum(result, operand(low))
     if high is not None:
         result = minimum(result, operand(high))
-    return result
+    return strong(result)
 
 
 def _one_bound(name: str, bound: Any, other: str, same: Any) -> Any:

@@ -194,13 +194,16 @@ class LinearTrace(TapeTrace):
         """Transpose an operation that holds programs."""
         # The way back through what is linear does not depend on where: zeros stand for what is not known.
         known = [np.zeros(v.shape, v.dtype) if isinstance(v, TensorType) else v for v in values]
-        results: Any = super().structured(rule, primitive, known, parents, params)
-        for result in cast("tuple[Any, ...]", results) if isinstance(results, tuple) else (results,):
-            if isinstance(result, Box) and result.owner is self:
-                node = result.state.node
-                node.value = TensorType(result.dtype, result.shape)
-                result.state = Followed(node.value, node)
-        return cast("Any", results)
+        found: Any = super().structured(rule, primitive, known, parents, params)
+        return tuple(map(self._unknown, found)) if isinstance(found, tuple) else self._unknown(found)
+
+    def _unknown(self, result: Any) -> Any:
+        """Return a result as a type: what was computed of zeros is none of its values."""
+        if not (isinstance(result, Box) and result.owner is self):
+            return result
+        node = result.state.node
+        node.value = TensorType(result.dtype, result.shape)
+        return self.box(Followed(node.value, node))
 
     def concrete(self, state: Any) -> Any:
         """Return None: only types are known."""

@@ -1,0 +1,52 @@
+"""``python -m tests.programs --seed 0 --count 5000 -j 2``: programs of many seeds in every mode.
+
+Each program that differs is written to a folder: as it was drawn, and as small as it could be made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tests.programs.grammar import generate
+from tests.programs.sweeping import examine, sweep
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.programs", description=__doc__)
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--count", type=int, default=100, help="how many programs")
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="how many processes")
+    parser.add_argument("--out", type=Path, help="the folder for programs that differ")
+    parser.add_argument("--thorough", action="store_true", help="every mode for every program")
+    parser.add_argument(
+        "--held-back", action="store_true", help="draw what modes are known to differ in, too"
+    )
+    parser.add_argument("--show", action="store_true", help="print the programs instead")
+    parser.add_argument("--lines", action="store_true", help="one line of JSON for each program")
+    options = parser.parse_args()
+    seeds = range(options.seed, options.seed + options.count)
+    if options.out is not None:
+        options.out.mkdir(parents=True, exist_ok=True)
+    if options.show:
+        for seed in seeds:
+            print(generate(seed, options.held_back).source("as it was drawn"))
+        return 0
+    if options.lines:
+        for seed in seeds:
+            print(json.dumps(examine(seed, options.thorough, options.held_back, options.out)), flush=True)
+        return 0
+    arguments = [
+        f"--{name}" for name in ("thorough", "held-back") if getattr(options, name.replace("-", "_"))
+    ]
+    if options.out is not None:
+        arguments += ["--out", str(options.out)]
+    tally = sweep(options.seed, options.count, options.jobs, arguments)
+    print(tally.text())
+    return bool(tally.different)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
