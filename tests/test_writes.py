@@ -221,6 +221,29 @@ def test_an_integer_that_is_not_known_takes_a_view(k: int) -> None:
     assert_same(raised(raised(x, 0)[0], 1)[0], turns)
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda view, x: wg.checkpoint(lambda a: a * view)(x),
+        lambda view, x: wg.vmap(lambda r: wg.cond(r > 0, lambda a: a * view, lambda a: a + view, r))(x),
+        lambda view, x: wg.vmap(lambda r: wg.fori_loop(0, 2, lambda i, c: c + view, r * view))(x),
+    ],
+)
+def test_a_view_of_what_was_written_is_read_first_in_a_function_that_is_recorded(
+    read: Callable[..., Any],
+) -> None:
+    def function(x: Any) -> Any:
+        base = x * 1.0
+        view = np.flip(base)
+        base *= 0.5
+        inside = read(view, x)
+        return view * 2, inside
+
+    x = np.array([1.0, -2.0, 3.0])
+    for run in (*EAGER, in_batch, in_graph, lambda f, x: wg.jit(f)(x)):
+        assert_same(run(function, x), function(x), rtol=1e-15)
+
+
 def test_an_index_that_changes_leaves_a_view_where_it_was() -> None:
     def function(x: Any, k: Any) -> Any:
         x, k = x.copy(), k.copy()

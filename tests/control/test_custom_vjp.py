@@ -211,6 +211,24 @@ def test_rules_are_checked(run: Any, function: Any, error: Any, words: str) -> N
         run(function)(np.ones(2))
 
 
+@pytest.mark.parametrize(
+    "inner",
+    [
+        lambda p: wg.cond(np.sum(p) > 0.76, lambda a, v: a + v, lambda a, v: 0.6 * a + v, p, np.sum(p) / 3),
+        lambda p: wg.scan(lambda c, r: (c * r, c), np.sum(p) / 3, p)[1],
+        lambda p: wg.checkpoint(lambda a: np.sin(a) * p)(p / 3),
+    ],
+)
+def test_forward_mode_transposes_a_rule_that_goes_back_through_programs(inner: Any) -> None:
+    rule = wg.custom_vjp(lambda p: inner(p))
+    rule.defvjp(lambda p: (inner(p), p), lambda p, c: wg.vjp(inner, p)[1](c))
+    x, d = np.array([0.5, 1.0, 2.0]), np.array([1.0, -1.0, 0.5])
+    expected = wg.jvp(inner, (x,), (d,))[1]
+    for run in (wg.jvp, wg.jit(lambda x, d: wg.jvp(rule, (x,), (d,)))):
+        found = run(rule, (x,), (d,))[1] if run is wg.jvp else run(x, d)[1]
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 def test_none_stands_for_zero_at_any_depth() -> None:
     function = wg.custom_vjp(lambda tree, x: tree["a"][0] * tree["b"] * x)
     function.defvjp(

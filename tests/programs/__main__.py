@@ -20,7 +20,9 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100, help="how many programs")
     parser.add_argument("-j", "--jobs", type=int, default=1, help="how many processes")
     parser.add_argument("--out", type=Path, help="the folder for programs that differ")
-    parser.add_argument("--thorough", action="store_true", help="every mode for every program")
+    parser.add_argument(
+        "--share", type=float, default=1.0, help="factor of the programs that go through modes that compile"
+    )
     parser.add_argument(
         "--held-back", action="store_true", help="draw what modes are known to differ in, too"
     )
@@ -36,11 +38,9 @@ def main() -> int:
         return 0
     if options.lines:
         for seed in seeds:
-            print(json.dumps(examine(seed, options.thorough, options.held_back, options.out)), flush=True)
+            print(json.dumps(examine(seed, options.share, options.held_back, options.out)), flush=True)
         return 0
-    arguments = [
-        f"--{name}" for name in ("thorough", "held-back") if getattr(options, name.replace("-", "_"))
-    ]
+    arguments = ["--share", str(options.share), *(["--held-back"] if options.held_back else [])]
     if options.out is not None:
         arguments += ["--out", str(options.out)]
     tally = sweep(options.seed, options.count, options.jobs, arguments)

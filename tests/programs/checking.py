@@ -26,8 +26,17 @@ TOLERANCES = {
 BELIEVED = (1e-5, 1e-3)
 #: What only values known beforehand can decide.
 CONCRETE = frozenset({"if on values", "boolean mask"})
-#: How many of the programs go through the modes that take longest.
-SHARES = {"jit": 0.25, "jit jvp": 0.25, "jit hvp": 0.15, "jit vmap": 0.15, "jit vmap grad": 0.15}
+#: How many of the programs go through the modes that compile.
+SHARES = {
+    "jit": 0.25,
+    "jit grad": 1.0,
+    "jit jvp": 0.25,
+    "jit hvp": 0.2,
+    "jit vmap": 0.15,
+    "jit vmap grad": 0.15,
+}
+#: The modes in which a loop of an unknown number of turns can be compiled: all of its programs go through them.
+OF_UNKNOWN_LENGTH = ("jit", "jit jvp")
 
 
 class DifferenceError(Exception):
@@ -151,11 +160,16 @@ def curvature(f: Callable[[float], float], step: float) -> float:
 # -- modes -----------------------------------------------------------------------------------------------
 
 
-def check(program: Program, thorough: bool = False) -> None:
-    """Raise ``DifferenceError`` where a mode differs from another."""
+def check(program: Program, share: float = 1.0) -> None:
+    """Raise ``DifferenceError`` where a mode differs from another.
+
+    Args:
+        program: to run.
+        share: by how much to multiply the share of programs that go through the modes that compile.
+    """
     runner = Runner(program)
     with np.errstate(all="ignore"):
-        for name, mode in chosen(program, thorough):
+        for name, mode in chosen(program, share):
             try:
                 mode(runner)
             except DifferenceError as problem:
@@ -166,15 +180,15 @@ def check(program: Program, thorough: bool = False) -> None:
                 raise DifferenceError(name, f"raised {type(problem).__name__}: {problem}") from problem
 
 
-def chosen(program: Program, thorough: bool) -> Iterator[tuple[str, Callable[[Runner], None]]]:
+def chosen(program: Program, share: float) -> Iterator[tuple[str, Callable[[Runner], None]]]:
     """Yield the modes that a program goes through."""
     draw = random.Random(program.seed)
+    concrete = bool(program.features & CONCRETE)
+    unknown = "while_loop" in program.features
     for name, mode in MODES.items():
-        drawn = draw.random() < SHARES.get(name, 1.0)
-        staged = "jit" in name or "vmap" in name
-        if staged and program.features & CONCRETE:
-            continue
-        if drawn or thorough:
+        part = 1.0 if unknown and name in OF_UNKNOWN_LENGTH else SHARES.get(name, 1.0)
+        drawn = draw.random() < share * part or name not in SHARES
+        if drawn and not (concrete and ("jit" in name or "vmap" in name)):
             yield name, mode
 
 
@@ -246,8 +260,11 @@ def against_differences(
 
 
 def compiled_gradient(runner: Runner) -> None:
-    found = wg.jit(lambda *a: (runner.run(*a), wg.grad(runner.total, runner.program.floats)(*a)))
-    values, gradients = found(*runner.arguments)
+    def both(*arguments: Any) -> Any:
+        gradients = wg.grad(runner.total, runner.program.floats)(*arguments)
+        return runner.run(*arguments), gradients  # last: it may write into its arguments
+
+    values, gradients = wg.jit(both)(*runner.arguments)
     same("jit grad", values, runner.run(*runner.arguments), tolerance(runner, 0))
     alike("jit grad", gradients, gradient(runner), tolerance(runner, 1))
 

@@ -174,7 +174,7 @@ INDEXING = """
 {v} = {arr}[{advanced}]
 {v} = {arr}[{index}] + {y}
 {v} = np.take({arr}, [0, -1, 0], axis={axis})
-{v} = np.take({vec}, {ints} % 2, mode="wrap")
+{v} = wnp.take({vec}, {ints} % 2, mode="wrap")
 {v} = np.take_along_axis({arr}, {positions}, axis=-1)
 {v} = np.compress([True, False, True], {vec})
 {v} = {arr}[..., ::-1] * {c}
