@@ -330,6 +330,14 @@ def snapshot(value: Any) -> Any:
     return value
 
 
+def own(value: Any) -> Any:
+    """Return a value that no later in-place write reaches, and that can be written to itself."""
+    if isinstance(value, Box):
+        value.refresh()
+        return value.owner.box(value.state)
+    return value.copy() if isinstance(value, np.ndarray) else value  # pyright: ignore[reportUnknownVariableType]
+
+
 def concrete(value: Any) -> Any:
     """Return the array or scalar behind a value, or None where a trace knows only its type."""
     if isinstance(value, Box):

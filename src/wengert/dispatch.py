@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from wengert import tree
 from wengert.backend import arguments, entry
 from wengert.backend.arguments import Given
-from wengert.boxes import Box
+from wengert.boxes import Box, own
 from wengert.draws import Draws
 from wengert.errors import ArgumentError, message
 from wengert.progress import Patience, is_often, tell_compiled, tell_recompiled
@@ -95,10 +95,10 @@ class Dispatch:
                 return result
         given = self._given(static, leaves, structure)
         if given is None:
-            return self.function(*args, **kwargs)
+            return tree.map_tree(own, self.function(*args, **kwargs))
         found = self._known.get(given.key) or self._specialised(given, args, kwargs)
         if found.captured:  # it depends on a value that another transform follows
-            return self.function(*args, **kwargs)
+            return tree.map_tree(own, self.function(*args, **kwargs))
         if not found.is_loaded:
             self._load(found, given)
         self._serve(found, given, newest.take if newest is not None else tree.taker(structure))

@@ -59,3 +59,46 @@ def test_a_write_into_one_reaches_no_other(program: Callable[..., Any]) -> None:
     for found in ways.values():
         for one, other in zip(wg.tree.leaves(found), expected, strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+def followed(rule: Any) -> Any:
+    """Return the identity with a rule."""
+    if isinstance(rule, wg.custom_vjp):
+        rule.defvjp(lambda x: (x, None), lambda _, cotangent: (cotangent,))
+    else:
+        rule.defjvp(lambda primals, tangents: (primals[0], tangents[0]))
+    return rule
+
+
+IDENTITIES: dict[str, Callable[[Any], Any]] = {
+    "checkpoint": wg.checkpoint(lambda x: x),
+    "checkpoint of a view": wg.checkpoint(lambda x: x[::-1]),
+    "custom_vjp": followed(wg.custom_vjp(lambda x: x)),
+    "custom_jvp": followed(wg.custom_jvp(lambda x: x)),
+    "stop_gradient": wg.stop_gradient,
+    "vmap": wg.vmap(lambda row: row),
+    "vmap of a view": wg.vmap(lambda row: row[None]),
+    "jit": wg.jit(lambda x: x),
+    "jvp": lambda x: wg.jvp(lambda y: y, (x,), (x,))[0],
+    "vjp": lambda x: wg.vjp(lambda y: y, x)[0],
+}
+
+
+@pytest.mark.parametrize("name", IDENTITIES)
+def test_results_of_transformed_functions_are_arrays_of_their_own(name: str) -> None:
+    def program(x: Any) -> Any:
+        y = x * 1.0
+        result = IDENTITIES[name](y)
+        result += 1.0
+        return y, result
+
+    for run in (
+        lambda x: program(x),
+        lambda x: wg.vjp(program, x)[0],
+        lambda x: wg.jvp(program, (x,), (x,))[0],
+        lambda x: [leaf[0] for leaf in wg.vmap(program)(x[None])],
+        wg.jit(program),
+    ):
+        y, result = run(X)
+        np.testing.assert_array_equal(y, X)
+        np.testing.assert_array_equal(np.sort(np.ravel(result)), X + 1.0)

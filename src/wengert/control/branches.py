@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from wengert import tree
-from wengert.boxes import Box, below
+from wengert.boxes import Box, below, own
 from wengert.control.dependence import through
 from wengert.control.programs import (
     batch,
@@ -21,7 +21,7 @@ from wengert.control.programs import (
     spread,
 )
 from wengert.control.recording import Recorded, record
-from wengert.control.values import flatten_numbers, is_number, own, pack, predicate, strong, unify, zeros
+from wengert.control.values import flatten_numbers, is_number, pack, predicate, strong, unify, zeros
 from wengert.dtypes import dtype_of, is_float
 from wengert.errors import ArgumentError, DtypeError, message
 from wengert.ir.graph import Graph, Var

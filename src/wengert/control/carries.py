@@ -8,8 +8,9 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from wengert import tree
+from wengert.boxes import own
 from wengert.control.programs import converted
-from wengert.control.values import apart, fit, flatten_numbers, own, settle
+from wengert.control.values import apart, fit, flatten_numbers, settle
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, type_of
 from wengert.transforms.staging import provisionally, stage

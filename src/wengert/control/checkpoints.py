@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from wengert import tree
-from wengert.boxes import Box, inside_transform, running, snapshot
+from wengert.boxes import Box, inside_transform, own, running, snapshot
 from wengert.control.dependence import through
 from wengert.control.programs import (
     cotangents_or_zeros,
@@ -56,7 +56,7 @@ def checkpoint(fun: F) -> F:
     def checkpointed(*arguments: Any, **options: Any) -> Any:
         leaves, packed = pack((arguments, options), is_followable)
         if not (inside_transform() or any(isinstance(leaf, Box) for leaf in leaves)):
-            return fun(*arguments, **options)
+            return tree.map_tree(own, fun(*arguments, **options))
         structures: list[tree.Structure] = []
 
         def run(*values: Any) -> list[Any]:
@@ -91,7 +91,7 @@ def stop_gradient(value: T) -> T:
 
     def stop(leaf: Any) -> Any:
         # The array behind a box is the transform's: what the user gets of it is a copy.
-        return snapshot(stop_gradient_primitive(leaf)) if isinstance(leaf, Box) else leaf
+        return snapshot(stop_gradient_primitive(leaf)) if isinstance(leaf, Box) else own(leaf)
 
     return tree.map_tree(stop, value)
 

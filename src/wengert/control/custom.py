@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from wengert import tree
-from wengert.boxes import CONSTANT, Box, concrete, newest, running
+from wengert.boxes import CONSTANT, Box, concrete, newest, own, running
 from wengert.control.programs import Flags, mapped, select
 from wengert.control.recording import record
 from wengert.control.values import Packed, flatten_numbers, is_followable, pack
@@ -182,7 +182,7 @@ def _bind(primitive: Primitive, call: Any, operands: Sequence[Any]) -> Sequence[
     """Carry out a call by the newest transform among its operands."""
     top = newest(operands)
     if top is None:
-        return call.value(*operands)
+        return tuple(map(own, call.value(*operands)))
     graph, captured = None, list[Any]()
     if isinstance(top, GraphTrace) and any(concrete(operand) is None for operand in operands):
         graph, captured, _ = record(call.value, operands)

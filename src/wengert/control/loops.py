@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert import tree
-from wengert.boxes import Box, concrete, on_graph
+from wengert.boxes import Box, concrete, on_graph, own
 from wengert.control.carries import Carry
 from wengert.control.closures import closes_over_graph
 from wengert.control.programs import depends_on
 from wengert.control.scans import scan_primitive
-from wengert.control.values import flatten_numbers, own, predicate, stack
+from wengert.control.values import flatten_numbers, predicate, stack
 from wengert.control.whiles import while_primitive
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ConcreteError, DtypeError, ShapeError, message

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import tree
-from wengert.boxes import CONSTANT, Box, below, concrete
+from wengert.boxes import CONSTANT, Box, below, concrete, own
 from wengert.dtypes import PYTHON_TYPE, check_plain, dtype_of, is_float
 from wengert.errors import DtypeError, ShapeError, message
 from wengert.ir.types import TensorType, promote, show, type_of
@@ -71,14 +71,6 @@ def flatten_numbers(operation: str, what: str, value: Any) -> tuple[list[Any], t
             raise DtypeError(message(operation, requirement, type(leaf).__name__))
         check_plain(operation, leaf)
     return leaves, structure
-
-
-def own(value: Any) -> Any:
-    """Return a value that no later in-place write reaches, and that can be written to itself."""
-    if isinstance(value, Box):
-        value.refresh()
-        return value.owner.box(value.state)
-    return value.copy() if isinstance(value, np.ndarray) else value  # pyright: ignore[reportUnknownVariableType]
 
 
 def apart(values: Sequence[Any]) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert import tree
-from wengert.boxes import Box, Trace, running, snapshot
+from wengert.boxes import Box, Trace, own, running, snapshot
 from wengert.dtypes import check_known, check_plain, dtype_of
 from wengert.errors import ArgumentError, message
 from wengert.ir.types import show
@@ -81,7 +81,7 @@ class BatchTrace(Trace):
             requirement = "a result with out_axes=None must be the same for all examples"
             raise ArgumentError(message("vmap", requirement, show(output)))
         value = _from_front(self.value(output), axis)
-        return value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+        return own(value) if isinstance(value, np.ndarray) and value.base is not None else value
 
 
 def _axes_for(what: str, axes: Any, value: Any) -> list[Any]:
@@ -138,6 +138,7 @@ def vmap(
                     output.refresh()
         destinations = _axes_for("out_axes", out_axes, tree.unflatten(out_structure, outputs))
         results = [trace.result(output, axis) for output, axis in zip(outputs, destinations, strict=True)]
+        results = [own(value) if any(value is leaf for leaf in leaves) else value for value in results]
         return tree.unflatten(out_structure, results)
 
     return named(batched, "vmap", fun)

@@ -77,7 +77,7 @@ def jvp(
     tree.check_same("jvp", followed.structure, structure)
     checked = [check_tangent("jvp", t, p) for t, p in zip(directions, followed.leaves, strict=True)]
     pushed = Pushed(followed.call, followed.leaves, checked, has_aux)
-    output = tree.unflatten(pushed.structure, pushed.values)
+    output = tree.unflatten(pushed.structure, own(pushed.values, pushed.values, followed.leaves))
     tangent = tree.unflatten(pushed.structure, own(pushed.tangents, pushed.values, checked))
     return (output, tangent, pushed.aux) if has_aux else (output, tangent)
 
