@@ -52,9 +52,9 @@ def any_float(scope: Scope) -> str:
     return Filling(scope).variable(lambda a: is_float(a) and np.size(a) <= 32)
 
 
-def computed(scope: Scope) -> str:
-    """Draw a result that is no variable of others: whether that is copied is for each mode to choose."""
-    return scope.draw.choice(["np.sin({0})", "{0} * 0.75", "{0} + 0.25"]).format(any_float(scope))
+def returned(scope: Scope) -> str:
+    """Draw a result: computed, or a variable as it is."""
+    return scope.draw.choice(["np.sin({0})", "{0} * 0.75", "{0} + 0.25", "{0}"]).format(any_float(scope))
 
 
 def without(inside: Scope, feature: str) -> None:
@@ -135,7 +135,7 @@ class Control:
         p, q, f, v, u = fresh("p"), fresh("q"), fresh("f"), fresh(), fresh()
         how = scope.draw.choice(["", "", ", reverse=True"])
         inside = self.body(scope, {p: a, q: f"{xs}[{-1 if how else 0}]"})
-        result = f"{fitted(inside, p)}, {computed(inside)}"
+        result = f"{fitted(inside, p)}, {returned(inside)}"
         call = Line(f"{v}, {u} = wg.scan({f}, {a}, {xs}{how})")
         scope.add([define(f, (p, q), inside.nodes, result), call], ["scan"], [v, u], [a, xs])
 
@@ -171,7 +171,7 @@ class Control:
         p, q, f, v = fresh("p"), fresh("q"), fresh("f"), fresh()
         inside = self.body(scope, {p: a, q: b}, boxes=(p, q) if transform == "jit" else None)
         call = Line(f"{v} = wg.{transform}({f})({a}, {b})")
-        scope.add([define(f, (p, q), inside.nodes, computed(inside)), call], [transform], [v], [a, b])
+        scope.add([define(f, (p, q), inside.nodes, returned(inside)), call], [transform], [v], [a, b])
 
     def checkpoint(self, scope: Scope) -> None:
         self.applied(scope, "checkpoint")
@@ -185,7 +185,7 @@ class Control:
         p, q, f, v = fresh("p"), fresh("q"), fresh("f"), fresh()
         inside = self.body(scope, {p: f"{a}[0]", q: b}, boxes=(p,))
         call = Line(f"{v} = wg.vmap({f}, in_axes=(0, None))({a}, {b})")
-        scope.add([define(f, (p, q), inside.nodes, computed(inside)), call], ["vmap"], [v], [a, b])
+        scope.add([define(f, (p, q), inside.nodes, returned(inside)), call], ["vmap"], [v], [a, b])
 
     def derivative(self, scope: Scope) -> None:
         fresh = scope.draw.fresh
@@ -193,7 +193,7 @@ class Control:
         p, f, v = fresh("p"), fresh("f"), fresh()
         inside = self.body(scope, {p: a}, nest=scope.draw.chance(0.3), boxes=(p,))
         without(inside, "while_loop")  # of which there is no reverse mode where steps are unknown
-        result = computed(inside)
+        result = returned(inside)
         if scope.draw.chance(0.5):
             call, result = f"wg.grad({f})({a})", f"np.sum(np.sin({result}) * 0.5) + 0.1 * np.sum({p})"
         else:

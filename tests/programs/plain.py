@@ -27,8 +27,15 @@ def extent(tree: Any) -> int:
     return extent(tree[0]) if isinstance(tree, tuple) else len(tree)
 
 
+def own(tree: Any) -> Any:
+    """Return copies of arrays: what a transformed function returns is no array of its caller's."""
+    if isinstance(tree, tuple):
+        return tuple(map(own, tree))
+    return tree.copy() if hasattr(tree, "copy") else tree
+
+
 def cond(predicate: Any, true_fun: Any, false_fun: Any, *operands: Any) -> Any:
-    return true_fun(*operands) if predicate else false_fun(*operands)
+    return own(true_fun(*operands) if predicate else false_fun(*operands))
 
 
 def scan(
@@ -39,19 +46,19 @@ def scan(
     for i in reversed(range(count)) if reverse else range(count):
         carry, y = f(carry, None if xs is None else taken(xs, i))
         ys.append(y)
-    return carry, stacked(ys[::-1] if reverse else ys)
+    return own(carry), stacked(ys[::-1] if reverse else ys)
 
 
 def while_loop(unfinished: Any, step: Any, value: Any) -> Any:
     while unfinished(value):
         value = step(value)
-    return value
+    return own(value)
 
 
 def fori_loop(lower: Any, upper: Any, body: Any, value: Any) -> Any:
     for i in range(lower, upper):
         value = body(i, value)
-    return value
+    return own(value)
 
 
 def vmap(function: Any, in_axes: Any = 0) -> Any:
@@ -75,7 +82,7 @@ class Ruled:
         self.function = function
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.function(*arguments)
+        return own(self.function(*arguments))
 
     def defvjp(self, *rules: Any) -> None: ...
 
@@ -83,7 +90,7 @@ class Ruled:
 
 
 def same(function: Any) -> Any:
-    return function
+    return lambda *arguments: own(function(*arguments))
 
 
 #: What programs call ``wg``. Derivatives inside of programs are the library's, of plain arrays.

@@ -81,7 +81,7 @@ class BatchTrace(Trace):
             requirement = "a result with out_axes=None must be the same for all examples"
             raise ArgumentError(message("vmap", requirement, show(output)))
         value = _from_front(self.value(output), axis)
-        return own(value) if isinstance(value, np.ndarray) and value.base is not None else value
+        return own(value) if getattr(value, "base", None) is not None else value
 
 
 def _axes_for(what: str, axes: Any, value: Any) -> list[Any]:
