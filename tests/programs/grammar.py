@@ -76,7 +76,7 @@ class Grammar:
         if draw.chance(0.6):
             dtype = draw.choice([np.int64, np.int64, np.int32, np.int8])
             values["i"] = rng.integers(0, 5, draw.choice([(), (n,), (m,)])).astype(dtype)[()]
-        if draw.chance(0.2):
+        if draw.chance(0.35):
             values["b"] = rng.integers(0, 2, (n,)).astype(bool)
         if draw.chance(0.1):
             values["k"] = draw.integer(1, 4)

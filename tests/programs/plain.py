@@ -108,6 +108,7 @@ PLAIN = SimpleNamespace(
     jvp=wg.jvp,
     vjp=wg.vjp,
     special=wg.special,
+    stop_gradient=own,
 )
 
 

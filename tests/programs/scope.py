@@ -47,6 +47,8 @@ class Draw:
         return self.random.random() < probability
 
     def integer(self, low: int, high: int) -> int:
+        if low > high:
+            raise UnfitError
         return self.random.randint(low, high)
 
     def fresh(self, prefix: str = "v") -> str:

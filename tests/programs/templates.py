@@ -282,7 +282,7 @@ MIXED = """
 {v} = abs({x})
 {v} = np.bitwise_xor({ints}, 3)
 {v} = np.bincount(np.ravel({ints}) % 4, minlength=4) * {c}
-{v} = wg.stop_gradient({x}) + 0 * {y}
+{v} = wg.stop_gradient({x}) * {y}
 """
 
 WRITES = """
