@@ -185,6 +185,38 @@ def test_zeros_of_python_keep_their_sign(name: str, number: float) -> None:
         assert (value, np.signbit(value)) == (expected, np.signbit(expected))
 
 
+MADE_NUMPYS: list[Any] = [
+    *(np.floor, np.ceil, np.trunc, np.rint, np.sign, np.round, np.fix, np.abs, np.sin, np.copy),
+    lambda t: np.round(t, 1),
+    lambda t: np.divmod(t, 0.25)[1],
+    lambda t: np.modf(t)[0],
+    lambda t: np.modf(t)[1],
+    lambda t: np.floor_divide(t, 0.25),
+    lambda t: np.clip(t, 0, 1),
+    lambda t: np.clip(t, None, None),
+    lambda t: wg.numpy.asarray(t),
+    lambda t: wg.numpy.array(t),
+]
+
+
+@pytest.mark.parametrize("function", MADE_NUMPYS)
+def test_functions_make_numpys_numbers_of_pythons(function: Callable[[Any], Any]) -> None:
+    single = np.ones(2, np.float32)
+
+    def program(t: Any) -> Any:
+        return function(t) * single
+
+    expected = program(0.625)
+    assert expected.dtype == np.float64
+    for found in (
+        wg.vjp(program, 0.625)[0],
+        wg.jvp(program, (0.625,), (1.0,))[0],
+        wg.jit(program)(0.625),
+    ):
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-15)
+
+
 # -- integers that do not fit ----------------------------------------------------------------------------
 
 
@@ -221,40 +253,6 @@ def test_integers_that_do_not_fit_name_the_users_line(function: Callable[[Any], 
         with pytest.raises(OverflowError, match=r"test_dtypes\.py:\d+") as caught:
             run(function, x)
         assert isinstance(caught.value, wg.WengertError)
-
-
-# -- Python's numbers ------------------------------------------------------------------------------------
-
-OF_NUMBERS: list[Any] = [
-    *(np.floor, np.ceil, np.trunc, np.rint, np.sign, np.round, np.fix, np.abs, np.sin, np.copy),
-    lambda t: np.round(t, 1),
-    lambda t: np.divmod(t, 0.25)[1],
-    lambda t: np.modf(t)[0],
-    lambda t: np.modf(t)[1],
-    lambda t: np.floor_divide(t, 0.25),
-    lambda t: np.clip(t, 0, 1),
-    lambda t: np.clip(t, None, None),
-    lambda t: wg.numpy.asarray(t),
-    lambda t: wg.numpy.array(t),
-]
-
-
-@pytest.mark.parametrize("function", OF_NUMBERS)
-def test_functions_make_numpys_numbers_of_pythons(function: Callable[[Any], Any]) -> None:
-    single = np.ones(2, np.float32)
-
-    def program(t: Any) -> Any:
-        return function(t) * single
-
-    expected = program(0.625)
-    assert expected.dtype == np.float64
-    for found in (
-        wg.vjp(program, 0.625)[0],
-        wg.jvp(program, (0.625,), (1.0,))[0],
-        wg.jit(program)(0.625),
-    ):
-        assert found.dtype == expected.dtype
-        np.testing.assert_allclose(found, expected, rtol=1e-15)
 
 
 # -- zero times anything ---------------------------------------------------------------------------------

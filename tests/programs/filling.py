@@ -33,6 +33,11 @@ def fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     return broadcasts(shape, target) and np.broadcast_shapes(shape, target) == target
 
 
+def distinct(value: Any) -> bool:
+    gaps = np.diff(np.sort(np.ravel(value)))
+    return bool(np.min(gaps, initial=np.inf) > 0.005)
+
+
 class Filling:
     """Fills one template.
 
@@ -118,6 +123,10 @@ class Filling:
 
     def arr(self) -> str:
         return self.where(lambda a: np.ndim(a) > 0)
+
+    def apart(self) -> str:
+        """An array without equal elements: which of these comes first, a rounding decides."""
+        return self.where(lambda a: np.ndim(a) > 0 and distinct(a))
 
     def vec(self) -> str:
         return self.where(lambda a: np.ndim(a) == 1)
@@ -335,6 +344,20 @@ class Filling:
 
 #: Names that draw an operand, to which axes, indices and fitting operands refer.
 OPERANDS = {
-    *("x", "arr", "vec", "mat", "stack", "square", "scalar", "pos", "posarr", "unit", "small", "laid"),
+    *(
+        "x",
+        "arr",
+        "apart",
+        "vec",
+        "mat",
+        "stack",
+        "square",
+        "scalar",
+        "pos",
+        "posarr",
+        "unit",
+        "small",
+        "laid",
+    ),
     *("well", "spd", "tall", "ints", "bools", "same", "table"),
 }

@@ -110,7 +110,7 @@ REDUCTIONS = """
 {v} = np.nanmean({arr})
 {v} = wg.special.logsumexp({arr}, axis={axis})
 {v} = np.add.reduceat({vec}, [0, 1])
-{v} = np.argmax({arr}, axis={axis}) * 0.25
+{v} = np.argmax({apart}, axis={axis}) * 0.25
 {v} = np.all({arr} > {gap}, axis={axis}) * 0.5
 {v} = np.count_nonzero({arr} > {gap}) + {y}
 """
@@ -188,9 +188,9 @@ INDEXING = """
 SORTING = """
 {v} = np.sort({arr}, axis={axis})
 {v} = np.sort({arr}, axis={axis})[::-1] * {c}
-{v} = np.argsort({arr}, axis={axis})
-{v} = np.take_along_axis({arr}, np.argsort({arr}, axis={axis}), axis={axis})
-{v} = {table}[np.argsort({same})]
+{v} = np.argsort({apart}, axis={axis})
+{v} = np.take_along_axis({apart}, np.argsort({apart}, axis={axis}), axis={axis})
+{v} = {table}[np.argsort({apart}) % len({table})]
 {v} = np.median({arr}, axis={axisornone})
 {v} = np.quantile({arr}, {frac}, axis={axis})
 {v} = np.percentile({arr}, 30)
