@@ -13,7 +13,7 @@ import contextlib
 import itertools
 import re
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -99,8 +99,9 @@ class Box:
             stale.append((cell, lens))
             cell = lens.base
         for view, lens in reversed(stale):  # a chain of views may be longer than Python's stack is deep
-            with recording(None):  # a view is as old as its base, and no part of what is recorded
-                current = boxed(lens.read(lens.base))
+            # A view is as old as its base, and no part of what is recorded.
+            seen = lens.read(lens.base) if RUNNING.recorder is None else unrecorded(lens.read, lens.base)
+            current = boxed(seen)
             view.owner, view.state, lens.origin = current.owner, current.state, lens.root.state
 
     def write(self, value: Box) -> None:
@@ -283,6 +284,12 @@ def recording(trace: Trace | None) -> Generator[None, None, None]:
         yield
     finally:
         RUNNING.recorder = before
+
+
+def unrecorded(function: Callable[[Box], Any], value: Box) -> Any:
+    """Call a function whose operations no trace is given but those of its operands."""
+    with recording(None):
+        return function(value)
 
 
 def charged(trace: Trace) -> Trace:
