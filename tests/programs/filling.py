@@ -328,9 +328,9 @@ class Filling:
         if not values.size:
             raise UnfitError
         bounds = np.concatenate([[values[0] - 1.0], values, [values[-1] + 1.0]])
-        widths = np.diff(bounds)
-        wide = [i for i, width in enumerate(widths) if width > 0.05]
-        return f"{float(bounds[(i := self.draw.choice(wide))] + widths[i] / 2):.3f}"
+        wide = [i for i, width in enumerate(np.diff(bounds)) if width > 0.05]
+        i = self.draw.choice(wide)
+        return f"{(bounds[i] + bounds[i + 1]) / 2:.3f}"
 
     def test(self) -> str:
         """A condition on the elements of an operand, in its shape."""

@@ -121,6 +121,10 @@ class Exact:
         return getattr(np, name)
 
 
+#: The names of a program that are no variables.
+MODULES = ("np", "wg", "wnp", "__builtins__")
+
+
 def namespace(exact: bool = False) -> dict[str, Any]:
     """Return what a program's names mean without Wengert."""
     numpy = Exact() if exact else np

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.programs.plain import exactly, namespace
+from tests.programs.plain import MODULES, exactly, namespace
 from tests.programs.syntax import Group, Node, render
 
 #: Larger values, slopes and second derivatives than these are not drawn.
@@ -146,9 +146,7 @@ class Scope:
         worlds: list[World] = []
         for world in self.worlds:
             given = {name: copied(evaluated(text, world)) for name, text in parameters.items()}
-            known = {
-                name: value for name, value in world.names.items() if not closed and name not in namespace()
-            }
+            known = {name: value for name, value in world.names.items() if not closed and name not in MODULES}
             worlds.append(World({**known, **given}, exact=world.exact))
         inside = {*self.boxes, *(name for name, text in parameters.items() if self.boxed(text))}
         known_boxes = inside if boxes is None else set(boxes)
