@@ -49,7 +49,11 @@ def fitted(scope: Scope, name: str) -> str:
 
 
 def any_float(scope: Scope) -> str:
-    return Filling(scope).variable(lambda a: is_float(a) and np.size(a) <= 32)
+    """Draw a variable; no number of Python's, which a function mapped over examples returns with a dtype of its own."""
+    weak = scope.draw.held_back
+    return Filling(scope).variable(
+        lambda a: is_float(a) and np.size(a) <= 32 and (weak or type(a) is not float)
+    )
 
 
 def returned(scope: Scope) -> str:

@@ -47,6 +47,7 @@ class Grammar:
         self.seed = seed
         self.held_back = dict.fromkeys(HELD_BACK, 1.0) if held_back else {}
         self.draw = Draw(seed)
+        self.draw.held_back = held_back
         self.theme = self.draw.choice([*THEMES, "control", "linear algebra", "writes", "nested"])
         exact = self.theme == "linear algebra"
         self.precision = self.draw.choice(
