@@ -339,7 +339,7 @@ def test_what_nothing_follows_gives_its_number(transform):
             r"is none; compute it outside, .*wg\.stop_gradient",
         ),
         (lambda x: np.from_dlpack(x), wg.WengertError, "from_dlpack: "),
-        (lambda x: x.view(np.int64), AttributeError, r"write x\.astype\(dtype\)"),
+        (lambda x: x.view(np.int64), TypeError, r"write x\.astype\(dtype\)"),
         (lambda x: x.data, AttributeError, r"the memory is that of wg\.stop_gradient\(x\)"),
         (lambda x: x[np.uint64(2**64 - 1)], IndexError, "index 18446744073709551615 is out of bounds"),
         (lambda x: x[2**64 - 1], IndexError, "index 18446744073709551615 is out of bounds"),

@@ -85,7 +85,7 @@ AS_IN_NUMPY = """
 import sys
 import wengert.numpy as np
 assert "numpy.random" not in sys.modules and "numpy.fft" not in sys.modules
-assert np.random.__name__ == "wengert.numpy.random" and np.linalg.norm([3.0, 4.0]) == 5
+assert np.random.__name__ == "numpy.random" and np.linalg.norm([3.0, 4.0]) == 5
 import wengert.numpy.fft
 import wengert.numpy.linalg as la
 import wengert.numpy.random as npr

@@ -70,14 +70,15 @@ def source(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) ->
 
     Example:
         >>> import numpy as np, wengert as wg
-        >>> print(source(wg.grad(lambda x1, x2: np.sin(x1) * x2))(np.float64(2.0), np.float64(5.0)))
+        >>> print(source(wg.grad(lambda x1, x2: np.sin(x1) + x1 * x1))(np.float64(2.0), np.float64(5.0)))
         import numpy as np
         <BLANKLINE>
         <BLANKLINE>
         def grad_function(x1, x2):
             # adjoint
-            v1 = np.cos(x1)  # ...
-            x1_bar = x2 * v1 # ...
+            v1 = x1 + x1      # ...
+            v2 = np.cos(x1)   # ...
+            x1_bar = v1 + v2  # ...
             return x1_bar
     """
     traced = trace(fun, static_argnums)

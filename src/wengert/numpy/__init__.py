@@ -23,7 +23,6 @@ Example:
 from __future__ import annotations
 
 import sys
-from importlib import import_module as _import_module
 from typing import Any
 
 import numpy as _np
@@ -49,6 +48,9 @@ from wengert.numpy import (
 )
 from wengert.numpy import (
     joining as joining,
+)
+from wengert.numpy import (
+    linalg as linalg,
 )
 from wengert.numpy import (
     linear as linear,
@@ -163,9 +165,6 @@ from wengert.numpy.sequences import offered_for as _offered_for
 
 newaxis = None
 
-#: Modules of NumPy's that are modules here, imported when they are asked for.
-_MODULES = frozenset({"linalg", "random", "fft"})
-
 #: What needs no dispatch: constants, types, functions of plain values alone, and what `wengert.numpy` states itself.
 _PLAIN = frozenset(
     {
@@ -200,8 +199,7 @@ def __getattr__(name: str) -> Any:
     value = None if name.startswith("_") else getattr(_np, name, None)
     if value is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}, and NumPy has none", name=name)
-    value = _import_module(f"{__name__}.{name}") if name in _MODULES else _offered_for(value)
-    globals()[name] = value
+    globals()[name] = value = _offered_for(value)
     return value
 
 
