@@ -309,7 +309,10 @@ class Filling:
     def place(self) -> str:
         """An index of the array to write into; what is written must fit there."""
         text = self.index()
-        self.last = np.asarray(self.last)[eval(f"np.s_[{text}]", self.scope.worlds[0].names)]
+        try:
+            self.last = np.asarray(self.last)[eval(f"np.s_[{text}]", self.scope.worlds[0].names)]
+        except IndexError as problem:  # an index of the program's may lie outside
+            raise UnfitError from problem
         return text
 
     def positions(self) -> str:

@@ -285,6 +285,28 @@ MIXED = """
 {v} = wg.stop_gradient({x}) * {y}
 """
 
+VIEWS_OF_EINSUM = """
+{v} = np.einsum("ij->ji", {w})
+{v} = np.einsum("ii->i", {w})
+np.einsum("ij->ji", {w})[0] = {c}
+"""
+
+EXPONENTS = """
+{v} = np.ldexp({x}, 2)
+{v} = np.ldexp({x}, {ints} % 4)
+"""
+
+HISTOGRAMS = """
+{v} = np.histogram({vec}, bins=3, density=True)[0]
+{v} = np.histogram_bin_edges({vec}, bins=3)
+"""
+
+SINGULAR_POINTS = """
+{v} = np.sqrt({x} * 0.0)
+{v} = np.linalg.norm({arr} * 0.0)
+{v} = np.sqrt({pos} * 0.0) * 0.0
+"""
+
 WRITES = """
 {w}[{place}] = {value}
 {w}[{place}] = {value}
@@ -337,33 +359,15 @@ FAMILIES: dict[str, str] = {
     "products": PRODUCTS,
     "mixed dtypes": MIXED,
     "writes": WRITES,
-}
-
-#: What modes are known to differ in: drawn only where it is asked for.
-HELD_BACK: dict[str, str] = {
-    "einsum views": """
-{v} = np.einsum("ij->ji", {w})
-{v} = np.einsum("ii->i", {w})
-np.einsum("ij->ji", {w})[0] = {c}
-""",
-    "ldexp": """
-{v} = np.ldexp({x}, 2)
-{v} = np.ldexp({x}, {ints} % 4)
-""",
-    "histogram": """
-{v} = np.histogram({vec}, bins=3, density=True)[0]
-{v} = np.histogram_bin_edges({vec}, bins=3)
-""",
-    "singular points": """
-{v} = np.sqrt({x} * 0.0)
-{v} = np.linalg.norm({arr} * 0.0)
-{v} = np.sqrt({pos} * 0.0) * 0.0
-""",
+    "einsum views": VIEWS_OF_EINSUM,
+    "exponents": EXPONENTS,
+    "histograms": HISTOGRAMS,
+    "singular points": SINGULAR_POINTS,
 }
 
 
 def lines(family: str) -> list[str]:
-    return {**FAMILIES, **HELD_BACK}[family].strip().splitlines()
+    return FAMILIES[family].strip().splitlines()
 
 
 def fill(scope: Scope, family: str) -> None:
