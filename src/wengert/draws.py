@@ -206,12 +206,11 @@ def _of_object(value: Any) -> Iterator[tuple[str, Any]]:
     for name, one in list(inside.items()):
         if not (name.startswith("_") and kind.__module__.startswith("wengert")):
             yield name, one
+    yield "", kind
     slots: Any = getattr(kind, "__slots__", ())
     for name in (slots,) if isinstance(slots, str) else slots:
         with contextlib.suppress(AttributeError):  # it is empty so far
             yield name, object.__getattribute__(value, name)
-    if inside or slots:
-        yield "", kind
 
 
 # -- generators ------------------------------------------------------------------------------------------

@@ -214,7 +214,7 @@ def test_programs_are_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         return program
 
     monkeypatch.setattr(compiled, "block_batches", block)
-    network = differentiated(Shape(100, [8, 33, 16, 3], ["tanh", "relu", "tanh"], 1, 1))
+    network = differentiated(Shape(100, [16, 17, 17, 16], ["tanh", "relu", "tanh"], 1, 1))
     for function, *arguments in (network, (wg.grad(sequence, argnums=1), *looked_up())):
         wg.jit(function).memory(*arguments)
         assert any(found)

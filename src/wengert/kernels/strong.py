@@ -33,9 +33,8 @@ def strong_product(x: Any, y: Any) -> Any:
 
 
 def _holds_nan(value: Any) -> bool:
-    """Tell whether an element is NaN: then only the sum of the squares, of which none is negative, is NaN, too."""
+    """Tell whether an element is NaN: then the least one is, too."""
     if not isinstance(value, NDARRAY):
         return bool(value != value)
-    elements = value.ravel("K")
-    total = np.dot(elements, elements)
-    return bool(total != total)
+    least = np.minimum.reduce(value, axis=None) if value.size else 0.0
+    return bool(least != least)

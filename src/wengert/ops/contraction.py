@@ -24,6 +24,8 @@ from wengert.kernels.contract import contract as evaluate_contract
 from wengert.nest.expression import Apply, Expression, Guard, Reduce, zero
 from wengert.nest.index import Dim, Index
 from wengert.nest.lowering import Definition, Operand, Pointwise, converted
+from wengert.ops.arithmetic import scale
+from wengert.ops.shape import reshape, transpose
 from wengert.primitive import Draw, Linear, Primitive, primitive
 from wengert.shapes import Shape, shape_of
 
@@ -60,13 +62,50 @@ def _transpose(
 ) -> Any:
     exchanged = list(operands)
     exchanged[position] = cotangent
+    maps = (*accesses[:position], out, *accesses[position + 1 :])
+    scaling = _scaling(exchanged, maps, accesses[position], extents, shape_of(operands[position]))
+    if scaling is not None:
+        return scaling
     return contract(
         *exchanged,
         extents=extents,
-        accesses=(*accesses[:position], out, *accesses[position + 1 :]),
+        accesses=maps,
         out=accesses[position],
         shape=shape_of(operands[position]),
     )
+
+
+def _scaling(factors: Sequence[Any], maps: Sequence[Access], out: Access, extents: Any, shape: Shape) -> Any:
+    """Return the product of two factors where nothing is summed and one has all axes of the result; else None.
+
+    Zero times anything is zero there, as in every product of a partial with a cotangent: `sqrt(x @ x)` is `sqrt(x * x)`
+    for a vector of one element.
+    """
+    subscripts = as_subscripts(extents, maps, out) if len(factors) == 2 else None
+    if subscripts is None or dtype_of(factors[0]) != dtype_of(factors[1]):
+        return None
+    *terms, result = subscripts.replace("->", ",").split(",")
+    extent_of = dict(zip(result, shape, strict=True))
+    is_whole = all(
+        set(term) <= extent_of.keys() and shape_of(x) == tuple(extent_of[letter] for letter in term)
+        for term, x in zip(terms, factors, strict=True)
+    )
+    if not is_whole or len(result) not in map(len, terms) or shape != tuple(extents[d] for d in _axes(out)):
+        return None
+    return scale(*(_aligned(x, term, result) for term, x in zip(terms, factors, strict=True)))
+
+
+def _axes(access: Access) -> list[int]:
+    return [dimension for _, ((dimension, _),) in access]
+
+
+def _aligned(x: Any, term: str, result: str) -> Any:
+    """Return an operand with the axes of the result, of extent 1 where it has none."""
+    order = sorted(range(len(term)), key=lambda axis: result.index(term[axis]))
+    extent_of = dict(zip(term, shape_of(x), strict=True))
+    moved = x if order == list(range(len(term))) else transpose(x, permutation=tuple(order))
+    shape = tuple(extent_of.get(letter, 1) for letter in result)
+    return moved if shape == shape_of(moved) else reshape(moved, shape=shape)
 
 
 def _batch(
