@@ -13,6 +13,7 @@ from wengert.control.programs import (
     batch,
     converted,
     cotangents_or_zeros,
+    for_all,
     mapped,
     pullback,
     pushed,
@@ -208,15 +209,17 @@ def _batch(
     op: Primitive, size: int, operands: Sequence[Any], batched: Sequence[bool], params: Mapping[str, Graph]
 ) -> Any:
     graphs = params["on_true"], params["on_false"]
+    types = graphs[0].output_types
     if batched[0]:
-        return tuple(choose(size, operands[0], graphs, operands[1:], batched[1:]))
+        chosen = choose(size, operands[0], graphs, operands[1:], batched[1:])
+        return for_all(chosen, [True] * len(chosen), size, types)
 
     def transform(graph: Graph, forced: Any) -> tuple[Graph, list[bool]]:
         return mapped(graph, size, batched[1:], forced)
 
     (yes, no), flags = _both(transform, graphs)
     results = op(*operands, on_true=yes, on_false=no)
-    return tuple(x if flag else repeated(x, size) for x, flag in zip(results, flags, strict=True))
+    return for_all(results, flags, size, types)
 
 
 cond_primitive = primitive(

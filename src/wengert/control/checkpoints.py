@@ -12,6 +12,7 @@ from wengert.boxes import Box, inside_transform, own, running, snapshot
 from wengert.control.dependence import through
 from wengert.control.programs import (
     cotangents_or_zeros,
+    for_all,
     mapped,
     pullback,
     push,
@@ -157,7 +158,8 @@ def _batch(
     op: Primitive, size: int, operands: Sequence[Any], batched: Sequence[bool], params: Mapping[str, Any]
 ) -> Any:
     program = params["program"]
-    return op(*operands, program=mapped(program, size, batched, [True] * len(program.outputs))[0])
+    whole, leading = mapped(program, size, batched)
+    return for_all(op(*operands, program=whole), leading, size, program.output_types)
 
 
 checkpoint_primitive = primitive(

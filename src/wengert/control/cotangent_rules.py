@@ -24,11 +24,11 @@ from wengert.control.values import is_number, zeros
 from wengert.dtypes import is_float
 from wengert.errors import ArgumentError, DtypeError, message
 from wengert.ir.graph import Graph
-from wengert.ir.types import TensorType, type_of
+from wengert.ir.types import TensorType, is_weak, type_of
 from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.reduction import reduce_sum
 from wengert.primitive import Structured, primitive
-from wengert.transforms.batching import BatchTrace
+from wengert.transforms.batching import Batched, BatchTrace
 from wengert.transforms.reverse import match, type_of_value, walk_back
 from wengert.transforms.tape import Node, start_of
 
@@ -103,19 +103,21 @@ class MappedCotangentCall(MappedCall):
         """Apply the forward function to all examples."""
         with running(BatchTrace(self.size)) as trace:
             assert isinstance(trace, BatchTrace)
-            outputs, residuals = self.call.forward(self.boxed(trace, primals))
+            outputs, residuals = self.call.forward(self.operands(trace, primals))
             leaves, structure = tree.flatten(residuals)
             flags = [isinstance(leaf, Box) and leaf.owner is trace for leaf in leaves]
             kept = [trace.value(leaf) if flag else leaf for leaf, flag in zip(leaves, flags, strict=True)]
-            return tuple(map(trace.value, outputs)), (kept, flags, structure)
+            return self.outputs(trace, outputs), (kept, flags, list(map(is_weak, leaves)), structure)
 
     def backward(self, residuals: Any, cotangents: Sequence[Any]) -> list[Any]:
         """Apply the backward function to all examples; what they share gets the sum."""
-        kept, flags, structure = residuals
+        kept, flags, weak, structure = residuals
         with running(BatchTrace(self.size)) as trace:
             assert isinstance(trace, BatchTrace)
-            inside = tree.unflatten(structure, self.boxed(trace, kept, flags))
-            arriving = self.boxed(trace, cotangents, [True] * len(cotangents))
+            rows = zip(kept, flags, weak, strict=True)
+            leaves = [trace.box(Batched(x, one)) if flag else x for x, flag, one in rows]
+            inside = tree.unflatten(structure, leaves)
+            arriving = [trace.box(Batched(cotangent)) for cotangent in cotangents]
             found = [None if ct is None else trace.value(ct) for ct in self.call.backward(inside, arriving)]
         pairs = zip(found, self.batched, strict=True)
         return [ct if flag or ct is None else reduce_sum(ct, axes=(0,)) for ct, flag in pairs]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from wengert import tree
 from wengert.boxes import CONSTANT, Box, concrete, newest, own, running
-from wengert.control.programs import Flags, mapped, select
+from wengert.control.programs import Flags, batched_types, for_all, mapped, select
 from wengert.control.recording import record
 from wengert.control.values import Packed, flatten_numbers, is_followable, pack
 from wengert.dtypes import is_float
@@ -27,7 +27,7 @@ from wengert.errors import (
     message,
 )
 from wengert.ir.graph import Graph
-from wengert.ir.types import TensorType, show, type_of
+from wengert.ir.types import TensorType, is_weak, show, type_of
 from wengert.primitive import Derivative, Linear, NonDifferentiable, Partials, Primitive
 from wengert.transforms.batching import Batched, BatchTrace
 from wengert.transforms.staging import GraphTrace, evaluate, stage
@@ -107,6 +107,10 @@ class MappedCall:
         self.__qualname__ = f"vmap.{call.__qualname__}"
         self.size = size
         self.batched = list(batched)
+        self.types: list[TensorType] = batched_types(call.types, size, batched)
+        """Of the operands."""
+        self.weak: list[bool] = []
+        """Which outputs are Python scalars for one example, once the function or its rule has run."""
 
     def __repr__(self) -> str:
         return f"vmap({self.call!r})"
@@ -115,12 +119,17 @@ class MappedCall:
         """Call the function on all examples."""
         with running(BatchTrace(self.size)) as trace:
             assert isinstance(trace, BatchTrace)
-            return tuple(map(trace.value, self.call.value(*self.boxed(trace, values))))
+            return self.outputs(trace, self.call.value(*self.operands(trace, values)))
 
-    def boxed(self, trace: BatchTrace, values: Sequence[Any], batched: Flags | None = None) -> list[Any]:
-        """Box the values that lead with the axis of examples."""
-        pairs = zip(values, self.batched if batched is None else batched, strict=True)
-        return [trace.box(Batched(x)) if flag and x is not None else x for x, flag in pairs]
+    def operands(self, trace: BatchTrace, values: Sequence[Any]) -> list[Any]:
+        """Box the operands that lead with the axis of examples."""
+        rows = zip(values, self.batched, self.call.types, strict=True)
+        return [trace.box(Batched(x, type_.weak)) if flag else x for x, flag, type_ in rows]
+
+    def outputs(self, trace: BatchTrace, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the outputs with the axis of examples."""
+        self.weak = list(map(is_weak, values))
+        return tuple(map(trace.value, values))
 
 
 class CustomFunction:
@@ -284,9 +293,14 @@ def batching(
     graph, captured = params["graph"], params["captured"]
     call = params["call"].mapped(size, batched[captured:])
     if graph is None:
-        return tuple(_bind(op, call, operands))
-    program, _ = mapped(graph, size, batched, [True] * len(graph.outputs))
-    return op(*operands, graph=program, call=call, captured=captured)
+        results = _bind(op, call, operands)
+        return tuple(map(Batched, results, call.weak))
+    leading = [True] * len(
+        graph.outputs
+    )  # a rule may have derivatives where the function does not depend on them
+    program, _ = mapped(graph, size, batched, leading)
+    results = op(*operands, graph=program, call=call, captured=captured)
+    return for_all(results, leading, size, graph.output_types)
 
 
 def source(*operands: str, graph: Graph | None, call: Any, captured: int) -> str:

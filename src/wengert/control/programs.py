@@ -125,7 +125,8 @@ def pushed(graph: Graph, active: Flags, forced: Flags | None = None) -> tuple[Gr
 def batch(graph: Graph, size: int, values: Sequence[Any], batched: Flags) -> tuple[list[Any], list[bool]]:
     """Carry out a graph on many examples: its outputs, and which of them lead with the axis of examples."""
     with running(BatchTrace(size)) as trace:
-        inputs = [trace.box(Batched(x)) if flag else x for x, flag in zip(values, batched, strict=True)]
+        rows = zip(values, batched, graph.input_types, strict=True)
+        inputs = [trace.box(Batched(x, type_.weak)) if flag else x for x, flag, type_ in rows]
         outputs = evaluate(graph, *inputs)
     flags = [isinstance(output, Box) and output.owner is trace for output in outputs]
     return [x.state.value if flag else x for x, flag in zip(outputs, flags, strict=True)], flags
@@ -134,6 +135,17 @@ def batch(graph: Graph, size: int, values: Sequence[Any], batched: Flags) -> tup
 def repeated(value: Any, size: int) -> Any:
     """Return a value that all examples share with an axis of examples."""
     return broadcast_to(value, shape=(size, *shape_of(value)))
+
+
+def for_all(
+    results: Iterable[Any], leading: Flags, size: int, types: Iterable[TensorType]
+) -> tuple[Batched, ...]:
+    """Return what a batch rule does: the results of all examples, weak where the type of one example's is.
+
+    Those that do not lead with the axis of examples are repeated.
+    """
+    rows = zip(results, leading, types, strict=True)
+    return tuple(Batched(x if flag else repeated(x, size), type_.weak) for x, flag, type_ in rows)
 
 
 def batched_types(types: Iterable[TensorType], size: int, batched: Flags) -> list[TensorType]:

@@ -13,6 +13,7 @@ from wengert.control.programs import (
     Adjoint,
     adjoint,
     depends_on,
+    for_all,
     mapped,
     part_of,
     pushed,
@@ -264,8 +265,8 @@ def _batch(
     carried = [repeated(x, size) if flag and not before else x for x, before, flag in given.carries]
     results = op(*(x for x, _, _ in given.constants), *carried, *columns, **{**params, "body": program})
     rows = [_exchange(x) if flag else x for x, flag in zip(results[carries:], reached[carries:], strict=True)]
-    pairs = zip((*results[:carries], *rows), reached, strict=True)
-    return tuple(x if flag else repeated(x, size) for x, flag in pairs)
+    types = [*body.output_types[:carries], *map(strong, body.output_types[carries:])]
+    return for_all((*results[:carries], *rows), reached, size, types)
 
 
 def _exchange(value: Any) -> Any:

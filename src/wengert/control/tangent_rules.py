@@ -27,7 +27,7 @@ from wengert.ir.graph import Graph
 from wengert.ir.types import type_of
 from wengert.nest.lowering import HoldsPrograms
 from wengert.primitive import Structured, primitive
-from wengert.transforms.batching import BatchTrace
+from wengert.transforms.batching import Batched, BatchTrace
 from wengert.transforms.reverse import match, type_of_value, walk_back
 from wengert.transforms.tape import Node, start_of
 
@@ -68,8 +68,10 @@ class MappedTangentCall(MappedCall):
         """Apply the rule to all examples."""
         with running(BatchTrace(self.size)) as trace:
             assert isinstance(trace, BatchTrace)
-            outputs, found = self.call.tangents(self.boxed(trace, primals), self.boxed(trace, tangents))
-            return tuple(map(trace.value, outputs)), [None if t is None else trace.value(t) for t in found]
+            pairs = zip(tangents, self.batched, strict=True)
+            moving = [trace.box(Batched(t)) if flag and t is not None else t for t, flag in pairs]
+            outputs, found = self.call.tangents(self.operands(trace, primals), moving)
+            return self.outputs(trace, outputs), [None if t is None else trace.value(t) for t in found]
 
     def mapped(self, size: int, batched: Sequence[bool]) -> Any:
         """Return the call for many examples of many examples."""

@@ -14,6 +14,7 @@ from wengert.control.programs import (
     Flags,
     batch,
     batched_types,
+    for_all,
     mapped,
     part_of,
     pushed,
@@ -194,7 +195,7 @@ def _batch(
         tested=tested,
         fixed=len(given.fixed),
     )
-    return tuple(x if flag else repeated(x, size) for x, flag in zip(results, carrying, strict=True))
+    return for_all(results, carrying, size, body.output_types)
 
 
 @once

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from wengert import tree
-from wengert.boxes import Box, Trace, own, running, snapshot
-from wengert.dtypes import check_known, check_plain, dtype_of
+from wengert.boxes import Box, Trace, concrete, own, running, snapshot
+from wengert.dtypes import Dtype, check_known, check_plain, dtype_of
 from wengert.errors import ArgumentError, message
-from wengert.ir.types import show
+from wengert.ir.types import TensorType, show, type_of
+from wengert.nest.lowering import Elementwise, check_integers, is_limited
+from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to, transpose
-from wengert.primitive import Primitive
+from wengert.primitive import Primitive, Structured
 from wengert.shapes import Shape, axis_index, shape_of
 from wengert.transforms.arguments import check_function, release
 
@@ -21,10 +23,12 @@ from wengert.transforms.arguments import check_function, release
 class Batched:
     """The state of a box under `vmap`: a value whose leading axis runs over the examples."""
 
-    __slots__ = ("value",)
+    __slots__ = ("value", "weak")
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, weak: bool = False) -> None:
         self.value = value
+        self.weak = weak
+        """Whether one example has a Python scalar here: the array of all has a dtype, but promotes as they would."""
 
     @property
     def shape(self) -> Shape:
@@ -51,16 +55,41 @@ class BatchTrace(Trace):
         self.check_open(primitive.name)
         values: list[Any] = []
         batched: list[bool] = []
+        weak = False
         for operand in operands:
             mine = isinstance(operand, Box) and operand.owner is self
             batched.append(mine)
             values.append(
                 operand.state.value if mine else snapshot(operand) if isinstance(operand, Box) else operand
             )
+            weak = weak or (mine and operand.state.weak)
+        if weak and not isinstance(primitive.derivative, Structured):  # programs know which operands are weak
+            result = self._promoted(primitive, list(map(type_of, operands)), values, batched, params)
+        else:
+            result = primitive.batch(primitive, self.size, values, batched, params)
+        return tuple(map(self._boxed, result)) if isinstance(result, tuple) else self._boxed(result)  # pyright: ignore[reportUnknownArgumentType]
+
+    def _boxed(self, result: Any) -> Any:
+        """Box a result of all examples; a batch rule that knows more of it has made the state."""
+        return self.box(result if isinstance(result, Batched) else Batched(result))
+
+    def _promoted(
+        self,
+        primitive: Primitive,
+        types: list[TensorType],
+        values: list[Any],
+        batched: list[bool],
+        params: dict[str, Any],
+    ) -> Any:
+        """Compute with Python scalars, one for each example, in the dtypes that one example is computed in."""
+        inferred = primitive.infer(*types, **params)
+        if isinstance(primitive.lowering, Elementwise):
+            rows = zip(values, batched, types, primitive.lowering.dtypes(types, inferred), strict=True)
+            values = [_taken(primitive.name, x, to) if flag and one.weak else x for x, flag, one, to in rows]
         result = primitive.batch(primitive, self.size, values, batched, params)
         if isinstance(result, tuple):
-            return tuple(self.box(Batched(one)) for one in result)  # pyright: ignore[reportUnknownVariableType]
-        return self.box(Batched(result))
+            return tuple(map(_of_type, result, inferred))  # pyright: ignore[reportUnknownArgumentType]
+        return _of_type(result, inferred)
 
     def value(self, result: Any) -> Any:
         """Return a value with its leading axis; one that does not depend on the examples is repeated."""
@@ -82,6 +111,22 @@ class BatchTrace(Trace):
             raise ArgumentError(message("vmap", requirement, show(output)))
         value = _from_front(self.value(output), axis)
         return own(value) if getattr(value, "base", None) is not None else value
+
+
+def _taken(operation: str, numbers: Any, dtype: Dtype) -> Any:
+    """Return Python scalars, one for each example, as an operation takes them that works on ``dtype``."""
+    if dtype_of(numbers).kind == "i" and dtype.kind in "iu":
+        if not is_limited(operation, dtype):
+            return numbers
+        known = concrete(numbers)
+        if known is not None and np.size(known):
+            check_integers(operation, [int(np.min(known)), int(np.max(known))], [dtype, dtype])
+    return numbers if dtype_of(numbers) == dtype else cast(numbers, dtype=dtype)
+
+
+def _of_type(value: Any, type_: TensorType) -> Batched:
+    """Return the state for a value of all examples, from the type that one has."""
+    return Batched(value if dtype_of(value) == type_.dtype else cast(value, dtype=type_.dtype), type_.weak)
 
 
 def _axes_for(what: str, axes: Any, value: Any) -> list[Any]:
