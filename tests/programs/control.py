@@ -49,11 +49,7 @@ def fitted(scope: Scope, name: str) -> str:
 
 
 def any_float(scope: Scope) -> str:
-    """Draw a variable; no number of Python's, which a function mapped over examples returns with a dtype of its own."""
-    weak = scope.draw.held_back
-    return Filling(scope).variable(
-        lambda a: is_float(a) and np.size(a) <= 32 and (weak or type(a) is not float)
-    )
+    return Filling(scope).variable(lambda a: is_float(a) and np.size(a) <= 32)
 
 
 def returned(scope: Scope) -> str:

@@ -47,7 +47,6 @@ class Grammar:
     def __init__(self, seed: int, held_back: bool = False) -> None:
         self.seed = seed
         self.draw = Draw(seed)
-        self.draw.held_back = held_back
         self.theme = self.draw.choice([*THEMES, "control", "linear algebra", "writes", "nested"])
         exact = self.theme == "linear algebra"
         self.precision = self.draw.choice(

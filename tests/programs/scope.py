@@ -37,8 +37,6 @@ class Draw:
         self.names = 0
         self.dtypes: Sequence[str] = ("np.float64",)
         """What statements may cast to."""
-        self.held_back = False
-        """Whether to draw what modes are known to differ in."""
 
     def choice(self, options: Sequence[Any]) -> Any:
         if not options:
