@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.errors import RangeError
+from wengert.errors import OutOfRangeError, RangeError
 
 XS = np.array([[1.0, 0.5], [-3.0, 2.5], [4.0, 1.25]], np.float32)
 
@@ -145,3 +145,8 @@ def test_a_python_integer_of_an_example_must_be_one_of_the_dtype_it_meets() -> N
 
     with pytest.raises(RangeError, match="int8"):
         wg.vmap(f)(np.array([1, 2], np.int8))
+    with pytest.raises(OutOfRangeError, match="int8"):
+        wg.jit(wg.vmap(f))(np.array([1, 2], np.int8))
+    for dtype in (np.int8, np.uint64, np.uint16):
+        low = np.array([0, 1], dtype)
+        same(wg.jit(wg.vmap(f))(low), low * 3)

@@ -220,7 +220,7 @@ def check_integers(operation: str, values: Sequence[Any], dtypes: Sequence[Dtype
         if type(value) is int and is_limited(operation, dtype):
             limits = np.iinfo(dtype)
             if not limits.min <= value <= limits.max:
-                raise RangeError(message(operation, _range_of(dtype), show_integer(value), _WIDEN))
+                raise RangeError(message(operation, range_of(dtype), show_integer(value), _WIDEN))
 
 
 def is_limited(operation: str, dtype: Dtype) -> bool:
@@ -228,7 +228,8 @@ def is_limited(operation: str, dtype: Dtype) -> bool:
     return dtype.kind in "iu" and operation not in _OF_ANY_INTEGER
 
 
-def _range_of(dtype: Dtype) -> str:
+def range_of(dtype: Dtype) -> str:
+    """Return what is required of a Python integer that is used with a dtype."""
     limits = np.iinfo(dtype)
     return f"a Python integer must be one of {dtype}, from {limits.min} to {limits.max}"
 
@@ -239,7 +240,7 @@ def fitting(operation: str, number: Expression, dtype: Dtype) -> Expression:
     low, high = int(limits.min), min(int(limits.max), 2**63 - 1)
     start = Const(np.int64(low), INT64)
     above = Apply("subtract", (number, start), INT64)
-    requirement = f"{operation}: {_range_of(dtype)}; {_WIDEN}"
+    requirement = f"{operation}: {range_of(dtype)}; {_WIDEN}"
     inside = Apply("bounded", (above,), INT64, high - low + 1, requirement=requirement)
     return converted(Apply("add", (inside, start), INT64), dtype)
 

@@ -9,11 +9,13 @@ import numpy as np
 
 from wengert import tree
 from wengert.boxes import Box, Trace, concrete, own, running, snapshot
-from wengert.dtypes import Dtype, check_known, check_plain, dtype_of
+from wengert.dtypes import INT64, Dtype, check_known, check_plain, dtype_of
 from wengert.errors import ArgumentError, message
 from wengert.ir.types import TensorType, show, type_of
-from wengert.nest.lowering import Elementwise, check_integers, is_limited
+from wengert.nest.lowering import Elementwise, check_integers, is_limited, range_of
+from wengert.ops.arithmetic import add, subtract
 from wengert.ops.conversion import cast
+from wengert.ops.indexing import within
 from wengert.ops.shape import broadcast_to, transpose
 from wengert.primitive import Primitive, Structured
 from wengert.shapes import Shape, axis_index, shape_of
@@ -116,12 +118,24 @@ class BatchTrace(Trace):
 def _taken(operation: str, numbers: Any, dtype: Dtype) -> Any:
     """Return Python scalars, one for each example, as an operation takes them that works on ``dtype``."""
     if dtype_of(numbers).kind == "i" and dtype.kind in "iu":
-        if not is_limited(operation, dtype):
+        if dtype == INT64 or not is_limited(operation, dtype):
             return numbers
-        known = concrete(numbers)
-        if known is not None and np.size(known):
-            check_integers(operation, [int(np.min(known)), int(np.max(known))], [dtype, dtype])
+        numbers = _fitting(operation, numbers, dtype)
     return numbers if dtype_of(numbers) == dtype else cast(numbers, dtype=dtype)
+
+
+def _fitting(operation: str, numbers: Any, dtype: Dtype) -> Any:
+    """Return Python integers, or raise, now or in a call of the graph that knows them, where one is none of a dtype."""
+    known = concrete(numbers)
+    if known is not None:
+        if np.size(known):
+            check_integers(operation, [int(np.min(known)), int(np.max(known))], [dtype, dtype])
+        return numbers
+    limits = np.iinfo(dtype)
+    low, high = int(limits.min), min(int(limits.max), 2**63 - 1)
+    above = subtract(numbers, low)
+    inside = within(above, count=high - low + 1, operation=operation, requirement=range_of(dtype))
+    return add(inside, low)
 
 
 def _of_type(value: Any, type_: TensorType) -> Batched:
