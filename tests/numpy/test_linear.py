@@ -165,6 +165,18 @@ def test_einsum(check: Any, subscripts: str) -> None:
     check(lambda *operands: np.einsum(subscripts, *operands), *EINSUMS[subscripts], rtol=1e-11)
 
 
+@pytest.mark.parametrize(
+    "product", [lambda x, t: np.einsum("i,->i", x, t), np.multiply.outer, lambda x, t: np.add.outer(t, x)]
+)
+def test_products_make_arrays_of_pythons_numbers(product: Any) -> None:
+    x = np.array([0.5, 2.0], np.float32)
+    expected = product(x, 0.3)
+    assert expected.dtype == np.float64
+    for found in (wg.jvp(lambda t: product(x, t), (0.3,), (1.0,))[0], wg.jit(product)(x, 0.3)):
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found, expected, rtol=1e-15)
+
+
 def test_einsum_options(check: Any) -> None:
     check(lambda x, y: np.einsum(x, [0, 1], y, [1, 2], [2, 0]), A, B)
     check(lambda x, y: np.einsum(x, [0, 1], y, [1, 2]), A, B)

@@ -41,8 +41,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     terms, result = explicit(subscripts, tuple(map(rank_of, arrays)))
     if len(arrays) == 1 and result and set(terms[0]) == set(result):
         return _view(terms[0], result, arrays[0])  # of the operand's own dtype, as NumPy's is
-    if dtype is not None:
-        arrays = [strong(one, dtype) for one in arrays]
+    arrays = [strong(one, dtype) for one in arrays]  # of Python's numbers NumPy makes arrays
     steps = _steps(terms, result, tuple(map(shape_of, arrays)))
     for positions, step in steps:
         chosen = [arrays[position] for position in positions]

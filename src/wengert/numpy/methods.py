@@ -135,7 +135,7 @@ def _running_truth(x: Any, axis: int, dtype: Any) -> Any:
 
 def _outer(ufunc: np.ufunc) -> Callable[..., Any]:
     def outer(a: Any, b: Any, /, **options: Any) -> Any:
-        a, b = operand(a), operand(b)
+        a, b = strong(operand(a)), strong(operand(b))  # of Python's numbers NumPy makes arrays
         return ufunc(reshape(a, shape=(*shape_of(a), *(1,) * rank_of(b))), b, **options)
 
     return outer
