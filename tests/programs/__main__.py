@@ -23,9 +23,6 @@ def main() -> int:
     parser.add_argument(
         "--share", type=float, default=1.0, help="factor of the programs that go through modes that compile"
     )
-    parser.add_argument(
-        "--held-back", action="store_true", help="draw what modes are known to differ in, too"
-    )
     parser.add_argument("--show", action="store_true", help="print the programs instead")
     parser.add_argument("--lines", action="store_true", help="one line of JSON for each program")
     options = parser.parse_args()
@@ -34,13 +31,13 @@ def main() -> int:
         options.out.mkdir(parents=True, exist_ok=True)
     if options.show:
         for seed in seeds:
-            print(generate(seed, options.held_back).source("as it was drawn"))
+            print(generate(seed).source("as it was drawn"))
         return 0
     if options.lines:
         for seed in seeds:
-            print(json.dumps(examine(seed, options.share, options.held_back, options.out)), flush=True)
+            print(json.dumps(examine(seed, options.share, options.out)), flush=True)
         return 0
-    arguments = ["--share", str(options.share), *(["--held-back"] if options.held_back else [])]
+    arguments = ["--share", str(options.share)]
     if options.out is not None:
         arguments += ["--out", str(options.out)]
     tally = sweep(options.seed, options.count, options.jobs, arguments)

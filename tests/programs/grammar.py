@@ -41,10 +41,9 @@ class Grammar:
 
     Args:
         seed: of all choices.
-        held_back: whether to draw numbers of Python's that go through mapped functions, too.
     """
 
-    def __init__(self, seed: int, held_back: bool = False) -> None:
+    def __init__(self, seed: int) -> None:
         self.seed = seed
         self.draw = Draw(seed)
         self.theme = self.draw.choice([*THEMES, "control", "linear algebra", "writes", "nested"])
@@ -134,6 +133,6 @@ class Grammar:
         )
 
 
-def generate(seed: int, held_back: bool = False) -> Program:
+def generate(seed: int) -> Program:
     """Return the program of a seed."""
-    return Grammar(seed, held_back).program()
+    return Grammar(seed).program()

@@ -40,10 +40,10 @@ def fails_in(mode: str, says: str) -> Any:
     return fails
 
 
-def examine(seed: int, share: float, held_back: bool, folder: Path | None) -> dict[str, Any]:
+def examine(seed: int, share: float, folder: Path | None) -> dict[str, Any]:
     """Check the program of a seed, and write down the smallest one that differs."""
     begin = time.monotonic()
-    program = generate(seed, held_back)
+    program = generate(seed)
     modes = [f"mode: {name}" for name, _ in chosen(program, share)]
     report: dict[str, Any] = {"seed": seed, "features": [*sorted(program.features), *modes], "says": None}
     try:

@@ -62,4 +62,4 @@ def test_a_program_is_written_as_a_file_that_runs() -> None:
 
 def test_a_seed_is_one_program() -> None:
     assert generate(7).function() == generate(7).function()
-    assert examine(7, 0.0, False, None)["says"] is None
+    assert examine(7, 0.0, None)["says"] is None
