@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from tests.control.nests import (
 from tests.control.running import assert_close, names, write_down
 from wengert.backend.interference import _Pair
 from wengert.errors import LostDerivativeError, UnsupportedError
+from wengert.ir.graph import Graph
 from wengert.transforms.staging import GraphTrace, evaluate
 
 X = 0.7
@@ -92,6 +94,20 @@ def test_programs_of_a_derivative_are_as_many_as_levels(name: str) -> None:
             distinct_equations(write_down(TRANSFORMS[name](nest(pattern * n)), X)[0]) for n in (4, 8, 12)
         ]
         assert sizes[2] - sizes[1] == sizes[1] - sizes[0], pattern
+
+
+@pytest.mark.parametrize("name", ["jvp", "vmap of grad", "grad of grad"])
+def test_programs_that_are_dropped_are_freed(name: str) -> None:
+    def kept() -> int:
+        gc.collect()
+        return sum(isinstance(one, Graph) for one in gc.get_objects())
+
+    def written() -> int:
+        for kind in [*SINGLE, *SEVERAL]:
+            write_down(TRANSFORMS[name](nest([kind])), X)
+        return kept()
+
+    assert written() == written()
 
 
 # -- fifty levels ----------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ nesting. So the dependence is found first, once for each program, whatever is as
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, cast
 
@@ -20,21 +19,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def once(transform: F) -> F:
-    """Carry out a transform of a program only once for the same flags, as long as the program lives.
+    """Make a transform of a program remember its results: for the same flags, it runs only once for each program.
 
     The same program stands in several places: on the way forward, and wherever the way back computes it again. Each
-    level of nesting transforms the programs of the next, so that to do it anew for each place is exponential in the
-    depth.
+    level of nesting transforms the programs of the next. If it did so for each place, the work would grow
+    exponentially with the depth.
     """
-    found: weakref.WeakKeyDictionary[Graph, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(transform)
     def transformed(graph: Graph, *options: Any) -> Any:
-        known = found.setdefault(graph, {})
-        key = tuple(tuple(cast("Iterable[Any]", x)) if isinstance(x, (list, tuple)) else x for x in options)
-        if key not in known:
-            known[key] = transform(graph, *key)
-        return known[key]
+        given = [tuple(cast("Iterable[Any]", x)) if isinstance(x, (list, tuple)) else x for x in options]
+        key = transformed, *given
+        if key not in graph.derived:
+            graph.derived[key] = transform(graph, *given)
+        return graph.derived[key]
 
     return transformed  # pyright: ignore[reportReturnType]
 

@@ -109,6 +109,8 @@ class Graph:
     constants: tuple[tuple[Var, Any], ...]
     equations: tuple[Equation, ...]
     outputs: tuple[Atom, ...]
+    derived: dict[Any, Any] = field(default_factory=dict[Any, Any], init=False)
+    """What transforms have made of the graph. It may hold the graph itself, so it must be freed together with it."""
 
     def defined(self) -> Iterable[Var]:
         """Yield every value in the order of its definition."""
