@@ -331,12 +331,12 @@ def test_what_nothing_follows_gives_its_number(transform):
         (
             lambda x: np.frombuffer(x).sum(),
             wg.WengertError,
-            "bytes-like .* a value inside a transform is none",
+            "bytes-like .* code in C takes no value inside a transform",
         ),
         (
             lambda x: memoryview(x)[0],
             wg.WengertError,
-            r"is none; compute it outside, .*wg\.stop_gradient",
+            r"takes no value inside a transform; compute it outside, .*wg\.stop_gradient",
         ),
         (lambda x: np.from_dlpack(x), wg.WengertError, "from_dlpack: "),
         (lambda x: x.view(np.int64), TypeError, r"write x\.astype\(dtype\)"),

@@ -244,7 +244,7 @@ class Array(Conversions):
     def view(self, dtype: Any = None) -> Any:
         """Return another array of the same elements: a write to either is seen in the other."""
         if dtype is not None and np.dtype(dtype) != self.dtype:
-            requirement = "the bytes of a value inside a transform have one meaning"
+            requirement = "a view inside a transform must have the dtype of its array"
             raise UnsupportedError(message("view", requirement, str(dtype), "write x.astype(dtype)"))
         return self[...]
 
@@ -361,7 +361,7 @@ def view_of(
 ) -> Any:
     """Make ``result`` a view of ``base``, as a `Lens` says: a write to either is seen in the other.
 
-    What has no axes and is no view itself is a number, such as a sum, for NumPy: nothing is a view of it.
+    For NumPy a value without axes that is no view itself, such as a sum, is a number: it has no views.
     """
     if not isinstance(base, Box):
         return result

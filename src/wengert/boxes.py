@@ -252,9 +252,9 @@ def running(trace: Trace) -> Generator[Trace, None, None]:
 
 
 def _hidden_by(problem: Exception) -> WengertError | None:
-    """Return what a box said where code in C hides it behind an error of its own; None for what others say.
+    """Return the error that a box raised, where code in C hides it behind one of its own; None for other errors.
 
-    NumPy does when a box is written into a plain array, or asked for a size, and SciPy when a function that it was
+    NumPy hides it when a box is written into a plain array, or asked for a size; SciPy, when a function that it was
     given returns a box.
     """
     said, RUNNING.complaint = RUNNING.complaint, None
@@ -271,13 +271,13 @@ def _hidden_by(problem: Exception) -> WengertError | None:
         return said
     if isinstance(problem, TypeError) and _REFUSED.search(str(problem)) and not is_raised_by_user(problem):
         hint = "compute it outside, or give up the derivative: wg.stop_gradient(x)"
-        return UnsupportedError(f"{problem}: a value inside a transform is none; {hint}. [{where}]")
+        return UnsupportedError(f"{problem}: code in C takes no value inside a transform; {hint}. [{where}]")
     return None
 
 
 @contextlib.contextmanager
 def recording(trace: Trace | None) -> Generator[None, None, None]:
-    """Give ``trace`` every operation on older boxes, even those that meet none of its own; None has none of them."""
+    """Give ``trace`` every operation on older boxes, even if none of its own is among their operands."""
     before = RUNNING.recorder
     RUNNING.recorder = trace
     try:
@@ -287,7 +287,7 @@ def recording(trace: Trace | None) -> Generator[None, None, None]:
 
 
 def unrecorded(function: Callable[[Box], Any], value: Box) -> Any:
-    """Call a function whose operations no trace is given but those of its operands."""
+    """Call a function without the recorder: its operations go to the traces of their operands alone."""
     with recording(None):
         return function(value)
 

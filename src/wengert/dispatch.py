@@ -1,4 +1,4 @@
-"""The specialisations of a function: found by the types of a call, made where there is none, freed where many are."""
+"""The specialisations of a function: a call finds one by its types, or makes it; the least recently used are freed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from wengert.specialisation import MISFIT, Specialisation
 VARIABLE = "WENGERT_SPECIALISATIONS"
 _USUAL = 256
 _MOST_ENTRIES = 16
-"""Entries that a call goes through one after the other, the newest first."""
+"""Entries that a call tries one after the other, the newest first, at most."""
 
 
 def most_specialisations() -> int:
@@ -36,7 +36,7 @@ def most_specialisations() -> int:
 
 
 class Served(NamedTuple):
-    """What a call became: the next one is most often alike."""
+    """How a call was served: the next one is most often alike."""
 
     static: tuple[Any, ...]
     take: Callable[[Any, list[Any]], bool]
@@ -53,11 +53,12 @@ class Served(NamedTuple):
 class Dispatch:
     """Finds the specialisation for a call, and makes it where there is none.
 
-    Of more than `most_specialisations` the least recently used ones are freed, with their native code. A call that is
-    under way holds its own. Threads take no lock: who keeps a specialisation looks afterwards if it is still known.
+    It keeps `most_specialisations`, and frees the least recently used of more, with their native code. A call that is
+    under way holds its own. Threads take no lock: a thread that has stored a reference to a specialisation checks
+    afterwards whether it is still known, and removes the reference if it is not.
 
     Args:
-        owner: what the user calls. It holds the dispatch and is not held by it, so that both go at once.
+        owner: what the user calls. It holds the dispatch, which refers to it weakly, so that both are freed at once.
         function: the user's.
         roles: of its arguments.
         flags: what arithmetic may be rewritten.
@@ -116,7 +117,7 @@ class Dispatch:
         return self._known.get(given.key) or self._specialised(given, args, kwargs)
 
     def _newest_for(self, structure: tree.Structure, static: tuple[Any, ...]) -> Served | None:
-        """Return what the last call with these containers and static arguments was; the leaves may have other types."""
+        """Return how the last call with these containers and static arguments was served, whatever its leaves."""
         try:
             return self._newest.get(arguments.outer_key_of(structure, static))
         except TypeError:  # what has no hash is refused elsewhere
@@ -156,7 +157,7 @@ class Dispatch:
             tell_recompiled(self.function, self._made, why)
 
     def _serve(self, found: Specialisation, given: Given, take: Callable[[Any, list[Any]], bool]) -> None:
-        """Let the next calls that are alike find a specialisation soon."""
+        """Let later calls that are alike find a specialisation quickly."""
         self._last = self._newest[given.outer_key] = Served(given.static, take, found)
         if found.signature is not None and found not in self._entries and len(self._entries) < _MOST_ENTRIES:
             self._entries[found] = None
@@ -165,7 +166,7 @@ class Dispatch:
             self._forget(found)
 
     def _put_before(self, specialisations: Sequence[Specialisation], *, anew: bool = False) -> None:
-        """Put the entries of specialisations before those that calls go through; ``anew``, in their place."""
+        """Put the entries of specialisations before those that calls try, or, with ``anew``, in their place."""
         owner = self._owner()
         if owner is None:
             return
@@ -192,7 +193,7 @@ class Dispatch:
             self._forget(oldest)
 
     def _forget(self, found: Specialisation) -> None:
-        """Let go of a specialisation that is not known any more."""
+        """Drop every reference to a specialisation that is no longer known."""
         for key, served in list(self._newest.items()):
             if served.specialisation is found:
                 self._newest.pop(key, None)

@@ -1,7 +1,7 @@
-"""Random generators with a state that move while a function is traced: what they draw then is drawn once and for all.
+"""Warnings of random generators that draw while a function is traced: every later call gets the same numbers.
 
-They are found by going through what the function can reach; that their state has moved is seen by comparing it, and
-where they are used is read in the code.
+The search goes through the objects that the function can reach. A generator has drawn if its state has changed, and the
+function's bytecode tells which lines use it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ import numpy as np
 from wengert.errors import FrozenRandomWarning, definition, is_users, name_of, user_frame
 
 _MOST = 1000
-"""Objects that are looked at, at most: a function may reach all that there is."""
+"""Objects that the search visits at most: a function may reach all that there are."""
 _DEPTH = 8
-"""How many of them one behind the other."""
+"""How deep the search goes."""
 _ITEMS = 32
-"""Items of a container."""
+"""Items that the search visits of a container."""
 _LINES = 3
-"""Lines that are named."""
+"""Lines that a warning names."""
 _NAMED = ("LOAD_ATTR", "LOAD_METHOD")
 
 
@@ -50,7 +50,7 @@ class Draws:
 
     @contextlib.contextmanager
     def watched(self, *fixed: Any) -> Generator[None]:
-        """Watch the generators that the function, and what is given it as it is, can reach."""
+        """Watch the generators that the function and its static arguments can reach."""
         if self._has_told:
             yield
             return
@@ -60,7 +60,7 @@ class Draws:
         yield
         pairs = zip(before, search.sources.values(), strict=True)
         moved = [source for state, source in pairs if state != _state(source.generator)]
-        # What the code does not name, another thread may have asked.
+        # Another thread may have drawn from a global generator that the code does not name.
         alone = alone and _is_alone()
         moved = [source for source in moved if alone or not source.is_global or search.uses(source)]
         if moved:
@@ -79,7 +79,7 @@ class Draws:
 
 @dataclass
 class _Source:
-    """A generator, and under which names the code knows it."""
+    """A generator, and the names by which the code reaches it."""
 
     generator: Any
     what: str
@@ -88,7 +88,7 @@ class _Source:
 
 
 class _Search:
-    """Looks for generators from a function on, through its globals, its closure and what hangs on these."""
+    """Looks for generators in a function's globals, its closure, and the objects that these lead to, breadth first."""
 
     def __init__(self, roots: Iterable[Any]) -> None:
         self.sources: dict[int, _Source] = {}
@@ -118,7 +118,7 @@ class _Search:
             source.names.add(name)
 
     def _inside(self, value: Any) -> Iterable[tuple[str, Any]]:
-        """Return what a value holds, with the names under which code finds it."""
+        """Return the objects that a value holds, with the names by which code reaches them."""
         kind = cast("Any", type(value))
         if kind is types.FunctionType:
             return self._of_function(value)
@@ -150,7 +150,7 @@ class _Search:
             yield from _among(function.__globals__, names)
 
     def uses(self, source: _Source) -> list[str]:
-        """Return the lines that use a generator; those that ask it for something, if there are such."""
+        """Return the lines that use a generator: those that take an attribute of it, or else all that load it."""
         found = {True: dict[str, None](), False: dict[str, None]()}
         for code in (inner for outer in self._codes for inner in _codes_in(outer)):
             instructions = list(dis.get_instructions(code))
@@ -177,7 +177,7 @@ def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _among(space: Mapping[str, Any], names: Iterable[str]) -> Iterator[tuple[str, Any]]:
-    """Yield what some names stand for; of modules, what the same code may name of them."""
+    """Yield the values of some names; for a module, the values of the same names in it."""
     names = set(names)
     for name in names & space.keys():
         value = space[name]
@@ -194,7 +194,7 @@ def _is_module(value: Any) -> bool:
 
 
 def _of_class(kind: Any) -> list[tuple[str, Any]]:
-    """Return the methods of a class of the user's, and what it holds besides."""
+    """Return the methods, other attributes and bases of a class of the user's."""
     if kind.__module__.split(".")[0] in ("builtins", "numpy", "wengert"):
         return []
     return [*vars(kind).items(), *(("", base) for base in kind.__bases__)]
@@ -217,14 +217,14 @@ def _of_object(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _kinds() -> tuple[type, ...]:
-    """Return the classes of generators, of the modules that are loaded."""
+    """Return the classes of generators in the modules that are loaded."""
     numpys, pythons = sys.modules.get("numpy.random"), sys.modules.get("random")
     found = [] if numpys is None else [numpys.Generator, numpys.RandomState, numpys.BitGenerator]
     return (*found, *([] if pythons is None else [pythons.Random]))
 
 
 def _globals() -> list[Any]:
-    """Return NumPy's global generator and Python's, if they are there."""
+    """Return the global generators of NumPy and Python, if their modules are loaded."""
     numpys, pythons = sys.modules.get("numpy.random"), sys.modules.get("random")
     owners = (getattr(numpys, "rand", None), getattr(pythons, "random", None))
     return [owner.__self__ for owner in owners if owner is not None]
@@ -239,7 +239,7 @@ def _described(generator: Any) -> str:
 
 
 def _state(generator: Any) -> Any:
-    """Return the state of a generator in a form that can be compared; None for one without, such as the system's."""
+    """Return the state of a generator in a form that can be compared; None if it has no state."""
     try:
         if hasattr(generator, "getstate"):
             return generator.getstate()
@@ -259,13 +259,13 @@ def _comparable(state: Any) -> Any:
 
 
 def _is_alone() -> bool:
-    """Tell whether no other thread of the user's may have drawn."""
+    """Tell whether the user has no other thread, which might have drawn."""
     others = set(threading.enumerate()) - {threading.current_thread()}
     return all(one.name.startswith("wengert") for one in others)
 
 
 def _level() -> int:
-    """Return how far the user's frame is from who asks for a warning."""
+    """Return the ``stacklevel`` at which a warning names the user's line."""
     wanted, level = user_frame(), 1
     frame: types.FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame is not wanted:

@@ -102,8 +102,6 @@ _JOINED = (
     "write np.concatenate for np.r_, np.column_stack for np.c_, or wengert.numpy.r_ and wengert.numpy.c_"
 )
 _SUBSCRIPT = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i], for a plain array or a list x"
-
-
 _SAVED = (
     "a value inside a transform is not written to a file",
     "save its numbers: wg.stop_gradient(x)",
@@ -114,8 +112,7 @@ _COUNTED = (
     "give it the numbers: wg.stop_gradient(x)",
     "compute it outside and give the result as an argument",
 )
-#: What to say of functions to which derivatives mean nothing: the requirement, and what to write of known values and
-#: of others.
+#: Functions for which derivatives have no meaning: the requirement, the hint for known values, and that for others.
 _WITHOUT_DERIVATIVES = {
     **dict.fromkeys(("save", "savez", "savez_compressed", "savetxt"), _SAVED),
     **dict.fromkeys(("gcd", "lcm", "bitwise_count", "packbits", "unpackbits"), _COUNTED),
@@ -125,7 +122,7 @@ _WITHOUT_DERIVATIVES = {
 
 
 def without_derivative(function: Any, known: bool) -> tuple[str, str] | None:
-    """Return what a function of NumPy's to which derivatives mean nothing requires, and what to write."""
+    """Return requirement and hint for a function of NumPy's for which derivatives have no meaning; None for others."""
     name = getattr(function, "__name__", "")
     said = _WITHOUT_DERIVATIVES.get(name) if function is getattr(np, name, None) else None
     return (said[0], said[1 if known else 2]) if said else None
@@ -231,7 +228,8 @@ def _of_list(function: Any, operation: str) -> str:
     is_linear = function is getattr(np.linalg, name, None)
     called = f"np.linalg.{name}" if is_linear else f"np.{name}"
     other = "" if is_linear else f"; wengert.numpy.{name} takes lists as they are"
-    return f"NumPy looks into no list: write {called}(np.stack([a, b])), wengert.numpy.array of nested lists{other}"
+    hint = f"write {called}(np.stack([a, b])), wengert.numpy.array of nested lists{other}"
+    return f"NumPy does not look into lists: {hint}"
 
 
 def _works_on_boxes(function: Any) -> bool:

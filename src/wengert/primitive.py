@@ -171,7 +171,7 @@ _BUILTIN = (
     *(IndexError, TypeError, OverflowError, ZeroDivisionError, FloatingPointError),
     *(ValueError, ArithmeticError),
 )
-#: What NumPy's arrays have at most.
+#: The most axes that an array of NumPy's can have.
 MOST_AXES = 64
 #: Classes of operands that need no second look.
 _USUAL = frozenset((np.ndarray, np.float64, float, int, bool))

@@ -48,11 +48,11 @@ def state_folder() -> Path | None:
 
 
 def weakness(folder: Path) -> str:
-    """Say how others could change what a folder holds, and what to do about it; nothing where they could not.
+    """Say how others could change the contents of a folder, and what to do about it; an empty text if they could not.
 
-    The folder must be the user's, and nobody else may write into it. Of the folders above it, nobody else may replace
-    what they hold: they belong to the user or the administrator, and where others may write, the sticky bit is set.
-    A folder that does not exist is judged by those above it. On systems without users' numbers, all is well.
+    The folder must be the user's, and nobody else may write into it. Nobody else may replace entries of the folders
+    above it: they belong to the user or the administrator, and where others may write, the sticky bit is set. A folder
+    that does not exist is judged by those above it. Systems without user ids, such as Windows, are not checked.
 
     Example:
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -77,16 +77,16 @@ def weakness(folder: Path) -> str:
 
 def _weakness_inside(folder: Path, facts: os.stat_result) -> str:
     if facts.st_uid != os.geteuid():
-        return f"{folder} belongs to another user (number {facts.st_uid})"
+        return f"{folder} belongs to another user (uid {facts.st_uid})"
     if facts.st_mode & 0o022:
         return f"others may write into {folder} (mode {stat.S_IMODE(facts.st_mode):o}); chmod go-w {folder}"
     return ""
 
 
 def _weakness_above(folder: Path, facts: os.stat_result) -> str:
-    # Inside some containers the root folder, and with it the system, belongs to a user who is not number 0.
+    # Inside some containers the root folder, and with it the system, belongs to a user whose uid is not 0.
     if facts.st_uid not in (os.geteuid(), 0, os.stat(os.sep).st_uid):
-        return f"{folder}, above it, belongs to another user (number {facts.st_uid})"
+        return f"{folder}, above it, belongs to another user (uid {facts.st_uid})"
     by_group = facts.st_mode & 0o020 and not _is_private_group(facts.st_gid)
     if (facts.st_mode & 0o002 or by_group) and not facts.st_mode & stat.S_ISVTX:
         mode = f"mode {stat.S_IMODE(facts.st_mode):o}, not sticky"
@@ -124,7 +124,7 @@ def make_folder(folder: Path) -> None:
 
 
 def read_own(path: Path, *, hidden: bool = False) -> bytes | None:
-    """Return what a file of this user holds; nothing if it is missing, a link, no file, or not the user's alone.
+    """Return the contents of a file of this user; None if it is missing, a link, no plain file, or not his alone.
 
     Args:
         path: the file.
@@ -207,7 +207,7 @@ def _linked(file: str, path: Path) -> bool:
 
 
 def secret(path: Path) -> bytes | None:
-    """Return the secret that a file holds: random bytes, which only this user may read; nothing if there is none."""
+    """Return the secret that a file holds: random bytes, which only this user may read; None if there is none."""
     found = read_own(path, hidden=True)
     return found if found is not None and len(found) == _SECRET_BYTES else None
 

@@ -85,7 +85,7 @@ class Specialisation:
         return Signature(arguments, tuple(self.types), self._outputs, results, named)
 
     def touch(self) -> None:
-        """Be the one that was used last."""
+        """Count as the specialisation that was used last."""
         self.last_use = next(_USES)
 
     def load(self) -> None:

@@ -210,7 +210,7 @@ def _checked(entry: Any, axis: int, extent: int) -> Any:
 
 
 def signed(indices: Any) -> Any:
-    """Return indices without a sign as what counts; beyond all there can be, they do not come round to the end."""
+    """Return uint64 indices as int64, those beyond its range as its largest number: out of range, and not negative."""
     if dtype_of(indices) != _UNSIGNED:
         return indices
     return cast(arithmetic.minimum(indices, _UNSIGNED.type(2**63 - 1)), dtype=INT64)

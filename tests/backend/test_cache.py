@@ -187,7 +187,7 @@ def test_a_folder_of_another_user_is_not_used(
     assert cache.folder is not None
     os.chown((cache.folder, *cache.folder.parents)[above], 12345, -1)
     assert cache.get(NAME) is None
-    assert "belongs to another user (number 12345)" in caplog.text
+    assert "belongs to another user (uid 12345)" in caplog.text
 
 
 @posix_only

@@ -132,10 +132,10 @@ def make(signature: Signature, executable: Executable, following: Callable[..., 
 
 
 class Watch:
-    """Tells whether an entry has carried out calls, of which Python code sees nothing.
+    """Tells whether an entry has carried out calls, which run no Python code.
 
-    It does so by the address of the first argument, which each call leaves in the table; an entry without arguments is
-    taken to be used. It does not hold the entry.
+    Each call leaves the address of its first argument in the table, which the watch clears; an entry without arguments
+    counts as used. The watch does not hold the entry.
     """
 
     def __init__(self, call: Any, signature: Signature) -> None:

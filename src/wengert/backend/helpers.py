@@ -1,4 +1,4 @@
-"""Threads that help the one that calls. It does without where there are none to have."""
+"""Helper threads: their caller works alone where the system starts none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 
 
 def start(helper: threading.Thread) -> str:
-    """Start a thread that may be done without, and return why it was not started; nothing if it was.
+    """Start a thread that the caller can do without; return why it did not start, an empty text if it did.
 
     The system may have no more threads. An interpreter that ends refuses them from Python 3.12 on; before, the new
     thread would wait for Python's lock for ever, and its caller for the thread.

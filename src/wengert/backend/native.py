@@ -23,8 +23,8 @@ _NUMBERS = itertools.count()
 _HEAD = struct.Struct("<QQ")
 _FUNCTION = re.compile(r"^\s*(define|declare)(?: (internal|private))?\b[^@\n]*@([\w.$-]+)\(", re.MULTILINE)
 _NO_SYMBOLS: Mapping[str, int] = {}
-#: Libraries that one linker makes. It keeps 8 KB of each, also of one that has gone, until it goes itself, and takes
-#: 120 KB of its own.
+#: Libraries that one linker makes. A linker takes 120 KB, and keeps 8 KB for each library, freed ones too, until it is
+#: freed itself.
 _GROUP = 16
 
 
@@ -105,7 +105,7 @@ def _optimise(module: llvm.ModuleRef, names: Iterable[str], machine: llvm.Target
 
 @contextmanager
 def _disposing(passes: Any) -> Generator[Any]:
-    """Have passes, and give their memory back: some 50 KB for a module.
+    """Give passes, and free their memory afterwards: some 50 KB for a module.
 
     llvmlite's classes inherit `ObjectRef` first, whose ``_dispose`` does nothing and hides the one that does.
     """
@@ -211,7 +211,7 @@ class Library:
 
 
 class _Linkers:
-    """Makes a linker for each group of libraries; it lives as long as one of them, or is the newest. Used in `TURN`."""
+    """Makes a linker for each group of libraries. It holds the newest; libraries hold their own. Used in `TURN`."""
 
     def __init__(self) -> None:
         self._newest: llvm.LLJIT | None = None

@@ -22,7 +22,7 @@ class Carry:
     Args:
         operation: the name of the loop.
         value: what it carries first.
-        counts: whether that is a pair of a number of the loop's own and what the user gave.
+        counts: whether ``value`` is a pair: a number of the loop's own, and what the user gave.
     """
 
     def __init__(self, operation: str, value: Any, *, counts: bool = False) -> None:

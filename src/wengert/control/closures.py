@@ -11,7 +11,7 @@ from typing import Any
 from wengert.boxes import RUNNING, Box, on_graph
 
 _MOST_OBJECTS = 10_000
-"""Objects behind a value that are looked at, the nearest first."""
+"""Objects behind a value that the search visits at most, the nearest first."""
 
 
 def objects_behind(value: Any) -> Iterator[Any]:
@@ -29,7 +29,7 @@ def objects_behind(value: Any) -> Iterator[Any]:
 
 
 def _referents(value: Any) -> Sequence[Any]:
-    """Return the objects that one is made of; what it only knows of by name is none of them."""
+    """Return the objects that one is made of, without those that it refers to by name only."""
     if isinstance(value, (type, types.ModuleType, types.CodeType)):
         return ()
     if isinstance(value, types.FunctionType):

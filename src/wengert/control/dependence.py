@@ -1,8 +1,8 @@
 """Which results of a program its inputs reach: what a loop must know of its step before it transforms the step.
 
 A loop whose carry is followed needs the derivative of its step with respect to that carry, and a step may make a carry
-followed that was not. To transform the step, look, and transform it again would double the work at each level of
-nesting. So the dependence is found first, once for each program, whatever is asked of it later.
+followed that was not. Transforming the step to find out, and then once more, would double the work at each level of
+nesting. So the dependence is found first, once for each program.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _passed(equation: Equation, marks: Sequence[int]) -> Sequence[int]:
 def carried_along(
     step: Callable[[Sequence[int]], Sequence[int]], marks: Sequence[int], first: int, count: int
 ) -> tuple[list[int], Sequence[int]]:
-    """Return the marks of what a loop reads once its carries have those that any number of steps gives them.
+    """Return the marks of what a loop reads, when its carries have all that any number of steps gives them.
 
     Args:
         step: the marks of the results of a step, of which the first are the carries, from those of what it reads.

@@ -29,9 +29,9 @@ Written = tuple[Graph, list[Any]]
 def _foreseen(carry: Carry, write_down: Callable[[], list[Written]]) -> list[Written] | None:
     """Write the step of a loop down before its first turn; None where the loop is Python's own.
 
-    A turn whose results rest on a graph makes the rest of the loop a program. To find out by taking it would write down
-    the step twice, and a loop inside of it four times. The step is Python's where it does not depend on the graph, or
-    where it asks for values that only a first turn has.
+    A turn whose results depend on a graph makes the rest of the loop a program. Finding out by taking that turn would
+    write the step down twice, and a loop inside it four times. The loop is Python's where its step does not depend on
+    the graph, or asks for values that only a first turn has.
     """
     types, leaves = carry.types, carry.leaves
     try:

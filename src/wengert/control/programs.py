@@ -53,7 +53,7 @@ def depends_on(graph: Graph, inputs: Iterable[Var]) -> set[Var]:
 
 
 def _closed(graph: Graph, captured: Sequence[Any]) -> Graph:
-    """Return a graph that closes over nothing: of values around a program only the rules of custom functions know."""
+    """Return a graph that closes over nothing, or raise an error: only a custom rule can bring a value from outside."""
     if captured:
         requirement = "a rule must not close over a value that a transform around control flow follows"
         raise LostDerivativeError(

@@ -1,7 +1,7 @@
-"""Histograms: equal bins between the extremes of the data, which move with these, and what is counted in bins.
+"""Histograms: the edges of bins, which follow the extremes of the data, and the counts or sums in bins.
 
-A count is constant almost everywhere. The edges have derivatives, where they are made of the data or given as boxes;
-so have the sums of weights, and the densities, which are divided by the widths of the bins.
+A count is constant almost everywhere. Edges that are made of the data or given as boxes have derivatives; the sums of
+weights have some, too, and densities, which are divided by the widths of the bins.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _COUNT = "the number of bins must be known: name it in static_argnums of wg.jit"
 
 @implements(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """Return the edges of bins, as `np.histogram_bin_edges`: between the extremes of the data they depend on these."""
+    """Return the edges of bins, as `np.histogram_bin_edges`: edges between the extremes of the data depend on these."""
     return _edges("histogram_bin_edges", _numbers(a), bins, range, weights)
 
 
@@ -65,7 +65,7 @@ def _check_weights(operation: str, a: Any, weights: Any, bins: Any) -> None:
 
 
 def _checked(operation: str, edges: Any) -> Any:
-    """Return edges that were given, or raise where they are none."""
+    """Return edges that were given, or raise an error unless they are a sequence that does not fall."""
     if rank_of(edges) != 1:
         raise ShapeError(message(operation, "edges must be a sequence", show(edges)))
     values = concrete(edges)

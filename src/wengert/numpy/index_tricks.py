@@ -1,4 +1,4 @@
-"""Arrays joined between brackets: `r_` and `c_`, which NumPy's do for plain arrays alone."""
+"""Arrays joined between brackets: `r_` and `c_`; NumPy's join plain arrays alone."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from wengert.shapes import axis_index, shape_of
 
 
 class Joiner:
-    """What joins between brackets: arrays, numbers and ranges.
+    """Joins the arrays, numbers and ranges between its brackets.
 
     Args:
+        name: what errors call it.
         numpys: NumPy's, for plain values.
         directive: the axis, the least number of axes, and where an array's own axes stand among them; NumPy's text
             ``"axis,ndim,start"`` as the first entry says it otherwise.
     """
 
-    def __init__(self, numpys: Any, directive: tuple[int, int, int]) -> None:
+    def __init__(self, name: str, numpys: Any, directive: tuple[int, int, int]) -> None:
+        self._name = name
         self._numpys = numpys
         self._directive = directive
 
@@ -34,12 +36,12 @@ class Joiner:
             return fresh(self._numpys[key])
         axis, least, start = self._directive
         if isinstance(entries[0], str):
-            axis, least, start = _directive(entries[0], self._directive)
+            axis, least, start = _directive(self._name, entries[0], self._directive)
             entries = entries[1:]
         values = [_range(entry) if isinstance(entry, slice) else operand(entry) for entry in entries]
         dtype, _ = promote(*map(type_of, values))
         parts = [_with_axes(strong(value, dtype), least, start) for value in values]
-        return concatenate(*parts, axis=axis_index("concatenate", axis, rank_of(parts[0])))
+        return concatenate(*parts, axis=axis_index(self._name, axis, rank_of(parts[0])))
 
     def __len__(self) -> int:
         return 0
@@ -50,16 +52,14 @@ def _follows(entry: Any) -> bool:
     return contains_box([entry.start, entry.stop, entry.step] if isinstance(entry, slice) else entry)
 
 
-def _directive(text: str, default: tuple[int, int, int]) -> tuple[int, int, int]:
+def _directive(name: str, text: str, default: tuple[int, int, int]) -> tuple[int, int, int]:
     try:
         given = tuple(map(int, text.split(",")))
     except ValueError:
         given = ()
     if not 1 <= len(given) <= 3:
-        requirement = (
-            "a text comes first, and says axis, number of axes and where an array's own begin: '0,2,1'"
-        )
-        raise ArgumentError(message("r_", requirement, repr(text), "write np.concatenate or np.stack"))
+        requirement = "a text must name axis, number of axes and where an array's own begin, such as '0,2,1'"
+        raise ArgumentError(message(name, requirement, repr(text), "write np.concatenate or np.stack"))
     axis, least, start = (*given, *default[len(given) :])
     return axis, least, start
 
@@ -85,5 +85,5 @@ def _with_axes(value: Any, least: int, start: int) -> Any:
     return longer if order == tuple(axes) else transpose(longer, permutation=order)
 
 
-r_ = Joiner(np.r_, (0, 1, -1))
-c_ = Joiner(np.c_, (-1, 2, 0))
+r_ = Joiner("r_", np.r_, (0, 1, -1))
+c_ = Joiner("c_", np.c_, (-1, 2, 0))

@@ -73,7 +73,7 @@ def axes_of(operation: str, axis: Any, rank: int) -> tuple[int, ...]:
 
 
 def check_axes(operation: str, axis: Any, x: Any) -> None:
-    """Raise what is wrong with an ``axis`` argument, before what an operation is made of says so under its own name."""
+    """Check an ``axis`` argument first, so that an error names this operation and not one that it is made of."""
     if rank := rank_of(x):
         axes_of(operation, axis, rank)
 

@@ -1,4 +1,4 @@
-"""Functions of NumPy's that take lists of boxes, too: NumPy dispatches on arrays, and looks into no list of numbers."""
+"""Functions of NumPy's that take lists of boxes, too: NumPy dispatches on arrays, and does not look into lists."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OF_ARRAYS = frozenset(
 
 
 class TakingLists:
-    """A function of NumPy's that makes an array of each list of numbers that contains a box.
+    """A function of NumPy's that first makes an array of each list that contains a box.
 
     Example:
         >>> import wengert as wg
@@ -66,7 +66,7 @@ def _joined(value: Any) -> Any:
 
 @functools.cache
 def taking_lists(function: Callable[..., Any]) -> TakingLists:
-    """Return the one such function for a function of NumPy's, whatever it is called by."""
+    """Return the function that takes lists for a function of NumPy's: the same object each time."""
     return TakingLists(function)
 
 

@@ -13,12 +13,7 @@ from wengert.boxes import Box, Lens
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
 from wengert.numpy.registry import implements, integers, is_array, rank_of, refuse, since
-from wengert.ops.shape import (
-    broadcast_to,
-    inverse_permutation,
-    reshape,
-    transpose,
-)
+from wengert.ops.shape import broadcast_to, inverse_permutation, reshape, transpose
 from wengert.shapes import (
     Shape,
     axes_tuple,

@@ -186,7 +186,7 @@ def _quantile(operation: str, a: Any, q: Any, axis: Any, method: str, keepdims: 
 
 
 def _check_probabilities(operation: str, q: Any, method: str) -> None:
-    """Raise where probabilities or the method are none."""
+    """Raise an error unless the probabilities lie in [0, 1] and the method is known."""
     if method not in _METHODS:
         raise UnsupportedError(
             message(operation, f"method must be one of {', '.join(_METHODS)}", repr(method))

@@ -21,6 +21,7 @@ from wengert.primitive import Draw, Linear, NonDifferentiable, Primitive, primit
 from wengert.shapes import Shape, broadcast, shape_of, size
 
 _MOST_OF_ADD_AT = 32
+"""Axes that `np.add.at` takes: it crashes on more."""
 
 
 def _check_indices(operation: str, indices: Sequence[TensorType]) -> Shape:
@@ -54,7 +55,7 @@ def _scatter_add(y: Any, *indices: Any, shape: Shape) -> Any:
 
 
 def _add_each(target: Any, indices: Sequence[Any], y: Any) -> None:
-    """Add where the indices point; `np.add.at` crashes on more than 32 axes: those that none indexes become one."""
+    """Add where the indices point; of an array of too many axes, those that are not indexed become one."""
     if target.ndim <= _MOST_OF_ADD_AT:
         np.add.at(target, tuple(indices), y)
         return

@@ -33,9 +33,9 @@ def _product_type(
 ) -> TensorType:
     types = show(x, data, columns, pointers)
     if any(one.dtype.kind not in "iu" for one in (columns, pointers)):
-        raise DtypeError(message("sparse_product", "positions must be integers", types))
+        raise DtypeError(message("sparse_product", "columns and pointers must be integers", types))
     if not (data.ndim == columns.ndim == pointers.ndim == 1 and data.shape == columns.shape):
-        requirement = "a matrix must have as many elements as columns that they stand in"
+        requirement = "data, columns and pointers must be vectors, the first two of one length"
         raise ShapeError(message("sparse_product", requirement, types))
     height, width = _shape(pointers.shape[0] - 1, width, transposed)
     if x.shape[:1] != (width,):
@@ -134,8 +134,8 @@ def _samples(draw: Draw) -> Any:
 
 sparse_product = primitive(
     name="sparse_product",
-    doc="the matrix of so many columns, or its transpose, times x; row i has the elements and columns that stand from "
-    "pointers[i] to pointers[i + 1]",
+    doc="the CSR matrix of ``width`` columns, or its transpose, times x: data and columns from pointers[i] to "
+    "pointers[i + 1] are row i",
     type_rule=_product_type,
     evaluate=product,
     derivative=Linear(_of_operand, _of_elements, None, None, jointly=False),

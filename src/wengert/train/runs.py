@@ -142,7 +142,7 @@ class Run:
 
     @property
     def left_out(self) -> str:
-        """What is wrong with the last line of ``metrics.jsonl``, which then does not count; otherwise nothing."""
+        """The problem with a damaged last line of ``metrics.jsonl``, which is left out; empty if the line is whole."""
         problems = JsonLines(self.path / METRICS).examined().problems
         return f"{problems[-1]}; it is left out" if problems else ""
 

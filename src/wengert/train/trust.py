@@ -1,4 +1,4 @@
-"""Which programs in folders of runs may be run: those that this user has trained with, and those he says to trust.
+"""Decides which programs in the folders of runs may be run: those that the user has trained with, or trusts.
 
 A run with a network of the user's holds a copy of his file. Whoever gives away a run gives away a program, and looking
 at the run would start it. So `wengert train` keeps a record of what it has run, in the user's own folder.
@@ -21,7 +21,7 @@ _RECORD = "trained-with"
 
 
 class UntrustedError(WengertError, PermissionError):
-    """A program that would be run, and of which nobody has said that it may."""
+    """A program in a run's folder that the user has neither trained with nor trusted."""
 
 
 def require_trust(source: Path, modules: Path, place: str) -> None:
@@ -43,7 +43,7 @@ def require_trust(source: Path, modules: Path, place: str) -> None:
 
 
 def remember(source: Path, modules: Path, place: str) -> None:
-    """Note that this user trains with the program of a run; where that cannot be kept, he is asked later."""
+    """Record that this user trains with the program of a run; where that fails, the program is not trusted later."""
     folder, digest = _folder(), _digest(source, modules, place)
     if folder is None or digest is None or digest in _known():
         return
@@ -67,7 +67,7 @@ def _known() -> set[str]:
 
 
 def _digest(source: Path, modules: Path, place: str) -> str | None:
-    """Return the digest of all that the import system could run; None where that is not files and folders alone."""
+    """Return the digest of all that the import system could run; None unless that is plain files and folders alone."""
     digest = hashlib.sha256()
     try:
         for name, content in [("place", place.encode()), *_contents(source, modules)]:

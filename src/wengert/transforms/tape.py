@@ -198,7 +198,7 @@ class LinearTrace(TapeTrace):
         return tuple(map(self._unknown, found)) if isinstance(found, tuple) else self._unknown(found)
 
     def _unknown(self, result: Any) -> Any:
-        """Return a result as a type: what was computed of zeros is none of its values."""
+        """Return a result as a type: what was computed from zeros is not its value."""
         if not (isinstance(result, Box) and result.owner is self):
             return result
         node = result.state.node
