@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import inspect
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -242,6 +245,24 @@ def test_errors_of_the_users_own_come_through_scipy(name: str, capfd: pytest.Cap
         wg.grad(program)(1.0)
     assert not isinstance(caught.value, WengertError)
     capfd.readouterr()
+
+
+def test_an_error_that_the_user_caught_holds_none_of_his_arrays() -> None:
+    class Held(np.ndarray):
+        pass
+
+    kept: list[weakref.ref[Any]] = []
+
+    def caught(x: Any) -> Any:
+        held = np.ones(2).view(Held)
+        kept.append(weakref.ref(held))
+        with contextlib.suppress(TypeError):
+            float(x)
+        return np.sum(x * 2.0)
+
+    wg.grad(caught)(1.0)
+    gc.collect()
+    assert kept[0]() is None
 
 
 def test_a_users_own_type_error_about_a_box_stays() -> None:

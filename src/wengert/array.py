@@ -245,7 +245,9 @@ class Array(Conversions):
         """Return another array of the same elements: a write to either is seen in the other."""
         if dtype is not None and np.dtype(dtype) != self.dtype:
             requirement = "a view inside a transform must have the dtype of its array"
-            raise UnsupportedError(message("view", requirement, str(dtype), "write x.astype(dtype)"))
+            raise UnsupportedError(
+                message("view", requirement, str(np.dtype(dtype)), "write x.astype(dtype)")
+            )
         return self[...]
 
     def transpose(self, *axes: Any) -> Any:

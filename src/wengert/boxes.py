@@ -248,6 +248,8 @@ def running(trace: Trace) -> Generator[Trace, None, None]:
     finally:
         RUNNING.depth -= 1
         RUNNING.traced -= trace.traced
+        if not RUNNING.depth:
+            RUNNING.complaint = None  # its traceback holds the user's arrays
         trace.open = False
 
 

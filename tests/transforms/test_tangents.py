@@ -180,6 +180,8 @@ def test_hessp_has_the_direction_second() -> None:
     )
     with pytest.raises(ShapeError, match=r"wg\.hessp takes it second"):
         wg.hvp(function)(x, p, 10.0)
+    with pytest.raises(ShapeError, match=r"^hessp: the direction, the second argument, .* got f64\[4\]"):
+        wg.hessp(function)(x, np.ones(4), 10.0)
     with pytest.raises(TypeError, match=r"write wg\.hessp\(f\)"):
         wg.hessp(1.0)
 

@@ -17,10 +17,11 @@ from wengert.transforms.forward import DualNumber, DualTrace, zeros_like
 from wengert.transforms.gradients import Argnums, grad
 from wengert.transforms.staging import evaluate, stage
 
-#: What `hvp` requires of a direction; SciPy's optimisers put it elsewhere.
+#: What `hvp` and `hessp` require of the direction: SciPy's optimisers pass it second.
 _LAST = (
     "the direction, the last argument, must have the shape of its primal (wg.hessp takes it second, as SciPy)"
 )
+_SECOND = "the direction, the second argument, must have the shape of the first"
 
 
 class Pushed:
@@ -179,7 +180,7 @@ def hvp(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
         array([ 6., 12.])
     """
     check_function("hvp", fun)
-    gradient = grad(fun, argnums)
+    multiply = _hessian_product("hvp", _LAST, fun, argnums)
 
     def product(*arguments: Any, **options: Any) -> Any:
         if not arguments:
@@ -188,20 +189,33 @@ def hvp(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
             requirement = "the arguments of the function are needed, and a direction after them"
             raise ArgumentError(message("hvp", requirement, f"{len(arguments)}", "write hvp(f)(x, v)"))
         *point, direction = arguments
-        followed = follow("hvp", gradient, argnums, tuple(point), options)
-        directions, structure = tree.flatten(direction)
-        tree.check_same("hvp", followed.structure, structure)
-        checked = [matching("hvp", _LAST, v, x) for v, x in zip(directions, followed.leaves, strict=True)]
-        pushed = Pushed(followed.call, followed.leaves, checked)
-        return tree.unflatten(pushed.structure, own(pushed.tangents, followed.leaves, checked))
+        return multiply(tuple(point), direction, options)
 
     return named(product, "hvp", fun)
 
 
-def hessp(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what SciPy's optimisers take as ``hessp``: the product of `hvp`, with the direction second.
+def _hessian_product(
+    operation: str, requirement: str, fun: Callable[..., Any], argnums: Argnums
+) -> Callable[[tuple[Any, ...], Any, dict[str, Any]], Any]:
+    """Return what multiplies the Hessian at a point by a direction, given the options of the function."""
+    gradient = grad(fun, argnums)
 
-    ``hessp(f)(x, p, *args) = H(x, *args) p``, the Hessian by ``x``.
+    def multiply(point: tuple[Any, ...], direction: Any, options: dict[str, Any]) -> Any:
+        followed = follow(operation, gradient, argnums, point, options)
+        directions, structure = tree.flatten(direction)
+        tree.check_same(operation, followed.structure, structure)
+        pairs = zip(directions, followed.leaves, strict=True)
+        checked = [matching(operation, requirement, v, x) for v, x in pairs]
+        pushed = Pushed(followed.call, followed.leaves, checked)
+        return tree.unflatten(pushed.structure, own(pushed.tangents, followed.leaves, checked))
+
+    return multiply
+
+
+def hessp(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the product of a scalar function's Hessian with a direction for SciPy's optimisers, as their ``hessp``.
+
+    ``hessp(f)(x, p, *args) = H(x, *args) p``, with the Hessian by ``x``: the direction is the second argument.
 
     Args:
         fun: a function of ``x`` and any further arguments that returns a scalar.
@@ -218,9 +232,9 @@ def hessp(fun: Callable[..., Any]) -> Callable[..., Any]:
         array([ 60., 120.])
     """
     check_function("hessp", fun)
-    product = hvp(fun)
+    multiply = _hessian_product("hessp", _SECOND, fun, 0)
 
-    def of_direction(x: Any, p: Any, *args: Any, **options: Any) -> Any:
-        return product(x, *args, p, **options)
+    def product(x: Any, p: Any, *args: Any, **options: Any) -> Any:
+        return multiply((x, *args), p, options)
 
-    return named(of_direction, "hessp", fun)
+    return named(product, "hessp", fun)
