@@ -168,7 +168,7 @@ def test_draws_are_told_of(name: str, transform: Callable[[Any], Any]) -> None:
         function(np.ones((2, 3)) if name in ("random_state", "generator") else X)  # only once
 
 
-def test_the_line_of_the_issue() -> None:
+def test_the_line_of_a_generator_in_a_closure() -> None:
     (line,) = (number for number in drawing_lines() if "source.randn" in source_line(number))
     with pytest.warns(FrozenRandomWarning, match=rf"RandomState drew while .* \[test_draws\.py:{line}\]"):
         wg.jit(closure())(2.0)
@@ -274,6 +274,20 @@ def test_a_warning_that_is_an_error_comes_once() -> None:
             function(X)
         function(X)
     assert issubclass(FrozenRandomWarning, UserWarning)
+
+
+def test_objects_that_cannot_be_looked_at_are_left_alone() -> None:
+    class Lazy:
+        @property
+        def __dict__(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+            raise ValueError("this is not set up yet")
+
+    unnamed = type("Unnamed", (), {"__module__": None})()
+    unnamed.value = 1.0
+    for one in (Lazy(), unnamed, type(unnamed)):
+        assert wg.jit(lambda x, one=one: x * (one is not None))(2.0) == 2.0
+        with pytest.warns(FrozenRandomWarning):  # the search goes on behind it
+            wg.jit(lambda x, one=one: x * STATE.randn(3) * (one is not None))(2.0)
 
 
 def test_what_has_no_bounds_is_looked_at_for_a_while() -> None:

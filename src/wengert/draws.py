@@ -105,7 +105,9 @@ class _Search:
             self._add(value, name)
         elif id(value) not in self._seen and depth < _DEPTH:
             self._seen[id(value)] = value
-            with contextlib.suppress(RuntimeError):  # another thread changes a container
+            with contextlib.suppress(
+                Exception
+            ):  # a class of the user's may do anything, and threads change containers
                 for inner, child in self._inside(value):
                     self._waiting.append((child, inner or name, depth + 1))
 
