@@ -234,6 +234,8 @@ PATHS: dict[str, tuple[Function, float, float]] = {
         0.0,
         0.0,
     ),
+    "prod([sqrt x, x])": (lambda x: np.prod(np.stack([np.sqrt(x), x])), 0.0, 0.0),
+    "cumprod([x, sqrt x])[1]": (lambda x: np.cumprod(np.stack([x, np.sqrt(x)]))[1], 0.0, 0.0),
     "norm": (lambda x: np.linalg.norm(pair(x)), 0.0, 0.0),
     "std": (lambda x: np.std(pair(x)), 0.0, 0.0),
     "arccos": (np.arccos, 1.0, -INF),

@@ -102,7 +102,7 @@ def _product_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, 
         a, b, rest = (_last(x, 0, half), _last(x, half, half), _last(x, 2 * half, extent % 2))
         da, db, drest = (_last(dx, 0, half), _last(dx, half, half), _last(dx, 2 * half, extent % 2))
         x = concatenate(a * b, rest, axis=len(kept))
-        dx = concatenate(a * db + b * da, drest, axis=len(kept))
+        dx = concatenate(scale(a, db) + scale(b, da), drest, axis=len(kept))
     return reduce_sum(dx, axes=(len(kept),))
 
 
@@ -323,7 +323,7 @@ def _running_product_tangent(
     extent, distance = shape_of(x)[axis], 1
     while distance < extent:
         before, dbefore = _shift(x, axis, distance, reverse, 1.0), _shift(dx, axis, distance, reverse, 0.0)
-        x, dx = multiply(x, before), x * dbefore + before * dx
+        x, dx = multiply(x, before), scale(x, dbefore) + scale(before, dx)
         distance *= 2
     return dx
 
