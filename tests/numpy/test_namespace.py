@@ -200,7 +200,7 @@ def test_what_refuses_an_option_names_itself(function: Any, option: str) -> None
 
 
 def test_a_standard_deviation_where_a_condition_holds() -> None:
-    with pytest.raises(UnsupportedError, match=r"^np\.std: where= is not supported; of what holds"):
+    with pytest.raises(UnsupportedError, match=r"^np\.std: where= is not supported; np\.sum\("):
         np.std(BOX, where=np.ones((2, 2), bool))
     with pytest.raises(UnsupportedError, match=r"^np\.percentile: weights= is not supported\. "):
         np.percentile(BOX, 30, weights=np.ones((2, 2)))

@@ -89,8 +89,8 @@ class Interface(NamedTuple):
 class Context:
     """What one call at a time needs: the arena, the status words and the block of addresses.
 
-    It holds its program during a call only, and its callback does not hold it: a program that is dropped goes at once,
-    with its native code, of whose size the garbage collector knows nothing.
+    It holds its program during a call only, and its callback does not hold it: a dropped program is freed at
+    once, with its native code, whose size the garbage collector does not see.
     """
 
     def __init__(self, executable: Executable) -> None:
@@ -358,7 +358,7 @@ def _helped(threads: int) -> team.Team:
 
 @functools.cache
 def _tell_alone(problem: str) -> None:
-    """Say once that there are no threads to help, where there is still someone to listen."""
+    """Log once that no threads help, unless the interpreter is ending."""
     if not sys.is_finalizing():
         _log.warning("jit: one thread carries out the programs: %s", problem)
 

@@ -50,7 +50,7 @@ class _Pair:
         self.side = {**dict.fromkeys(first, 0), **dict.fromkeys(second, 1)}
         self.found = False
         self._known: dict[tuple[int, Sides], Sides] = {}
-        """What is live before a step, by what is live behind it: loops in loops ask more than once."""
+        """What is live before a step, by what is live after it: nested loops ask more than once."""
 
     def interferes(self) -> bool:
         """Tell whether one of the two is written while the other is live."""

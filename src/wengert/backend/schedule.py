@@ -108,7 +108,7 @@ class _Facts(NamedTuple):
 
 
 class _Known(dict[Expression, _Facts]):
-    """The facts of the expressions of a nest. They hold expressions, so that they go with who asks for costs."""
+    """The facts of the expressions of a nest. They hold expressions, so they last for one estimate only."""
 
     def __missing__(self, expression: Expression) -> _Facts:
         nodes = list(walk(expression))

@@ -85,7 +85,7 @@ class Nest:
 
 
 class _Uses(NamedTuple):
-    """What the steps inside a step read and write; found once, for at each level of nesting passes ask."""
+    """What the steps inside a step read and write; found once, because passes ask at each level of nesting."""
 
     reads: tuple[Buffer, ...]
     writes: tuple[Buffer, ...]

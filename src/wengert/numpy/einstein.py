@@ -52,7 +52,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
 
 
 def _view(term: str, result: str, x: Any) -> Any:
-    """Return what indices take of one operand where none is summed: a view, through which the operand is written."""
+    """Return the view that indices select of one operand where none is summed: a write to it reaches the operand."""
     while len(set(term)) < len(term):
         letter = next(one for one in term if term.count(one) > 1)
         first = term.index(letter)

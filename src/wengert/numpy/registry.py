@@ -54,9 +54,7 @@ def refuse(operation: str, out: Any = None, where: Any = True, **options: Any) -
     if where is not True:
         hint = f"select first: {operation}(np.where(condition, x, neutral element))"
         if operation in ("np.mean", "np.var", "np.std"):
-            hint = (
-                "of what holds, the sum is np.sum(np.where(condition, x, 0)), and the count np.sum(condition)"
-            )
+            hint = "np.sum(np.where(condition, x, 0)) is the sum where the condition holds, np.sum(condition) the count"
         raise UnsupportedError(message(operation, "where= is not supported", hint=hint))
     for name, value in options.items():
         got = repr(value) if isinstance(value, (str, bool, int, float)) else ""

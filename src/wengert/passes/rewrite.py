@@ -79,7 +79,7 @@ def _throughout(value: Any) -> Any:
     """Return the element that all elements equal, bit for bit; None where they differ."""
     if not value.size:
         return None
-    first, last = value[(0,) * value.ndim], value[(-1,) * value.ndim]  # `flat` knows 32 axes
+    first, last = value[(0,) * value.ndim], value[(-1,) * value.ndim]  # `flat` takes 32 axes at most
     if first.tobytes() != last.tobytes():
         return None
     return first if value.tobytes() == first.tobytes() * value.size else None

@@ -83,7 +83,7 @@ def powers(low: float, high: float) -> tuple[float, ...]:
 
 
 def _moderate(value: float) -> float:
-    """Return a number whose differences from others like it, and quotients, are floats of full precision."""
+    """Return a number moved into a range in which differences and quotients neither overflow nor underflow."""
     return math.copysign(min(abs(value), 1e150), value) if abs(value) > 1e-150 else 0.0
 
 

@@ -18,7 +18,7 @@ Reads = Sequence[bool]
 """Whether the result is read, and each of the operands."""
 
 _known: dict[Any, Reads] = {}
-#: How many kinds of operations are remembered, at most; a program has some tens, and beyond this they begin anew.
+#: The most kinds of operations that are remembered: a program has some tens. Beyond this, all are forgotten.
 _MOST = 4096
 
 
