@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 from tests.transforms.containers import Layer, Pair, Point
-from wengert import tree
+from wengert import random, tree
 from wengert.errors import ArgumentError, ConcreteError, DtypeError, IndexingError
 
 X = np.arange(24.0).reshape(4, 3, 2)
@@ -212,3 +212,12 @@ def test_gradients_of_each_example() -> None:
     total = wg.grad(lambda w: np.sum(wg.vmap(loss, (None, 0, 0))(w, xs, ys)))(weights)
     for one, other in zip(tree.leaves(total), tree.leaves(found), strict=True):
         np.testing.assert_allclose(one, other.sum(0), rtol=1e-12)
+
+
+def test_numpys_generators_draw_once_for_all_examples() -> None:
+    keys = random.split(random.key(3), 3)
+    for run in (lambda f: f, wg.jit):
+        own = run(wg.vmap(lambda w, key: w + random.normal(key)))(np.zeros(3), keys)
+        assert len(set(own)) == 3
+    shared = wg.vmap(lambda w: w + np.random.default_rng(3).normal())(np.zeros(3))
+    assert len(set(shared)) == 1
