@@ -19,6 +19,10 @@ from wengert.ops.shape import transpose
 from wengert.ops.sparse import sparse_product
 from wengert.shapes import shape_of
 
+#: What to write where a compiled function is given a sparse matrix.
+FROM_OUTSIDE = (
+    "let the function take it from outside (a closure): a sparse matrix is a constant of a compiled function"
+)
 _HOME = "scipy.sparse"
 _BOTH_AXES = (1, 0)
 
@@ -61,11 +65,16 @@ def star(left: Any, right: Any) -> Any:
 
 
 def _check(matrix: Any, x: Any, got: str) -> None:
-    if len(matrix.shape) != 2 or len(shape_of(x)) not in (1, 2):
+    if len(matrix.shape) != 2:
+        requirement = "a sparse factor must have two axes"
+        hint = "write A[i : i + 1] for one row of A, which keeps both axes, or A.toarray()[i]"
+        raise ShapeError(message("matmul", requirement, got, hint))
+    if len(shape_of(x)) not in (1, 2):
         requirement = "a sparse matrix multiplies a vector or a matrix"
-        raise ShapeError(
-            message("matmul", requirement, got, "write A.toarray() for what stands along more axes")
+        hint = (
+            "write A.toarray() @ x for more axes" if shape_of(x) else "write x * A.toarray() for a number x"
         )
+        raise ShapeError(message("matmul", requirement, got, hint))
 
 
 def _show(matrix: Any) -> str:

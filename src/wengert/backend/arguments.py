@@ -17,6 +17,7 @@ from wengert.control.values import is_number
 from wengert.dtypes import DEFAULT_DTYPE, SEQUENCE, is_int64, is_plain, not_plain, show_integer
 from wengert.errors import ArgumentError, DtypeError, RangeError, message
 from wengert.ir.types import TensorType, type_of
+from wengert.sparse import FROM_OUTSIDE, is_sparse
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -226,18 +227,14 @@ def unusable(
         except TypeError:
             requirement = "a static argument must be hashable"
             value = one.value if isinstance(one, Named) else one
-            return ArgumentError(
-                message(
-                    "jit",
-                    requirement,
-                    type(value).__name__,
-                    "pass a tuple, say, or let the function take it from outside",
-                )
-            )
+            hint = "pass a tuple, say, or let the function take it from outside"
+            hint = FROM_OUTSIDE if is_sparse(value) else hint
+            return ArgumentError(message("jit", requirement, type(value).__name__, hint))
     for leaf, name in zip(leaves, names_of(function, structure, positions), strict=True):
         if not is_number(leaf):
             requirement = "arguments must be arrays, numbers or containers of them"
             hint = "name what is neither in static_argnums or static_argnames"
+            hint = FROM_OUTSIDE if is_sparse(leaf) else hint
             return DtypeError(message("jit", requirement, f"{type(leaf).__name__} in {name}", hint))
         if not is_plain(leaf):
             return not_plain("jit", f"{type(leaf).__name__} in {name}")
