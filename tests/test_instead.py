@@ -263,3 +263,40 @@ def test_the_numbers_of_a_value_are_saved() -> None:
     wg.grad(lambda x: (np.save(file, wg.stop_gradient(x)), np.sum(x))[1])(X)
     file.seek(0)
     np.testing.assert_array_equal(np.load(file), X)
+
+
+# -- lists of values ---------------------------------------------------------------------------------------
+
+LISTS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "one argument": (lambda x: np.sum([x[0], x[1]]), "write np.sum(np.stack([...])), "),
+    "an option": (lambda x: np.sum([x[0], x[1]], axis=0), "write np.sum(np.stack([...]), ...), "),
+    "first of two": (lambda x: np.dot([x[0], x[1]], [1.0, 2.0]), "write np.dot(np.stack([...]), ...), "),
+    "second of two": (lambda x: np.dot(X[:2], [x[0], x[1]]), "write np.dot(..., np.stack([...])), "),
+    "two of three": (
+        lambda x: np.where([x[0] > 0, x[1] > 0], [x[0], 1.0], 0.0),
+        "write np.where(np.stack([...]), np.stack([...]), ...), ",
+    ),
+    "by name": (lambda x: (lambda rows: np.dot(rows, X[:2]))([x[0], x[1]]), "np.dot(np.stack([...]), ...), "),
+    "made by a call": (lambda x: np.dot(list(x), X), "write np.dot(np.stack([...]), ...), "),
+    "comprehension": (lambda x: np.dot(X, [one for one in x]), "write np.dot(..., np.stack([...])), "),  # noqa: C416
+    "nested": (
+        lambda x: np.linalg.solve([[x[0], 0.0], [0.0, x[1]]], X[:2]),
+        "write np.linalg.solve(wengert.numpy.array([...]), ...), ",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_the_advice_for_lists_keeps_the_other_arguments(name: str) -> None:
+    function, remedy = LISTS[name]
+    for transform in (wg.grad, wg.jit):
+        with pytest.raises((LostDerivativeError, ConcreteError)) as caught:
+            transform(lambda x: np.sum(function(x)))(X)
+        assert remedy in str(caught.value)
+
+
+def test_the_functions_of_linear_algebra_that_take_lists_are_named() -> None:
+    with pytest.raises(LostDerivativeError, match=r"wengert\.numpy\.linalg\.det takes lists as they are"):
+        wg.grad(lambda x: np.linalg.det([[x[0], 0.0], [0.0, x[1]]]))(X)
+    slope = wg.grad(lambda x: wnp.linalg.det([[x[0], 0.0], [0.0, x[1]]]))(X)
+    np.testing.assert_allclose(slope, [X[1], X[0], 0.0])

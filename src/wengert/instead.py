@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.boxes import Box
+from wengert.dtypes import SEQUENCE
 from wengert.errors import calls_inside, user_frame
 from wengert.operators import FUNCTIONS
 from wengert.ops.elementwise import UFUNCS
@@ -143,7 +145,7 @@ def way_out(operation: str) -> str:
     if dis.opname[frame.f_code.co_code[frame.f_lasti]] == "STORE_SUBSCR":
         return _ASSIGNED
     if isinstance(found, ast.Call):
-        return _instead_of_call(_value(found.func, frame), operation)
+        return _instead_of_call(found, frame, operation)
     if isinstance(found, ast.Subscript):
         taken = _value(found.value, frame)
         return _JOINED if taken is np.r_ or taken is np.c_ else _SUBSCRIPT
@@ -196,8 +198,9 @@ def _value(name: ast.AST, frame: FrameType) -> Any:
     return None
 
 
-def _instead_of_call(function: Any, operation: str) -> str:
+def _instead_of_call(call: ast.Call, frame: FrameType, operation: str) -> str:
     """Say what to write instead of calling a function of `math`, of Python's or of NumPy's."""
+    function = _value(call.func, frame)
     inside = getattr(function, "__wrapped__", None)
     function = inside if _works_on_boxes(inside) else function  # `wengert.numpy` wraps NumPy's
     name = getattr(function, "__name__", "")
@@ -207,9 +210,9 @@ def _instead_of_call(function: Any, operation: str) -> str:
         function is getattr(np, name, _NOTHING)
         or getattr(function, "__module__", "") == "wengert.numpy.creation"
     ):
-        return _OF_NUMPY.get(name) or _of_list(function, operation)
+        return _OF_NUMPY.get(name) or _of_list(f"numpy.{name}", function, call, frame, operation)
     if function is getattr(np.linalg, name, _NOTHING):
-        return _of_list(function, operation)
+        return _of_list(f"numpy.linalg.{name}", function, call, frame, operation)
     if function is getattr(math, name, _NOTHING):
         other = _OF_MATH.get(name) or ("" if name in _UNLIKE_NUMPYS else counterpart(name))
         return (
@@ -220,16 +223,31 @@ def _instead_of_call(function: Any, operation: str) -> str:
     return ""
 
 
-def _of_list(function: Any, operation: str) -> str:
+def _of_list(name: str, function: Any, call: ast.Call, frame: FrameType, operation: str) -> str:
     """Say what to write where a function that works on boxes was given a list of them; nothing otherwise."""
     if operation == "index" or not _works_on_boxes(function):
         return ""
-    name = function.__name__
-    is_linear = function is getattr(np.linalg, name, None)
-    called = f"np.linalg.{name}" if is_linear else f"np.{name}"
-    other = "" if is_linear else f"; wengert.numpy.{name} takes lists as they are"
-    hint = f"write {called}(np.stack([a, b])), wengert.numpy.array of nested lists{other}"
-    return f"NumPy does not look into lists: {hint}"
+    called = name.replace("numpy", "np", 1)
+    arguments = [_stacked(one, frame) for one in call.args]
+    if not any(arguments):  # what stands there does not show which is a list
+        arguments[:1] = ["np.stack([...])"]
+    shown = ", ".join([one or "..." for one in arguments] + ["..."] * bool(call.keywords))
+    return (
+        f"NumPy does not look into lists: write {called}({shown}), wengert.numpy.array of nested lists; "
+        f"wengert.{name} takes lists as they are"
+    )
+
+
+def _stacked(argument: ast.expr, frame: FrameType) -> str:
+    """Write the array to give instead of an argument that is a list of boxes; nothing for other arguments."""
+    if isinstance(argument, ast.List | ast.Tuple):
+        if not any(isinstance(part, ast.Name) for part in ast.walk(argument)):  # of numbers alone
+            return ""
+        is_nested = any(isinstance(part, ast.List | ast.Tuple) for part in argument.elts)
+        return "wengert.numpy.array([...])" if is_nested else "np.stack([...])"
+    value = _value(argument, frame)
+    is_list = isinstance(value, SEQUENCE) and any(isinstance(part, Box) for part in value)
+    return "np.stack([...])" if is_list or isinstance(argument, ast.ListComp) else ""
 
 
 def _works_on_boxes(function: Any) -> bool:
