@@ -69,6 +69,7 @@ INSTEAD: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "sorted": (lambda x, n: sorted(x), "write np.sort for sorted"),
     "item": (lambda x, n: x[0].item(), "return the array and convert it outside"),
     "arange": (lambda x, n: np.arange(n), SIZE),
+    "step": (lambda x, n: np.arange(0.0, 1.0, x[0]), SIZE),
     "zeros": (lambda x, n: np.zeros(n), SIZE),
     "zeros of Wengert's": (lambda x, n: wnp.zeros((2, n)), SIZE),
     "full": (lambda x, n: np.full((n, 2), 1.0), SIZE),
@@ -76,7 +77,7 @@ INSTEAD: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "tile": (lambda x, n: np.tile(x, n), SIZE),
     "repeat": (lambda x, n: np.repeat(TABLE, n), SIZE),
     "reshape": (lambda x, n: x.reshape(n, 1), "a size or a count must be known: name it in static_argnums"),
-    "arange of Wengert's": (lambda x, n: wnp.arange(n), "where n is known: named in static_argnums"),
+    "arange of Wengert's": (lambda x, n: wnp.arange(n), "write start + step * np.arange(n) for a known n"),
     "slice": (lambda x, n: x[:n], "the length of a slice must be known: write x[start + np.arange(length)]"),
     "end of a slice": (lambda x, n: x[n:], "or name n in static_argnums of wg.jit"),
     "slice made before": (lambda x, n: x[slice(0, n)], "or name n in static_argnums of wg.jit"),
@@ -122,7 +123,10 @@ FOLLOWED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "math": (lambda x: math.sin(x[0]), "write np.sin for math.sin"),
     "copy": (lambda x: np.array(x), "x.copy() for a copy"),
     "asarray": (lambda x: np.asarray(x), AS_IT_IS),
-    "written": (written, "make the array to write into with wengert.numpy.zeros"),
+    "written": (
+        written,
+        "with np.zeros_like(x) of a value x that is followed (an argument that is differentiated",
+    ),
 }
 
 
@@ -300,3 +304,63 @@ def test_the_functions_of_linear_algebra_that_take_lists_are_named() -> None:
         wg.grad(lambda x: np.linalg.det([[x[0], 0.0], [0.0, x[1]]]))(X)
     slope = wg.grad(lambda x: wnp.linalg.det([[x[0], 0.0], [0.0, x[1]]]))(X)
     np.testing.assert_allclose(slope, [X[1], X[0], 0.0])
+
+
+# -- where there is no jit ---------------------------------------------------------------------------------
+
+WITHOUT_JIT: dict[str, tuple[Callable[[], Any], str]] = {
+    "step in grad": (
+        lambda: wg.grad(lambda a: np.sum(np.arange(0.0, 1.0, a)))(0.25),
+        "write start + step * np.arange(n) for a known n; a size must be known: let it be a number that no transform",
+    ),
+    "end in jvp": (
+        lambda: wg.jvp(lambda a: np.arange(a), (2.0,), (1.0,)),
+        "a number that no transform follows",
+    ),
+    "slice": (
+        lambda: wg.vmap(lambda i: X[i : i + 2])(np.arange(2)),
+        "or let n be a number that no transform",
+    ),
+    "slice of a value": (
+        lambda: wg.vmap(lambda x, i: x[i : i + 2], in_axes=(None, 0))(X, np.arange(2)),
+        "write x[start + np.arange(length)] for a part that starts anywhere",
+    ),
+    "zeros": (
+        lambda: wg.vmap(lambda i: np.zeros(i))(np.arange(2)),
+        "let it be a number that no transform follows",
+    ),
+    "arange of Wengert's": (
+        lambda: wg.vmap(lambda i: wnp.arange(i))(np.arange(2)),
+        "a number that no transform",
+    ),
+    "range": (
+        lambda: wg.vmap(lambda i: sum(range(i)))(np.arange(2)),
+        "or let n be a number that no transform",
+    ),
+    "int": (lambda: wg.vmap(lambda i: int(i))(np.arange(2)), "let it be a number that no transform follows"),
+    "reshape": (
+        lambda: wg.vmap(lambda i: X.reshape(i, 3))(np.arange(2)),
+        "let it be a number that no transform",
+    ),
+    "bins": (lambda: wg.vmap(lambda i: np.histogram(X, bins=i))(np.arange(2)), "let it be a number that no"),
+    "tolerance": (
+        lambda: wg.vmap(lambda t: np.linalg.pinv(t * np.eye(2), t))(np.ones(2)),
+        "let it be a number",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_JIT)
+def test_static_arguments_are_advised_where_there_are_some(name: str) -> None:
+    call, remedy = WITHOUT_JIT[name]
+    with pytest.raises((LostDerivativeError, ConcreteError)) as caught:
+        call()
+    assert remedy in str(caught.value)
+    assert "static_argnums" not in str(caught.value)
+
+
+def test_sizes_that_no_transform_follows_work() -> None:
+    n, x = 2, np.arange(2)
+    assert wg.grad(lambda a: np.sum(a * np.arange(n)))(0.25) == 1.0
+    np.testing.assert_array_equal(wg.vmap(lambda i: wnp.array(X)[i + np.arange(n)])(x), [X[:2], X[1:]])
+    assert wg.jit(wg.grad(lambda x: np.sum(np.zeros_like(x) + x)))(1.0) == 1.0

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.boxes import CONSTANT, RUNNING, concrete, on_graph
 from wengert.errors import OTHERWISE, UNFOLLOWED, ConcreteError, LostDerivativeError, message
-from wengert.instead import instead_of_package, way_out
+from wengert.instead import advised, instead_of_package, way_out
 from wengert.operators import Operators
 from wengert.sparse import left_to_box
 
@@ -75,7 +75,7 @@ class Conversions(Operators):
         if self.dtype.kind == "f":
             hint = "write x.astype(int)" if on_graph(self) else "use int(wg.stop_gradient(x))"
             raise LostDerivativeError(message("index", "an integer is needed", str(self.type), hint))
-        return self._concrete("index", _INTEGER).__index__()
+        return self._concrete("index", advised(_INTEGER)).__index__()
 
     def __int__(self) -> int:
         return self.__index__() if self.dtype.kind != "f" else self._truncated()

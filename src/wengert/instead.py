@@ -12,12 +12,13 @@ import dis
 import itertools
 import linecache
 import math
+import re
 from types import FrameType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from wengert.boxes import Box
+from wengert.boxes import RUNNING, Box
 from wengert.dtypes import SEQUENCE
 from wengert.errors import calls_inside, user_frame
 from wengert.operators import FUNCTIONS
@@ -52,11 +53,13 @@ _UNLIKE_NUMPYS = {"remainder"}
 _NOTHING = object()
 _PACKAGES = {"scipy": "SciPy", "sklearn": "scikit-learn"}
 _SIZE = "a size must be known: name it in static_argnums of wg.jit, or take it from a shape, such as len(x)"
+#: What to write for a range of which an end or the step is not known.
+RANGE = f"write start + step * np.arange(n) for a known n; {_SIZE}"
+_STATIC = re.compile(r"name (\w+) in static_argnums of wg\.jit")
 _AS_IT_IS = "leave an array as it is, or write wengert.numpy.asarray, which takes lists of values, too"
 _OF_NUMPY = {
     **dict.fromkeys(
         (
-            "arange",
             "zeros",
             "ones",
             "empty",
@@ -69,6 +72,7 @@ _OF_NUMPY = {
         ),
         _SIZE,
     ),
+    "arange": RANGE,
     "full": f"write wengert.numpy.full for a value; {_SIZE}",
     **dict.fromkeys(
         ("tile", "repeat", "reshape", "resize", "broadcast_to", "split", "array_split", "indices"), _SIZE
@@ -83,7 +87,7 @@ _OF_NUMPY = {
 }
 _OF_PYTHON = {
     "float": "leave x as it is, or write x.astype(float); convert it outside, where its number is known",
-    "int": "write x.astype(int); a size or a count that must be known is named in static_argnums of wg.jit",
+    "int": "write x.astype(int); for a size that must be known, name it in static_argnums of wg.jit",
     "range": "write wg.fori_loop(0, n, body, init) for the loop, or name n in static_argnums of wg.jit",
     "max": "write np.max for max, np.maximum of two values",
     "min": "write np.min for min, np.minimum of two values",
@@ -98,7 +102,8 @@ SLICE = (
     "np.where(np.arange(len(x)) < n, x, 0) for the first n, or name n in static_argnums of wg.jit"
 )
 _ASSIGNED = (
-    "make the array to write into with wengert.numpy.zeros, or with np.zeros_like(x) of an array inside"
+    "make the array to write into with wengert.numpy.zeros, or with np.zeros_like(x) of a value x that is followed "
+    "(an argument that is differentiated or traced, or what is computed of it)"
 )
 _JOINED = (
     "write np.concatenate for np.r_, np.column_stack for np.c_, or wengert.numpy.r_ and wengert.numpy.c_"
@@ -130,12 +135,21 @@ def without_derivative(function: Any, known: bool) -> tuple[str, str] | None:
     return (said[0], said[1 if known else 2]) if said else None
 
 
+def advised(hint: str) -> str:
+    """Return a hint as it is where a graph is written down; elsewhere without static arguments, which `jit` has."""
+    return hint if RUNNING.traced else _STATIC.sub(r"let \1 be a number that no transform follows", hint)
+
+
 def way_out(operation: str) -> str:
     """Say what to write for what the user's line is carrying out; nothing where that is not known.
 
     Args:
         operation: what was asked of a box: ``index``, or a conversion.
     """
+    return advised(_way_out(operation))
+
+
+def _way_out(operation: str) -> str:
     frame = user_frame()
     if frame is None:
         return ""

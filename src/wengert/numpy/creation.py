@@ -16,6 +16,7 @@ from wengert.array import FUNCTIONS, operand
 from wengert.boxes import CONSTANT, inside_transform
 from wengert.dtypes import dtype_of
 from wengert.errors import ArgumentError, ShapeError, message
+from wengert.instead import RANGE
 from wengert.ir.types import show
 from wengert.nest.lowering import check_integers
 from wengert.numpy.registry import floating, implements, integers, is_box, is_sequence, known, rank_of, strong
@@ -251,8 +252,7 @@ def arange(
     if not any(map(is_box, bounds)):
         values = numpys(start, stop, step, dtype)
         return CONSTANT.constant(values) if is_box(like) else fresh(values)
-    hint = "write start + step * np.arange(n), where n is known: named in static_argnums of wg.jit, or of a shape"
-    count = len(numpys(*(known("arange", one, hint)[()] for one in bounds)))
+    count = len(numpys(*(known("arange", one, RANGE)[()] for one in bounds)))
     values = start + step * np.arange(count)
     return values if dtype is None else strong(values, dtype)
 

@@ -14,6 +14,7 @@ from wengert.array import operand
 from wengert.boxes import concrete
 from wengert.dtypes import INT64, dtype_of
 from wengert.errors import ArgumentError, ConcreteError, ShapeError, UnsupportedError, message
+from wengert.instead import advised
 from wengert.ir.types import show, type_of
 from wengert.numpy.norms import norm
 from wengert.numpy.reducing import all_, any_, count_nonzero, max_, sum_
@@ -119,7 +120,7 @@ def _tolerance(operation: str, shape: Any, dtype: Any, rtol: Any) -> float:
     value = concrete(rtol)
     if value is None:
         hint = "name it in static_argnums of wg.jit, or compute it outside"
-        raise ConcreteError(message(operation, "the tolerance must be known", show(rtol), hint))
+        raise ConcreteError(message(operation, "the tolerance must be known", show(rtol), advised(hint)))
     if np.ndim(value) or not np.issubdtype(np.asarray(value).dtype, np.number):
         raise ArgumentError(message(operation, "the tolerance must be a number", repr(rtol)))
     return float(value)

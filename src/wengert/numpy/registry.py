@@ -12,6 +12,7 @@ from wengert.array import FUNCTIONS
 from wengert.boxes import Box, concrete
 from wengert.dtypes import FLOAT64, dtype_of, is_float
 from wengert.errors import ConcreteError, LostDerivativeError, UnsupportedError, message
+from wengert.instead import advised
 from wengert.ir.types import is_weak, show
 from wengert.ops.conversion import cast
 from wengert.shapes import axes_tuple, shape_of
@@ -81,7 +82,7 @@ def known(operation: str, value: Any, hint: str = "") -> Any:
     array = concrete(value)
     if array is None:
         requirement = "the result's shape depends on the values, and only their type is known here"
-        raise ConcreteError(message(operation, requirement, show(value), hint or _OF_FIXED_SIZE))
+        raise ConcreteError(message(operation, requirement, show(value), advised(hint or _OF_FIXED_SIZE)))
     return np.asarray(array)
 
 
