@@ -273,7 +273,7 @@ def _hidden_by(problem: Exception) -> WengertError | None:
         return said
     if isinstance(problem, TypeError) and _REFUSED.search(str(problem)) and not is_raised_by_user(problem):
         hint = "compute it outside, or give up the derivative: wg.stop_gradient(x)"
-        return UnsupportedError(f"{problem}: code in C takes no value inside a transform; {hint}. [{where}]")
+        return UnsupportedError(f"{problem}: the call takes no value inside a transform; {hint}. [{where}]")
     return None
 
 

@@ -47,8 +47,10 @@ def follow(
     try:
         leaves = [differentiable(operation, leaf) for leaf in leaves]
     except DtypeError:
-        for leaf, place in zip(leaves, tree.paths(structure), strict=True):
-            differentiable(operation, leaf, place)
+        for position, argument in zip(positions, chosen, strict=True):
+            inside, form = tree.flatten(argument)
+            for leaf, path in zip(inside, tree.paths(form), strict=True):
+                differentiable(operation, leaf, f"argument {position}", path)
         raise
 
     def call(values: Sequence[Any]) -> Any:
@@ -81,19 +83,19 @@ def _positions(operation: str, argnums: Any, count: int) -> list[int]:
     return positions
 
 
-def differentiable(operation: str, leaf: Any, place: str = "") -> Any:
-    """Return a leaf that may carry a derivative, or raise `DtypeError`, which names its place in a container."""
+def differentiable(operation: str, leaf: Any, argument: str = "", path: str = "") -> Any:
+    """Return a leaf that may carry a derivative, or raise `DtypeError`, which names its argument and its path there."""
     if type(leaf) is float:
         return leaf
-    where = f" at {place}" if place else ""
+    where = f" in {argument}{path}" if argument else ""
     if not isinstance(leaf, _NUMBERS):
         requirement = "arguments must be arrays, numbers or containers of them"
         raise DtypeError(message(operation, requirement, type(leaf).__name__ + where))
     dtype = check_known(operation, dtype_of(leaf))
     if not is_float(dtype):
         hint = "write 2.0 for 2, x.astype(float) for an array, or choose other argnums"
-        if place:
-            hint = f"{hint}; what is no parameter is kept apart, as another argument or a wengert.tree.static() field"
+        if path:
+            hint = f"{hint}; keep what has no derivative in another argument, or in a wengert.tree.static() field"
         requirement = "derivatives need floating-point arguments"
         raise DtypeError(message(operation, requirement, show(leaf) + where, hint))
     if isinstance(leaf, Box):
