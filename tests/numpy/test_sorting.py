@@ -267,6 +267,13 @@ def test_the_k_th_element_is_one_that_there_is(agrees: Any, function: Any, kth: 
     agrees(lambda x: np.sort(function(x, kth)), V)  # whose others may stand anywhere
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)], ids=str)
+@pytest.mark.parametrize("function", [np.partition, np.argpartition])
+def test_any_element_of_nothing_is_in_its_place(agrees: Any, function: Any, shape: Any) -> None:
+    for kth in (0, 5, [1, -4]):
+        agrees(lambda x, kth=kth: function(x, kth), np.zeros(shape))
+
+
 @pytest.mark.parametrize(
     "bins", [[0.0, 1.0, 0.5], [1.0, 0.0, 0.5], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], ids=str
 )

@@ -42,7 +42,7 @@ from wengert.ops.conversion import cast
 from wengert.ops.indexing import gather
 from wengert.ops.reduction import argsort, reduce_any, reduce_sum
 from wengert.ops.shape import broadcast_to, reshape, transpose
-from wengert.shapes import axis_index, keep_axes, shape_of, size
+from wengert.shapes import Shape, axis_index, keep_axes, shape_of, size
 
 
 def _ordered(operation: str, a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
@@ -74,7 +74,7 @@ def argsort_(
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Any:
     """Return the elements with the k-th in its place, as `np.partition`; here all are sorted."""
     a, axis = _ordered("partition", a, axis, order)
-    _check_places("partition", kth, shape_of(a)[axis])
+    _check_places("partition", kth, shape_of(a), axis)
     return sort(a, axis)
 
 
@@ -84,13 +84,14 @@ def argpartition(
 ) -> Any:
     """Return the positions that put the k-th element in its place, as `np.argpartition`; here they sort."""
     a, axis = _ordered("argpartition", a, axis, order)
-    _check_places("argpartition", kth, shape_of(a)[axis])
+    _check_places("argpartition", kth, shape_of(a), axis)
     return argsort(a, axis=axis)
 
 
-def _check_places(operation: str, places: Any, extent: int) -> None:
+def _check_places(operation: str, places: Any, shape: Shape, axis: int) -> None:
+    extent = shape[axis]
     outside = [place for place in integers(places) if not -extent <= place < extent]
-    if outside:
+    if outside and 0 not in shape:  # NumPy accepts any kth for an array without elements
         requirement = f"kth must lie in [{-extent}, {extent})"
         raise OutOfRangeError(message(operation, requirement, str(outside[0])))
 
