@@ -112,7 +112,7 @@ def test_brackets_of_plain_values_are_numpys() -> None:
         (lambda x: np.c_[x, x].sum(), r"or wengert\.numpy\.r_ and wengert\.numpy\.c_"),
         (
             lambda x: np.mean([x[0], x[1]]),
-            r"write np\.mean\(np\.stack\(\[a, b\]\)\), .* wengert\.numpy\.mean takes",
+            r"write np\.mean\(np\.stack\(\[\.\.\.\]\)\), .* wengert\.numpy\.mean takes",
         ),
         (
             lambda x: np.dot([x[0], x[1]], [1.0, 2.0]),

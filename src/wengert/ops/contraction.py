@@ -87,7 +87,7 @@ def _scaling(factors: Sequence[Any], maps: Sequence[Access], out: Access, extent
     *terms, result = subscripts.replace("->", ",").split(",")
     extent_of = dict(zip(result, shape, strict=True))
     is_whole = all(
-        set(term) <= extent_of.keys() and shape_of(x) == tuple(extent_of[letter] for letter in term)
+        len(term) == len(set(term)) and shape_of(x) == tuple(map(extent_of.get, term))
         for term, x in zip(terms, factors, strict=True)
     )
     if not is_whole or len(result) not in map(len, terms) or shape != tuple(extents[d] for d in _axes(out)):
