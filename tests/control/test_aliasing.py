@@ -81,6 +81,8 @@ IDENTITIES: dict[str, Callable[[Any], Any]] = {
     "jit": wg.jit(lambda x: x),
     "jvp": lambda x: wg.jvp(lambda y: y, (x,), (x,))[0],
     "vjp": lambda x: wg.vjp(lambda y: y, x)[0],
+    "tangent of jvp": lambda x: wg.jvp(lambda y: y, (x,), (x,))[1],
+    "cotangent of vjp": lambda x: wg.vjp(lambda y: y, x)[1](x)[0],
 }
 
 

@@ -297,8 +297,8 @@ EXPONENTS = """
 """
 
 HISTOGRAMS = """
-{v} = np.histogram({vec}, bins=3, density=True)[0]
-{v} = np.histogram_bin_edges({vec}, bins=3)
+{v} = np.histogram(np.cumsum(np.abs({vec}) + 0.5), bins=3, density=True)[0]
+{v} = np.histogram_bin_edges(np.cumsum(np.abs({vec}) + 0.5), bins=3)
 """
 
 SINGULAR_POINTS = """

@@ -130,7 +130,8 @@ def own(values: Sequence[Any], leaves: Sequence[Any], directions: Sequence[Any] 
         if value is None:
             value = np.zeros(shape_of(leaf), dtype_of(leaf))[()]
         if isinstance(value, Box):
-            given.append(value)
+            value.refresh()
+            given.append(value.owner.box(value.state))
             continue
         if type(leaf) is float:
             given.append(float(value))
