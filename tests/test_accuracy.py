@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import wengert as wg
+from tests.benchmarks import benchmark
 from wengert import nn
 
 pytest.importorskip("mpmath")
 POINTS = 40
 
-
-def benchmark() -> Any:
-    """Return the program that makes the table."""
-    folder = str(Path(__file__).parents[1] / "benchmarks")
-    sys.path.insert(0, folder)
-    try:
-        return importlib.import_module("accuracy")
-    finally:
-        sys.path.remove(folder)
-
-
-ACCURACY = benchmark()
+ACCURACY = benchmark("accuracy")
 
 
 @pytest.mark.parametrize("dtype", ACCURACY.DTYPES)

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.benchmarks import benchmark
+
 ROOT = Path(__file__).parents[1]
 
-
-def benchmark() -> Any:
-    """Return the program that makes the table."""
-    folder = str(ROOT / "benchmarks")
-    sys.path.insert(0, folder)
-    try:
-        return importlib.import_module("kinks")
-    finally:
-        sys.path.remove(folder)
-
-
-KINKS = benchmark()
+KINKS = benchmark("kinks")
 
 
 def written() -> dict[str, str]:
