@@ -73,7 +73,7 @@ def trained_with(tmp_path_factory):
 @pytest.fixture
 def wengert(monkeypatch, tmp_path, compiled_programs, capsys):
     """Run the command in this process, in an empty folder."""
-    from wengert.cli import main
+    from wengert.command.cli import main
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("WENGERT_DATA", raising=False)

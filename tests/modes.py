@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert import tree
-from wengert.dtypes import dtype_of
+from wengert.core import tree
+from wengert.core.dtypes import dtype_of
+from wengert.core.shapes import shape_of
 from wengert.ir.types import type_of
-from wengert.shapes import shape_of
 from wengert.transforms.staging import evaluate, stage
 
 Array = np.ndarray[Any, Any]

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from tests.draws import HypothesisDraw
-from wengert.dtypes import SHORT_NAMES, dtype_of
-from wengert.errors import DtypeError
+from wengert.core.dtypes import SHORT_NAMES, dtype_of
+from wengert.core.errors import DtypeError
+from wengert.core.shapes import shape_of
 from wengert.ir import parse, verify
 from wengert.ir.types import is_weak, type_of
 from wengert.primitive import REGISTRY, NonDifferentiable, Primitive, Structured
-from wengert.shapes import shape_of
 from wengert.transforms import tape
 from wengert.transforms.staging import evaluate, stage
 

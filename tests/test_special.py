@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from wengert import special
 from wengert.boxes import CONSTANT
-from wengert.errors import ArgumentError
+from wengert.core.errors import ArgumentError
 from wengert.ir.types import TensorType
 from wengert.testing import check_grads
 from wengert.transforms.batching import vmap

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.errors import ArgumentError, DtypeError
+from wengert.core.errors import ArgumentError, DtypeError
 from wengert.testing import GradientError, check_grads
 
 X = np.array([[0.3, -1.2], [0.7, 2.0]])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.errors import ConcreteError
+from wengert.core.errors import ConcreteError
 
 PLAIN = np.zeros(2)
 

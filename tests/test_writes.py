@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import HypothesisDraw, draw_index, refused
 from tests.modes import EAGER, assert_gradient, assert_same, in_batch, in_graph, on_tape
-from wengert.errors import DtypeError, IndexingError, ShapeError
+from wengert.core.errors import DtypeError, IndexingError, ShapeError
 
 Array = np.ndarray[Any, Any]
 

@@ -16,7 +16,7 @@ from wengert import _starting as _starting  # before what takes time to import
 from wengert import numpy as numpy  # registers NumPy's functions
 from wengert import special as special
 from wengert._version import __version__ as __version__
-from wengert.array import Array
+from wengert.array.array import Array
 from wengert.control import (
     checkpoint,
     cond,
@@ -27,7 +27,7 @@ from wengert.control import (
     stop_gradient,
     while_loop,
 )
-from wengert.errors import WengertError
+from wengert.core.errors import WengertError
 from wengert.transforms.batching import vmap
 from wengert.transforms.gradients import grad, value_and_grad, vjp
 from wengert.transforms.jacobians import hessian, jacfwd, jacobian, jacrev
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from wengert import optim as optim
     from wengert import random as random
     from wengert import testing as testing
-    from wengert.backend.team import get_threads as get_threads
-    from wengert.backend.team import set_threads as set_threads
-    from wengert.compiling import jit as jit
+    from wengert.compiler.jit import jit as jit
+    from wengert.compiler.runtime.threads.team import get_threads as get_threads
+    from wengert.compiler.runtime.threads.team import set_threads as set_threads
     from wengert.inspect import source as source
     from wengert.inspect import trace as trace
     from wengert.testing import check_grads as check_grads
@@ -56,9 +56,9 @@ _LATER: dict[str, tuple[str, str | None]] = {
         for name in ("data", "inspect", "nn", "optim", "random", "testing", "train")
     },
     "check_grads": ("wengert.testing", "check_grads"),
-    "get_threads": ("wengert.backend.team", "get_threads"),
-    "jit": ("wengert.compiling", "jit"),
-    "set_threads": ("wengert.backend.team", "set_threads"),
+    "get_threads": ("wengert.compiler.runtime.threads.team", "get_threads"),
+    "jit": ("wengert.compiler.jit", "jit"),
+    "set_threads": ("wengert.compiler.runtime.threads.team", "set_threads"),
     "source": ("wengert.inspect", "source"),
     "trace": ("wengert.inspect", "trace"),
 }

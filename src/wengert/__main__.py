@@ -1,5 +1,5 @@
 """``python -m wengert``."""
 
-from wengert.cli import main
+from wengert.command.cli import main
 
 main()

@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from wengert.dtypes import Dtype
-from wengert.errors import (
+from wengert.core.dtypes import Dtype
+from wengert.core.errors import (
     ConcreteError,
     LeakError,
     LostDerivativeError,
@@ -31,8 +31,8 @@ from wengert.errors import (
     message,
     raised_at,
 )
+from wengert.core.shapes import Shape, shape_of
 from wengert.ir.types import TensorType
-from wengert.shapes import Shape, shape_of
 
 _levels = itertools.count()
 #: What code in C says where it was given a box and needs something else.

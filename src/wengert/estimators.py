@@ -13,11 +13,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from wengert import nn, optim
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, MissingExtraError, message
+from wengert.core.shapes import shape_of
+from wengert.core.tree import map_tree
 from wengert.data import Dataset
 from wengert.data.batches import consecutive
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, MissingExtraError, message
-from wengert.shapes import shape_of
 from wengert.train.checks import advice_on, is_model
 from wengert.train.lines import Lines
 from wengert.train.loop import steps_by, train
@@ -27,7 +28,6 @@ from wengert.train.state import State
 from wengert.train.stateful import first_memory, trained
 from wengert.train.steps import Steps
 from wengert.train.tasks import Task
-from wengert.tree import map_tree
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin

@@ -20,8 +20,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from wengert.boxes import RUNNING, Box, charged
-from wengert.dtypes import check_plain
-from wengert.errors import MatrixError, ShapeError, WengertError, message
+from wengert.core.dtypes import check_plain
+from wengert.core.errors import MatrixError, ShapeError, WengertError, message
 from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import Lowering
 

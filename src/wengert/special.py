@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, message
-from wengert.instead import INSTEAD
+from wengert.array.array import operand
+from wengert.array.suggestions import INSTEAD
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, message
+from wengert.core.shapes import drop_axes, shape_of, size
 from wengert.numpy.methods import combined, reduces
 from wengert.numpy.reducing import reduce_over
 from wengert.numpy.registry import axes_of, floating, rank_of, strong
@@ -33,7 +34,6 @@ from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.ops.exponential import exp, expit, log, log1p, logaddexp
 from wengert.ops.reduction import reduce_max, reduce_sum
 from wengert.ops.special import digamma, erf, erfc, erfinv, lgamma
-from wengert.shapes import drop_axes, shape_of, size
 
 __all__ = [
     "digamma",

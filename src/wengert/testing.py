@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert import tree
 from wengert.boxes import Box
-from wengert.dtypes import FLOAT64, dtype_of, is_float
-from wengert.errors import ArgumentError, WengertError, message
+from wengert.core import tree
+from wengert.core.dtypes import FLOAT64, dtype_of, is_float
+from wengert.core.errors import ArgumentError, WengertError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.types import show
-from wengert.shapes import shape_of
-from wengert.transforms.arguments import follow
+from wengert.transforms.argnums import follow
 from wengert.transforms.gradients import vjp
 from wengert.transforms.tangents import jvp
 

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import tree
-from wengert.bench import command, picture, results, shared, work
+from wengert.bench import picture, results, shared, work
 from wengert.bench.contest import Epoch, Trial, agreement, difference
 from wengert.bench.contestants import Contestant, contestants, is_installed
 from wengert.bench.process import ContestantError, Round, Worker
+from wengert.command import bench
+from wengert.core import tree
 from wengert.data import digit_set, load
 
 OURS = Contestant("wengert", "jit")
@@ -155,7 +156,7 @@ def test_the_picture():
 
 
 def test_the_command(wengert, monkeypatch):
-    monkeypatch.setattr(command, "is_installed", lambda library: library == "wengert")
+    monkeypatch.setattr(bench, "is_installed", lambda library: library == "wengert")
     options = "--data digits --limit 300 --epochs 2 --seeds 0,1 --threads 1,999 --networks rnn --out found"
     ended = wengert("bench", *options.split())
     assert (ended.code, ended.err) == (0, "")
@@ -176,7 +177,7 @@ def test_the_command(wengert, monkeypatch):
 
 def test_whoever_fails_is_left_out_and_the_rest_goes_on(wengert, monkeypatch):
     broken = Contestant("wengert", "jit"), Contestant("nobody", "knows")
-    monkeypatch.setattr(command, "contestants", lambda network, library: list(broken))
+    monkeypatch.setattr(bench, "contestants", lambda network, library: list(broken))
     options = "--data digits --limit 100 --epochs 1 --seeds 0,1 --threads 1 --networks rnn --out found"
     ended = wengert("bench", *options.split(), "--libraries", "wengert")
     assert ended.code == 0
@@ -185,7 +186,7 @@ def test_whoever_fails_is_left_out_and_the_rest_goes_on(wengert, monkeypatch):
 
 
 def test_what_was_measured_is_kept_after_ctrl_c(wengert, monkeypatch):
-    hold, rounds = command.hold, []
+    hold, rounds = bench.hold, []
 
     def interrupted(round_, *arguments):
         rounds.append(round_)
@@ -193,7 +194,7 @@ def test_what_was_measured_is_kept_after_ctrl_c(wengert, monkeypatch):
             raise KeyboardInterrupt
         return hold(round_, *arguments)
 
-    monkeypatch.setattr(command, "hold", interrupted)
+    monkeypatch.setattr(bench, "hold", interrupted)
     options = (
         "--data digits --limit 100 --epochs 1 --threads 1 --networks rnn --libraries wengert --out found"
     )
@@ -205,7 +206,7 @@ def test_what_was_measured_is_kept_after_ctrl_c(wengert, monkeypatch):
 
 
 def test_nobody_left_is_an_error(wengert, monkeypatch):
-    monkeypatch.setattr(command, "contestants", lambda network, library: [Contestant("nobody", "knows")])
+    monkeypatch.setattr(bench, "contestants", lambda network, library: [Contestant("nobody", "knows")])
     options = (
         "--data digits --limit 100 --epochs 1 --threads 1 --networks rnn --libraries wengert --out found"
     )
@@ -213,9 +214,9 @@ def test_nobody_left_is_an_error(wengert, monkeypatch):
 
 
 def test_a_comparison_of_different_things_fails(wengert, monkeypatch):
-    monkeypatch.setattr(command, "is_installed", lambda library: library == "wengert")
+    monkeypatch.setattr(bench, "is_installed", lambda library: library == "wengert")
     monkeypatch.setattr(results, "FIRST_TOLERANCE", -1.0)
-    monkeypatch.setattr(command, "contestants", lambda network, library: [OURS, OURS])
+    monkeypatch.setattr(bench, "contestants", lambda network, library: [OURS, OURS])
     options = "--data digits --limit 100 --epochs 1 --seeds 0 --threads 1 --networks rnn --out found"
     ended = wengert("bench", *options.split())
     ended.failed(1, "losses of wengert jit differ")

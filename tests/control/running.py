@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert import tree
+from wengert.core import tree
 from wengert.ir.graph import Graph
 from wengert.ir.parser import parse
 from wengert.ir.types import type_of

@@ -18,7 +18,7 @@ from tests.control.running import (
     staged,
     write_down,
 )
-from wengert.errors import ConcreteError, DtypeError, LostDerivativeError
+from wengert.core.errors import ConcreteError, DtypeError, LostDerivativeError
 from wengert.transforms.staging import evaluate
 from wengert.transforms.tape import Node
 

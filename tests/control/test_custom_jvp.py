@@ -16,7 +16,7 @@ from tests.control.running import (
     staged,
     write_down,
 )
-from wengert.errors import ArgumentError, DtypeError, LostDerivativeError, ShapeError
+from wengert.core.errors import ArgumentError, DtypeError, LostDerivativeError, ShapeError
 from wengert.transforms.staging import evaluate
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import wengert as wg
 from tests.control.running import assert_close, check_everywhere, names, staged, write_down
-from wengert.errors import (
+from wengert.core.errors import (
     ArgumentError,
     DtypeError,
     LostDerivativeError,

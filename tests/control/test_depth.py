@@ -22,8 +22,8 @@ from tests.control.nests import (
     nest,
 )
 from tests.control.running import assert_close, names, write_down
-from wengert.backend.interference import _Pair
-from wengert.errors import LostDerivativeError, UnsupportedError
+from wengert.compiler.passes.interference import _Pair
+from wengert.core.errors import LostDerivativeError, UnsupportedError
 from wengert.ir.graph import Graph
 from wengert.transforms.staging import GraphTrace, evaluate
 

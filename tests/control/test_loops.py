@@ -15,7 +15,7 @@ from tests.control.running import (
     staged,
     write_down,
 )
-from wengert.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError
 from wengert.transforms.staging import evaluate
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.errors import OutOfRangeError, RangeError
+from wengert.core.errors import OutOfRangeError, RangeError
 
 XS = np.array([[1.0, 0.5], [-3.0, 2.5], [4.0, 1.25]], np.float32)
 

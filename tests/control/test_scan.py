@@ -17,7 +17,7 @@ from tests.control.running import (
     staged,
     write_down,
 )
-from wengert.errors import ArgumentError, DtypeError, ShapeError
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError
 from wengert.transforms.staging import evaluate
 
 W = np.array([[0.3, -0.2], [0.5, 0.1]])

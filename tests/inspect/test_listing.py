@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.errors import ConcreteError, DtypeError
+from wengert.core.errors import ConcreteError, DtypeError
 from wengert.inspect import Listing
 from wengert.ir import Graph, verify
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from tests.draws import HypothesisDraw
-from wengert import tree
-from wengert.errors import UnsupportedError
+from wengert.core import tree
+from wengert.core.errors import UnsupportedError
 from wengert.inspect import Program, source
 from wengert.primitive import REGISTRY, Primitive
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.errors import ArgumentError
+from wengert.core.errors import ArgumentError
 from wengert.inspect import Table
 from wengert.inspect.table import Statement
 

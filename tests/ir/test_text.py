@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from tests.draws import HypothesisDraw
-from wengert.errors import GraphError
+from wengert.core.errors import GraphError
 from wengert.ir import Equation, Graph, Literal, TensorType, Var, parse, register, verify
 from wengert.ir.types import type_of
 from wengert.primitive import REGISTRY, Primitive

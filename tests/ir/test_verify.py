@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.errors import GraphError
+from wengert.core.errors import GraphError
 from wengert.ir import Equation, Graph, Literal, TensorType, Var, verify
 from wengert.ir.types import type_of
 

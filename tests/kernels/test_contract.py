@@ -10,9 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wengert.errors import ShapeError
+from wengert.core.errors import ShapeError
 from wengert.kernels import contract as module
-from wengert.kernels.access import Access, Affine, check_access, colliding_dims, is_injective, show, span
+from wengert.kernels.affine import (
+    Access,
+    Affine,
+    check_access,
+    colliding_dims,
+    is_injective,
+    show,
+    span,
+)
 from wengert.kernels.contract import contract
 
 Array = np.ndarray[Any, Any]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from wengert.errors import ArgumentError, DtypeError
+from wengert.core.errors import ArgumentError, DtypeError
 from wengert.kernels import special, tables
 from wengert.kernels.special import digamma, erf, erfc, erfinv, expit, lgamma, polygamma
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.errors import DtypeError
+from wengert.core.errors import DtypeError
 from wengert.kernels.threefry import threefry
 
 # From the file kat_vectors of Random123, which belongs to the paper: counter, key, result.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.backend.memory import lifetimes, only_inside
+from wengert.compiler.schedule.arena import lifetimes, only_inside
 from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, Reduce
 from wengert.nest.index import Computed, Dim, Index, Part
 from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, While

@@ -17,10 +17,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.backend.comparing import assert_same
-from wengert import nn, tree
-from wengert.backend import compiled
-from wengert.backend.target import named
+from tests.compiler.comparing import assert_same
+from wengert import nn
+from wengert.compiler import compiled
+from wengert.compiler.llvm.host import named
+from wengert.core import tree
 
 FOLDER = Path(__file__).parent / "golden"
 RNG = np.random.default_rng(0)

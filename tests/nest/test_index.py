@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from wengert.dtypes import FLOAT64, INT64
+from wengert.core.dtypes import FLOAT64, INT64
 from wengert.nest.expression import Apply, Buffer, Const, Guard, Iota, Load, Reduce, free_dims, instantiate
 from wengert.nest.index import Dim, Index, Part, flatten, reshaped, unflatten
 from wengert.nest.nest import Nest, Store
-from wengert.nest.rewriting import bijection
+from wengert.nest.rewrite import bijection
 from wengert.nest.split import is_affine, split_digits
 
 Point = Mapping[Dim, int]

@@ -11,10 +11,18 @@ import pytest
 
 import wengert as wg
 from tests.nest.interpreting import Interpreter
-from wengert import nn, tree
-from wengert.backend import blocks, compiled, independent, partial, pieces, tally
-from wengert.backend.compiled import Compiled, Options
-from wengert.backend.target import named
+from wengert import nn
+from wengert.compiler import compiled
+from wengert.compiler.compiled import Compiled, Options
+from wengert.compiler.llvm.host import named
+from wengert.compiler.passes import (
+    block_batches,
+    fuse_map_reduce,
+    independence,
+    split_index_sets,
+    split_reductions,
+)
+from wengert.core import tree
 from wengert.ir.types import type_of
 from wengert.nest.nest import Program
 from wengert.nest.printer import text
@@ -30,15 +38,15 @@ TINY = named("avx2")._replace(level1=256, level2=512)
 def stages(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Program]]:
     """Return a list to which every pass adds its name and what it returns; small programs are large enough."""
     for module, name, least in (
-        (independent, "_LONG", 2),
-        (blocks, "_NESTS", 2),
-        (blocks, "_LARGE", 50),
-        (partial, "_LARGE", 50),
-        (partial, "_LONG", 20),
-        (partial, "_PART", 8),
-        (tally, "_LARGE", 20),
-        (pieces, "_LONG", 8),
-        (pieces, "_PIECE", 2),
+        (independence, "_LONG", 2),
+        (block_batches, "_NESTS", 2),
+        (block_batches, "_LARGE", 50),
+        (split_reductions, "_LARGE", 50),
+        (split_reductions, "_LONG", 20),
+        (split_reductions, "_PART", 8),
+        (fuse_map_reduce, "_LARGE", 20),
+        (split_index_sets, "_LONG", 8),
+        (split_index_sets, "_PIECE", 2),
     ):
         monkeypatch.setattr(module, name, least)
     found: list[tuple[str, Program]] = []

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import nn, tree
-from wengert.errors import ArgumentError, ShapeError
+from wengert import nn
+from wengert.core import tree
+from wengert.core.errors import ArgumentError, ShapeError
 from wengert.testing import check_grads
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from wengert import nn
-from wengert.errors import ShapeError
+from wengert.core.errors import ShapeError
 from wengert.testing import check_grads
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import nn, optim, random, tree
-from wengert.errors import ArgumentError
+from wengert import nn, optim, random
+from wengert.core import tree
+from wengert.core.errors import ArgumentError
 
 KEY = random.key(7)
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import nn, tree
-from wengert.errors import ArgumentError, DtypeError, ShapeError
+from wengert import nn
+from wengert.core import tree
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError
 
 
 def zeros(*shape, dtype="f4"):
@@ -169,7 +170,7 @@ def test_layers_in_loops_and_vmap_count_once():
 
 
 def test_equal_layers_are_compiled_once(monkeypatch):
-    from wengert.backend import compiled
+    from wengert.compiler import compiled
 
     built: list[Any] = []
     build = compiled.build

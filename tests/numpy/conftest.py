@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import wengert.numpy  # noqa: F401  (registers the implementations)
-from wengert import tree
 from wengert.boxes import CONSTANT, Box, Trace, concrete, running
-from wengert.compiling import jit
-from wengert.errors import WengertError
+from wengert.compiler.jit import jit
+from wengert.core import tree
+from wengert.core.errors import WengertError
 from wengert.ir.types import TensorType
 from wengert.testing import check_grads
 from wengert.transforms.batching import vmap

@@ -7,7 +7,7 @@ import pytest
 
 import wengert.numpy as wnp
 from wengert.boxes import CONSTANT, Box, concrete
-from wengert.errors import WengertError
+from wengert.core.errors import WengertError
 from wengert.transforms.batching import vmap
 from wengert.transforms.gradients import grad
 

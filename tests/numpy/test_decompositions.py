@@ -8,7 +8,7 @@ import pytest
 
 import wengert as wg
 from wengert.boxes import CONSTANT
-from wengert.errors import WengertError
+from wengert.core.errors import WengertError
 
 RNG = np.random.default_rng(61)
 SQUARE = RNG.normal(size=(4, 4))

@@ -13,9 +13,9 @@ import pytest
 
 import wengert as wg
 from tests.numpy.calls import ONE, TWO
-from wengert import tree
-from wengert.array import FUNCTIONS
+from wengert.array.array import FUNCTIONS
 from wengert.boxes import CONSTANT, Box, Trace, concrete, running
+from wengert.core import tree
 from wengert.ir.types import TensorType
 from wengert.ops.elementwise import UFUNCS
 from wengert.transforms.staging import evaluate, stage

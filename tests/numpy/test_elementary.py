@@ -7,8 +7,8 @@ import pytest
 
 import wengert as wg
 from wengert.boxes import CONSTANT, concrete
-from wengert.compiling import jit
-from wengert.errors import LostDerivativeError
+from wengert.compiler.jit import jit
+from wengert.core.errors import LostDerivativeError
 from wengert.ops.elementwise import UFUNCS
 from wengert.transforms.gradients import grad
 from wengert.transforms.tangents import jvp

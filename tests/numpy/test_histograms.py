@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 from wengert.boxes import CONSTANT, concrete
-from wengert.errors import ConcreteError
+from wengert.core.errors import ConcreteError
 from wengert.testing import check_grads
 
 RNG = np.random.default_rng(4)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wengert.boxes import CONSTANT
-from wengert.errors import WengertError
+from wengert.core.errors import WengertError
 
 RNG = np.random.default_rng(12)
 A = RNG.uniform(-2, 2, (2, 3))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from wengert.boxes import CONSTANT, concrete
-from wengert.errors import ShapeError, WengertError
+from wengert.core.errors import ShapeError, WengertError
 from wengert.transforms.gradients import grad
 from wengert.transforms.tangents import jvp
 

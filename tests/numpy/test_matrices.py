@@ -7,7 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert.boxes import CONSTANT
-from wengert.errors import DtypeError, WengertError
+from wengert.core.errors import DtypeError, WengertError
 from wengert.transforms.gradients import grad
 from wengert.transforms.jacobians import hessian
 

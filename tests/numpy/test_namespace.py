@@ -14,10 +14,10 @@ import pytest
 
 import wengert.numpy as wnp
 import wengert.numpy.fft
-from wengert.array import FUNCTIONS
+from wengert.array.array import FUNCTIONS
 from wengert.boxes import CONSTANT, concrete
-from wengert.compiling import jit
-from wengert.errors import UnsupportedError, WengertError
+from wengert.compiler.jit import jit
+from wengert.core.errors import UnsupportedError, WengertError
 from wengert.ops.elementwise import UFUNCS
 from wengert.transforms.batching import vmap
 from wengert.transforms.gradients import grad

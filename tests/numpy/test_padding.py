@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wengert.boxes import CONSTANT
-from wengert.errors import WengertError
+from wengert.core.errors import WengertError
 
 RNG = np.random.default_rng(13)
 A = RNG.uniform(-2, 2, (3, 4))

@@ -7,7 +7,7 @@ import pytest
 
 import wengert.numpy as wnp
 from wengert.boxes import CONSTANT
-from wengert.errors import LostDerivativeError, ShapeError, UnsupportedError, WengertError
+from wengert.core.errors import LostDerivativeError, ShapeError, UnsupportedError, WengertError
 from wengert.transforms.gradients import grad
 from wengert.transforms.tangents import jvp
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wengert.boxes import CONSTANT
-from wengert.errors import ConcreteError, WengertError
+from wengert.core.errors import ConcreteError, WengertError
 from wengert.transforms.batching import vmap
 from wengert.transforms.gradients import grad
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from wengert.boxes import CONSTANT, concrete
-from wengert.errors import ConcreteError, WengertError
+from wengert.core.errors import ConcreteError, WengertError
 from wengert.transforms.batching import vmap
 from wengert.transforms.gradients import grad
 

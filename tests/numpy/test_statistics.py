@@ -7,7 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert.boxes import CONSTANT
-from wengert.errors import ConcreteError, ShapeError, WengertError
+from wengert.core.errors import ConcreteError, ShapeError, WengertError
 from wengert.transforms.batching import vmap
 
 RNG = np.random.default_rng(17)

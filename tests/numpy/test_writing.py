@@ -10,8 +10,8 @@ import pytest
 
 import wengert.numpy as wnp
 from wengert.boxes import CONSTANT
-from wengert.compiling import jit
-from wengert.errors import (
+from wengert.compiler.jit import jit
+from wengert.core.errors import (
     ConcreteError,
     DtypeError,
     IndexingError,

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import optim, tree
+from wengert import optim
+from wengert.core import tree
 from wengert.optim import schedules
 
 with np.load(Path(__file__).with_name("torch.npz")) as file:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import optim, tree
-from wengert.errors import ArgumentError, DtypeError, ShapeError
+from wengert import optim
+from wengert.core import tree
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError
 from wengert.testing import check_grads
 from wengert.train import load_model, save_model
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import optim, tree
-from wengert.errors import ArgumentError
+from wengert import optim
+from wengert.core import tree
+from wengert.core.errors import ArgumentError
 from wengert.testing import check_grads
 
 

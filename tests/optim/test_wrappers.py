@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import optim, tree
+from wengert import optim
+from wengert.core import tree
 
 INNER = {
     "sgd": optim.sgd(0.1),

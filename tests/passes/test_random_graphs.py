@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wengert as wg
+from wengert.core.shapes import shape_of
 from wengert.ir import Graph, Literal, Var, verify
 from wengert.ir.types import TensorType, type_of
 from wengert.passes.algebra import apply_algebra
@@ -21,7 +22,6 @@ from wengert.passes.dead import eliminate_dead
 from wengert.passes.fold import fold_constants
 from wengert.passes.simplify import simplify
 from wengert.primitive import REGISTRY
-from wengert.shapes import shape_of
 from wengert.transforms.staging import evaluate, stage
 
 PASSES: list[Callable[[Graph], Graph]] = [

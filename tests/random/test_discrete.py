@@ -7,7 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert import random
-from wengert.errors import ArgumentError, DtypeError, ShapeError
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError
 from wengert.random.discrete import _product
 
 stats = pytest.importorskip("scipy.stats")

@@ -8,7 +8,7 @@ import pytest
 import wengert as wg
 from tests.modes import TYPED
 from wengert import random
-from wengert.errors import ArgumentError, DtypeError, ShapeError
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError
 from wengert.ir.types import show
 
 

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from wengert.command.train import run_training
 from wengert.train import TASKS
-from wengert.train.command import run_training
 
 RUNS = {
     "cnn": {"epochs": 3, "profile": True},

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from wengert.core.errors import WengertError
 from wengert.data import DataError
-from wengert.errors import WengertError
 from wengert.report.comparison import comparison, comparison_report
 from wengert.report.sections import costs, curves, headline, how_it_ended, settings
 from wengert.train import Run
@@ -101,8 +101,8 @@ def read(folder: Path) -> None:
 @pytest.fixture(scope="module")
 def profiled(tmp_path_factory: pytest.TempPathFactory, small_mnist: Path) -> Path:
     """Return the folder of a run that has every file."""
+    from wengert.command.train import run_training
     from wengert.train import TASKS
-    from wengert.train.command import run_training
 
     folder = tmp_path_factory.mktemp("damaged") / "run"
     how = {"data_dir": str(small_mnist), "eager": True, "log_every": 1, "epochs": 3, "batch_size": 100}

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from tests.commands import end, mnist, start, wait_for
-from wengert.backend.team import get_threads
+from wengert.compiler.runtime.threads.team import get_threads
+from wengert.core.tree import leaves
 from wengert.train import Run, keeper
 from wengert.train.folder import MODEL, RunFolder
 from wengert.train.tasks import TASKS
 from wengert.train.tensors import read_arrays
-from wengert.tree import leaves
 
 
 def differences(left, right):

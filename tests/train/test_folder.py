@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from wengert.core.tree import leaves
 from wengert.data import DataError
 from wengert.train import Outcome, Run, RunFolder, State, load_run, save_model
 from wengert.train.files import RunError
@@ -17,7 +18,6 @@ from wengert.train.folder import METRICS, MODEL, SETTINGS, SUMMARY, check_place
 from wengert.train.logs import epoch_line
 from wengert.train.state import EpochResult
 from wengert.train.tasks import TASKS
-from wengert.tree import leaves
 
 
 def result(epoch):

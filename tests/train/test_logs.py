@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from tests.commands import mnist
-from wengert.errors import MissingExtraError
+from wengert.core.errors import MissingExtraError
 from wengert.train import Run
 from wengert.train.files import RunError
 from wengert.train.logs import JsonLines, TensorBoard, check_tensorboard, epoch_line, step_lines

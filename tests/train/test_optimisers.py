@@ -10,10 +10,10 @@ from safetensors.numpy import load_file
 
 from tests.commands import mnist
 from wengert import optim
-from wengert.errors import ArgumentError
+from wengert.core.errors import ArgumentError
+from wengert.core.tree import leaves
 from wengert.train import TASKS, Descent, SettingsError, task_named
 from wengert.train.optimisers import OPTIMISERS, SCHEDULES
-from wengert.tree import leaves
 
 STEPS = 40
 

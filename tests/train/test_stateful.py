@@ -13,6 +13,7 @@ from safetensors.numpy import load_file
 import wengert as wg
 from tests.commands import mnist
 from wengert import nn, optim
+from wengert.core.tree import leaves
 from wengert.data import digit_set
 from wengert.train import (
     TASKS,
@@ -29,7 +30,6 @@ from wengert.train import (
 from wengert.train.images import as_vectors
 from wengert.train.stateful import first_memory, trained
 from wengert.train.steps import Steps
-from wengert.tree import leaves
 
 OWN = """
 from wengert import nn

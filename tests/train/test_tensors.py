@@ -11,10 +11,10 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from wengert import nn
+from wengert.core.tree import leaves
 from wengert.data import DataError
 from wengert.train import load_model, save_model
 from wengert.train.files import RunError
-from wengert.tree import leaves
 
 SMALL = {"a": nn.Dense(3, 2, seed=0), "b": [np.float64(2.5), 1.5, np.zeros((0, 2))], "none": None}
 

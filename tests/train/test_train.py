@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from wengert import train as training
+from wengert.core.errors import ArgumentError
+from wengert.core.tree import leaves
 from wengert.data import Dataset, digit_set, load
-from wengert.errors import ArgumentError
 from wengert.train.images import as_vectors, shifts
 from wengert.train.steps import Steps
 from wengert.train.tasks import RECIPES, TASKS, task_named
-from wengert.tree import leaves
 
 
 class Notes:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.tree import static
+from wengert.core.tree import static
 
 Pair = namedtuple("Pair", ["left", "right"])
 

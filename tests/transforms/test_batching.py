@@ -10,8 +10,9 @@ import pytest
 
 import wengert as wg
 from tests.transforms.containers import Layer, Pair, Point
-from wengert import random, tree
-from wengert.errors import ArgumentError, ConcreteError, DtypeError, IndexingError
+from wengert import random
+from wengert.core import tree
+from wengert.core.errors import ArgumentError, ConcreteError, DtypeError, IndexingError
 
 X = np.arange(24.0).reshape(4, 3, 2)
 Y = np.linspace(-1.0, 1.0, 12).reshape(3, 4)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from wengert import Dual, Variable
-from wengert.errors import DtypeError, LostDerivativeError, ShapeError
+from wengert.core.errors import DtypeError, LostDerivativeError, ShapeError
 
 FINITE = st.integers(-(2**30), 2**30).map(lambda n: n / 1024)  # products that neither overflow nor underflow
 A = np.array([0.5, -1.5, 2.0])

@@ -11,11 +11,11 @@ import pytest
 
 import wengert as wg
 from tests.transforms.containers import TREE, Frozen, Layer, Pair, program
-from wengert import tree
 from wengert.boxes import inside_transform
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, DtypeError, LeakError, ShapeError, WengertError
-from wengert.shapes import shape_of
+from wengert.core import tree
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, DtypeError, LeakError, ShapeError, WengertError
+from wengert.core.shapes import shape_of
 
 Array = np.ndarray[Any, Any]
 

@@ -10,9 +10,9 @@ import pytest
 
 import wengert as wg
 from tests.transforms.containers import TREE, program
-from wengert import tree
-from wengert.errors import ArgumentError, DtypeError
-from wengert.shapes import shape_of
+from wengert.core import tree
+from wengert.core.errors import ArgumentError, DtypeError
+from wengert.core.shapes import shape_of
 
 Transform = Callable[..., Any]
 MODES: list[Transform] = [wg.jacfwd, wg.jacrev, wg.jacobian]

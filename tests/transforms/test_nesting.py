@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wengert as wg
-from wengert.errors import DtypeError, LeakError
+from wengert.core.errors import DtypeError, LeakError
 
 Scalar = Callable[[Any], Any]
 

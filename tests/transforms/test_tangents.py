@@ -9,10 +9,10 @@ import pytest
 
 import wengert as wg
 from tests.transforms.containers import TREE, program
-from wengert import tree
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, DtypeError, ShapeError
-from wengert.shapes import shape_of
+from wengert.core import tree
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError
+from wengert.core.shapes import shape_of
 
 
 def directions(seed: int) -> Any:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from wengert import Constant, Dual, Variable, no_grad
-from wengert.errors import ArgumentError, DtypeError, LeakError, LostDerivativeError, ShapeError
+from wengert.core.errors import ArgumentError, DtypeError, LeakError, LostDerivativeError, ShapeError
 from wengert.transforms.objects import Result
 
 FINITE = st.integers(-(2**30), 2**30).map(lambda n: n / 1024)  # products that neither overflow nor underflow

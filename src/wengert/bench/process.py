@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from wengert.bench import shared
 from wengert.bench.contestants import Contestant
-from wengert.errors import WengertError
+from wengert.core.errors import WengertError
 
 
 class ContestantError(WengertError, RuntimeError):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from wengert.bench.contest import Trial, difference
 from wengert.bench.contestants import Contestant
 from wengert.bench.work import NETWORKS
-from wengert.errors import WengertError
+from wengert.core.errors import WengertError
 
 STEPS = 100
 """Of which the losses are compared."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert import tree
 from wengert.bench.shared import Shared
-from wengert.compiling import jit
+from wengert.compiler.jit import jit
+from wengert.core import tree
 from wengert.data import Dataset
 from wengert.data.batches import consecutive
 from wengert.train.tasks import TASKS, Task

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from wengert import tree
 from wengert.boxes import Box, below, own
 from wengert.control.dependence import through
 from wengert.control.programs import (
@@ -23,8 +22,10 @@ from wengert.control.programs import (
 )
 from wengert.control.recording import Recorded, record
 from wengert.control.values import flatten_numbers, is_number, pack, predicate, strong, unify, zeros
-from wengert.dtypes import dtype_of, is_float
-from wengert.errors import ArgumentError, DtypeError, message
+from wengert.core import tree
+from wengert.core.dtypes import dtype_of, is_float
+from wengert.core.errors import ArgumentError, DtypeError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType
 from wengert.nest.lowering import HoldsPrograms
@@ -32,7 +33,6 @@ from wengert.ops.comparison import where
 from wengert.ops.conversion import stop_gradient_primitive
 from wengert.ops.shape import reshape
 from wengert.primitive import Primitive, Structured, primitive
-from wengert.shapes import shape_of
 from wengert.transforms.staging import evaluate
 from wengert.transforms.tape import LinearTrace
 

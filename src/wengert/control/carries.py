@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from wengert import tree
 from wengert.boxes import own
 from wengert.control.programs import converted
 from wengert.control.values import apart, fit, flatten_numbers, settle
+from wengert.core import tree
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, type_of
 from wengert.transforms.staging import provisionally, stage

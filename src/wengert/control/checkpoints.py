@@ -7,7 +7,6 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from wengert import tree
 from wengert.boxes import Box, inside_transform, own, running, snapshot
 from wengert.control.dependence import through
 from wengert.control.programs import (
@@ -22,6 +21,7 @@ from wengert.control.programs import (
 )
 from wengert.control.recording import record
 from wengert.control.values import flatten_numbers, is_followable, pack
+from wengert.core import tree
 from wengert.ir.graph import Graph
 from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.conversion import stop_gradient_primitive

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert import tree
 from wengert.boxes import Box, running
 from wengert.control.custom import (
     Call,
@@ -21,8 +20,9 @@ from wengert.control.custom import (
     type_rule,
 )
 from wengert.control.values import is_number, zeros
-from wengert.dtypes import is_float
-from wengert.errors import ArgumentError, DtypeError, message
+from wengert.core import tree
+from wengert.core.dtypes import is_float
+from wengert.core.errors import ArgumentError, DtypeError, message
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, is_weak, type_of
 from wengert.nest.lowering import HoldsPrograms

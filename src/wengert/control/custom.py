@@ -12,13 +12,13 @@ import inspect
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from wengert import tree
 from wengert.boxes import CONSTANT, Box, concrete, newest, own, running
 from wengert.control.programs import Flags, batched_types, for_all, mapped, select
 from wengert.control.recording import record
 from wengert.control.values import Packed, flatten_numbers, is_followable, pack
-from wengert.dtypes import is_float
-from wengert.errors import (
+from wengert.core import tree
+from wengert.core.dtypes import is_float
+from wengert.core.errors import (
     ArgumentError,
     DtypeError,
     LostDerivativeError,

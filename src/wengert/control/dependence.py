@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, cast
 
-from wengert.dtypes import is_float
+from wengert.core.dtypes import is_float
 from wengert.ir.graph import Equation, Graph, Var
 from wengert.primitive import REGISTRY, NonDifferentiable, Structured
 

@@ -6,7 +6,6 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert import tree
 from wengert.boxes import Box, concrete, on_graph, own
 from wengert.control.carries import Carry
 from wengert.control.closures import closes_over_graph
@@ -14,12 +13,13 @@ from wengert.control.programs import depends_on
 from wengert.control.scans import scan_primitive
 from wengert.control.values import flatten_numbers, predicate, stack
 from wengert.control.whiles import while_primitive
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, ConcreteError, DtypeError, ShapeError, message
+from wengert.core import tree
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, ConcreteError, DtypeError, ShapeError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType, show
 from wengert.ops.shape import concatenate, slice_, whole
-from wengert.shapes import shape_of
 from wengert.transforms.staging import evaluate, provisionally, stage
 
 Written = tuple[Graph, list[Any]]

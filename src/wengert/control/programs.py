@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 from wengert.boxes import Box, running
 from wengert.control.dependence import once
 from wengert.control.values import fit, strong, zeros
-from wengert.dtypes import is_float
-from wengert.errors import LostDerivativeError, message
+from wengert.core.dtypes import is_float
+from wengert.core.errors import LostDerivativeError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.graph import Graph, Literal, Var
 from wengert.ir.types import TensorType, show, type_of
 from wengert.ops.shape import broadcast_to
 from wengert.passes.dead import eliminate_dead
-from wengert.shapes import shape_of
-from wengert.transforms.arguments import release
+from wengert.transforms.argnums import release
 from wengert.transforms.batching import Batched, BatchTrace
 from wengert.transforms.forward import DualNumber, DualTrace
 from wengert.transforms.reverse import type_of_value, walk_back

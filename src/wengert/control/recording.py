@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from wengert.boxes import concrete, recording, running
-from wengert.dtypes import dtype_of, is_float
+from wengert.core.dtypes import dtype_of, is_float
+from wengert.core.shapes import Shape, shape_of
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import type_of
 from wengert.primitive import NonDifferentiable, Primitive
-from wengert.shapes import Shape, shape_of
 from wengert.transforms.staging import GraphTrace
 
 

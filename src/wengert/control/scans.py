@@ -23,12 +23,12 @@ from wengert.control.programs import (
     spread_through,
 )
 from wengert.control.values import strong, zeros
+from wengert.core.shapes import shape_of
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType, type_of
 from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.shape import transpose
 from wengert.primitive import Primitive, Structured, primitive
-from wengert.shapes import shape_of
 from wengert.transforms.staging import evaluate, stage
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert import tree
 from wengert.boxes import Box, running
 from wengert.control.custom import (
     Call,
@@ -21,8 +20,9 @@ from wengert.control.custom import (
 )
 from wengert.control.programs import spread
 from wengert.control.values import fit, flatten_numbers, is_number, strong, zeros
-from wengert.dtypes import is_float
-from wengert.errors import ArgumentError, message
+from wengert.core import tree
+from wengert.core.dtypes import is_float
+from wengert.core.errors import ArgumentError, message
 from wengert.ir.graph import Graph
 from wengert.ir.types import type_of
 from wengert.nest.lowering import HoldsPrograms

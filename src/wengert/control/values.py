@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import tree
 from wengert.boxes import CONSTANT, Box, below, concrete, own
-from wengert.dtypes import PYTHON_TYPE, check_plain, dtype_of, is_float
-from wengert.errors import DtypeError, ShapeError, message
+from wengert.core import tree
+from wengert.core.dtypes import PYTHON_TYPE, check_plain, dtype_of, is_float
+from wengert.core.errors import DtypeError, ShapeError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType, promote, show, type_of
 from wengert.ops.arithmetic import multiply
 from wengert.ops.comparison import not_equal
 from wengert.ops.conversion import cast
 from wengert.ops.shape import concatenate, reshape
-from wengert.shapes import shape_of
 
 _NUMBERS = (Box, np.ndarray, np.generic, bool, int, float)
 

@@ -25,7 +25,7 @@ from wengert.control.programs import (
 )
 from wengert.control.scans import scan_primitive
 from wengert.control.values import largest, strong, zeros
-from wengert.errors import UnsupportedError, message
+from wengert.core.errors import UnsupportedError, message
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType, type_of
 from wengert.nest.lowering import HoldsPrograms

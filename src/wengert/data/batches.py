@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import ArgumentError, message
+from wengert.core.errors import ArgumentError, message
 
 
 def batches(

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from wengert.core.errors import ArgumentError, message
 from wengert.data.dataset import DIGITS, Dataset
 from wengert.data.glyphs import Glyphs, glyphs
-from wengert.errors import ArgumentError, message
 
 Array: TypeAlias = np.ndarray[Any, Any]
 

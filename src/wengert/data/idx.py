@@ -24,9 +24,9 @@ from typing import IO, Any, TypeAlias
 
 import numpy as np
 
+from wengert.core.errors import ArgumentError, DtypeError, message
 from wengert.data.errors import DataError, DataNotFoundError, damaged
 from wengert.data.files import replacing
-from wengert.errors import ArgumentError, DtypeError, message
 
 Array: TypeAlias = np.ndarray[Any, Any]
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wengert.inspect.numbers import raised, show
+from wengert.inspect.formatting import raised, show
 from wengert.inspect.products import as_product, one_axis
 from wengert.ir.graph import Equation, Graph
 from wengert.primitive import REGISTRY, Linear, Partials

@@ -12,17 +12,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert import tree
 from wengert.boxes import Box, running, snapshot
-from wengert.draws import Draws
-from wengert.dtypes import check_known, dtype_of
-from wengert.errors import DtypeError, message
+from wengert.core import tree
+from wengert.core.dtypes import check_known, dtype_of
+from wengert.core.errors import DtypeError, message
 from wengert.inspect.dot import render
 from wengert.inspect.picture import graph_picture
 from wengert.inspect.table import Table, tabulate
 from wengert.ir.graph import Graph, Literal, Var
 from wengert.ir.types import type_of
 from wengert.primitive import REGISTRY
+from wengert.transforms.frozen_random import Draws
 from wengert.transforms.staging import GraphTrace
 
 _NUMBERS = (bool, int, float, np.ndarray, np.generic, Box)

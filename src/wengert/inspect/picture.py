@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wengert.inspect.dot import Picture, render
+from wengert.inspect.formatting import show, symbol
 from wengert.inspect.formulas import renames
-from wengert.inspect.numbers import show, symbol
 from wengert.ir.graph import Equation, Graph, Literal, Var, graphs_in
 from wengert.ir.printer import names
 from wengert.ir.types import TensorType, type_of

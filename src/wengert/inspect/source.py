@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from wengert import tree
-from wengert.errors import UnsupportedError, message
+from wengert.core import tree
+from wengert.core.errors import UnsupportedError, message
 from wengert.inspect.listing import Listing, trace
 from wengert.inspect.prelude import HELPERS, prelude
 from wengert.inspect.statements import Body, Names, Settings, Statement, needs_exact_scalars, written

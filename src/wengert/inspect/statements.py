@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.dtypes import BOOL, FLOAT64, INT64, PYTHON_TYPE
-from wengert.inspect.constants import array_source, scalar_source
+from wengert.core.dtypes import BOOL, FLOAT64, INT64, PYTHON_TYPE
 from wengert.inspect.formulas import program_name, renames
+from wengert.inspect.literals import array_source, scalar_source
 from wengert.inspect.prelude import HELPERS
 from wengert.inspect.products import as_index, as_product, as_sum, one_axis
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.dtypes import dtype_of, is_float
-from wengert.errors import ArgumentError, message
+from wengert.core.dtypes import dtype_of, is_float
+from wengert.core.errors import ArgumentError, message
+from wengert.inspect.formatting import PRIME, show, symbol
 from wengert.inspect.formulas import formula, passes, product, renames
-from wengert.inspect.numbers import PRIME, show, symbol
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.passes.dead import eliminate_dead
 from wengert.primitive import REGISTRY

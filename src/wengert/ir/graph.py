@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias, cast
 
+from wengert.core.shapes import Shape
 from wengert.ir.types import TensorType
-from wengert.shapes import Shape
 
 
 class Var:

@@ -10,7 +10,7 @@ import re
 import weakref
 from typing import Any
 
-from wengert.errors import GraphError, message
+from wengert.core.errors import GraphError, message
 
 _objects: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from wengert.dtypes import FROM_SHORT_NAME, Dtype
-from wengert.errors import GraphError, message
+from wengert.core.dtypes import FROM_SHORT_NAME, Dtype
+from wengert.core.errors import GraphError, message
+from wengert.core.shapes import size
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.opaque import find
 from wengert.ir.types import TensorType, type_of
 from wengert.ir.verify import verify
-from wengert.shapes import size
 
 _TOKEN = re.compile(
     r"""(?P<space>\s+)

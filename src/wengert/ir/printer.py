@@ -21,11 +21,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.dtypes import SHORT_NAMES
+from wengert.core.dtypes import SHORT_NAMES
+from wengert.core.shapes import size
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.opaque import register
 from wengert.ir.types import TensorType
-from wengert.shapes import size
 
 #: Constants up to this many elements are written as lists.
 LISTED = 16

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.dtypes import BOOL, DEFAULT_DTYPE, PYTHON_TYPE, SHORT_NAMES, Dtype, dtype_of
-from wengert.shapes import Shape, shape_of
+from wengert.core.dtypes import BOOL, DEFAULT_DTYPE, PYTHON_TYPE, SHORT_NAMES, Dtype, dtype_of
+from wengert.core.shapes import Shape, shape_of
 
 
 class TensorType(NamedTuple):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from wengert.dtypes import dtype_of
-from wengert.errors import GraphError, message
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import GraphError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.graph import Equation, Graph, Literal, Var
 from wengert.ir.types import TensorType, type_of
-from wengert.shapes import shape_of
 
 
 def verify(graph: Graph) -> None:

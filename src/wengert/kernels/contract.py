@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.kernels.access import (
+from wengert.kernels.affine import (
     Access,
     Unfolding,
     check_access,
@@ -78,7 +78,7 @@ def contract(
     Args:
         operands: One array or more, of any strides; each is cast to ``dtype`` first.
         extents: The extent of each dimension of the iteration space.
-        accesses: For each operand the affine map of its indices, as `wengert.kernels.access` describes it.
+        accesses: For each operand the affine map of its indices, as `wengert.kernels.affine` describes it.
             The maps must stay inside the arrays: see `check_access`.
         out: The map of the output's indices. Several points may reach one element.
         out_shape: The shape of the output.

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.kernels.access import Access, Affine, is_composite, row_major, span, unfold
+from wengert.kernels.affine import Access, Affine, is_composite, row_major, span, unfold
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Dims: TypeAlias = tuple[int, ...]

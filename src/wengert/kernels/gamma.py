@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import ArgumentError, message
+from wengert.core.errors import ArgumentError, message
 from wengert.kernels import tables
 from wengert.kernels.pointwise import Array, by_range, pointwise, polynomial, ratio
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import NDARRAY, dtype_of, is_float
+from wengert.core.dtypes import NDARRAY, dtype_of, is_float
 from wengert.kernels.pointwise import Array, pointwise
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.dtypes import FLOAT64, check_known, is_float
+from wengert.core.dtypes import FLOAT64, check_known, is_float
 
 Array: TypeAlias = np.ndarray[Any, Any]
 

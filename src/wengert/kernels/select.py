@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import NDARRAY
+from wengert.core.dtypes import NDARRAY
 
 _BITS = {4: np.int32, 8: np.int64}
 _SMALL = 512  # elements below which what is asked here takes longer than NumPy's own way

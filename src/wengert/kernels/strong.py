@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import NDARRAY
+from wengert.core.dtypes import NDARRAY
 from wengert.kernels.select import select
 
 _NUMBERS = (int, float)

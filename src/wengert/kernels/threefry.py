@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.shapes import Shape
+from wengert.core.shapes import Shape
 
 #: By how many bits each round rotates; one line is four rounds, between injections of the key.
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from wengert.dtypes import INT64, Dtype
+from wengert.core.dtypes import INT64, Dtype
+from wengert.core.shapes import Shape
 from wengert.nest.index import Computed, Dim, Index, Part, Term
-from wengert.shapes import Shape
 
 
 class Buffer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -248,3 +248,13 @@ def reshaped(indices: tuple[Index, ...], new: tuple[int, ...], old: tuple[int, .
         else:
             found += unflatten(position, old[begin:right])
     return tuple(found)
+
+
+def follows(index: Index, own: Collection[Dim] | None = None) -> Dim | None:
+    """Return the dimension that an index is, or None; counters of loops around the nest, not its own, may be added."""
+    terms = [(t, c) for t, c in index.terms if own is None or t in own or not isinstance(t, Dim)]
+    if index.offset == 0 and len(terms) == 1:
+        term, coefficient = terms[0]
+        if coefficient == 1 and isinstance(term, Dim):
+            return term
+    return None

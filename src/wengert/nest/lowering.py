@@ -16,12 +16,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from wengert.dtypes import BOOL, INT64, Dtype, show_integer
-from wengert.errors import RangeError, message
+from wengert.core.dtypes import BOOL, INT64, Dtype, show_integer
+from wengert.core.errors import RangeError, message
+from wengert.core.shapes import Shape
 from wengert.ir.types import TensorType
 from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, zero
 from wengert.nest.index import Dim, Index
-from wengert.shapes import Shape
 
 
 @dataclass(frozen=True, eq=False, slots=True)

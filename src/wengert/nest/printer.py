@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wengert.dtypes import SHORT_NAMES
+from wengert.core.dtypes import SHORT_NAMES
 from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, Reduce
 from wengert.nest.index import Computed, Dim, Index, Part, Term
 from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, While

@@ -8,7 +8,7 @@ from dataclasses import replace
 from wengert.nest.expression import Expression, Reduce, Rewriter, indices_of
 from wengert.nest.index import Computed, Dim, Index, Part
 from wengert.nest.nest import Nest
-from wengert.nest.rewriting import rewrite_store
+from wengert.nest.rewrite import rewrite_store
 
 
 def split_digits(nest: Nest) -> Nest:

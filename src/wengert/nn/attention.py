@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
+from wengert.array.array import operand
 from wengert.control import stop_gradient
-from wengert.dtypes import BOOL, dtype_of
-from wengert.errors import ArgumentError, ShapeError, message
+from wengert.core.dtypes import BOOL, dtype_of
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import shape_of
+from wengert.core.tree import static
 from wengert.ir.types import show
 from wengert.nn.checks import check_values, integers
 from wengert.nn.initialisers import Initialiser, Seed, generator, glorot_uniform
 from wengert.nn.layers import Dense
 from wengert.ops.comparison import where
-from wengert.shapes import shape_of
 from wengert.special import softmax
-from wengert.tree import static
 
 _numpy: Any = np  # the stubs of np.max give no element type
 

@@ -7,15 +7,15 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from wengert import tree
 from wengert.boxes import Box
 from wengert.control.values import flatten_numbers, pack
-from wengert.dtypes import NUMPY_VALUE, is_float
+from wengert.core import tree
+from wengert.core.dtypes import NUMPY_VALUE, is_float
+from wengert.core.tree import static
 from wengert.ir.graph import Var
 from wengert.ir.types import TensorType, type_of
 from wengert.nn.recurrent import Recurrent
 from wengert.transforms.staging import GraphTrace, stage
-from wengert.tree import static
 
 #: What a layer is applied by: the name of a method, or a function that takes the layer first.
 Method: TypeAlias = str | Callable[..., Any]

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from wengert.core.shapes import shape_of
+from wengert.core.tree import static
 from wengert.nn.activations import sigmoid
 from wengert.nn.checks import integers
 from wengert.nn.initialisers import Initialiser, Seed, generator, glorot_uniform, orthogonal
-from wengert.shapes import shape_of
-from wengert.tree import static
 
 State: TypeAlias = tuple[Any, ...]
 """What a cell carries from step to step, (examples, hidden) each; the first is the cell's output."""

@@ -6,9 +6,9 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-from wengert.errors import ShapeError, message
+from wengert.core.errors import ShapeError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.types import show
-from wengert.shapes import shape_of
 
 
 def integers(operation: str, what: str, value: Any, count: int, least: int) -> tuple[int, ...]:

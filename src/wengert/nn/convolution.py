@@ -7,13 +7,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.errors import ShapeError, message
+from wengert.array.array import operand
+from wengert.core.errors import ShapeError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 from wengert.nn.checks import integers
 from wengert.ops.contraction import Access, Affine, along, contract
 from wengert.ops.shape import slice_, whole
-from wengert.shapes import shape_of
 
 Size: TypeAlias = int | Sequence[int]
 """One number, or one for each spatial axis."""

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from wengert.errors import ArgumentError, message
+from wengert.core.errors import ArgumentError, message
+from wengert.core.shapes import shape_of
+from wengert.core.tree import static
 from wengert.nn.checks import check_spatial, integers, setting
 from wengert.nn.convolution import Size, convolve, convolve_transposed
 from wengert.nn.initialisers import Initialiser, Seed, he_uniform
-from wengert.shapes import shape_of
-from wengert.tree import static
 
 
 @dataclasses.dataclass(init=False)

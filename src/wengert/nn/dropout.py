@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from wengert import random
-from wengert.array import operand
-from wengert.errors import ArgumentError, message
+from wengert.array.array import operand
+from wengert.core.errors import ArgumentError, message
+from wengert.core.shapes import shape_of
+from wengert.core.tree import static
 from wengert.nn.checks import setting
 from wengert.ops.comparison import where
-from wengert.shapes import shape_of
-from wengert.tree import static
 
 
 def _check_rate(rate: float) -> float:

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, DtypeError, message
+from wengert.array.array import operand
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, DtypeError, message
+from wengert.core.shapes import shape_of
+from wengert.core.tree import static
 from wengert.ir.types import show
 from wengert.nn.checks import integers
 from wengert.nn.initialisers import Initialiser, Seed, normal
 from wengert.numpy.selecting import take
 from wengert.ops.comparison import where
 from wengert.ops.indexing import within
-from wengert.shapes import shape_of
-from wengert.tree import static
 
 
 @dataclasses.dataclass(init=False)

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.errors import ArgumentError, ShapeError, message
-from wengert.shapes import Shape
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import Shape
 
 Seed: TypeAlias = int | np.random.Generator
 Initialiser: TypeAlias = Callable[[Seed, Shape, int, int], Any]

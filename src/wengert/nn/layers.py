@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import ArgumentError, ShapeError, message
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import shape_of
+from wengert.core.tree import static
 from wengert.ir.types import show
 from wengert.nn.checks import check_values, integers
 from wengert.nn.initialisers import Initialiser, Seed, glorot_uniform
 from wengert.nn.places import tell_place
 from wengert.nn.stateful import apply, fold_key, initial_state
-from wengert.shapes import shape_of
-from wengert.tree import static
 
 
 @dataclasses.dataclass(init=False)

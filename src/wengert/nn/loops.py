@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.control import checkpoint, scan, stop_gradient
+from wengert.core.shapes import shape_of
+from wengert.core.tree import map_tree
 from wengert.nn.cells import Cell, State
 from wengert.ops.comparison import where
-from wengert.shapes import shape_of
-from wengert.tree import map_tree
 
 
 class Plan(NamedTuple):

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.dtypes import dtype_of
-from wengert.errors import ShapeError, message
+from wengert.array.array import operand
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ShapeError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 from wengert.ops.indexing import within
-from wengert.shapes import shape_of
 from wengert.special import log_softmax
 
 _numpy: Any = np  # the stubs of np.mean give no element type

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.array import operand
+from wengert.array.array import operand
 from wengert.control import stop_gradient
-from wengert.dtypes import dtype_of, is_float
-from wengert.errors import ArgumentError, ShapeError, message
+from wengert.core.dtypes import dtype_of, is_float
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import shape_of
+from wengert.core.tree import static
 from wengert.ir.types import show
 from wengert.nn.checks import integers
-from wengert.shapes import shape_of
-from wengert.tree import static
 
 _numpy: Any = np  # the stubs of np.mean give no element type
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.control.values import is_number
-from wengert.errors import DtypeError, ShapeError, split_location
+from wengert.core.errors import DtypeError, ShapeError, split_location
+from wengert.core.tree import children
 from wengert.ir.types import show
-from wengert.tree import children
 
 _SAID = "said_"
 """Where an error keeps its own words, the way to the layer that it arose in, and what that is."""

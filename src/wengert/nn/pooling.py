@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.dtypes import dtype_of, is_float
-from wengert.errors import ShapeError, message
+from wengert.array.array import operand
+from wengert.core.dtypes import dtype_of, is_float
+from wengert.core.errors import ShapeError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 from wengert.nn.checks import integers
 from wengert.nn.convolution import Size, borders, padded, spatial_rank
@@ -17,7 +18,6 @@ from wengert.ops.comparison import where
 from wengert.ops.contraction import Affine, along, contract
 from wengert.ops.reduction import reduce_max, reduce_sum
 from wengert.ops.shape import reshape, slice_, whole
-from wengert.shapes import shape_of
 
 
 class _Pooling(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, ClassVar
 
+from wengert.core.tree import static
 from wengert.nn.checks import check_spatial, setting
 from wengert.nn.pooling import adaptive_average_pool, adaptive_max_pool, average_pool, max_pool
-from wengert.tree import static
 
 
 @dataclasses.dataclass

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.array.array import operand
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.core.shapes import shape_of
+from wengert.core.tree import static
 from wengert.ir.types import show
 from wengert.nn.cells import GRUCell, LSTMCell, RNNCell, State
 from wengert.nn.checks import check_values, integers
@@ -18,8 +20,6 @@ from wengert.nn.initialisers import Initialiser, Seed, generator, glorot_uniform
 from wengert.nn.loops import Plan, recur
 from wengert.ops.comparison import less
 from wengert.ops.indexing import within
-from wengert.shapes import shape_of
-from wengert.tree import static
 
 
 @dataclasses.dataclass

@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import random, tree
-from wengert.compiling import Jitted, jit
+from wengert import random
+from wengert.compiler.jit import Jitted, jit
 from wengert.control.values import is_followable, is_number, pack
-from wengert.dtypes import PYTHON_TYPE, dtype_of, is_float
-from wengert.errors import ArgumentError, message
+from wengert.core import tree
+from wengert.core.dtypes import PYTHON_TYPE, dtype_of, is_float
+from wengert.core.errors import ArgumentError, message
+from wengert.core.shapes import shape_of, size
 from wengert.ir.types import TensorType, type_of
 from wengert.nn.calls import Call, Form, Method, Place, applied, is_layer, layer_calls
 from wengert.nn.layers import Lambda
 from wengert.nn.stateful import initial_state
-from wengert.shapes import shape_of, size
 from wengert.transforms.gradients import vjp
 
 _HEADS = ("layer", "output", "parameters", "forward", "backward", "peak bytes")

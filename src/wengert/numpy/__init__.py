@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as _np
 
-from wengert.array import Array as _Array
+from wengert.array.array import Array as _Array
 from wengert.numpy import (
     decompositions as decompositions,
 )

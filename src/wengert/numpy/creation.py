@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import FUNCTIONS, operand
+from wengert.array.array import FUNCTIONS, operand
+from wengert.array.suggestions import RANGE
 from wengert.boxes import CONSTANT, inside_transform
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, ShapeError, message
-from wengert.instead import RANGE
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import axis_index, shape_of, size
 from wengert.ir.types import show
 from wengert.nest.lowering import check_integers
 from wengert.numpy.registry import floating, implements, integers, is_box, is_sequence, known, rank_of, strong
@@ -24,7 +25,6 @@ from wengert.numpy.shaping import broadcast_to_, moveaxis, reshaped
 from wengert.ops.conversion import cast
 from wengert.ops.exponential import exp, log, power
 from wengert.ops.shape import broadcast_to, concatenate, reshape
-from wengert.shapes import axis_index, shape_of, size
 
 
 def fresh(array: Any) -> Any:

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
+from wengert.array.array import operand
+from wengert.array.suggestions import advised
 from wengert.boxes import concrete
-from wengert.dtypes import INT64, dtype_of
-from wengert.errors import ArgumentError, ConcreteError, ShapeError, UnsupportedError, message
-from wengert.instead import advised
+from wengert.core.dtypes import INT64, dtype_of
+from wengert.core.errors import ArgumentError, ConcreteError, ShapeError, UnsupportedError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.types import show, type_of
 from wengert.numpy.norms import norm
 from wengert.numpy.reducing import all_, any_, count_nonzero, max_, sum_
@@ -27,7 +28,6 @@ from wengert.ops.decompositions import as_numbers, parts
 from wengert.ops.linalg import inverse
 from wengert.ops.matrices import check_matrices, floating_dtype, multiply, swapped, symmetric
 from wengert.ops.shape import concatenate, reshape
-from wengert.shapes import shape_of
 
 _NOT_GIVEN: Any = getattr(np, "_NoValue")  # noqa: B009 - NumPy's own mark, which it does not make public
 _EIGENVECTORS: Any = type(np.linalg.eigh(np.eye(1)))

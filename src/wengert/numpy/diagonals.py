@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import view_of
+from wengert.array.array import view_of
+from wengert.core.shapes import shape_of
 from wengert.numpy.registry import implements, rank_of
 from wengert.numpy.shaping import listed, read_only_view
 from wengert.ops.shape import Index, inverse_permutation, place, reshape, slice_, transpose
-from wengert.shapes import shape_of
 
 
 def _line_of_matrices(a: Any, offset: int, axis1: int, axis2: int) -> tuple[Any, Index]:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.dtypes import BOOL, dtype_of
-from wengert.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.array.array import operand
+from wengert.core.dtypes import BOOL, dtype_of
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.core.shapes import axis_index, shape_of
 from wengert.ir.types import is_weak, show
 from wengert.numpy.joining import concatenate_
 from wengert.numpy.reducing import cumsum, sum_
@@ -17,7 +18,6 @@ from wengert.numpy.shaping import part, ravel
 from wengert.ops.arithmetic import absolute, remainder, subtract
 from wengert.ops.comparison import equal, greater, less, logical_and, not_equal, where
 from wengert.ops.shape import broadcast_to, reshape
-from wengert.shapes import axis_index, shape_of
 
 
 def _neighbours(a: Any, axis: int) -> tuple[Any, Any]:

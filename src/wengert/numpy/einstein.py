@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.errors import ArgumentError, ShapeError, message
+from wengert.array.array import operand
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import Shape, shape_of
 from wengert.ir.types import show
 from wengert.numpy.diagonals import diagonal_view
 from wengert.numpy.linear import product
 from wengert.numpy.registry import implements, rank_of, refuse, strong
 from wengert.numpy.shaping import permuted
 from wengert.primitive import MOST_AXES
-from wengert.shapes import Shape, shape_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #: Names of axes that an ellipsis stands for, where letters do not suffice.

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.dtypes import BOOL, FLOAT64, dtype_of, is_float
-from wengert.errors import DtypeError, message
+from wengert.array.array import operand
+from wengert.array.operators import power_of
+from wengert.core.dtypes import BOOL, FLOAT64, dtype_of, is_float
+from wengert.core.errors import DtypeError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.types import is_weak, show
 from wengert.numpy.creation import zeros_like
 from wengert.numpy.registry import floating, floating_for, implements, is_box, refuse, strong
 from wengert.numpy.shaping import read_only_view
-from wengert.operators import power_of
 from wengert.ops.arithmetic import floor_divide, multiply, positive, remainder, rint, trunc
 from wengert.ops.comparison import equal, isinf, isnan, less, logical_and, signbit, where
 from wengert.ops.conversion import cast
 from wengert.ops.exponential import binary_exponent, ldexp, power
 from wengert.ops.trigonometric import sin
-from wengert.shapes import shape_of
 
 
 def _scaled(*ufuncs: np.ufunc, factor: float) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
+from wengert.array.array import operand
 from wengert.boxes import concrete
-from wengert.dtypes import BOOL, FLOAT64, INT64, dtype_of
-from wengert.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.core.dtypes import BOOL, FLOAT64, INT64, dtype_of
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.core.shapes import shape_of, size
 from wengert.ir.types import show
 from wengert.numpy.creation import linspace
 from wengert.numpy.differences import diff
@@ -23,7 +24,6 @@ from wengert.numpy.shaping import ravel
 from wengert.numpy.sorting import searchsorted
 from wengert.ops.comparison import equal, greater_equal, less_equal, logical_and, where
 from wengert.ops.indexing import scatter_add
-from wengert.shapes import shape_of, size
 
 _COUNT = "the number of bins must be known: name it in static_argnums of wg.jit"
 

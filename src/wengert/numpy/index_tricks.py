@@ -6,13 +6,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.errors import ArgumentError, message
+from wengert.array.array import operand
+from wengert.core.errors import ArgumentError, message
+from wengert.core.shapes import axis_index, shape_of
 from wengert.ir.types import promote, type_of
 from wengert.numpy.creation import arange, contains_box, fresh, linspace
 from wengert.numpy.registry import rank_of, strong
 from wengert.ops.shape import concatenate, reshape, transpose
-from wengert.shapes import axis_index, shape_of
 
 
 class Joiner:

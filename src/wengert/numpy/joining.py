@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, ShapeError, message
+from wengert.array.array import operand
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import axis_index, resolve_reshape, shape_of, size
 from wengert.ir.types import show
 from wengert.numpy.registry import check_axes, implements, integers, is_sequence, rank_of, refuse, strong
 from wengert.numpy.shaping import atleast_1d, atleast_2d, atleast_3d, ravel
 from wengert.ops.indexing import gather
 from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, transpose, whole
-from wengert.shapes import axis_index, resolve_reshape, shape_of, size
 
 
 def _operands(operation: str, arrays: Any, dtype: Any, casting: str) -> list[Any]:

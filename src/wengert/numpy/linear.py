@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import FUNCTIONS, operand
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, ShapeError, message
+from wengert.array.array import FUNCTIONS, operand
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import Shape, axis_index, broadcast, shape_of, size
 from wengert.ir.types import show
 from wengert.numpy.diagonals import diagonal
 from wengert.numpy.reducing import sum_
@@ -21,7 +22,6 @@ from wengert.ops.arithmetic import multiply
 from wengert.ops.contraction import along, contract, product_params
 from wengert.ops.shape import reshape, slice_
 from wengert.primitive import MOST_AXES
-from wengert.shapes import Shape, axis_index, broadcast, shape_of, size
 
 #: Names of axes, as many as two arrays can have; X, Y and Z are those of matrices.
 _LETTERS = "".join(map(chr, range(ord("a"), ord("a") + 2 * MOST_AXES)))

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.errors import ShapeError, message
+from wengert.array.array import operand
+from wengert.core.errors import ShapeError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 from wengert.numpy.registry import floating, implements, rank_of
 from wengert.ops import linalg
 from wengert.ops.matrices import swapped
 from wengert.ops.shape import reshape
-from wengert.shapes import shape_of
 
 
 @implements(np.linalg.inv)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import UFUNC_METHODS, operand
-from wengert.dtypes import dtype_of
-from wengert.errors import IndexingError, ScalarError, ShapeError, message
+from wengert.array.array import UFUNC_METHODS, operand
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import IndexingError, ScalarError, ShapeError, message
+from wengert.core.shapes import axis_index, drop_axes, keep_axes, shape_of, size
 from wengert.ir.types import show
 from wengert.numpy.reducing import all_, any_, cumprod, cumsum, max_, min_, prod, sum_
 from wengert.numpy.registry import axes_of, known, rank_of, refuse, strong
@@ -17,7 +18,6 @@ from wengert.numpy.shaping import part
 from wengert.ops.comparison import equal, logical_not, not_equal
 from wengert.ops.elementwise import UFUNCS
 from wengert.ops.shape import broadcast_to, concatenate, reshape, transpose
-from wengert.shapes import axis_index, drop_axes, keep_axes, shape_of, size
 
 
 def reduces(ufunc: np.ufunc, reduction: Callable[..., Any]) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, ShapeError, message
+from wengert.array.array import operand
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import axis_index, shape_of
 from wengert.ir.types import show
 from wengert.numpy.reducing import reduce_over
 from wengert.numpy.registry import floating, implements, integers, is_box, rank_of
@@ -20,7 +21,6 @@ from wengert.ops.exponential import power, sqrt
 from wengert.ops.reduction import reduce_max, reduce_min, reduce_sum
 from wengert.ops.shape import reshape, transpose
 from wengert.primitive import Primitive
-from wengert.shapes import axis_index, shape_of
 
 
 def root(x: Any) -> Any:

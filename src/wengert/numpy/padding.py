@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, ShapeError, message
+from wengert.array.array import operand
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import shape_of
 from wengert.numpy.joining import along_axis
 from wengert.numpy.registry import implements, is_sequence, rank_of, strong
 from wengert.numpy.shaping import part
 from wengert.ops.reduction import reduce_max, reduce_min, reduce_sum
 from wengert.ops.shape import broadcast_to, concatenate, place, reshape
-from wengert.shapes import shape_of
 
 _INDEXED = ("edge", "reflect", "symmetric", "wrap")
 _STATISTICS: dict[str, Any] = {

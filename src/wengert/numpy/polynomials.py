@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, ShapeError, message
+from wengert.array.array import operand
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 from wengert.numpy.creation import zeros_like
 from wengert.numpy.decompositions import lstsq
@@ -21,7 +22,6 @@ from wengert.numpy.registry import floating, implements, rank_of, strong
 from wengert.numpy.shaping import flip, ravel, transposed
 from wengert.ops.exponential import sqrt
 from wengert.ops.shape import reshape
-from wengert.shapes import shape_of
 
 
 @implements(np.polyval)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from wengert.boxes import Box, concrete
-from wengert.dtypes import dtype_of
+from wengert.core.dtypes import dtype_of
+from wengert.core.shapes import shape_of, size
 from wengert.ir.types import is_weak
 from wengert.numpy.registry import axes_of, implements
-from wengert.shapes import shape_of, size
 
 
 @implements(np.shape)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import BOOL, FLOAT64, INT64, dtype_of
-from wengert.errors import ArgumentError, message
+from wengert.core.dtypes import BOOL, FLOAT64, INT64, dtype_of
+from wengert.core.errors import ArgumentError, message
+from wengert.core.shapes import axis_index, drop_axes, keep_axes, shape_of, size
 from wengert.ir.types import show
 from wengert.numpy.registry import axes_of, check_axes, implements, rank_of, refuse, since, strong
 from wengert.ops.arithmetic import add, maximum, minimum, multiply, subtract
@@ -28,7 +29,6 @@ from wengert.ops.reduction import (
 )
 from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.primitive import Primitive
-from wengert.shapes import axis_index, drop_axes, keep_axes, shape_of, size
 
 _UINT64 = np.dtype(np.uint64)
 

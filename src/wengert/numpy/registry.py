@@ -8,14 +8,14 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from wengert.array import FUNCTIONS
+from wengert.array.array import FUNCTIONS
+from wengert.array.suggestions import advised
 from wengert.boxes import Box, concrete
-from wengert.dtypes import FLOAT64, dtype_of, is_float
-from wengert.errors import ConcreteError, LostDerivativeError, UnsupportedError, message
-from wengert.instead import advised
+from wengert.core.dtypes import FLOAT64, dtype_of, is_float
+from wengert.core.errors import ConcreteError, LostDerivativeError, UnsupportedError, message
+from wengert.core.shapes import axes_tuple, shape_of
 from wengert.ir.types import is_weak, show
 from wengert.ops.conversion import cast
-from wengert.shapes import axes_tuple, shape_of
 
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 _OF_FIXED_SIZE = "compute it outside, where the values are known, or write it for a fixed size with np.where"

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert import subscripts
-from wengert.array import operand
+from wengert.array import indexing
+from wengert.array.array import operand
 from wengert.boxes import concrete
-from wengert.dtypes import BOOL, INT64, dtype_of, is_float
-from wengert.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.core.dtypes import BOOL, INT64, dtype_of, is_float
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.core.shapes import axis_index, broadcast, shape_of, size
 from wengert.ir.types import is_weak, promote, show, type_of
 from wengert.numpy.diagonals import diagonal
 from wengert.numpy.joining import stack
@@ -23,7 +24,6 @@ from wengert.ops.arithmetic import maximum, minimum, positive, remainder
 from wengert.ops.comparison import not_equal, where
 from wengert.ops.indexing import gather, within
 from wengert.ops.shape import broadcast_to, embed, reshape
-from wengert.shapes import axis_index, broadcast, shape_of, size
 
 _MASK_HINT = "write np.where(mask, x, 0), whose shape does not depend on the mask"
 
@@ -166,7 +166,7 @@ def _wrapped(operation: str, indices: Any, extent: int, mode: str) -> Any:
     if is_float(dtype_of(indices)):
         raise DtypeError(message(operation, "indices must be integers", show(indices), "write i.astype(int)"))
     indices = strong(
-        subscripts.signed(indices) if mode == "raise" else indices, INT64
+        indexing.signed(indices) if mode == "raise" else indices, INT64
     )  # also of truth values, and an extent may be none of few bits
     if mode == "wrap":
         return remainder(indices, extent)
@@ -197,7 +197,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     wrapped = _wrapped("take", indices, shape[axis], mode)
     if not rank_of(wrapped) and not is_box(wrapped):
         wrapped = operator.index(wrapped)
-    return subscripts.take(a, subscripts.parse(shape, (slice(None),) * axis + (wrapped,)))
+    return indexing.take(a, indexing.parse(shape, (slice(None),) * axis + (wrapped,)))
 
 
 def _grids(operation: str, shape: Sequence[int], indices: Any, axis: int) -> tuple[Any, ...]:
@@ -222,7 +222,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
         arr, axis = ravel(arr), 0
     axis = axis_index("take_along_axis", axis, rank_of(arr))
     shape = shape_of(arr)
-    return subscripts.take(arr, subscripts.parse(shape, _grids("take_along_axis", shape, indices, axis)))
+    return indexing.take(arr, indexing.parse(shape, _grids("take_along_axis", shape, indices, axis)))
 
 
 @implements(np.put_along_axis)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import FUNCTIONS
-from wengert.dtypes import SEQUENCE
+from wengert.array.array import FUNCTIONS
+from wengert.core.dtypes import SEQUENCE
 from wengert.numpy.creation import array, contains_box
 from wengert.ops.elementwise import UFUNCS
 

@@ -8,13 +8,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from wengert.array import operand, view_of
+from wengert.array.array import operand, view_of
 from wengert.boxes import Box, Lens
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, ShapeError, message
-from wengert.numpy.registry import implements, integers, is_array, rank_of, refuse, since
-from wengert.ops.shape import broadcast_to, inverse_permutation, reshape, transpose
-from wengert.shapes import (
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import (
     Shape,
     axes_tuple,
     axis_index,
@@ -24,6 +22,8 @@ from wengert.shapes import (
     shape_of,
     size,
 )
+from wengert.numpy.registry import implements, integers, is_array, rank_of, refuse, since
+from wengert.ops.shape import broadcast_to, inverse_permutation, reshape, transpose
 
 # -- reshape ---------------------------------------------------------------------------------------------
 

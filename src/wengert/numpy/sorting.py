@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
+from wengert.array.array import operand
 from wengert.boxes import concrete
-from wengert.dtypes import FLOAT64, INT64, dtype_of, is_float
-from wengert.errors import ArgumentError, OutOfRangeError, ShapeError, UnsupportedError, message
+from wengert.core.dtypes import FLOAT64, INT64, dtype_of, is_float
+from wengert.core.errors import ArgumentError, OutOfRangeError, ShapeError, UnsupportedError, message
+from wengert.core.shapes import Shape, axis_index, keep_axes, shape_of, size
 from wengert.ir.types import is_weak, promote, show, type_of
 from wengert.numpy.registry import (
     axes_of,
@@ -42,7 +43,6 @@ from wengert.ops.conversion import cast
 from wengert.ops.indexing import gather
 from wengert.ops.reduction import argsort, reduce_any, reduce_sum
 from wengert.ops.shape import broadcast_to, reshape, transpose
-from wengert.shapes import Shape, axis_index, keep_axes, shape_of, size
 
 
 def _ordered(operation: str, a: Any, axis: int | None, order: Any) -> tuple[Any, int]:

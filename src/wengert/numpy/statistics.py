@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
+from wengert.array.array import operand
 from wengert.boxes import concrete
-from wengert.dtypes import FLOAT64, INT64, dtype_of, is_float
-from wengert.errors import ArgumentError, DivisionError, DtypeError, ShapeError, message
+from wengert.core.dtypes import FLOAT64, INT64, dtype_of, is_float
+from wengert.core.errors import ArgumentError, DivisionError, DtypeError, ShapeError, message
+from wengert.core.shapes import shape_of, size
 from wengert.ir.types import show
 from wengert.numpy.diagonals import diagonal
 from wengert.numpy.joining import concatenate_
@@ -26,7 +27,6 @@ from wengert.ops.conversion import cast
 from wengert.ops.indexing import scatter_add, within
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape
-from wengert.shapes import shape_of, size
 
 
 @implements(np.var)

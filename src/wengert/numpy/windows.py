@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.dtypes import BOOL, dtype_of
-from wengert.errors import ArgumentError, ShapeError, message
+from wengert.array.array import operand
+from wengert.core.dtypes import BOOL, dtype_of
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import axis_index, shape_of
 from wengert.ir.types import show
 from wengert.numpy.joining import stack
 from wengert.numpy.registry import implements, integers, rank_of, strong
 from wengert.numpy.shaping import moveaxis, read_only_view
 from wengert.ops.contraction import along, contract
 from wengert.ops.shape import reshape
-from wengert.shapes import axis_index, shape_of
 
 
 @implements(np.lib.stride_tricks.sliding_window_view)

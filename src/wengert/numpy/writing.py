@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert import subscripts
-from wengert.array import UFUNC_METHODS, Array, operand
-from wengert.dtypes import dtype_of, is_float
-from wengert.errors import ShapeError, message
+from wengert.array import indexing
+from wengert.array.array import UFUNC_METHODS, Array, operand
+from wengert.core.dtypes import dtype_of, is_float
+from wengert.core.errors import ShapeError, message
+from wengert.core.shapes import size
 from wengert.ir.types import show
 from wengert.numpy.registry import implements, known, lost, rank_of, strong
 from wengert.numpy.shaping import ravel
 from wengert.ops.comparison import where
 from wengert.ops.shape import reshape
-from wengert.shapes import size
 
 _MAKE = "make the array with wengert.numpy.zeros (or wengert.numpy.array of it), which holds boxes"
 
@@ -46,7 +46,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     target = _target("np.put", a)
     plain_take: Any = np.take
     positions = plain_take(
-        np.arange(target.size), subscripts.signed(known("np.put", operand(ind))).ravel(), mode=mode
+        np.arange(target.size), indexing.signed(known("np.put", operand(ind))).ravel(), mode=mode
     )
     _flat_write(target, positions, np.resize(operand(v), positions.shape))
 
@@ -87,11 +87,11 @@ def add_at(a: Any, indices: Any, b: Any) -> None:
     """Add where an index points, each time it does; as `np.add.at`."""
     target = _target("np.add.at", a)
     values = _as_added(target, operand(b))
-    if not rank_of(values) and subscripts.is_mask_without_value(indices, target.shape):
+    if not rank_of(values) and indexing.is_mask_without_value(indices, target.shape):
         target[...] = target.fitted(where(indices, target + values, target))
         return
-    subscript = subscripts.parse(target.shape, indices)
-    target[...] = target.fitted(subscripts.add(target, subscript, values))
+    subscript = indexing.parse(target.shape, indices)
+    target[...] = target.fitted(indexing.add(target, subscript, values))
 
 
 def subtract_at(a: Any, indices: Any, b: Any) -> None:

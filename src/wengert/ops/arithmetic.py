@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import BOOL, DEFAULT_DTYPE, INT64, NUMPY_SCALAR, dtype_of
+from wengert.core.dtypes import BOOL, DEFAULT_DTYPE, INT64, NUMPY_SCALAR, dtype_of
 from wengert.ir.types import TensorType
 from wengert.kernels.strong import strong_product
 from wengert.nest.lowering import Elementwise, check_integers

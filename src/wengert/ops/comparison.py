@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import BOOL
-from wengert.errors import MatrixError, message
+from wengert.core.dtypes import BOOL
+from wengert.core.errors import MatrixError, message
+from wengert.core.shapes import broadcast
 from wengert.ir.types import TensorType, promote
 from wengert.kernels.select import select
 from wengert.nest.expression import Apply, Expression
@@ -16,7 +17,6 @@ from wengert.nest.index import Index
 from wengert.nest.lowering import Elementwise, Operand, Pointwise
 from wengert.ops.elementwise import batch_elementwise, evaluation, locally_constant
 from wengert.primitive import Draw, Linear, primitive
-from wengert.shapes import broadcast
 
 _BOOLEAN = "its result is a truth value"
 _INTEGER = "it works on bits"

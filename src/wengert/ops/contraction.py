@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from wengert.dtypes import BOOL, dtype_of
-from wengert.errors import ShapeError, message
+from wengert.core.dtypes import BOOL, dtype_of
+from wengert.core.errors import ShapeError, message
+from wengert.core.shapes import Shape, shape_of
 from wengert.ir.types import TensorType, promote, show
 from wengert.kernels.contract import check_access
 from wengert.kernels.contract import contract as evaluate_contract
@@ -27,7 +28,6 @@ from wengert.nest.lowering import Definition, Operand, Pointwise, converted
 from wengert.ops.arithmetic import scale
 from wengert.ops.shape import reshape, transpose
 from wengert.primitive import Draw, Linear, Primitive, primitive
-from wengert.shapes import Shape, shape_of
 
 #: ``offset + sum coefficient * dimension``, as ``(offset, ((dimension, coefficient), ...))``.
 Affine: TypeAlias = tuple[int, tuple[tuple[int, int], ...]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.dtypes import FLOAT64, NUMPY_VALUE, Dtype, check_known
+from wengert.core.dtypes import FLOAT64, NUMPY_VALUE, Dtype, check_known
 from wengert.ir.types import TensorType
 from wengert.nest.lowering import Elementwise
 from wengert.ops.elementwise import batch_elementwise

@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import dtype_of
-from wengert.errors import ShapeError, message
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ShapeError, message
+from wengert.core.shapes import Shape, shape_of
 from wengert.ir.types import TensorType, show
 from wengert.nest.lowering import OnHost
 from wengert.ops.arithmetic import reciprocal, scale
@@ -39,7 +40,6 @@ from wengert.ops.matrices import (
 )
 from wengert.ops.shape import concatenate, reshape, slice_, whole
 from wengert.primitive import Draw, Explicit, Primitive, Samples, primitive
-from wengert.shapes import Shape, shape_of
 
 
 def parts(stacked: Any, *rows: int) -> list[Any]:

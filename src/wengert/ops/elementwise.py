@@ -7,8 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import BOOL, DEFAULT_DTYPE, FLOAT64, INT64, NUMPY_SCALAR, PYTHON_TYPE, Dtype, is_float
-from wengert.errors import DtypeError, message
+from wengert.core.dtypes import (
+    BOOL,
+    DEFAULT_DTYPE,
+    FLOAT64,
+    INT64,
+    NUMPY_SCALAR,
+    PYTHON_TYPE,
+    Dtype,
+    is_float,
+)
+from wengert.core.errors import DtypeError, message
+from wengert.core.shapes import broadcast, shape_of
 from wengert.ir.types import TensorType, promote, show
 from wengert.nest.lowering import Elementwise, Lowering
 from wengert.ops.shape import reshape
@@ -23,7 +33,6 @@ from wengert.primitive import (
     Samples,
     primitive,
 )
-from wengert.shapes import broadcast, shape_of
 
 #: NumPy's ufunc for each primitive that has one, filled as the primitives are stated.
 UFUNCS: dict[np.ufunc, Primitive] = {}

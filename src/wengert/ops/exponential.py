@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import BOOL, INT64, NUMPY_SCALAR, Dtype
-from wengert.errors import DtypeError, message
+from wengert.core.dtypes import BOOL, INT64, NUMPY_SCALAR, Dtype
+from wengert.core.errors import DtypeError, message
 from wengert.ir.types import TensorType, show
 from wengert.kernels import logistic
 from wengert.kernels import special as kernels

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import INT64, Dtype
-from wengert.errors import DtypeError, OutOfRangeError, ShapeError, message
+from wengert.core.dtypes import INT64, Dtype
+from wengert.core.errors import DtypeError, OutOfRangeError, ShapeError, message
+from wengert.core.shapes import Shape, broadcast, shape_of, size
 from wengert.ir.types import TensorType, show
 from wengert.nest.expression import Apply, Const, Expression, Iota, zero
 from wengert.nest.index import Computed, Dim, Index, flatten
@@ -18,7 +19,6 @@ from wengert.ops.conversion import cast
 from wengert.ops.elementwise import batch_elementwise
 from wengert.ops.shape import move_batch, reshape
 from wengert.primitive import Draw, Linear, NonDifferentiable, Primitive, primitive
-from wengert.shapes import Shape, broadcast, shape_of, size
 
 _MOST_OF_ADD_AT = 32
 """Axes that `np.add.at` takes: it crashes on more."""

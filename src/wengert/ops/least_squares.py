@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import dtype_of
-from wengert.errors import ShapeError, message
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ShapeError, message
+from wengert.core.shapes import broadcast, shape_of
 from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import OnHost
 from wengert.ops.comparison import greater, logical_and, logical_not, where
@@ -21,7 +22,6 @@ from wengert.ops.matrices import batch, check_matrices, floating_dtype, multiply
 from wengert.ops.reduction import reduce_max
 from wengert.ops.shape import reshape
 from wengert.primitive import Draw, Explicit, primitive
-from wengert.shapes import broadcast, shape_of
 
 _ROUNDING = 1e4
 """Values that are cut off below so many units of the last place are noise, and not looked at."""

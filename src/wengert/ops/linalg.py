@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import dtype_of
-from wengert.errors import ShapeError, message
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ShapeError, message
+from wengert.core.shapes import broadcast, shape_of
 from wengert.ir.types import TensorType, show, type_of
 from wengert.kernels import cholesky as kernels
 from wengert.nest.lowering import OnHost, WrittenOut
@@ -30,7 +31,6 @@ from wengert.ops.matrices import (
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape, transpose
 from wengert.primitive import Draw, Explicit, Linear, NonDifferentiable, Primitive, primitive
-from wengert.shapes import broadcast, shape_of
 
 _FEW = 8  # rows up to which a determinant is differentiated by its minors, exact for singular matrices too
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import FLOAT64, Dtype, is_float
-from wengert.errors import DtypeError, ShapeError, message
+from wengert.core.dtypes import FLOAT64, Dtype, is_float
+from wengert.core.errors import DtypeError, ShapeError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType, promote, show
 from wengert.ops.comparison import where
 from wengert.ops.contraction import product
 from wengert.ops.elementwise import align
 from wengert.ops.shape import transpose
 from wengert.primitive import MOST_AXES, Primitive
-from wengert.shapes import shape_of
 
 _LEAD = "".join(map(chr, range(ord("À"), ord("À") + MOST_AXES)))  # names of the other axes
 

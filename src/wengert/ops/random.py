@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import Dtype
-from wengert.errors import DtypeError, message
+from wengert.core.dtypes import Dtype
+from wengert.core.errors import DtypeError, message
+from wengert.core.shapes import Shape, broadcast
 from wengert.ir.types import TensorType, show
 from wengert.kernels import threefry as kernels
 from wengert.nest.expression import Apply, Expression, Iota
@@ -16,7 +17,6 @@ from wengert.nest.index import Index, flatten
 from wengert.nest.lowering import Operand, Pointwise, converted
 from wengert.ops.elementwise import align
 from wengert.primitive import Draw, NonDifferentiable, Primitive, primitive
-from wengert.shapes import Shape, broadcast
 
 UINT64: Dtype = np.dtype(np.uint64)
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import BOOL, INT64, NDARRAY, dtype_of
-from wengert.errors import ShapeError, message
+from wengert.core.dtypes import BOOL, INT64, NDARRAY, dtype_of
+from wengert.core.errors import ShapeError, message
+from wengert.core.shapes import Shape, drop_axes, keep_axes, shape_of, size
 from wengert.ir.types import TensorType, show
 from wengert.nest.expression import Apply, Const, Expression, Guard, Reduce
 from wengert.nest.index import Dim, Index
@@ -18,7 +19,6 @@ from wengert.ops.comparison import equal, where
 from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, transpose, whole
 from wengert.primitive import Draw, Explicit, Linear, NonDifferentiable, Primitive, primitive
-from wengert.shapes import Shape, drop_axes, keep_axes, shape_of, size
 
 Axes = tuple[int, ...]
 

@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.errors import ShapeError, message
+from wengert.core.errors import ShapeError, message
+from wengert.core.shapes import Shape, drop_axes, shape_of, size
 from wengert.ir.types import TensorType, promote, show
 from wengert.nest.expression import Expression, Guard, zero
 from wengert.nest.index import Dim, reshaped
 from wengert.nest.index import Index as Position
 from wengert.nest.lowering import Definition, Operand, Pointwise, converted
 from wengert.primitive import Draw, Linear, Primitive, primitive
-from wengert.shapes import Shape, drop_axes, shape_of, size
 
 #: A basic index: for each axis an integer, which drops it, or (start, extent, step).
 Index: TypeAlias = tuple[int | tuple[int, int, int], ...]

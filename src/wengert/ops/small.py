@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.dtypes import FLOAT64, Dtype, dtype_of
+from wengert.core.dtypes import FLOAT64, Dtype, dtype_of
+from wengert.core.shapes import broadcast, shape_of
 from wengert.ir.types import TensorType, show
 from wengert.ops.arithmetic import absolute, add, multiply, square, subtract
 from wengert.ops.comparison import (
@@ -32,7 +33,6 @@ from wengert.ops.comparison import (
 from wengert.ops.conversion import cast
 from wengert.ops.exponential import exp, log, sqrt
 from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, whole
-from wengert.shapes import broadcast, shape_of
 
 #: The elements of stacked matrices, row by row; each has the leading axes.
 Rows: TypeAlias = list[list[Any]]

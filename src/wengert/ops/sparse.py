@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import DtypeError, ShapeError, message
+from wengert.core.errors import DtypeError, ShapeError, message
+from wengert.core.shapes import shape_of, size
 from wengert.ir.types import TensorType, promote, show
 from wengert.kernels.sparse import product
 from wengert.nest.lowering import OnHost, WrittenOut
@@ -16,7 +17,6 @@ from wengert.ops.indexing import gather, scatter_add
 from wengert.ops.reduction import cumulative_sum, reduce_sum
 from wengert.ops.shape import concatenate, move_batch, reshape, slice_, transpose
 from wengert.primitive import Draw, Linear, Primitive, primitive
-from wengert.shapes import shape_of, size
 
 _FEW = 10_000
 """Products of elements up to which a loop takes less time than a call of SciPy."""

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from wengert.dtypes import check_known, dtype_of, is_float
-from wengert.errors import ArgumentError, ShapeError, message
+from wengert.core.dtypes import check_known, dtype_of, is_float
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import shape_of
+from wengert.core.tree import flatten, leaves, map_tree, paths, unflatten
+from wengert.core.tree import show as show_tree
 from wengert.ir.types import show
 from wengert.ops.conversion import cast
 from wengert.optim.schedules import Schedule
-from wengert.shapes import shape_of
-from wengert.tree import flatten, leaves, map_tree, paths, unflatten
-from wengert.tree import show as show_tree
 
 #: A number, or a function of the number of steps that have been taken.
 Rate: TypeAlias = float | np.number[Any] | np.ndarray[Any, Any] | Schedule

@@ -9,10 +9,10 @@ from typing import Any
 
 from wengert.boxes import concrete
 from wengert.control.values import is_number
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, message
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.types import show
-from wengert.shapes import shape_of
 
 
 def check_rate(operation: str, rate: Any) -> None:

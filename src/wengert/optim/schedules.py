@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.errors import ArgumentError, message
+from wengert.core.errors import ArgumentError, message
 from wengert.ops.comparison import where
 from wengert.optim.checks import check_at_least_one, check_rising
 

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.dtypes import FLOAT64
+from wengert.core.dtypes import FLOAT64
+from wengert.core.tree import leaves, map_tree
 from wengert.numpy.norms import root
 from wengert.ops.arithmetic import maximum, minimum
 from wengert.ops.conversion import cast
 from wengert.optim.chain import Mask, Rate, Transform, at_step, each, in_dtype_of, masked, zeros_like
 from wengert.optim.checks import check_fraction, check_positive
-from wengert.tree import leaves, map_tree
 
 
 def _stateless(rule: Callable[..., Any]) -> Transform:

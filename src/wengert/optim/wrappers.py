@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.control import cond
-from wengert.errors import ArgumentError, message
+from wengert.core.errors import ArgumentError, message
+from wengert.core.tree import map_tree
 from wengert.ops.comparison import equal
 from wengert.optim.chain import (
     Optimiser,
@@ -20,7 +21,6 @@ from wengert.optim.chain import (
     zeros_like,
 )
 from wengert.optim.checks import check_fraction
-from wengert.tree import map_tree
 
 
 class AccumulateState(NamedTuple):

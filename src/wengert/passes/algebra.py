@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from wengert.core.shapes import Shape
 from wengert.ir.graph import Atom, Equation, Graph, Literal
 from wengert.ir.types import type_of
 from wengert.passes.rewrite import Rewrite, negative_zero
 from wengert.primitive import REGISTRY
-from wengert.shapes import Shape
 
 #: What a rule returns: a value that stands for the result, another equation for it, or None.
 Found: TypeAlias = "Atom | Equation | None"

@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.dtypes import dtype_of
+from wengert.core.dtypes import dtype_of
+from wengert.core.shapes import shape_of, size
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.types import is_weak
 from wengert.passes.rewrite import Rewrite
 from wengert.primitive import REGISTRY
-from wengert.shapes import shape_of, size
 
 #: A result is kept as a constant if it has at most this many elements, or no more than its operands.
 LIMIT = 1024

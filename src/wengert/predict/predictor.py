@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from wengert import nn
+from wengert.core.errors import ArgumentError, ShapeError, message, split_location
+from wengert.core.shapes import shape_of
 from wengert.data import DataError
 from wengert.data.batches import consecutive
 from wengert.data.dataset import DIGITS, SIZE
 from wengert.data.mnist import SOURCES
-from wengert.errors import ArgumentError, ShapeError, message, split_location
-from wengert.shapes import shape_of
 from wengert.train.checkpoints import checkpoints_in
 from wengert.train.folder import CHECKPOINTS, SOURCE
 from wengert.train.own import blaming

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.dtypes import FLOAT32, FLOAT64, INT64, Dtype
-from wengert.errors import DtypeError, message
+from wengert.array.array import operand
+from wengert.core.dtypes import FLOAT32, FLOAT64, INT64, Dtype
+from wengert.core.errors import DtypeError, message
+from wengert.core.shapes import Shape
 from wengert.ops.arithmetic import minimum
 from wengert.ops.conversion import cast
 from wengert.ops.exponential import log, log1p, sqrt
 from wengert.ops.trigonometric import cos
 from wengert.random.keys import SECOND, blocks, narrowed, shape_for
-from wengert.shapes import Shape
 
 _INT32: Dtype = np.dtype(np.int32)
 _UINT32: Dtype = np.dtype(np.uint32)

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
+from wengert.array.array import operand
 from wengert.boxes import concrete
-from wengert.dtypes import BOOL, FLOAT64, INT64, Dtype, dtype_of
-from wengert.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.core.dtypes import BOOL, FLOAT64, INT64, Dtype, dtype_of
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.core.shapes import Shape, axis_index, shape_of, size
 from wengert.ir.types import show
 from wengert.numpy.registry import floating, is_array
 from wengert.numpy.selecting import take
@@ -24,7 +25,6 @@ from wengert.ops.random import UINT64
 from wengert.ops.reduction import argsort
 from wengert.random.continuous import gumbel, standard_uniform
 from wengert.random.keys import SECOND, blocks, shape_for, unsigned
-from wengert.shapes import Shape, axis_index, shape_of, size
 
 _HALF, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 

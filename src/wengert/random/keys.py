@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import operand
-from wengert.dtypes import Dtype, dtype_of
-from wengert.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.array.array import operand
+from wengert.core.dtypes import Dtype, dtype_of
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.core.shapes import Shape, broadcast, shape_of
 from wengert.ir.types import show
 from wengert.numpy.registry import integers
 from wengert.ops import random as functions
 from wengert.ops.conversion import cast
 from wengert.ops.random import UINT64
-from wengert.shapes import Shape, broadcast, shape_of
 
 #: Where a draw takes its second blocks from: no array has so many elements that these are first ones, too.
 SECOND = np.uint64(2**63)

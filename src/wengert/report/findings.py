@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.core.dtypes import is_float
+from wengert.core.tree import flatten, paths
 from wengert.data import Dataset
 from wengert.data.batches import consecutive
-from wengert.dtypes import is_float
 from wengert.train.runs import Run
-from wengert.tree import flatten, paths
 
 _AT_ONCE = 500
 

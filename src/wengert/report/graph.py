@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from wengert.errors import WengertError
+from wengert.core.errors import WengertError
+from wengert.core.tree import paths
 from wengert.inspect import trace
 from wengert.inspect.dot import Cluster, Edge, Node, Picture
 from wengert.inspect.layout import Box, Line, Size, layout
 from wengert.inspect.picture import graph_picture
 from wengert.report.elements import Markup, element
-from wengert.tree import paths
 
 _LETTER, _LINE = 6.7, 15.0
 """The width of a letter and the height of a line, in the page's fixed-width font of 11 pixels."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.errors import WengertError
 from wengert.data import Dataset
 from wengert.data.dataset import SIZE
-from wengert.errors import WengertError
 from wengert.nn.summaries import Summary, summary
 from wengert.report.elements import Markup, element, table
 from wengert.report.findings import first_weights

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from wengert.core.errors import WengertError
 from wengert.data import DataError, Dataset
-from wengert.errors import WengertError
 from wengert.nn.summaries import Summary
 from wengert.report import mistakes, network, sections
 from wengert.report.elements import Markup, element

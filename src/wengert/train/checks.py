@@ -8,13 +8,13 @@ from typing import Any, cast
 import numpy as np
 
 from wengert.control.values import is_number
+from wengert.core.shapes import shape_of
+from wengert.core.tree import children, leaves
 from wengert.optim import Optimiser
-from wengert.shapes import shape_of
 from wengert.train.images import Variation
 from wengert.train.settings import Settings
 from wengert.train.stateful import ModelError
 from wengert.train.tasks import Task
-from wengert.tree import children, leaves
 
 
 def is_model(value: Any) -> bool:

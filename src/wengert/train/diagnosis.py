@@ -10,13 +10,13 @@ import numpy as np
 
 from wengert import nn
 from wengert.boxes import concrete
-from wengert.errors import WengertError
+from wengert.core.errors import WengertError
+from wengert.core.tree import children, flatten, is_namedtuple, leaves, map_tree, paths
 from wengert.train.settings import Settings
 from wengert.train.state import State
 from wengert.train.stateful import training_loss
 from wengert.train.steps import Advance, Steps
 from wengert.transforms.gradients import value_and_grad
-from wengert.tree import children, flatten, is_namedtuple, leaves, map_tree, paths
 
 _GROWN = 1e4
 """Times what the loss was at the first step, or 1 if that was less: no run comes back from there."""

@@ -9,9 +9,9 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any, cast
 
+from wengert.core.errors import WengertError
 from wengert.data import DataError
 from wengert.data.files import replacing
-from wengert.errors import WengertError
 
 
 def parsed(content: bytes) -> dict[str, Any]:

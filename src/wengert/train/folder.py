@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from wengert._version import versions
+from wengert.core.errors import WengertError
 from wengert.data import DataError
-from wengert.errors import WengertError
 from wengert.train.files import RunError, read_json, remove_partial, write_file, writing
 from wengert.train.logs import JsonLines, is_epoch, without_kind
 from wengert.train.loop import Outcome

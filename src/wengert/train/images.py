@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.shapes import shape_of
+from wengert.core.shapes import shape_of
 
 
 def scaled(images: Any) -> Any:

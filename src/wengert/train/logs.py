@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from wengert.core.errors import MissingExtraError
 from wengert.data import DataError
-from wengert.errors import MissingExtraError
 from wengert.train.files import parsed, write_file, writing
 from wengert.train.loop import Progress
 from wengert.train.state import EpochResult

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from wengert.core.errors import ArgumentError, message
+from wengert.core.tree import leaves
 from wengert.data import Dataset, batches
-from wengert.errors import ArgumentError, message
 from wengert.train.diagnosis import DivergedError, check_group, check_tested
 from wengert.train.profile import DATA, Stopwatch
 from wengert.train.settings import Settings
 from wengert.train.state import EpochResult, Mean, State, begin, best_epoch, is_over
 from wengert.train.steps import Steps, groups
 from wengert.train.tasks import Task
-from wengert.tree import leaves
 
 __all__ = [
     "DivergedError",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from wengert import optim
-from wengert.errors import ArgumentError, message
+from wengert.core.errors import ArgumentError, message
 from wengert.optim import schedules
 
 OPTIMISERS: dict[str, Callable[..., optim.Optimiser]] = {

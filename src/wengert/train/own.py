@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.errors import ShapeError, WengertError
+from wengert.core.shapes import shape_of
 from wengert.data import Dataset
-from wengert.errors import ShapeError, WengertError
 from wengert.ir.types import show
-from wengert.shapes import shape_of
 from wengert.train.checks import (
     advice_on,
     check_loss,

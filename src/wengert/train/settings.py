@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wengert.errors import ArgumentError
+from wengert.core.errors import ArgumentError
 from wengert.train.optimisers import OPTIMISERS, SCHEDULES
 
 #: Where images come from; the built-in set is drawn by the package itself.

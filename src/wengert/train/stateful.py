@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import nn, random
-from wengert.errors import WengertError
+from wengert.core.errors import WengertError
+from wengert.core.tree import children
 from wengert.train.tasks import Task
-from wengert.tree import children
 
 
 class ModelError(WengertError, ValueError):

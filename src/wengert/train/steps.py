@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling import jit
+from wengert.compiler.jit import jit
 from wengert.control import scan
 from wengert.data.batches import consecutive
 from wengert.optim import Optimiser

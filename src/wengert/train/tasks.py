@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import nn, optim
-from wengert.shapes import shape_of
+from wengert.core.shapes import shape_of
 from wengert.train import networks
 from wengert.train.images import Variation, as_rows, as_vectors, standardised
 from wengert.train.optimisers import Descent, with_steps

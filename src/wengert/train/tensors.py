@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 
+from wengert.core.dtypes import NDARRAY, dtype_of
+from wengert.core.errors import ArgumentError, message
+from wengert.core.shapes import shape_of
+from wengert.core.tree import flatten, paths, unflatten
 from wengert.data import DataError
-from wengert.dtypes import NDARRAY, dtype_of
-from wengert.errors import ArgumentError, message
-from wengert.shapes import shape_of
 from wengert.train.files import write_file
 from wengert.train.stateful import Trained
-from wengert.tree import flatten, paths, unflatten
 
 SUFFIX = ".safetensors"
 _CHECKSUM = "sha256"

@@ -13,8 +13,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from wengert.errors import WengertError
-from wengert.private import add_line, make_folder, read_own, state_folder, weakness
+from wengert.core.errors import WengertError
+from wengert.core.private_files import add_line, make_folder, read_own, state_folder, weakness
 
 _RECORD = "trained-with"
 """A file of the user's state: the digest of a program a line."""

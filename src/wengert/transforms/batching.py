@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert import tree
 from wengert.boxes import Box, Trace, concrete, own, running, snapshot
-from wengert.dtypes import INT64, Dtype, check_known, check_plain, dtype_of
-from wengert.errors import ArgumentError, message
+from wengert.core import tree
+from wengert.core.dtypes import INT64, Dtype, check_known, check_plain, dtype_of
+from wengert.core.errors import ArgumentError, message
+from wengert.core.shapes import Shape, axis_index, shape_of
 from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import Elementwise, check_integers, is_limited, range_of
 from wengert.ops.arithmetic import add, subtract
@@ -18,8 +19,7 @@ from wengert.ops.conversion import cast
 from wengert.ops.indexing import within
 from wengert.ops.shape import broadcast_to, transpose
 from wengert.primitive import Primitive, Structured
-from wengert.shapes import Shape, axis_index, shape_of
-from wengert.transforms.arguments import check_function, release
+from wengert.transforms.argnums import check_function, release
 
 
 class Batched:

@@ -14,13 +14,13 @@ import numpy as np
 
 from wengert.boxes import Box, Trace, snapshot
 from wengert.boxes import concrete as concrete_value
-from wengert.dtypes import check_known, dtype_of, is_float
+from wengert.core.dtypes import check_known, dtype_of, is_float
+from wengert.core.shapes import Shape, shape_of
 from wengert.kernels.strong import strong_product
 from wengert.ops.arithmetic import scale
 from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to
 from wengert.primitive import Explicit, Linear, NonDifferentiable, Partials, Primitive, Structured
-from wengert.shapes import Shape, shape_of
 
 
 class DualNumber:

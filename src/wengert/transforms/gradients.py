@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert import tree
 from wengert.boxes import Box, running, snapshot
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, message
-from wengert.shapes import shape_of
-from wengert.transforms.arguments import (
+from wengert.core import tree
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, message
+from wengert.core.shapes import shape_of
+from wengert.transforms.argnums import (
     Followed,
     check_function,
     follow,

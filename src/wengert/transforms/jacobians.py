@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert import tree
-from wengert.dtypes import NDARRAY, dtype_of
-from wengert.errors import ArgumentError, DtypeError, message
+from wengert.core import tree
+from wengert.core.dtypes import NDARRAY, dtype_of
+from wengert.core.errors import ArgumentError, DtypeError, message
+from wengert.core.shapes import Shape, shape_of, size
 from wengert.ir.types import show
 from wengert.ops.shape import concatenate, reshape
-from wengert.shapes import Shape, shape_of, size
-from wengert.transforms.arguments import Followed, check_function, follow
+from wengert.transforms.argnums import Followed, check_function, follow
 from wengert.transforms.batching import named, vmap
 from wengert.transforms.gradients import Argnums, Recording
 from wengert.transforms.tangents import Pushed

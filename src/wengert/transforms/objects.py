@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array import Array, operand
+from wengert.array.array import Array, operand
 from wengert.boxes import CONSTANT, Box, concrete
-from wengert.dtypes import NDARRAY, SEQUENCE, as_float, dtype_of
-from wengert.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.core.dtypes import NDARRAY, SEQUENCE, as_float, dtype_of
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 from wengert.primitive import Primitive
-from wengert.shapes import shape_of
-from wengert.transforms.arguments import differentiable, matching, own
+from wengert.transforms.argnums import differentiable, matching, own
 from wengert.transforms.forward import DualNumber, DualTrace
 from wengert.transforms.reverse import reachable, walk_back
 from wengert.transforms.tape import Followed, Node, TapeTrace

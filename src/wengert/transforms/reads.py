@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wengert.dtypes import FLOAT64, dtype_of, is_float
+from wengert.core.dtypes import FLOAT64, dtype_of, is_float
 from wengert.ir.graph import Var
 from wengert.ir.types import TensorType
 from wengert.primitive import Linear, Partials, Primitive

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from wengert.boxes import Box
-from wengert.dtypes import dtype_of
+from wengert.core.dtypes import dtype_of
+from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType
 from wengert.ops.conversion import cast
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape, zeros_along
 from wengert.primitive import Explicit, Linear, Partials
-from wengert.shapes import shape_of
 from wengert.transforms.forward import numeric, passed
 from wengert.transforms.staging import Walk
 from wengert.transforms.tape import LinearTrace, Node, Part, start_of

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from wengert.boxes import Box, Trace, below, running, snapshot
-from wengert.dtypes import BOOL, UINT64, Dtype, as_float, check_known, is_int64, show_integer
-from wengert.errors import RangeError, message, user_location
+from wengert.core.dtypes import BOOL, UINT64, Dtype, as_float, check_known, is_int64, show_integer
+from wengert.core.errors import RangeError, message, user_location
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.types import TensorType, type_of
 from wengert.nest.lowering import Elementwise, check_integers

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert import tree
 from wengert.boxes import Box, running
-from wengert.dtypes import dtype_of
-from wengert.errors import ArgumentError, ShapeError, message
+from wengert.core import tree
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType, show
-from wengert.shapes import shape_of
-from wengert.transforms.arguments import check_function, follow, matching, own, release, take_apart
+from wengert.transforms.argnums import check_function, follow, matching, own, release, take_apart
 from wengert.transforms.batching import named
 from wengert.transforms.forward import DualNumber, DualTrace, zeros_like
 from wengert.transforms.gradients import Argnums, grad

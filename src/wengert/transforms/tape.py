@@ -16,11 +16,11 @@ import numpy as np
 
 from wengert.boxes import Box, Trace, snapshot
 from wengert.boxes import concrete as concrete_value
-from wengert.dtypes import NDARRAY, check_known, dtype_of, is_float
+from wengert.core.dtypes import NDARRAY, check_known, dtype_of, is_float
+from wengert.core.shapes import Shape, shape_of
 from wengert.ir.types import TensorType
 from wengert.ops.arithmetic import scale
 from wengert.primitive import Linear, NonDifferentiable, Partials, Primitive, Structured
-from wengert.shapes import Shape, shape_of
 from wengert.transforms.reads import reads_of
 
 _numbers = itertools.count()

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert import optim, tree
-from wengert.backend.team import set_threads
+from wengert import optim
 from wengert.bench.shared import Shared
 from wengert.bench.work import NETWORKS
-from wengert.compiling import jit
+from wengert.compiler.jit import jit
+from wengert.compiler.runtime.threads.team import set_threads
 from wengert.control import scan
+from wengert.core import tree
 from wengert.transforms.gradients import value_and_grad
 
 

@@ -1,0 +1,375 @@
+"""The array a user meets inside a transform: a box with Python's operators and NumPy's protocols.
+
+Code written for NumPy runs on it unchanged. Whatever would lose a derivative silently raises an error that says what to
+write instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from wengert.array import indexing
+from wengert.array.conversions import Conversions
+from wengert.array.flatiter import Flat
+from wengert.array.operators import FUNCTIONS, operand
+from wengert.array.sparse import is_sparse, times, times_right
+from wengert.array.suggestions import ATTRIBUTES, instead_of, without_derivative
+from wengert.boxes import Box, Lens, boxed, concrete, on_graph
+from wengert.core.dtypes import BOOL, dtype_of
+from wengert.core.errors import (
+    OTHERWISE,
+    UNFOLLOWED,
+    DtypeError,
+    LostDerivativeError,
+    ScalarError,
+    UnsupportedError,
+    message,
+    unsupported,
+)
+from wengert.core.shapes import shape_of, size
+from wengert.ir.types import show
+from wengert.ops.comparison import where
+from wengert.ops.conversion import cast
+from wengert.ops.elementwise import UFUNCS
+
+#: What stands for ``ufunc.reduce``, ``ufunc.accumulate`` and so on; filled by `wengert.numpy`.
+UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
+#: Options of ufuncs that mean nothing here.
+_LAYOUT = {"order", "subok", "casting"}
+
+
+_WITHOUT_VALUE = re.compile(r"Array\([a-z]+\d*\*?\[[\d,]*\], \w+\)")
+
+
+def _method(function: Callable[..., Any]) -> Any:
+    def method(self: Array, *arguments: Any, **options: Any) -> Any:
+        return FUNCTIONS[function](self, *arguments, **options)
+
+    return method
+
+
+class Array(Conversions):
+    """A value inside a transform, used like a NumPy array."""
+
+    __slots__ = ()
+    namespace: ClassVar[Any] = None
+
+    def __matmul__(self, other: Any) -> Any:
+        return times_right(self, other) if is_sparse(other) else FUNCTIONS[np.matmul](self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return times(other, self) if is_sparse(other) else FUNCTIONS[np.matmul](other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __round__(self, digits: int = 0) -> Any:
+        return FUNCTIONS[np.round](self, digits)
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise `AttributeError`, with what to write for what arrays of other libraries have."""
+        said = f"'Array' object has no attribute {name!r}"
+        if name in ATTRIBUTES:
+            said = message(name, "an array has no such attribute", hint=ATTRIBUTES[name])
+        raise AttributeError(said, name=name, obj=self)
+
+    # -- subscripts and in-place writes ------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> Any:
+        subscript = indexing.parse(self.shape, index)
+        if not indexing.is_view(subscript, index):
+            return indexing.take(self, subscript)
+        subscript = indexing.settled(subscript)
+        return view_of(
+            self,
+            indexing.take(self, subscript),
+            lambda base: indexing.take(base, subscript),
+            lambda base, value: indexing.write(base, subscript, value),
+            index,
+            lambda base: base[indexing.like(index)],
+        )
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        value = operand(value)
+        if self._holds(value, index):
+            return
+        if not shape_of(value) and indexing.is_mask_without_value(index, self.shape):
+            self.write(boxed(where(index, cast(value, dtype=self.dtype), self)))
+            return
+        if dtype_of(value).kind == "f" and self.dtype.kind != "f" and isinstance(value, Box):
+            hint = f"make the array floating: x.astype({dtype_of(value)})"
+            got = show(self, value)
+            raise DtypeError(message("setitem", "a derivative needs a floating array", got, hint))
+        written = indexing.write(self, indexing.parse(self.shape, index), value)
+        self.write(boxed(written))
+
+    def _holds(self, value: Any, index: Any) -> bool:
+        """Tell whether a value is the view that an index takes: ``x[i] += y`` has written through it already."""
+        lens = value.lens if isinstance(value, Box) else None
+        if lens is None or lens.base is not self or lens.index is not index:
+            return False
+        self.refresh()
+        return lens.origin is lens.root.state and not (isinstance(index, Box) and index.lens)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ScalarError(message("len", "a scalar has no length"))
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise ScalarError(message("iteration", "a scalar has no elements to go through"))
+        return (self[position] for position in range(self.shape[0]))
+
+    def __contains__(self, item: Any) -> bool:
+        return bool(FUNCTIONS[np.any](self == item))
+
+    # -- errors and texts ---------------------------------------------------------------------------------
+
+    def _unsupported(self, function: Any, what: str = "", hint: str = "") -> UnsupportedError:
+        """Return the error for a function of NumPy's that Wengert does not know, and what can be done here."""
+        known = concrete(self) is not None and not on_graph(self)
+        if said := without_derivative(function, known):
+            return unsupported(function, what, *said)
+        if not known:
+            requirement = (
+                f"this does not work on values of a {self.owner.name}, which knows only their type here"
+            )
+            return unsupported(function, what, requirement, hint or UNFOLLOWED)
+        return unsupported(function, what, "Wengert has no derivative for this", hint or OTHERWISE)
+
+    def __repr__(self) -> str:
+        value = concrete(self)
+        inside = str(self.type) if value is None else f"{value}, {self.type}"
+        return f"Array({inside}, {self.owner.name})"  # as `tells_of_box` knows it
+
+    def __format__(self, specification: str) -> str:
+        value = concrete(self)
+        if value is None or not specification:
+            return repr(self)
+        if self.shape:
+            hint = "write np.array2string(x, precision=3), or format the elements"
+            raise UnsupportedError(
+                message(f"format {specification!r}", "a number is required", str(self.type), hint)
+            )
+        return format(value, specification)
+
+    def __copy__(self, memo: Any = None) -> Any:
+        return self.copy()
+
+    __deepcopy__ = __copy__
+
+    def copy(self, order: str = "C") -> Any:
+        """Return an array of its own with the same value."""
+        self.refresh()
+        return self.owner.box(self.state)
+
+    # -- attributes and methods of np.ndarray ------------------------------------------------------------
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return size(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def flags(self) -> Any:
+        """How the elements lie, row by row, as `np.ndarray.flags` tells."""
+        return np.empty([min(extent, 2) for extent in self.shape], np.bool_).flags
+
+    @property
+    def T(self) -> Any:  # noqa: N802 (NumPy's name)
+        """The axes in reverse order."""
+        return FUNCTIONS[np.transpose](self)
+
+    @property
+    def mT(self) -> Any:  # noqa: N802 (NumPy's name)
+        """The last two axes exchanged."""
+        return FUNCTIONS[np.swapaxes](self, -1, -2)
+
+    @property
+    def real(self) -> Any:
+        """The value itself: it is real."""
+        return self
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self[...] = value
+
+    @property
+    def imag(self) -> Any:
+        """Zeros that cannot be written to: the value is real."""
+        return FUNCTIONS[np.imag](self)
+
+    @property
+    def flat(self) -> Flat:
+        """The elements in row-major order, to go through, read and write."""
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.flat[:] = value
+
+    def astype(self, dtype: Any, **options: Any) -> Any:
+        """Return the array converted to another dtype."""
+        if options.get("copy") is False and self.dtype == dtype:
+            return self
+        return cast(self, dtype=np.dtype(dtype))
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+        """Return the elements in another shape."""
+        return FUNCTIONS[np.reshape](self, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
+
+    def view(self, dtype: Any = None) -> Any:
+        """Return another array of the same elements: a write to either is seen in the other."""
+        if dtype is not None and np.dtype(dtype) != self.dtype:
+            requirement = "a view inside a transform must have the dtype of its array"
+            raise UnsupportedError(
+                message("view", requirement, str(np.dtype(dtype)), "write x.astype(dtype)")
+            )
+        return self[...]
+
+    def transpose(self, *axes: Any) -> Any:
+        """Return the axes in another order, reversed by default."""
+        return FUNCTIONS[np.transpose](self, (axes[0] if len(axes) == 1 else axes) or None)
+
+    def fill(self, value: Any) -> None:
+        """Write one value to all elements."""
+        self[...] = value
+
+    sum, prod, mean = _method(np.sum), _method(np.prod), _method(np.mean)
+    var, std = _method(np.var), _method(np.std)
+    max, min = _method(np.max), _method(np.min)
+    argmax, argmin, argsort = _method(np.argmax), _method(np.argmin), _method(np.argsort)
+    any, all = _method(np.any), _method(np.all)
+    cumsum, cumprod = _method(np.cumsum), _method(np.cumprod)
+    ravel, squeeze, swapaxes = _method(np.ravel), _method(np.squeeze), _method(np.swapaxes)
+    dot, diagonal = _method(np.dot), _method(np.diagonal)
+    take, repeat, clip, round = _method(np.take), _method(np.repeat), _method(np.clip), _method(np.round)
+    ptp, trace, nonzero = _method(np.ptp), _method(np.trace), _method(np.nonzero)
+    searchsorted, choose = _method(np.searchsorted), _method(np.choose)
+    conj = conjugate = _method(np.real)
+
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+        """Return the parts along an axis where a condition holds."""
+        return FUNCTIONS[np.compress](condition, self, axis, out)
+
+    def flatten(self, order: str = "C") -> Any:
+        """Return a copy of the elements in one axis."""
+        return FUNCTIONS[np.ravel](self, order).copy()
+
+    def sort(self, axis: int = -1) -> None:
+        """Sort in place along an axis."""
+        self[...] = FUNCTIONS[np.sort](self, axis=axis)
+
+    # -- NumPy's protocols -------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        out = options.pop("out", None)
+        if out is not None:
+            return _write_out(ufunc, method, inputs, options, out)
+        if method != "__call__":
+            handler = UFUNC_METHODS.get((ufunc.__name__, method))
+            if handler is None:
+                raise self._unsupported(ufunc, f".{method}")
+            return handler(*inputs, **options)
+        dtype = options.pop("dtype", None)
+        if options.pop("where", True) is not True:
+            raise self._unsupported(ufunc, "(where=...)", "write np.where(condition, result, other)")
+        function = FUNCTIONS.get(ufunc) or UFUNCS.get(ufunc)
+        if function is None:
+            raise self._unsupported(ufunc, hint=instead_of(ufunc.__name__))
+        for name in _LAYOUT & options.keys():
+            del options[name]
+        result = function(*map(_numpys, inputs), **options)
+        return _strong(result) if dtype is None else cast(result, dtype=np.dtype(dtype))
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        handler = FUNCTIONS.get(function)
+        if handler is None:
+            raise self._unsupported(function)
+        return handler(*arguments, **options)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return type(self).namespace
+
+
+def _numpys(value: Any) -> Any:
+    """Return an operand as a function of NumPy's takes it, for which Python's True is a truth value and no number."""
+    value = operand(value)
+    return cast(value, dtype=BOOL) if isinstance(value, Box) and value.weak and value.dtype == BOOL else value
+
+
+def _strong(result: Any) -> Any:
+    """Return the result of a function of NumPy's, which makes NumPy's numbers even of Python's."""
+    if isinstance(result, Box):
+        return cast(result, dtype=result.dtype) if result.weak else result
+    if isinstance(result, tuple):
+        return tuple(_strong(one) for one in result)  # pyright: ignore[reportUnknownVariableType]
+    return dtype_of(result).type(result) if isinstance(result, (bool, int, float)) else result
+
+
+Box.surface = Array
+
+
+def tells_of_box(text: str) -> bool:
+    """Tell whether the type of a value that is not known was written into a text.
+
+    Example:
+        >>> tells_of_box("loss = Array(f64*[], trace)"), tells_of_box("loss = 0.5")
+        (True, False)
+    """
+    return _WITHOUT_VALUE.search(text) is not None
+
+
+def _write_out(ufunc: np.ufunc, method: str, inputs: Any, options: Any, out: Any) -> Any:
+    """Write the result of ``np.add(x, y, out=z)`` into the box z, as NumPy writes into an array."""
+    target = out[0] if isinstance(out, tuple) and len(out) == 1 else None  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+    if isinstance(target, Array):
+        return target.assign(getattr(ufunc, method)(*inputs, **options))
+    hint = "write y = x1 + x2 instead of an in-place update of a plain array, or make it with wengert.numpy.zeros"
+    requirement = "a value inside a transform cannot be written into a plain array"
+    raise LostDerivativeError(message(f"np.{ufunc.__name__}", requirement, hint=hint))
+
+
+def view_of(
+    base: Any,
+    result: Any,
+    read: Callable[[Any], Any],
+    write: Callable[[Any, Any], Any],
+    index: Any = None,
+    layout: Callable[[Any], Any] | None = None,
+) -> Any:
+    """Make ``result`` a view of ``base``, as a `Lens` says: a write to either is seen in the other.
+
+    For NumPy a value without axes that is no view itself, such as a sum, is a number: it has no views.
+    """
+    if not isinstance(base, Box):
+        return result
+    result = boxed(result)
+    if result is base or result.lens is not None or result.state is base.state:
+        result = result.owner.box(result.state)
+    if base.shape or base.lens is not None:
+        result.lens = Lens(base, read, write, index, layout)
+    return result

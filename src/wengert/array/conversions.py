@@ -1,0 +1,120 @@
+"""What Python and NumPy do to have the number of a value inside a transform, and what is said where there is none."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.array.operators import Operators
+from wengert.array.sparse import left_to_box
+from wengert.array.suggestions import advised, instead_of_package, way_out
+from wengert.boxes import CONSTANT, RUNNING, concrete, on_graph
+from wengert.core.errors import OTHERWISE, UNFOLLOWED, ConcreteError, LostDerivativeError, message
+
+_OUTSIDE = "return the array and convert it outside; build arrays with np.stack or wengert.numpy"
+_NUMBER = "write NumPy's functions, such as np.sin for math.sin; return the value and convert it outside"
+_INTEGER = (
+    "x[i] takes it as it is; a size or a count must be known: name it in static_argnums of wg.jit, or take it from a "
+    "shape; a loop is written with wg.fori_loop"
+)
+_CONDITION = (
+    "write np.where(condition, a, b), wg.cond(condition, f, g, ...) for if, or wg.while_loop for while"
+)
+_BUILT = "build arrays with np.stack or wengert.numpy.array, write into wengert.numpy.zeros"
+_COMPUTED = (
+    "write np.sin for math.sin, make an array to write into with wengert.numpy.zeros or np.zeros_like(x)"
+)
+
+
+def _lost(what: str, hint: str, traced: str = _OUTSIDE, known: Callable[..., Any] | None = None) -> Any:
+    def method(self: Conversions, *arguments: Any, **options: Any) -> Any:
+        if known is not None and self.owner is CONSTANT:  # which nothing follows
+            return known(self.state.value, *arguments, **options)
+        self.owner.check_open(what)
+        if on_graph(self):
+            raise self.without_value(what, way_out(what) or traced)
+        raise self.without_derivative(what, hint)
+
+    return method
+
+
+def _or_given_up(hint: str, value: str = "wg.stop_gradient(x)") -> str:
+    return f"{hint}; or give up the derivative: {value}"
+
+
+class Conversions(Operators):
+    """A value inside a transform: its number is not to be had, or only without its derivative."""
+
+    __slots__ = ()
+
+    def without_value(self, operation: str, hint: str) -> ConcreteError:
+        """Return the error for an operation that needs the numbers, where only the type is known."""
+        requirement = f"a concrete value is needed, and a {self.owner.name} knows only the type here"
+        RUNNING.complaint = ConcreteError(message(operation, requirement, str(self.type), hint))
+        return RUNNING.complaint
+
+    def without_derivative(self, operation: str, hint: str) -> LostDerivativeError:
+        """Return the error for an operation after which the program would go on without its derivative."""
+        requirement = "the derivative would be lost"
+        RUNNING.complaint = LostDerivativeError(message(operation, requirement, str(self.type), hint))
+        return RUNNING.complaint
+
+    def _concrete(self, operation: str, hint: str) -> Any:
+        value = concrete(self)
+        if value is None:
+            raise self.without_value(operation, instead_of_package(UNFOLLOWED) or way_out(operation) or hint)
+        return value
+
+    def __bool__(self) -> bool:
+        return bool(self._concrete("bool", _CONDITION))
+
+    def __index__(self) -> int:
+        if self.dtype.kind == "f":
+            hint = "write x.astype(int)" if on_graph(self) else "use int(wg.stop_gradient(x))"
+            raise LostDerivativeError(message("index", "an integer is needed", str(self.type), hint))
+        return self._concrete("index", advised(_INTEGER)).__index__()
+
+    def __int__(self) -> int:
+        return self.__index__() if self.dtype.kind != "f" else self._truncated()
+
+    _truncated = _lost("int(x)", "use int(wg.stop_gradient(x))", "write x.astype(int)", int)
+
+    def __float__(self) -> float:
+        if self.owner is CONSTANT:  # which nothing follows
+            return float(self.state.value)
+        what = "float(x)"
+        self.owner.check_open(what)
+        if on_graph(self):
+            raise self.without_value(what, instead_of_package(UNFOLLOWED) or way_out(what) or _NUMBER)
+        given_up = _or_given_up(way_out(what) or _COMPUTED, "float(wg.stop_gradient(x))")
+        raise self.without_derivative(what, instead_of_package(_or_given_up(OTHERWISE)) or given_up)
+
+    __complex__ = _lost("complex(x)", "Wengert differentiates real programs")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        what = "conversion to a plain array"
+        self.owner.check_open(what)
+        if (wrapped := left_to_box(self, sys._getframe(1))) is not None:  # pyright: ignore[reportPrivateUsage]
+            return wrapped
+        if on_graph(self):
+            raise self.without_value(what, instead_of_package(UNFOLLOWED) or way_out(what) or _OUTSIDE)
+        if self.dtype.kind == "f":
+            given_up = _or_given_up(way_out(what) or _BUILT)
+            raise self.without_derivative(what, instead_of_package(_or_given_up(OTHERWISE)) or given_up)
+        hint = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i]"
+        return np.array(self._concrete(what, hint), dtype=dtype)
+
+    __dlpack__ = __dlpack_device__ = _lost(
+        "from_dlpack", "leave x as it is, or give the memory of wg.stop_gradient(x)"
+    )
+    item = _lost(
+        "item()", "leave the value as it is, or write wg.stop_gradient(x).item()", known=np.ndarray.item
+    )
+    tolist = _lost(
+        "tolist()", "iterate over the array, or write wg.stop_gradient(x).tolist()", known=np.ndarray.tolist
+    )
+    __reduce__ = _lost("pickle", "pickle the value: wg.stop_gradient(x)")
+    tobytes = _lost("tobytes()", "write wg.stop_gradient(x).tobytes()", known=np.ndarray.tobytes)

@@ -1,0 +1,309 @@
+"""Subscripts: what ``x[index]`` and ``x[index] = value`` mean, in terms of primitives, as NumPy defines it."""
+
+from __future__ import annotations
+
+import operator
+import typing
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.array.suggestions import SLICE
+from wengert.boxes import Box, concrete, snapshot
+from wengert.core.dtypes import BOOL, INT64, dtype_of
+from wengert.core.errors import ConcreteError, IndexingError, ShapeError, message
+from wengert.core.shapes import Shape, broadcast, shape_of, show, size
+from wengert.ir.types import show as show_type
+from wengert.ops import arithmetic
+from wengert.ops.conversion import cast
+from wengert.ops.indexing import gather, scatter, scatter_add
+from wengert.ops.shape import (
+    Index,
+    broadcast_to,
+    indexed_shape,
+    inverse_permutation,
+    place,
+    reshape,
+    slice_,
+    transpose,
+    whole,
+)
+
+_UNSIGNED = np.dtype(np.uint64)
+
+
+class Subscript(NamedTuple):
+    """A parsed index: first the basic part, then axes of extent one, then the integer arrays."""
+
+    basic: Index
+    """Integers and slices; axes that arrays index are taken whole."""
+    shape: Shape
+    """The shape after the basic part, with new axes."""
+    arrays: tuple[tuple[int, Any], ...]
+    """Which axis of ``shape`` each array indexes."""
+    in_front: bool
+    """Whether the arrays' axes come first because a slice stands between them."""
+
+
+def is_view(subscript: Subscript, index: Any) -> bool:
+    """Tell whether NumPy would return a view rather than a copy or a scalar.
+
+    An integer of which only the type is known stands among the arrays, and for NumPy it is an integer.
+    """
+    if any(shape_of(array) for _, array in subscript.arrays):
+        return False
+    entries = typing.cast("tuple[Any, ...]", index if isinstance(index, tuple) else (index,))
+    whole = any(entry is Ellipsis for entry in entries)
+    return len(subscript.shape) > len(subscript.arrays) or whole
+
+
+def settled(subscript: Subscript) -> Subscript:
+    """Return a subscript whose indices no later write of the user's can reach."""
+    if not subscript.arrays:
+        return subscript
+    return subscript._replace(arrays=tuple((axis, snapshot(array)) for axis, array in subscript.arrays))
+
+
+def like(index: Any) -> Any:
+    """Return an index of plain numbers that takes what lies in memory as what another, for a view, takes."""
+    if isinstance(index, tuple):
+        return tuple(map(like, index))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return 0 if isinstance(index, (Box, np.ndarray)) else index
+
+
+def parse(shape: Shape, index: Any) -> Subscript:
+    """Parse an index for an array of the given shape; raise `IndexingError` where NumPy would."""
+    entries = _expand(shape, list(index) if isinstance(index, tuple) else [index])
+    advanced = any(_is_array(entry) for entry in entries)
+    basic: list[Any] = []
+    result: list[int] = []
+    arrays: list[tuple[int, Any]] = []
+    blocks = 0
+    previous = False
+    for entry in entries:
+        is_array = False
+        if entry is None:
+            result.append(1)
+        elif entry is Ellipsis:
+            pass
+        elif isinstance(entry, slice):
+            start, stop, step = _ends(entry, shape[len(basic)])
+            extent = len(range(start, stop, step))
+            basic.append((start if extent else 0, extent, step))
+            result.append(extent)
+        else:
+            axis, extent = len(basic), shape[len(basic)]
+            is_array = advanced
+            if advanced:
+                arrays.append((len(result), _checked(entry, axis, extent)))
+                basic.append((0, extent, 1))
+                result.append(extent)
+            else:
+                basic.append(_integer(entry, axis, extent))
+        blocks += is_array and not previous
+        previous = is_array
+    if len(arrays) > 1:
+        _check_together([shape_of(array) for _, array in arrays])
+    return Subscript(tuple(basic), tuple(result), tuple(arrays), blocks > 1)
+
+
+def _ends(entry: slice, extent: int) -> tuple[int, int, int]:
+    for end in (entry.start, entry.stop, entry.step):
+        if isinstance(end, Box) and concrete(end) is None:
+            requirement = "the ends of a slice must be known"
+            raise ConcreteError(message("getitem", requirement, show_type(end), SLICE))
+    return entry.indices(extent)
+
+
+def _check_together(shapes: list[Shape]) -> None:
+    try:
+        broadcast("getitem", *shapes)
+    except ShapeError:
+        got = ", ".join(map(show, shapes))
+        raise IndexingError(message("getitem", "index arrays must broadcast together", got)) from None
+
+
+def _is_array(entry: Any) -> bool:
+    return isinstance(entry, (np.ndarray, Box)) and not (isinstance(entry, np.ndarray) and entry.ndim == 0)
+
+
+def _expand(shape: Shape, entries: list[Any]) -> list[Any]:
+    """Return one entry for each axis: the ellipsis and what follows filled in, truth values made positions."""
+    expanded: list[Any] = []
+    masks: list[tuple[int, Shape]] = []
+    for entry in entries:
+        if isinstance(entry, (list, tuple, range)):
+            entry = np.asarray(entry, dtype=None if entry else np.intp)
+        if dtype_of(entry) == np.bool_ if isinstance(entry, (np.ndarray, Box, bool, np.bool_)) else False:
+            masks.append((len(expanded), shape_of(entry)))
+            expanded += _positions(entry)
+        else:
+            expanded.append(entry)
+    used = sum(entry is not None and entry is not Ellipsis for entry in expanded)
+    if used > len(shape):
+        raise IndexingError(message("getitem", f"{len(shape)} axes can be indexed", f"{used} indices"))
+    if sum(entry is Ellipsis for entry in expanded) > 1:
+        raise IndexingError(message("getitem", "an index may have one ellipsis only"))
+    fill = [slice(None)] * (len(shape) - used)
+    where_ = next((i for i, entry in enumerate(expanded) if entry is Ellipsis), len(expanded))
+    # An ellipsis that stands for no axis still comes between the arrays on either side of it.
+    fill = fill or [Ellipsis] * (where_ < len(expanded))
+    complete = expanded[:where_] + fill + expanded[where_ + 1 :]
+    for start, mask_shape in masks:
+        start += len(fill) - 1 if start > where_ else 0
+        axis = sum(entry is not None and entry is not Ellipsis for entry in complete[:start])
+        if (own := shape[axis : axis + len(mask_shape)]) != mask_shape:
+            requirement = f"a mask must have the shape {own} of the axes that it indexes"
+            raise IndexingError(message("getitem", requirement, str(mask_shape)))
+    return complete
+
+
+def is_mask_without_value(index: Any, shape: Shape) -> bool:
+    """Tell whether an index is a mask of a whole array of which only the type is known: it can be written through."""
+    return isinstance(index, Box) and index.dtype == BOOL and index.shape == shape and concrete(index) is None
+
+
+def _positions(mask: Any) -> list[Any]:
+    known = concrete(mask)
+    if known is None:
+        hint = (
+            "write np.where(mask, x, 0), whose shape does not depend on the mask; "
+            "for x[mask] = y[mask], x = np.where(mask, y, x); for x[mask] *= 2, x = np.where(mask, x * 2, x)"
+        )
+        raise ConcreteError(message("getitem", "a mask needs concrete values here", hint=hint))
+    if np.ndim(known) == 0:
+        raise IndexingError(message("getitem", "a single truth value is no index", repr(known)))
+    return list(np.nonzero(known))
+
+
+def _integer(entry: Any, axis: int, extent: int) -> int:
+    try:
+        position = operator.index(entry)
+    except TypeError:
+        requirement = "an index must be an integer, a slice, an integer array or a mask"
+        raise IndexingError(message("getitem", requirement, f"{type(entry).__name__}")) from None
+    if not -extent <= position < extent:
+        raise _outside(position, axis, extent)
+    return position % extent
+
+
+def _outside(position: int, axis: int, extent: int) -> IndexingError:
+    return IndexingError(
+        message("getitem", f"index {position} is out of bounds for axis {axis} with size {extent}")
+    )
+
+
+def _checked(entry: Any, axis: int, extent: int) -> Any:
+    """Return an integer array as an index counted from the front where its values are known."""
+    if not _is_array(entry):
+        return np.asarray(_integer(entry, axis, extent))
+    if dtype_of(entry).kind not in "iu":
+        got, hint = str(dtype_of(entry)), "write x[i.astype(int)]"
+        raise IndexingError(message("getitem", "index arrays must hold integers", got, hint))
+    known = concrete(entry)
+    if known is None:
+        return signed(entry)
+    if known.size and (known.min() < -extent or known.max() >= extent):
+        bad = known[(known < -extent) | (known >= extent)].flat[0]
+        raise _outside(bad, axis, extent)
+    return entry
+
+
+def signed(indices: Any) -> Any:
+    """Return uint64 indices as int64, those beyond its range as its largest number: out of range, and not negative."""
+    if dtype_of(indices) != _UNSIGNED:
+        return indices
+    return cast(arithmetic.minimum(indices, _UNSIGNED.type(2**63 - 1)), dtype=INT64)
+
+
+def take_basic(x: Any, subscript: Subscript) -> Any:
+    """Return the basic part of ``x[index]``."""
+    if subscript.basic != tuple(whole(shape_of(x))):
+        x = slice_(x, index=subscript.basic)
+    return x if shape_of(x) == subscript.shape else reshape(x, shape=subscript.shape)
+
+
+def take(x: Any, subscript: Subscript) -> Any:
+    """Return ``x[index]``."""
+    taken = take_basic(x, subscript)
+    if not subscript.arrays:
+        return taken
+    order, arrays = _arrays_first(subscript)
+    gathered = gather(_permuted(taken, order), *arrays)
+    return _permuted(gathered, _result_order(subscript, arrays))
+
+
+def _permuted(x: Any, order: tuple[int, ...]) -> Any:
+    return x if order == tuple(range(len(order))) else transpose(x, permutation=order)
+
+
+def _arrays_first(subscript: Subscript) -> tuple[tuple[int, ...], list[Any]]:
+    axes = [axis for axis, _ in subscript.arrays]
+    rest = [axis for axis in range(len(subscript.shape)) if axis not in axes]
+    return (*axes, *rest), [array for _, array in subscript.arrays]
+
+
+def _result_order(subscript: Subscript, arrays: list[Any]) -> tuple[int, ...]:
+    """Return the permutation that brings the arrays' axes from the front to where NumPy has them."""
+    rank = len(broadcast("getitem", *map(shape_of, arrays)))
+    rest = len(subscript.shape) - len(arrays)
+    before = 0 if subscript.in_front else subscript.arrays[0][0]
+    return (*range(rank, rank + before), *range(rank), *range(rank + before, rank + rest))
+
+
+def write(x: Any, subscript: Subscript, value: Any) -> Any:
+    """Return ``x`` as it is after ``x[index] = value``."""
+    if dtype_of(value) != dtype_of(x):
+        value = cast(value, dtype=dtype_of(x))
+    if subscript.arrays:
+        value = _write_arrays(take_basic(x, subscript), subscript, value)
+        if subscript.basic == tuple(whole(shape_of(x))):
+            return reshape(value, shape=shape_of(x))
+    else:
+        value = _fit(value, subscript.shape)
+    return place(x, reshape(value, shape=indexed_shape(subscript.basic)), index=subscript.basic)
+
+
+def _fit(value: Any, shape: Shape) -> Any:
+    """Broadcast a value to the shape it is assigned to; extra leading axes of one are dropped."""
+    own = shape_of(value)
+    if own == shape:
+        return value
+    while len(own) > len(shape) and own[0] == 1:
+        own = own[1:]
+    if len(own) > len(shape) or any(m not in (1, n) for m, n in zip(own[::-1], shape[::-1], strict=False)):
+        raise ShapeError(message("setitem", f"the value must broadcast to {shape}", str(shape_of(value))))
+    return broadcast_to(reshape(value, shape=own), shape=shape)
+
+
+def _write_arrays(before: Any, subscript: Subscript, value: Any) -> Any:
+    """Write where integer arrays point; of several writes to one element the last stays."""
+    order, arrays = _arrays_first(subscript)
+    target = _permuted(before, order)
+    rows = _in_front(subscript, arrays, shape_of(target), value)
+    if not size(shape_of(rows)):
+        return before
+    return _permuted(scatter(target, rows, *arrays), inverse_permutation(order))
+
+
+def _in_front(subscript: Subscript, arrays: list[Any], shape: Shape, value: Any) -> Any:
+    """Return a value as it is assigned to an array of ``shape``, whose indexed axes stand first, as the arrays' do."""
+    lead = broadcast("setitem", *map(shape_of, arrays))
+    order = _result_order(subscript, arrays)
+    in_front = (*lead, *shape[len(arrays) :])
+    return _permuted(_fit(value, tuple(in_front[axis] for axis in order)), inverse_permutation(order))
+
+
+def add(x: Any, subscript: Subscript, value: Any) -> Any:
+    """Return ``x`` as it is after ``value`` was added at ``x[index]``, each time that an array points to an element."""
+    if subscript.arrays:
+        order, arrays = _arrays_first(subscript)
+        shape = tuple(subscript.shape[axis] for axis in order)
+        sums = scatter_add(_in_front(subscript, arrays, shape, value), *arrays, shape=shape)
+        value = _permuted(sums, inverse_permutation(order))
+    else:
+        value = _fit(value, subscript.shape)
+    value = reshape(value, shape=indexed_shape(subscript.basic))
+    if subscript.basic != tuple(whole(shape_of(x))):
+        value = place(np.zeros(shape_of(x), dtype_of(value)), value, index=subscript.basic)
+    return arithmetic.add(x, value)

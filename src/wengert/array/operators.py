@@ -1,0 +1,160 @@
+"""Python's operators on boxes, and in-place updates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from wengert.array.sparse import is_sparse, refused, star
+from wengert.boxes import Box, boxed, snapshot
+from wengert.core.dtypes import SEQUENCE, dtype_of
+from wengert.core.errors import ConcreteError, DtypeError, ShapeError, message
+from wengert.core.shapes import shape_of
+from wengert.ir.types import show
+from wengert.ops import arithmetic, comparison, exponential
+from wengert.ops.conversion import cast
+from wengert.primitive import Primitive
+
+#: What stands for each NumPy function when an argument is a box; filled by `wengert.numpy`.
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+_OPERANDS: Any = (Box, np.ndarray, float, int, np.generic)  # int: and bool
+
+
+def operand(value: Any) -> Any:
+    """Return a value that a primitive takes: a box, an array or a scalar; sequences become arrays."""
+    if isinstance(value, _OPERANDS):
+        return value
+    if is_sparse(value):
+        raise refused("operand", value)
+    array = snapshot(FUNCTIONS[np.array](value))
+    if dtype_of(array).kind not in "biuf":
+        hint = "complex numbers are not supported" if dtype_of(array).kind == "c" else ""
+        requirement = "a real number, an array or a sequence of them is required"
+        raise DtypeError(message("operand", requirement, type(value).__name__, hint))
+    return array
+
+
+def _binary(primitive: Primitive) -> tuple[Any, Any]:
+    def forward(self: Operators, other: Any) -> Any:
+        return primitive(self, other if isinstance(other, _OPERANDS) else operand(other))
+
+    def reflected(self: Operators, other: Any) -> Any:
+        return primitive(operand(other), self)
+
+    return forward, reflected
+
+
+def _product() -> tuple[Any, Any]:
+    def forward(self: Operators, other: Any) -> Any:
+        if isinstance(other, _OPERANDS):
+            return arithmetic.multiply(self, other)
+        return star(self, other) if is_sparse(other) else arithmetic.multiply(self, _factor(self, other))
+
+    def reflected(self: Operators, other: Any) -> Any:
+        if isinstance(other, _OPERANDS):
+            return arithmetic.multiply(other, self)
+        return star(other, self) if is_sparse(other) else arithmetic.multiply(_factor(self, other), self)
+
+    return forward, reflected
+
+
+def _factor(box: Operators, other: Any) -> Any:
+    """Return the other factor of a product, or raise where Python would repeat a list."""
+    if isinstance(other, SEQUENCE) and box.weak and box.dtype.kind in "iu":
+        requirement = f"a concrete number is needed to repeat a {type(other).__name__}"
+        hint = "name it in static_argnums of wg.jit, or multiply wengert.numpy.array of it"
+        raise ConcreteError(message("multiply", requirement, str(box.type), hint))
+    return operand(other)
+
+
+def _in_place(primitive: Primitive) -> Any:
+    def method(self: Operators, other: Any) -> Any:
+        return self.assign(primitive(self, operand(other)))
+
+    return method
+
+
+def power_of(base: Any, exponent: Any) -> Any:
+    """Choose the power that is exact for the exponent: constant integers have derivatives at zero."""
+    if isinstance(exponent, int) and not isinstance(exponent, bool):
+        if exponent >= 0 or dtype_of(base).kind == "f":
+            return arithmetic.integer_power(base, exponent=exponent)
+    elif type(exponent) is float and exponent == 0.5 and dtype_of(base).kind == "f":
+        return exponential.sqrt(base)
+    return exponential.power(base, exponent)
+
+
+class Operators(Box):
+    """A box on which Python's operators mean NumPy's."""
+
+    __slots__ = ()
+    __array_priority__: ClassVar[float] = 1000.0
+
+    __add__, __radd__ = _binary(arithmetic.add)
+    __sub__, __rsub__ = _binary(arithmetic.subtract)
+    __mul__, __rmul__ = _product()
+    __truediv__, __rtruediv__ = _binary(arithmetic.divide)
+    __floordiv__, __rfloordiv__ = _binary(arithmetic.floor_divide)
+    __mod__, __rmod__ = _binary(arithmetic.remainder)
+    __and__, __rand__ = _binary(comparison.bitwise_and)
+    __or__, __ror__ = _binary(comparison.bitwise_or)
+    __xor__, __rxor__ = _binary(comparison.bitwise_xor)
+    __lshift__, __rlshift__ = _binary(comparison.left_shift)
+    __rshift__, __rrshift__ = _binary(comparison.right_shift)
+    __eq__, _ = _binary(comparison.equal)
+    __ne__, _ = _binary(comparison.not_equal)
+    __lt__, _ = _binary(comparison.less)
+    __le__, _ = _binary(comparison.less_equal)
+    __gt__, _ = _binary(comparison.greater)
+    __ge__, _ = _binary(comparison.greater_equal)
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    __iadd__ = _in_place(arithmetic.add)
+    __isub__ = _in_place(arithmetic.subtract)
+    __imul__ = _in_place(arithmetic.multiply)
+    __itruediv__ = _in_place(arithmetic.divide)
+    __ifloordiv__ = _in_place(arithmetic.floor_divide)
+    __imod__ = _in_place(arithmetic.remainder)
+    __iand__ = _in_place(comparison.bitwise_and)
+    __ior__ = _in_place(comparison.bitwise_or)
+    __ixor__ = _in_place(comparison.bitwise_xor)
+
+    def __neg__(self) -> Any:
+        return arithmetic.negative(self)
+
+    def __pos__(self) -> Any:
+        return arithmetic.positive(self)
+
+    def __abs__(self) -> Any:
+        return arithmetic.absolute(self)
+
+    def __invert__(self) -> Any:
+        return comparison.invert(self)
+
+    def __pow__(self, exponent: Any) -> Any:
+        return power_of(self, operand(exponent))
+
+    def __rpow__(self, base: Any) -> Any:
+        return exponential.power(operand(base), self)
+
+    def __ipow__(self, exponent: Any) -> Any:
+        return self.assign(power_of(self, operand(exponent)))
+
+    def fitted(self, value: Any) -> Any:
+        """Return what is to be written in place of all elements in the dtype of this array, or raise."""
+        if shape_of(value) != self.shape:
+            requirement = f"the result must keep the shape {self.shape}"
+            raise ShapeError(message("in-place operation", requirement, show(self, value)))
+        if not np.can_cast(dtype_of(value), self.dtype, "same_kind"):
+            requirement = f"the result must fit {self.dtype}"
+            raise DtypeError(message("in-place operation", requirement, show(self, value)))
+        return cast(value, dtype=self.dtype) if dtype_of(value) != self.dtype else value
+
+    def assign(self, value: Any) -> Any:
+        """Write a value in place of all elements; a scalar cannot change, so that a new one is returned."""
+        if not self.shape and self.lens is None:
+            return value
+        self.write(boxed(self.fitted(value)))
+        return self

@@ -1,0 +1,1 @@
+"""LLVM IR for scheduled nests, from an element to the module."""

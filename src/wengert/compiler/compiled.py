@@ -1,0 +1,200 @@
+"""A graph compiled: through the passes, or from the cache of earlier processes."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert._version import __version__
+from wengert.compiler.codegen.interface import Interface
+from wengert.compiler.codegen.module import Module, build
+from wengert.compiler.codegen.module_parts import Take
+from wengert.compiler.llvm import disk_cache
+from wengert.compiler.llvm.host import host, identity
+from wengert.compiler.llvm.object_code import load
+from wengert.compiler.llvm.parallel import Compilation
+from wengert.compiler.machine.target import Target
+from wengert.compiler.passes.anti_dependences import readers_first
+from wengert.compiler.passes.block_batches import block_batches
+from wengert.compiler.passes.coalesce import coalesce
+from wengert.compiler.passes.fuse import fuse
+from wengert.compiler.passes.fuse_map_reduce import tally
+from wengert.compiler.passes.lower import lower
+from wengert.compiler.passes.nan_checks import watch
+from wengert.compiler.passes.narrow import narrow
+from wengert.compiler.passes.recover_predicates import ask_what_was_chosen
+from wengert.compiler.passes.sink_sums import sink_sums
+from wengert.compiler.passes.split_index_sets import cut_pieces
+from wengert.compiler.passes.split_reductions import split_reductions
+from wengert.compiler.runtime.execute import Executable
+from wengert.compiler.runtime.fastcall import entry
+from wengert.compiler.runtime.fastcall.entry_code import entry_ir
+from wengert.compiler.runtime.fastcall.entry_table import Signature
+from wengert.compiler.runtime.threads import team
+from wengert.core.errors import ArgumentError, message
+from wengert.core.lazy import lazy
+from wengert.ir.graph import Graph
+from wengert.nest.nest import Program
+from wengert.passes.expand_linalg import calls_numpy, write_out
+from wengert.passes.scatter_add import add_in_place
+
+#: What compiled programs look out for.
+VARIABLE = "WENGERT_CHECK"
+
+
+def checks_nan() -> bool:
+    """Tell whether ``WENGERT_CHECK`` asks to stop at the operation that made the first NaN."""
+    text = os.environ.get(VARIABLE, "").strip()
+    if text not in ("", "nan"):
+        raise ArgumentError(message(VARIABLE, "what can be looked out for is nan", repr(text)))
+    return text == "nan"
+
+
+class Options(NamedTuple):
+    """How a graph is compiled."""
+
+    flags: str = ""
+    """LLVM's flags on floating-point arithmetic: what may be rewritten."""
+    check_nan: bool = False
+    """Stop at the operation that made the first NaN."""
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A graph on its way to native code; each stage is made when it is first asked for.
+
+    Args:
+        graph: the simplified graph.
+        places: for a result, the position of the argument in whose place it is written.
+        options: what may be rewritten and what is checked.
+    """
+
+    graph: Graph
+    places: Mapping[int, int]
+    options: Options
+    target: Target
+    signature: Signature | None = None
+
+    @classmethod
+    def of(
+        cls, graph: Graph, places: Mapping[int, int], options: Options, signature: Signature | None = None
+    ) -> Compiled:
+        """Return the graph to be compiled for this processor."""
+        return cls(graph, places, options, host(), signature)
+
+    @lazy
+    def program(self) -> Program:
+        """The nests: lowered, and unless each operation is to be checked, fused and put in the best order."""
+        if self.options.check_nan:
+            return watch(lower(self.graph, self.places))
+        graph = add_in_place(write_out(self.graph))
+        fused = fuse(readers_first(lower(graph, self.places)))
+        program = narrow(fused, fast=bool(self.options.flags))
+        # What is smaller now may run through the same points as others, and be one nest with them.
+        program = program if program is fused else fuse(program)
+        program = ask_what_was_chosen(program)
+        program = block_batches(sink_sums(program, self.target), self.target)
+        return split_reductions(tally(cut_pieces(coalesce(program))))
+
+    @lazy
+    def module(self) -> Module:
+        """The program in LLVM's language."""
+        return self._built()
+
+    def _built(self, take: Take | None = None) -> Module:
+        is_watched = self.options.check_nan
+        return build(self.program, self.target, self.options.flags, is_watched=is_watched, take=take)
+
+    def _code(self) -> tuple[Interface, bytes]:
+        """Compile the program, with the entry that Python calls if it can have one."""
+        with Compilation(self.target, team.symbols) as compilation:
+            module = self._built(compilation.add)
+            last = module.text
+            if self.signature is not None and entry.eligible(self.signature, module):
+                last += entry_ir(self.signature, module.interface)
+            return module.interface, compilation.finish(last)
+
+    @lazy
+    def executable(self) -> Executable:
+        """The native function."""
+        return self._loaded[0]
+
+    @property
+    def was_stored(self) -> bool:
+        """Whether an earlier process had compiled it."""
+        return self._loaded[1]
+
+    @lazy
+    def _loaded(self) -> tuple[Executable, bool]:
+        """The native function, and whether it was on disk."""
+        name = self._name()
+        stored = disk_cache.default().get(name) if name else None
+        found = _unpacked(stored) if stored else None
+        if found is None:
+            found = self._code()
+            if name and not found[0].hosts:
+                disk_cache.default().put(name, _packed(*found))
+        interface, code = found
+        return Executable(interface, load(code, team.symbols())), stored is not None
+
+    def _name(self) -> str:
+        """Return the name in the cache; an empty one for programs that call back into this process."""
+        if not _is_known(self.graph) or calls_numpy(self.graph, written=not self.options.check_nan):
+            return ""
+        parts = (_compiler(), identity(self.target), repr(self.options), repr(sorted(self.places.items())))
+        parts = (*parts, entry.identity(self.signature) if self.signature else "")
+        return disk_cache.key(*parts, self.graph.text(full=True))
+
+
+@functools.cache
+def _compiler() -> str:
+    """Return what tells this compiler from others: its version, and the age of its sources, for who works on it."""
+    folder = Path(__file__).parents[1]
+    facts = ((str(path.relative_to(folder)), path.stat()) for path in sorted(folder.glob("*/**/*.py")))
+    ages = " ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in facts)
+    return disk_cache.key(__version__, ages)
+
+
+def _is_known(graph: Graph) -> bool:
+    """Tell whether the graph says all that is compiled; a function with a rule may be traced only as it is lowered."""
+    return all(
+        equation.params.get("graph", graph) is not None and all(map(_is_known, equation.graphs()))
+        for equation in graph.equations
+    )
+
+
+def _packed(interface: Interface, code: bytes) -> bytes:
+    """Return an entry of the cache: the facts as JSON, the constants, the object code."""
+    arrays = [value for _, value in interface.constants]
+    facts = {
+        **interface._asdict(),
+        "hosts": None,
+        "constants": [[slot, value.dtype.str, list(value.shape)] for slot, value in interface.constants],
+        "sizes": [value.nbytes for value in arrays],
+    }
+    head = json.dumps(facts).encode()
+    return b"".join([struct.pack("<Q", len(head)), head, *(value.tobytes() for value in arrays), code])
+
+
+def _unpacked(entry: bytes) -> tuple[Interface, bytes]:
+    (length,) = struct.unpack_from("<Q", entry)
+    facts: Any = json.loads(entry[8 : 8 + length])
+    position = 8 + length
+    constants: list[tuple[int, Any]] = []
+    for (slot, dtype, shape), size in zip(facts["constants"], facts.pop("sizes"), strict=True):
+        raw = entry[position : position + size]
+        constants.append((slot, np.frombuffer(raw, np.dtype(dtype)).reshape(shape)))
+        position += size
+    facts["constants"] = tuple(constants)
+    for name in ("inputs", "outputs", "places"):
+        facts[name] = tuple(facts[name])
+    facts["hosts"] = ()
+    return Interface(**facts), entry[position:]

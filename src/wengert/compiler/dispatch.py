@@ -1,0 +1,206 @@
+"""The specialisations of a function: a call finds one by its types, or makes it; the least recently used are freed."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from wengert.boxes import Box, own
+from wengert.compiler.compile_log import Patience, is_often, tell_compiled, tell_recompiled
+from wengert.compiler.runtime import arguments
+from wengert.compiler.runtime.arguments import Given
+from wengert.compiler.runtime.fastcall import entry
+from wengert.compiler.specialisation import MISFIT, Specialisation
+from wengert.compiler.static_and_donated import Roles
+from wengert.core import tree
+from wengert.core.errors import ArgumentError, message
+from wengert.transforms.frozen_random import Draws
+
+#: How many specialisations a function keeps.
+VARIABLE = "WENGERT_SPECIALISATIONS"
+_USUAL = 256
+_MOST_ENTRIES = 16
+"""Entries that a call tries one after the other, the newest first, at most."""
+
+
+def most_specialisations() -> int:
+    """Return how many specialisations a function keeps, as ``WENGERT_SPECIALISATIONS`` says; 256 if it says nothing."""
+    text = os.environ.get(VARIABLE, "").strip()
+    if not text:
+        return _USUAL
+    if not (text.isascii() and text.isdigit() and int(text)):
+        requirement = "how many specialisations a function keeps must be an integer of at least 1"
+        raise ArgumentError(message(VARIABLE, requirement, repr(text)))
+    return int(text)
+
+
+class Served(NamedTuple):
+    """How a call was served: the next one is most often alike."""
+
+    static: tuple[Any, ...]
+    take: Callable[[Any, list[Any]], bool]
+    """Takes apart what is not static, if it is in containers such as these."""
+    specialisation: Specialisation
+
+    def at_once(self, static: tuple[Any, ...], rest: tuple[Any, Any]) -> Any:
+        """Carry out a call that is alike, or return `MISFIT`."""
+        leaves: list[Any] = []
+        same = len(static) == len(self.static) and all(map(arguments.is_same, static, self.static))
+        return self.specialisation.at_once(leaves) if same and self.take(rest, leaves) else MISFIT
+
+
+class Dispatch:
+    """Finds the specialisation for a call, and makes it where there is none.
+
+    It keeps `most_specialisations`, and frees the least recently used of more, with their native code. A call that is
+    under way holds its own. Threads take no lock: a thread that has stored a reference to a specialisation checks
+    afterwards whether it is still known, and removes the reference if it is not.
+
+    Args:
+        owner: what the user calls. It holds the dispatch, which refers to it weakly, so that both are freed at once.
+        function: the user's.
+        roles: of its arguments.
+        flags: what arithmetic may be rewritten.
+    """
+
+    def __init__(self, owner: Any, function: Callable[..., Any], roles: Roles, flags: str) -> None:
+        self.function = function
+        self.roles = roles
+        self.flags = flags
+        self._owner = weakref.ref(owner)
+        self._known: dict[Any, Specialisation] = {}
+        self._newest: dict[Any, Served] = {}
+        self._last: Served | None = None
+        self._entries: dict[Specialisation, entry.Watch | None] = {}
+        self._made = 0
+        self._patience = Patience(function)
+        self._draws = Draws("jit", function)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def call(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Carry out a call that no entry serves."""
+        if kwargs:
+            args, kwargs = self.roles.in_places(args, kwargs)
+        static, rest = self.roles.divided(args, kwargs)
+        last = self._last
+        if last is not None and (result := last.at_once(static, rest)) is not MISFIT:
+            return result
+        leaves, structure = tree.flatten(rest)
+        newest = self._newest_for(structure, static)
+        if newest is not None:
+            self._last = newest
+            if (result := newest.specialisation.at_once(leaves)) is not MISFIT:
+                return result
+        given = self._given(static, leaves, structure)
+        if given is None:
+            return tree.map_tree(own, self.function(*args, **kwargs))
+        found = self._known.get(given.key) or self._specialised(given, args, kwargs)
+        if found.captured:  # it depends on a value that another transform follows
+            return tree.map_tree(own, self.function(*args, **kwargs))
+        if not found.is_loaded:
+            self._load(found, given)
+        self._serve(found, given, newest.take if newest is not None else tree.taker(structure))
+        return found(given.leaves)
+
+    def traced(self, args: Any, kwargs: Any) -> Specialisation:
+        """Return the specialisation for some arguments, which need not be compiled yet."""
+        args, kwargs = self.roles.in_places(args, kwargs)
+        static, rest = self.roles.divided(args, kwargs)
+        given = self._given(static, *tree.flatten(rest))
+        if given is None:
+            raise ArgumentError(
+                message("jit", "inside another transform there is nothing compiled to look at")
+            )
+        return self._known.get(given.key) or self._specialised(given, args, kwargs)
+
+    def _newest_for(self, structure: tree.Structure, static: tuple[Any, ...]) -> Served | None:
+        """Return how the last call with these containers and static arguments was served, whatever its leaves."""
+        try:
+            return self._newest.get(arguments.outer_key_of(structure, static))
+        except TypeError:  # what has no hash is refused elsewhere
+            return None
+
+    def _given(self, static: tuple[Any, ...], leaves: list[Any], structure: tree.Structure) -> Given | None:
+        """Return the arguments with the key of the specialisation; None inside another transform."""
+        for leaf in leaves:
+            if isinstance(leaf, Box):
+                return None
+        try:
+            return Given(leaves, structure, static, arguments.key_of(leaves, structure, static))
+        except TypeError:
+            raise arguments.unusable(self.function, leaves, structure, static, self.roles.static) from None
+
+    # -- making ------------------------------------------------------------------------------------------
+
+    def _specialised(self, given: Given, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Specialisation:
+        bound = most_specialisations()
+        self.roles.check(len(args))
+        donated = self.roles.donated_leaves(given.structure, args, kwargs)
+        with self._patience.with_tracing(), self._draws.watched(*given.static):
+            found = Specialisation(self.roles.call, given, donated, self.flags)
+        if not found.captured:
+            self._made += 1
+            self._known[given.key] = found
+            self._keep(bound, found)
+        return found
+
+    def _load(self, found: Specialisation, given: Given) -> None:
+        with self._patience.with_compiling(found.graph):
+            found.load()
+        tell_compiled(self.function, arguments.show_types(given.leaves), found)
+        others = [key for key, one in list(self._known.items()) if one is not found]
+        if others and is_often(self._made - 1):
+            why = arguments.difference(self.function, others[-1], given, self.roles.static)
+            tell_recompiled(self.function, self._made, why)
+
+    def _serve(self, found: Specialisation, given: Given, take: Callable[[Any, list[Any]], bool]) -> None:
+        """Let later calls that are alike find a specialisation quickly."""
+        self._last = self._newest[given.outer_key] = Served(given.static, take, found)
+        if found.signature is not None and found not in self._entries and len(self._entries) < _MOST_ENTRIES:
+            self._entries[found] = None
+            self._put_before([found])
+        if self._known.get(given.key) is not found:  # another thread has freed it meanwhile
+            self._forget(found)
+
+    def _put_before(self, specialisations: Sequence[Specialisation], *, anew: bool = False) -> None:
+        """Put the entries of specialisations before those that calls try, or, with ``anew``, in their place."""
+        owner = self._owner()
+        if owner is None:
+            return
+        call = self.call if anew else owner.__call__
+        for found in specialisations:
+            assert found.signature is not None
+            before, call = call, entry.make(found.signature, found.compiled.executable, call)
+            self._entries[found] = None if call is before else entry.Watch(call, found.signature)
+        owner.__call__ = call
+
+    # -- freeing -----------------------------------------------------------------------------------------
+
+    def _keep(self, bound: int, newest: Specialisation) -> None:
+        """Free the least recently used specialisations until no more than so many are left."""
+        while len(self._known) > bound:
+            for found, watch in list(self._entries.items()):
+                if watch is not None and watch.has_served():
+                    found.touch()
+            others = [(key, one) for key, one in list(self._known.items()) if one is not newest]
+            if not others:
+                return
+            key, oldest = min(others, key=lambda pair: pair[1].last_use)
+            self._known.pop(key, None)
+            self._forget(oldest)
+
+    def _forget(self, found: Specialisation) -> None:
+        """Drop every reference to a specialisation that is no longer known."""
+        for key, served in list(self._newest.items()):
+            if served.specialisation is found:
+                self._newest.pop(key, None)
+        last = self._last
+        if last is not None and last.specialisation is found:
+            self._last = None
+        if found in self._entries:
+            self._entries.pop(found, None)
+            self._put_before(list(self._entries), anew=True)

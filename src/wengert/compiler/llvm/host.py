@@ -1,0 +1,140 @@
+"""Targets by LLVM's knowledge: this machine's processor, lesser ones by name, and code generators for them."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+from collections import defaultdict
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from llvmlite import binding as llvm
+
+from wengert.compiler.machine.target import Target, cache_sizes
+from wengert.core.errors import ArgumentError, message
+
+#: What the target of this process is chosen by: ``avx512``, ``avx2`` or ``sse2``.
+VARIABLE = "WENGERT_TARGET"
+
+#: Of AVX-512, what vectors of every element type need: the first processors had only a part of it.
+_AVX512 = ("avx512f", "avx512bw", "avx512dq", "avx512vl")
+#: The levels that the manual of x86-64 defines: LLVM's name, and what they have of vectors.
+_LEVELS = {
+    "sse2": ("x86-64",),
+    "avx2": ("x86-64-v3", "avx", "avx2", "fma"),
+    "avx512": ("x86-64-v4", "avx", "avx2", "fma", *_AVX512),
+}
+#: Some processors are taken to prefer half the vector that they have.
+_WHOLE_VECTORS = "-prefer-256-bit"
+
+
+def identity(target: Target) -> str:
+    """Return what object code for a target depends on: a part of the key of a cached object."""
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return f"{target.triple} {target.cpu} {target.features} llvm{version}"
+
+
+def _x86(triple: str, cpu: str, features: dict[str, bool]) -> Target:
+    """Return the target of an x86 processor with the given instruction sets."""
+    wide = all(features.get(name) for name in _AVX512)
+    vector = 64 if wide else 32 if features.get("avx") else 16
+    text = ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(features.items()))
+    if wide:
+        text += f",{_WHOLE_VECTORS}"
+    return Target(triple, cpu, text, vector, 32 if wide else 16, bool(features.get("fma")), *cache_sizes())
+
+
+def _level(vectors: str) -> Target:
+    """Return the generic x86-64 of one of its levels."""
+    cpu, *features = _LEVELS[vectors]
+    triple = llvm.get_process_triple() if _is_x86() else "x86_64-unknown-linux-gnu"
+    return _x86(triple, cpu, dict.fromkeys(features, True))
+
+
+def _is_x86() -> bool:
+    """Return whether this process runs on x86-64."""
+    return platform.machine().lower() in ("x86_64", "amd64")
+
+
+def named(name: str) -> Target:
+    """Return a target by name: ``avx512``, ``avx2``, ``sse2`` or ``aarch64``.
+
+    Only code for the processor at hand can run; code for the others can be looked at.
+
+    Example:
+        >>> named("aarch64").vector_bytes, named("sse2").registers
+        (16, 16)
+    """
+    if name == "aarch64":
+        return Target("aarch64-unknown-linux-gnu", "neoverse-n1", "+neon", 16, 32, True, *cache_sizes())
+    if name not in _LEVELS:
+        raise ArgumentError(message("target", "must be avx512, avx2, sse2 or aarch64", repr(name)))
+    return _level(name)
+
+
+def _detect() -> Target:
+    """Return the target that describes this machine in full."""
+    triple, cpu = llvm.get_process_triple(), llvm.get_host_cpu_name()
+    features: dict[str, bool] = dict(llvm.get_host_cpu_features())
+    if _is_x86():
+        return _x86(triple, cpu, features)
+    text = ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(features.items()))
+    return Target(triple, cpu, text, 16, 32, True, *cache_sizes())
+
+
+@functools.cache
+def _chosen(name: str) -> Target:
+    """Return this machine's target, or a lesser one by name if this machine can run it."""
+    own = _detect()
+    if not name:
+        return own
+    usual = "leave it unset for all that this processor has"
+    if name not in _LEVELS:
+        raise ArgumentError(message(VARIABLE, "must be avx512, avx2 or sse2", repr(name), usual))
+    other = named(name)
+    if not _is_x86() or other.vector_bytes > own.vector_bytes or other.has_fma > own.has_fma:
+        raise ArgumentError(message(VARIABLE, "must be what this processor can run", repr(name), usual))
+    return other
+
+
+def host() -> Target:
+    """Return the target of this process: the whole processor, or what ``WENGERT_TARGET`` limits it to.
+
+    Example:
+        >>> host().vector_bytes in (16, 32, 64)
+        True
+    """
+    return _chosen(os.environ.get(VARIABLE, "").strip().lower())
+
+
+@functools.cache
+def _initialise() -> None:
+    """Let LLVM make ready every processor that it was built for: ten milliseconds, once."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    llvm.initialize_native_asmparser()
+
+
+_MACHINES: defaultdict[Target, list[llvm.TargetMachine]] = defaultdict(list)
+"""LLVM's code generators that no one uses: each serves one thread at a time."""
+
+
+@contextmanager
+def borrowed(target: Target) -> Generator[llvm.TargetMachine]:
+    """Have a code generator for a target to oneself.
+
+    Position-independent code within two gigabytes reads a constant relative to the instruction, in the same
+    instruction that uses it.
+    """
+    try:
+        machine = _MACHINES[target].pop()
+    except IndexError:
+        _initialise()
+        machine = llvm.Target.from_triple(target.triple).create_target_machine(
+            cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="small", jit=True
+        )
+    try:
+        yield machine
+    finally:
+        _MACHINES[target].append(machine)

@@ -1,0 +1,339 @@
+"""LLVM IR as text: typed values, one method an instruction, and loops."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from wengert.core.dtypes import Dtype
+
+#: LLVM's names of the element types.
+SCALARS: dict[Dtype, str] = {
+    np.dtype(name): scalar
+    for name, scalar in {
+        "float16": "half",  # moved, never computed with
+        "float32": "float",
+        "float64": "double",
+        "bool": "i1",
+        "int8": "i8",
+        "int16": "i16",
+        "int32": "i32",
+        "int64": "i64",
+        "uint8": "i8",
+        "uint16": "i16",
+        "uint32": "i32",
+        "uint64": "i64",
+    }.items()
+}
+_FLOATS = ("half", "float", "double")
+_BITS = {"half": 16, "float": 32, "double": 64, "ptr": 64}
+
+
+class Kind(NamedTuple):
+    """An LLVM type: a scalar, or a vector of scalars.
+
+    Example:
+        >>> print(Kind("float", 16))
+        <16 x float>
+    """
+
+    scalar: str
+    lanes: int = 1
+
+    def __str__(self) -> str:
+        return self.scalar if self.lanes == 1 else f"<{self.lanes} x {self.scalar}>"
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the elements are floating-point numbers."""
+        return self.scalar in _FLOATS
+
+    @property
+    def bits(self) -> int:
+        """The width of an element."""
+        return _BITS.get(self.scalar) or int(self.scalar[1:])
+
+    @property
+    def bytes(self) -> int:
+        """The size of a value."""
+        return self.lanes * self.bits // 8
+
+    @property
+    def suffix(self) -> str:
+        """The name of the type in the names of intrinsics, such as ``v16f32``."""
+        element = f"f{self.bits}" if self.is_float else self.scalar
+        return element if self.lanes == 1 else f"v{self.lanes}{element}"
+
+    def of(self, scalar: str) -> Kind:
+        """Return the type with other elements and as many lanes."""
+        return Kind(scalar, self.lanes)
+
+    @property
+    def integer(self) -> Kind:
+        """The integer type of the same width."""
+        return self.of(f"i{self.bits}")
+
+
+class Value(NamedTuple):
+    """A value of the program: its name, or the text of a constant, and its type."""
+
+    text: str
+    kind: Kind
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.text}"
+
+
+I1, I64, POINTER = Kind("i1"), Kind("i64"), Kind("ptr")
+
+
+def number_text(kind: Kind, number: float) -> str:
+    """Write one number as LLVM does: floats by their bits, so that nothing is rounded."""
+    if kind.scalar == "double":
+        return "0x" + struct.pack(">d", number).hex().upper()
+    if kind.scalar == "half":
+        return "0xH" + np.float16(number).tobytes()[::-1].hex().upper()
+    if kind.scalar == "float":
+        # LLVM writes a float by the bits of the double of the same value.
+        with np.errstate(over="ignore"):
+            single = float(np.float32(number))
+        return "0x7FF8000000000000" if math.isnan(single) else "0x" + struct.pack(">d", single).hex().upper()
+    if kind.scalar == "i1":
+        return "true" if number else "false"
+    bits = kind.bits
+    wrapped = int(number) & ((1 << bits) - 1)
+    return str(wrapped - (1 << bits) if wrapped >> (bits - 1) else wrapped)
+
+
+def constant(kind: Kind, number: float) -> Value:
+    """Return a number as a constant, the same in every lane.
+
+    Example:
+        >>> print(constant(Kind("float", 4), 1.0))
+        <4 x float> splat (float 0x3FF0000000000000)
+    """
+    one = number_text(kind, number)
+    return Value(one if kind.lanes == 1 else f"splat ({kind.scalar} {one})", kind)
+
+
+def constants(kind: Kind, numbers: Sequence[float]) -> Value:
+    """Return a vector constant with a number for each lane."""
+    inside = ", ".join(f"{kind.scalar} {number_text(kind, number)}" for number in numbers)
+    return Value(f"<{inside}>", kind)
+
+
+class Builder:
+    """Writes the body of one LLVM function, instruction by instruction.
+
+    Args:
+        fast: flags on floating-point arithmetic.
+    """
+
+    def __init__(self, fast: str = "") -> None:
+        self.lines: list[str] = ["entry:"]
+        self.block = "entry"
+        self.fast = fast
+        self.declared: set[str] = set()
+        """Declarations and names of functions that the body calls."""
+        self._count = 0
+
+    # -- plumbing ----------------------------------------------------------------------------------------
+
+    def fresh(self) -> str:
+        """Return a new name."""
+        self._count += 1
+        return f"%v{self._count}"
+
+    def emit(self, text: str, kind: Kind) -> Value:
+        """Write an instruction that gives a value."""
+        name = self.fresh()
+        self.lines.append(f"  {name} = {text}")
+        return Value(name, kind)
+
+    def do(self, text: str) -> None:
+        """Write an instruction that gives none."""
+        self.lines.append(f"  {text}")
+
+    def label(self, name: str) -> None:
+        """Begin a block."""
+        self.lines.append(f"{name}:")
+        self.block = name
+
+    def new_label(self, hint: str) -> str:
+        """Return a new name for a block."""
+        self._count += 1
+        return f"{hint}{self._count}"
+
+    def branch(self, target: str) -> None:
+        """Go on in another block."""
+        self.do(f"br label %{target}")
+
+    def branch_if(self, condition: Value, yes: str, no: str) -> None:
+        """Go on in one of two blocks."""
+        self.do(f"br {condition}, label %{yes}, label %{no}")
+
+    # -- arithmetic --------------------------------------------------------------------------------------
+
+    def binary(self, operation: str, x: Value, y: Value, flags: str = "") -> Value:
+        """Write ``operation x, y``; floating-point operations get the function's flags."""
+        if operation in ("fadd", "fsub", "fmul", "fdiv", "frem", "fneg"):
+            flags = flags or self.fast
+        return self.emit(f"{operation} {flags + ' ' if flags else ''}{x}, {y.text}", x.kind)
+
+    def fadd(self, x: Value, y: Value) -> Value:
+        """Return x + y."""
+        return self.binary("fadd", x, y)
+
+    def fsub(self, x: Value, y: Value) -> Value:
+        """Return x - y."""
+        return self.binary("fsub", x, y)
+
+    def fmul(self, x: Value, y: Value) -> Value:
+        """Return x y."""
+        return self.binary("fmul", x, y)
+
+    def fdiv(self, x: Value, y: Value) -> Value:
+        """Return x / y."""
+        return self.binary("fdiv", x, y)
+
+    def fneg(self, x: Value) -> Value:
+        """Return -x."""
+        return self.emit(f"fneg {x}", x.kind)
+
+    def fma(self, x: Value, y: Value, z: Value) -> Value:
+        """Return x y + z, rounded once: exact error terms depend on it."""
+        return self.intrinsic("fma", x, y, z)
+
+    def muladd(self, x: Value, y: Value, z: Value) -> Value:
+        """Return x y + z, fused where the target does that quickly."""
+        return self.intrinsic("fmuladd", x, y, z)
+
+    def intrinsic(self, name: str, *operands: Value, result: Kind | None = None) -> Value:
+        """Call ``llvm.name``, overloaded on the type of its first operand."""
+        kind = result or operands[0].kind
+        return self.call(f"llvm.{name}.{operands[0].kind.suffix}", *operands, result=kind)
+
+    def call(self, name: str, *operands: Value, result: Kind | None) -> Value:
+        """Call a function by name, declaring it."""
+        types = ", ".join(str(operand.kind) for operand in operands)
+        given = ", ".join(map(str, operands))
+        self.declared.add(f"declare {result or 'void'} @{name}({types})")
+        if result is None:
+            self.do(f"call void @{name}({given})")
+            return Value("", Kind("void"))
+        return self.emit(f"call {result} @{name}({given})", result)
+
+    # -- comparison and choice ---------------------------------------------------------------------------
+
+    def compare(self, condition: str, x: Value, y: Value) -> Value:
+        """Write ``fcmp`` or ``icmp`` by the type: conditions such as ``olt``, ``une``, ``slt``, ``ult``."""
+        operation = "fcmp" if x.kind.is_float else "icmp"
+        return self.emit(f"{operation} {condition} {x}, {y.text}", x.kind.of("i1"))
+
+    def select(self, condition: Value, yes: Value, no: Value) -> Value:
+        """Return one of two values, lane by lane."""
+        return self.emit(f"select {condition}, {yes}, {no}", yes.kind)
+
+    def both(self, x: Value, y: Value) -> Value:
+        """Return x and y."""
+        return self.binary("and", x, y)
+
+    def either(self, x: Value, y: Value) -> Value:
+        """Return x or y."""
+        return self.binary("or", x, y)
+
+    def negate(self, condition: Value) -> Value:
+        """Return the opposite of a truth value."""
+        return self.binary("xor", condition, constant(condition.kind, 1))
+
+    # -- conversion --------------------------------------------------------------------------------------
+
+    def convert(self, operation: str, x: Value, scalar: str) -> Value:
+        """Write a conversion such as ``sitofp``, ``fptosi``, ``zext``, ``trunc``, ``fpext`` or ``bitcast``."""
+        kind = x.kind.of(scalar)
+        return self.emit(f"{operation} {x} to {kind}", kind)
+
+    def splat(self, x: Value, lanes: int) -> Value:
+        """Return a vector with one value in every lane."""
+        if lanes == 1:
+            return x
+        kind = Kind(x.kind.scalar, lanes)
+        if not x.text.startswith("%"):
+            return Value(f"splat ({x})", kind)
+        first = self.emit(f"insertelement {kind} poison, {x}, i64 0", kind)
+        return self.emit(f"shufflevector {first}, {kind} poison, <{lanes} x i32> zeroinitializer", kind)
+
+    def extract(self, x: Value, lane: int) -> Value:
+        """Return one lane of a vector."""
+        return self.emit(f"extractelement {x}, i64 {lane}", Kind(x.kind.scalar))
+
+    def insert(self, x: Value, y: Value, lane: int) -> Value:
+        """Return a vector with one lane replaced."""
+        return self.emit(f"insertelement {x}, {y}, i64 {lane}", x.kind)
+
+    def window(self, x: Value, start: int, count: int) -> Value:
+        """Return neighbouring lanes of a vector, one of them as a number; those that it does not have are anything."""
+        if x.kind.lanes == count:
+            return x
+        if count == 1:
+            return self.extract(x, start)
+        if x.kind.lanes == 1:
+            return self.insert(Value("poison", Kind(x.kind.scalar, count)), x, 0)
+        return self.shuffle(x, range(start, start + count))
+
+    def shuffle(self, x: Value, places: Iterable[int], y: Value | None = None) -> Value:
+        """Return lanes of a vector, or of two of the same kind, by number; what lies in none may be anything."""
+        chosen = list(places)
+        limit, kind = x.kind.lanes * (1 if y is None else 2), Kind(x.kind.scalar, len(chosen))
+        numbers = ", ".join(f"i32 {n}" if n < limit else "i32 poison" for n in chosen)
+        other = y or Value("poison", x.kind)
+        return self.emit(f"shufflevector {x}, {other}, <{len(chosen)} x i32> <{numbers}>", kind)
+
+    # -- memory ------------------------------------------------------------------------------------------
+
+    def element(self, pointer: Value, scalar: str, index: Value) -> Value:
+        """Return the address of an element."""
+        return self.emit(f"getelementptr inbounds {scalar}, {pointer}, {index}", POINTER)
+
+    def load(self, pointer: Value, kind: Kind, align: int, note: str = "") -> Value:
+        """Read a value."""
+        return self.emit(f"load {kind}, {pointer}, align {align}{note}", kind)
+
+    def store(self, value: Value, pointer: Value, align: int, note: str = "") -> None:
+        """Write a value."""
+        self.do(f"store {value}, {pointer}, align {align}{note}")
+
+    # -- conditions and loops ----------------------------------------------------------------------------
+
+    @contextmanager
+    def only_if(self, condition: Value) -> Generator[None]:
+        """Do what is written inside on a condition only."""
+        yes, after = self.new_label("then"), self.new_label("after")
+        self.branch_if(condition, yes, after)
+        self.label(yes)
+        yield
+        self.branch(after)
+        self.label(after)
+
+    @contextmanager
+    def loop(self, start: Value, stop: Value, step: int = 1, hint: str = "loop") -> Generator[Value]:
+        """Repeat what is written inside for ``start <= counter < stop``; may run no time at all."""
+        head, body, after = self.new_label(hint), self.new_label("body"), self.new_label("after")
+        before = self.block
+        self.branch(head)
+        self.label(head)
+        position = len(self.lines)
+        counter = Value(self.fresh(), I64)
+        self.branch_if(self.compare("slt", counter, stop), body, after)
+        self.label(body)
+        yield counter
+        following = self.binary("add", counter, constant(I64, step), "nsw")
+        merged = f"phi i64 [ {start.text}, %{before} ], [ {following.text}, %{self.block} ]"
+        self.lines.insert(position, f"  {counter.text} = {merged}")
+        self.branch(head)
+        self.label(after)

@@ -1,0 +1,272 @@
+"""LLVM IR text to object code, and object code to functions in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import re
+import struct
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple, cast
+
+from llvmlite import binding as llvm
+
+from wengert.compiler.llvm import disk_cache
+from wengert.compiler.llvm.host import borrowed, host, identity
+from wengert.compiler.llvm.llvmlite_lock import TURN, in_own_context
+from wengert.compiler.machine.target import Target
+from wengert.core.errors import WengertError, message
+
+_NUMBERS = itertools.count()
+#: Before an object file: the lengths of the names of what it offers, which the linker wants to know, and of itself.
+_HEAD = struct.Struct("<QQ")
+_FUNCTION = re.compile(r"^\s*(define|declare)(?: (internal|private))?\b[^@\n]*@([\w.$-]+)\(", re.MULTILINE)
+_NO_SYMBOLS: Mapping[str, int] = {}
+#: Libraries that one linker makes. A linker takes 120 KB, and keeps 8 KB for each library, freed ones too, until it is
+#: freed itself.
+_GROUP = 16
+
+
+class CompileError(WengertError, RuntimeError):
+    """A program that LLVM refused, with its reason."""
+
+
+class _Reporting:
+    """Turns LLVM's errors into ours."""
+
+    def __init__(self, requirement: str) -> None:
+        self._requirement = requirement
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, RuntimeError) and not isinstance(error, CompileError):
+            raise CompileError(message("compile", self._requirement, " ".join(str(error).split()))) from error
+
+
+@contextmanager
+def _module(ir_text: str, target: Target) -> Generator[tuple[llvm.ModuleRef, llvm.TargetMachine]]:
+    """Have a verified module, in a context that takes its types and constants along, and a code generator."""
+    with in_own_context(), ExitStack() as opened, borrowed(target) as machine:
+        context = llvm.create_context()
+        opened.callback(context.close)
+        with _Reporting("LLVM must accept the program"):
+            module = llvm.parse_assembly(ir_text, context)
+        opened.callback(module.close)
+        module.triple = target.triple
+        module.data_layout = str(machine.target_data)
+        with _Reporting("the program must be well formed"):
+            module.verify()
+        yield module, machine
+
+
+class _Functions(NamedTuple):
+    """The names of the functions of a module, as its text has them.
+
+    To ask LLVM takes a few calls for each of them, and after each call a thread has to wait for Python's lock.
+    """
+
+    defined: list[str]
+    offered: list[str]
+    """Those of them that other modules may call."""
+    declared: list[str]
+
+    @classmethod
+    def of(cls, ir_text: str) -> _Functions:
+        found = _FUNCTION.findall(ir_text)
+        return cls(
+            [name for what, _, name in found if what == "define"],
+            [name for what, linkage, name in found if what == "define" and not linkage],
+            [name for what, _, name in found if what == "declare"],
+        )
+
+
+def _optimise(module: llvm.ModuleRef, names: Iterable[str], machine: llvm.TargetMachine) -> None:
+    """Inline what is marked for it, and simplify each function.
+
+    The program is in vectors already and its loops are unrolled as the schedule wants them, so that the passes which
+    guess at that are left out. What remains removes common subexpressions, moves invariants out of loops, and folds
+    instructions and branches.
+    """
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
+    options.loop_vectorization = options.slp_vectorization = False
+    options.loop_unrolling = options.loop_interleaving = False
+    builder = llvm.create_pass_builder(machine, options)
+    with _disposing(llvm.create_new_module_pass_manager()) as inliner:
+        inliner.add_always_inliner_pass()
+        inliner.add_global_dead_code_eliminate_pass()
+        inliner.run(module, builder)
+    with _disposing(builder.getFunctionPassManager()) as simplifier:
+        for name in names:
+            with contextlib.suppress(NameError):  # inlined everywhere
+                simplifier.run(module.get_function(name), builder)
+
+
+@contextmanager
+def _disposing(passes: Any) -> Generator[Any]:
+    """Give passes, and free their memory afterwards: some 50 KB for a module.
+
+    llvmlite's classes inherit `ObjectRef` first, whose ``_dispose`` does nothing and hides the one that does.
+    """
+    first: Any = llvm.ffi.ObjectRef
+    try:
+        yield passes
+    finally:
+        if type(passes)._dispose is first._dispose:
+            hidden = cast("Any", super(first, passes))
+            hidden._dispose()
+        passes.close()
+
+
+def _require_symbols(declared: Iterable[str], symbols: Collection[str]) -> None:
+    """Raise an error for a function that no one provides."""
+    process = ctypes.CDLL(None)
+    for name in declared:
+        given = name in symbols or name.startswith("llvm.")
+        if not given and not hasattr(process, name):
+            raise CompileError(message("compile", "every function must be defined or given", name))
+
+
+def compile_module(ir_text: str, target: Target, symbols: Collection[str] = ()) -> bytes:
+    """Compile a module of LLVM IR to object code.
+
+    Args:
+        ir_text: the module. Functions that are only to be inlined are ``private`` or ``internal``.
+        target: the processor.
+        symbols: the functions that the module calls and the process itself does not export.
+
+    Returns:
+        An object file, and before it the names of the functions that it offers, for `load`.
+
+    Raises:
+        CompileError: LLVM does not accept the module, or it calls a function that there is not.
+
+    Example:
+        >>> from wengert.compiler.llvm.host import host
+        >>> code = compile_module("define i64 @twice(i64 %x) { %y = add i64 %x, %x ret i64 %y }", host())
+        >>> import ctypes
+        >>> library = load(code)
+        >>> ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library.address("twice"))(21)
+        42
+    """
+    functions = _Functions.of(ir_text)
+    with _module(ir_text, target) as (module, machine):
+        _require_symbols(functions.declared, symbols)
+        _optimise(module, functions.defined, machine)
+        with _Reporting("LLVM must have instructions for the program"):
+            image = machine.emit_object(module)
+    names = "\n".join(functions.offered).encode()
+    return _HEAD.pack(len(names), len(image)) + names + image
+
+
+def _objects(code: bytes) -> Iterator[tuple[list[str], bytes]]:
+    """Go through the object files of object code, and the names of the functions that each offers."""
+    rest = code
+    while True:
+        if len(rest) < _HEAD.size:
+            raise RuntimeError("it is not complete")
+        named, size = _HEAD.unpack_from(rest)
+        start = _HEAD.size + named
+        names, image, rest = rest[_HEAD.size : start], rest[start : start + size], rest[start + size :]
+        if len(image) < size:
+            raise RuntimeError("it is not complete")
+        yield names.decode().split(), image
+        if not rest:
+            return
+
+
+def optimised(ir_text: str, target: Target) -> str:
+    """Return a module of LLVM IR as it is after the passes."""
+    with _module(ir_text, target) as (module, machine):
+        _optimise(module, _Functions.of(ir_text).defined, machine)
+        return str(module)
+
+
+def assembly(ir_text: str, target: Target) -> str:
+    """Return the instructions that a module of LLVM IR becomes."""
+    with _module(ir_text, target) as (module, machine):
+        _optimise(module, _Functions.of(ir_text).defined, machine)
+        with _Reporting("LLVM must have instructions for the program"):
+            return machine.emit_assembly(module)
+
+
+class Library:
+    """Functions in memory, which stay there for as long as this object lives."""
+
+    def __init__(self, tracker: llvm.ResourceTracker, linker: llvm.LLJIT) -> None:
+        self._tracker = tracker
+        self._linker = linker
+
+    def __del__(self) -> None:
+        """Free the memory, and then, if this was the last library of its linker, that of the linker.
+
+        llvmlite does neither when the interpreter ends: workers may still be in the code.
+        """
+        del self._tracker
+
+    def address(self, name: str) -> int:
+        """Return where a function begins; `KeyError` if the library does not offer it."""
+        return int(self._tracker[name])
+
+
+class _Linkers:
+    """Makes a linker for each group of libraries. It holds the newest; libraries hold their own. Used in `TURN`."""
+
+    def __init__(self) -> None:
+        self._newest: llvm.LLJIT | None = None
+        self._left = 0
+
+    def next(self) -> llvm.LLJIT:
+        """Return the linker of the next library."""
+        if self._newest is None or not self._left:
+            llvm.initialize_native_target()
+            self._newest = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
+            self._left = _GROUP
+        self._left -= 1
+        return self._newest
+
+
+_LINKERS = _Linkers()
+
+
+def load(object_code: bytes, symbols: Mapping[str, int] = _NO_SYMBOLS) -> Library:
+    """Link object code into this process.
+
+    Args:
+        object_code: what `compile_module` returned, in this process or in another one; of several modules that call
+            each other, one after the other.
+        symbols: addresses of the functions that the process itself does not export.
+
+    Raises:
+        CompileError: the object code is damaged, or calls a function that there is not.
+    """
+    builder = llvm.JITLibraryBuilder().add_current_process()
+    for name, address in symbols.items():
+        builder.import_symbol(name, address)
+    with TURN, _Reporting("the object code must link"):
+        for names, image in _objects(object_code):
+            builder.add_object_img(image)
+            for name in names:
+                builder.export_symbol(name)
+        linker = _LINKERS.next()
+        return Library(builder.link(linker, f"wengert{next(_NUMBERS)}"), linker)
+
+
+def stored_library(name: str, ir_text: str) -> Library:
+    """Return functions that are the same in all programs, compiled for this processor, or as they are on the disk.
+
+    Args:
+        name: what they are called in the cache.
+        ir_text: the module.
+    """
+    target = host()
+    key = disk_cache.key(name, identity(target), ir_text)
+    code = disk_cache.default().get(key)
+    if code is not None:
+        with contextlib.suppress(CompileError):  # as another version of the compiler would have it
+            return load(code)
+    code = compile_module(ir_text, target)
+    disk_cache.default().put(key, code)
+    return load(code)

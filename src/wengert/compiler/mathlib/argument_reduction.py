@@ -1,0 +1,185 @@
+"""The remainder of x after the nearest multiple of pi/2, in two parts, for any x.
+
+Up to some thousand multiples the reduction is that of Cody and Waite, *Software Manual for the Elementary
+Functions* (1980), with pi/2 in parts that keep every product but the last exact. Beyond, on the lanes that need it,
+x is multiplied by those bits of 2/pi that matter (Payne and Hanek, *Radian reduction for trigonometric functions*,
+1983).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from wengert.compiler.llvm.ir_builder import I1, I64, POINTER, Builder, Kind, Value, constant
+from wengert.compiler.mathlib import tables
+from wengert.compiler.mathlib.terms import Term, Writer, nearest, quick_two_sum
+
+#: The largest sizes that the quick reduction takes.
+_QUICK = {32: 3000.0, 64: 24000.0}
+_DOUBLE, _I128 = Kind("double"), Kind("i128")
+_SCALAR = "{ double, double, i64 }"
+#: What reduces huge numbers lane by lane.
+HELPER = "remainder"
+_NAME, _TABLE = f"wengert.{HELPER}", "wengert.two_over_pi"
+
+
+def _struct(kind: Kind) -> str:
+    return f"{{ {kind}, {kind}, {kind.integer} }}"
+
+
+def quick_reduction(x: Term) -> tuple[Term, Term, Term]:
+    """Return r in two parts and n, right in its low bits, for moderate x."""
+    count, n = nearest(x, 2 / math.pi)
+    parts = tables.HALF_PI[24 if x.kind.bits == 32 else 53]
+    # Where the sums below cancel they are exact, so that the order of their operands matters nowhere.
+    high, low = quick_two_sum(count.muladd(-parts[0], x), count * -parts[1])
+    for part in parts[2:-1]:
+        high, error = quick_two_sum(high, count * -part)
+        low = low + error
+    return high, count.muladd(-parts[-1], low), n
+
+
+def reduction(x: Term) -> tuple[Term, Term, Term]:
+    """Return r in two parts and n, right in its low bits, for any x; r is NaN if x is not finite."""
+    quick = quick_reduction(x)
+    high, low, n = unless_huge(x, quick, lambda huge: _slow_reduction(x, huge, quick))
+    return high, low, n
+
+
+def unless_huge(x: Term, quick: Sequence[Term], slow: Callable[[Term], Sequence[Term]]) -> list[Term]:
+    """Return what was found for moderate x, and where a lane is too large for that, what a slow way makes of it."""
+    writer, kind = x.writer, x.kind
+    huge = abs(x) > _QUICK[kind.bits]
+    rare, after = writer.new_label("huge"), writer.new_label("reduced")
+    before = writer.block
+    found = huge.value if kind.lanes == 1 else writer.intrinsic("vector.reduce.or", huge.value, result=I1)
+    writer.branch_if(found, rare, after)
+    writer.label(rare)
+    corrected = slow(huge)
+    writer.branch(after)
+    writer.label(after)
+    merged: list[Term] = []
+    for old, new in zip(quick, corrected, strict=True):
+        text = f"phi {old.kind} [ {old.value.text}, %{before} ], [ {new.value.text}, %{rare} ]"
+        merged.append(Term(writer, writer.emit(text, old.kind)))
+    return merged
+
+
+def _slow_reduction(x: Term, huge: Term, quick: Sequence[Term]) -> list[Term]:
+    """Return the quick reduction with the lanes of huge numbers replaced."""
+    writer, kind = x.writer, x.kind
+    writer.helpers.add((HELPER, kind))
+    infinite = abs(x).equals(math.inf)
+    given = x.where(huge & ~infinite, 2.0**40)
+    parts = writer.emit(f"call {_struct(kind)} @{_NAME}.{kind.suffix}({given.value})", kind)
+    news: list[Term] = []
+    for i, old in enumerate(quick):
+        got = writer.emit(f"extractvalue {_struct(kind)} {parts.text}, {i}", old.kind)
+        news.append(Term(writer, got).where(huge, old))
+    news[0] = x.number(math.nan).where(infinite, news[0])
+    return news
+
+
+def lanewise_definition(kind: Kind) -> str:
+    """Return the function that reduces every lane of a vector by itself."""
+    builder = Builder(fast="")
+    high, low, n = (Value("poison", each) for each in (kind, kind, kind.integer))
+    for lane in range(kind.lanes):
+        x = Value("%x", kind) if kind.lanes == 1 else builder.extract(Value("%x", kind), lane)
+        r, rest, count = _one_lane(builder, x)
+        if kind.lanes == 1:
+            high, low, n = r, rest, count
+        else:
+            high, low, n = (builder.insert(*pair, lane) for pair in ((high, r), (low, rest), (n, count)))
+    _return(builder, _struct(kind), high, low, n)
+    body = "\n".join(builder.lines)
+    return f"define internal {_struct(kind)} @{_NAME}.{kind.suffix}({kind} %x) noinline cold nounwind {{\n{body}\n}}\n"
+
+
+def _one_lane(builder: Builder, x: Value) -> tuple[Value, Value, Value]:
+    """Return the reduction of one number in its own type."""
+    wide = x if x.kind == _DOUBLE else builder.convert("fpext", x, "double")
+    parts = builder.emit(f"call {_SCALAR} @{_NAME}({wide})", _DOUBLE)
+    r, rest = (builder.emit(f"extractvalue {_SCALAR} {parts.text}, {i}", _DOUBLE) for i in (0, 1))
+    count = builder.emit(f"extractvalue {_SCALAR} {parts.text}, 2", I64)
+    if x.kind == _DOUBLE:
+        return r, rest, count
+    first = builder.convert("fptrunc", r, "float")
+    rest = builder.fsub(r, builder.convert("fpext", first, "double"))
+    return first, builder.convert("fptrunc", rest, "float"), builder.convert("trunc", count, "i32")
+
+
+def _return(builder: Builder, struct: str, *parts: Value) -> None:
+    """Return several values from a function."""
+    text = "poison"
+    for i, part in enumerate(parts):
+        text = builder.emit(f"insertvalue {struct} {text}, {part}, {i}", I64).text
+    builder.do(f"ret {struct} {text}")
+
+
+def scalar_definition() -> tuple[str, set[str]]:
+    """Return the function that reduces one number of float64 of at least 2^14, and what it declares."""
+    writer = Writer(_DOUBLE, 53)
+    x = writer.term("%x")
+    bits = x.bits()
+    window = _window(writer, bits)
+    negative = bits < 0
+    half = constant(_I128, 1 << 125)
+    n = writer.binary("lshr", writer.binary("add", window, half), constant(_I128, 126))
+    rest = writer.binary("sub", window, writer.binary("shl", n, constant(_I128, 126)))
+    below = Term(writer, writer.compare("slt", rest, constant(_I128, 0)))
+    size = writer.intrinsic("abs", rest, constant(I1, 0))
+    zeros = writer.intrinsic("ctlz", size, constant(I1, 0))
+    size = writer.binary("shl", size, writer.binary("and", zeros, constant(_I128, 127)))
+    high, low = _times_half_pi(writer, size, zeros)
+    high, low = (part.where(~(below ^ negative), -part) for part in (high, low))
+    count = Term(writer, writer.convert("trunc", n, "i64"))
+    count = (0 - count).where(negative, count)
+    _return(writer, _SCALAR, high.value, low.value, count.value)
+    body = "\n".join(writer.lines)
+    table = ", ".join(f"i64 {constant(I64, word).text}" for word in tables.TWO_OVER_PI)
+    data = f"@{_TABLE} = internal unnamed_addr constant [{len(tables.TWO_OVER_PI)} x i64] [{table}]\n"
+    define = f"define internal {_SCALAR} @{_NAME}(double %x) noinline cold nounwind {{\n{body}\n}}\n"
+    return data + define, writer.declared
+
+
+def _window(writer: Writer, bits: Term) -> Value:
+    """Return x times 2/pi modulo 4 in units of 2^-126.
+
+    With x = m 2^e, bits before the one of weight 2^(1 - e) give multiples of 4.
+    """
+    e = ((bits >> 52) & 0x7FF) - (1023 + 52)
+    m = (bits & ((1 << 52) - 1)) | (1 << 52)
+    start = e + (64 - 2)  # the table begins with a word of zeros; bit 1 of 2/pi has the weight 1 / 2
+    index, shift = start >> 6, start & 63
+    given: list[Value] = []
+    for i in range(4):
+        place = writer.element(Value(f"@{_TABLE}", POINTER), "i64", (index + i).value)
+        given.append(writer.load(place, I64, 8))
+    high, middle, low = (writer.intrinsic("fshl", *given[i : i + 2], shift.value) for i in range(3))
+    wide = writer.convert("zext", m.value, "i128")
+    product = writer.binary("mul", wide, writer.convert("zext", low, "i128"))
+    carry = writer.binary("lshr", product, constant(_I128, 64))
+    product = writer.binary("mul", wide, writer.convert("zext", middle, "i128"))
+    total = writer.binary("add", product, carry)
+    product = writer.binary("mul", wide, writer.convert("zext", high, "i128"))
+    return writer.binary("add", total, writer.binary("shl", product, constant(_I128, 64)))
+
+
+def _times_half_pi(writer: Writer, size: Value, zeros: Value) -> tuple[Term, Term]:
+    """Return size 2^(-126 - zeros) pi / 2 in two parts, for a 128-bit integer whose first bit is set."""
+
+    def part(shift: int, exponent: int) -> Term:
+        piece = writer.convert("trunc", writer.binary("lshr", size, constant(_I128, shift)), "i64")
+        kept = Term(writer, piece) & ((1 << 53) - 1)
+        return kept.convert("uitofp", "double") * 2.0**exponent
+
+    first, second = part(75, 75 - 126), part(22, 22 - 126)
+    half_pi, rest = (part / 2 for part in tables.PI[53])
+    high = first * half_pi
+    low = first.fma(half_pi, -high) + first.muladd(rest, second * half_pi)
+    exponent = Term(writer, writer.convert("trunc", zeros, "i64"))
+    scale = ((1023 - exponent) << 52).as_float()
+    high, low = quick_two_sum(high * scale, low * scale)
+    return high, low

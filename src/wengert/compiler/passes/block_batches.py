@@ -1,0 +1,257 @@
+"""Blocks of the batch: a run of steps for a few examples at a time, one block after another or each on its own thread.
+
+What a network does for one example it does independently of the others (see `independent`). A run of nests whose
+intermediate arrays outgrow the cache, and a run with loops over the steps of a sequence, becomes a loop over blocks of
+the batch: the arrays shrink to one block and stay in cache, threads take blocks and meet once, at the end, and each
+block's part of the sums over the batch is added up there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from wengert.compiler.machine.target import Target
+from wengert.compiler.passes.dim_classes import LaneClass, map_classes
+from wengert.compiler.passes.independence import Parts, is_counted, taken_apart, total_work
+from wengert.nest.expression import (
+    Apply,
+    Buffer,
+    Expression,
+    Guard,
+    Load,
+    Reduce,
+    Rewriter,
+    is_check,
+    is_zero,
+    zero,
+)
+from wengert.nest.index import Dim, Index
+from wengert.nest.nest import Loop, Nest, Program, Step, Store, reads, writes
+from wengert.nest.rewrite import renamed, rewrite_step
+
+_NESTS = 4
+"""Fewer nests in a row are left as they are."""
+_LARGE = 1_000_000
+"""Operations of a run with loops from which on it is worth threads."""
+_MOST = 0.7
+"""Of the operations of a run with loops, what must be done for each example by itself."""
+_CLASSES = 4
+"""Of the classes of axes with the most work, how many may be the batch."""
+_VECTORS = 4
+"""Vectors of a block of lanes, at most, in a run without loops."""
+_NESTS_SHARE = 1 / 2
+"""Of the second cache level, what a block of nests may take: what they read from outside needs room too."""
+_TURNS_SHARE = 3 / 4
+"""The same of a block of loops."""
+_SPREAD = 4
+"""Blocks of loops below which a thread that is late holds up the others for long."""
+
+
+def block_batches(program: Program, target: Target) -> Program:
+    """Return the program with runs of steps for a large batch in loops over blocks of it."""
+    classes = map_classes(program)[:_CLASSES]
+    return replace(program, steps=_blocked(program.steps, classes, program.outside(), target))
+
+
+def _blocked(
+    steps: Sequence[Step], classes: Sequence[LaneClass], fixed: set[Buffer], target: Target
+) -> tuple[Step, ...]:
+    done: list[Step] = []
+    for start, run in _runs(steps):
+        others = (*steps[:start], *steps[start + len(run) :])
+        outside = fixed | {buffer for step in others for buffer in (*reads(step), *writes(step))}
+        blocked = _best(run, classes, outside, target)
+        if blocked is not None:
+            done += blocked
+            continue
+        for step in run:
+            if isinstance(step, Loop):
+                touched = {b for other in steps if other is not step for b in (*reads(other), *writes(other))}
+                step = replace(step, steps=_blocked(step.steps, classes, fixed | touched, target))
+            done.append(step)
+    return tuple(done)
+
+
+def _runs(steps: Sequence[Step]) -> Iterator[tuple[int, list[Step]]]:
+    """Yield the runs of nests and loops, and what stands between them, with their positions."""
+    run: list[Step] = []
+    for position, step in enumerate(steps):
+        if is_counted(step):
+            run.append(step)
+            continue
+        if run:
+            yield position - len(run), run
+        yield position, [step]
+        run = []
+    if run:
+        yield len(steps) - len(run), run
+
+
+def _best(
+    run: Sequence[Step], classes: Sequence[LaneClass], outside: set[Buffer], target: Target
+) -> list[Step] | None:
+    """Return a run as a loop over blocks of the class of axes along which the most is independent, or None."""
+    if not all(map(is_counted, run)):
+        return None
+    loops = any(isinstance(step, Loop) for step in run)
+    if not loops and len(run) < _NESTS:
+        return None
+    if loops and total_work(run) < _LARGE:
+        return None
+    found = [taken_apart(run, batch, outside) for batch in (classes if loops else classes[:1])]
+    best = max(found, key=lambda parts: parts.work, default=None)
+    if best is None or not best.inside:
+        return None
+    width = target.lanes(4) if best is found[0] else 1  # the first class is that of the lanes
+    if any(isinstance(step, Loop) for step in best.inside):
+        if best.work < max(_MOST * total_work(run), _LARGE):
+            return None
+        size = _size_of_turns(best, target, width)
+    else:
+        size = _size_of_nests(best, target)
+    return _loop(best, size) if size else None
+
+
+def _held(parts: Parts) -> int:
+    """Return the bytes of what is made inside and shrinks to one block."""
+    return sum(math.prod(one.shape) * one.dtype.itemsize for one in parts.made.keys() - parts.shared)
+
+
+def _size_of_nests(parts: Parts, target: Target) -> int:
+    """Return the examples of a block of nests, so that it fits the cache; 0 if everything does."""
+    width = target.lanes(4)
+    held, vectors = _held(parts), -(-parts.extent // width)
+    fitting = max(1, int(vectors * _NESTS_SHARE * target.level2 / max(held, 1)))
+    if held <= target.level2 or fitting >= vectors:
+        return 0
+    return min(fitting, _VECTORS) * width
+
+
+def _size_of_turns(parts: Parts, target: Target, width: int) -> int:
+    """Return the examples of a block of loops: few enough for the cache, as even for two threads as can be."""
+    each = _held(parts) / parts.extent
+    vectors = -(-parts.extent // width)
+    best: tuple[bool, float, bool, int] | None = None
+    for count in range(1, vectors + 1):
+        blocks = -(-vectors // count)
+        if blocks < 2 or (width == 1 and parts.extent % count):
+            continue
+        size = count * width
+        spilt = size * each > target.level2 * _TURNS_SHARE
+        waste = blocks * size / parts.extent
+        uneven = 2 * -(-blocks // 2) / blocks
+        price = spilt, round(waste * (1 + uneven) / 2, 3), blocks < _SPREAD, size if spilt else -size
+        best = min(best, price) if best else price
+    return abs(best[3]) if best else 0
+
+
+def _loop(parts: Parts, size: int) -> list[Step]:
+    counter = Dim(-(-parts.extent // size), "block")
+    shared = parts.shared
+    new: dict[Buffer, tuple[Buffer, bool]] = {}
+    for buffer, axis in parts.made.items():
+        whole = buffer in shared
+        shape = list(buffer.shape)
+        shape[axis] = counter.extent * size if whole else size
+        new[buffer] = (Buffer(buffer.dtype, tuple(shape), buffer.name), whole)
+    totals = {one: Buffer(one.dtype, (counter.extent, *one.shape), one.name) for one in parts.totals}
+    block = _Block(counter, size, parts, new, totals)
+    inside = tuple(map(block.step, parts.inside))
+    after = [block.outside(step) for step in parts.after]
+    return [*parts.before, Loop(counter, False, inside, shared=True), *after]
+
+
+@dataclass
+class _Block:
+    """One turn of the loop: the indices of its examples."""
+
+    counter: Dim
+    size: int
+    parts: Parts
+    new: dict[Buffer, tuple[Buffer, bool]]
+    """What takes the place of what is made inside, and whether it holds all examples."""
+    totals: dict[Buffer, Buffer]
+
+    def step(self, step: Step) -> Step:
+        """Return a step for the examples of one block."""
+        if isinstance(step, Loop):
+            return replace(step, steps=tuple(map(self.step, step.steps)))
+        assert isinstance(step, Nest)
+        return self.nest(step, self.parts.dims[step])
+
+    def nest(self, nest: Nest, dim: Dim | None) -> Nest:
+        """Return a nest for the examples of one block, which lie along a dimension of it."""
+        inner = Dim(self.size, dim.name if dim else "")
+        example = Index.of(self.counter) * self.size + Index.of(inner)
+        filled = self.parts.extent % self.size
+        exists = ((example, self.parts.extent),) if filled else ()
+
+        def change(node: Expression) -> Expression:
+            if isinstance(node, Reduce) and dim in node.dims:
+                dims = tuple(inner if one is dim else one for one in node.dims)
+                return replace(node, dims=dims, body=_guarded(exists, node.body))
+            if isinstance(node, Load):
+                return self._load(node, inner, exists)
+            if is_check(node) and inner in node.facts.dims and not _is_zero_outside(node, exists):
+                return _guarded(exists, node)
+            return node
+
+        rewrite = Rewriter(change, lambda term: example if term is dim else None)
+        stores = tuple(self._store(store, rewrite, inner) for store in nest.stores)
+        return replace(nest, dims=tuple(inner if one is dim else one for one in nest.dims), stores=stores)
+
+    def _load(self, node: Load, inner: Dim, exists: tuple[tuple[Index, int], ...]) -> Expression:
+        if node.buffer in self.totals:
+            return Load(self.totals[node.buffer], (Index.of(self.counter), *node.indices))
+        if node.buffer in self.new:
+            buffer, whole = self.new[node.buffer]
+            return Load(buffer, self._indices(node.buffer, node.indices, whole, inner))
+        if any(inner in index.dims() for index in node.indices):
+            return _guarded(exists, node)
+        return node
+
+    def _store(self, store: Store, rewrite: Rewriter, inner: Dim) -> Store:
+        indices = tuple(map(rewrite.index, store.indices))
+        value = rewrite(store.value)
+        if store.buffer in self.totals:
+            total = self.totals[store.buffer]
+            return replace(store, buffer=total, indices=(Index.of(self.counter), *indices), value=value)
+        if store.buffer not in self.new:
+            return replace(store, indices=indices, value=value)
+        buffer, whole = self.new[store.buffer]
+        return replace(
+            store, buffer=buffer, indices=self._indices(store.buffer, indices, whole, inner), value=value
+        )
+
+    def _indices(
+        self, buffer: Buffer, indices: Sequence[Index], whole: bool, inner: Dim
+    ) -> tuple[Index, ...]:
+        axis = self.parts.made[buffer]
+        return tuple(Index.of(inner) if n == axis and not whole else index for n, index in enumerate(indices))
+
+    def outside(self, step: Step) -> Step:
+        """Return a step after the loop, with buffers of their new names, which adds up the parts of sums."""
+
+        def change(node: Expression) -> Expression:
+            if isinstance(node, Load) and node.buffer in self.totals:
+                total = self.totals[node.buffer]
+                part = Dim(total.shape[0], "block")
+                return Reduce("add", (part,), Load(total, (Index.of(part), *node.indices)), node.dtype)
+            return node
+
+        (moved,) = renamed([step], {old: new for old, (new, _) in self.new.items()})
+        return rewrite_step(moved, change)
+
+
+def _guarded(conditions: tuple[tuple[Index, int], ...], value: Expression) -> Expression:
+    """Return a value, or zero for examples that do not exist."""
+    return Guard(conditions, value, zero(value.dtype)) if conditions else value
+
+
+def _is_zero_outside(node: Expression, exists: tuple[tuple[Index, int], ...]) -> bool:
+    """Tell whether a value is zero for examples that do not exist, as what is read is; zero is inside any bounds."""
+    if isinstance(node, Apply) and node.operation in ("cast", "position", "bounded"):
+        return _is_zero_outside(node.operands[0], exists)
+    return isinstance(node, Guard) and is_zero(node.otherwise) and set(exists).issubset(node.conditions)

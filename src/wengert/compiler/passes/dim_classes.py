@@ -1,0 +1,131 @@
+"""Classes of dimensions: axes of buffers and dimensions of nests that run along one another across a program.
+
+The batch of a convolution's input is the batch of its output, of the pool, of the dense layer and of the loss.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
+from typing import NamedTuple
+
+from wengert.compiler.machine.costs import work
+from wengert.nest.expression import Buffer, loads
+from wengert.nest.index import Dim, follows
+from wengert.nest.nest import Host, Loop, Nest, Program, all_steps, reads, writes
+
+_FEW = 8
+"""Fewer elements than this are no lanes: they would leave most of a vector register empty."""
+_LOAD, _STORE = 16, 64
+"""What it costs, in operations, to read or write elements of an ordinary array one by one."""
+_LONG = 256
+"""Elements of a row of an ordinary array from which on a reduction goes along it."""
+
+
+class _Classes:
+    """Axes and dimensions that run along one another, found by union."""
+
+    def __init__(self) -> None:
+        self._parent: dict[object, object] = {}
+
+    def find(self, member: object) -> object:
+        parent = self._parent.setdefault(member, member)
+        while parent is not self._parent[parent]:
+            parent = self._parent[parent]
+        self._parent[member] = parent
+        return parent
+
+    def join(self, one: object, other: object) -> None:
+        self._parent[self.find(one)] = self.find(other)
+
+
+def _followed(nest: Nest) -> Iterator[tuple[Buffer, int, Dim]]:
+    """Yield the axes of buffers that follow a dimension, from their beginning or from block to block."""
+    pairs = [(store.buffer, store.indices) for store in nest.stores]
+    pairs += [(load.buffer, load.indices) for load in nest.loads()]
+    own = nest.own_dims()
+    for buffer, indices in pairs:
+        for axis, index in enumerate(indices):
+            dim = follows(index, own)
+            if dim is not None and dim.extent <= buffer.shape[axis]:
+                yield buffer, axis, dim
+
+
+class LaneClass(NamedTuple):
+    """The axes and dimensions that run along the lanes."""
+
+    classes: _Classes
+    key: object
+
+    def has(self, member: object) -> bool:
+        """Tell whether a dimension, or a buffer and an axis, belongs to the class."""
+        return self.classes.find(member) is self.key
+
+
+def lane_class(program: Program) -> LaneClass | None:
+    """Return the class of axes that is a map dimension of the most work."""
+    loops = (step for step in all_steps(program.steps) if isinstance(step, Loop) and step.shared)
+    blocks = {step for loop in loops for step in all_steps(loop.steps)}
+    return next(iter(map_classes(program, lambda nest: nest.has_reductions and nest not in blocks)), None)
+
+
+def map_classes(program: Program, in_rows: Callable[[Nest], bool] = lambda nest: False) -> list[LaneClass]:
+    """Return the classes of axes that could be lanes, that which is a map dimension of the most work first.
+
+    Args:
+        program: the nests.
+        in_rows: tells which nests go along the rows of arrays, if these are long: reductions, but not of blocks of a
+            batch, which have few rows.
+    """
+    nests = [step for step in all_steps(program.steps) if isinstance(step, Nest)]
+    classes = _Classes()
+    for nest in nests:
+        for buffer, axis, dim in _followed(nest):
+            classes.join((buffer, axis), dim)
+    scores: dict[object, int] = defaultdict(int)
+    extents: dict[object, int] = {}
+    for nest in nests:
+        amount = work(nest)
+        for dim in nest.dims:
+            key = classes.find(dim)
+            scores[key] += amount
+            extents[key] = dim.extent
+    # Ordinary arrays lie in the order they come in: where they have a class innermost, it needs no change of order.
+    fixed = ordinary_buffers(program)
+    for buffer in fixed:
+        if buffer.shape:
+            key = classes.find((buffer, len(buffer.shape) - 1))
+            scores[key] += scores[key] // 50
+    prices: dict[object, int] = defaultdict(int)
+    for nest in nests:
+        for dim, price in _prices(nest, fixed, in_rows(nest)):
+            prices[classes.find(dim)] += price
+    # Where little is done with elements, to fetch them one by one would cost more than the work.
+    wide = [key for key, extent in extents.items() if extent >= _FEW and prices[key] < scores[key]]
+    return [LaneClass(classes, key) for key in sorted(wide, key=lambda key: -scores[key])]
+
+
+def _prices(nest: Nest, fixed: Collection[Buffer], in_rows: bool) -> Iterator[tuple[Dim, int]]:
+    """Yield what a dimension costs as the lanes where ordinary arrays have others innermost, and several there.
+
+    Where one dimension is innermost, blocks are read along it and transposed in registers, but not where a nest goes
+    along long rows.
+    """
+    pairs = [(store.buffer, store.indices, _STORE) for store in nest.stores]
+    pairs += [(load.buffer, load.indices, _LOAD) for store in nest.stores for load in loads(store.value)]
+    for buffer, indices, price in pairs:
+        if buffer not in fixed or not indices:
+            continue
+        if len(indices[-1].terms) >= (1 if in_rows and buffer.shape[-1] >= _LONG else 2):
+            dims = {dim for index in indices for dim in index.dims()}
+            outer = {dim for index in indices[:-1] for dim in index.dims()}
+            elements = min(math.prod(dim.extent for dim in dims), buffer.size)
+            yield from ((dim, price * elements) for dim in nest.dims if dim in outer)
+
+
+def ordinary_buffers(program: Program) -> set[Buffer]:
+    """Return the buffers that are ordinary arrays: the user's, and those that NumPy is called with."""
+    fixed = program.outside()
+    hosts = (step for step in all_steps(program.steps) if isinstance(step, Host))
+    return fixed | {buffer for step in hosts for buffer in (*reads(step), *writes(step))}

@@ -1,0 +1,350 @@
+"""Fusion: what is cheap to compute is computed where it is used, and what is used once never reaches memory."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from wengert.compiler.machine.costs import cost
+from wengert.compiler.passes.anti_dependences import written_copies
+from wengert.compiler.passes.fuse_consumers import DEEP, merge_consumers, same_domain
+from wengert.nest.expression import (
+    Buffer,
+    Expression,
+    Load,
+    Reduce,
+    Rewriter,
+    children,
+    instantiate,
+    loads,
+    loads_of,
+)
+from wengert.nest.index import Dim, Index
+from wengert.nest.nest import (
+    Loop,
+    Nest,
+    Program,
+    Step,
+    Store,
+    all_steps,
+    inner_blocks,
+    reads,
+    reads_whole,
+    writes,
+)
+from wengert.nest.rewrite import bijection, can_pass, rewrite_step, rewrite_store
+from wengert.nest.split import split_digits
+
+_PASS = 6  # what writing an element and reading it again costs, in operations
+
+
+def fuse(program: Program) -> Program:
+    """Return the program with fewer nests and fewer buffers that computes the same.
+
+    1. A producer goes into its consumers where computing it again costs less than a pass over memory; a reduction goes
+       into a consumer that reads each of its results once (an epilogue).
+    2. Consumers that read just the element that a nest has at hand become further stores of that nest.
+    """
+    kept = program.outside()
+    count = Counter(
+        buffer for step in all_steps(program.steps) if isinstance(step, Nest) for buffer in writes(step)
+    )
+    mutable = {buffer for buffer, times in count.items() if times > 1} | (
+        kept & set(count) & set(program.inputs)
+    )
+    block = _Fusion(list(program.steps), kept | mutable)
+    block.run()
+    used = {buffer for step in block.steps for buffer in reads(step)}
+    constants = tuple(pair for pair in program.constants if pair[0] in used)
+    return replace(program, steps=tuple(block.steps), constants=constants)
+
+
+class _Definition(NamedTuple):
+    """What takes the place of a buffer."""
+
+    position: int
+    producer: Nest
+    store: Store
+    has_one_user: bool = False
+    """Whether no other step computes it: then it need not be a copy."""
+
+
+class _Fusion:
+    """One list of steps; producers of this list are inlined here and in the steps inside it."""
+
+    def __init__(self, steps: list[Step], kept: set[Buffer]) -> None:
+        self.steps = steps
+        self.kept = kept
+        self.gone: set[int] = set()
+        """The positions of producers that are no steps any more."""
+        self.definitions: dict[Buffer, _Definition] = {}
+        """What later steps have in place of buffers; a step gets it all at once, when its turn comes."""
+        self.readers: dict[Buffer, list[int]] = {}
+        """The positions of steps that read a buffer."""
+        self.writers: dict[Buffer, list[int]] = {}
+        self.copied: dict[Buffer, list[int]] = {}
+        """The positions of copies that are written into; they are no copies if nothing reads the buffer later."""
+
+    def run(self) -> None:
+        for position, step in enumerate(self.steps):
+            for buffer in dict.fromkeys(reads(step)):
+                self.readers.setdefault(buffer, []).append(position)
+            for buffer in writes(step):
+                self.writers.setdefault(buffer, []).append(position)
+        self.copied = written_copies(self.steps)
+        for position, step in enumerate(self.steps):
+            step = self.steps[position] = _with_definitions(step, self.definitions)
+            if isinstance(step, Nest):
+                self.steps[position] = step = split_digits(step)
+                if self._inline(position, step):
+                    self.gone.add(position)
+            elif inner_blocks(step):
+                self.steps[position] = self._inside(step)
+        self.steps[:] = (step for position, step in enumerate(self.steps) if position not in self.gone)
+        self._remove_dead()
+        self._hoist_scalars()
+        merge_consumers(self.steps, self.kept)
+        self._remove_dead()
+
+    def _inside(self, step: Step) -> Step:
+        others = (one for n, one in enumerate(self.steps) if n not in self.gone and one is not step)
+        outside = {b for other in others for b in (*reads(other), *writes(other))}
+        blocks = []
+        for steps in inner_blocks(step):
+            others = {
+                b
+                for block in inner_blocks(step)
+                if block is not steps
+                for one in block
+                for b in (*reads(one), *writes(one))
+            }
+            predicate = getattr(step, "predicate", None)
+            inner = _Fusion(list(steps), self.kept | outside | others | ({predicate} if predicate else set()))
+            inner.run()
+            blocks.append(tuple(inner.steps))
+        if isinstance(step, Loop):
+            return replace(step, steps=blocks[0])
+        names = ("yes", "no") if hasattr(step, "yes") else ("condition", "steps")
+        return replace(step, **dict(zip(names, blocks, strict=True)))
+
+    # -- producers into consumers ------------------------------------------------------------------------
+
+    def _inline(self, position: int, producer: Nest) -> bool:
+        """Let consumers compute a value for themselves, where that pays; tell whether its producer is gone."""
+        store = producer.stores[0]
+        if not self._is_definition(producer):
+            return False
+        uses = [(n, self.steps[n]) for n in self.readers.get(store.buffer, ()) if n > position]
+        if not uses:
+            return True
+        if not all(self._may_move(producer, range(position + 1, n), step) for n, step in uses):
+            return False
+        last = uses[-1][0]
+        if any(position < n < last for buffer in producer.reads() for n in self.copied.get(buffer, ())):
+            return False
+        if store.value.facts.depth > DEEP or any(_is_looked_up(step, store.buffer) for _, step in uses):
+            return False
+        if store.value.facts.has_reductions:
+            worth = len(uses) == 1 and self._is_epilogue(store, uses[0][1])
+        else:
+            worth = self._is_cheap(store, [step for _, step in uses])
+        if worth:
+            self.definitions[store.buffer] = _Definition(position, producer, store, len(uses) == 1)
+        return worth
+
+    def _is_definition(self, nest: Nest) -> bool:
+        store = nest.stores[0]
+        if len(nest.stores) > 1 or store.buffer in self.kept or nest.sequential or store.combiner:
+            return False
+        if store.buffer in store.value.facts.buffers:
+            return False
+        return bijection(store.indices, store.buffer.shape, nest.dims)
+
+    def _may_move(self, producer: Nest, between: range, consumer: Step) -> bool:
+        store = producer.stores[0]
+        read = set(store.value.facts.buffers)
+        if any(n in between and n not in self.gone for buffer in read for n in self.writers.get(buffer, ())):
+            return False
+        written = read & set(writes(consumer))
+        if not written:
+            return store.buffer not in reads_whole(consumer)
+        if not isinstance(consumer, Nest):
+            return False
+        # What the consumer overwrites may be read at the very element only, and not in a reduction.
+        merged = _with_definitions(consumer, {store.buffer: _Definition(0, producer, store)})
+        assert isinstance(merged, Nest)
+        return all(
+            load.indices == target.indices
+            for target in merged.stores
+            if target.buffer in written
+            for root in merged.roots()
+            for load in loads(root)
+            if load.buffer is target.buffer
+        ) and not any(
+            written.intersection(node.facts.buffers) for node in merged.nodes() if isinstance(node, Reduce)
+        )
+
+    def _is_epilogue(self, store: Store, step: Step, counters: tuple[Dim, ...] = ()) -> bool:
+        """Tell whether each result is read once, where it can be computed then and there."""
+        if isinstance(step, Loop):
+            readers = [one for one in step.steps if store.buffer in reads(one)]
+            return len(readers) == 1 and self._is_epilogue(store, readers[0], (*counters, step.counter))
+        if not isinstance(step, Nest) or step.sequential or any(one.combiner for one in step.stores):
+            return False
+        inside = {
+            id(load)
+            for node in step.nodes()
+            if isinstance(node, Reduce)
+            for load in loads_of(store.buffer, node.body)
+        }
+        found = [load for one in step.stores for load in loads_of(store.buffer, one.value)]
+        if len({load.indices for load in found}) != 1 or any(id(load) in inside for load in found):
+            return False
+        return bijection(found[0].indices, store.buffer.shape, (*counters, *step.dims))
+
+    def _is_cheap(self, store: Store, consumers: Sequence[Step]) -> bool:
+        price = cost(store.value)
+        if price == 0:
+            return True
+        size = max(store.buffer.size, 1)
+        count = sum(_times_read(step, store.buffer) for step in consumers)
+        return price * (count - size) <= _PASS * size
+
+    def _remove_dead(self) -> None:
+        changed = True
+        while changed:
+            used = self.kept | {buffer for step in self.steps for buffer in reads(step)}
+            alive = [
+                step
+                for step in self.steps
+                if not isinstance(step, Nest) or any(buffer in used for buffer in writes(step))
+            ]
+            changed = len(alive) < len(self.steps)
+            self.steps[:] = alive
+
+    def _hoist_scalars(self) -> None:
+        """Compute scalars as soon as they can be: a learning rate that is late would part what belongs together."""
+        for position, step in enumerate(self.steps):
+            if isinstance(step, Nest) and all(buffer.size == 1 for buffer in step.writes()):
+                first = position
+                while first and can_pass(step, self.steps[first - 1 : first]):
+                    first -= 1
+                del self.steps[position]
+                self.steps.insert(first, step)
+
+
+def _is_looked_up(step: Step, buffer: Buffer) -> bool:
+    """Tell whether a step computes an index of an axis with one element: what takes the load's place has no such index.
+
+    It would not be noticed that it lies outside.
+    """
+    if 1 not in buffer.shape:
+        return False
+    nests = (one for one in all_steps([step]) if isinstance(one, Nest))
+    return any(
+        extent == 1 and not index.is_affine
+        for nest in nests
+        for root in nest.roots()
+        for load in loads_of(buffer, root)
+        for index, extent in zip(load.indices, buffer.shape, strict=True)
+    )
+
+
+def _times_read(step: Step, buffer: Buffer) -> int:
+    """Return how often the elements of a buffer are read in a step."""
+    if isinstance(step, Nest):
+        points = math.prod(dim.extent for dim in step.dims)
+        total = 0
+        for store in step.stores:
+            total += points * _reads_at_a_point(store.value, buffer)
+        return total
+    trips = step.counter.extent if isinstance(step, Loop) else 1
+    return trips * sum(_times_read(one, buffer) for block in inner_blocks(step) for one in block)
+
+
+def _reads_at_a_point(expression: Expression, buffer: Buffer) -> int:
+    total = 0
+    seen: set[int] = set()
+
+    def visit(node: Expression, times: int) -> None:
+        nonlocal total
+        if id(node) in seen or buffer not in node.facts.buffers:
+            return
+        seen.add(id(node))
+        if isinstance(node, Load) and node.buffer is buffer:
+            total += times
+        if isinstance(node, Reduce):
+            times *= math.prod(dim.extent for dim in node.dims)
+        for child in children(node):
+            visit(child, times)
+
+    visit(expression, 1)
+    return total
+
+
+def _with_definitions(step: Step, definitions: Mapping[Buffer, _Definition]) -> Step:
+    """Return a step with the values of elements in place of loads of them."""
+    found = {buffer: definitions[buffer] for buffer in reads(step) if buffer in definitions}
+    if not found:
+        return step
+    step, own = _adapted(step, found) if isinstance(step, Nest) else (step, None)
+    cache: dict[object, Expression] = {}
+
+    def change(node: Expression) -> Expression:
+        if not isinstance(node, Load) or node.buffer not in found:
+            return node
+        if node.buffer is own:
+            return found[node.buffer].store.value
+        key = (node.buffer, node.indices)
+        known = cache.get(key)
+        if known is None:
+            known = cache[key] = _element(found[node.buffer].store, node)
+        return known
+
+    changed = rewrite_step(step, change, lambda facts: not found.keys().isdisjoint(facts.buffers))
+    if isinstance(changed, Nest):
+        origin, location = changed.origin, changed.location
+        for definition in sorted(found.values(), key=lambda definition: definition.position):
+            producer = definition.producer
+            origin, location = (*producer.origin, *origin), location or producer.location
+        changed = split_digits(replace(changed, origin=origin, location=location))
+    return changed
+
+
+def _adapted(nest: Nest, found: Mapping[Buffer, _Definition]) -> tuple[Nest, Buffer | None]:
+    """Give a nest the dimensions of the largest value that it alone computes, which then goes in as it is.
+
+    Chains of operations would be written again with each link otherwise.
+    """
+    own = max(
+        (one for one in found.values() if one.has_one_user),
+        key=lambda one: one.store.value.facts.depth,
+        default=None,
+    )
+    if own is None or nest.sequential:
+        return nest, None
+    buffer = own.store.buffer
+    loaded = [load for root in nest.roots() for load in loads_of(buffer, root)]
+    mapping = same_domain(own.store, loaded[0], own.producer, nest)
+    if mapping is None or any(load.indices != loaded[0].indices for load in loaded):
+        return nest, None
+    rewrite = Rewriter(replace_term=mapping.get, concerns=lambda facts: not facts.dims.isdisjoint(mapping))
+    dims = tuple(dim for old in nest.dims for dim in mapping[old].dims())
+    stores = tuple(rewrite_store(store, rewrite) for store in nest.stores)
+    return replace(nest, dims=dims, stores=stores), buffer
+
+
+def _element(store: Store, load: Load) -> Expression:
+    """Return the value of a producer at the element that a load reads."""
+    given: dict[Dim, Index] = {}
+    for axis, (index, target) in enumerate(zip(load.indices, store.indices, strict=True)):
+        terms = sorted(target.terms, key=lambda pair: -pair[1])
+        for term, coefficient in terms:
+            assert isinstance(term, Dim)
+            whole = len(terms) == 1
+            given[term] = index if whole else index.digit(coefficient, term.extent)
+        assert terms or store.buffer.shape[axis] == 1
+    return instantiate(store.value, list(given), list(given.values()))

@@ -1,0 +1,228 @@
+"""Tallies: what a nest makes, or reads, is added up on the way.
+
+The value of a loss is a sum, ``sum over i of f(x[i])``, and its gradient a map of the same elements, ``f'(x[i])``. Two
+nests move these through the processor twice, and through memory what both need. So sums over the same elements share
+their loops, and a large map is carried out along the way of a sum, which is then split like any other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from wengert.compiler.machine.costs import FUNCTION, weight
+from wengert.compiler.passes.fuse_consumers import DEEP
+from wengert.compiler.passes.reduction_domain import is_map, is_safe, matches, sums_over
+from wengert.compiler.passes.split_reductions import is_long
+from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, Rewriter, loads
+from wengert.nest.index import Dim, Index, Term
+from wengert.nest.nest import Loop, Nest, Program, Step, Store, map_blocks, reads
+from wengert.nest.rewrite import can_pass, rewrite_step, rewrite_store
+
+_LARGE = 1 << 16
+"""Elements from which on their way through memory counts."""
+_ROWS = 16
+"""Sums that threads may share as they are; fewer must be so long that they are split."""
+_TERMS = 32
+"""Terms of each of many sums from which on vectors go along them."""
+_ARRAYS = 8
+"""Arrays that one loop goes through, at most: about as many lines as a processor foresees."""
+
+
+def tally(program: Program) -> Program:
+    """Return the program with long sums over the same elements in one, and large maps carried out along sums."""
+    steps = _tallied(program.steps)
+    used = program.outside().union(*map(reads, steps))
+    return replace(program, steps=tuple(_without_unused(step, used) for step in steps))
+
+
+def _tallied(steps: Sequence[Step]) -> tuple[Step, ...]:
+    # What a block of a batch needs is in the cache as it is.
+    done: list[Step | None] = [step if _is_block(step) else map_blocks(step, _tallied) for step in steps]
+    _unite(done)
+    maps = [place for place, step in enumerate(done) if isinstance(step, Nest) and _is_large_map(step)]
+    for place, step in enumerate(done) if maps else ():
+        if isinstance(step, Nest) and sums_over(step):
+            _take_up(done, place, step, maps)
+    return tuple(step for step in done if step is not None)
+
+
+def _is_block(step: Step) -> bool:
+    return isinstance(step, Loop) and step.shared
+
+
+def _is_large_map(nest: Nest) -> bool:
+    return math.prod(dim.extent for dim in nest.dims) >= _LARGE and is_map(nest)
+
+
+# -- sums over the same elements -----------------------------------------------------------------------------
+
+
+def _unite(steps: list[Step | None]) -> None:
+    """Let long sums share their loops, those of one nest and those of nests that each make a few numbers of them."""
+    found: list[int] = []
+    for place, step in enumerate(steps):
+        if not isinstance(step, Nest) or not _long_sums(step):
+            continue
+        nest = steps[place] = _with_shared_loops(step)
+        if nest.dims:
+            continue
+        for before in found:
+            other = steps[before]
+            assert isinstance(other, Nest)
+            if not _go_together(other, nest):
+                continue
+            both = _with_shared_loops(replace(other, stores=(*other.stores, *nest.stores)))
+            shared = len(_long_sums(both)) < len(_long_sums(other)) + len(_long_sums(nest))
+            if shared and can_pass(nest, [one for one in steps[before:place] if one is not None]):
+                steps[before], steps[place] = replace(both, origin=(*other.origin, *nest.origin)), None
+                break
+        else:
+            found.append(place)
+
+
+def _go_together(one: Nest, other: Nest) -> bool:
+    """Tell whether a loop goes through the arrays of two nests as fast as two loops do.
+
+    Elementary functions keep the processor busy as it is, several vectors at a time; with more than one sum there are
+    registers for fewer.
+    """
+    arrays = {
+        buffer for nest in (one, other) for buffer in (*nest.reads(), *nest.writes()) if buffer.size > 1
+    }
+    nodes = dict.fromkeys((*one.nodes(), *other.nodes()))
+    sums = sum(isinstance(node, Reduce) for node in nodes)
+    functions = any(isinstance(node, Apply) and weight(node.operation) >= FUNCTION for node in nodes)
+    return len(arrays) <= _ARRAYS and (sums == 1 or not functions)
+
+
+def _long_sums(nest: Nest) -> list[tuple[Dim, ...]]:
+    """Return the dimensions of sums that are so long that they are split."""
+    return [dims for dims, nodes in sums_over(nest).items() if all(map(is_long, nodes))]
+
+
+def _with_shared_loops(nest: Nest) -> Nest:
+    """Return a nest whose long sums over the same elements are over the same dimensions."""
+    kept: list[tuple[Dim, ...]] = []
+    for dims in _long_sums(nest):
+        found = ((other, _same_sums(nest, dims, other)) for other in kept)
+        same = next(((other, given) for other, given in found if given is not None), None)
+        if same is None:
+            kept.append(dims)
+        else:
+            nest = _renamed(nest, dims, *same)
+    return nest
+
+
+def _same_sums(nest: Nest, own: tuple[Dim, ...], dims: tuple[Dim, ...]) -> dict[Term, Index] | None:
+    """Return which of the dimensions of some sums those of others are, if both read an array in the same places."""
+    over = sums_over(nest)
+    places = {load.buffer: load.indices for load in _loads(over[own])}
+    found = matches((*nest.dims, *own), places, _loads(over[dims]), (*nest.dims, *dims))
+    return next((given for given in found if all(given[dim] == Index.of(dim) for dim in nest.dims)), None)
+
+
+def _loads(nodes: Sequence[Reduce]) -> Iterator[Load]:
+    return (load for node in nodes for load in loads(node.body))
+
+
+def _renamed(nest: Nest, own: tuple[Dim, ...], dims: tuple[Dim, ...], given: dict[Term, Index]) -> Nest:
+    def change(node: Expression) -> Expression:
+        return replace(node, dims=dims) if isinstance(node, Reduce) and node.dims == own else node
+
+    rewrite = Rewriter(change, given.get)
+    return replace(nest, stores=tuple(rewrite_store(store, rewrite) for store in nest.stores))
+
+
+# -- maps along sums -----------------------------------------------------------------------------------------
+
+
+def _take_up(steps: list[Step | None], place: int, sums: Nest, maps: Sequence[int]) -> None:
+    """Let sums take up maps, those that stand nearest first; None is left where there is no step any more."""
+    for other in sorted(maps, key=lambda number: abs(number - place)):
+        each = steps[other]
+        if not isinstance(each, Nest) or not _is_large_map(each):  # it may have been taken up by others
+            continue
+        if not _go_together(sums, each):
+            continue
+        both = _join(sums, each, is_first=other < place)
+        if both is None:
+            continue
+        first, last = sorted((place, other))
+        between = [step for step in steps[first + 1 : last] if step is not None]
+        earlier, later = (each, sums) if other < place else (sums, each)
+        if can_pass(later, between):
+            goal = first
+        elif can_pass(earlier, between):
+            goal = last
+        else:
+            continue
+        steps[place] = steps[other] = None
+        steps[goal] = sums = both
+        place = goal
+
+
+def _join(sums: Nest, each: Nest, *, is_first: bool) -> Nest | None:
+    """Return sums with a map along their way, if some run over its points; what it made before is then at hand."""
+    rows = math.prod(dim.extent for dim in sums.dims)
+    moved = next(
+        (
+            stores
+            for over, nodes in sums_over(sums).items()
+            if _may_be_shared(rows, over, nodes)
+            if (stores := _moved(sums, each, over, nodes)) and is_safe(sums, stores)
+        ),
+        [],
+    )
+    values = {store.buffer: store.value for store in moved} if is_first else {}
+
+    def change(node: Expression) -> Expression:
+        return values.get(node.buffer, node) if isinstance(node, Load) else node
+
+    total = rewrite_step(sums, change, lambda facts: not values.keys().isdisjoint(facts.buffers))
+    assert isinstance(total, Nest)
+    if not moved or any(root.facts.depth > 2 * DEEP for root in total.roots()):
+        return None
+    return replace(total, stores=(*total.stores, *moved), origin=(*each.origin, *sums.origin))
+
+
+def _may_be_shared(rows: int, over: Sequence[Dim], nodes: Sequence[Reduce]) -> bool:
+    """Tell whether threads may share sums with what is along them: as parts, all of them, or as rows of some length."""
+    if all(map(is_long, nodes)):
+        return True
+    return rows >= _ROWS and math.prod(dim.extent for dim in over) >= _TERMS and not any(map(is_long, nodes))
+
+
+def _moved(sums: Nest, each: Nest, over: tuple[Dim, ...], nodes: Sequence[Reduce]) -> list[Store]:
+    """Return the stores of a map at the points of sums; none if these are others, or neighbours lie otherwise."""
+    touched: dict[Buffer, tuple[Index, ...]] = {}
+    for store in each.stores:
+        touched.update((load.buffer, load.indices) for load in loads(store.value))
+    touched.update((store.buffer, store.indices) for store in each.stores)
+    given = next(matches(each.dims, touched, _loads(nodes), (*sums.dims, *over)), None)
+    if given is None:
+        return []
+    rewrite = Rewriter(replace_term=given.get)
+    stores = [replace(rewrite_store(store, rewrite), along=over) for store in each.stores]
+    inner = _innermost(stores) | {dim for load in _loads(nodes) for dim in _last(load.indices)}
+    return stores if len(inner) == 1 and inner <= set(over) else []
+
+
+def _innermost(stores: Sequence[Store]) -> set[Dim]:
+    """Return the dimensions along which neighbouring elements lie."""
+    read = (load.indices for store in stores for load in loads(store.value))
+    return {dim for indices in (*read, *(store.indices for store in stores)) for dim in _last(indices)}
+
+
+def _last(indices: Sequence[Index]) -> set[Dim]:
+    """Return the dimensions that the last index of an array follows; of a broadcast one, none."""
+    return set(indices[-1].dims()) if indices else set()
+
+
+def _without_unused(step: Step, used: set[Buffer]) -> Step:
+    """Return a step without what sums write along their way and no one reads."""
+    if not isinstance(step, Nest):
+        return map_blocks(step, lambda steps: tuple(_without_unused(one, used) for one in steps))
+    stores = tuple(store for store in step.stores if not store.along or store.buffer in used)
+    return step if len(stores) == len(step.stores) else replace(step, stores=stores)

@@ -1,0 +1,162 @@
+"""Which buffers may be one: those that never hold different values while both are wanted.
+
+Two buffers interfere if one is written while the other is live, unless by a copy from one to the other (Chaitin et al.,
+"Register allocation via coloring", 1981). What is live is found going through the steps backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from typing import TypeAlias
+
+from wengert.nest.expression import Buffer, Load, computed
+from wengert.nest.index import Dim, Index
+from wengert.nest.nest import Branch, Loop, Nest, Program, Step, While, inner_blocks, reads, writes
+from wengert.nest.rewrite import bijection
+
+Sides: TypeAlias = "frozenset[int]"
+"""Which of two sets of buffers hold what is wanted."""
+
+
+class Interference:
+    """What the buffers of a program are used for."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.touched: dict[int, frozenset[Buffer]] = {}
+        """The buffers that a step reads or writes."""
+        for step in program.steps:
+            self._note(step)
+
+    def _note(self, step: Step) -> frozenset[Buffer]:
+        inside = [self._note(one) for block in inner_blocks(step) for one in block]
+        own = (step.predicate,) if isinstance(step, (Branch, While)) else ()
+        leaf = () if inner_blocks(step) else (*reads(step), *writes(step))
+        self.touched[id(step)] = found = frozenset(own).union(leaf, *inside)
+        return found
+
+    def between(self, first: Iterable[Buffer], second: Iterable[Buffer]) -> bool:
+        """Tell whether two sets of buffers, each of which is one already, cannot be one."""
+        return _Pair(self, first, second).interferes()
+
+
+class _Pair:
+    """Two sets of buffers, the sides 0 and 1."""
+
+    def __init__(self, uses: Interference, first: Iterable[Buffer], second: Iterable[Buffer]) -> None:
+        self.steps = uses.program.steps
+        self.outputs = uses.program.outputs
+        self.touched = uses.touched
+        self.side = {**dict.fromkeys(first, 0), **dict.fromkeys(second, 1)}
+        self.found = False
+        self._known: dict[tuple[int, Sides], Sides] = {}
+        """What is live before a step, by what is live after it: nested loops ask more than once."""
+
+    def interferes(self) -> bool:
+        """Tell whether one of the two is written while the other is live."""
+        self._before(self.steps, self._of(self.outputs))
+        return self.found
+
+    def _of(self, buffers: Iterable[Buffer]) -> Sides:
+        return frozenset(self.side[buffer] for buffer in buffers if buffer in self.side)
+
+    def _before(self, steps: Sequence[Step], live: Sides) -> Sides:
+        """Return what is live before steps, from what is live behind them."""
+        for step in reversed(steps):
+            if self.found:
+                break
+            if not self.touched[id(step)].isdisjoint(self.side):
+                key = id(step), live
+                if key not in self._known:
+                    self._known[key] = self._before_step(step, live)
+                live = self._known[key]
+        return live
+
+    def _before_step(self, step: Step, live: Sides) -> Sides:
+        match step:
+            case Loop(counter=counter, steps=inside):
+                return self._before_turns(inside, live) if counter.extent else live
+            case While(predicate=predicate, condition=condition, steps=inside):
+                return self._before_turns(condition, live | self._of((predicate,)), inside)
+            case Branch(predicate=predicate, yes=yes, no=no):
+                return self._before(yes, live) | self._before(no, live) | self._of((predicate,))
+            case _:
+                return self._before_leaf(step, live)
+
+    def _before_turns(self, steps: Sequence[Step], live: Sides, again: Sequence[Step] = ()) -> Sides:
+        """Return what is live before steps behind which the loop ends, or ``again`` comes and then they anew."""
+        before: Sides = frozenset()
+        while True:
+            found = self._before(steps, live | self._before(again, before))
+            if found == before or self.found:
+                return found
+            before = found
+
+    def _before_leaf(self, step: Step, live: Sides) -> Sides:
+        pair = whole_copy(step)
+        if pair is not None and pair[0] in self.side and pair[1] in self.side:
+            source, target = (self.side[buffer] for buffer in pair)
+            return live if source == target else live - {target} | {source}
+        read, written = self._of(reads(step)), self._of(writes(step))
+        if len(written) == 2 or any(self._is_lost(step, 1 - side, live, read) for side in written):
+            self.found = True
+        return live - self._of(_overwritten(step)) | read
+
+    def _is_lost(self, step: Step, other: int, live: Sides, read: Sides) -> bool:
+        """Tell whether a step that writes one side would write over what is wanted of the other."""
+        if other in live:
+            return True
+        return other in read and not _keeps_apart(step, self._members(other), self._members(1 - other))
+
+    def _members(self, side: int) -> frozenset[Buffer]:
+        return frozenset(buffer for buffer, found in self.side.items() if found == side)
+
+
+def _keeps_apart(step: Step, read: Container[Buffer], written: Container[Buffer]) -> bool:
+    """Tell whether no point of a nest reads what another point writes, were ``read`` and ``written`` one buffer.
+
+    The points write at different places along some axes, and a load stays at the place of its point there. Along
+    the other axes all points write at one place: there it may be anywhere, as in ``x[i] = x[i - 1] + x[i - 2]``.
+    """
+    if not isinstance(step, Nest) or step.sequential or any(one.combiner or one.along for one in step.stores):
+        return False
+    dims, loads = frozenset(step.dims), [load for load in step.loads() if load.buffer in read]
+    for store in (one for one in step.stores if one.buffer in written):
+        axes = [axis for axis, index in enumerate(store.indices) if not dims.isdisjoint(_dims_of(index))]
+        if not dims.issubset(store.indices[axis].only for axis in axes):
+            return False
+        if any(load.indices[axis] != store.indices[axis] for load in loads for axis in axes):
+            return False
+    return True
+
+
+def _dims_of(index: Index) -> set[Dim]:
+    """Return the dimensions on which an index depends, computed or not."""
+    inside = (expression.facts.dims for expression in computed([index]))
+    return set(index.dims()).union(*inside)
+
+
+def whole_copy(step: Step) -> tuple[Buffer, Buffer] | None:
+    """Return source and target of a nest that copies a whole buffer."""
+    if not isinstance(step, Nest) or len(step.stores) != 1:
+        return None
+    store = step.stores[0]
+    value = store.value
+    if store.combiner or not isinstance(value, Load) or value.indices != store.indices:
+        return None
+    if value.buffer.shape != store.buffer.shape or value.buffer.dtype != store.buffer.dtype:
+        return None
+    if not bijection(store.indices, store.buffer.shape, step.dims):
+        return None
+    return value.buffer, store.buffer
+
+
+def _overwritten(step: Step) -> Iterable[Buffer]:
+    """Return the buffers of which a step leaves nothing."""
+    if not isinstance(step, Nest):
+        return writes(step)
+    return (
+        store.buffer
+        for store in step.stores
+        if not store.combiner and bijection(store.indices, store.buffer.shape, step.dims)
+    )

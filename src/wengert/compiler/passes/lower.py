@@ -1,0 +1,397 @@
+"""A graph as the steps of a program: a nest for each operation, loops and branches for control flow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from wengert.compiler.passes.constant_patterns import recognised
+from wengert.compiler.scalars import COMPARISONS, NATIVE, is_native
+from wengert.core.dtypes import BOOL, INT64, Dtype
+from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.ir.types import TensorType
+from wengert.nest.expression import Apply, Buffer, Const, Expression, Rewriter, zero
+from wengert.nest.index import Dim, Index
+from wengert.nest.lowering import (
+    Definition,
+    Diagonal,
+    Elementwise,
+    Grid,
+    HoldsPrograms,
+    Operand,
+    Pointwise,
+    Section,
+    Source,
+    check_integers,
+    choice,
+    converted,
+    fitting,
+    is_limited,
+)
+from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, While
+from wengert.primitive import REGISTRY
+from wengert.transforms.staging import stage
+
+
+def lower(graph: Graph, donated: Mapping[int, int] | None = None) -> Program:
+    """Return the program of a graph.
+
+    Args:
+        graph: what to carry out.
+        donated: for a result, the position of the argument in whose place it is written.
+    """
+    constants: list[tuple[Buffer, Any]] = []
+    inputs = tuple(Buffer(var.dtype, var.shape, var.name or f"x{n}") for n, var in enumerate(graph.inputs, 1))
+    block = _Block(constants)
+    results = block.graph(graph, inputs)
+    places = donated or {}
+    outputs: list[Buffer] = []
+    moved: list[tuple[TensorType, Source, Buffer]] = []
+    for number, (atom, source) in enumerate(zip(graph.outputs, results, strict=True)):
+        if number in places:
+            outputs.append(inputs[places[number]])
+            moved.append((atom.type, source, outputs[-1]))
+        else:
+            outputs.append(Buffer(atom.type.dtype, atom.type.shape, f"out{number}"))
+            block.copy(Operand(atom.type, source), outputs[-1])
+    if moved:
+        block.update(*zip(*moved, strict=True))
+    return Program(inputs, tuple(constants), tuple(outputs), tuple(block.steps))
+
+
+class _Block:
+    """A list of steps under construction."""
+
+    def __init__(self, constants: list[tuple[Buffer, Any]]) -> None:
+        self.constants = constants
+        self.steps: list[Step] = []
+        self._sources: dict[Var, Source] = {}
+
+    def inner(self) -> _Block:
+        """Return a block for the steps inside a step."""
+        return _Block(self.constants)
+
+    # -- graphs ------------------------------------------------------------------------------------------
+
+    def graph(self, graph: Graph, arguments: Sequence[Source]) -> list[Source]:
+        """Write down a graph and return where its results are."""
+        self._sources.update(zip(graph.inputs, arguments, strict=True))
+        for var, value in graph.constants:
+            self._sources[var] = self.constant(value)
+        for equation in graph.equations:
+            self.equation(equation)
+        return [self.source(atom) for atom in graph.outputs]
+
+    def source(self, atom: Atom) -> Source:
+        """Return where a value is."""
+        if isinstance(atom, Literal):
+            return Const(atom.type.dtype.type(atom.value), atom.type.dtype)
+        return self._sources[atom]
+
+    def operand(self, atom: Atom) -> Operand:
+        """Return a value as the rules see it."""
+        return Operand(atom.type, self.source(atom))
+
+    def constant(self, value: Any) -> Source:
+        """Return where a constant array is: in an expression where one says it, else in a buffer."""
+        pattern = recognised(value) if value.dtype in NATIVE and value.size else None
+        return pattern or self.stored(value)
+
+    def stored(self, value: Any) -> Buffer:
+        """Return the buffer of a constant array."""
+        buffer = Buffer(value.dtype, value.shape, f"c{len(self.constants) + 1}")
+        self.constants.append((buffer, value))
+        return buffer
+
+    # -- equations ---------------------------------------------------------------------------------------
+
+    def equation(self, equation: Equation) -> None:
+        """Write down one equation."""
+        lowering = REGISTRY[equation.primitive].lowering
+        types = [atom.type for atom in (*equation.operands, *equation.outputs)]
+        if isinstance(lowering, HoldsPrograms):
+            sources = _PROGRAMS[equation.primitive](self, equation)
+            self._sources.update(zip(equation.outputs, sources, strict=True))
+        elif not all(one.dtype in NATIVE for one in types):
+            self.host(equation)
+        elif isinstance(lowering, Elementwise):
+            self.elementwise(equation, lowering)
+        elif isinstance(lowering, Pointwise):
+            self.pointwise(equation, lowering)
+        else:
+            self.host(equation)
+
+    def elementwise(self, equation: Equation, lowering: Elementwise) -> None:
+        """Write down a scalar operation for every element."""
+        (out,) = equation.outputs
+        wanted = lowering.dtypes([atom.type for atom in equation.operands], out.type)
+        operation = lowering.operation or equation.primitive
+        if operation in COMPARISONS:
+            wanted = _compared_dtypes([atom.type for atom in equation.operands], wanted)
+        values = [atom.value if isinstance(atom, Literal) else None for atom in equation.operands]
+        check_integers(operation, values, wanted)
+        param = equation.params.get(lowering.param, 0)
+        if not is_native(operation, wanted, out.dtype, param):
+            self.host(equation)
+            return
+        dims = tuple(map(Dim, out.shape))
+        indices = [Index.of(dim) for dim in dims]
+        operands = tuple(
+            _taken(operation, self.operand(atom), indices, dtype)
+            for atom, dtype in zip(equation.operands, wanted, strict=True)
+        )
+        if operation == "positive":
+            value = operands[0]
+        elif operation in COMPARISONS and wanted[0] != wanted[1]:
+            value = _compared(operation, *operands)
+        else:
+            value = Apply(operation, operands, out.dtype, param, equation.location)
+        self.define(equation, out, dims, value)
+
+    def pointwise(self, equation: Equation, lowering: Pointwise) -> None:
+        """Write down what a rule says."""
+        (out,) = equation.outputs
+        dims = tuple(map(Dim, out.shape))
+        if 0 in out.shape:
+            self.define(equation, out, dims, zero(out.dtype))
+            return
+        buffer = self.new(out)
+        operands = map(self.operand, equation.operands)
+        indices = tuple(map(Index.of, dims))
+        found = lowering.rule(indices, Operand(out.type, buffer), *operands, **equation.params)
+        if not isinstance(found, Definition):
+            self.define(equation, out, dims, found)
+            return
+        self._sources[out] = buffer
+        if found.initial is not None:
+            self.nest(equation, dims, Store(buffer, indices, found.initial(indices)))
+        combiner = "" if found.combiner == "assign" else found.combiner
+        # Points that write over one another do so in the order of NumPy.
+        apart = {index.only for index in found.indices}
+        sequential = found.sequential or frozenset(found.dims) - apart
+        self.nest(equation, found.dims, Store(buffer, found.indices, found.value, combiner), sequential)
+
+    def define(self, equation: Equation, out: Var, dims: tuple[Dim, ...], value: Expression) -> None:
+        """Give a variable a buffer of its own, stored by one nest."""
+        self._sources[out] = buffer = self.new(out)
+        self.nest(equation, dims, Store(buffer, tuple(map(Index.of, dims)), value))
+
+    def nest(
+        self,
+        equation: Equation,
+        dims: tuple[Dim, ...],
+        store: Store,
+        sequential: frozenset[Dim] = frozenset(),
+    ) -> None:
+        """Write down a nest, whose operations name the user's line; dimensions of extent one are none.
+
+        One without points is not written down: what it would do is nothing, as often as one likes.
+        """
+        if not all(dim.extent for dim in dims):
+            return
+        located = Rewriter(lambda node: _located(node, equation.location))
+        indices = tuple(map(located.index, store.indices))
+        store = replace(store, indices=indices, value=located(store.value))
+        kept = tuple(dim for dim in dims if dim.extent != 1)
+        self.steps.append(
+            Nest(kept, (store,), sequential & frozenset(kept), equation.location, (equation.primitive,))
+        )
+
+    def host(self, equation: Equation) -> None:
+        """Leave an operation to NumPy."""
+        outputs = tuple(self.new(var) for var in equation.outputs)
+        operands = tuple(self._whole(atom) for atom in equation.operands)
+        weak = tuple(atom.type.weak and not atom.type.shape for atom in equation.operands)
+        self.steps.append(
+            Host(equation.primitive, equation.params, operands, outputs, weak, equation.location)
+        )
+        self._sources.update(zip(equation.outputs, outputs, strict=True))
+
+    def _whole(self, atom: Atom) -> Any:
+        """Return a value as NumPy takes it: a buffer, or a number."""
+        if isinstance(atom, Literal):
+            return atom.value
+        source = self.source(atom)
+        return source if isinstance(source, Buffer) else self.copy(self.operand(atom))
+
+    # -- copies ------------------------------------------------------------------------------------------
+
+    def new(self, var: Var) -> Buffer:
+        """Return a buffer for a variable."""
+        return Buffer(var.dtype, var.shape, var.name)
+
+    def copy(self, operand: Operand, target: Buffer | None = None, lead: tuple[Index, ...] = ()) -> Buffer:
+        """Copy a value to a buffer, or to the part of one at leading indices."""
+        target = target or Buffer(operand.dtype, operand.shape)
+        dims = tuple(map(Dim, operand.shape))
+        indices = tuple(map(Index.of, dims))
+        store = Store(target, (*lead, *indices), operand.at(indices))
+        self.steps.append(Nest(tuple(dim for dim in dims if dim.extent != 1), (store,), origin=("copy",)))
+        return target
+
+    def carried(self, types: Sequence[TensorType], sources: Sequence[Source]) -> list[Buffer]:
+        """Return buffers for values that change from step to step, holding their first values."""
+        return [self.copy(Operand(one, source)) for one, source in zip(types, sources, strict=True)]
+
+    def update(
+        self, types: Sequence[TensorType], sources: Sequence[Source], targets: Sequence[Buffer]
+    ) -> None:
+        """Give the carried values their next values, all at once."""
+        moved = set(targets)
+        ready: list[tuple[TensorType, Source, Buffer]] = []
+        for one, source, target in zip(types, sources, targets, strict=True):
+            if source is target:
+                continue
+            if _buffer_of(source) in moved:  # it would be overwritten before it is read
+                source = self.copy(Operand(one, source))
+            ready.append((one, source, target))
+        for one, source, target in ready:
+            self.copy(Operand(one, source), target)
+
+
+def _taken(operation: str, operand: Operand, indices: Sequence[Index], dtype: Dtype) -> Expression:
+    """Return an element of an operand as an operation takes it."""
+    element = operand.broadcast_at(indices)
+    is_python_integer = operand.type.weak and operand.dtype == INT64 != dtype
+    if is_python_integer and not isinstance(element, Const) and is_limited(operation, dtype):
+        return fitting(operation, element, dtype)
+    return converted(element, dtype)
+
+
+def _compared_dtypes(types: Sequence[TensorType], wanted: Sequence[Dtype]) -> Sequence[Dtype]:
+    """Return the dtypes to compare in: a Python integer need not be one of the other operand's dtype."""
+    own = [one.dtype for one in types]
+    if not any(one.weak for one in types) or any(dtype.kind not in "iu" for dtype in own):
+        return wanted
+    return own if np.dtype(np.uint64) in own else [INT64, INT64]
+
+
+def _compared(operation: str, x: Expression, y: Expression) -> Expression:
+    """Compare a signed with an unsigned integer: a negative one is below all that are unsigned."""
+    signed, order = (x, (-1, 0)) if x.dtype.kind == "i" else (y, (0, -1))
+    below = Apply("less", (signed, zero(signed.dtype)), BOOL)
+    unsigned = y.dtype if signed is x else x.dtype
+    beside = Apply(operation, (converted(x, unsigned), converted(y, unsigned)), BOOL)
+    return choice(below, Const(getattr(np, operation)(*order), BOOL), beside)
+
+
+def _located(node: Expression, location: str) -> Expression:
+    return replace(node, location=location) if isinstance(node, Apply) and not node.location else node
+
+
+def _buffer_of(source: Source) -> Buffer | None:
+    return source if isinstance(source, Buffer) else source.buffer if isinstance(source, Section) else None
+
+
+# -- operations that hold programs -----------------------------------------------------------------------
+
+
+def _inlined(name: str) -> Any:
+    def steps(block: _Block, equation: Equation) -> list[Source]:
+        return block.graph(equation.params[name], [block.source(atom) for atom in equation.operands])
+
+    return steps
+
+
+def _custom(block: _Block, equation: Equation) -> list[Source]:
+    """Carry out the function itself: its rule has done its work by now."""
+    operands, params = equation.operands, equation.params
+    graph = params["graph"] or stage(params["call"].value, [atom.type for atom in operands])[0]
+    return block.graph(graph, [block.source(atom) for atom in operands])
+
+
+def _cond(block: _Block, equation: Equation) -> list[Source]:
+    predicate, *operands = equation.operands
+    given = [block.source(atom) for atom in operands]
+    outputs = [block.new(var) for var in equation.outputs]
+    branches: list[tuple[Step, ...]] = []
+    for name in ("on_true", "on_false"):
+        inner = block.inner()
+        graph: Graph = equation.params[name]
+        results = inner.graph(graph, given)
+        for source, output in zip(results, outputs, strict=True):
+            inner.copy(Operand(TensorType(output.dtype, output.shape), _as(source, output.dtype)), output)
+        branches.append(tuple(inner.steps))
+    flag = _truth(block, block.operand(predicate))
+    block.steps.append(Branch(flag, branches[0], branches[1], equation.location))
+    return list(outputs)
+
+
+def _as(source: Source, dtype: Dtype) -> Source:
+    """Return a number as one of another dtype: branches may give Python scalars where arrays are expected."""
+    return Const(dtype.type(source.value), dtype) if isinstance(source, Const) else source
+
+
+def _truth(block: _Block, operand: Operand, target: Buffer | None = None) -> Buffer:
+    target = target or Buffer(BOOL, ())
+    indices = [Index(0)] * len(operand.shape)
+    value = converted(operand.at(indices), BOOL)
+    block.steps.append(Nest((), (Store(target, (), value),), origin=("test",)))
+    return target
+
+
+def _while(block: _Block, equation: Equation) -> list[Source]:
+    params = equation.params
+    sources = [block.source(atom) for atom in equation.operands]
+    middle = params["tested"] + params["fixed"]
+    types = [var.type for var in equation.outputs]
+    carries = block.carried(types, [_as(s, t.dtype) for s, t in zip(sources[middle:], types, strict=True)])
+    test, body = block.inner(), block.inner()
+    (going,) = test.graph(params["condition"], [*sources[: params["tested"]], *carries])
+    flag = _truth(test, Operand(params["condition"].output_types[0], going))
+    results = body.graph(params["body"], [*sources[params["tested"] : middle], *carries])
+    body.update(types, [_as(s, t.dtype) for s, t in zip(results, types, strict=True)], carries)
+    block.steps.append(While(flag, tuple(test.steps), tuple(body.steps), equation.location))
+    return list(carries)
+
+
+def _scan(block: _Block, equation: Equation) -> list[Source]:
+    params = equation.params
+    body_graph: Graph = params["body"]
+    constants, count = params["constants"], params["carries"]
+    sources = [block.source(atom) for atom in equation.operands]
+    types = [var.type for var in equation.outputs]
+    middle = constants + count
+    firsts = [_as(s, t.dtype) for s, t in zip(sources[constants:middle], types, strict=False)]
+    carries = block.carried(types[:count], firsts)
+    stacks = [block.new(var) for var in equation.outputs[count:]]
+    counter = Dim(params["length"], "t")
+    step = Index(0, ((counter, 1),))
+    sliced = [atom.type for atom in equation.operands[middle:]]
+    rows = [_row(block, source, type_, step) for source, type_ in zip(sources[middle:], sliced, strict=True)]
+    body = block.inner()
+    results = body.graph(body_graph, [*sources[:constants], *carries, *rows])
+    results = [_as(s, t.dtype) for s, t in zip(results, types, strict=True)]
+    for type_, source, stack in zip(types[count:], results[count:], stacks, strict=True):
+        row = TensorType(type_.dtype, type_.shape[1:])
+        body.copy(Operand(row, source), stack, (step,))
+    body.update(types[:count], results[:count], carries)
+    block.steps.append(Loop(counter, params["reverse"], tuple(body.steps), equation.location))
+    return [*carries, *stacks]
+
+
+def _row(block: _Block, source: Source, type_: TensorType, step: Index) -> Source:
+    match source:
+        case Buffer():
+            return Section(source, (step,))
+        case Section(buffer=buffer, lead=lead):
+            return Section(buffer, (*lead, step))
+        case Grid(offset=offset, strides=strides):
+            return replace(source, offset=offset + step * strides[0], strides=strides[1:])
+        case Diagonal():
+            return Section(block.copy(Operand(type_, source)), (step,))
+        case Const():
+            return source
+
+
+_PROGRAMS: dict[str, Any] = {
+    "cond": _cond,
+    "while": _while,
+    "scan": _scan,
+    "checkpoint": _inlined("program"),
+    "custom_jvp": _custom,
+    "custom_vjp": _custom,
+}

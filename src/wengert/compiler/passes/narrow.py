@@ -1,0 +1,357 @@
+"""Narrowing: what is zero for certain is not computed, and what no one reads is not stored.
+
+A guard whose alternative is zero comes from padding, from the transpose of a slice, or from the border of a
+convolution. It moves outwards through operations that a zero passes through, and from the body of a sum into the bounds
+of its loops. Where the zero is *absent*, because no result depends on anything there, a sum of products has no term,
+also if the other factor is infinite or NaN: such a guard moves out of these products, too, and from a store into the
+extents of the buffer. The zeros of padding are numbers like others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from wengert.nest.expression import (
+    Apply,
+    Buffer,
+    Const,
+    Expression,
+    Guard,
+    Load,
+    Reduce,
+    Rewriter,
+    is_positive_zero,
+    is_zero,
+    loads,
+    zero,
+)
+from wengert.nest.index import Dim, Index
+from wengert.nest.nest import Nest, Program, Step, all_steps, reads_whole, writes
+from wengert.nest.rewrite import rewrite_step
+from wengert.nest.split import split_digits
+
+Range = tuple[int, int]
+
+_REPEATED = {"add", "maximum", "minimum", "logical_and", "logical_or"}
+"""What a value that is combined with itself again and again makes, is known."""
+
+
+def narrow(program: Program, fast: bool = False) -> Program:
+    """Return the program with smaller loops and buffers that computes the same; itself if there is nothing to do.
+
+    Args:
+        program: the nests.
+        fast: take all zeros for absent ones: there is nothing infinite and no NaN, and no zero has a sign.
+    """
+    steps = list(program.steps)
+    if fast:
+        steps = [rewrite_step(step, _with_absent_zeros) for step in steps]
+    fixed = program.outside()
+    nests = [step for step in all_steps(steps) if isinstance(step, Nest)]
+    count = Counter(buffer for nest in nests for buffer in writes(nest))
+    fixed |= {buffer for step in steps for buffer in reads_whole(step)}
+    fixed |= {buffer for buffer, times in count.items() if times > 1}
+    for position, step in enumerate(steps):
+        step = steps[position] = hoist_guards(step)
+        if isinstance(step, Nest):
+            for store in step.stores:
+                step = _narrow_store(steps, position, step, store.buffer, fixed)
+    _narrow_reads(steps, fixed)
+    narrowed = tuple(split_digits(one) if isinstance(one, Nest) else one for one in steps)
+    return program if narrowed == program.steps else replace(program, steps=narrowed)
+
+
+# -- guards ----------------------------------------------------------------------------------------------
+
+
+def hoist_guards(step: Step) -> Step:
+    """Move guards with the alternative zero outwards, and into the bounds of sums."""
+    return rewrite_step(step, _hoisted)
+
+
+def _hoisted(node: Expression) -> Expression:
+    if isinstance(node, Apply):
+        return _hoisted_from_operands(_chosen(node))
+    if isinstance(node, Guard) and isinstance(node.body, Guard):
+        if _is_same_zero(node, node.body):
+            conditions = _merged(node.conditions, node.body.conditions)
+            return replace(node.body, conditions=conditions, absent=node.absent and node.body.absent)
+        return node
+    if isinstance(node, Reduce) and any(dim not in node.body.facts.dims for dim in node.dims):
+        return _without_repeats(node)
+    if isinstance(node, Reduce) and node.combiner == "add":
+        if (body := _term(node.body)) is not node.body:
+            node = replace(node, body=body)
+        return _bounded_sum(node, body) if isinstance(body, Guard) else node
+    return node
+
+
+def _without_repeats(node: Reduce) -> Expression:
+    """Return a multiple of a term in place of a sum that adds it up again and again; an extremum takes it once."""
+    dims = tuple(dim for dim in node.dims if dim in node.body.facts.dims)
+    count = math.prod(dim.extent for dim in node.dims if dim not in dims)
+    if node.combiner not in _REPEATED or node.body.dtype != node.dtype or not count:
+        return node
+    term = _hoisted(replace(node, dims=dims)) if dims else node.body
+    if node.combiner != "add":
+        return term
+    factor = Const(np.array(count).astype(node.dtype)[()], node.dtype)  # integers wrap, as their sum does
+    multiple = term if count == 1 else Apply("multiply", (factor, term), node.dtype)
+    if dims or node.dtype.kind != "f":
+        return multiple
+    # A sum begins at zero, which negative zeros leave as it is.
+    return Apply("add", (zero(node.dtype), multiple), node.dtype)
+
+
+def _chosen(node: Apply) -> Apply:
+    """Multiply only what a choice with zero leaves: ``scale(v if c else 0, f)`` is ``v f if c else 0``."""
+    if node.operation != "scale":
+        return node
+    chosen, factor = node.operands
+    if not isinstance(chosen, Apply) or chosen.operation != "where":
+        chosen, factor = factor, chosen
+    if not isinstance(chosen, Apply) or chosen.operation != "where":
+        return node
+    condition, value, otherwise = chosen.operands
+    if not (is_zero(otherwise) and _is_never_zero(value)):
+        return node
+    is_one = isinstance(value, Const) and value.value == 1
+    product = factor if is_one else Apply("multiply", (value, factor), node.dtype)
+    return Apply("where", (condition, product, otherwise), node.dtype, location=node.location)
+
+
+def _is_never_zero(value: Expression) -> bool:
+    """Tell whether a value is a number that is neither 0 nor infinite, or one of several such."""
+    if isinstance(value, Apply) and value.operation == "where":
+        return all(map(_is_never_zero, value.operands[1:]))
+    return isinstance(value, Const) and bool(value.value) and bool(np.isfinite(value.value))
+
+
+def _hoisted_from_operands(node: Apply) -> Expression:
+    for position, operand in enumerate(node.operands):
+        if isinstance(operand, Guard) and _zero_passes(node, position, operand):
+            operands = (*node.operands[:position], operand.body, *node.operands[position + 1 :])
+            inner = _hoisted(replace(node, operands=operands))
+            return _hoisted(replace(operand, body=inner, otherwise=zero(node.dtype)))
+    return node
+
+
+def _term(node: Expression) -> Expression:
+    """Move guards with absent zeros out of a product that a sum adds up, under conditions or not."""
+    if isinstance(node, Guard) and is_zero(node.otherwise):
+        inner = _term(node.body)
+        return node if inner is node.body else _hoisted(replace(node, body=inner))
+    if not (isinstance(node, Apply) and node.operation in ("multiply", "scale", "negative")):
+        return node
+    operands = [_term(operand) for operand in node.operands]
+    for position, operand in enumerate(operands):
+        if isinstance(operand, Guard) and operand.absent:
+            operands[position] = operand.body
+            inner = _term(replace(node, operands=tuple(operands)))
+            return _hoisted(replace(operand, body=inner, otherwise=zero(node.dtype)))
+    return node
+
+
+def _zero_passes(node: Apply, position: int, operand: Guard) -> bool:
+    """Tell whether the result is zero, with no minus sign, where the operand is its alternative."""
+    if not is_positive_zero(operand.otherwise):
+        return False
+    if node.operation in ("multiply", "negative"):
+        return node.dtype.kind in "iub"
+    if node.operation == "scale":
+        return True
+    if node.operation == "where" and position > 0:
+        return is_positive_zero(node.operands[3 - position])
+    return node.operation in ("positive", "cast")
+
+
+def _is_same_zero(one: Guard, other: Guard) -> bool:
+    first, second = one.otherwise, other.otherwise
+    return is_zero(first) and is_zero(second) and is_positive_zero(first) == is_positive_zero(second)
+
+
+def _with_absent_zeros(node: Expression) -> Expression:
+    """Take the zeros of a guard for absent ones."""
+    return replace(node, absent=True) if isinstance(node, Guard) and is_zero(node.otherwise) else node
+
+
+def _merged(
+    first: Sequence[tuple[Index, int]], second: Sequence[tuple[Index, int]]
+) -> tuple[tuple[Index, int], ...]:
+    """Return all conditions; of two on the same index the stricter."""
+    found: dict[tuple[int, object], tuple[Index, int]] = {}
+    for index, extent in (*first, *second):
+        key = (index.offset, index.terms)
+        if key not in found or found[key][1] > extent:
+            found[key] = (index, extent)
+    return tuple(found.values())
+
+
+def _bounded_sum(node: Reduce, body: Guard) -> Expression:
+    """Sum only where the conditions hold, as far as they are on one dimension of the sum alone."""
+    if not is_zero(body.otherwise):
+        return node
+    rewritten: dict[Dim, Index] = {}
+    dims = list(node.dims)
+    left: list[tuple[Index, int]] = []
+    for index, extent in body.conditions:
+        dim = _only_dim(index)
+        if dim is None or dim not in dims or dim in rewritten:
+            left.append((index, extent))
+            continue
+        low, high = _range(index, dim, extent)
+        smaller = Dim(high - low, dim.name)
+        dims[dims.index(dim)] = smaller
+        rewritten[dim] = Index.of(smaller) + low
+    if not rewritten:
+        return node
+    inner: Expression = replace(body, conditions=tuple(left)) if left else body.body
+    moved = Rewriter(replace_term=lambda term: rewritten.get(term))(inner)  # pyright: ignore[reportArgumentType]
+    kept = tuple(dim for dim in dims if dim.extent != 1)
+    return _hoisted(Reduce(node.combiner, kept, moved, node.dtype)) if kept else moved
+
+
+def _only_dim(index: Index) -> Dim | None:
+    if len(index.terms) == 1:
+        term, coefficient = index.terms[0]
+        if isinstance(term, Dim) and abs(coefficient) == 1:
+            return term
+    return None
+
+
+def _range(index: Index, dim: Dim, extent: int) -> Range:
+    """Return the values of a dimension, from the first to before the last, for which ``0 <= index < extent``."""
+    if index.coefficient(dim) == 1:
+        low, high = -index.offset, extent - index.offset
+    else:
+        low, high = index.offset - extent + 1, index.offset + 1
+    low, high = max(low, 0), min(high, dim.extent)
+    return low, max(high, low)
+
+
+# -- buffers ---------------------------------------------------------------------------------------------
+
+
+def _narrow_store(steps: list[Step], position: int, nest: Nest, buffer: Buffer, fixed: set[Buffer]) -> Nest:
+    """Store only what is not zero for certain; the readers know of the zeros."""
+    store = next(one for one in nest.stores if one.buffer is buffer)
+    value = store.value
+    if buffer in fixed or nest.sequential or store.combiner or len(nest.stores) > 1:
+        return nest
+    if not (isinstance(value, Guard) and value.absent):
+        return nest
+    ranges = [(0, extent) for extent in buffer.shape]
+    left: list[tuple[Index, int]] = []
+    for index, extent in value.conditions:
+        dim = _only_dim(index)
+        axis = next((n for n, one in enumerate(store.indices) if dim and one.terms == ((dim, 1),)), None)
+        if dim is None or axis is None or store.indices[axis].offset:
+            left.append((index, extent))
+        else:
+            low, high = _range(index, dim, extent)
+            ranges[axis] = (max(low, ranges[axis][0]), min(high, ranges[axis][1]))
+    if all(one == (0, extent) for one, extent in zip(ranges, buffer.shape, strict=True)):
+        return nest
+    if any(low >= high for low, high in ranges):
+        return nest
+    inner: Expression = replace(value, conditions=tuple(left)) if left else value.body
+    smaller = _shrink(nest, buffer, ranges, inner)
+    steps[position] = smaller
+    new = smaller.stores[0].buffer
+
+    def change(node: Expression) -> Expression:
+        return _read_from(new, ranges, node) if isinstance(node, Load) and node.buffer is buffer else node
+
+    for later in range(position + 1, len(steps)):
+        steps[later] = hoist_guards(rewrite_step(steps[later], change))
+    return smaller
+
+
+def _read_from(new: Buffer, ranges: Sequence[Range], load: Load) -> Expression:
+    """Return what a load reads where only ranges of its buffer are stored, in a new one: zero beyond them."""
+    indices = tuple(index - low for index, (low, _) in zip(load.indices, ranges, strict=True))
+    tests = tuple(
+        (index, high - low)
+        for index, (low, high) in zip(indices, ranges, strict=True)
+        if index.bounds[0] < 0 or index.bounds[1] >= high - low
+    )
+    part = Load(new, indices)
+    return Guard(tests, part, zero(new.dtype), absent=True) if tests else part
+
+
+def _shrink(nest: Nest, buffer: Buffer, ranges: Sequence[Range], value: Expression) -> Nest:
+    """Return a nest that stores a part of its buffer, in a buffer of that size."""
+    new = Buffer(buffer.dtype, tuple(high - low for low, high in ranges), buffer.name)
+    store = next(one for one in nest.stores if one.buffer is buffer)
+    moved: dict[object, Index] = {}
+    dims = list(nest.dims)
+    for index, (low, high) in zip(store.indices, ranges, strict=True):
+        dim = _only_dim(index)
+        if dim is not None and high - low < dim.extent:
+            smaller = Dim(high - low, dim.name)
+            dims[dims.index(dim)] = smaller
+            moved[dim] = Index.of(smaller) + low
+    rewrite = Rewriter(replace_term=moved.get)
+    indices = tuple(rewrite.index(index) - low for index, (low, _) in zip(store.indices, ranges, strict=True))
+    stored = replace(store, buffer=new, indices=indices, value=rewrite(value))
+    return replace(nest, dims=tuple(dim for dim in dims if dim.extent != 1), stores=(stored,))
+
+
+def _narrow_reads(steps: list[Step], fixed: set[Buffer]) -> None:
+    """Compute only the part of a buffer that is read."""
+    for position in reversed(range(len(steps))):
+        nest = steps[position]
+        if not isinstance(nest, Nest) or nest.sequential or len(nest.stores) != 1:
+            continue
+        (store,) = nest.stores
+        if store.buffer in fixed or store.combiner:
+            continue
+        if not all(_only_dim(index) is not None or not index.terms for index in store.indices):
+            continue
+        ranges = _read_ranges(steps[position + 1 :], store.buffer)
+        if ranges is None or any(low >= high for low, high in ranges):
+            continue
+        if all(one == (0, extent) for one, extent in zip(ranges, store.buffer.shape, strict=True)):
+            continue
+        smaller = _shrink(nest, store.buffer, ranges, store.value)
+        steps[position] = smaller
+        new, old = smaller.stores[0].buffer, store.buffer
+
+        def change(
+            node: Expression, new: Buffer = new, old: Buffer = old, ranges: Sequence[Range] = ranges
+        ) -> Expression:
+            if isinstance(node, Load) and node.buffer is old:
+                return Load(new, tuple(i - low for i, (low, _) in zip(node.indices, ranges, strict=True)))
+            return node
+
+        for later in range(position + 1, len(steps)):
+            steps[later] = rewrite_step(steps[later], change)
+
+
+def _read_ranges(later: Sequence[Step], buffer: Buffer) -> list[Range] | None:
+    """Return the part of each axis that is read; None if nothing is."""
+    found: list[Range] | None = None
+    for step in all_steps(later):
+        if not isinstance(step, Nest) or buffer not in step.reads():
+            continue
+        for store in step.stores:
+            for load in (*loads(store.value), *loads(Load(store.buffer, store.indices))[1:]):
+                if load.buffer is not buffer:
+                    continue
+                mine = [
+                    (max(low, 0), min(high + 1, extent))
+                    for (low, high), extent in zip(
+                        (i.bounds for i in load.indices), buffer.shape, strict=True
+                    )
+                ]
+                found = (
+                    mine
+                    if found is None
+                    else [(min(a, c), max(b, d)) for (a, b), (c, d) in zip(found, mine, strict=True)]
+                )
+    return found

@@ -1,0 +1,133 @@
+"""Choices: where a value is kept only to ask again which way a choice went, what was chosen is asked instead.
+
+The derivative of ``y = where(x <= 0, 0, x)`` needs to know whether ``x <= 0``. That is whether ``y <= 0``, for every x,
+NaN included; and y is what the next layer reads, so that x need not be kept beside it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.compiler.scalars import COMPARISONS
+from wengert.nest.expression import Apply, Buffer, Const, Expression, Load, children
+from wengert.nest.nest import Nest, Program, Step, all_steps, map_blocks, reads_whole
+from wengert.nest.rewrite import renamed
+
+
+def ask_what_was_chosen(program: Program) -> Program:
+    """Return the program without what is only compared again as it was for a choice, where the choice is kept, too."""
+    nests = [step for step in all_steps(program.steps) if isinstance(step, Nest)]
+    choices = dict(_choices(nests, program.outside()))
+    if not choices:
+        return program
+    whole = {buffer for step in program.steps for buffer in reads_whole(step)}
+    readers: dict[Buffer, list[Nest]] = {}
+    for nest in nests:
+        for buffer in choices.keys() & set(nest.reads()):
+            readers.setdefault(buffer, []).append(nest)
+    spared = {
+        buffer: choice
+        for buffer, choice in choices.items()
+        if buffer not in whole
+        and all(_is_only_tested(nest, buffer, choice.test) for nest in readers.get(buffer, ()))
+    }
+    # What takes the place of another stays.
+    spared = {buffer: choice for buffer, choice in spared.items() if choice.chosen not in spared}
+    return replace(program, steps=_asking(program.steps, spared)) if spared else program
+
+
+class _Test(NamedTuple):
+    """A comparison of a value with a number."""
+
+    operation: str
+    number: Any
+    position: int
+    """Which operand the number is."""
+
+    @classmethod
+    def of(cls, node: Expression) -> tuple[_Test, Expression] | None:
+        """Return the comparison that a node is, and what is compared."""
+        if isinstance(node, Apply) and node.operation in COMPARISONS:
+            for position, value in enumerate(reversed(node.operands)):
+                number = node.operands[position]
+                if isinstance(number, Const):
+                    return cls(node.operation, number.value, position), value
+        return None
+
+    def holds(self, value: Const) -> bool:
+        """Tell what it says of a number."""
+        pair = (value.value, self.number) if self.position else (self.number, value.value)
+        return bool(getattr(np, self.operation)(*pair))
+
+
+class _Choice(NamedTuple):
+    """A value or a number, by a test of the value that says the same of what was chosen."""
+
+    test: _Test
+    chosen: Buffer
+
+
+def _choices(nests: Sequence[Nest], outside: Collection[Buffer]) -> Iterator[tuple[Buffer, _Choice]]:
+    """Yield the buffers that a nest writes beside what was chosen between them and a number."""
+    times = Counter(buffer for nest in nests for buffer in nest.writes())
+    for nest in nests:
+        once = [one for one in nest.stores if times[one.buffer] == 1 and not (one.combiner or one.along)]
+        for kept, other in itertools.permutations(once, 2):
+            together = kept.indices == other.indices and kept.buffer.shape == other.buffer.shape
+            test = _chosen_by(other.value, kept.value) if together and kept.buffer not in outside else None
+            if test is not None:
+                yield kept.buffer, _Choice(test, other.buffer)
+
+
+def _chosen_by(value: Expression, kept: Expression) -> _Test | None:
+    """Return the test by which a value is another one or a number, if it says the same of the value itself."""
+    if not (isinstance(value, Apply) and value.operation == "where" and value.dtype == kept.dtype):
+        return None
+    condition, *branches = value.operands
+    found = _Test.of(condition)
+    if found is None or found[1] is not kept:
+        return None
+    test = found[0]
+    for holds, number, same in ((True, *branches), (False, *reversed(branches))):
+        if isinstance(number, Const) and same is kept and test.holds(number) == holds:
+            return test
+    return None
+
+
+def _is_only_tested(nest: Nest, buffer: Buffer, test: _Test) -> bool:
+    """Tell whether a nest reads a buffer for no other reason than to test its elements."""
+    if any(isinstance(root, Load) and root.buffer is buffer for root in nest.roots()):
+        return False
+    return all(
+        _tested(node, buffer) == test
+        for node in nest.nodes()
+        if any(isinstance(child, Load) and child.buffer is buffer for child in children(node))
+    )
+
+
+def _tested(node: Expression, buffer: Buffer) -> _Test | None:
+    """Return the test that a node is, if it is one of an element of a buffer."""
+    found = _Test.of(node)
+    if found is None or not isinstance(found[1], Load) or found[1].buffer is not buffer:
+        return None
+    return found[0]
+
+
+def _asking(steps: Sequence[Step], choices: Mapping[Buffer, _Choice]) -> tuple[Step, ...]:
+    """Return steps that write, and read, what was chosen only."""
+
+    def sparing(step: Step) -> Step:
+        if not isinstance(step, Nest):
+            return map_blocks(step, lambda block: tuple(map(sparing, block)))
+        if choices.keys().isdisjoint(step.writes()):
+            return step
+        return replace(step, stores=tuple(store for store in step.stores if store.buffer not in choices))
+
+    chosen = {buffer: choice.chosen for buffer, choice in choices.items()}
+    return renamed(tuple(map(sparing, steps)), chosen)

@@ -1,0 +1,190 @@
+"""What a compiled function became: nests, lanes and tiles, operations and bytes, memory, and the cost of each line."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from wengert.compiler.codegen.module import Module
+from wengert.compiler.schedule.schedule import Schedule
+from wengert.nest.expression import CHECKS, Apply, Buffer, Expression, Load, Reduce, children, free_dims
+from wengert.nest.nest import Host, Loop, Nest, Step, inner_blocks
+from wengert.nest.printer import Names, step_lines
+
+_MOVES = ("cast", "where", *CHECKS)
+
+
+class NestReport(NamedTuple):
+    """One nest."""
+
+    text: str
+    """Its stores, as loops."""
+    fused: tuple[str, ...]
+    """The operations that it carries out."""
+    lanes: str
+    """The dimension along vectors, and the elements of a vector; empty where there is none."""
+    tile: str
+    """The points computed together, how many vectors as one, and whether results are written during the next sums."""
+    operations: int
+    """Arithmetic operations in all, loops around it included."""
+    bytes: int
+    """Bytes of the arrays that it reads and writes, each counted once a turn."""
+    location: str
+    """The user's line that most recently had a part in it."""
+    costs: Mapping[str, int]
+    """The operations by the user's lines."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a compiled function became. Printing it shows all of it.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> print(wg.jit(lambda x: np.exp(x) + 1.0).report(np.zeros(1000)).nests[0].text)
+        nest i<1000:
+          out0[i] = (exp(x1[i]) + 1.0)
+    """
+
+    nests: tuple[NestReport, ...]
+    hosts: tuple[str, ...]
+    """The operations that are left to NumPy."""
+    arena: int
+    """Bytes of the intermediate arrays that all threads share."""
+    private: int
+    """Bytes of those that each thread has for itself."""
+    lifetimes: tuple[str, ...]
+    """Each intermediate array: its place in the arena, and from which step to which it lives."""
+
+    @property
+    def operations(self) -> int:
+        """Arithmetic operations of a call."""
+        return sum(nest.operations for nest in self.nests)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that the nests move."""
+        return sum(nest.bytes for nest in self.nests)
+
+    @property
+    def lines(self) -> dict[str, int]:
+        """The arithmetic operations that each of the user's lines costs, dearest first."""
+        totals: dict[str, int] = defaultdict(int)
+        for nest in self.nests:
+            for location, count in nest.costs.items():
+                totals[location or "(inputs and results)"] += count
+        return dict(sorted(totals.items(), key=lambda pair: -pair[1]))
+
+    def __str__(self) -> str:
+        moved = f"{self.bytes:,} bytes moved, arena {self.arena:,} bytes"
+        if self.private:
+            moved += f" and {self.private:,} for each thread"
+        count = f"{len(self.nests)} {'nest' if len(self.nests) == 1 else 'nests'}"
+        parts = [f"{count}, {self.operations:,} operations, {moved}"]
+        for nest in self.nests:
+            how = ", ".join(part for part in (nest.lanes, nest.tile) if part)
+            facts = [" + ".join(nest.fused), how, f"{nest.operations:,} operations"]
+            where = f" [{nest.location}]" if nest.location else ""
+            parts += [f"\n{nest.text}", f"    # {'; '.join(filter(None, facts))}{where}"]
+        if self.hosts:
+            parts.append(f"\nleft to NumPy: {', '.join(self.hosts)}")
+        if self.lifetimes:
+            parts.append("\nin the arena (bytes, steps):")
+            parts += [f"    {line}" for line in self.lifetimes]
+        parts.append("\noperations by line:")
+        parts += [f"    {location}: {count:,}" for location, count in self.lines.items()]
+        return "\n".join(parts)
+
+
+def report_of(module: Module) -> Report:
+    """Return the report of a module."""
+    names = Names()
+    nests: list[NestReport] = []
+    hosts: list[str] = []
+
+    def visit(steps: Sequence[Step], turns: int) -> None:
+        for step in steps:
+            if isinstance(step, Nest):
+                nests.append(_nest(step, module, names, turns))
+            elif isinstance(step, Host):
+                hosts.append(f"{step.primitive} [{step.location}]")
+            inner = turns * (step.counter.extent if isinstance(step, Loop) else 1)
+            for block in inner_blocks(step):
+                visit(block, inner)
+
+    visit(module.program.steps, 1)
+    lifetimes = tuple(
+        f"{names.buffer(buffer)}: {place.offset:,} to {place.offset + place.size:,}"
+        f"{' of each thread' if place.private else ''}, steps {place.lifetime.first} to {place.lifetime.last}"
+        for buffer, place in sorted(module.memory.places.items(), key=lambda pair: pair[1].lifetime)
+    )
+    memory = module.memory
+    return Report(tuple(nests), tuple(hosts), memory.size, memory.private, lifetimes)
+
+
+def _nest(nest: Nest, module: Module, names: Names, turns: int) -> NestReport:
+    schedule = module.schedules[nest]
+    text = "\n".join(step_lines(nest, names))
+    lanes = f"lanes {names.dim(schedule.lanes)} x {schedule.width}" if schedule.lanes else ""
+    fused = tuple(name for name in dict.fromkeys(nest.origin))
+    lines = {location: count * turns for location, count in costs(nest).items()}
+    return NestReport(
+        text,
+        fused,
+        lanes,
+        _together(schedule, names),
+        sum(lines.values()),
+        _moved(nest) * turns,
+        nest.location,
+        lines,
+    )
+
+
+def _together(schedule: Schedule, names: Names) -> str:
+    """Return what is computed together."""
+    one = schedule.vectors > 1
+    tile = {dim: n for dim, n in schedule.tile.items() if not (one and dim is schedule.lanes)}
+    points = " ".join(f"{names.dim(dim)} x {count}" for dim, count in tile.items())
+    facts = [f"tile {points}"] * bool(tile) + [f"{schedule.vectors} vectors as one"] * one
+    return ", ".join(facts + ["written late"] * schedule.is_late)
+
+
+def _moved(nest: Nest) -> int:
+    """Return the bytes of the elements that a nest reads and writes, each once."""
+    found = [node for node in nest.nodes() if isinstance(node, Load)]
+    found += [Load(store.buffer, store.indices) for store in nest.stores]
+    own = nest.own_dims()
+    reached: Counter[Buffer] = Counter()
+    for load in {(load.buffer, load.indices): load for load in found}.values():
+        reached[load.buffer] += math.prod(dim.extent for dim in own & free_dims(load))
+    return sum(min(count, buffer.size) * buffer.dtype.itemsize for buffer, count in reached.items())
+
+
+def costs(nest: Nest) -> Counter[str]:
+    """Return the arithmetic operations of a nest by the user's lines.
+
+    What is shared is counted once; moves, conversions and the arithmetic of indices are not.
+    """
+    found: Counter[str] = Counter()
+    seen: set[int] = set()
+    points = math.prod(dim.extent for dim in nest.dims)
+
+    def visit(node: Expression, times: int) -> None:
+        if id(node) in seen:
+            return
+        seen.add(id(node))
+        if isinstance(node, Reduce):
+            times *= math.prod(dim.extent for dim in node.dims)
+            found[getattr(node.body, "location", "") or nest.location] += times
+        elif isinstance(node, Apply) and node.operation not in _MOVES:
+            found[node.location or nest.location] += times
+        for child in children(node):
+            visit(child, times)
+
+    for store in nest.stores:
+        found[nest.location] += points if store.combiner else 0
+        visit(store.value, points * math.prod(dim.extent for dim in store.along))
+    return found

@@ -1,0 +1,279 @@
+"""The arguments of a compiled function: taken apart, told apart by type, and named in what is said of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import itertools
+import textwrap
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.array.sparse import FROM_OUTSIDE, is_sparse
+from wengert.compiler.runtime import donation
+from wengert.control.values import is_number
+from wengert.core import tree
+from wengert.core.dtypes import DEFAULT_DTYPE, SEQUENCE, is_int64, is_plain, not_plain, show_integer
+from wengert.core.errors import ArgumentError, DtypeError, RangeError, message
+from wengert.ir.types import TensorType, type_of
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class Named(NamedTuple):
+    """A static argument that is given by name."""
+
+    name: str
+    value: Any
+
+
+class Given(NamedTuple):
+    """The arguments of a call, taken apart."""
+
+    leaves: list[Any]
+    structure: tree.Structure
+    """Of the arguments that are not static: those by position, those by name."""
+    static: tuple[Any, ...]
+    key: Any
+    """What tells types and fixed values apart: ``(types, (structure, static arguments, settings))``."""
+
+    @property
+    def outer_key(self) -> Any:
+        """The part of the key that is not of the leaves."""
+        return self.key[1]
+
+
+def key_of(leaves: Sequence[Any], structure: tree.Structure, static: Sequence[Any]) -> Any:
+    """Return the key of a call; `TypeError` where an argument can be none."""
+    key = tuple(map(_type_key, leaves)), outer_key_of(structure, static)
+    hash(key)
+    return key
+
+
+def outer_key_of(structure: tree.Structure, static: Sequence[Any]) -> Any:
+    """Return what tells calls apart but for the types of their leaves; it may have no hash."""
+    return structure, tuple(map(_exactly, static)), tuple(_settings(structure))
+
+
+def _settings(structure: tree.Structure) -> Iterator[Any]:
+    """Return what tells the settings of dataclasses apart, and the keys of dicts and their order."""
+    if structure.kind is not None and issubclass(structure.kind, dict):
+        yield _exactly(tree.insertion_order(structure))
+    for _, value in structure.fixed:
+        yield _exactly(value)
+    for child in structure.children:
+        if child.children or child.fixed:
+            yield from _settings(child)
+
+
+def _exactly(value: Any) -> Any:
+    """Return what tells a fixed value from others that Python calls equal: 1, 1.0 and True, 0.0 and -0.0."""
+    if isinstance(value, (float, complex, np.generic)):
+        return type(value), repr(value)
+    if isinstance(value, tuple):
+        return type(value), *map(_exactly, value)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+    if isinstance(value, frozenset):
+        return type(value), frozenset(map(_exactly, value))  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return value, *map(_exactly, _compared(value))
+    return type(value), value
+
+
+def _compared(value: Any) -> Iterator[Any]:
+    """Return the fields by which dataclasses are equal, but for those without a hash, which have one of their own."""
+    if type(value).__dataclass_params__.eq:
+        fields = (getattr(value, field.name, None) for field in dataclasses.fields(value) if field.compare)
+        yield from (field for field in fields if isinstance(field, Hashable))
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Tell whether static arguments are the very same objects."""
+    if type(one) is Named and type(other) is Named:
+        return one.name == other.name and one.value is other.value
+    return one is other
+
+
+def _type_key(leaf: Any) -> Any:
+    """Return what tells the types of leaves apart, quickly."""
+    kind = leaf.__class__
+    if kind is np.ndarray:
+        return leaf.dtype, leaf.shape
+    if kind in DEFAULT_DTYPE:
+        if kind is int and not is_int64(leaf):
+            raise TypeError
+        return kind
+    if not (is_number(leaf) and is_plain(leaf)):
+        raise TypeError
+    return type_of(leaf)
+
+
+# -- names -----------------------------------------------------------------------------------------------
+
+
+def _signature(
+    function: Callable[..., Any], *, follow_wrapped: bool = True
+) -> list[inspect.Parameter] | None:
+    """Return what a function takes; None for one that is written in C and does not tell."""
+    try:
+        return list(inspect.signature(function, follow_wrapped=follow_wrapped).parameters.values())
+    except (ValueError, TypeError):
+        return None
+
+
+def _parameters(function: Callable[..., Any], *, follow_wrapped: bool = True) -> tuple[list[str], bool]:
+    """Return the names of what can be given by position, and whether that is all that can."""
+    parameters = _signature(function, follow_wrapped=follow_wrapped)
+    if parameters is None:
+        return [], False
+    more = any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters)
+    return [one.name for one in parameters if one.kind in _POSITIONAL], not more
+
+
+def check_positions(
+    function: Callable[..., Any], option: str, positions: Sequence[int], given: int | None = None
+) -> None:
+    """Raise `ArgumentError` where an option names an argument that there is not.
+
+    Args:
+        function: the user's.
+        option: the name of the option.
+        positions: what it names.
+        given: how many arguments a call has; without it, only the function's own signature is looked at.
+    """
+    names, is_all = _parameters(function, follow_wrapped=given is not None)
+    if given is None and not is_all:
+        return
+    count = max(given or 0, len(names))
+    beyond = [position for position in positions if position >= count]
+    if beyond:
+        takes = (
+            "there is no argument" if given is None else f"the call has {given} by position, and no argument"
+        )
+        got = f"{option}={beyond[0] if len(beyond) == 1 else tuple(beyond)}"
+        raise ArgumentError(message("jit", f"{takes} {beyond[0]}", got, "positions count from 0"))
+
+
+def places_of(
+    function: Callable[..., Any], option: str, names: str | Sequence[str]
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return the positions of the arguments that have some, and the names of the others.
+
+    Args:
+        function: the user's.
+        option: the name of the option.
+        names: what it names.
+
+    Raises:
+        ArgumentError: there is no such argument.
+    """
+    every: tuple[Any, ...] = tuple(names) if isinstance(names, SEQUENCE) else (names,)
+    if not all(isinstance(name, str) for name in every):
+        raise ArgumentError(message("jit", f"{option} must be names of arguments", repr(names)))
+    if not every:
+        return (), ()
+    known, takes_any = _named(function)
+    for name in every:
+        if not (name in known or takes_any):
+            raise ArgumentError(message("jit", f"there is no argument {name!r}", f"{option}={names!r}"))
+    positions, _ = _parameters(function)
+    others = tuple(name for name in every if name not in positions)
+    return tuple(positions.index(name) for name in every if name in positions), others
+
+
+def _named(function: Callable[..., Any]) -> tuple[set[str], bool]:
+    """Return the names of what can be given by name, and whether any other name can."""
+    parameters = _signature(function)
+    if parameters is None:
+        return set(), True
+    known = {one.name for one in parameters if one.kind in _BY_NAME}
+    return known, any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
+
+
+def names_at(function: Callable[..., Any], positions: Sequence[int]) -> tuple[str, ...]:
+    """Return the names of the arguments at some positions, of those that have one."""
+    parameters = (_signature(function) or []) if positions else []
+    names = [one.name if one.kind in _BY_NAME else "" for one in parameters if one.kind in _POSITIONAL]
+    return tuple(names[position] for position in positions if position < len(names) and names[position])
+
+
+def names_of(function: Callable[..., Any], structure: tree.Structure, static: Sequence[int]) -> list[str]:
+    """Name each leaf of the arguments, such as ``argument 0 (params)['w']``."""
+    positional, named = structure.children
+    parameters, _ = _parameters(function)
+    found: list[str] = []
+    numbers = (number for number in itertools.count() if number not in static)
+    for child, number in zip(positional.children, numbers, strict=False):
+        name = f" ({parameters[number]})" if number < len(parameters) else ""
+        found += tree.paths(child, f"argument {number}{name}")
+    for key, child in zip(named.keys, named.children, strict=True):
+        found += tree.paths(child, f"argument {key}")
+    return found
+
+
+def unusable(
+    function: Callable[..., Any],
+    leaves: Sequence[Any],
+    structure: tree.Structure,
+    static: Sequence[Any],
+    positions: Sequence[int],
+) -> Exception:
+    """Return the error for arguments that make no key: static ones that have no hash, others that are no arrays."""
+    for one in static:
+        try:
+            hash(one)
+        except TypeError:
+            requirement = "a static argument must be hashable"
+            value = one.value if isinstance(one, Named) else one
+            hint = "pass a tuple, say, or let the function take it from outside"
+            hint = FROM_OUTSIDE if is_sparse(value) else hint
+            return ArgumentError(message("jit", requirement, type(value).__name__, hint))
+    for leaf, name in zip(leaves, names_of(function, structure, positions), strict=True):
+        if not is_number(leaf):
+            requirement = "arguments must be arrays, numbers or containers of them"
+            hint = "name what is neither in static_argnums or static_argnames"
+            hint = FROM_OUTSIDE if is_sparse(leaf) else hint
+            return DtypeError(message("jit", requirement, f"{type(leaf).__name__} in {name}", hint))
+        if not is_plain(leaf):
+            return not_plain("jit", f"{type(leaf).__name__} in {name}")
+        if type(leaf) is int and not is_int64(leaf):
+            requirement = "a Python integer must be one of 64 bits"
+            hint = "give a float, or name what is no array in static_argnums"
+            return RangeError(message("jit", requirement, f"{show_integer(leaf)} in {name}", hint))
+    requirement = "settings of dataclasses and keys of dicts must be hashable"
+    return ArgumentError(message("jit", requirement, tree.show(structure), "a tuple is, say"))
+
+
+# -- what is said of types -------------------------------------------------------------------------------
+
+
+def show_types(leaves: Sequence[Any]) -> str:
+    """Write the types of arguments."""
+    return ", ".join(map(donation.describe, leaves))
+
+
+def _shown(key: Any) -> str:
+    """Write a type that `_type_key` returned."""
+    if isinstance(key, type):
+        return key.__name__
+    return str(key if isinstance(key, TensorType) else TensorType(*key))
+
+
+def difference(function: Callable[..., Any], last: Any, given: Given, static: Sequence[int]) -> str:
+    """Say in what a call differs from an earlier one, of which the key is left."""
+    types, (structure, fixed, _) = last
+    if structure != given.structure:
+        return f"the containers are now {tree.show(given.structure)}, before {tree.show(structure)}"
+    names = names_of(function, given.structure, static)
+    for before, leaf, name in zip(types, given.leaves, names, strict=True):
+        if before != _type_key(leaf):
+            return f"{name} is now {donation.describe(leaf)}, before {_shown(before)}"
+    if len(fixed) != len(given.static):
+        return "another number of static arguments is given"
+    for number, (before, value) in enumerate(zip(fixed, given.static, strict=True)):
+        if before != _exactly(value):
+            name, now = value if isinstance(value, Named) else (f"argument {static[number]}", value)
+            return f"{name}, which is static, is now {textwrap.shorten(repr(now), 60)}"
+    return "the keys of a dict come in another order, or a setting of a dataclass has another value"

@@ -1,0 +1,1 @@
+"""Compiled functions as built-in functions of Python, which the interpreter calls without a frame."""

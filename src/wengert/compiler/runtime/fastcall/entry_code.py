@@ -1,0 +1,368 @@
+"""The text of an entry: a native function with the signature that Python calls its built-in functions by.
+
+The entry looks at its arguments, carries the program out, and makes the results, all without the interpreter. An object
+that is not exactly what the program was compiled for makes it pass the whole call on to the callable that comes next.
+Nothing in the text depends on the process: what does stands in a table, which the entry finds through its ``self``.
+
+Sources: the Python/C API manual, "Common Object Structures" (``METH_FASTCALL | METH_KEYWORDS``); PEP 590, vectorcall;
+the NumPy C-API manual, "Array API".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from wengert.compiler.codegen.interface import FIRST, Interface
+from wengert.compiler.llvm.ir_builder import I64, POINTER, Kind, Value, constant
+from wengert.compiler.runtime.fastcall.entry_table import (
+    BLOCK,
+    OFFSETS,
+    READABLE,
+    STATUS,
+    TEAM,
+    WORDS,
+    Signature,
+    code_of,
+    keys_word,
+    number_word,
+    pointer_to,
+)
+from wengert.compiler.runtime.fastcall.objects import I32, ObjectText
+from wengert.core.tree import LEAF, Structure, insertion_order
+from wengert.ir.types import TensorType
+
+
+def entry_ir(signature: Signature, interface: Interface) -> str:
+    """Return the function ``entry``, to follow the ``main`` that it calls.
+
+    Args:
+        signature: what it takes and gives.
+        interface: where ``main`` looks for the addresses.
+    """
+    return _Entry(signature, interface).text()
+
+
+def _objects(structure: Structure) -> int:
+    """Return how many objects a structure is made of, containers included."""
+    return 1 + sum(map(_objects, structure.children))
+
+
+_NULL = Value("null", POINTER)
+
+
+class _Entry(ObjectText):
+    def __init__(self, signature: Signature, interface: Interface) -> None:
+        super().__init__()
+        self.signature = signature
+        self.interface = interface
+        self.constants: list[str] = []
+        self.objects = _objects(signature.results)
+        self.made = 0
+        self.next_key = keys_word(signature, interface)
+
+    def text(self) -> str:
+        b = self.b
+        self.owned = self._local(self.objects)
+        with b.loop(constant(I64, 0), constant(I64, self.objects)) as number:
+            b.store(_NULL, b.element(self.owned, "ptr", number), 8)
+        self.words = self._field(self._field(Value("%self", POINTER), OFFSETS.tuple_items), OFFSETS.data)
+        addresses = self._arguments()
+        arrays = self._arrays()
+        self._run(addresses, arrays)
+        root = self._result(self.signature.results, self._boxed(arrays))
+        b.do(f"ret {self._owned(root)}")
+        self._released("again")
+        self._next()
+        b.label("failed")
+        self._release()
+        b.do("ret ptr null")
+        body = "\n".join(b.lines)
+        header = "define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %names) nounwind"
+        return "\n".join([*self.constants, f"{header} {{\n{body}\n}}\n"])
+
+    # -- fields, words and conditions --------------------------------------------------------------------
+
+    def _word(self, name: str) -> Value:
+        return self._field(self.words, 8 * WORDS[name])
+
+    def _here(self, number: int) -> Value:
+        return self._at(self.words, 8 * number)
+
+    def _call(self, function: str, *given: Value, result: Kind = POINTER) -> Value:
+        address = self._word(function)
+        return self.b.emit(f"call {result} {address.text}({', '.join(map(str, given))})", result)
+
+    def _do(self, function: str, item: Value) -> None:
+        self.b.do(f"call void {self._word(function).text}({item})")
+
+    def _keys(self, count: int) -> Value:
+        """Return the address of the next so many keys in the table."""
+        self.next_key += count
+        return self._here(self.next_key - count)
+
+    # -- what comes in -----------------------------------------------------------------------------------
+
+    def _arguments(self) -> Value:
+        """Check the arguments, and return where the addresses of the leaves are."""
+        structure, named = self.signature.arguments, self.signature.named
+        self._require(self._is_number(Value("%count", I64), len(structure.children)))
+        self._names(insertion_order(named))
+        addresses, items = self._local(len(self.signature.taken)), Value("%args", POINTER)
+        places = (self._at(addresses, 8 * position) for position in range(len(self.signature.taken)))
+        leaves = enumerate(places)
+        self._items(items, structure, leaves)
+        self._items(self._at(items, 8 * len(structure.children)), named, leaves)
+        return addresses
+
+    def _names(self, names: Sequence[str]) -> None:
+        """Require that arguments are given by these names, in this order; names are most often the same objects."""
+        given = Value("%names", POINTER)
+        if not names:
+            self._require(self._same(given, _NULL))
+            return
+        self._require(self.b.compare("ne", given, _NULL))
+        self._require(self._is_number(self._field(given, OFFSETS.size, I64), len(names)))
+        keys = self._keys(len(names))
+        for number in range(len(names)):
+            name = self._field(given, OFFSETS.tuple_items + 8 * number)
+            self._require(self._same(name, self._field(keys, 8 * number)))
+
+    def _items(self, items: Value, structure: Structure, leaves: Iterator[tuple[int, Value]]) -> None:
+        order = insertion_order(structure)
+        for number, child in enumerate(structure.children):
+            place = order.index(structure.keys[number]) if structure.kind is dict else number
+            self._argument(self._field(items, 8 * place), child, leaves)
+
+    def _argument(self, item: Value, structure: Structure, leaves: Iterator[tuple[int, Value]]) -> None:
+        if structure == LEAF:
+            position, place = next(leaves)
+            self.b.store(self._leaf(item, position), place, 8)
+        elif structure.kind is type(None):
+            self._require(self._same(item, self._word("None")))
+        else:
+            assert structure.kind is not None
+            self._require(self._same(self._type(item), self._word(structure.kind.__name__)))
+            self._require(self._is_number(self._field(item, OFFSETS.size, I64), len(structure.children)))
+            self._items(self._first_item(item, structure), structure, leaves)
+
+    def _first_item(self, container: Value, structure: Structure) -> Value:
+        """Return where the items of a container are."""
+        if structure.kind is dict:
+            return self._values(container, len(structure.keys))
+        if structure.kind is list:
+            return self._field(container, OFFSETS.list_items)
+        return self._at(container, OFFSETS.tuple_items)
+
+    def _values(self, container: Value, count: int) -> Value:
+        """Return where the values of a dict are, whose keys must be the very objects in the table, in their order.
+
+        To look one up might call Python code, of a key of another class; to compare addresses does not.
+        """
+        b = self.b
+        keys, values = self._keys(count), self._local(count)
+        position, key, value, same = (self._local(1) for _ in range(4))
+        for place in (position, same):
+            b.store(constant(I64, 0), place, 8)
+        with b.loop(constant(I64, 0), constant(I64, count)) as number:
+            self._call("PyDict_Next", container, position, key, value, result=I32)
+            is_key = self._same(b.load(key, POINTER, 8), b.load(b.element(keys, "ptr", number), POINTER, 8))
+            b.store(b.load(value, POINTER, 8), b.element(values, "ptr", number), 8)
+            b.store(b.binary("add", b.load(same, I64, 8), b.convert("zext", is_key, "i64")), same, 8)
+        self._require(self._is_number(b.load(same, I64, 8), count))
+        return values
+
+    def _leaf(self, item: Value, position: int) -> Value:
+        type_ = self.signature.taken[position]
+        if type_.weak:
+            place = self._here(number_word(self.interface, position))
+            read: Callable[[Value, Value], Value] = {"f": self._float, "i": self._int, "b": self._bool}[
+                type_.dtype.kind
+            ]
+            return read(item, place)
+        if type_.shape:
+            self._require(self._same(self._type(item), self._word("ndarray")))
+            return self._array(item, type_)
+        return self._scalar(item, type_)
+
+    def _float(self, item: Value, _: Value) -> Value:
+        self._require(self._same(self._type(item), self._word("float")))
+        return self._at(item, OFFSETS.value)
+
+    def _int(self, item: Value, place: Value) -> Value:
+        """Read an integer of 64 bits. The function reports a larger one, and cannot fail on an exact int."""
+        self._require(self._same(self._type(item), self._word("int")))
+        number = self._call("PyLong_AsLongLongAndOverflow", item, place, result=I64)
+        self._require(self._is_number(self.b.load(place, I32, 4), 0))
+        self.b.store(number, place, 8)
+        return place
+
+    def _bool(self, item: Value, place: Value) -> Value:
+        true = self._same(item, self._word("True"))
+        self._require(self.b.either(true, self._same(item, self._word("False"))))
+        self.b.store(self.b.convert("zext", true, "i8"), place, 1)
+        return place
+
+    def _scalar(self, item: Value, type_: TensorType) -> Value:
+        """Take a scalar of NumPy's, or an array without axes."""
+        b = self.b
+        scalar, other, after = b.new_label("scalar"), b.new_label("array"), b.new_label("value")
+        kind = self._type(item)
+        b.branch_if(self._same(kind, self._word(pointer_to(type_.dtype, "scalar"))), scalar, other)
+        b.label(scalar)
+        inside = self._at(item, OFFSETS.value)
+        b.branch(after)
+        b.label(other)
+        self._require(self._same(kind, self._word("ndarray")))
+        data = self._array(item, type_)
+        end = b.block
+        b.branch(after)
+        b.label(after)
+        return b.emit(f"phi ptr [ {inside.text}, %{scalar} ], [ {data.text}, %{end} ]", POINTER)
+
+    def _array(self, item: Value, type_: TensorType) -> Value:
+        b = self.b
+        flags = b.binary("and", self._flags(item), constant(I32, READABLE))
+        fits = b.both(
+            self._is_number(flags, READABLE), self._is_number(self._code(item), code_of(type_.dtype))
+        )
+        self._require(b.both(fits, self._is_number(self._field(item, OFFSETS.ndim, I32), type_.ndim)))
+        if type_.shape:
+            shape = self._field(item, OFFSETS.shape)
+            for axis, extent in enumerate(type_.shape):
+                self._require(self._is_number(self._field(shape, 8 * axis, I64), extent))
+        return self._field(item, OFFSETS.data)
+
+    # -- what goes out -----------------------------------------------------------------------------------
+
+    def _own(self, number: int, value: Value) -> None:
+        """Remember an object that must be released if the call does not succeed."""
+        self.b.store(value, self._at(self.owned, 8 * number), 8)
+
+    def _owned(self, number: int) -> Value:
+        return self._field(self.owned, 8 * number)
+
+    def _new(self, value: Value) -> int:
+        """Return the number of an object that was made; go to the end if it could not be."""
+        number, self.made = self.made, self.made + 1
+        self._require(self.b.compare("ne", value, _NULL), "failed")
+        self._own(number, value)
+        return number
+
+    def _arrays(self) -> dict[int, int]:
+        """Make the arrays of the results. This comes first, since making objects may run Python code."""
+        made: dict[int, int] = {}
+        null, zero = _NULL, constant(I32, 0)
+        for position, type_ in enumerate(self.signature.given):
+            if type_.shape:
+                name = f"@entry_shape{position}"
+                extents = ", ".join(f"i64 {extent}" for extent in type_.shape)
+                self.constants.append(
+                    f"{name} = private unnamed_addr constant [{type_.ndim} x i64] [{extents}], align 8"
+                )
+                ndim, number = constant(I32, type_.ndim), constant(I32, type_.dtype.num)
+                shape = Value(name, POINTER)
+                given = (self._word("ndarray"), ndim, shape, number, null, null, zero, zero, null)
+                made[position] = self._new(self._call("PyArray_New", *given))
+        return made
+
+    def _run(self, addresses: Value, arrays: Mapping[int, int]) -> None:
+        """Carry out the program; if it reports an error, let the next one do so, which knows how to say it."""
+        b = self.b
+        count = len(self.interface.inputs)
+        assert self.interface.inputs == tuple(range(FIRST, FIRST + count))
+        with b.loop(constant(I64, 0), constant(I64, count)) as number:
+            address = b.load(b.element(addresses, "ptr", number), POINTER, 8)
+            b.store(address, b.element(self._here(BLOCK + FIRST), "ptr", number), 8)
+        for position, number in arrays.items():
+            data = self._field(self._owned(number), OFFSETS.data)
+            b.store(data, self._here(BLOCK + self.interface.outputs[position]), 8)
+        team = self._field(self.words, 8 * TEAM)
+        block = self._here(BLOCK)
+        b.do(f"call void @main({block}, {team})")
+        status = self._field(self.words, 8 * STATUS, I64)
+        self._require(self._is_number(status, 0), "again")
+
+    def _boxed(self, arrays: Mapping[int, int]) -> Iterator[int]:
+        """Return the objects of the leaves, with numbers made into objects before any container is made."""
+        objects: list[int] = []
+        for position, type_ in enumerate(self.signature.given):
+            if type_.shape:
+                objects.append(arrays[position])
+            else:
+                place = self._here(number_word(self.interface, len(self.signature.taken) + position))
+                objects.append(self._new(self._number(place, type_)))
+        return iter(objects)
+
+    def _number(self, place: Value, type_: TensorType) -> Value:
+        if not type_.weak:
+            dtype = self._word(pointer_to(type_.dtype, "dtype"))
+            return self._call("PyArray_Scalar", place, dtype, _NULL)
+        match type_.dtype.kind:
+            case "f":
+                return self._call("PyFloat_FromDouble", self.b.load(place, Kind("double"), 8))
+            case "i":
+                return self._call("PyLong_FromLongLong", self.b.load(place, I64, 8))
+            case _:
+                truth = self.b.convert("zext", self.b.load(place, Kind("i8"), 1), "i64")
+                return self._call("PyBool_FromLong", truth)
+
+    def _result(self, structure: Structure, leaves: Iterator[int]) -> int:
+        """Put the objects into containers, and return the number of the outermost."""
+        if structure == LEAF:
+            return next(leaves)
+        if structure.kind is type(None):
+            none = self._word("None")
+            self._do("Py_IncRef", none)
+            return self._new(none)
+        if structure.kind is dict:
+            return self._dict(structure, leaves)
+        parts = [self._result(child, leaves) for child in structure.children]
+        new = "PyList_New" if structure.kind is list else "PyTuple_New"
+        container = self._new(self._call(new, constant(I64, len(parts))))
+        if parts:
+            items = self._first_item(self._owned(container), structure)
+            for number, part in enumerate(parts):
+                self.b.store(self._owned(part), self._at(items, 8 * number), 8)
+                self._own(part, _NULL)
+        return container
+
+    def _dict(self, structure: Structure, leaves: Iterator[int]) -> int:
+        keys = self._keys(len(structure.keys))
+        parts = [self._result(child, leaves) for child in structure.children]
+        container = self._new(self._call("PyDict_New"))
+        for place, name in enumerate(insertion_order(structure)):
+            number = structure.keys.index(name)
+            part = self._owned(parts[number])
+            pair = (self._field(keys, 8 * place), part)
+            done = self._call("PyDict_SetItem", self._owned(container), *pair, result=I32)
+            self._require(self._is_number(done, 0), "failed")
+            self._do("Py_DecRef", part)  # now the dict's
+            self._own(parts[number], _NULL)
+        return container
+
+    # -- the other ways out ------------------------------------------------------------------------------
+
+    def _released(self, label: str) -> None:
+        """Begin the block in which a call that reported an error begins anew."""
+        self.b.label(label)
+        self.b.store(constant(I64, 0), self._here(STATUS), 8)
+        self._release()
+        self.b.branch("other")
+
+    def _release(self) -> None:
+        """Give up what was made; `Py_DecRef` takes null for nothing.
+
+        It is a loop so that the objects stay in memory. In registers, each would have one for each way to the end, and
+        a program of many results take minutes to compile.
+        """
+        b = self.b
+        with b.loop(constant(I64, 0), constant(I64, self.objects)) as number:
+            self._do("Py_DecRef", b.load(b.element(self.owned, "ptr", number), POINTER, 8))
+
+    def _next(self) -> None:
+        """Pass the call on."""
+        self.b.label("other")
+        following = self._field(Value("%self", POINTER), OFFSETS.tuple_items + 8)
+        function = self._word("PyObject_Vectorcall")
+        call = f"tail call ptr {function.text}({following}, ptr %args, i64 %count, ptr %names)"
+        self.b.do(f"ret {self.b.emit(call, POINTER)}")

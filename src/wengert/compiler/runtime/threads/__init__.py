@@ -1,0 +1,1 @@
+"""The team of threads that share the loops of a program."""

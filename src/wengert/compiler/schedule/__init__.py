@@ -1,0 +1,1 @@
+"""The schedule of nests: layout, tiles, loop order, packing, prefetching, memory."""

@@ -1,0 +1,103 @@
+"""Dimensions as one: two loops that go through everything they touch in one line become one loop.
+
+The last axis of an array may be short, such as the three coordinates of each of a million points, and would leave most
+of a vector register empty. Where every array of a nest lies in memory such that the next row begins where a row ends,
+the rows need not be told apart.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from wengert.compiler.schedule.layout import Layout, linear
+from wengert.nest.expression import Buffer, Expression, Guard, Iota, Load, Reduce, Rewriter, indices_of
+from wengert.nest.index import Dim, Index, Part, Term
+from wengert.nest.nest import Nest
+
+
+def collapsed(nest: Nest, layouts: Mapping[Buffer, Layout]) -> Nest:
+    """Return a nest with as few dimensions as can be.
+
+    An index of the result may lie beyond its axis: indices only count by the positions that they lead to together.
+    """
+    touched = dict(_touched(nest))
+    if any(_is_parted(buffer, layouts[buffer]) for buffer, _ in touched.values()):
+        return nest
+    fixed = _fixed(nest)
+    positions: list[Index] = [linear(layouts[buffer], indices) for buffer, indices in touched.values()]
+    while (pair := _pair(nest, positions, fixed)) is not None:
+        outer, inner = pair
+        one = Dim(outer.extent * inner.extent, parts=(*outer.parts, *inner.parts))
+        given: dict[Term, Index] = {outer: Index(0), inner: Index.of(one)}
+        nest = _rewritten(nest, pair, one, given)
+        positions = [each.substitute(given.get) for each in positions]
+    return nest
+
+
+def _is_parted(buffer: Buffer, layout: Layout) -> bool:
+    """Tell whether between the rows of a buffer lies what fills them up, or other panels."""
+    rows = sum(extent > 1 for extent in buffer.shape) > 1
+    return bool(layout.panel) or (rows and layout.size > buffer.size)
+
+
+def _touched(nest: Nest) -> Iterator[tuple[int, tuple[Buffer, Sequence[Index]]]]:
+    """Yield what is read and written, by the objects that say so."""
+    for store in nest.stores:
+        yield id(store), (store.buffer, store.indices)
+    for node in nest.nodes():
+        if isinstance(node, Load):
+            yield id(node), (node.buffer, node.indices)
+
+
+def _fixed(nest: Nest) -> set[Dim]:
+    """Return the dimensions whose value counts, beside the positions that they lead to."""
+    found = set(nest.sequential)
+    indices = [index for store in nest.stores for index in store.indices]
+    for node in nest.nodes():
+        if isinstance(node, Reduce) and node.finds_place:
+            found.update(node.dims)  # the result is a position
+        if isinstance(node, (Iota, Guard)):
+            found.update(dim for index in indices_of(node) for dim in index.dims())
+        elif isinstance(node, Load):
+            indices += node.indices
+    parts = (term for index in indices for term, _ in index.terms if isinstance(term, Part))
+    found.update(dim for part in parts for dim in part.index.dims())
+    return found
+
+
+def _pair(nest: Nest, positions: Sequence[Index], fixed: set[Dim]) -> tuple[Dim, Dim] | None:
+    """Return two dimensions, the outer one first, that go through every array in one line."""
+    holders = [nest.dims, *(node.dims for node in nest.nodes() if isinstance(node, Reduce))]
+    for dims in dict.fromkeys(holders):
+        for outer, inner in itertools.permutations((dim for dim in dims if dim not in fixed), 2):
+            apart = any((outer in held) != (inner in held) for held in holders)
+            if not apart and all(
+                position.coefficient(outer) == position.coefficient(inner) * inner.extent
+                for position in positions
+            ):
+                return outer, inner
+    return None
+
+
+def _rewritten(nest: Nest, pair: tuple[Dim, Dim], one: Dim, given: Mapping[Term, Index]) -> Nest:
+    outer, inner = pair
+
+    def dims(old: tuple[Dim, ...]) -> tuple[Dim, ...]:
+        return tuple(one if dim is inner else dim for dim in old if dim is not outer)
+
+    def change(node: Expression) -> Expression:
+        return replace(node, dims=dims(node.dims)) if isinstance(node, Reduce) else node
+
+    rewrite = Rewriter(change, given.get)
+    stores = tuple(
+        replace(
+            store,
+            indices=tuple(map(rewrite.index, store.indices)),
+            value=rewrite(store.value),
+            along=dims(store.along),
+        )
+        for store in nest.stores
+    )
+    return replace(nest, dims=dims(nest.dims), stores=stores)

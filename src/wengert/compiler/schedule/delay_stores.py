@@ -1,0 +1,89 @@
+"""Delayed stores: whether a tile stores its results while the next one reduces; software pipelining (Lam, 1988)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from wengert.compiler.machine.costs import DIVISION, weight
+from wengert.compiler.schedule.layout import Layout
+from wengert.nest.expression import (
+    Apply,
+    Buffer,
+    Guard,
+    Load,
+    Reduce,
+    computed,
+    free_dims,
+    indices_of,
+    is_check,
+    walk,
+)
+from wengert.nest.index import Dim, Index
+from wengert.nest.nest import Nest
+
+_STEPS = 2
+"""Steps of a reduction for each vector that is written meanwhile, at least."""
+_TILES = 4
+"""Whole tiles from which on it pays: the results of the last one are not hidden behind anything."""
+
+
+def is_late(
+    nest: Nest,
+    lanes: Dim | None,
+    width: int,
+    tile: Mapping[Dim, int],
+    unrolled: frozenset[Dim],
+    layouts: Mapping[Buffer, Layout],
+) -> bool:
+    """Tell whether to write results late: if that is possible, and if they are waited for."""
+    nodes = dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce))
+    if len(nodes) != 1 or lanes not in nest.dims or nest.sequential:
+        return False
+    (node,) = nodes
+    if not node.dims or node.dims[0] in unrolled:
+        return False
+    points = math.prod(tile.values())
+    whole = math.prod(dim.extent // (tile.get(dim, 1) * (width if dim is lanes else 1)) for dim in nest.dims)
+    # Of loops that have no bounds and are not written out, the first dimension's is the outermost.
+    pays = whole >= _TILES and node.dims[0].extent >= _STEPS * points and _is_waited_for(nest)
+    return pays and _is_long_sum(node, lanes) and _may_wait(nest, layouts)
+
+
+def _is_waited_for(nest: Nest) -> bool:
+    """Tell whether the slowest operation on a sum is a division or a root."""
+    results = (node for store in nest.stores for node in walk(store.value, Reduce))
+    return max((weight(node.operation) for node in results if isinstance(node, Apply)), default=0) == DIVISION
+
+
+def _is_long_sum(node: Reduce, lanes: Dim | None) -> bool:
+    """Tell whether a reduction gives a vector of numbers, by loops that go all the way."""
+    inner = any(isinstance(one, (Reduce, Guard)) for one in walk(node.body))
+    return not inner and lanes in free_dims(node) and not node.finds_place and node.dtype.kind != "b"
+
+
+def _may_wait(nest: Nest, layouts: Mapping[Buffer, Layout]) -> bool:
+    """Tell whether results are the same wherever they are computed, and complain of nothing.
+
+    What lies in panels is found from the first point of a tile only.
+    """
+    results = [node for store in nest.stores for node in walk(store.value, Reduce)]
+    buffers = {node.buffer for node in results if isinstance(node, Load)}
+    indices = [index for store in nest.stores for index in store.indices]
+    indices += [index for node in results for index in indices_of(node)]
+    return (
+        is_in_place(nest)
+        and not any(store.along or store.combiner for store in nest.stores)
+        and not any(layouts[buffer].panel for buffer in (*buffers, *nest.writes()))
+        and not any(map(is_check, results))
+        and not any(computed(indices))
+    )
+
+
+def is_in_place(nest: Nest) -> bool:
+    """Tell whether no point reads what another one writes."""
+    written: dict[Buffer, set[tuple[Index, ...]]] = {}
+    for store in nest.stores:
+        written.setdefault(store.buffer, set()).add(store.indices)
+    read = [node for node in nest.nodes() if isinstance(node, Load) and node.buffer in written]
+    return all(written[load.buffer] == {load.indices} for load in read)

@@ -1,0 +1,88 @@
+"""The order of a nest's loops, by what each tile finds in the caches."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+
+from wengert.compiler.machine.target import Target
+from wengert.compiler.schedule.layout import Layout, linear
+from wengert.nest.expression import Buffer, Load, Reduce, loads
+from wengert.nest.index import Dim
+from wengert.nest.nest import Nest
+
+SHARED = 6
+"""Tiles of the two outermost dimensions that threads share evenly; points beside a dimension that is one tile."""
+
+
+def loop_order(
+    nest: Nest,
+    lanes: Dim | None,
+    tile: Mapping[Dim, int],
+    width: int,
+    layouts: Mapping[Buffer, Layout],
+    target: Target,
+) -> tuple[Dim, ...]:
+    """Return the map dimensions, outermost first, and sequential ones inside the others.
+
+    Of a nest with sums, those dimensions come last that take the fewest new bytes from one tile to the next: the rest
+    stays in the nearest cache. Otherwise, among equal ones, and where results pass through the caches, those along
+    which the first result lies close together. A dimension with tiles for several threads comes first.
+    """
+    steps = {dim: tile.get(dim, 1) * (width if dim is lanes else 1) for dim in nest.dims}
+    place = linear(layouts[nest.stores[0].buffer], nest.stores[0].indices)
+    sums = [node for node in nest.nodes() if isinstance(node, Reduce)]
+    read = list(dict.fromkeys(load for node in sums for load in loads(node.body)))
+    inner = min(nest.dims, key=lambda dim: abs(place.coefficient(dim)), default=None)
+    streamed = inner is not None and _is_streamed(nest, inner, read, layouts, target)
+
+    def fetched(dim: Dim) -> int:
+        total = 0
+        for load in read:
+            dims = load_dims(load)
+            if dim in dims:
+                total += math.prod(steps.get(d, d.extent) for d in dims) * load.buffer.dtype.itemsize
+        return total
+
+    def key(dim: Dim) -> tuple[bool, bool, int, int]:
+        return (
+            not read and dim is lanes,
+            dim in nest.sequential,
+            0 if streamed else -fetched(dim),
+            -abs(place.coefficient(dim)),
+        )
+
+    return _shared_first(nest, tuple(sorted(nest.dims, key=key)), steps)
+
+
+def load_dims(load: Load) -> set[Dim]:
+    """Return the dimensions that a load follows."""
+    return {dim for index in load.indices for dim in index.dims()}
+
+
+def _is_streamed(
+    nest: Nest, inner: Dim, read: Sequence[Load], layouts: Mapping[Buffer, Layout], target: Target
+) -> bool:
+    """Tell whether the results pass through the caches, and what sums read in a row of results does not."""
+
+    def size(buffer: Buffer) -> int:
+        return layouts[buffer].size * buffer.dtype.itemsize
+
+    results = sum(size(buffer) for buffer in {store.buffer for store in nest.stores})
+    swept = sum(size(load.buffer) for load in read if inner in load_dims(load))
+    return results > target.level2 // 2 >= swept
+
+
+def _shared_first(nest: Nest, order: tuple[Dim, ...], steps: Mapping[Dim, int]) -> tuple[Dim, ...]:
+    """Move a dimension with tiles for several threads to the front, if what stands before it has too few."""
+
+    def tiles(dim: Dim) -> int:
+        return -(-dim.extent // steps[dim])
+
+    free = [dim for dim in order if dim not in nest.sequential]
+    outer = list(itertools.takewhile(lambda dim: dim not in nest.sequential, order))[:2]
+    if not outer or math.prod(map(tiles, outer)) >= SHARED:
+        return order
+    first = max(free, key=lambda dim: (min(tiles(dim), SHARED), -order.index(dim)))
+    return (first, *(dim for dim in order if dim is not first))

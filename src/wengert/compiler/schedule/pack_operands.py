@@ -1,0 +1,210 @@
+"""Packing: an operand of a large product copied first, so that what runs along the lanes lies along the lanes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from wengert.compiler.machine.costs import work
+from wengert.compiler.machine.target import Target
+from wengert.compiler.schedule.layout import Layout, linear, with_lanes, with_panels
+from wengert.compiler.schedule.loop_order import load_dims
+from wengert.compiler.schedule.schedule import choose, least_cost
+from wengert.nest.expression import Buffer, Expression, Load, Reduce, loads
+from wengert.nest.index import Dim, Index, follows
+from wengert.nest.nest import Branch, Loop, Nest, Program, Step, Store, While, writes
+from wengert.nest.rewrite import rewrite_step
+
+_LARGE = 200_000
+"""Operations from which on a product is worth a look."""
+_GAIN = 0.85
+"""Of its cost, what a product may still cost with the copy for the copy to be made."""
+_COPY = 1.0
+"""Instructions for each element of a copy that changes the order."""
+_SUMS = 4
+"""Sums of products in a nest up to which copies for one of them are worth a look."""
+_AGAIN = 12
+"""Tiles that read the same panel, from which on it is worth a copy in one piece."""
+_ALIAS = 4096
+"""Bytes from one row to the next of which rows lie in the same set of the first-level cache: its size by its ways."""
+
+
+def pack(program: Program, layouts: dict[Buffer, Layout], target: Target) -> Program:
+    """Return the program with copies of operands in other orders, and add their layouts.
+
+    The gradient of a dense layer's weights, ``dW[i, o] = sum over n of x[n, i] g[n, o]``, has the batch innermost in
+    both factors and sums over it, which leaves a sum across a register for every element. With a copy of ``g`` along
+    ``o``, the lanes run along ``o`` and no such sum is left.
+    """
+    return replace(program, steps=_packed(program.steps, layouts, target, ()))
+
+
+class _Around(NamedTuple):
+    """A loop around a nest."""
+
+    turns: int
+    changing: set[Buffer]
+    """What it writes."""
+
+
+def _packed(
+    steps: Sequence[Step], layouts: dict[Buffer, Layout], target: Target, around: tuple[_Around, ...]
+) -> tuple[Step, ...]:
+    done: list[Step] = []
+    for step in steps:
+        match step:
+            case Nest():
+                done += _with_copy(step, layouts, target, around)
+            case Loop(steps=inner) | While(steps=inner):
+                turns = step.counter.extent if isinstance(step, Loop) else 1
+                loops = (*around, _Around(turns, set(writes(step))))
+                first, rest = _taken_out(_packed(inner, layouts, target, loops), loops[-1].changing)
+                done += [*first, replace(step, steps=rest)]
+            case Branch(yes=yes, no=no):
+                yes, no = (_packed(block, layouts, target, around) for block in (yes, no))
+                done.append(replace(step, yes=yes, no=no))
+            case _:
+                done.append(step)
+    return tuple(done)
+
+
+def _taken_out(steps: Sequence[Step], changing: set[Buffer]) -> tuple[list[Nest], tuple[Step, ...]]:
+    """Return the copies in a loop that are the same in each turn, and the other steps."""
+    first = [
+        step for step in steps if isinstance(step, Nest) and _is_copy(step) and _is_fixed(step, changing)
+    ]
+    return first, tuple(step for step in steps if step not in first)
+
+
+def _is_copy(step: Step) -> bool:
+    return isinstance(step, Nest) and step.origin == ("pack",)
+
+
+def _is_fixed(copy: Nest, changing: set[Buffer]) -> bool:
+    (load,) = loads(copy.stores[0].value)
+    own = all(dim in copy.dims for index in load.indices for dim in index.dims())
+    return own and load.buffer not in changing
+
+
+def _with_copy(
+    nest: Nest, layouts: dict[Buffer, Layout], target: Target, around: tuple[_Around, ...]
+) -> list[Step]:
+    """Return a nest, behind the copies that make it cheaper if there are such."""
+    sums = {node for node in nest.nodes() if isinstance(node, Reduce)}
+    if work(nest) * math.prod(loop.turns for loop in around) < _LARGE or nest.sequential or len(sums) > _SUMS:
+        return [nest]
+    before = least_cost(nest, layouts, target)
+    best: tuple[float, Nest, Nest, Buffer, Layout] | None = None
+    for load, dim in _candidates(nest):
+        copy, copied, changed = _copied(nest, load)
+        axis = next(n for n, index in enumerate(copied.indices) if index.coefficient(dim))
+        layout = with_lanes(copied.buffer.shape, axis, target.lanes(copied.buffer.dtype.itemsize))
+        cost = least_cost(changed, {**layouts, copied.buffer: layout}, target)
+        cost += _COPY * copied.buffer.size / _uses(copy, around)
+        if cost < before * _GAIN and (best is None or cost < best[0]):
+            best = cost, copy, changed, copied.buffer, layout
+    done: list[Step] = []
+    if best is not None:
+        _, copy, nest, buffer, layout = best
+        layouts[buffer] = layout
+        done.append(copy)
+    return [*done, *_in_panels(nest, layouts, target)]
+
+
+def _uses(copy: Nest, around: Sequence[_Around]) -> int:
+    """Return how often a copy is used: in each turn of the loops out of which it can be taken."""
+    count = 1
+    for loop in reversed(around):
+        if not _is_fixed(copy, loop.changing):
+            break
+        count *= max(loop.turns, 1)
+    return count
+
+
+def _in_panels(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> list[Step]:
+    """Return a product, behind the copy into panels of the factor that its tiles read over and over."""
+    schedule = choose(nest, layouts, target)
+    lanes = schedule.lanes
+    if lanes is None or lanes not in nest.dims or not schedule.tile:
+        return [nest]
+    panel = schedule.tile.get(lanes, 1) * schedule.width
+    for load in dict.fromkeys(load for load, dim in _candidates(nest) if dim is lanes):
+        swept = math.prod(dim.extent for dim in _summed(load, nest))
+        others = math.prod(
+            dim.extent // schedule.tile.get(dim, 1) for dim in nest.dims if dim not in load_dims(load)
+        )
+        layout = layouts[load.buffer]
+        aligned = layout.lanes is not None and not layout.panel
+        large = swept * panel * load.buffer.dtype.itemsize > target.level1 // 2
+        far = _is_far(load, nest, layouts, target)
+        if others >= _AGAIN and large and far and not aligned and lanes.extent > panel:
+            copy, copied, changed = _copied(nest, load)
+            axis = next(n for n, index in enumerate(copied.indices) if index.coefficient(lanes))
+            layouts[copied.buffer] = with_panels(copied.buffer.shape, axis, panel)
+            return [copy, changed]
+    return [nest]
+
+
+def _is_far(load: Load, nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> bool:
+    """Tell whether the tiles that read a panel cannot find it in the cache where it lies.
+
+    Either all of the factor is more than the cache holds, or the rows of a panel compete for the same lines of it.
+    """
+    item, layout = load.buffer.dtype.itemsize, layouts[load.buffer]
+    if layout.size * item > target.level2:
+        return True
+    position = linear(layout, load.indices)
+    return any(position.coefficient(dim) * item % _ALIAS == 0 for dim in _summed(load, nest))
+
+
+def _summed(load: Load, nest: Nest) -> set[Dim]:
+    """Return the dimensions of sums that a load follows."""
+    return load_dims(load) & (nest.own_dims() - set(nest.dims))
+
+
+def _candidates(nest: Nest) -> list[tuple[Load, Dim]]:
+    """Return the factors of sums of products that could lie in another order, and along which dimension."""
+    found: list[tuple[Load, Dim]] = []
+    own = nest.own_dims()
+    for node in nest.nodes():
+        if isinstance(node, Reduce) and node.combiner == "add":
+            for load in loads(node.body):
+                dims = [follows(index, own) for index in load.indices]
+                kept = [dim for dim in dims if dim is not None]
+                plain = all(
+                    d is not None or (i.is_affine and not (set(i.dims()) & own))
+                    for d, i in zip(dims, load.indices, strict=True)
+                )
+                if plain and len(set(kept)) == len(kept) >= 2:
+                    found += [(load, dim) for dim in kept if dim.extent >= 8]
+    return found
+
+
+def _copied(nest: Nest, load: Load) -> tuple[Nest, Load, Nest]:
+    """Return the copy of what a load reads, the load of the copy, and the nest with it."""
+    own = nest.own_dims()
+    dims = [dim for index in load.indices if (dim := follows(index, own)) is not None]
+    buffer = Buffer(load.buffer.dtype, tuple(dim.extent for dim in dims), load.buffer.name)
+    fresh = {dim: Dim(dim.extent, dim.name) for dim in dims}
+    source = tuple(
+        index.substitute(lambda term: Index.of(fresh[term]) if term in fresh else None)  # pyright: ignore[reportArgumentType]
+        for index in load.indices
+    )
+    target = tuple(Index.of(fresh[dim]) for dim in dims)
+    copy = Nest(
+        tuple(fresh.values()),
+        (Store(buffer, target, Load(load.buffer, source)),),
+        location=nest.location,
+        origin=("pack",),
+    )
+    moved = Load(buffer, tuple(map(Index.of, dims)))
+
+    def change(node: Expression) -> Expression:
+        same = isinstance(node, Load) and node.buffer is load.buffer and node.indices == load.indices
+        return moved if same else node
+
+    changed = rewrite_step(nest, change)
+    assert isinstance(changed, Nest)
+    return copy, moved, changed

@@ -1,0 +1,234 @@
+"""The register tile of a nest, chosen by a model of the processor.
+
+A tile is a block of points computed together: its accumulators stay in registers while the reduction runs, and what
+several of its points read is loaded once. The model counts, for a tile, the loads and the operations of one step of
+the reduction, and takes the tile whose busier unit does least for each operation, among those whose accumulators fit
+the registers and hide the latency.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+
+from wengert.compiler.machine.costs import FUNCTION, arithmetic, weight
+from wengert.compiler.machine.target import Target
+from wengert.compiler.schedule.layout import Layout, linear
+from wengert.compiler.schedule.loop_order import SHARED, load_dims
+from wengert.nest.expression import Apply, Buffer, Guard, Load, Reduce, free_dims, loads, walk
+from wengert.nest.index import Computed, Dim, Part, Term
+from wengert.nest.nest import Nest
+
+_LATENCY = 8
+"""Independent operations that keep two units of latency four busy."""
+_WHOLE = 28
+"""Points of a dimension up to which a tile may be all of it."""
+_UNROLLED = 96
+"""Operations in the body of a reduction loop, at most."""
+_KEPT = 4
+"""Registers that are left for operands."""
+_PARTS = 4
+"""Parts of a sum along the lanes, at most."""
+_LEFT_OVER = 1 / 4
+"""Of the vectors of a dimension, what may be left over where several are computed as one."""
+_PAGE = 4096
+"""Bytes that a processor foresees as one line."""
+_MEANWHILE = 12
+"""Operations that a processor carries out while an addition goes on."""
+
+
+def tile_of(
+    nest: Nest,
+    lanes: Dim | None,
+    width: int,
+    layouts: Mapping[Buffer, Layout],
+    target: Target,
+    unrolled: frozenset[Dim],
+    panels: Mapping[Dim, int],
+) -> dict[Dim, int]:
+    """Return the points to compute together; along a panel, all of them."""
+    reductions = list(dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce)))
+    if nest.sequential:
+        return {}
+    fixed = {dim: panel // (width if dim is lanes else 1) for dim, panel in panels.items()}
+    if not reductions:
+        other = across(nest, lanes, width, layouts)
+        return {**({other: width} if other else {}), **fixed}
+    main = max(reductions, key=lambda node: math.prod(dim.extent for dim in node.dims))
+    bounding = {dim for node in reductions for dim in guarding(node, lanes)}
+    follows = free_dims(main.body) - bounding
+    dims = sorted((dim for dim in nest.dims if dim in follows), key=lambda dim: dim is not lanes)
+    step = _Step(main, dims, lanes, width, layouts, target)
+    if lanes in main.dims and not fixed and step.reads_rows():
+        return {}
+    taps = math.prod(dim.extent for dim in main.dims if dim in unrolled)
+    along = sum(bool(store.along) for store in nest.stores)  # each keeps a factor for a point of the tile
+    least, best = math.inf, dict[Dim, int]()
+    for factors in itertools.product(*_options(nest, dims, lanes, width, fixed)):
+        found = {dim: factor for dim, factor in zip(dims, factors, strict=True) if factor > 1}
+        count = math.prod(factors)
+        written = count * taps * step.applies
+        if count * (len(reductions) + along) > step.budget or written > max(_UNROLLED * 3, count):
+            continue
+        price = step.price(found, count)
+        if price < least - 1e-9:
+            least, best = price, found
+    return best
+
+
+def vectors_as_one(nest: Nest, lanes: Dim, width: int, tile: Mapping[Dim, int]) -> int:
+    """Return how many vectors to compute as one, an operation of each in turn; 1 where that gains nothing.
+
+    An elementary function is a chain of operations that wait for one another. Of those to come a processor has one or
+    two functions in hand; it finds more to do in them if they are the same function of neighbours. A sum along the
+    lanes waits for the one before, and goes on in as many parts as its latency needs.
+    """
+    whole = lanes.extent // width
+    reductions = [node for node in dict.fromkeys(nest.nodes()) if isinstance(node, Reduce)]
+    applied = (node.operation for node in nest.nodes() if isinstance(node, Apply))
+    functions = any(weight(operation) >= FUNCTION for operation in applied)
+    if lanes not in nest.dims:
+        parts = _PARTS if functions else _parts(reductions)
+        share = parts // (math.prod(tile.values()) * len(reductions))
+        return next((count for count in (4, 2) if count < 2 * share and count <= whole), 1)
+    if not functions or tile or reductions or any(store.combiner for store in nest.stores):
+        return 1
+    # Vectors that are left over are computed one by one.
+    return next((count for count in (4, 2) if count <= whole and whole % count <= whole * _LEFT_OVER), 1)
+
+
+def _parts(reductions: Sequence[Reduce]) -> int:
+    """Return in how many parts to add up: fewer where what is added takes time of its own."""
+    work = 1 + max(arithmetic(node.body) for node in reductions)
+    return min(_PARTS, math.ceil(_MEANWHILE / work))
+
+
+def _options(
+    nest: Nest, dims: Sequence[Dim], lanes: Dim | None, width: int, fixed: Mapping[Dim, int]
+) -> list[list[int]]:
+    """Return how many points of each dimension a tile may have."""
+    points = math.prod(dim.extent for dim in nest.dims)
+    return [
+        [fixed[dim]]
+        if dim in fixed
+        else _factors(dim, dim is lanes, width, whole=points >= SHARED * dim.extent)
+        for dim in dims
+    ]
+
+
+def _factors(dim: Dim, is_lanes: bool, width: int, *, whole: bool) -> list[int]:
+    """Return how many points of a dimension a tile may have: all, where others leave tiles for several threads."""
+    steps = -(-dim.extent // width) if is_lanes else dim.extent
+    some = [factor for factor in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16) if factor <= steps]
+    return [*some, steps] if whole and steps not in some and steps <= _WHOLE else some
+
+
+class _Step:
+    """One step of the reduction that takes longest.
+
+    Args:
+        node: the reduction.
+        dims: the dimensions of the nest that it follows.
+    """
+
+    def __init__(
+        self,
+        node: Reduce,
+        dims: Sequence[Dim],
+        lanes: Dim | None,
+        width: int,
+        layouts: Mapping[Buffer, Layout],
+        target: Target,
+    ) -> None:
+        self.node = node
+        self.dims = dims
+        self.lanes = lanes
+        self.width = width
+        self.budget = target.registers - _KEPT
+        self.applies = max(1, sum(isinstance(each, Apply) for each in walk(node.body)))
+        work = arithmetic(node.body)
+        # A few operations go on while others wait; many take the time that the tile is there to fill.
+        self.work = work if work >= _LATENCY else 1
+        self.streams = [
+            (frozenset(load_dims(load)), _distance(load, node, lanes, width, target))
+            for load in loads(node.body)
+        ]
+
+    def reads_rows(self) -> bool:
+        """Tell whether each point reads pages of its own, which a processor foresees best one after another.
+
+        No load is shared then, and vectors of a row hide the latency as those of several would.
+        """
+        rows = math.prod(dim.extent for dim in self.node.dims) * self.node.body.dtype.itemsize
+        if self.lanes is None or self.lanes.extent < _PARTS * self.width:
+            return False
+        return rows >= _PAGE and all(stream >= {*self.dims, *self.node.dims} for stream, _ in self.streams)
+
+    def price(self, tile: Mapping[Dim, int], count: int) -> float:
+        """Return the cycles for each of the points of a tile, on two loads and two operations a cycle."""
+        fetched = [math.prod(tile.get(dim, 1) for dim in stream) for stream, _ in self.streams]
+        loading = sum(points * cycles for points, (_, cycles) in zip(fetched, self.streams, strict=True))
+        computing = count * self.work / 2
+        # Registers for the operand that is kept, besides the accumulators.
+        spill = max(0, count + min(fetched, default=0) - self.budget - 3)
+        cycles = max(loading, computing, _LATENCY / 2) + 0.05 * loading + spill
+        return cycles * self._waste(tile) / count
+
+    def _waste(self, tile: Mapping[Dim, int]) -> float:
+        """Return the factor for what is left at the end of dimensions: tiles with fewer points to share their loads."""
+        waste = 1.0
+        for dim in self.dims:
+            factor = tile.get(dim, 1)
+            steps = -(-dim.extent // self.width) if dim is self.lanes else dim.extent
+            waste *= 1.0 + 0.3 * (factor - steps % factor) / steps if steps % factor else 1.0
+        return waste
+
+
+def _distance(load: Load, node: Reduce, lanes: Dim | None, width: int, target: Target) -> float:
+    """Return the cycles that a load takes: more where a sweep of the reduction reads more than the nearest cache."""
+    swept = load.buffer.dtype.itemsize
+    for dim in load_dims(load):
+        if dim in node.dims:
+            swept *= dim.extent
+        elif dim is lanes:
+            swept *= min(dim.extent, 8 * width)
+    return 0.5 if swept <= target.level1 * 5 // 8 else 1.2
+
+
+def guarding(node: Reduce, lanes: Dim | None) -> set[Dim]:
+    """Return the dimensions that the bounds of a reduction's loops depend on: one value for a whole tile."""
+    if not isinstance(node.body, Guard):
+        return set()
+    return {dim for index, _ in node.body.conditions for dim in index.dims() if dim is not lanes}
+
+
+def across(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]) -> Dim | None:
+    """Return a dimension along which what does not lie along the lanes does, to be read in square blocks."""
+    if lanes is None:
+        return None
+    guards = [node for node in nest.nodes() if isinstance(node, Guard)]
+    guarded = {dim for node in guards for index, _ in node.conditions for dim in index.dims()}
+    for load in nest.loads():
+        if stride(layouts, load, lanes) not in (0, 1):
+            position = linear(layouts[load.buffer], load.indices)
+            for dim in nest.dims:
+                along = dim is not lanes and dim not in guarded and position.coefficient(dim) == 1
+                if along and dim.extent >= width:
+                    return dim
+    return None
+
+
+def stride(layouts: Mapping[Buffer, Layout], load: Load, dim: Dim) -> int | None:
+    """Return how far apart neighbours along a dimension lie; None if a computed index depends on it."""
+    position = linear(layouts[load.buffer], load.indices)
+    for term, _ in position.terms:
+        if not isinstance(term, Dim) and dim in _term_dims(term):
+            return None
+    return position.coefficient(dim)
+
+
+def _term_dims(term: Term) -> set[Dim]:
+    if isinstance(term, Computed):
+        return free_dims(term.expression)
+    return set(term.index.dims()) if isinstance(term, Part) else {term}

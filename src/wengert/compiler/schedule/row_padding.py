@@ -1,0 +1,61 @@
+"""Rows filled up to whole vectors: where the lanes may run over the end of what a nest writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from wengert.compiler.schedule.layout import Layout, linear
+from wengert.nest.expression import Buffer, Load, free_dims, is_check
+from wengert.nest.index import Computed, Dim, Index, follows
+from wengert.nest.nest import Nest, Store
+
+
+def is_padded(nest: Nest, dim: Dim, width: int, layouts: Mapping[Buffer, Layout]) -> bool:
+    """Tell whether all that the lanes touch is filled up to whole vectors, and no one looks at what fills it.
+
+    Args:
+        nest: the nest.
+        dim: the dimension along the lanes.
+        width: elements of a vector.
+        layouts: where buffers lie.
+    """
+    for node in nest.nodes():
+        if isinstance(node, Load) and not _reaches(node.buffer, node.indices, dim, width, layouts):
+            return False
+        if is_check(node) and dim in free_dims(node):
+            return False
+    return all(
+        _reaches(store.buffer, store.indices, dim, width, layouts) and _fills(store, dim, layouts)
+        for store in nest.stores
+    )
+
+
+def _fills(store: Store, dim: Dim, layouts: Mapping[Buffer, Layout]) -> bool:
+    """Tell whether what lies behind the elements that are stored is no element of the buffer."""
+    lanes = layouts[store.buffer].lanes
+    return lanes is not None and store.buffer.shape[lanes] == dim.extent
+
+
+def _reaches(
+    buffer: Buffer,
+    indices: Sequence[Index],
+    dim: Dim,
+    width: int,
+    layouts: Mapping[Buffer, Layout],
+) -> bool:
+    """Tell whether a whole vector may be read or written at the end of a row."""
+    layout = layouts[buffer]
+    position = linear(layout, indices)
+    if any(isinstance(term, Computed) and dim in free_dims(term.expression) for term, _ in position.terms):
+        return False
+    stride = position.coefficient(dim)
+    if stride == 0:
+        return all(
+            isinstance(t, Dim) or dim not in t.index.dims()
+            for t, _ in position.terms
+            if not isinstance(t, Computed)
+        )
+    if stride != 1 or layout.lanes is None or follows(indices[layout.lanes]) is not dim:
+        return False
+    others = buffer.size // max(buffer.shape[layout.lanes], 1)
+    return layout.size // max(others, 1) >= -(-dim.extent // width) * width

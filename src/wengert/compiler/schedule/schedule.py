@@ -1,0 +1,216 @@
+"""Schedule: for each nest the lanes, the register tile and the order of the loops, by a model of the processor."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from wengert.compiler.machine.target import Target
+from wengert.compiler.schedule.delay_stores import is_late
+from wengert.compiler.schedule.layout import Layout, linear
+from wengert.compiler.schedule.loop_order import loop_order
+from wengert.compiler.schedule.prefetch import Afar, find
+from wengert.compiler.schedule.register_tile import across, guarding, stride, tile_of, vectors_as_one
+from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, walk
+from wengert.nest.index import Dim
+from wengert.nest.nest import Nest, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How a nest is carried out."""
+
+    lanes: Dim | None
+    """The dimension along vectors."""
+    width: int
+    """Elements of a vector; 1 where there are no lanes."""
+    tile: Mapping[Dim, int]
+    """Points of a dimension computed together; along the lanes, vectors."""
+    order: tuple[Dim, ...]
+    """The map dimensions, outermost first."""
+    unrolled: frozenset[Dim] = field(default_factory=frozenset[Dim])
+    """Dimensions of reductions that are written out."""
+    afar: Afar = field(default_factory=Afar)
+    """What is asked for ahead of its use."""
+    is_late: bool = False
+    """Whether the results of a tile are written while the reductions of the next one run."""
+    vectors: int = 1
+    """How many vectors are computed as one, an operation of each in turn: those of a tile, or of a reduction's turn."""
+
+
+def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Schedule:
+    """Return the schedule of a nest."""
+    width = target.lanes(_item_bytes(nest))
+    if nest.sequential == frozenset(nest.dims) and nest.dims:
+        return Schedule(None, 1, {}, nest.dims)
+    costs = _costs(nest, width, layouts)
+    panels = _panels(nest, layouts)
+    lanes = next(iter(panels)) if panels else min(costs, key=lambda dim: costs[dim])
+    width = 1 if lanes is None else min(width, 1 << (lanes.extent - 1).bit_length())
+    # Whoever reads a panel may have shorter vectors than who packs it.
+    width = math.gcd(width, *panels.values())
+    unrolled = _unrolled(nest, lanes)
+    tile = tile_of(nest, lanes, width, layouts, target, unrolled, panels)
+    vectors = 1 if lanes is None else vectors_as_one(nest, lanes, width, tile)
+    if lanes in nest.dims and vectors > 1:
+        tile = {lanes: vectors}
+    order = loop_order(nest, lanes, tile, width, layouts, target)
+    ahead = find(nest, lanes, order, layouts, target)
+    late = is_late(nest, lanes, width, tile, unrolled, layouts)
+    return Schedule(lanes, width, tile, order, unrolled, ahead, late, vectors)
+
+
+def _panels(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, int]:
+    """Return the dimensions along which buffers are cut into panels, and the elements of a panel."""
+    pairs = [(store.buffer, store.indices) for store in nest.stores]
+    pairs += [(load.buffer, load.indices) for load in nest.loads()]
+    found: dict[Dim, int] = {}
+    for buffer, indices in pairs:
+        layout = layouts[buffer]
+        if layout.panel and layout.lanes is not None:
+            found.update(dict.fromkeys(indices[layout.lanes].dims(), layout.panel))
+    return found
+
+
+def least_cost(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> float:
+    """Return about how many instructions a nest takes with the best lanes."""
+    return min(_costs(nest, target.lanes(_item_bytes(nest)), layouts).values())
+
+
+def _costs(nest: Nest, width: int, layouts: Mapping[Buffer, Layout]) -> dict[Dim | None, float]:
+    """Return the cost of each choice of lanes."""
+    candidates = [None, *(dim for dim in _lane_candidates(nest) if dim.extent >= 2)]
+    known = _Known()
+    return {dim: _cost(nest, dim, width, layouts, known) for dim in candidates}
+
+
+def _item_bytes(nest: Nest) -> int:
+    """Return the size of the elements that fill a vector: the smallest floats, else the largest integers."""
+    dtypes = {store.buffer.dtype for store in nest.stores} | {node.dtype for node in nest.nodes()}
+    floats = [dtype.itemsize for dtype in dtypes if dtype.kind == "f"]
+    return min(floats) if floats else max(4, *(dtype.itemsize for dtype in dtypes), 4)
+
+
+def _lane_candidates(nest: Nest) -> list[Dim]:
+    reduced = [dim for node in nest.nodes() if isinstance(node, Reduce) for dim in node.dims]
+    return [dim for dim in nest.dims if dim not in nest.sequential] + list(dict.fromkeys(reduced))
+
+
+class _Facts(NamedTuple):
+    """What the cost of an expression depends on, found once."""
+
+    applies: int
+    loads: tuple[Load, ...]
+    reductions: tuple[tuple[Reduce, _Facts], ...]
+
+
+class _Known(dict[Expression, _Facts]):
+    """The facts of the expressions of a nest. They hold expressions, so they last for one estimate only."""
+
+    def __missing__(self, expression: Expression) -> _Facts:
+        nodes = list(walk(expression))
+        found = tuple(node for node in nodes if isinstance(node, Reduce) and node is not expression)
+        facts = self[expression] = _Facts(
+            sum(isinstance(node, Apply) for node in nodes),
+            tuple(node for node in nodes if isinstance(node, Load)),
+            tuple((node, self[node.body]) for node in (*found, *_itself(expression))),
+        )
+        return facts
+
+
+def _itself(expression: Expression) -> tuple[Reduce, ...]:
+    return (expression,) if isinstance(expression, Reduce) else ()
+
+
+def _cost(
+    nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout], known: _Known
+) -> float:
+    """Return about how many instructions a nest takes with a dimension along vectors."""
+    points = math.prod(dim.extent for dim in nest.dims)
+    mapped = lanes in nest.dims
+    shrink = _shrink(lanes, width) if mapped else 1.0
+    in_blocks = functools.cache(lambda: across(nest, lanes, width, layouts) is not None)
+    total = 0.0
+    for store in nest.stores:
+        if store.along:
+            total += points * _along_cost(nest, store, lanes, width, layouts, known)
+            continue
+        stride = linear(layouts[store.buffer], store.indices).coefficient(lanes) if mapped and lanes else 1
+        writing = 1.0 if stride == 1 or not mapped else width * 1.2
+        facts = known[store.value]
+        total += points * shrink * (writing + facts.applies)
+        for node, inner in facts.reductions:
+            total += points * _reduction_cost(node, inner, lanes, width, layouts, mapped)
+        for load in facts.loads:
+            each = _load_cost(load, lanes if mapped else None, width, layouts)
+            if each > 2 and not facts.reductions and in_blocks():
+                each = 5.0
+            total += points * shrink * each
+    return total
+
+
+def _along_cost(
+    nest: Nest,
+    store: Store,
+    lanes: Dim | None,
+    width: int,
+    layouts: Mapping[Buffer, Layout],
+    known: _Known,
+) -> float:
+    """Return what is written along a reduction costs at one point of the nest; what that reads is at hand."""
+    steps = math.prod(dim.extent for dim in store.along)
+    stride = linear(layouts[store.buffer], store.indices).coefficient(lanes) if lanes else 1
+    writing = 1.0 if stride == 1 or lanes is None else width * 1.2
+    facts = known[store.value]
+    at_hand = {
+        load for one in nest.stores for _, inner in known[one.value].reductions for load in inner.loads
+    }
+    reading = sum(_load_cost(load, lanes, width, layouts) for load in facts.loads if load not in at_hand)
+    return steps * _shrink(lanes, width) * (writing + facts.applies + reading)
+
+
+def _shrink(lanes: Dim | None, width: int) -> float:
+    """Return the vectors taken for each element: more than one in `width` where the last is not full."""
+    return -(-lanes.extent // width) / lanes.extent if lanes else 1.0
+
+
+def _reduction_cost(
+    node: Reduce,
+    facts: _Facts,
+    lanes: Dim | None,
+    width: int,
+    layouts: Mapping[Buffer, Layout],
+    mapped: bool,
+) -> float:
+    steps = math.prod(dim.extent for dim in node.dims)
+    inside = lanes is not None and lanes in node.dims
+    active = lanes if mapped or inside else None
+    # Registers take loads off most of the points of a tile.
+    reading = sum(_load_cost(load, active, width, layouts) for load in facts.loads) * 0.6
+    each = 1.0 + facts.applies + reading
+    shrink = _shrink(active, width)
+    return steps * each * shrink + (3.0 * math.log2(max(width, 2)) if inside else 0.0)
+
+
+def _load_cost(load: Load, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]) -> float:
+    if lanes is None:
+        return 1.0
+    step = stride(layouts, load, lanes)
+    return 0.7 if step == 0 else 1.0 if step == 1 else width * 1.2
+
+
+def _unrolled(nest: Nest, lanes: Dim | None) -> frozenset[Dim]:
+    """Return the inner dimensions of reductions that are few enough to be written out: taps, windows."""
+    chosen: set[Dim] = set()
+    for node in nest.nodes():
+        if isinstance(node, Reduce):
+            size = 1
+            guarded = guarding(node, None)
+            for dim in reversed(node.dims):
+                if dim is not lanes and dim not in guarded and dim.extent * size <= 9:
+                    size *= dim.extent
+                    chosen.add(dim)
+    return frozenset(chosen)

@@ -1,0 +1,174 @@
+"""A function as it is for arguments of certain types: its graph, what becomes of it, and how it is called."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.compiler.compiled import Compiled, Options, checks_nan
+from wengert.compiler.runtime import donation
+from wengert.compiler.runtime.arguments import Given
+from wengert.compiler.runtime.bounds_errors import explained
+from wengert.compiler.runtime.execute import Context, empty
+from wengert.compiler.runtime.fastcall.entry_table import Signature
+from wengert.compiler.runtime.fastcall.reader import Reader
+from wengert.compiler.runtime.results import constants
+from wengert.core import tree
+from wengert.core.dtypes import NDARRAY, check_known
+from wengert.core.errors import IndexingError
+from wengert.core.lazy import lazy
+from wengert.ir.graph import Graph
+from wengert.ir.types import TensorType, type_of
+from wengert.passes.simplify import simplify
+from wengert.transforms.staging import stage
+
+MISFIT: Any = object()
+"""Returned where a call needs more than an address for each argument."""
+
+
+#: Counts the calls of all specialisations, and so tells which of them was used last.
+_USES = itertools.count()
+
+
+class Specialisation:
+    """A function traced and compiled for the types of its arguments.
+
+    Args:
+        function: takes static arguments, the others by position, and those by name.
+        given: the arguments.
+        donated: which of the leaves are.
+        flags: what arithmetic may be rewritten.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], given: Given, donated: Sequence[int], flags: str
+    ) -> None:
+        self.types = [_known_type(leaf) for leaf in given.leaves]
+        self.donated = donated
+        self.is_loaded = False
+        self.touch()
+        self._outputs: Any = None
+        self.fixed: dict[int, Any] = {}
+        start = time.perf_counter()
+
+        def flat(*values: Any) -> list[Any]:
+            positional, named = tree.unflatten(given.structure, values)
+            result = function(given.static, positional, named)
+            found, self._outputs = tree.flatten(result)
+            self.fixed = constants(found, self._outputs)
+            return [leaf for n, leaf in enumerate(found) if n not in self.fixed]
+
+        graph, self.captured = stage(flat, self.types, "jit")
+        self.graph: Graph = simplify(graph)
+        self._made = tree.maker(self._outputs)
+        self.seconds = time.perf_counter() - start
+        self.places = _places(self.graph, self.donated)
+        self._dtypes = [type_.dtype for type_ in self.types]
+        results = [atom.type for atom in self.graph.outputs]
+        self._results = [(type_.shape, type_.dtype, self.places.get(n)) for n, type_ in enumerate(results)]
+        self._numbers = [(n, type_.weak) for n, type_ in enumerate(results) if not type_.shape]
+        self._taking = donation.Taking(donated, frozenset(self.places.values()))
+        options = Options(flags, checks_nan())
+        self.signature = self._signature(given)
+        self.compiled = Compiled.of(self.graph, self.places, options, self.signature)
+
+    def _signature(self, given: Given) -> Signature | None:
+        """Return what an entry would take and give; None where a call is more than that."""
+        arguments, named = given.structure.children
+        if given.static or self.donated or self.captured or self.fixed:
+            return None
+        results = tuple(atom.type for atom in self.graph.outputs)
+        return Signature(arguments, tuple(self.types), self._outputs, results, named)
+
+    def touch(self) -> None:
+        """Count as the specialisation that was used last."""
+        self.last_use = next(_USES)
+
+    def load(self) -> None:
+        """Compile now."""
+        start = time.perf_counter()
+        _ = self.compiled.executable
+        self.seconds += time.perf_counter() - start
+        self.is_loaded = True
+
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        """Carry out the function on arguments of its types."""
+        donation.refuse_given_up(leaves)
+        if self.donated:
+            donation.refuse_shared(leaves, self.donated)
+        inputs = list(map(_array, leaves, self._dtypes))
+        # What is donated must be as it is: a copy would leave the memory with its owner.
+        for position in self.donated:
+            inputs[position] = leaves[position]
+        self._taking(inputs)
+        with self.compiled.executable.context() as context:
+            context.take(inputs)
+            return self._carried_out(leaves, inputs, context)
+
+    def at_once(self, leaves: list[Any]) -> Any:
+        """Carry out the function if all the arguments lie in memory as the program takes them, else return `MISFIT`."""
+        with self.compiled.executable.context() as context:
+            if not self._reader(leaves, context.address):
+                return MISFIT
+            donation.refuse_given_up(leaves)
+            self._taking.all_placed()
+            return self._carried_out(leaves, leaves, context)
+
+    @lazy
+    def _reader(self) -> Reader:
+        slots = self.compiled.executable.interface.inputs
+        return Reader(self.types, slots, self.donated, self.places.values())
+
+    def _carried_out(self, leaves: Sequence[Any], inputs: Sequence[Any], context: Context) -> Any:
+        """Carry out the function on arrays whose addresses are in the context."""
+        self.last_use = next(_USES)
+        results: list[Any] = [
+            empty(shape, dtype) if place is None else inputs[place].view()
+            for shape, dtype, place in self._results
+        ]
+        context.give(results)
+        if self.donated:  # a call that fails may have overwritten a part of them
+            donation.give_up([leaves[position] for position in self.donated])
+        try:
+            self.compiled.executable.run(context)
+        except IndexingError as problem:
+            kept = {var: inputs[n] for n, var in enumerate(self.graph.inputs) if n not in self.donated}
+            raise explained(problem, self.graph, kept) from None
+        for number, is_weak in self._numbers:
+            results[number] = results[number].item() if is_weak else results[number][()]
+        if self.fixed:
+            rest = iter(results)
+            count = len(results) + len(self.fixed)
+            results = [self.fixed[n] if n in self.fixed else next(rest) for n in range(count)]
+        return self._made(iter(results))
+
+
+def _known_type(leaf: Any) -> TensorType:
+    """Return the type of an argument, in the byte order of this machine."""
+    type_ = type_of(leaf)
+    return type_._replace(dtype=check_known("jit", type_.dtype))
+
+
+def _array(leaf: Any, dtype: Any) -> Any:
+    """Return an argument as the program takes it: as it is, if it is contiguous and aligned, else as a copy."""
+    if isinstance(leaf, NDARRAY) and leaf.flags.c_contiguous and leaf.flags.aligned and leaf.dtype == dtype:
+        return leaf
+    return np.array(leaf, dtype, order="C")
+
+
+def _places(graph: Graph, donated: Sequence[int]) -> dict[int, int]:
+    """Return for results the donated arguments whose place they take: each the first of its type that is left."""
+    free = list(donated)
+    places: dict[int, int] = {}
+    for number, atom in enumerate(graph.outputs):
+        for argument in free:
+            given = graph.inputs[argument].type
+            if given.shape == atom.type.shape and given.dtype == atom.type.dtype:
+                places[number] = argument
+                free.remove(argument)
+                break
+    return places

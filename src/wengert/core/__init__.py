@@ -1,0 +1,1 @@
+"""What everything stands on: dtypes, shapes, trees, errors, private files."""

@@ -1,0 +1,155 @@
+"""``x[index]`` and ``x[index] = value``: drawn indices against NumPy itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wengert as wg
+from tests.draws import HypothesisDraw, draw_index, refused
+from tests.modes import EAGER, assert_same, in_batch, in_graph
+from wengert.core.errors import ConcreteError, IndexingError
+
+Array = np.ndarray[Any, Any]
+
+
+@settings(max_examples=300)
+@given(data=st.data())
+def test_index_takes_what_numpy_takes(data: st.DataObject) -> None:
+    draw = HypothesisDraw(data)
+    x = draw.array(draw.shape(0, 4))
+    index = draw_index(draw, x.shape)
+    if refused(x, index):
+        with pytest.raises(IndexError):
+            wg.vjp(lambda x: x[index], x)
+        return
+    assert_takes(x, index)
+
+
+def assert_takes(x: Array, index: Any) -> None:
+    expected = np.array(x[index])
+    for run in (*EAGER, in_batch, in_graph):
+        assert_same(run(lambda x: x[index], x), expected)
+    _, pullback = wg.vjp(lambda x: x[index], x)
+    cotangent = np.arange(1.0, expected.size + 1).reshape(expected.shape)
+    added = np.zeros(x.shape)
+    np.add.at(added, index, cotangent)
+    np.testing.assert_array_equal(pullback(cotangent)[0], added)
+
+
+FEW = np.array([1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        np.s_[:, FEW, :, FEW],
+        np.s_[:, FEW, FEW],
+        np.s_[:, 0, :, FEW],
+        np.s_[:, FEW, :, 0],
+        np.s_[:, 0, FEW],
+        np.s_[:, FEW, None, FEW],
+        np.s_[:, FEW, 0, ..., None],
+        np.s_[:, FEW, ..., FEW],
+        np.s_[:, :, FEW, ..., FEW],
+        np.s_[FEW, ..., FEW[:, None]],
+        np.s_[..., FEW, None, ::-1],
+        np.s_[:, :, np.array([True, False, True, False]), FEW[:2]],
+    ],
+)
+def test_axes_of_arrays_come_first_when_something_stands_between_them(index: Any) -> None:
+    assert_takes(np.arange(120.0).reshape(2, 3, 4, 5), index)
+
+
+@settings(max_examples=200)
+@given(data=st.data())
+def test_write_puts_what_numpy_puts(data: st.DataObject) -> None:
+    draw = HypothesisDraw(
+        data, plain=True
+    )  # of several writes to one element the last is that in memory order
+    x = draw.array(draw.shape(0, 4))
+    index = draw_index(draw, x.shape)
+    if refused(x, index):
+        return
+    shape = np.shape(x[index])
+    value = draw.array(draw.choice([shape, shape[1:], (1, *shape) if shape else (), (1,) * len(shape), ()]))
+
+    def write(x: Any, value: Any) -> Any:
+        written = x.copy()
+        written[index] = value
+        return written
+
+    try:
+        expected = write(x, value)
+    except (
+        TypeError,
+        ValueError,
+    ):  # NumPy lets values broadcast to less where a mask or an element is written
+        return
+    for run in (*EAGER, in_batch, in_graph):
+        assert_same(run(write, x, value), expected)
+
+    weights = draw.rng.standard_normal(x.shape)
+    pulled_x, pulled_value = wg.vjp(write, x, value)[1](weights)
+    kept = write(np.ones(x.shape), np.zeros(value.shape))
+    np.testing.assert_array_equal(pulled_x, weights * kept)
+    # Of several writes to one element the last stays: the numbers written say which that was.
+    numbers = np.arange(1.0, value.size + 1).reshape(value.shape)
+    written = write(np.zeros(x.shape), numbers)
+    expected_value = [np.sum(weights[written == number]) for number in numbers.flat]
+    np.testing.assert_allclose(np.ravel(pulled_value), expected_value, rtol=1e-12, atol=1e-14)
+
+
+def test_traced_positions() -> None:
+    x, positions = np.arange(12.0).reshape(3, 4), np.array([[2, 0], [1, -1]])
+
+    def rows(positions: Any) -> Any:
+        mine = wg.numpy.array(x)
+        mine[positions[0], positions] += 10.0
+        return wg.numpy.take(x, positions), mine[positions, 1], mine[:, positions[0]], mine
+
+    found = wg.vmap(rows)(positions)
+    for example in range(2):
+        assert_same(tuple(part[example] for part in found), rows(positions[example]))
+
+
+# -- errors ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("index", "says"),
+    [
+        (5, "index 5 is out of bounds for axis 0 with size 3"),
+        (-4, "index -4 is out of bounds"),
+        ((slice(None), 2), "index 2 is out of bounds for axis 1 with size 2"),
+        (np.array([0, 3]), "index 3 is out of bounds for axis 0 with size 3"),
+        ((0, 0, 0), "2 axes can be indexed; got 3 indices"),
+        (1.0, "must be an integer, a slice, an integer array or a mask; got float"),
+        ("a", "got str"),
+        (np.array([1.0]), "index arrays must hold integers; got float64"),
+        ((..., 0, ...), "one ellipsis only"),
+        (True, "a single truth value is no index"),
+        (np.array([True, False]), "a mask must have the shape (3,)"),
+        ((0, np.array([True, False, True])), "a mask must have the shape (2,)"),
+        ((..., np.ones((3, 3), bool)), "a mask must have the shape (3, 2)"),
+    ],
+)
+def test_wrong_indices(index: Any, says: str) -> None:
+    with pytest.raises(IndexingError) as caught:
+        wg.grad(lambda x: np.sum(x[index]))(np.ones((3, 2)))
+    assert says in str(caught.value)
+    assert "test_subscripts.py:" in str(caught.value)
+
+
+def test_plain_arrays_take_no_traced_positions() -> None:
+    with pytest.raises(ConcreteError, match=r"wengert\.numpy\.take\(x, i\)"):
+        wg.vmap(lambda i: np.arange(3.0)[i])(np.array([0, 2]))
+
+
+def test_masks_need_values() -> None:
+    with pytest.raises(ConcreteError, match=r"np\.where"):
+        wg.vmap(lambda x: x[x > 0])(np.ones((2, 3)))

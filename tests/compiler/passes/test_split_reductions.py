@@ -1,0 +1,42 @@
+"""Long sums: their errors stay small, and they are those of any number of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wengert as wg
+from tests.compiler.comparing import check
+
+SUMS: dict[str, Callable[..., Any]] = {
+    "sum": np.sum,
+    "mean of squares": lambda x: np.mean((x - 1) ** 2),
+    "a ratio of sums": lambda x: np.sum(x) / np.sum(x * x),
+    "sum along the first axis": lambda x: np.sum(x, 0),
+    "sum along the last axis": lambda x: np.sum(x, -1),
+}
+
+
+@pytest.mark.parametrize("shape", [(5_000_000,), (65_537,), (300_001, 3), (3, 70_001), (40, 40, 61)])
+@pytest.mark.parametrize("name", SUMS)
+def test_errors_stay_small(name: str, shape: tuple[int, ...]) -> None:
+    x = np.full(shape, 0.1, np.float32)
+    exact = SUMS[name](x.astype(float))
+    np.testing.assert_allclose(wg.jit(SUMS[name])(x), exact, rtol=1e-4)
+
+
+def reductions(x: Any) -> Any:
+    return np.sum(x), np.sum(x * x, 0), np.mean(x, -1), np.max(x), np.min(x), np.argmin(x)
+
+
+@pytest.mark.usefixtures("small")
+@settings(max_examples=20)
+@given(st.lists(st.integers(1, 70), min_size=1, max_size=3), st.sampled_from(["float32", "float64", "int64"]))
+def test_drawn_shapes(shape: list[int], dtype: str) -> None:
+    x = (3 * np.random.default_rng(0).random(shape)).astype(dtype)
+    check(reductions, x, ulp=100, scale=10.0)

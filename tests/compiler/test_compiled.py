@@ -1,0 +1,186 @@
+"""Compiled programs on disk: found again, told apart, rebuilt when damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.compiler.running import output, run
+from wengert.compiler import compiled
+from wengert.compiler.llvm import parallel
+from wengert.compiler.runtime.threads import team
+
+X = np.linspace(0.0, 1.0, 11)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of a cache that is empty but for the functions of the team."""
+    team.symbols()  # whatever they need is loaded before
+    monkeypatch.setenv("WENGERT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list to which every compilation of a program is added."""
+    found: list[str] = []
+    compile_module = parallel.compile_module
+
+    def counted(text: str, *rest: Any) -> bytes:
+        found.append(text)
+        return compile_module(text, *rest)
+
+    monkeypatch.setattr(parallel, "compile_module", counted)
+    return found
+
+
+def entries(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.bin"))
+
+
+def make(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Call a function that is compiled as if no one had ever called it in this process."""
+    return wg.jit(function, **options)(*args)
+
+
+def function(x: Any) -> Any:
+    return np.tanh(x) @ x, np.cumsum(x)[np.array([1, -1])], x.reshape(-1, 1) * np.arange(3.0)
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_was_compiled_is_found_again(compilations: list[str]) -> None:
+    first, second = make(function, X), make(function, X)
+    assert len(compilations) == 1
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_errors_are_told_from_the_disk_as_well(folder: Path, compilations: list[str]) -> None:
+    def gather(x: Any, i: Any) -> Any:
+        return x[i]
+
+    for _ in range(2):
+        with pytest.raises(IndexError, match="index 11 is out of bounds for axis 0 with size 11"):
+            make(gather, X, np.array([11]))
+    assert (len(compilations), len(entries(folder))) == (1, 1)
+
+
+def second_line(x: Any) -> Any:
+    return np.sin(x)
+
+
+def third_line(x: Any) -> Any:
+    return np.sin(x)
+
+
+def test_programs_are_told_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    constant, other = np.array([0.0, 1.0] * 20), np.array([0.0, 2.0] * 20)
+    assert make(second_line, X)[1] == pytest.approx(np.sin(0.1))
+    make(third_line, X)  # errors would name another line
+    make(second_line, X[1:])
+    make(second_line, X.astype("float32"))
+    for number in (0.5, np.float64(0.5)):
+        assert type(make(lambda x: x * x, number)) is type(number)
+    assert make(second_line, X.copy(), donate=0)[1] == pytest.approx(np.sin(0.1))
+    make(second_line, X, fastmath=True)
+    assert make(lambda x: x + constant, 0.0)[1] == 1.0
+    assert make(lambda x: x + other, 0.0)[1] == 2.0
+    monkeypatch.setenv("WENGERT_CHECK", "nan")
+    make(second_line, X)
+    assert len(entries(folder)) == 11
+
+
+def test_arguments_are_donated_from_the_disk_as_well(folder: Path) -> None:
+    for _ in range(2):
+        a, b = np.zeros(5), np.ones(5)
+        found = make(lambda a, b: (b, a), a, b, donate=(0, 1))
+        assert np.shares_memory(found[0], a)
+        np.testing.assert_array_equal(found, [np.ones(5), np.zeros(5)])
+    assert len(entries(folder)) == 1
+
+
+def test_what_calls_numpy_is_not_kept(folder: Path, compilations: list[str]) -> None:
+    for _ in range(2):
+        np.testing.assert_allclose(make(np.linalg.inv, np.eye(9) * 2), np.eye(9) / 2)
+    assert (len(compilations), entries(folder)) == (2, [])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: data[:-1] + bytes([data[-1] ^ 1])],
+    ids=["cut", "empty", "one bit"],
+)
+def test_a_damaged_entry_is_rebuilt(
+    folder: Path, compilations: list[str], damage: Callable[[bytes], bytes]
+) -> None:
+    expected = make(function, X)
+    (entry,) = entries(folder)
+    sound = entry.read_bytes()
+    entry.write_bytes(damage(sound))
+    for one, other in zip(make(function, X), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert len(compilations) == 2
+    assert entries(folder)[0].read_bytes() == sound
+    make(function, X)
+    assert len(compilations) == 2
+
+
+def test_another_compiler_compiles_for_itself(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(function, X)
+    compiled._compiler.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(compiled, "__version__", "another")
+    try:
+        make(function, X)
+    finally:
+        compiled._compiler.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    assert len(entries(folder)) == 2
+
+
+PROGRAM = """
+from wengert.compiler import compilation, native
+kept = []
+for module in (compilation, native):
+    def counted(*args, compile_module=module.compile_module):
+        kept.append(args[0])
+        return compile_module(*args)
+    module.compile_module = counted
+step = wg.jit(wg.value_and_grad(lambda w, x: np.mean(np.tanh(x @ w) ** 2)))
+value, gradient = step(np.ones((4, 3)), np.arange(20.0).reshape(5, 4))
+print(len(kept), value, gradient.sum())
+"""
+
+
+def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    first, second = (output(PROGRAM, WENGERT_CACHE=str(folder)).split() for _ in range(2))
+    assert len(entries(folder)) == 2  # the program, and the functions of the team
+    assert (first[0], second[0]) == ("2", "0")
+    assert first[1:] == second[1:]
+
+
+def test_without_a_cache_nothing_is_written(tmp_path: Path) -> None:
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    assert output(PROGRAM, WENGERT_CACHE="off", **home).startswith("2 ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_that_there_is_none_of() -> None:
+    assert run("wg.jit(len)", WENGERT_LOG="git").stderr.splitlines() == [
+        "WENGERT_LOG: what can be told of is jit; got 'git'"
+    ]
+
+
+def test_the_log_tells_of_each_compilation() -> None:
+    program = "f = wg.jit(lambda x: x * 2)\nfor n in (1, 2, 2):\n    f(np.ones(n))\n"
+    lines = run(program, WENGERT_LOG="jit").stderr.splitlines()
+    assert [line.split(" in ")[0] for line in lines] == [
+        "jit: compiled <lambda> for (f64[1])",
+        "jit: compiled <lambda> for (f64[2])",
+    ]
+    assert run(program).stderr == ""

@@ -1,0 +1,272 @@
+"""Compiled functions give back what they took: those that are dropped, and shapes beyond a bound."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.compiler.running import output
+from wengert.compiler.dispatch import VARIABLE
+from wengert.compiler.llvm import object_code
+from wengert.compiler.runtime.execute import Executable
+from wengert.core.errors import ArgumentError
+from wengert.nest.expression import Apply, Buffer
+
+_GROWTH = """
+import gc, os
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1024
+
+def growth(work, first, count):
+    for number in range(first):
+        work(number)
+    gc.collect()
+    before = resident()
+    for number in range(first, first + count):
+        work(number)
+    gc.collect()
+    return (resident() - before) / count
+"""
+
+_DROPPED = """
+def work(number):
+    wg.jit(wg.grad(lambda x: np.sum(np.sin(x) * x + number)))(np.ones(5))
+
+print(growth(work, 20, COUNT))
+"""
+
+_SHAPES = """
+import logging
+logging.disable(logging.WARNING)
+compiled = wg.jit(wg.grad(lambda x: np.sum(np.sin(x) * x)))
+print(growth(lambda number: compiled(np.ones(5 + number)), 30, COUNT))
+"""
+
+linux = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+
+
+def grown(program: str, count: int, **environment: str) -> float:
+    """Return by how many kilobytes a process grows with each step."""
+    return float(output(_GROWTH + program.replace("COUNT", str(count)), timeout=600, **environment))
+
+
+@linux
+@pytest.mark.parametrize("count", [80, pytest.param(300, marks=pytest.mark.slow)])
+def test_dropped_functions_leave_nothing_behind(count: int) -> None:
+    assert grown(_DROPPED, count) < 20  # of 60 kilobytes that each had
+
+
+@linux
+@pytest.mark.parametrize("count", [80, pytest.param(600, marks=pytest.mark.slow)])
+def test_shapes_beyond_the_bound_leave_nothing_behind(count: int) -> None:
+    assert grown(_SHAPES, count, WENGERT_SPECIALISATIONS="16") < 30  # of 90 and more
+
+
+@pytest.fixture
+def libraries(monkeypatch: pytest.MonkeyPatch) -> Iterator[weakref.WeakSet[Any]]:
+    """Have what is loaded from now on, while the garbage collector is at rest."""
+    loaded: weakref.WeakSet[Any] = weakref.WeakSet()
+    usual = object_code.Library.__init__
+
+    def noted(library: Any, *arguments: Any) -> None:
+        usual(library, *arguments)
+        loaded.add(library)
+
+    shared = wg.jit(lambda x, n: np.linalg.svd(x)[1] * n, static_argnums=1)
+    for _ in range(2):  # loads what all programs share
+        shared(np.eye(3), 2)
+    monkeypatch.setattr(object_code.Library, "__init__", noted)
+    gc.collect()
+    gc.disable()
+    yield loaded
+    gc.enable()
+
+
+def donating() -> None:
+    step, x = wg.jit(lambda x: x * 2, donate=0), np.ones(5000)
+    for _ in range(3):
+        x = step(x)
+
+
+def failing() -> None:
+    lookup = wg.jit(lambda x, i: x[i] * 2)
+    lookup(np.ones(3), np.arange(2))
+    with pytest.raises(IndexError):
+        lookup(np.ones(3), np.arange(2) + 9)
+
+
+def calling(function: Callable[..., Any], *arguments: Any, **options: Any) -> Callable[[], None]:
+    def work() -> None:
+        compiled = wg.jit(function, **options)
+        for _ in range(3):
+            compiled(*arguments)
+
+    return work
+
+
+DROPPED: dict[str, Callable[[], None]] = {
+    "an entry": calling(lambda x: np.sum(np.sin(x)), np.ones(3)),
+    "on threads": calling(lambda x: np.exp(np.sin(x) * np.cos(x)), np.ones((400, 400))),
+    "a static argument": calling(lambda x, n: x * n, np.ones(3), 2, static_argnums=1),
+    "NumPy": calling(lambda x: np.linalg.svd(x)[1], np.eye(5)),
+    "a loop": calling(wg.grad(lambda x: wg.scan(lambda c, y: (c * y, None), 1.0, x)[0]), np.ones(4)),
+    "donation": donating,
+    "an error": failing,
+}
+
+
+@pytest.mark.parametrize("name", DROPPED)
+def test_native_code_goes_with_its_function(name: str, libraries: weakref.WeakSet[Any]) -> None:
+    DROPPED[name]()
+    assert len(libraries) == 0
+
+
+def test_nothing_holds_the_nests_of_a_dropped_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WENGERT_CACHE", "off")
+
+    def count() -> int:
+        gc.collect()
+        return sum(isinstance(one, (Apply, Buffer)) for one in gc.get_objects())
+
+    before = count()
+    for number in range(5):
+        wg.jit(wg.grad(lambda x, number=number: np.sum(np.sin(x) * x + number)))(np.ones(7))
+    assert count() <= before
+
+
+class Traced:
+    """A compiled function that counts how often it was traced, for each shape."""
+
+    def __init__(self, **options: Any) -> None:
+        self.sizes: list[int] = []
+        self.compiled = wg.jit(self._function, **options)
+
+    def _function(self, x: Any) -> Any:
+        self.sizes.append(x.shape[0])
+        return np.cumsum(x * 2)
+
+    def __call__(self, size: int) -> None:
+        np.testing.assert_array_equal(self.compiled(np.ones(size)), 2.0 * np.arange(1, size + 1))
+
+
+def test_the_least_recently_used_one_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "3")
+    function = Traced(donate=0)
+    for size in (1, 2, 3, 2, 1):
+        function(size)
+    function(4)
+    assert "compiled for 3 types" in repr(function.compiled)
+    for size in (1, 2, 4, 1):
+        function(size)
+    assert function.sizes == [1, 2, 3, 4]
+    function(3)  # comes back, and 2 goes
+    function(1)
+    assert function.sizes == [1, 2, 3, 4, 3]
+    function(2)
+    assert function.sizes == [1, 2, 3, 4, 3, 2]
+
+
+def test_calls_that_python_does_not_see_count_as_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "3")
+    function = Traced()
+    for size in (1, 2, 3):
+        function(size)
+    for size in range(4, 12):
+        for _ in range(3):
+            function(1)
+        function(size)
+    function(1)
+    assert function.sizes == [*range(1, 12)]
+
+
+def test_static_arguments_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "4")
+    scaled = wg.jit(lambda x, n: x * n, static_argnums=1)
+    for n in range(20):
+        np.testing.assert_array_equal(scaled(np.ones(3), n), np.full(3, n))
+    assert "compiled for 4 types" in repr(scaled)
+
+
+def test_freed_code_is_given_back(monkeypatch: pytest.MonkeyPatch, libraries: weakref.WeakSet[Any]) -> None:
+    monkeypatch.setenv(VARIABLE, "2")
+    compiled = wg.jit(lambda x: np.cumsum(x))
+    for size in range(1, 25):
+        compiled(np.ones(size))
+        compiled(np.ones(size))
+        assert len(libraries) <= 2
+
+
+def test_a_warning_counts_what_was_freed(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    monkeypatch.setenv(VARIABLE, "9")  # as many as the first warning comes after
+    compiled = wg.jit(lambda x: x)
+    with caplog.at_level(logging.WARNING, "wengert.jit"):
+        for size in range(1, 19):
+            compiled(np.ones(size))
+    times = [record.args[1] for record in caplog.records]
+    assert times == [9, 17]
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "many", "2.5"])
+def test_bounds_that_are_none(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, text)
+    with pytest.raises(ArgumentError, match=f"{VARIABLE}: how many .* must be an integer of at least 1"):
+        wg.jit(lambda x: x)(1.0)
+
+
+def test_a_specialisation_that_is_freed_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the middle of the program, NumPy is called; what happens there frees the program."""
+    monkeypatch.setenv(VARIABLE, "1")
+    usual = Executable.host
+    compiled = wg.jit(lambda x: np.linalg.svd(x)[1] * 2)
+    sizes, inside = iter(range(4, 9)), dict[int, Any]()
+
+    def host(executable: Any, number: int, context: Any) -> None:
+        for size in sizes:
+            inside[size] = compiled(np.eye(size))
+            gc.collect()
+        usual(executable, number, context)
+
+    monkeypatch.setattr(Executable, "host", host)
+    np.testing.assert_allclose(compiled(3 * np.eye(3)), [6, 6, 6])
+    assert {size: found.tolist() for size, found in inside.items()} == {n: [2.0] * n for n in range(4, 9)}
+
+
+def test_threads_that_call_while_others_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "2")
+    logging.getLogger("wengert.jit").disabled = True
+    functions = [
+        (wg.jit(lambda x: np.cumsum(x)), np.cumsum),
+        (wg.jit(lambda x: np.sort(x)), np.sort),
+        (wg.jit(lambda x: x + 1, donate=0), lambda x: x + 1),
+    ]
+    problems: list[BaseException] = []
+
+    def call(seed: int) -> None:
+        draw = np.random.default_rng(seed)
+        try:
+            for _ in range(40):
+                compiled, plain = functions[draw.integers(3)]
+                x = draw.standard_normal(int(draw.integers(1, 6)))
+                expected = plain(x)
+                np.testing.assert_allclose(compiled(x), expected, rtol=1e-12)
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=call, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    logging.getLogger("wengert.jit").disabled = False
+    assert problems == []
