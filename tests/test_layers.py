@@ -57,7 +57,7 @@ ROOMS = {
     "command": "_starting _version core compiler.runtime data train predict report bench",
     "__main__": "command",
     "": """_starting _version core array transforms control compiler compiler.runtime numpy special random nn optim
-        testing inspect data train""",
+        testing inspect data""",
 }
 ORDER = list(ROOMS)
 ALLOWED = {room: {room, *names.split()} for room, names in ROOMS.items()}

@@ -1,6 +1,6 @@
-"""Compute the tables of wengert/backend/elementary/tables.py and print that file (needs mpmath).
+"""Compute the tables of wengert/compiler/mathlib/tables.py and print that file (needs mpmath).
 
-    python tools/elementary_coefficients.py > src/wengert/backend/elementary/tables.py
+    python tools/elementary_coefficients.py > src/wengert/compiler/mathlib/tables.py
 
 Every polynomial is minimax; see tools/minimax.py.
 """

@@ -142,7 +142,7 @@ def test_wrong_indices(index: Any, says: str) -> None:
     with pytest.raises(IndexingError) as caught:
         wg.grad(lambda x: np.sum(x[index]))(np.ones((3, 2)))
     assert says in str(caught.value)
-    assert "test_subscripts.py:" in str(caught.value)
+    assert "test_indexing.py:" in str(caught.value)
 
 
 def test_plain_arrays_take_no_traced_positions() -> None:

@@ -110,7 +110,7 @@ def test_the_way_out_is_named(name: str) -> None:
             compiled(X, 2)
         assert isinstance(caught.value, wg.WengertError)
         assert any(one in str(caught.value) for one in remedy.split("|"))
-        assert "[test_instead.py:" in str(caught.value)
+        assert "[test_suggestions.py:" in str(caught.value)
 
 
 def written(x: Any) -> Any:

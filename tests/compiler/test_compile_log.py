@@ -160,7 +160,7 @@ def test_a_trace_that_takes_long_is_told_once(told: Callable[[], list[str]]) -> 
     for x in (X, X[1:]):
         compiled(x)
     assert told() == [
-        f"jit: grad(function) [test_progress.py:{start}] is still being traced after 0 s: what Python's own loops "
+        f"jit: grad(function) [test_compile_log.py:{start}] is still being traced after 0 s: what Python's own loops "
         "repeat is written out step by step; wg.scan and wg.fori_loop keep a loop as one operation"
     ]
 
@@ -170,8 +170,8 @@ def test_a_graph_that_takes_long_names_the_line_that_fills_it(told: Callable[[],
     with patience.with_compiling(wg.trace(wg.grad(unrolled))(X)):
         wait_for(told)
     (message,) = told()
-    where = rf"unrolled \[test_progress.py:{START}\]"
-    count = rf"2\d\d operations, 2\d\d of them from test_progress.py:{START + 2}"
+    where = rf"unrolled \[test_compile_log.py:{START}\]"
+    count = rf"2\d\d operations, 2\d\d of them from test_compile_log.py:{START + 2}"
     assert re.fullmatch(
         rf"jit: {where} is still being compiled after 0 s: {count}, which a loop of Python's repeats; "
         "wg.scan and wg.fori_loop keep a loop as one operation; "
@@ -198,7 +198,7 @@ def test_the_operations_of_a_scan_are_counted(told: Callable[[], list[str]]) -> 
 
     with compile_log.Patience(twice).with_compiling(wg.trace(twice)(X)):
         wait_for(told)
-    assert re.search(rf"after 0 s: 6\d operations, 60 of them from test_progress.py:{START + 2}", told()[0])
+    assert re.search(rf"after 0 s: 6\d operations, 60 of them from test_compile_log.py:{START + 2}", told()[0])
 
 
 def test_what_is_quick_is_not_told(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:

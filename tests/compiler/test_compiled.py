@@ -143,9 +143,9 @@ def test_another_compiler_compiles_for_itself(folder: Path, monkeypatch: pytest.
 
 
 PROGRAM = """
-from wengert.compiler import compilation, native
+from wengert.compiler.llvm import object_code, parallel
 kept = []
-for module in (compilation, native):
+for module in (object_code, parallel):
     def counted(*args, compile_module=module.compile_module):
         kept.append(args[0])
         return compile_module(*args)

@@ -232,7 +232,7 @@ def test_arrays_without_axes() -> None:
 )
 def test_arrays_of_other_things(value: Any) -> None:
     with pytest.raises(
-        DtypeError, match=r"jit: real numbers or booleans are required; got .*test_compiling.py"
+        DtypeError, match=r"jit: real numbers or booleans are required; got .*test_jit.py"
     ):
         wg.jit(lambda x: x)(value)
 
@@ -268,7 +268,7 @@ def test_arguments_that_make_no_sense() -> None:
 def test_a_trace_that_fails_leaves_everything_as_it_was() -> None:
     compiled = wg.jit(lambda x, y: x @ y if np.sum(x) > 0 or True else x)
     for _ in range(2):
-        with pytest.raises(ConcreteError, match=r"np.where\(condition, a, b\).*\[test_compiling.py:\d+\]"):
+        with pytest.raises(ConcreteError, match=r"np.where\(condition, a, b\).*\[test_jit.py:\d+\]"):
             compiled(X, X)
     product = wg.jit(lambda x, y: x @ y)
     with pytest.raises(ShapeError, match="matmul"):
@@ -291,7 +291,7 @@ def test_looking_inside() -> None:
     assert report.arena == compiled.memory(w, x) > 0
     assert report.bytes > w.nbytes + x.nbytes
     assert any("tanh" in nest.fused for nest in report.nests)
-    lines = {line.split(":")[-1] for line in report.lines if "test_compiling.py" in line}
+    lines = {line.split(":")[-1] for line in report.lines if "test_jit.py" in line}
     start = dense.__code__.co_firstlineno
     assert lines == {str(start + 1), str(start + 2)}
     assert sum(report.lines.values()) == report.operations
@@ -306,7 +306,7 @@ def test_looking_inside() -> None:
 
 def test_a_report_names_what_is_left_to_numpy() -> None:
     (host,) = wg.jit(lambda x: np.linalg.inv(x) * 2).report(np.eye(9)).hosts
-    assert host.startswith("inverse [test_compiling.py:")
+    assert host.startswith("inverse [test_jit.py:")
 
 
 def test_memory_of_a_result_alone_is_none() -> None:

@@ -81,7 +81,7 @@ def test_where_the_system_starts_no_thread(limit: str) -> None:
 
 
 def test_nothing_waits_for_a_message_that_cannot_come() -> None:
-    program = "import wengert.compiler.compile_log\nwengert.progress.PATIENCE = 0.0\n"
+    program = "import wengert.compiler.compile_log\nwengert.compiler.compile_log.PATIENCE = 0.0\n"
     assert output(program + WORK + REFUSED).split() == RIGHT
 
 

@@ -143,7 +143,7 @@ def test_one_of_many_fails(name: str, count: int, threads: int) -> None:
     try:
         for _ in range(2):
             np.testing.assert_array_equal(compiled(good), good + 1)
-            with pytest.raises(MatrixError, match=rf"^{text} \[test_writing.py:\d+\]$") as caught:
+            with pytest.raises(MatrixError, match=rf"^{text} \[test_expand_linalg.py:\d+\]$") as caught:
                 compiled(bad)
             assert isinstance(caught.value, np.linalg.LinAlgError)
     finally:

@@ -158,7 +158,7 @@ def test_draws_are_told_of(name: str, transform: Callable[[Any], Any]) -> None:
     assert text.startswith(f"{transform.__name__}: ")
     found = re.fullmatch(r".*argument\. \[(.*)\]", text)
     assert found, text
-    lines = {int(line) for line in re.findall(r"test_draws\.py:(\d+)", found[1])}
+    lines = {int(line) for line in re.findall(r"test_frozen_random\.py:(\d+)", found[1])}
     assert lines
     assert lines <= drawing_lines() or name == "partial by name"
     (where,) = [one.filename for one in told]
@@ -170,7 +170,7 @@ def test_draws_are_told_of(name: str, transform: Callable[[Any], Any]) -> None:
 
 def test_the_line_of_a_generator_in_a_closure() -> None:
     (line,) = (number for number in drawing_lines() if "source.randn" in source_line(number))
-    with pytest.warns(FrozenRandomWarning, match=rf"RandomState drew while .* \[test_draws\.py:{line}\]"):
+    with pytest.warns(FrozenRandomWarning, match=rf"RandomState drew while .* \[test_frozen_random\.py:{line}\]"):
         wg.jit(closure())(2.0)
 
 

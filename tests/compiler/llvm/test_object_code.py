@@ -133,7 +133,7 @@ def test_a_refused_program_is_an_error_with_the_reason_and_a_place(text: str) ->
         compile_module(text, host())
     assert isinstance(caught.value, WengertError)
     assert isinstance(caught.value, RuntimeError)
-    assert "test_native.py" in str(caught.value)
+    assert "test_object_code.py" in str(caught.value)
     assert unary(load(compile_module(LINEAR.format(2, 1), host())))(5) == 11
 
 

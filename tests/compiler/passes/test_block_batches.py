@@ -189,7 +189,7 @@ def test_an_index_out_of_range_inside_a_block(threads: Callable[[int], None], co
     wrong[2, -1] = 6
     compiled = wg.jit(wg.grad(sequence, argnums=1))
     expected = compiled(w, u, x)
-    with pytest.raises(IndexError, match=r"test_blocks.py"):
+    with pytest.raises(IndexError, match=r"test_block_batches.py"):
         compiled(w, u, wrong)
     np.testing.assert_array_equal(compiled(w, u, x), expected)
 

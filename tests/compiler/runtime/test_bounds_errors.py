@@ -51,7 +51,7 @@ FOUND: dict[str, tuple[Callable[..., Any], int, int, int]] = {
 def test_the_index_is_told(name: str) -> None:
     function, index, axis, size = FOUND[name]
     says = f"getitem: index {index} is out of bounds for axis {axis} with size {size}"
-    expected = rf"^{says}\. \[.*test_outside.py:\d+\]$"
+    expected = rf"^{says}\. \[.*test_bounds_errors.py:\d+\]$"
     compiled = wg.jit(function)
     for _ in range(3):  # the first call, and what entries do later
         with pytest.raises(IndexingError, match=expected):
@@ -90,7 +90,7 @@ def test_of_several_the_words_and_the_line_belong_together(function: Callable[..
     i, j = np.array([0, 0 if wrong == "second" else 7]), np.array([0, 0 if wrong == "first" else 40])
     with pytest.raises(IndexingError) as caught:
         wg.jit(function)(X, i, j)
-    text, _, number = str(caught.value).rpartition("[test_outside.py:")
+    text, _, number = str(caught.value).rpartition("[test_bounds_errors.py:")
     line = linecache.getline(__file__, int(number.rstrip("]")))
     _, comment, says = line.partition("# ")
     which, _, words = says.strip().partition(": ")
@@ -118,7 +118,7 @@ def test_with_donated_arguments() -> None:
         wg.jit(classified, donate=0)(np.ones((3, 2)), X, np.array([0, 1, 2, 0]))
     donated = np.array([1.0, 9.0])
     with pytest.raises(
-        IndexingError, match=r"index: indices must lie inside the array\. \[test_outside.py:\d+\]"
+        IndexingError, match=r"index: indices must lie inside the array\. \[test_bounds_errors.py:\d+\]"
     ):
         wg.jit(lambda p, x: (p + 1, x[p.astype(int)]), donate=0)(donated, X)
 
@@ -149,14 +149,14 @@ NO_CLASS: dict[str, tuple[Callable[..., Any], str]] = {
 @pytest.mark.parametrize("name", NO_CLASS)
 def test_a_label_that_is_no_class_is_told_as_eagerly(name: str) -> None:
     function, got = NO_CLASS[name]
-    says = rf"^softmax_cross_entropy: labels must lie in \[0, 3\){got}\. \[.*test_outside.py:\d+\]$"
+    says = rf"^softmax_cross_entropy: labels must lie in \[0, 3\){got}\. \[.*test_bounds_errors.py:\d+\]$"
     with pytest.raises(OutOfRangeError, match=says):
         wg.jit(function)(X, PLACES)
 
 
 def test_labels_of_donated_arguments() -> None:
     step = wg.jit(lambda x, labels: (entropy(x, labels), labels + 1), donate=1)
-    says = r"^softmax_cross_entropy: labels must lie in \[0, 3\)\. \[test_outside.py:\d+\]$"
+    says = r"^softmax_cross_entropy: labels must lie in \[0, 3\)\. \[test_bounds_errors.py:\d+\]$"
     with pytest.raises(OutOfRangeError, match=says):
         step(X, np.array([0, 1, 2, 3]))
 
@@ -177,7 +177,7 @@ def test_every_label_is_looked_at_and_nothing_else(bad: int | None) -> None:
 def test_long_loops_are_not_repeated() -> None:
     loop = wg.jit(lambda x: wg.while_loop(lambda c: c[0] >= 0, lambda c: (c[0] + 1, x[c[0]]), (0, 0.0)))
     with pytest.raises(
-        IndexingError, match=r"index: indices must lie inside the array\. \[test_outside.py:\d+\]"
+        IndexingError, match=r"index: indices must lie inside the array\. \[test_bounds_errors.py:\d+\]"
     ):
         loop(np.ones(100_000))
 
