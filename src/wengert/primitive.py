@@ -6,7 +6,7 @@ The derivative is written once and serves both modes, in one of these forms:
 `Partials`             elementwise: the partial derivatives as expressions of output and operands
 `Linear`               linear in its operands: itself forward, its transpose in reverse
 `Explicit`             a rule for the tangent; reverse mode transposes the rule
-`Structured`           operations that hold programs: both directions, in terms of those programs
+`HigherOrder`         operations that hold programs: both directions, in terms of those programs
 `NonDifferentiable`    locally constant or not real: no derivative passes
 =====================  ==========================================================================
 """
@@ -132,7 +132,7 @@ class Explicit:
         self.linear = linear
 
 
-class Structured:
+class HigherOrder:
     """Both directions of an operation that holds programs (a loop, a branch, a custom rule).
 
     Args:
@@ -175,7 +175,7 @@ _BUILTIN = (
 MOST_AXES = 64
 #: Classes of operands that need no second look.
 _USUAL = frozenset((np.ndarray, np.float64, float, int, bool))
-Derivative = Partials | Linear | Explicit | Structured | NonDifferentiable
+Derivative = Partials | Linear | Explicit | HigherOrder | NonDifferentiable
 
 
 class Draw(Protocol):

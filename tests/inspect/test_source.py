@@ -200,7 +200,7 @@ def test_the_adjoint_program_reads_like_one() -> None:
 
     first = f.__code__.co_firstlineno
     text = source(wg.value_and_grad(f, (0, 1)))(np.float64(0.5), np.float64(2.0))
-    assert text.startswith("import numpy as np\n\n\ndef scale(x, y):\n")
+    assert text.startswith("import numpy as np\n\n\ndef multiply_no_nan(x, y):\n")
     own = text[text.index("def value_and_grad_f") :]
     assert own.replace(str(first + 1), "A").replace(str(first + 2), "B") == (
         "def value_and_grad_f(x1, x2):\n"
@@ -210,8 +210,8 @@ def test_the_adjoint_program_reads_like_one() -> None:
         "    v3 = v2 * x2     # test_source.py:B\n"
         "\n"
         "    # adjoint\n"
-        "    v1_bar = scale(x2, v2)  # test_source.py:B\n"
-        "    v4 = scale(v1_bar, x1)  # test_source.py:A\n"
+        "    v1_bar = multiply_no_nan(x2, v2)  # test_source.py:B\n"
+        "    v4 = multiply_no_nan(v1_bar, x1)  # test_source.py:A\n"
         "    x1_bar = v4 + v4        # test_source.py:A\n"
         "    return (v3, (x1_bar, v2))\n"
     )

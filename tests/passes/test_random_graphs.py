@@ -35,7 +35,7 @@ SHAPES = [(), (3,), (1, 3), (2, 3)]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, np.inf, -np.inf, np.nan]
 WEAK = [0, 1, -1, 0.0, -0.0, 1.0, np.inf, np.nan]
 UNARY = ["negative", "positive", "exp", "sqrt", "absolute", "stop_gradient", "isnan"]
-BINARY = ["add", "subtract", "multiply", "divide", "scale", "maximum", "copysign"]
+BINARY = ["add", "subtract", "multiply", "divide", "multiply_no_nan", "maximum", "copysign"]
 
 
 class Programs:

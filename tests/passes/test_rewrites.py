@@ -44,7 +44,7 @@ NEUTRAL = {
     "to the 1": "v1: f64[2,3] = integer_power[exponent=1](x) return v1",
     "plus sign": "v1: f64[2,3] = positive(x) return v1",
     "minus twice": "v1: f64[2,3] = negative(x) v2: f64[2,3] = negative(v1) return v2",
-    "scaled one": "v1: f64[2,3] = scale(f64(1.0), x) return v1",
+    "scaled one": "v1: f64[2,3] = multiply_no_nan(f64(1.0), x) return v1",
     "chosen": "v1: f64[2,3] = where(True, x, nan) return v1",
     "same": "v1: f64[2,3] = where(False, inf, x) v2: f64[2,3] = where(True, v1, v1) return v2",
     "cast": "v1: f64[2,3] = cast[dtype=f64](x) return v1",
@@ -88,7 +88,7 @@ VALUE_CHANGING = {
     "stop": "v1: f64[2,3] = stop_gradient(x) return v1",
     "narrowed": "v1: f32[2,3] = cast[dtype=f32](x) v2: f64[2,3] = cast[dtype=f64](v1) return v2",
     "truncated": "v1: i64[2,3] = cast[dtype=i64](x) v2: f64[2,3] = cast[dtype=f64](v1) return v2",
-    "scaled by infinity": "v1: f64[2,3] = scale(x, inf) return v1",
+    "scaled by infinity": "v1: f64[2,3] = multiply_no_nan(x, inf) return v1",
     "larger": "v1: f64[4,2,3] = broadcast_to[shape=(4, 2, 3)](x) return v1",
     "promoted": "v1: f64[2,3] = multiply(y, f64(1.0)) return v1",
 }
@@ -137,7 +137,7 @@ def test_elementwise_operations_broadcast_by_themselves() -> None:
 
 def test_a_finite_scale_is_a_product() -> None:
     assert (
-        body(simplify(graph("v1: f64[2,3] = scale(x, 2.0) return v1")))[0]
+        body(simplify(graph("v1: f64[2,3] = multiply_no_nan(x, 2.0) return v1")))[0]
         == "v1: f64[2,3] = multiply(x, 2.0)"
     )
 

@@ -32,7 +32,7 @@ from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.comparison import where
 from wengert.ops.conversion import stop_gradient_primitive
 from wengert.ops.shape import reshape
-from wengert.primitive import Primitive, Structured, primitive
+from wengert.primitive import Primitive, HigherOrder, primitive
 from wengert.transforms.staging import evaluate
 from wengert.transforms.tape import LinearTrace
 
@@ -227,7 +227,7 @@ cond_primitive = primitive(
     doc="the results of one of two programs with the same inputs and results; the first operand is the predicate",
     type_rule=lambda pred, *types, on_true, on_false: on_true.output_types,
     evaluate=_evaluate,
-    derivative=Structured(_push, _pull, _reach),
+    derivative=HigherOrder(_push, _pull, _reach),
     batch=_batch,
     lowering=HoldsPrograms(),
     source=lambda pred, *operands, on_true, on_false: (

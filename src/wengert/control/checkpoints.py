@@ -25,7 +25,7 @@ from wengert.core import tree
 from wengert.ir.graph import Graph
 from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.conversion import stop_gradient_primitive
-from wengert.primitive import Primitive, Structured, primitive
+from wengert.primitive import Primitive, HigherOrder, primitive
 from wengert.transforms.reverse import walk_back
 from wengert.transforms.staging import evaluate
 from wengert.transforms.tape import Node, TapeTrace, start_of
@@ -167,7 +167,7 @@ checkpoint_primitive = primitive(
     doc="a program whose intermediate values reverse mode does not keep, but computes again on the way back",
     type_rule=lambda *types, program: program.output_types,
     evaluate=_evaluate,
-    derivative=Structured(_push, _pull, lambda marks, program: through(program, marks)),
+    derivative=HigherOrder(_push, _pull, lambda marks, program: through(program, marks)),
     batch=_batch,
     lowering=HoldsPrograms(),
     source=lambda *operands, program: f"checkpoint(program)({', '.join(operands)})",

@@ -27,7 +27,7 @@ from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, is_weak, type_of
 from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.reduction import reduce_sum
-from wengert.primitive import Structured, primitive
+from wengert.primitive import HigherOrder, primitive
 from wengert.transforms.batching import Batched, BatchTrace
 from wengert.transforms.reverse import match, type_of_value, walk_back
 from wengert.transforms.tape import Node, start_of
@@ -173,7 +173,7 @@ custom_vjp_primitive = primitive(
     doc="a function with a rule of its own for its cotangent",
     type_rule=type_rule,
     evaluate=evaluation,
-    derivative=Structured(_push, _pull),
+    derivative=HigherOrder(_push, _pull),
     batch=batching,
     lowering=HoldsPrograms(),
     source=source,

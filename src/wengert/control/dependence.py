@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from wengert.core.dtypes import is_float
 from wengert.ir.graph import Equation, Graph, Var
-from wengert.primitive import REGISTRY, NonDifferentiable, Structured
+from wengert.primitive import REGISTRY, NonDifferentiable, HigherOrder
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -63,7 +63,7 @@ def _passed(equation: Equation, marks: Sequence[int]) -> Sequence[int]:
     rule = REGISTRY[equation.primitive].derivative
     if isinstance(rule, NonDifferentiable):
         return [0] * len(equation.outputs)
-    if isinstance(rule, Structured) and rule.reach is not None:
+    if isinstance(rule, HigherOrder) and rule.reach is not None:
         return rule.reach(marks, **equation.params)
     return [_union(marks)] * len(equation.outputs)
 

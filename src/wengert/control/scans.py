@@ -28,7 +28,7 @@ from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType, type_of
 from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.shape import transpose
-from wengert.primitive import Primitive, Structured, primitive
+from wengert.primitive import Primitive, HigherOrder, primitive
 from wengert.transforms.staging import evaluate, stage
 
 
@@ -287,7 +287,7 @@ scan_primitive = primitive(
     ),
     type_rule=_type,
     evaluate=_evaluate,
-    derivative=Structured(_push, _pull, _reach),
+    derivative=HigherOrder(_push, _pull, _reach),
     batch=_batch,
     lowering=HoldsPrograms(),
     source=_source,

@@ -30,7 +30,7 @@ from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType, type_of
 from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.reduction import reduce_any
-from wengert.primitive import Primitive, Structured, primitive
+from wengert.primitive import Primitive, HigherOrder, primitive
 from wengert.transforms.staging import evaluate, stage
 
 
@@ -238,7 +238,7 @@ while_primitive = primitive(
     ),
     type_rule=lambda *types, condition, body, tested, fixed: body.output_types,
     evaluate=_evaluate,
-    derivative=Structured(_push, _pull, _reach),
+    derivative=HigherOrder(_push, _pull, _reach),
     batch=_batch,
     lowering=HoldsPrograms(),
     source=_source,

@@ -20,7 +20,7 @@ _INFIX = {
     "add": "{0} + {1}",
     "subtract": "{0} - {1}",
     "multiply": "{0} × {1}",
-    "scale": "{0} × {1}",
+    "multiply_no_nan": "{0} × {1}",
     "divide": "{0} / {1}",
     "power": "{0}^{1}",
     "negative": "-{0}",
@@ -38,7 +38,7 @@ _CALLS = {
 #: The adjoint of the result times the partial derivative, for each operand.
 _PRODUCTS = {
     "multiply": ("{bar} × {1}", "{bar} × {0}"),
-    "scale": ("{bar} × {1}", "{bar} × {0}"),
+    "multiply_no_nan": ("{bar} × {1}", "{bar} × {0}"),
     "divide": ("{bar} / {1}", "-{bar} × {out} / {1}"),
     "reciprocal": ("-{bar} × {out}²",),
     "square": ("{bar} × 2 × {0}",),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 _SCALE = '''
-def scale(x, y):
+def multiply_no_nan(x, y):
     """Return x * y, and 0 where either is 0, even if the other one is infinite or NaN."""
     with np.errstate(invalid="ignore"):
         product = x * y
@@ -69,7 +69,7 @@ def last_writer(indices, shape):
 '''
 
 _WITHIN = '''
-def within(x, count, requirement):
+def check_bounds(x, count, requirement):
     """Return integers, which must lie in [0, count)."""
     if np.size(x) and not 0 <= np.min(x) <= np.max(x) < count:
         raise IndexError(requirement)
@@ -183,14 +183,14 @@ def while_loop(condition, body, tested, fixed, carries):
 '''
 
 HELPERS = {
-    "scale": _SCALE,
+    "multiply_no_nan": _SCALE,
     "embed": _EMBED,
     "place": _PLACE,
     "scatter_add": _SCATTER_ADD,
     "scatter": _SCATTER,
     "add_at": _ADD_AT,
     "last_writer": _LAST_WRITER,
-    "within": _WITHIN,
+    "check_bounds": _WITHIN,
     "require": _REQUIRE,
     "contract": _CONTRACT,
     "sparse_product": _SPARSE_PRODUCT,

@@ -243,8 +243,8 @@ def _text(equation: Equation, operands: list[str]) -> str:
     if equation.primitive == "cast":
         dtype = f"np.{out.dtype.name}"
         return f"{operands[0]}.astype({dtype})" if out.shape else f"{dtype}({operands[0]})"
-    if equation.primitive == "scale":
-        return f"scale({operands[0]}, {operands[1]})"
+    if equation.primitive == "multiply_no_nan":
+        return f"multiply_no_nan({operands[0]}, {operands[1]})"
     if equation.primitive == "contract":
         return _contraction(operands, equation.params)
     if equation.primitive in _INDEXED:

@@ -201,7 +201,7 @@ _OF_ANY_INTEGER = {
     "greater_equal",
     "cast",
     "where",
-    "scale",
+    "multiply_no_nan",
 }
 
 

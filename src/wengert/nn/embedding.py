@@ -17,7 +17,7 @@ from wengert.nn.checks import integers
 from wengert.nn.initialisers import Initialiser, Seed, normal
 from wengert.numpy.selecting import take
 from wengert.ops.comparison import where
-from wengert.ops.indexing import within
+from wengert.ops.indexing import check_bounds
 
 
 @dataclasses.dataclass(init=False)
@@ -82,4 +82,4 @@ def _checked(indices: Any, count: int) -> Any:
     if dtype_of(indices).kind not in "iu":
         raise DtypeError(message("Embedding", "indices must be integers", show(indices)))
     requirement = f"indices must lie in [0, {count})"
-    return within(indices, count=count, operation="Embedding", requirement=requirement)
+    return check_bounds(indices, count=count, operation="Embedding", requirement=requirement)

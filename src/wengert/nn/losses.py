@@ -11,7 +11,7 @@ from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import show
-from wengert.ops.indexing import within
+from wengert.ops.indexing import check_bounds
 from wengert.special import log_softmax
 
 _numpy: Any = np  # the stubs of np.mean give no element type
@@ -50,7 +50,7 @@ def _checked(labels: Any, classes: int) -> Any:
             message("softmax_cross_entropy", "labels (examples,) must be integers", show(labels))
         )
     requirement = f"labels must lie in [0, {classes})"
-    return within(labels, count=classes, operation="softmax_cross_entropy", requirement=requirement)
+    return check_bounds(labels, count=classes, operation="softmax_cross_entropy", requirement=requirement)
 
 
 def sum_squared_error(predictions: Any, targets: Any) -> Any:

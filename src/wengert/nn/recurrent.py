@@ -19,7 +19,7 @@ from wengert.nn.checks import check_values, integers
 from wengert.nn.initialisers import Initialiser, Seed, generator, glorot_uniform, orthogonal
 from wengert.nn.loops import Plan, recur
 from wengert.ops.comparison import less
-from wengert.ops.indexing import within
+from wengert.ops.indexing import check_bounds
 
 
 @dataclasses.dataclass
@@ -148,7 +148,7 @@ def _active(name: str, lengths: Any, examples: int, steps: int) -> Any:
     if shape_of(lengths) != (examples,):
         raise ShapeError(message(name, f"lengths must be ({examples},), one for each example", show(lengths)))
     requirement = f"lengths must lie in [0, {steps}]"
-    lengths = within(lengths, count=steps + 1, operation=name, requirement=requirement)
+    lengths = check_bounds(lengths, count=steps + 1, operation=name, requirement=requirement)
     return less(np.arange(steps)[:, np.newaxis, np.newaxis], np.reshape(lengths, (1, -1, 1)))
 
 

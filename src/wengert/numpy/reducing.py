@@ -14,7 +14,7 @@ from wengert.numpy.registry import axes_of, check_axes, implements, rank_of, ref
 from wengert.ops.arithmetic import add, maximum, minimum, multiply, subtract
 from wengert.ops.comparison import equal, isnan, logical_not, not_equal, where
 from wengert.ops.conversion import cast
-from wengert.ops.indexing import within
+from wengert.ops.indexing import check_bounds
 from wengert.ops.reduction import (
     argmax,
     argmin,
@@ -378,7 +378,7 @@ def _nan_position(name: str, position: Any, worst: float, a: Any, axis: Any, kee
     extent = size(shape if axis is None else shape[axis : axis + 1])
     requirement = f"what is not NaN must have a position in [0, {extent})"
     there = where(equal(present(a, axis, keepdims), 0), extent, found)
-    return within(there, count=extent, operation=name, requirement=requirement)
+    return check_bounds(there, count=extent, operation=name, requirement=requirement)
 
 
 @implements(np.nanargmax)

@@ -22,7 +22,7 @@ from wengert.numpy.registry import check_axes, implements, is_array, is_box, kno
 from wengert.numpy.shaping import ravel
 from wengert.ops.arithmetic import maximum, minimum, positive, remainder
 from wengert.ops.comparison import not_equal, where
-from wengert.ops.indexing import gather, within
+from wengert.ops.indexing import gather, check_bounds
 from wengert.ops.shape import broadcast_to, embed, reshape
 
 _MASK_HINT = "write np.where(mask, x, 0), whose shape does not depend on the mask"
@@ -103,7 +103,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     numbers = _wrapped("choose", operand(a), count, mode)
     if mode == "raise":  # here nothing counts from the end
         requirement = f"numbers must lie in [0, {count}), as there are {count} choices"
-        numbers = within(numbers, count=count, operation="choose", requirement=requirement)
+        numbers = check_bounds(numbers, count=count, operation="choose", requirement=requirement)
     shape = broadcast("choose", shape_of(numbers), *map(shape_of, options))
     dtype = promote(*map(type_of, options))[0]
     stacked = stack([broadcast_to(strong(one, dtype), shape=shape) for one in options])

@@ -24,7 +24,7 @@ from wengert.numpy.shaping import transposed
 from wengert.ops.arithmetic import maximum
 from wengert.ops.comparison import greater, isnan, where
 from wengert.ops.conversion import cast
-from wengert.ops.indexing import scatter_add, within
+from wengert.ops.indexing import scatter_add, check_bounds
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape
 
@@ -235,7 +235,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         count, requirement = least, f"numbers must lie in [0, {least})"
     else:
         count, requirement = max(least, _end(values)), "numbers must not be negative"
-    numbers = within(strong(x, INT64), count=count, operation="bincount", requirement=requirement)
+    numbers = check_bounds(strong(x, INT64), count=count, operation="bincount", requirement=requirement)
     return scatter_add(counted, numbers, shape=(count,))
 
 

@@ -54,18 +54,18 @@ def _scale(x: Any, y: Any) -> Any:
     return product.item() if both_weak else product
 
 
-scale = elementwise(
-    "scale",
+multiply_no_nan = elementwise(
+    "multiply_no_nan",
     strong_product,
     doc="x y, but 0 where either is 0, whatever the other one is: 0 inf = 0, 0 nan = 0",
     derivative=Linear(
-        lambda cotangent, x, y: scale(cotangent, y),
-        lambda cotangent, x, y: scale(x, cotangent),
+        lambda cotangent, x, y: multiply_no_nan(cotangent, y),
+        lambda cotangent, x, y: multiply_no_nan(x, cotangent),
         jointly=False,
     ),
     evaluate=_scale,
     source="np.where((({0} == 0) | ({1} == 0)) & np.isnan({0} * {1}), 0, {0} * {1})",
-    type_rule=same_type("scale"),
+    type_rule=same_type("multiply_no_nan"),
     operands=2,
 )
 divide = elementwise(

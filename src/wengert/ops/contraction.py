@@ -25,7 +25,7 @@ from wengert.kernels.contract import contract as evaluate_contract
 from wengert.nest.expression import Apply, Expression, Guard, Reduce, zero
 from wengert.nest.index import Dim, Index
 from wengert.nest.lowering import Definition, Operand, Pointwise, converted
-from wengert.ops.arithmetic import scale
+from wengert.ops.arithmetic import multiply_no_nan
 from wengert.ops.shape import reshape, transpose
 from wengert.primitive import Draw, Linear, Primitive, primitive
 
@@ -92,7 +92,7 @@ def _scaling(factors: Sequence[Any], maps: Sequence[Access], out: Access, extent
     )
     if not is_whole or len(result) not in map(len, terms) or shape != tuple(extents[d] for d in _axes(out)):
         return None
-    return scale(*(_aligned(x, term, result) for term, x in zip(terms, factors, strict=True)))
+    return multiply_no_nan(*(_aligned(x, term, result) for term, x in zip(terms, factors, strict=True)))
 
 
 def _axes(access: Access) -> list[int]:

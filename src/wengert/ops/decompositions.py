@@ -24,7 +24,7 @@ from wengert.core.errors import ShapeError, message
 from wengert.core.shapes import Shape, shape_of
 from wengert.ir.types import TensorType, show
 from wengert.nest.lowering import OnHost
-from wengert.ops.arithmetic import reciprocal, scale
+from wengert.ops.arithmetic import reciprocal, multiply_no_nan
 from wengert.ops.comparison import equal, where
 from wengert.ops.linalg import solve
 from wengert.ops.matrices import (
@@ -76,7 +76,7 @@ def _inverse_off_diagonal(x: Any) -> Any:
 
 
 def _inverse(x: Any) -> Any:
-    """Return ``1 / x`` without a warning at 0: `scale` multiplies with it."""
+    """Return ``1 / x`` without a warning at 0: `multiply_no_nan` multiplies with it."""
     with np.errstate(divide="ignore"):
         return reciprocal(x)
 
@@ -124,7 +124,7 @@ def _eigh_tangent(a: Any, da: Any, out: Any, half: Any) -> Any:
     """Return ``dw = diag S`` and ``dV = V (S_ij / (w_j - w_i))``, for ``S = V^T dA V``."""
     values, vectors = parts(out, 1, shape_of(a)[-1])
     image = multiply(symmetric(da, half), vectors)
-    turned = scale(multiply(swapped(vectors), image), _inverse_off_diagonal(values - swapped(values)))
+    turned = multiply_no_nan(multiply(swapped(vectors), image), _inverse_off_diagonal(values - swapped(values)))
     return _stacked(as_row(inner(vectors, image)), multiply(vectors, turned))
 
 
@@ -191,14 +191,14 @@ def _svd_tangent(a: Any, da: Any, out: Any) -> Any:
     image = multiply(da, v)
     turned = multiply(swapped(u), image)
     even, odd = (turned + swapped(turned)) * 0.5, (turned - swapped(turned)) * 0.5
-    even = scale(even, _inverse_off_diagonal(s - swapped(s)))
-    odd = scale(odd, _inverse_off_diagonal(s + swapped(s)))
+    even = multiply_no_nan(even, _inverse_off_diagonal(s - swapped(s)))
+    odd = multiply_no_nan(odd, _inverse_off_diagonal(s + swapped(s)))
     du, dv = multiply(u, even + odd), multiply(v, even - odd)
     if rows > columns:
-        du = du + scale(image - multiply(u, turned), _inverse(s))
+        du = du + multiply_no_nan(image - multiply(u, turned), _inverse(s))
     if columns > rows:
         image_of_u = multiply(swapped(da), u)
-        dv = dv + scale(image_of_u - multiply(v, swapped(turned)), _inverse(s))
+        dv = dv + multiply_no_nan(image_of_u - multiply(v, swapped(turned)), _inverse(s))
     return _stacked(du, as_row(_of_values(as_numbers(s), u, image)), dv)
 
 

@@ -151,10 +151,10 @@ def _last_writer_lowering(i: Sequence[Index], result: Operand, *indices: Operand
     dims = tuple(map(Dim, taken))
     mine = [Index.of(dim) for dim in dims]
     target = (*_positions(mine, shape, indices), *i[len(indices) :])
-    within = tuple(dim for index in i[len(indices) :] for dim in index.dims())
+    check_bounds = tuple(dim for index in i[len(indices) :] for dim in index.dims())
     number = Iota(flatten(mine, taken))
     start = Const(np.int64(-1), INT64)
-    return Definition((*within, *dims), target, number, "assign", lambda i: start, frozenset(dims))
+    return Definition((*check_bounds, *dims), target, number, "assign", lambda i: start, frozenset(dims))
 
 
 def _within_type(x: TensorType, *, count: int, operation: str, requirement: str) -> TensorType:
@@ -240,8 +240,8 @@ def _batch_last_writer(op: Primitive, size: int, xs: Any, flags: Any, params: Ma
     shape = params["shape"]
     numbers = op(*indices, shape=(size, *shape))
     count = int(np.prod(broadcast("last_writer", *map(shape_of, indices)))) // max(size, 1)
-    within = numbers - count * first.reshape((size, *(1,) * len(shape)))
-    return where(less(numbers, 0), -1, within)
+    check_bounds = numbers - count * first.reshape((size, *(1,) * len(shape)))
+    return where(less(numbers, 0), -1, check_bounds)
 
 
 def _last_writer_type(*indices: TensorType, shape: Shape) -> TensorType:
@@ -351,8 +351,8 @@ add_at = primitive(
     samples=_into_samples,
 )
 
-within = primitive(
-    name="within",
+check_bounds = primitive(
+    name="check_bounds",
     doc="x, whose integers must lie in [0, count), or an error that says what is required of them",
     type_rule=_within_type,
     evaluate=_within,
@@ -360,7 +360,7 @@ within = primitive(
     batch=batch_elementwise,
     lowering=Pointwise(_within_lowering),
     source=lambda x, count, operation, requirement: (
-        f"within({x}, {count}, {f'{operation}: {requirement}'!r})"
+        f"check_bounds({x}, {count}, {f'{operation}: {requirement}'!r})"
     ),
     samples=lambda draw: (
         (draw.integers(draw.shape(), 0, 4),),

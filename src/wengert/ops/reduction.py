@@ -14,7 +14,7 @@ from wengert.ir.types import TensorType, show
 from wengert.nest.expression import Apply, Const, Expression, Guard, Reduce
 from wengert.nest.index import Dim, Index
 from wengert.nest.lowering import Definition, OnHost, Operand, Pointwise, converted
-from wengert.ops.arithmetic import multiply, scale
+from wengert.ops.arithmetic import multiply, multiply_no_nan
 from wengert.ops.comparison import equal, where
 from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, transpose, whole
@@ -102,7 +102,7 @@ def _product_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, 
         a, b, rest = (_last(x, 0, half), _last(x, half, half), _last(x, 2 * half, extent % 2))
         da, db, drest = (_last(dx, 0, half), _last(dx, half, half), _last(dx, 2 * half, extent % 2))
         x = concatenate(a * b, rest, axis=len(kept))
-        dx = concatenate(scale(a, db) + scale(b, da), drest, axis=len(kept))
+        dx = concatenate(multiply_no_nan(a, db) + multiply_no_nan(b, da), drest, axis=len(kept))
     return reduce_sum(dx, axes=(len(kept),))
 
 
@@ -141,7 +141,7 @@ def _extremum_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any,
     taken = equal(x, expand(out, shape_of(x), axes))
     count = reduce_sum(cast(taken, dtype=dtype_of(x)), axes=axes)
     # NaN equals nothing: then none was taken, as of two elements in `maximum`, and the derivative is 0.
-    return scale(reduce_sum(where(taken, dx, 0.0), axes=axes), 1 / count)
+    return multiply_no_nan(reduce_sum(where(taken, dx, 0.0), axes=axes), 1 / count)
 
 
 _SHORT = 8
@@ -323,7 +323,7 @@ def _running_product_tangent(
     extent, distance = shape_of(x)[axis], 1
     while distance < extent:
         before, dbefore = _shift(x, axis, distance, reverse, 1.0), _shift(dx, axis, distance, reverse, 0.0)
-        x, dx = multiply(x, before), scale(x, dbefore) + scale(before, dx)
+        x, dx = multiply(x, before), multiply_no_nan(x, dbefore) + multiply_no_nan(before, dx)
         distance *= 2
     return dx
 

@@ -85,7 +85,7 @@ def _quotient(walk: Rewrite, equation: Equation) -> Found:
     return x if _is_one(walk, y) else None
 
 
-@_rule("scale")
+@_rule("multiply_no_nan")
 def _scaled(walk: Rewrite, equation: Equation) -> Found:
     x, y = equation.operands
     if _is_one(walk, x):

@@ -16,9 +16,9 @@ from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import Elementwise, check_integers, is_limited, range_of
 from wengert.ops.arithmetic import add, subtract
 from wengert.ops.conversion import cast
-from wengert.ops.indexing import within
+from wengert.ops.indexing import check_bounds
 from wengert.ops.shape import broadcast_to, transpose
-from wengert.primitive import Primitive, Structured
+from wengert.primitive import Primitive, HigherOrder
 from wengert.transforms.argnums import check_function, release
 
 
@@ -65,7 +65,7 @@ class BatchTrace(Trace):
                 operand.state.value if mine else snapshot(operand) if isinstance(operand, Box) else operand
             )
             weak = weak or (mine and operand.state.weak)
-        if weak and not isinstance(primitive.derivative, Structured):  # programs know which operands are weak
+        if weak and not isinstance(primitive.derivative, HigherOrder):  # programs know which operands are weak
             result = self._promoted(primitive, list(map(type_of, operands)), values, batched, params)
         else:
             result = primitive.batch(primitive, self.size, values, batched, params)
@@ -134,7 +134,7 @@ def _fitting(operation: str, numbers: Any, dtype: Dtype) -> Any:
     limits = np.iinfo(dtype)
     low, high = int(limits.min), min(int(limits.max), 2**63 - 1)
     above = subtract(numbers, low)
-    inside = within(above, count=high - low + 1, operation=operation, requirement=range_of(dtype))
+    inside = check_bounds(above, count=high - low + 1, operation=operation, requirement=range_of(dtype))
     return add(inside, low)
 
 

@@ -17,10 +17,10 @@ from wengert.boxes import concrete as concrete_value
 from wengert.core.dtypes import check_known, dtype_of, is_float
 from wengert.core.shapes import Shape, shape_of
 from wengert.kernels.strong import strong_product
-from wengert.ops.arithmetic import scale
+from wengert.ops.arithmetic import multiply_no_nan
 from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to
-from wengert.primitive import Explicit, Linear, NonDifferentiable, Partials, Primitive, Structured
+from wengert.primitive import Explicit, Linear, NonDifferentiable, Partials, Primitive, HigherOrder
 
 
 class DualNumber:
@@ -84,7 +84,7 @@ def push(
 ) -> Any:
     """Return the result of an operation and its tangent (None: zero); tuples if it has several results."""
     rule = primitive.derivative
-    if isinstance(rule, Structured):
+    if isinstance(rule, HigherOrder):
         return rule.push(primals, tangents, **params)
     out = primitive(*primals, **params)
     if isinstance(rule, NonDifferentiable):
@@ -136,7 +136,7 @@ def _push_partials(
 def passed(direction: Any, factor: Any) -> Any:
     """Return what passes through an operand: partial x tangent, or partial x cotangent; zero times anything is zero."""
     if isinstance(direction, Box) or isinstance(factor, Box):
-        return scale(direction, factor)
+        return multiply_no_nan(direction, factor)
     return strong_product(direction, factor)
 
 

@@ -19,8 +19,8 @@ from wengert.boxes import concrete as concrete_value
 from wengert.core.dtypes import NDARRAY, check_known, dtype_of, is_float
 from wengert.core.shapes import Shape, shape_of
 from wengert.ir.types import TensorType
-from wengert.ops.arithmetic import scale
-from wengert.primitive import Linear, NonDifferentiable, Partials, Primitive, Structured
+from wengert.ops.arithmetic import multiply_no_nan
+from wengert.primitive import Linear, NonDifferentiable, Partials, Primitive, HigherOrder
 from wengert.transforms.reads import reads_of
 
 _numbers = itertools.count()
@@ -119,7 +119,7 @@ class TapeTrace(Trace):
                 keep = isinstance(operand, Box) or (reads and isinstance(operand, np.ndarray))
                 values.append(snapshot(operand) if keep else operand)
                 parents.append(None)
-        if isinstance(rule, Structured):
+        if isinstance(rule, HigherOrder):
             return self.structured(rule, primitive, values, parents, params)
         value = self.evaluate(primitive, values, params)
         if isinstance(rule, NonDifferentiable):
@@ -149,10 +149,10 @@ class TapeTrace(Trace):
         assert callable(partial)
         with np.errstate(all="ignore"):
             slope = partial(value, *values)
-        return Node(value, scale, [*values, slope], [*parents, None], {})
+        return Node(value, multiply_no_nan, [*values, slope], [*parents, None], {})
 
     def structured(
-        self, rule: Structured, primitive: Primitive, values: Any, parents: Sequence[Node | None], params: Any
+        self, rule: HigherOrder, primitive: Primitive, values: Any, parents: Sequence[Node | None], params: Any
     ) -> Any:
         """Record a line that holds programs: its rule says what to keep for the way back."""
         active = [parent is not None for parent in parents]
@@ -189,7 +189,7 @@ class LinearTrace(TapeTrace):
         return primitive.infer(*types, **params)
 
     def structured(
-        self, rule: Structured, primitive: Primitive, values: Any, parents: Sequence[Node | None], params: Any
+        self, rule: HigherOrder, primitive: Primitive, values: Any, parents: Sequence[Node | None], params: Any
     ) -> Any:
         """Transpose an operation that holds programs."""
         # The way back through what is linear does not depend on where: zeros stand for what is not known.

@@ -15,7 +15,7 @@ import wengert as wg
 from tests.compiler.comparing import check
 from wengert import nn
 from wengert.core.errors import IndexingError, OutOfRangeError
-from wengert.ops.indexing import within
+from wengert.ops.indexing import check_bounds
 
 X = np.arange(12.0).reshape(4, 3)
 PLACES = np.array([0, 7])
@@ -165,7 +165,7 @@ def test_labels_of_donated_arguments() -> None:
 def test_every_label_is_looked_at_and_nothing_else(bad: int | None) -> None:
     """Lanes that are filled up, and the last ones, have no label."""
     labels = np.zeros(37, np.int32)
-    count = wg.jit(lambda labels: within(labels, count=1, operation="count", requirement="none"))
+    count = wg.jit(lambda labels: check_bounds(labels, count=1, operation="count", requirement="none"))
     if bad is None:
         assert not count(labels).any()
         return

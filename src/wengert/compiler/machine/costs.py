@@ -24,7 +24,7 @@ _COST = {
     "threefry": 40,
     "integer_power": 2,
     **dict.fromkeys(("ldexp", "binary_exponent"), 8),
-    "scale": 3,
+    "multiply_no_nan": 3,
     **dict.fromkeys(("positive", "where", "cast"), 1),
 }
 _CHEAP = frozenset(

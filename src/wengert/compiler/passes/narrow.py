@@ -109,8 +109,8 @@ def _without_repeats(node: Reduce) -> Expression:
 
 
 def _chosen(node: Apply) -> Apply:
-    """Multiply only what a choice with zero leaves: ``scale(v if c else 0, f)`` is ``v f if c else 0``."""
-    if node.operation != "scale":
+    """Multiply only what a choice with zero leaves: ``multiply_no_nan(v if c else 0, f)`` is ``v f if c else 0``."""
+    if node.operation != "multiply_no_nan":
         return node
     chosen, factor = node.operands
     if not isinstance(chosen, Apply) or chosen.operation != "where":
@@ -146,7 +146,7 @@ def _term(node: Expression) -> Expression:
     if isinstance(node, Guard) and is_zero(node.otherwise):
         inner = _term(node.body)
         return node if inner is node.body else _hoisted(replace(node, body=inner))
-    if not (isinstance(node, Apply) and node.operation in ("multiply", "scale", "negative")):
+    if not (isinstance(node, Apply) and node.operation in ("multiply", "multiply_no_nan", "negative")):
         return node
     operands = [_term(operand) for operand in node.operands]
     for position, operand in enumerate(operands):
@@ -163,7 +163,7 @@ def _zero_passes(node: Apply, position: int, operand: Guard) -> bool:
         return False
     if node.operation in ("multiply", "negative"):
         return node.dtype.kind in "iub"
-    if node.operation == "scale":
+    if node.operation == "multiply_no_nan":
         return True
     if node.operation == "where" and position > 0:
         return is_positive_zero(node.operands[3 - position])

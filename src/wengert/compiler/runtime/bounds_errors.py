@@ -22,7 +22,7 @@ from wengert.transforms.staging import evaluate
 
 #: How many operands stand before the indices.
 _INDEXING = {"gather": 1, "scatter_add": 1, "scatter": 2, "add_at": 2, "last_writer": 0}
-_CHECK = "within"
+_CHECK = "check_bounds"
 _MOST_STEPS = 10_000
 """Loops of more steps are not repeated: Python needs about a second for so many."""
 _NUMPYS_WORDS = re.compile(r"index -?\d+ is out of bounds for axis \d+ with size \d+")

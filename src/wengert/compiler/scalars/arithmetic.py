@@ -25,7 +25,7 @@ def _divide(context: Context, x: Value, y: Value) -> Value:
     return context.builder.fdiv(x, y)
 
 
-@operation("scale")
+@operation("multiply_no_nan")
 def _scale(context: Context, x: Value, y: Value) -> Value:
     """Return x y, and zero where either is zero."""
     b = context.builder
