@@ -212,7 +212,7 @@ def test_the_adjoint_program_reads_like_one() -> None:
         "    # adjoint\n"
         "    v1_bar = multiply_no_nan(x2, v2)  # test_source.py:B\n"
         "    v4 = multiply_no_nan(v1_bar, x1)  # test_source.py:A\n"
-        "    x1_bar = v4 + v4        # test_source.py:A\n"
+        "    x1_bar = v4 + v4                  # test_source.py:A\n"
         "    return (v3, (x1_bar, v2))\n"
     )
 
@@ -226,12 +226,12 @@ def test_helpers_are_written_only_where_they_are_called() -> None:
 
 
 def test_names_of_arguments_never_hide_helpers() -> None:
-    def scan(np_: Any, scale: Any, embed: Any, lambda_: Any, v1: Any, contract: Any) -> Any:
-        return np.log(np_) * scale[1] + embed[0] * np.sum(lambda_[1:] / v1) + contract
+    def scan(np_: Any, multiply_no_nan: Any, embed: Any, lambda_: Any, v1: Any, contract: Any) -> Any:
+        return np.log(np_) * multiply_no_nan[1] + embed[0] * np.sum(lambda_[1:] / v1) + contract
 
     arguments = 2.0, np.ones(3), np.ones(2), np.arange(3.0), 0.5, 1.0
     text = check(wg.grad(scan, (0, 1, 2, 3, 4)), *arguments)
-    assert "def grad_scan(np_, scale_, embed_, lambda_, v1, contract_):" in text
+    assert "def grad_scan(np_, multiply_no_nan_, embed_, lambda_, v1, contract_):" in text
     exec("def f(np, constants, body): return np * constants + body", shadowed := {})
     check(wg.grad(shadowed["f"], (0, 1, 2)), 2.0, 3.0, 4.0)
 
