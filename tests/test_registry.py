@@ -20,7 +20,7 @@ from wengert.core.errors import DtypeError
 from wengert.core.shapes import shape_of
 from wengert.ir import parse, verify
 from wengert.ir.types import is_weak, type_of
-from wengert.primitive import REGISTRY, NonDifferentiable, Primitive, HigherOrder
+from wengert.primitive import REGISTRY, HigherOrder, NonDifferentiable, Primitive
 from wengert.transforms import tape
 from wengert.transforms.staging import evaluate, stage
 
@@ -175,7 +175,12 @@ def test_type_rule_describes_the_evaluation(sample: Sample) -> None:
 
 @sampled(SAMPLED, 2.0)
 def test_type_rule_follows_numpy_for_every_dtype(sample: Sample) -> None:
-    scalars = [float, float, int, *([bool] if sample.primitive.name != "multiply_no_nan" else [])]  # of floats alone
+    scalars = [
+        float,
+        float,
+        int,
+        *([bool] if sample.primitive.name != "multiply_no_nan" else []),
+    ]  # of floats alone
     followed = [converted(sample.draw, x, scalars) for x in sample.point]
     operands = list(sample.operands)
     for position, value in zip(sample.followed, followed, strict=True):

@@ -198,7 +198,9 @@ def test_the_operations_of_a_scan_are_counted(told: Callable[[], list[str]]) -> 
 
     with compile_log.Patience(twice).with_compiling(wg.trace(twice)(X)):
         wait_for(told)
-    assert re.search(rf"after 0 s: 6\d operations, 60 of them from test_compile_log.py:{START + 2}", told()[0])
+    assert re.search(
+        rf"after 0 s: 6\d operations, 60 of them from test_compile_log.py:{START + 2}", told()[0]
+    )
 
 
 def test_what_is_quick_is_not_told(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -231,9 +231,7 @@ def test_arrays_without_axes() -> None:
     "value", [np.array([1, None]), np.zeros(2, "c8"), np.zeros(2, "S3"), np.zeros(2, "M8[s]")]
 )
 def test_arrays_of_other_things(value: Any) -> None:
-    with pytest.raises(
-        DtypeError, match=r"jit: real numbers or booleans are required; got .*test_jit.py"
-    ):
+    with pytest.raises(DtypeError, match=r"jit: real numbers or booleans are required; got .*test_jit.py"):
         wg.jit(lambda x: x)(value)
 
 

@@ -170,7 +170,9 @@ def test_draws_are_told_of(name: str, transform: Callable[[Any], Any]) -> None:
 
 def test_the_line_of_a_generator_in_a_closure() -> None:
     (line,) = (number for number in drawing_lines() if "source.randn" in source_line(number))
-    with pytest.warns(FrozenRandomWarning, match=rf"RandomState drew while .* \[test_frozen_random\.py:{line}\]"):
+    with pytest.warns(
+        FrozenRandomWarning, match=rf"RandomState drew while .* \[test_frozen_random\.py:{line}\]"
+    ):
         wg.jit(closure())(2.0)
 
 

@@ -32,7 +32,7 @@ from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.comparison import where
 from wengert.ops.conversion import stop_gradient_primitive
 from wengert.ops.shape import reshape
-from wengert.primitive import Primitive, HigherOrder, primitive
+from wengert.primitive import HigherOrder, Primitive, primitive
 from wengert.transforms.staging import evaluate
 from wengert.transforms.tape import LinearTrace
 

@@ -25,7 +25,7 @@ from wengert.core import tree
 from wengert.ir.graph import Graph
 from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.conversion import stop_gradient_primitive
-from wengert.primitive import Primitive, HigherOrder, primitive
+from wengert.primitive import HigherOrder, Primitive, primitive
 from wengert.transforms.reverse import walk_back
 from wengert.transforms.staging import evaluate
 from wengert.transforms.tape import Node, TapeTrace, start_of

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from wengert.core.dtypes import is_float
 from wengert.ir.graph import Equation, Graph, Var
-from wengert.primitive import REGISTRY, NonDifferentiable, HigherOrder
+from wengert.primitive import REGISTRY, HigherOrder, NonDifferentiable
 
 F = TypeVar("F", bound=Callable[..., Any])
 

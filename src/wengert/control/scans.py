@@ -28,7 +28,7 @@ from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType, type_of
 from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.shape import transpose
-from wengert.primitive import Primitive, HigherOrder, primitive
+from wengert.primitive import HigherOrder, Primitive, primitive
 from wengert.transforms.staging import evaluate, stage
 
 

@@ -30,7 +30,7 @@ from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType, type_of
 from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.reduction import reduce_any
-from wengert.primitive import Primitive, HigherOrder, primitive
+from wengert.primitive import HigherOrder, Primitive, primitive
 from wengert.transforms.staging import evaluate, stage
 
 

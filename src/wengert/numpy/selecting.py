@@ -22,7 +22,7 @@ from wengert.numpy.registry import check_axes, implements, is_array, is_box, kno
 from wengert.numpy.shaping import ravel
 from wengert.ops.arithmetic import maximum, minimum, positive, remainder
 from wengert.ops.comparison import not_equal, where
-from wengert.ops.indexing import gather, check_bounds
+from wengert.ops.indexing import check_bounds, gather
 from wengert.ops.shape import broadcast_to, embed, reshape
 
 _MASK_HINT = "write np.where(mask, x, 0), whose shape does not depend on the mask"

@@ -24,7 +24,7 @@ from wengert.numpy.shaping import transposed
 from wengert.ops.arithmetic import maximum
 from wengert.ops.comparison import greater, isnan, where
 from wengert.ops.conversion import cast
-from wengert.ops.indexing import scatter_add, check_bounds
+from wengert.ops.indexing import check_bounds, scatter_add
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape
 

@@ -24,7 +24,7 @@ from wengert.core.errors import ShapeError, message
 from wengert.core.shapes import Shape, shape_of
 from wengert.ir.types import TensorType, show
 from wengert.nest.lowering import OnHost
-from wengert.ops.arithmetic import reciprocal, multiply_no_nan
+from wengert.ops.arithmetic import multiply_no_nan, reciprocal
 from wengert.ops.comparison import equal, where
 from wengert.ops.linalg import solve
 from wengert.ops.matrices import (
@@ -124,7 +124,9 @@ def _eigh_tangent(a: Any, da: Any, out: Any, half: Any) -> Any:
     """Return ``dw = diag S`` and ``dV = V (S_ij / (w_j - w_i))``, for ``S = V^T dA V``."""
     values, vectors = parts(out, 1, shape_of(a)[-1])
     image = multiply(symmetric(da, half), vectors)
-    turned = multiply_no_nan(multiply(swapped(vectors), image), _inverse_off_diagonal(values - swapped(values)))
+    turned = multiply_no_nan(
+        multiply(swapped(vectors), image), _inverse_off_diagonal(values - swapped(values))
+    )
     return _stacked(as_row(inner(vectors, image)), multiply(vectors, turned))
 
 

@@ -18,7 +18,7 @@ from wengert.ops.arithmetic import add, subtract
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import check_bounds
 from wengert.ops.shape import broadcast_to, transpose
-from wengert.primitive import Primitive, HigherOrder
+from wengert.primitive import HigherOrder, Primitive
 from wengert.transforms.argnums import check_function, release
 
 
@@ -65,7 +65,9 @@ class BatchTrace(Trace):
                 operand.state.value if mine else snapshot(operand) if isinstance(operand, Box) else operand
             )
             weak = weak or (mine and operand.state.weak)
-        if weak and not isinstance(primitive.derivative, HigherOrder):  # programs know which operands are weak
+        if weak and not isinstance(
+            primitive.derivative, HigherOrder
+        ):  # programs know which operands are weak
             result = self._promoted(primitive, list(map(type_of, operands)), values, batched, params)
         else:
             result = primitive.batch(primitive, self.size, values, batched, params)

@@ -20,7 +20,7 @@ from wengert.kernels.strong import strong_product
 from wengert.ops.arithmetic import multiply_no_nan
 from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to
-from wengert.primitive import Explicit, Linear, NonDifferentiable, Partials, Primitive, HigherOrder
+from wengert.primitive import Explicit, HigherOrder, Linear, NonDifferentiable, Partials, Primitive
 
 
 class DualNumber:

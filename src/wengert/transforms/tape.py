@@ -20,7 +20,7 @@ from wengert.core.dtypes import NDARRAY, check_known, dtype_of, is_float
 from wengert.core.shapes import Shape, shape_of
 from wengert.ir.types import TensorType
 from wengert.ops.arithmetic import multiply_no_nan
-from wengert.primitive import Linear, NonDifferentiable, Partials, Primitive, HigherOrder
+from wengert.primitive import HigherOrder, Linear, NonDifferentiable, Partials, Primitive
 from wengert.transforms.reads import reads_of
 
 _numbers = itertools.count()
@@ -152,7 +152,12 @@ class TapeTrace(Trace):
         return Node(value, multiply_no_nan, [*values, slope], [*parents, None], {})
 
     def structured(
-        self, rule: HigherOrder, primitive: Primitive, values: Any, parents: Sequence[Node | None], params: Any
+        self,
+        rule: HigherOrder,
+        primitive: Primitive,
+        values: Any,
+        parents: Sequence[Node | None],
+        params: Any,
     ) -> Any:
         """Record a line that holds programs: its rule says what to keep for the way back."""
         active = [parent is not None for parent in parents]
@@ -189,7 +194,12 @@ class LinearTrace(TapeTrace):
         return primitive.infer(*types, **params)
 
     def structured(
-        self, rule: HigherOrder, primitive: Primitive, values: Any, parents: Sequence[Node | None], params: Any
+        self,
+        rule: HigherOrder,
+        primitive: Primitive,
+        values: Any,
+        parents: Sequence[Node | None],
+        params: Any,
     ) -> Any:
         """Transpose an operation that holds programs."""
         # The way back through what is linear does not depend on where: zeros stand for what is not known.
