@@ -10,7 +10,7 @@ import pytest
 import wengert as wg
 from tests.compiler.entries import POINT, gradient, rosenbrock
 from tests.compiler.entries import compiled as entry_of
-from wengert.compiler import compiled
+from wengert.compiler import compiled, specialisation
 from wengert.compiler.codegen import module, module_parts
 from wengert.compiler.llvm.host import host
 from wengert.compiler.machine import costs
@@ -62,7 +62,8 @@ def small() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for owner, name, least in THRESHOLDS:
             patch.setattr(owner, name, least)
-        patch.setattr(compiled, "host", lambda: target)
+        for owner in (compiled, specialisation):
+            patch.setattr(owner, "host", lambda: target)
         patch.setenv("WENGERT_CACHE", "off")  # which does not know of any of this
         yield
 

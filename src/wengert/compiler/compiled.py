@@ -9,7 +9,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,29 +22,18 @@ from wengert.compiler.llvm.host import host, identity
 from wengert.compiler.llvm.object_code import load
 from wengert.compiler.llvm.parallel import Compilation
 from wengert.compiler.machine.target import Target
-from wengert.compiler.passes.anti_dependences import readers_first
-from wengert.compiler.passes.block_batches import block_batches
-from wengert.compiler.passes.coalesce import coalesce
-from wengert.compiler.passes.fuse import fuse
-from wengert.compiler.passes.fuse_map_reduce import tally
-from wengert.compiler.passes.lower import lower
-from wengert.compiler.passes.nan_checks import watch
-from wengert.compiler.passes.narrow import narrow
-from wengert.compiler.passes.recover_predicates import ask_what_was_chosen
-from wengert.compiler.passes.sink_sums import sink_sums
-from wengert.compiler.passes.split_index_sets import cut_pieces
-from wengert.compiler.passes.split_reductions import split_reductions
+from wengert.compiler.pipeline import LOWERED, SCHEDULED, SIMPLIFIED, advance
 from wengert.compiler.runtime.execute import Executable
 from wengert.compiler.runtime.fastcall import entry
 from wengert.compiler.runtime.fastcall.entry_code import entry_ir
 from wengert.compiler.runtime.fastcall.entry_table import Signature
 from wengert.compiler.runtime.threads import team
+from wengert.compiler.unit import Options, Unit
 from wengert.core.errors import ArgumentError, message
 from wengert.core.lazy import lazy
 from wengert.ir.graph import Graph
 from wengert.nest.nest import Program
-from wengert.passes.expand_linalg import calls_numpy, write_out
-from wengert.passes.scatter_add import add_in_place
+from wengert.passes.expand_linalg import calls_numpy
 
 #: What compiled programs look out for.
 VARIABLE = "WENGERT_CHECK"
@@ -54,64 +43,59 @@ def checks_nan() -> bool:
     """Tell whether ``WENGERT_CHECK`` asks to stop at the operation that made the first NaN."""
     text = os.environ.get(VARIABLE, "").strip()
     if text not in ("", "nan"):
-        raise ArgumentError(message(VARIABLE, "what can be looked out for is nan", repr(text)))
+        raise ArgumentError(message(VARIABLE, "must be 'nan' or unset", repr(text)))
     return text == "nan"
-
-
-class Options(NamedTuple):
-    """How a graph is compiled."""
-
-    flags: str = ""
-    """LLVM's flags on floating-point arithmetic: what may be rewritten."""
-    check_nan: bool = False
-    """Stop at the operation that made the first NaN."""
 
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A graph on its way to native code; each stage is made when it is first asked for.
+    """A graph compiled step by step; each step runs when its result is first asked for.
 
     Args:
-        graph: the simplified graph.
-        places: for a result, the position of the argument in whose place it is written.
-        options: what may be rewritten and what is checked.
+        unit: the simplified graph.
+        signature: of the entry that Python calls, if the program can have one.
     """
 
-    graph: Graph
-    places: Mapping[int, int]
-    options: Options
-    target: Target
+    unit: Unit
     signature: Signature | None = None
 
     @classmethod
     def of(
         cls, graph: Graph, places: Mapping[int, int], options: Options, signature: Signature | None = None
     ) -> Compiled:
-        """Return the graph to be compiled for this processor."""
-        return cls(graph, places, options, host(), signature)
+        """Return a graph to be compiled for this processor."""
+        return cls(advance(Unit(graph, places, host(), options), SIMPLIFIED), signature)
+
+    @property
+    def target(self) -> Target:
+        """The processor."""
+        return self.unit.target
 
     @lazy
+    def lowered(self) -> Unit:
+        """The program as nests."""
+        return advance(self.unit, LOWERED)
+
+    @property
     def program(self) -> Program:
-        """The nests: lowered, and unless each operation is to be checked, fused and put in the best order."""
-        if self.options.check_nan:
-            return watch(lower(self.graph, self.places))
-        graph = add_in_place(write_out(self.graph))
-        fused = fuse(readers_first(lower(graph, self.places)))
-        program = narrow(fused, fast=bool(self.options.flags))
-        # What is smaller now may run through the same points as others, and be one nest with them.
-        program = program if program is fused else fuse(program)
-        program = ask_what_was_chosen(program)
-        program = block_batches(sink_sums(program, self.target), self.target)
-        return split_reductions(tally(cut_pieces(coalesce(program))))
+        """The nests, which have no layouts yet."""
+        return self.lowered.program
+
+    @lazy
+    def scheduled(self) -> Unit:
+        """The program as scheduled nests."""
+        return advance(self.lowered, SCHEDULED)
 
     @lazy
     def module(self) -> Module:
-        """The program in LLVM's language."""
+        """The program as LLVM IR."""
         return self._built()
 
     def _built(self, take: Take | None = None) -> Module:
-        is_watched = self.options.check_nan
-        return build(self.program, self.target, self.options.flags, is_watched=is_watched, take=take)
+        unit = self.scheduled
+        return build(
+            unit.program, unit.layouts, unit.arena, unit.schedules, unit.target, unit.options.flags, take
+        )
 
     def _code(self) -> tuple[Interface, bytes]:
         """Compile the program, with the entry that Python calls if it can have one."""
@@ -147,11 +131,18 @@ class Compiled:
 
     def _name(self) -> str:
         """Return the name in the cache; an empty one for programs that call back into this process."""
-        if not _is_known(self.graph) or calls_numpy(self.graph, written=not self.options.check_nan):
+        if not _is_known(self.unit.graph) or calls_numpy(
+            self.unit.graph, written=not self.unit.options.check_nan
+        ):
             return ""
-        parts = (_compiler(), identity(self.target), repr(self.options), repr(sorted(self.places.items())))
+        parts = (
+            _compiler(),
+            identity(self.target),
+            repr(self.unit.options),
+            repr(sorted(self.unit.places.items())),
+        )
         parts = (*parts, entry.identity(self.signature) if self.signature else "")
-        return disk_cache.key(*parts, self.graph.text(full=True))
+        return disk_cache.key(*parts, self.unit.graph.text(full=True))
 
 
 @functools.cache

@@ -59,7 +59,7 @@ class Jitted(Generic[P, R]):
             2000
         """
         found = self._traced(args, kwargs)
-        return report_of(found.compiled.module)
+        return report_of(found.compiled.scheduled)
 
     def memory(self, /, *args: P.args, **kwargs: P.kwargs) -> int:
         """Return the bytes that a call needs beside its arguments and results. Nothing is carried out.
@@ -97,6 +97,22 @@ class Jitted(Generic[P, R]):
               return out0
         """
         return text(self._traced(args, kwargs).compiled.program)
+
+    def stages(self, /, *args: P.args, **kwargs: P.kwargs) -> list[tuple[str, str]]:
+        """Return each pass of the compiler by name, with the program after it as text. Nothing is carried out.
+
+        The first is ``trace``, the graph as the function wrote it.
+
+        Example:
+            >>> import numpy as np, wengert as wg
+            >>> stages = dict(wg.jit(lambda x: np.exp(x) * 2).stages(np.ones(3)))
+            >>> print(stages["fuse"])
+            program(x1: f64[3])
+              nest i<3:
+                out0[i] = (exp(x1[i]) * 2.0)
+              return out0
+        """
+        return self._traced(args, kwargs).stages()
 
     def llvm(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """Return the program in LLVM's language, as it is handed over. Nothing is carried out.

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from wengert.compiler.codegen.module import Module
-from wengert.compiler.schedule.schedule import Schedule
+from wengert.compiler.schedule.schedule_nests import ScheduledNest
+from wengert.compiler.unit import Unit
 from wengert.nest.expression import CHECKS, Apply, Buffer, Expression, Load, Reduce, children, free_dims
 from wengert.nest.nest import Host, Loop, Nest, Step, inner_blocks
 from wengert.nest.printer import Names, step_lines
@@ -58,6 +58,8 @@ class Report:
     """Bytes of those that each thread has for itself."""
     lifetimes: tuple[str, ...]
     """Each intermediate array: its place in the arena, and from which step to which it lives."""
+    passes: Mapping[str, float]
+    """The milliseconds that each pass of the compiler took, in the order in which they ran."""
 
     @property
     def operations(self) -> int:
@@ -96,11 +98,13 @@ class Report:
             parts += [f"    {line}" for line in self.lifetimes]
         parts.append("\noperations by line:")
         parts += [f"    {location}: {count:,}" for location, count in self.lines.items()]
+        parts.append("\nmilliseconds of each pass:")
+        parts += [f"    {name}: {milliseconds:.2f}" for name, milliseconds in self.passes.items()]
         return "\n".join(parts)
 
 
-def report_of(module: Module) -> Report:
-    """Return the report of a module."""
+def report_of(unit: Unit) -> Report:
+    """Return the report of a scheduled program."""
     names = Names()
     nests: list[NestReport] = []
     hosts: list[str] = []
@@ -108,48 +112,34 @@ def report_of(module: Module) -> Report:
     def visit(steps: Sequence[Step], turns: int) -> None:
         for step in steps:
             if isinstance(step, Nest):
-                nests.append(_nest(step, module, names, turns))
+                nests.append(_nest(step, unit.schedules[step], names, turns))
             elif isinstance(step, Host):
                 hosts.append(f"{step.primitive} [{step.location}]")
             inner = turns * (step.counter.extent if isinstance(step, Loop) else 1)
             for block in inner_blocks(step):
                 visit(block, inner)
 
-    visit(module.program.steps, 1)
+    visit(unit.program.steps, 1)
     lifetimes = tuple(
         f"{names.buffer(buffer)}: {place.offset:,} to {place.offset + place.size:,}"
         f"{' of each thread' if place.private else ''}, steps {place.lifetime.first} to {place.lifetime.last}"
-        for buffer, place in sorted(module.memory.places.items(), key=lambda pair: pair[1].lifetime)
+        for buffer, place in sorted(unit.arena.places.items(), key=lambda pair: pair[1].lifetime)
     )
-    memory = module.memory
-    return Report(tuple(nests), tuple(hosts), memory.size, memory.private, lifetimes)
+    passes = {name: seconds * 1e3 for name, seconds in unit.done}
+    return Report(tuple(nests), tuple(hosts), unit.arena.size, unit.arena.private, lifetimes, passes)
 
 
-def _nest(nest: Nest, module: Module, names: Names, turns: int) -> NestReport:
-    schedule = module.schedules[nest]
-    text = "\n".join(step_lines(nest, names))
-    lanes = f"lanes {names.dim(schedule.lanes)} x {schedule.width}" if schedule.lanes else ""
-    fused = tuple(name for name in dict.fromkeys(nest.origin))
+def _nest(nest: Nest, scheduled: ScheduledNest, names: Names, turns: int) -> NestReport:
     lines = {location: count * turns for location, count in costs(nest).items()}
     return NestReport(
-        text,
-        fused,
-        lanes,
-        _together(schedule, names),
+        "\n".join(step_lines(nest, names)),
+        tuple(dict.fromkeys(nest.origin)),
+        *scheduled.describe(names),
         sum(lines.values()),
         _moved(nest) * turns,
         nest.location,
         lines,
     )
-
-
-def _together(schedule: Schedule, names: Names) -> str:
-    """Return what is computed together."""
-    one = schedule.vectors > 1
-    tile = {dim: n for dim, n in schedule.tile.items() if not (one and dim is schedule.lanes)}
-    points = " ".join(f"{names.dim(dim)} x {count}" for dim, count in tile.items())
-    facts = [f"tile {points}"] * bool(tile) + [f"{schedule.vectors} vectors as one"] * one
-    return ", ".join(facts + ["written late"] * schedule.is_late)
 
 
 def _moved(nest: Nest) -> int:

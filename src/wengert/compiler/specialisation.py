@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from wengert.compiler.compiled import Compiled, Options, checks_nan
+from wengert.compiler.compiled import Compiled, checks_nan
+from wengert.compiler.llvm.host import host
+from wengert.compiler.pipeline import SIMPLIFIED, advance, stages
 from wengert.compiler.runtime import donation
 from wengert.compiler.runtime.arguments import Given
 from wengert.compiler.runtime.bounds_errors import explained
@@ -17,13 +20,13 @@ from wengert.compiler.runtime.execute import Context, empty
 from wengert.compiler.runtime.fastcall.entry_table import Signature
 from wengert.compiler.runtime.fastcall.reader import Reader
 from wengert.compiler.runtime.results import constants
+from wengert.compiler.unit import Options, Unit
 from wengert.core import tree
 from wengert.core.dtypes import NDARRAY, check_known
 from wengert.core.errors import IndexingError
 from wengert.core.lazy import lazy
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, type_of
-from wengert.passes.simplify import simplify
 from wengert.transforms.staging import stage
 
 MISFIT: Any = object()
@@ -53,17 +56,20 @@ class Specialisation:
         self.touch()
         self._outputs: Any = None
         self.fixed: dict[int, Any] = {}
+        structure, static = given.structure, given.static  # not the leaves, which are to be freed
         start = time.perf_counter()
 
         def flat(*values: Any) -> list[Any]:
-            positional, named = tree.unflatten(given.structure, values)
-            result = function(given.static, positional, named)
+            positional, named = tree.unflatten(structure, values)
+            result = function(static, positional, named)
             found, self._outputs = tree.flatten(result)
             self.fixed = constants(found, self._outputs)
             return [leaf for n, leaf in enumerate(found) if n not in self.fixed]
 
+        self._trace = lambda: stage(flat, self.types, "jit")[0]
         graph, self.captured = stage(flat, self.types, "jit")
-        self.graph: Graph = simplify(graph)
+        unit = advance(Unit(graph, {}, host(), Options(flags, checks_nan())), SIMPLIFIED)
+        self.graph: Graph = unit.graph
         self._made = tree.maker(self._outputs)
         self.seconds = time.perf_counter() - start
         self.places = _places(self.graph, self.donated)
@@ -72,9 +78,8 @@ class Specialisation:
         self._results = [(type_.shape, type_.dtype, self.places.get(n)) for n, type_ in enumerate(results)]
         self._numbers = [(n, type_.weak) for n, type_ in enumerate(results) if not type_.shape]
         self._taking = donation.Taking(donated, frozenset(self.places.values()))
-        options = Options(flags, checks_nan())
         self.signature = self._signature(given)
-        self.compiled = Compiled.of(self.graph, self.places, options, self.signature)
+        self.compiled = Compiled(replace(unit, places=self.places), self.signature)
 
     def _signature(self, given: Given) -> Signature | None:
         """Return what an entry would take and give; None where a call is more than that."""
@@ -83,6 +88,13 @@ class Specialisation:
             return None
         results = tuple(atom.type for atom in self.graph.outputs)
         return Signature(arguments, tuple(self.types), self._outputs, results, named)
+
+    def stages(self) -> list[tuple[str, str]]:
+        """Trace the function anew and run the passes; return the name of each, and the program after it as text."""
+        unit = self.compiled.unit
+        traced = Unit(self._trace(), self.places, unit.target, unit.options)
+        found = [("trace", str(traced))]
+        return found + [(name, str(after)) for name, after in stages(traced)]
 
     def touch(self) -> None:
         """Count as the specialisation that was used last."""

@@ -61,9 +61,9 @@ class Names:
         return self._dims[dim]
 
 
-def text(program: Program) -> str:
+def text(program: Program, names: Names | None = None) -> str:
     """Write a program, a line a store, in the order in which it is carried out."""
-    names = Names()
+    names = names or Names()
     lines = [line for step in program.steps for line in step_lines(step, names)]
     inputs = ", ".join(_typed(buffer, names) for buffer in program.inputs)
     outputs = ", ".join(names.buffer(buffer) for buffer in program.outputs)

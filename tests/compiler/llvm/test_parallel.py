@@ -15,11 +15,12 @@ import pytest
 import wengert as wg
 from tests.compiler.comparing import check
 from wengert.compiler.codegen import module_parts
-from wengert.compiler.compiled import Compiled, Options
+from wengert.compiler.compiled import Compiled
 from wengert.compiler.llvm import parallel
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.object_code import CompileError, load
 from wengert.compiler.llvm.parallel import Compilation
+from wengert.compiler.unit import Options
 from wengert.ir.types import TensorType
 from wengert.passes.simplify import simplify
 from wengert.transforms.staging import stage

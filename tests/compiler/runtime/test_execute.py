@@ -16,10 +16,11 @@ import pytest
 import wengert as wg
 from tests.compiler.comparing import assert_same
 from tests.compiler.running import output, run
-from wengert.compiler.compiled import Compiled, Options
+from wengert.compiler.compiled import Compiled
 from wengert.compiler.llvm.object_code import compile_module
 from wengert.compiler.runtime.execute import Executable, NanError
 from wengert.compiler.runtime.threads import team
+from wengert.compiler.unit import Options
 from wengert.core.errors import ArgumentError, IndexingError
 
 RNG = np.random.default_rng(0)

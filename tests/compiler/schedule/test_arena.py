@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from wengert.compiler.codegen.module import Module
-from wengert.compiler.compiled import Compiled, Options
+from wengert.compiler.compiled import Compiled
 from wengert.compiler.schedule.arena import Plan, lifetimes, plan
 from wengert.compiler.schedule.layout import row_major
+from wengert.compiler.unit import Options
 from wengert.core.dtypes import FLOAT64, INT64
 from wengert.nest.expression import Apply, Buffer, Const, Load
 from wengert.nest.index import Dim, Index

@@ -11,11 +11,9 @@ from wengert.compiler.codegen.module_parts import Parts, Take
 from wengert.compiler.codegen.program import Writing, main_function
 from wengert.compiler.machine.costs import work
 from wengert.compiler.machine.target import Target
-from wengert.compiler.schedule.arena import Plan, plan
-from wengert.compiler.schedule.fuse_updates import join_sweeps
-from wengert.compiler.schedule.layout import Layout, choose_layouts
-from wengert.compiler.schedule.pack_operands import pack
-from wengert.compiler.schedule.schedule import Schedule
+from wengert.compiler.schedule.arena import Plan
+from wengert.compiler.schedule.layout import Layout
+from wengert.compiler.schedule.schedule_nests import ScheduledNest
 from wengert.nest.expression import Buffer
 from wengert.nest.nest import Host, Loop, Nest, Program, Step, inner_blocks
 
@@ -30,9 +28,7 @@ class Module:
     text: str
     """The program in LLVM's language, without the parts that were taken."""
     program: Program
-    layouts: Mapping[Buffer, Layout]
     memory: Plan
-    schedules: Mapping[Nest, Schedule]
     checks: Checks
     hosts: tuple[Host, ...]
     slots: Mapping[Buffer, int]
@@ -77,37 +73,34 @@ class Module:
 
 def build(
     program: Program,
+    layouts: Mapping[Buffer, Layout],
+    memory: Plan,
+    schedules: Mapping[Nest, ScheduledNest],
     target: Target,
     flags: str = "",
-    *,
-    is_watched: bool = False,
     take: Take | None = None,
 ) -> Module:
-    """Return the module of a program.
+    """Return the module of a scheduled program.
 
     Args:
         program: what to carry out.
+        layouts: the layout of each buffer.
+        memory: the arena.
+        schedules: the schedule of each nest.
         target: the processor.
         flags: LLVM's flags on floating-point arithmetic.
-        is_watched: each operation is to stay by itself.
         take: is given each part of the program that is complete, but for the last, as soon as it is.
     """
-    layouts = choose_layouts(program, target)
-    program = pack(program, layouts, target)
-    if not is_watched:
-        program = join_sweeps(program, layouts, target)
     users = [*program.inputs, *(b for b, _ in program.constants), *program.outputs]
     slots = {buffer: FIRST + n for n, buffer in enumerate(dict.fromkeys(users))}
     total = _total(program.steps)
     parts = Parts(target, take)
-    writing = Writing(layouts, plan(program, layouts), slots, target, parts, flags, total > SHORT)
+    writing = Writing(layouts, memory, slots, schedules, parts, flags, total > SHORT)
     main = main_function(program.steps, writing)
     return Module(
         parts.last(main),
         program,
-        layouts,
-        writing.memory,
-        writing.schedules,
+        memory,
         writing.checks,
         tuple(writing.hosts),
         slots,

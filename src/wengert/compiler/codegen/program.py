@@ -17,12 +17,11 @@ from wengert.compiler.codegen.module_parts import Parts
 from wengert.compiler.codegen.nest import emit_nest
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.compiler.machine.costs import is_large, work
-from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.arena import Plan
-from wengert.compiler.schedule.collapse import collapsed
 from wengert.compiler.schedule.layout import Layout
 from wengert.compiler.schedule.outline import Passed, likeness, passed_to
-from wengert.compiler.schedule.schedule import Schedule, choose
+from wengert.compiler.schedule.schedule import Schedule
+from wengert.compiler.schedule.schedule_nests import ScheduledNest
 from wengert.nest.expression import Buffer
 from wengert.nest.index import Dim
 from wengert.nest.nest import Branch, Host, Loop, Nest, Step, While
@@ -50,13 +49,12 @@ class Writing:
     layouts: Mapping[Buffer, Layout]
     memory: Plan
     slots: Mapping[Buffer, int]
-    target: Target
+    schedules: Mapping[Nest, ScheduledNest]
     parts: Parts
     fast: str
     long: bool
     """Whether the program takes long enough for other threads to come."""
     checks: Checks = field(default_factory=Checks)
-    schedules: dict[Nest, Schedule] = field(default_factory=dict[Nest, Schedule])
     hosts: list[Host] = field(default_factory=list[Host])
     parallel: bool = False
     nests: dict[Nest, tuple[Function, Passed]] = field(default_factory=dict[Nest, "tuple[Function, Passed]"])
@@ -171,19 +169,14 @@ class _Writer:
         return self.builder.element(self.pointers[buffer], "i8", place) if start else self.pointers[buffer]
 
     def _function_of(self, nest: Nest) -> tuple[Function, Passed]:
-        """Choose how a nest is carried out, and return the function that does it; write it if there is none yet.
-
-        The schedule is kept by the nest as the program has it, which is what the report shows.
-        """
+        """Return the function that carries out a nest; write it if there is none yet."""
         writing = self.writing
-        plain = collapsed(nest, writing.layouts)
-        schedule = choose(plain, writing.layouts, writing.target)
-        writing.schedules[nest] = schedule
+        plain, schedule = writing.schedules[nest]
         passed = passed_to(plain, schedule.width * schedule.vectors, writing.layouts, self.counters)
         common = likeness(plain, schedule, writing.layouts, passed)
         function = None if common is None else writing.alike.get(common)
         if function is None:
-            function = self._written(f"nest{len(writing.schedules)}", plain, schedule, passed)
+            function = self._written(f"nest{len(writing.nests) + 1}", plain, schedule, passed)
         if common is not None:
             writing.alike[common] = function
         return function, passed
@@ -227,7 +220,7 @@ class _Writer:
         Turns that are left over when each thread has had as many as the others would keep one thread busy and the
         others waiting. All of them together carry these out, nest by nest.
         """
-        name = f"turns{len(self.writing.schedules)}"
+        name = f"turns{len(self.writing.nests)}"
         _write_turns(name, step, self.writing, tuple(self.counters))
         passed = [self.args, *self.counters.values()]
         extent = constant(I64, step.counter.extent)

@@ -1,0 +1,343 @@
+"""The verifier: a program of nests means something, whichever pass made it.
+
+Every buffer is written before it is read; extents and dtypes agree; every access lies inside its buffer at all points;
+combiners are legal; no two parallel points write the same element.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+
+from wengert.core.errors import WengertError
+from wengert.nest.expression import Apply, Buffer, Expression, Guard, Iota, Load, Reduce, computed, indices_of
+from wengert.nest.index import Computed, Dim, Index, Part
+from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, While, inner_blocks, reads
+from wengert.nest.printer import Names, step_lines
+
+_REDUCERS = frozenset("add multiply maximum minimum logical_and logical_or argmax argmin".split())  # noqa: SIM905
+_STORE_COMBINERS = frozenset(("", "add", "multiply", "maximum", "minimum", "logical_and", "logical_or"))
+_MOST_POINTS = 20_000
+"""Points at which an access or a store that no bound decides is evaluated; of more, as many are drawn."""
+
+Condition: TypeAlias = tuple[Index, int]
+"""An index, and the extent that it is below; it is not negative."""
+Case: TypeAlias = tuple[tuple[Condition, ...], bool]
+"""Conditions, and whether all of them hold."""
+
+
+class VerificationError(WengertError, AssertionError):
+    """A pass of the compiler broke an invariant of nests. This is a bug of Wengert."""
+
+
+class Verifier:
+    """Checks the programs that the passes return one after another; a nest that stays is checked once.
+
+    Example:
+        >>> from wengert.compiler.passes.lower import lower
+        >>> from wengert.ir.parser import parse
+        >>> verify = Verifier()
+        >>> verify(lower(parse("graph(x: f64[3]) { v1: f64[3] = negative(x) return v1 }")), "lower")
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, Nest] = {}
+
+    def __call__(self, program: Program, name: str) -> None:
+        """Check a program.
+
+        Args:
+            program: what a pass returned.
+            name: the pass.
+
+        Raises:
+            VerificationError: it names the pass, the invariant and the step.
+        """
+        given = {*program.inputs, *(buffer for buffer, _ in program.constants)}
+        written = self._steps(program.steps, given, frozenset(), name)
+        for buffer in program.outputs:
+            if buffer not in written and buffer.size:
+                raise VerificationError(f"pass {name}: the result {buffer!r} is never written")
+
+    def _steps(
+        self, steps: Sequence[Step], written: set[Buffer], counters: frozenset[Dim], name: str
+    ) -> set[Buffer]:
+        """Check steps in order, and return the buffers that hold something after them."""
+        for step in steps:
+            written = self._step(step, written, counters, name)
+        return written
+
+    def _step(self, step: Step, written: set[Buffer], counters: frozenset[Dim], name: str) -> set[Buffer]:
+        match step:
+            case Loop(counter=counter, steps=steps):
+                after = self._steps(steps, set(written), counters | {counter}, name)
+                return after
+            case Branch(predicate=predicate, yes=yes, no=no):
+                self._require((predicate,), written, step, name)
+                ways = [self._steps(block, set(written), counters, name) for block in (yes, no)]
+                return ways[0] & ways[1]
+            case While(predicate=predicate, condition=condition, steps=inner):
+                after = self._steps(condition, set(written), counters, name)
+                self._require((predicate,), after, step, name)
+                self._steps(inner, set(after), counters, name)
+                return after
+            case Host(outputs=outputs):
+                self._require(reads(step), written, step, name)
+                return written.union(outputs)
+            case Nest():
+                own = set(step.writes()) - {store.buffer for store in step.stores if store.combiner}
+                self._require(set(step.reads()) - own, written, step, name)
+                if self._known.get(id(step)) is not step:
+                    _Nest(step, counters, name).check()
+                    self._known[id(step)] = step
+                return written.union(step.writes())
+
+    def _require(self, buffers: Iterable[Buffer], written: Collection[Buffer], step: Step, name: str) -> None:
+        for buffer in buffers:
+            if buffer not in written and buffer.size:
+                _fail(name, f"{buffer!r} is read before it is written", step)
+
+
+def _fail(name: str, problem: str, step: Step) -> NoReturn:
+    text = "\n".join(step_lines(step, Names())) if not inner_blocks(step) else type(step).__name__
+    where = f" [{step.location}]" if step.location else ""
+    raise VerificationError(f"pass {name}: {problem}{where}\n{text}")
+
+
+class _Nest:
+    """The checks of one nest.
+
+    Args:
+        nest: the nest.
+        counters: those of the loops around it.
+        name: the pass that made it.
+    """
+
+    def __init__(self, nest: Nest, counters: frozenset[Dim], name: str) -> None:
+        self.nest = nest
+        self.name = name
+        self.around = frozenset(part for dim in counters for part in dim.parts) | counters
+        self.visited: set[tuple[int, tuple[Case, ...]]] = set()
+
+    def fail(self, problem: str) -> NoReturn:
+        """Raise the error."""
+        _fail(self.name, problem, self.nest)
+
+    def check(self) -> None:
+        """Check the stores, what they store, and whether parallel points write different elements."""
+        nest = self.nest
+        if len(set(nest.dims)) != len(nest.dims) or not nest.sequential <= set(nest.dims):
+            self.fail("the dimensions of a nest differ, and its sequential ones are among them")
+        reduced = {dim for node in nest.nodes() if isinstance(node, Reduce) for dim in node.dims}
+        for store in nest.stores:
+            if store.combiner not in _STORE_COMBINERS:
+                self.fail(f"a store cannot combine by {store.combiner!r}")
+            if not set(store.along) <= reduced:
+                self.fail("a store along a reduction needs its dimensions")
+            if store.value.dtype != store.buffer.dtype:
+                self.fail(f"{store.value.dtype} is stored into {store.buffer.dtype}")
+            dims = {*nest.dims, *store.along, *self.around}
+            self.access(store.buffer, store.indices, dims, ())
+            self.expression(store.value, dims, ())
+            self.races(store)
+        self.dependences()
+
+    # -- expressions -------------------------------------------------------------------------------------
+
+    def expression(self, node: Expression, dims: Collection[Dim], cases: tuple[Case, ...]) -> None:
+        """Check an expression in which the dimensions are known and the conditions hold."""
+        if (id(node), cases) in self.visited:
+            return
+        self.visited.add((id(node), cases))
+        match node:
+            case Load(buffer=buffer, indices=indices):
+                self.access(buffer, indices, dims, cases)
+            case Iota(index=index):
+                self.known((index,), dims)
+            case Guard(conditions=conditions, body=body, otherwise=otherwise):
+                self.known([index for index, _ in conditions], dims)
+                if otherwise.dtype != body.dtype:
+                    self.fail("the two values of a guard have different dtypes")
+                self.expression(body, dims, (*cases, (conditions, True)))
+                self.expression(otherwise, dims, (*cases, (conditions, False)))
+            case Reduce(combiner=combiner, dims=own, body=body):
+                if combiner not in _REDUCERS or (node.finds_place and len(own) != 1):
+                    self.fail(f"{combiner!r} over {len(own)} dimensions is not a reduction")
+                self.expression(body, {*dims, *own}, cases)
+            case Apply(operands=operands):
+                for operand in operands:
+                    self.expression(operand, dims, cases)
+            case _:
+                pass
+        for inner in computed(indices_of(node)):
+            self.expression(inner, dims, cases)
+
+    def known(self, indices: Sequence[Index], dims: Collection[Dim]) -> None:
+        """Check that indices depend on dimensions that are known where they stand."""
+        parts = {part for dim in dims for part in dim.parts}
+        for index in indices:
+            for dim in index.dims():
+                if dim not in dims and dim not in parts and dim.extent > 1:
+                    self.fail(f"the index {index} follows the dimension {dim!r}, which is not known there")
+
+    def access(
+        self, buffer: Buffer, indices: Sequence[Index], dims: Collection[Dim], cases: tuple[Case, ...]
+    ) -> None:
+        """Check that an element lies inside its buffer wherever the conditions hold."""
+        if len(indices) != len(buffer.shape):
+            self.fail(f"{buffer!r} is read or written with {len(indices)} indices")
+        self.known(indices, dims)
+        for index, extent in zip(indices, buffer.shape, strict=True):
+            low, high = index.bounds
+            if (low < 0 or high >= extent) and not _lies_inside(index, extent, cases):
+                self.fail(f"the index {index} leaves the axis of {extent} elements of {buffer!r}")
+
+    # -- parallel points ---------------------------------------------------------------------------------
+
+    def races(self, store: Store) -> None:
+        """Check that points which differ in a parallel dimension write different elements."""
+        parallel = [dim for dim in self.nest.dims if dim not in self.nest.sequential]
+        if not _is_injective(store.indices, parallel, (*self.nest.dims, *store.along)):
+            self.fail(f"two parallel points write the same element of {store.buffer!r}")
+
+    def dependences(self) -> None:
+        """Check that a point reads what the nest writes only where it writes itself, unless points run in order."""
+        if self.nest.sequential:
+            return
+        places: dict[Buffer, set[tuple[Index, ...]]] = {}
+        for store in self.nest.stores:
+            places.setdefault(store.buffer, set()).add(store.indices)
+        for load in self.nest.loads():
+            if load.buffer in places and places[load.buffer] != {load.indices}:
+                self.fail(f"{load.buffer!r} is read where another point writes")
+
+
+def _lies_inside(index: Index, extent: int, cases: Sequence[Case]) -> bool:
+    """Tell whether an index lies in ``[0, extent)`` in some cases."""
+    for condition, bound in (one for conditions, hold in cases if hold for one in conditions):
+        low, high = (index - condition).bounds
+        if low >= 0 and high + bound - 1 < extent:
+            return True
+    terms = _terms([index, *(condition for conditions, _ in cases for condition, _ in conditions)])
+    points = _points([_extent(term) for term in terms])
+    values = dict(zip(terms, points, strict=True))
+    wanted = np.ones(points.shape[1:], bool)
+    for conditions, hold in cases:
+        tests = [(_evaluate(condition, values), bound) for condition, bound in conditions]
+        holds = np.all([(value >= 0) & (value < bound) for value, bound in tests], axis=0)
+        wanted &= holds == hold
+    position = _evaluate(index, values)
+    return bool(np.all(~wanted | ((position >= 0) & (position < extent))))
+
+
+def _is_injective(indices: Sequence[Index], parallel: Sequence[Dim], dims: Sequence[Dim]) -> bool:
+    """Tell whether points that differ in a parallel dimension have different elements.
+
+    Args:
+        indices: the element of a point.
+        parallel: the dimensions that run at the same time.
+        dims: all dimensions that vary.
+    """
+    unknown, wanted = _parts(dims), _parts(parallel)
+    affine = [index for index in indices if index.is_affine]
+    while unknown & wanted:
+        determined = {dim for index in affine for dim in _determined(index, unknown)}
+        if not determined:
+            break
+        unknown -= determined
+    if not unknown & wanted:
+        return True
+    varying = list(_parts(dims))
+    if any(isinstance(term, Computed) for term in _terms(indices)):
+        return False
+    if math.prod(dim.extent for dim in varying) > _MOST_POINTS:
+        return all(any(dim in _parts(index.dims()) for index in indices) for dim in unknown & wanted)
+    points = _points([dim.extent for dim in varying])
+    values = dict(zip(varying, points, strict=True))
+    constant = {term: np.int64(0) for term in _terms(indices) if term not in values}
+    element = [np.broadcast_to(_evaluate(index, values | constant), points.shape[1:]) for index in indices]
+    point = [values[dim] for dim in varying if dim in wanted]
+    both = np.unique(np.stack([*element, *point], axis=1), axis=0)
+    return len(both) == len(np.unique(both[:, : len(element)], axis=0))
+
+
+def _parts(dims: Iterable[Dim]) -> set[Dim]:
+    """Return the dimensions of more than one point that some consist of."""
+    return {part for dim in dims for part in dim.parts if part.extent > 1}
+
+
+def _determined(index: Index, unknown: Collection[Dim]) -> Iterable[Dim]:
+    """Return the unknown dimensions if the value of an index determines them, as digits of a mixed radix."""
+    terms = sorted(
+        (abs(coefficient), number, dim)
+        for number, (dim, coefficient) in enumerate(_coefficients(index).items())
+        if dim in unknown
+    )
+    reach = 0
+    for coefficient, _, dim in terms:
+        if coefficient <= reach:
+            return ()
+        reach += coefficient * (dim.extent - 1)
+    return [dim for _, _, dim in terms]
+
+
+def _coefficients(index: Index) -> dict[Dim, int]:
+    """Return the coefficients of an affine index, those of a dimension with parts for each part."""
+    found: dict[Dim, int] = {}
+    for term, coefficient in index.terms:
+        assert isinstance(term, Dim)
+        stride = coefficient
+        for part in reversed(term.parts):
+            found[part] = found.get(part, 0) + stride
+            stride *= part.extent
+    return found
+
+
+def _terms(indices: Iterable[Index]) -> list[Any]:
+    """Return the dimensions and the computed terms of indices, each once."""
+    found: dict[Any, None] = {}
+    for index in indices:
+        for term, _ in index.terms:
+            if isinstance(term, Part):
+                found.update(dict.fromkeys(_terms([term.index])))
+            elif isinstance(term, Dim):
+                found.update(dict.fromkeys(term.parts))
+            else:
+                found[term] = None
+    return list(found)
+
+
+def _extent(term: Dim | Computed) -> int:
+    return max(term.extent, 1)
+
+
+def _points(extents: Sequence[int]) -> Any:
+    """Return the points of a grid as columns, or as many of them as are evaluated, corners first."""
+    count = math.prod(extents)
+    if count <= _MOST_POINTS:
+        return (
+            np.indices(extents, np.int64).reshape(len(extents), -1) if extents else np.zeros((0, 1), np.int64)
+        )
+    corners = list(itertools.islice(itertools.product(*((0, n - 1) for n in extents)), 4096))
+    drawn = np.random.default_rng(count).integers(0, np.array(extents), (_MOST_POINTS, len(extents)))
+    return np.concatenate([np.array(corners, np.int64), drawn]).T
+
+
+def _evaluate(index: Index, values: Mapping[Any, Any]) -> Any:
+    """Return an index at points."""
+    total: Any = np.int64(index.offset)
+    for term, coefficient in index.terms:
+        if isinstance(term, Part):
+            value = _evaluate(term.index, values) // term.divisor % term.modulus
+        elif isinstance(term, Dim) and len(term.parts) > 1:
+            value = np.int64(0)
+            for part in term.parts:
+                value = value * part.extent + values[part]
+        else:
+            value = values[term]
+        total = total + coefficient * value
+    return total

@@ -1,0 +1,225 @@
+"""The pipeline: one ordered list of passes, from the traced graph to a scheduled program.
+
+A pass is an object with a name, one line of documentation and a function. `codegen` writes the result as LLVM IR.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from wengert.compiler.passes.anti_dependences import readers_first
+from wengert.compiler.passes.block_batches import block_batches
+from wengert.compiler.passes.coalesce import coalesce
+from wengert.compiler.passes.fuse import fuse
+from wengert.compiler.passes.fuse_map_reduce import tally
+from wengert.compiler.passes.lower import lower
+from wengert.compiler.passes.nan_checks import watch
+from wengert.compiler.passes.narrow import narrow
+from wengert.compiler.passes.recover_predicates import ask_what_was_chosen
+from wengert.compiler.passes.sink_sums import sink_sums
+from wengert.compiler.passes.split_index_sets import cut_pieces
+from wengert.compiler.passes.split_reductions import split_reductions
+from wengert.compiler.passes.verify import Verifier
+from wengert.compiler.schedule.arena import plan
+from wengert.compiler.schedule.fuse_updates import join_sweeps
+from wengert.compiler.schedule.layout import choose_layouts
+from wengert.compiler.schedule.pack_operands import pack
+from wengert.compiler.schedule.schedule_nests import schedule_nests
+from wengert.compiler.unit import Options, Unit
+from wengert.core.errors import ArgumentError, message
+from wengert.ir.graph import Graph
+from wengert.nest.nest import Program
+from wengert.passes.expand_linalg import write_out
+from wengert.passes.scatter_add import add_in_place
+from wengert.passes.simplify import simplify
+
+#: Whether a verifier runs after each pass on nests.
+VARIABLE = "WENGERT_VERIFY"
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One step of the pipeline."""
+
+    name: str
+    doc: str
+    run: Callable[[Unit], Unit]
+    applies: Callable[[Options], bool] = lambda options: True
+
+    def __call__(self, unit: Unit) -> Unit:
+        """Return the unit after the pass, with the time that it took."""
+        start = time.perf_counter()
+        changed = self.run(unit) if self.applies(unit.options) else unit
+        return replace(changed, done=(*unit.done, (self.name, time.perf_counter() - start)))
+
+
+def _optimises(options: Options) -> bool:
+    """Return whether operations may be changed or moved: not where each is checked for NaN."""
+    return not options.check_nan
+
+
+def _on_graph(name: str, doc: str, run: Callable[[Graph], Graph], applies: Callable[[Options], bool]) -> Pass:
+    return Pass(name, doc, lambda unit: replace(unit, graph=run(unit.graph)), applies)
+
+
+def _on_nests(name: str, doc: str, run: Callable[[Program], Program]) -> Pass:
+    return Pass(name, doc, lambda unit: replace(unit, nests=run(unit.program)), _optimises)
+
+
+def _fused(unit: Unit) -> Unit:
+    """Fuse, unless nothing has changed since the last time."""
+    if unit.nests is unit.fused:
+        return unit
+    fused = fuse(unit.program)
+    return replace(unit, nests=fused, fused=fused)
+
+
+#: All passes in the order in which they run.
+PASSES: tuple[Pass, ...] = (
+    _on_graph(
+        "simplify",
+        "fold constants, apply exact algebra, merge common subexpressions, drop dead code, until nothing changes",
+        simplify,
+        lambda options: True,
+    ),
+    _on_graph(
+        "expand_linalg",
+        "write small factorisations and solutions as operations on elements",
+        write_out,
+        _optimises,
+    ),
+    _on_graph(
+        "scatter_add",
+        "add scattered values into an array, not into an array of zeros",
+        add_in_place,
+        _optimises,
+    ),
+    Pass(
+        "lower",
+        "make a nest of each operation, and loops and branches of control flow",
+        lambda unit: replace(unit, nests=lower(unit.graph, unit.places)),
+    ),
+    Pass(
+        "nan_checks",
+        "with WENGERT_CHECK=nan, check each float that an operation stores",
+        lambda unit: replace(unit, nests=watch(unit.program)),
+        lambda options: options.check_nan,
+    ),
+    _on_nests("anti_dependences", "let steps read a buffer before others write into its copy", readers_first),
+    Pass(
+        "fuse",
+        "compute cheap values where they are used, put epilogues into reductions, and join nests over one domain",
+        _fused,
+        _optimises,
+    ),
+    Pass(
+        "narrow",
+        "compute nothing that is zero for certain, and store nothing that no step reads",
+        lambda unit: replace(unit, nests=narrow(unit.program, fast=bool(unit.options.flags))),
+        _optimises,
+    ),
+    Pass("fuse_again", "fuse the nests whose domains are equal after narrowing", _fused, _optimises),
+    _on_nests(
+        "recover_predicates",
+        "find a predicate in the value that it chose, and keep that value alone",
+        ask_what_was_chosen,
+    ),
+    Pass(
+        "sink_sums",
+        "add up in a loop what would be stacked and added up after it",
+        lambda unit: replace(unit, nests=sink_sums(unit.program, unit.target)),
+        _optimises,
+    ),
+    Pass(
+        "block_batches",
+        "run a chain of nests for a block of examples at a time, block by block or in parallel",
+        lambda unit: replace(unit, nests=block_batches(unit.program, unit.target)),
+        _optimises,
+    ),
+    _on_nests("coalesce", "make values where copies would put them", coalesce),
+    _on_nests("split_index_sets", "split a nest where a condition on an index changes its value", cut_pieces),
+    _on_nests("fuse_map_reduce", "reduce what a large map makes or reads within the map", tally),
+    _on_nests(
+        "split_reductions",
+        "split long sums into partial sums, for accuracy and for threads",
+        split_reductions,
+    ),
+    Pass(
+        "layout",
+        "choose the axis order of each buffer, and the axis that lies along the lanes",
+        lambda unit: replace(unit, layouts=choose_layouts(unit.program, unit.target)),
+    ),
+    Pass(
+        "pack_operands",
+        "copy an operand of a large product into panels first",
+        lambda unit: replace(unit, nests=pack(unit.program, unit.layouts, unit.target)),
+    ),
+    Pass(
+        "fuse_updates",
+        "fuse the product that reads a matrix with the update that writes it",
+        lambda unit: replace(unit, nests=join_sweeps(unit.program, unit.layouts, unit.target)),
+        _optimises,
+    ),
+    Pass(
+        "arena",
+        "place each intermediate buffer in one arena",
+        lambda unit: replace(unit, memory=plan(unit.program, unit.layouts)),
+    ),
+    Pass(
+        "schedule",
+        "choose the lanes, the register tile, the loop order and the prefetches of each nest",
+        lambda unit: replace(unit, schedules=schedule_nests(unit.program, unit.layouts, unit.target)),
+    ),
+)
+
+#: The last pass on graphs before the cache is asked, the last one that chooses nests, and the last one.
+SIMPLIFIED, LOWERED, SCHEDULED = "simplify", "split_reductions", "schedule"
+
+
+def verifies() -> bool:
+    """Tell whether ``WENGERT_VERIFY`` asks for the verifier."""
+    value = os.environ.get(VARIABLE, "").strip()
+    if value not in ("", "0", "1"):
+        raise ArgumentError(message(VARIABLE, "must be '1', '0' or unset", repr(value)))
+    return value == "1"
+
+
+def stages(unit: Unit, last: str = SCHEDULED) -> Iterator[tuple[str, Unit]]:
+    """Yield the name of each pass that has not run yet, up to the last one named, and the unit after it.
+
+    Args:
+        unit: the program as far as it has come.
+        last: the name of the last pass to run.
+
+    Raises:
+        VerificationError: ``WENGERT_VERIFY=1``, and a pass returned nests that are not valid.
+    """
+    verify = Verifier() if verifies() else None
+    names = [step.name for step in PASSES]
+    for step in PASSES[len(unit.done) : names.index(last) + 1]:
+        before, unit = unit.nests, step(unit)
+        if verify is not None and unit.nests is not None and unit.nests is not before:
+            verify(unit.nests, step.name)
+        yield step.name, unit
+
+
+def advance(unit: Unit, last: str = SCHEDULED) -> Unit:
+    """Return the unit after the pass named, which may have run already.
+
+    Example:
+        >>> from wengert.compiler.machine.target import Target
+        >>> from wengert.ir.parser import parse
+        >>> graph = parse("graph(x: f64[3]) { v1: f64[3] = exp(x) v2: f64[3] = multiply(v1, 2) return v2 }")
+        >>> target = Target("x86_64-unknown-linux-gnu", "x86-64-v3", "+avx2", 32, 16, True, 32 << 10, 1 << 20)
+        >>> print(advance(Unit(graph, {}, target), "fuse"))
+        program(x: f64[3])
+          nest i<3:
+            out0[i] = (exp(x[i]) * 2.0)
+          return out0
+    """
+    for _, after in stages(unit, last):
+        unit = after
+    return unit
