@@ -191,6 +191,8 @@ class _Nest:
         if len(indices) != len(buffer.shape):
             self.fail(f"{buffer!r} is read or written with {len(indices)} indices")
         self.known(indices, dims)
+        if any(dim.extent == 0 for dim in dims):
+            return
         for index, extent in zip(indices, buffer.shape, strict=True):
             low, high = index.bounds
             if (low < 0 or high >= extent) and not _lies_inside(index, extent, cases):
@@ -206,7 +208,7 @@ class _Nest:
 
     def dependences(self) -> None:
         """Check that a point reads what the nest writes only where it writes itself, unless points run in order."""
-        if self.nest.sequential:
+        if self.nest.sequential or math.prod(dim.extent for dim in self.nest.dims) <= 1:
             return
         places: dict[Buffer, set[tuple[Index, ...]]] = {}
         for store in self.nest.stores:

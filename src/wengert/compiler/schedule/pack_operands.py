@@ -12,7 +12,7 @@ from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.layout import Layout, linear, with_lanes, with_panels
 from wengert.compiler.schedule.loop_order import load_dims
 from wengert.compiler.schedule.schedule import choose, least_cost
-from wengert.nest.expression import Buffer, Expression, Load, Reduce, loads
+from wengert.nest.expression import Buffer, Expression, Load, Reduce, loads, may_lie_outside
 from wengert.nest.index import Dim, Index, follows
 from wengert.nest.nest import Branch, Loop, Nest, Program, Step, Store, While, writes
 from wengert.nest.rewrite import rewrite_step
@@ -177,7 +177,8 @@ def _candidates(nest: Nest) -> list[tuple[Load, Dim]]:
                     d is not None or (i.is_affine and not (set(i.dims()) & own))
                     for d, i in zip(dims, load.indices, strict=True)
                 )
-                if plain and len(set(kept)) == len(kept) >= 2:
+                # A copy reads every element, also where a guard keeps the product from reading it.
+                if plain and not may_lie_outside(load) and len(set(kept)) == len(kept) >= 2:
                     found += [(load, dim) for dim in kept if dim.extent >= 8]
     return found
 
