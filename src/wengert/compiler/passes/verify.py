@@ -165,8 +165,8 @@ class _Nest:
                 self.expression(body, dims, (*cases, (conditions, True)))
                 self.expression(otherwise, dims, (*cases, (conditions, False)))
             case Reduce(combiner=combiner, dims=own, body=body):
-                if combiner not in _REDUCERS or (node.finds_place and len(own) != 1):
-                    self.fail(f"{combiner!r} over {len(own)} dimensions is not a reduction")
+                if combiner not in _REDUCERS:
+                    self.fail(f"a reduction cannot combine by {combiner!r}")
                 self.expression(body, {*dims, *own}, cases)
             case Apply(operands=operands):
                 for operand in operands:
