@@ -1,4 +1,4 @@
-"""Where the samples of a primitive come from: `wengert.primitive.Draw`, with hypothesis behind it."""
+"""The samples of primitives: `wengert.primitive.Draw` with hypothesis."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 Array = np.ndarray[Any, Any]
 
-# Values lie on a lattice, and each array's lattice is shifted by another fraction of its spacing. So no two values
-# of one sample tie, none is an integer or a rounding border, all are exact in float32, and a step of differences
-# much smaller than the shift crosses no kink.
+# Values lie on a lattice, and the lattice of each array is shifted by another fraction of its spacing. So the values of
+# a sample are distinct, exact in float32, and neither integers nor rounding borders, and steps of differences that are
+# much smaller than the shift cross no kink.
 SPACING = 2.0**-10
 SHIFT = 2.0**-14
 SHIFTS = int(SPACING / SHIFT) - 1
@@ -55,7 +55,7 @@ def unaligned(values: Array) -> Array:
 
 
 def repeated_rows(values: Array) -> Array:
-    """Return the values behind a new axis taken away again: strides that fit no contiguous layout."""
+    """Return the values with strides that fit no contiguous layout."""
     return np.broadcast_to(values, (2, *values.shape))[1, ...]
 
 
@@ -72,11 +72,11 @@ LAYOUTS: tuple[Callable[[Array], Array], ...] = (
 
 
 class HypothesisDraw:
-    """Draws from hypothesis's ``data``; the numbers themselves come from a generator with a drawn seed.
+    """Draw from hypothesis's ``data``; the numbers come from a generator with a drawn seed.
 
     Args:
-        data: of ``st.data()``.
-        plain: lay every array out contiguously.
+        data: the value of ``st.data()``.
+        plain: make every array contiguous.
     """
 
     def __init__(self, data: st.DataObject, *, plain: bool = False) -> None:
@@ -144,7 +144,7 @@ def draw_mask(draw: HypothesisDraw, shape: tuple[int, ...]) -> Any:
 
 
 def draw_entry(draw: HypothesisDraw, shape: tuple[int, ...], arrays: bool) -> tuple[Any, int]:
-    """Draw an index for the leading axis (or axes) of what is left, and the number of axes that it takes."""
+    """Draw an index for the leading axis (or axes), and the number of axes that it takes."""
     kind = draw.choice(["slice", "int", *(["positions", "mask"] if arrays else [])])
     if kind == "int" and shape[0]:
         return draw.integer(-shape[0], shape[0] - 1), 1
@@ -157,7 +157,7 @@ def draw_entry(draw: HypothesisDraw, shape: tuple[int, ...], arrays: bool) -> tu
 
 
 def draw_index(draw: HypothesisDraw, shape: tuple[int, ...], arrays: bool = True) -> Any:
-    """Draw an index that NumPy takes, but for masks and positions which may not broadcast together."""
+    """Draw a valid NumPy index, except that masks and positions may not broadcast together."""
     entries: list[Any] = []
     axis = 0
     while axis < len(shape) and draw.integer(0, 3):

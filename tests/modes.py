@@ -26,7 +26,7 @@ def on_duals(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def in_batch(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Run on a batch that consists of the same example twice."""
+    """Run on a batch of the same example twice."""
     twice = [np.stack([np.asarray(x)] * 2) for x in arguments]
     result = wg.vmap(function)(*twice)
     return tree.map_tree(lambda value: value[1], result)
@@ -45,19 +45,19 @@ def in_graph(function: Callable[..., Any], *arguments: Any) -> Any:
     return tree.unflatten(structures[0], evaluate(graph, *arguments))
 
 
-#: Where values are known while the program runs, and where only types are.
+#: Modes with known values, and modes with types only.
 EAGER = (on_tape, on_duals)
 TYPED = (in_batch, in_graph)
 
 
-def assert_same(found: Any, expected: Any, rtol: float = 0.0) -> None:
+def assert_same(actual: Any, expected: Any, rtol: float = 0.0) -> None:
     """Compare values, shapes and dtypes, leaf by leaf."""
-    leaves, structure = tree.flatten(found)
+    leaves, structure = tree.flatten(actual)
     expected_leaves, expected_structure = tree.flatten(expected)
     assert structure == expected_structure
-    for one, other in zip(leaves, expected_leaves, strict=True):
-        assert (shape_of(one), dtype_of(one)) == (shape_of(other), dtype_of(other))
-        np.testing.assert_allclose(one, other, rtol=rtol)
+    for leaf, other in zip(leaves, expected_leaves, strict=True):
+        assert (shape_of(leaf), dtype_of(leaf)) == (shape_of(other), dtype_of(other))
+        np.testing.assert_allclose(leaf, other, rtol=rtol)
 
 
 def gradient_by_differences(function: Callable[[Array], Any], x: Array, step: float = 2.0**-10) -> Array:
@@ -85,5 +85,5 @@ def assert_gradient(
     expected = gradient_by_differences(function, x)
     atol = rtol * max(1.0, float(np.max(np.abs(expected), initial=0.0)))
     for mode in modes:
-        found = {"reverse": wg.grad, "forward": wg.jacfwd}[mode](function)(x)
-        np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
+        actual = {"reverse": wg.grad, "forward": wg.jacfwd}[mode](function)(x)
+        np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)

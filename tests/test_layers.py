@@ -56,8 +56,8 @@ ROOMS = {
     "bench": "core transforms control compiler compiler.runtime optim data train",
     "command": "_starting _version core compiler.runtime data train predict report bench",
     "__main__": "command",
-    "": """_starting _version core array transforms control compiler compiler.runtime numpy special random nn optim
-        testing inspect data""",
+    "": """_starting _version core tree errors array transforms control compiler compiler.runtime numpy special
+        random nn optim testing inspect data""",
 }
 ORDER = list(ROOMS)
 ALLOWED = {room: {room, *names.split()} for room, names in ROOMS.items()}

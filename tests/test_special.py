@@ -14,10 +14,10 @@ from wengert.core.errors import ArgumentError
 from wengert.ir.types import TensorType
 from wengert.testing import check_grads
 from wengert.transforms.batching import vmap
-from wengert.transforms.gradients import grad, vjp
+from wengert.transforms.forward_mode import jvp
 from wengert.transforms.jacobians import jacrev
+from wengert.transforms.reverse_mode import grad, vjp
 from wengert.transforms.staging import evaluate, stage
-from wengert.transforms.tangents import jvp
 
 scipy_special = pytest.importorskip("scipy.special")
 

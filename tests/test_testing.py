@@ -1,4 +1,4 @@
-"""`check_grads` passes what is right, and finds what is wrong: in each mode, at each order, in any one element."""
+"""`check_grads` accepts correct derivatives and finds wrong ones: in each mode, at each order, in any element."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_one_wrong_element_is_found_and_named():
     ("modes", "says"), [(("fwd",), "jvp of the jvp of f"), (("rev",), "vjp of the vjp of f")]
 )
 def test_a_wrong_second_derivative_is_found(modes, says):
-    # A rule whose value is right and whose own derivative is lost.
+    # A rule with a correct value that loses its own derivative.
     frozen = with_jvp(lambda x: wg.stop_gradient(np.cos(x)))
     check_grads(frozen, (X,), order=1, modes=modes)
     with pytest.raises(GradientError, match=says):

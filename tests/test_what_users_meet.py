@@ -1,4 +1,4 @@
-"""What a new user meets: what would lose a derivative says so, with the user's line and what to write instead."""
+"""Errors of new users: a lost derivative raises an error with the user's line and a remedy."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ LOST = {
 @pytest.mark.parametrize(
     "transform", [wg.grad, lambda f: lambda x: wg.jvp(f, (x,), (x,))], ids=["grad", "jvp"]
 )
-def test_what_would_lose_a_derivative_raises(transform, name):
+def test_a_lost_derivative_raises(transform, name):
     program, remedy = LOST[name]
     with pytest.raises(TypeError) as caught:
         transform(program)(np.array([1.5, 2.5]))
@@ -77,10 +77,10 @@ SCIPYS = {
     "psi": "write wengert.special.digamma. ",
     "ndtr": r"write 0.5 \* wengert.special.erfc\(-x / np.sqrt\(2\)\). ",
     "expm1": "write np.expm1. ",
-    "j0": r"^j0: .* write it with operators and what .* list, or (give it a rule|compute it outside)",
+    "j0": r"^j0: .* write it with operators and the functions of .*, or (give it a rule|compute it outside)",
     "logsumexp": "SciPy computes with plain arrays: write wengert.special.logsumexp. ",
     "softmax": "SciPy computes with plain arrays: write wengert.special.softmax. ",
-    "factorial": "SciPy computes with plain arrays: write it with operators and what",
+    "factorial": "SciPy computes with plain arrays: write it with operators and the functions",
 }
 
 
@@ -116,7 +116,7 @@ def test_complex_numbers_raise(transform, program):
 
 
 @pytest.mark.parametrize("value", [None, "1", {}, object()])
-def test_operands_that_are_no_numbers_are_named(value):
+def test_operands_that_are_not_numbers_are_named(value):
     with pytest.raises(TypeError, match=f"operand: .* got {type(value).__name__}"):
         wg.grad(lambda x: x + value)(1.0)
 
@@ -135,7 +135,7 @@ def test_an_infinite_slope_is_infinite_for_python_numbers_too(function):
 
 
 def test_mistakes_in_calls():
-    with pytest.raises(ValueError, match="give by position"):
+    with pytest.raises(ValueError, match="arguments by position"):
         wg.grad(lambda x: x)(x=1.0)
     with pytest.raises(ValueError, match=r"write hvp\(f\)\(x, v\)"):
         wg.hvp(lambda x: x)(1.0)
@@ -219,7 +219,7 @@ def test_a_jitter_is_found_by_trying(transform):
                 continue
         raise AssertionError
 
-    if transform is wg.jit:  # carried out long after the function was left
+    if transform is wg.jit:  # runs long after the function returned
         with pytest.raises(
             np.linalg.LinAlgError, match=r"cholesky: .*; got f64\[3,3\]\. \[test_what_users_meet"
         ):
@@ -230,7 +230,7 @@ def test_a_jitter_is_found_by_trying(transform):
 
 def test_the_leaf_that_has_no_derivative_is_named():
     with pytest.raises(
-        TypeError, match=r"got i64\*\[\] in argument 0\[1\]\['n'\]; .*; keep what .*wengert\.tree\.static"
+        TypeError, match=r"got i64\*\[\] in argument 0\[1\]\['n'\]; .*; keep values .*wengert\.tree\.static"
     ):
         wg.grad(lambda p: p[0])([1.0, {"n": 3}])
 
@@ -251,7 +251,7 @@ def test_the_argument_that_has_no_derivative_is_named_by_its_own_position():
 
 
 @pytest.mark.parametrize("transform", [wg.grad, wg.jit])
-def test_what_a_function_in_c_refuses_cannot_be_read_as_none(transform):
+def test_errors_of_functions_written_in_c(transform):
     with pytest.raises(
         TypeError, match=r"not Array: the call takes no value inside a transform; compute it outside"
     ):
@@ -318,7 +318,7 @@ def test_numbers_of_a_class_of_ones_own_are_the_numbers_they_are(number):
 
 
 @pytest.mark.parametrize("transform", [wg.grad, lambda f: lambda x: wg.jvp(f, (x,), (x,))[1]])
-def test_what_nothing_follows_gives_its_number(transform):
+def test_constants_convert_to_numbers(transform):
     import wengert.numpy as wnp
 
     def program(x):
@@ -365,7 +365,7 @@ def test_what_nothing_follows_gives_its_number(transform):
         ),
         (lambda x: np.from_dlpack(x), wg.WengertError, "from_dlpack: "),
         (lambda x: x.view(np.int64), TypeError, r"write x\.astype\(dtype\)"),
-        (lambda x: x.data, AttributeError, r"the memory is that of wg\.stop_gradient\(x\)"),
+        (lambda x: x.data, AttributeError, r"use the memory of wg\.stop_gradient\(x\)"),
         (lambda x: x[np.uint64(2**64 - 1)], IndexError, "index 18446744073709551615 is out of bounds"),
         (lambda x: x[2**64 - 1], IndexError, "index 18446744073709551615 is out of bounds"),
         (lambda x: np.take(x, np.array([2**64 - 1], np.uint64)), IndexError, "out of bounds"),

@@ -24,13 +24,13 @@ IN_PLACE = (operator.iadd, operator.isub, operator.imul, operator.itruediv)
 
 
 class Program:
-    """A drawn program: each statement is drawn for the shapes that the variables have by then."""
+    """A drawn program: each statement is drawn for the current shapes of the variables."""
 
     def __init__(self, draw: HypothesisDraw, x: Array, count: int) -> None:
         self.draw = draw
         self.statements: list[Statement] = []
         self.integers: list[int] = []
-        """What stands in indices."""
+        """Entries of indices."""
         self.given: Any = self.integers
         shadow: list[Any] = [x.copy()]
         for _ in range(count):
@@ -51,7 +51,7 @@ class Program:
         return self.draw.choice(kinds)(shadow, self.draw.integer(0, len(shadow) - 1))
 
     def at(self, index: Any) -> Callable[[], Any]:
-        """Return what gives an index, whose integers are those that the program is given, if it is given some."""
+        """Return a function that gives an index, with the integers of the program if it has some."""
         entries: list[Callable[[], Any]] = []
         for entry in index if isinstance(index, tuple) else (index,):
             if type(entry) is int:
@@ -90,7 +90,7 @@ class Program:
         return lambda v: v.append(v[number])
 
     def value(self, shadow: list[Any], shape: tuple[int, ...]) -> Callable[[list[Any]], Any]:
-        """Draw something to write: a number, an element, or a variable of a fitting shape."""
+        """Draw a value to write: a number, an element, or a variable of a fitting shape."""
         fitting = [i for i, other in enumerate(shadow) if fits(other.shape, shape)]
         number = self.draw.choice(fitting) if fitting else None
         constant = self.draw.choice([-1.5, 0.5, 2.0, 3])
@@ -143,13 +143,13 @@ class Program:
         return run
 
     def make(self, shadow: list[Any], number: int) -> Statement:
-        """``u = v.copy()``, ``u = 2 v + 1``: no views."""
+        """``u = v.copy()``, ``u = 2 v + 1``: new arrays."""
         if self.draw.choice([True, False]):
             return lambda v: v.append(v[number].copy())
         return lambda v: v.append(0.5 * v[number] + 1)
 
     def grow(self, shadow: list[Any], number: int) -> Statement:
-        """``u = zeros(...)``: an array of the program's own, which boxes may be written into."""
+        """``u = zeros(...)``: an array of the program, which boxes may be written into."""
         shape = shadow[number].shape
         return lambda v: v.append(wg.numpy.zeros(shape))
 
@@ -178,8 +178,8 @@ def test_programs_that_write(data: st.DataObject) -> None:
     for run in (in_batch, in_graph):
         assert_same(np.asarray(run(program, x, integers)), np.asarray(expected), rtol=1e-12)
         if integers.size:
-            found = run(wg.grad(program), x, integers)
-            np.testing.assert_allclose(found, wg.grad(program)(x), rtol=1e-9, atol=1e-9)
+            actual = run(wg.grad(program), x, integers)
+            np.testing.assert_allclose(actual, wg.grad(program)(x), rtol=1e-9, atol=1e-9)
 
 
 def test_writes_reach_every_alias() -> None:
@@ -200,7 +200,7 @@ def test_writes_reach_every_alias() -> None:
 
 
 def raised(y: Any, k: Any) -> Any:
-    """Change a row through a view of it, an element of a row, and a row that is read before and after."""
+    """Change a row through a view, an element of a row, and a row that is read before and after."""
     y = y.copy()
     row = y[k]
     row *= 10

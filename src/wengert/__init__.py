@@ -12,9 +12,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from wengert import _starting as _starting  # before what takes time to import
+from wengert import _starting as _starting  # before the slow imports
+from wengert import errors as errors
 from wengert import numpy as numpy  # registers NumPy's functions
 from wengert import special as special
+from wengert import tree as tree
 from wengert._version import __version__ as __version__
 from wengert.array.array import Array
 from wengert.control import (
@@ -29,11 +31,11 @@ from wengert.control import (
 )
 from wengert.core.errors import WengertError
 from wengert.transforms.batching import vmap
-from wengert.transforms.gradients import grad, value_and_grad, vjp
-from wengert.transforms.jacobians import hessian, jacfwd, jacobian, jacrev
-from wengert.transforms.objects import Dual, Variable, no_grad
-from wengert.transforms.objects import constant as Constant  # noqa: N812 (the papers' name)
-from wengert.transforms.tangents import derivative, hessp, hvp, jvp, linearize
+from wengert.transforms.forward_mode import derivative, jvp, linearize
+from wengert.transforms.jacobians import hessian, hessp, hvp, jacfwd, jacobian, jacrev
+from wengert.transforms.reverse_mode import grad, value_and_grad, vjp
+from wengert.transforms.variables import Dual, Variable, no_grad
+from wengert.transforms.variables import constant as Constant  # noqa: N812 (the papers' name)
 
 if TYPE_CHECKING:
     from wengert import data as data
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from wengert.inspect import trace as trace
     from wengert.testing import check_grads as check_grads
 
-#: What loads when it is first used: the module, and the name in it (None: the module itself).
+#: Names that load on first use: the module, and the name in it (None: the module itself).
 _LATER: dict[str, tuple[str, str | None]] = {
     **{
         name: (f"wengert.{name}", None)

@@ -1,10 +1,9 @@
-"""Boxes, and the transforms they belong to.
+"""Boxes, and the traces that they belong to.
 
-A transform makes a `Trace` and wraps the values it follows into boxes of that trace. An operation on
-boxes is handed to the newest trace among its operands, which does its part and calls the operation
-again on what the boxes hold: values of older traces, and in the end arrays. Traces are numbered as they
-are made, and an inner transform is always made after the outer ones, so that the number alone tells which is
-inside: there is no stack to keep, and two threads cannot disturb one another.
+A transform makes a `Trace` and wraps the values that it follows into boxes of that trace. The newest trace among the
+operands of an operation processes it: it does its part, and calls the operation again on the values of older traces
+that its boxes hold, and finally on arrays. Traces are numbered as they are made. An inner transform is made after the
+outer ones, so the number alone shows the nesting: there is no stack, and threads cannot disturb one another.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ import itertools
 import re
 import threading
 from collections.abc import Callable, Generator, Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from wengert.core.dtypes import Dtype
+from wengert.core.dtypes import NDARRAY, Dtype, dtype_of
 from wengert.core.errors import (
     ConcreteError,
     LeakError,
@@ -35,53 +34,77 @@ from wengert.core.shapes import Shape, shape_of
 from wengert.ir.types import TensorType
 
 _levels = itertools.count()
-#: What code in C says where it was given a box and needs something else.
+#: The end of the message of C code that was given a box.
 _REFUSED = re.compile(r"\bnot '?Array'?$")
 
 
 class Trace:
-    """One running transform: it says what an operation on its boxes means."""
+    """One running transform: it defines what an operation on its boxes does."""
 
     name: str = "transform"
     traced: ClassVar[bool] = False
     """Whether a box stands for a type alone, with no number behind it in any transform."""
     staging: ClassVar[bool] = False
-    """Whether operations are written down in a graph."""
+    """Whether operations are written to a graph."""
 
     def __init__(self) -> None:
         self.level = next(_levels)
         self.open = True
 
     def process(self, primitive: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Carry out ``primitive`` on operands of which at least one is a box of this trace."""
+        """Apply ``primitive`` to operands of which at least one is a box of this trace."""
         raise NotImplementedError
 
     def box(self, state: Any) -> Any:
-        """Wrap what this trace knows of a value into a box."""
-        return Box.surface(self, state)
+        """Wrap a state of this trace into a box."""
+        return Box.array_class(self, state)
 
     def check_open(self, operation: str) -> None:
-        """Raise `LeakError` where the transform has ended."""
+        """Raise `LeakError` if the transform has ended."""
         if not self.open:
-            what = f"a value of a {self.name} that has ended was used"
+            requirement = f"a value of a {self.name} that has ended was used"
             hint = "return it from the function (of wg.grad with has_aux=True), or take wg.stop_gradient(x) inside"
-            raise LeakError(message(operation, what, hint=hint))
+            raise LeakError(message(operation, requirement, hint=hint))
 
     def concrete(self, state: Any) -> Any:
-        """Return the array behind a box's state, or None where only its type is known."""
+        """Return the array behind a state, or None where only the type is known."""
         return None
+
+
+class State:
+    """The state of a box that holds a value: an array, a number, or a box of an older trace."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the value."""
+        return shape_of(self.value)
+
+    @property
+    def dtype(self) -> Dtype:
+        """The dtype of the value."""
+        return dtype_of(self.value)
+
+    @property
+    def weak(self) -> bool:
+        """Whether the value is a Python scalar."""
+        return type(self.value) is float or getattr(self.value, "weak", False)
 
 
 class Box:
     """A cell that holds a value inside a transform.
 
-    ``state`` is immutable and belongs to the trace ``owner``; an in-place write of the user's rebinds the two. A box
-    that NumPy would call a view of another has a ``lens``, and is brought up to date before it is read.
+    ``state`` is immutable and belongs to the trace ``owner``; an in-place write rebinds both. A box that NumPy would
+    call a view has a ``lens``, and is updated before it is read.
     """
 
     __slots__ = ("__weakref__", "lens", "owner", "state")
-    surface: ClassVar[type[Any]]
-    """The class that the user meets: a Box with operators and NumPy's protocols."""
+    array_class: ClassVar[type[Any]]
+    """The class of the boxes that a user sees: with operators and NumPy's protocols."""
 
     def __init__(self, trace: Trace, state: Any) -> None:
         self.owner = trace
@@ -89,7 +112,7 @@ class Box:
         self.lens: Lens | None = None
 
     def refresh(self) -> None:
-        """Read again from the base of a view if what it is a view of was written."""
+        """Read a view again if its base was written."""
         lens = self.lens
         if lens is None or lens.origin is lens.root.state:
             return
@@ -98,42 +121,44 @@ class Box:
         while (lens := cell.lens) is not None and lens.origin is not lens.root.state:
             stale.append((cell, lens))
             cell = lens.base
-        for view, lens in reversed(stale):  # a chain of views may be longer than Python's stack is deep
-            # A view is as old as its base, and no part of what is recorded.
-            seen = lens.read(lens.base) if RUNNING.recorder is None else unrecorded(lens.read, lens.base)
-            current = boxed(seen)
+        for view, lens in reversed(
+            stale
+        ):  # iterative: a chain of views may be longer than Python's stack is deep
+            # A view is as old as its base: a recorder does not write the read down.
+            value = lens.read(lens.base) if RUNNING.recorder is None else unrecorded(lens.read, lens.base)
+            current = boxed(value)
             view.owner, view.state, lens.origin = current.owner, current.state, lens.root.state
 
     def write(self, value: Box) -> None:
-        """Make this cell, and all that it is a view of, hold a new value."""
+        """Make this cell, and all cells that it is a view of, hold a new value."""
         written: list[tuple[Box, Lens, Box]] = []
         cell = self
         while (lens := cell.lens) is not None:  # all values before any write: a read-only view refuses
             written.append((cell, lens, value))
             cell, value = lens.base, boxed(lens.write(lens.base, value))
         cell.hold(value)
-        for view, lens, seen in written:
-            view.owner, view.state, lens.origin = seen.owner, seen.state, cell.state
+        for view, lens, part in written:
+            view.owner, view.state, lens.origin = part.owner, part.state, cell.state
 
     def hold(self, value: Box) -> None:
-        """Make this cell, which is no view, hold a new value."""
+        """Make this cell, which has no lens, hold a new value."""
         self.owner, self.state = value.owner, value.state
 
     @property
     def shape(self) -> Shape:
-        """The shape, as NumPy has it."""
+        """The shape, as in NumPy."""
         self.refresh()
         return shape_of(self.state)
 
     @property
     def dtype(self) -> Dtype:
-        """The dtype, as NumPy has it."""
+        """The dtype, as in NumPy."""
         self.refresh()
         return self.state.dtype
 
     @property
     def weak(self) -> bool:
-        """Whether a Python scalar stands behind this value."""
+        """Whether this value is a Python scalar."""
         self.refresh()
         return getattr(self.state, "weak", False)
 
@@ -144,17 +169,17 @@ class Box:
 
 
 class Lens:
-    """How a box is a view of its base: read it from there, write it back there.
+    """How a view reads its base, and how it writes to it.
 
-    All views of an array, and views of views, know it as their ``root``. A write to any of them changes it, so that
-    a look at the root tells whether a view is up to date.
+    All views of an array, and views of views, share its ``root``. A write to any of them changes the root's state, so
+    comparing with the root shows whether a view is up to date.
 
     Args:
-        base: what it is a view of.
-        read: takes the base, and returns what the view sees of it.
-        write: takes the base and a value of the view, and returns what the base becomes.
-        index: the subscript that the view was taken with, if it was.
-        layout: the same as ``read`` for plain arrays, and as a view of them.
+        base: the box that the view shows a part of.
+        read: takes the base and returns the view's value.
+        write: takes the base and a value of the view, and returns the base's new value.
+        index: the subscript that made the view, if one did.
+        layout: the same as ``read`` for plain arrays, as a view of them.
     """
 
     __slots__ = ("base", "index", "layout", "memory", "origin", "read", "root", "write")
@@ -168,26 +193,7 @@ class Lens:
         self.index = index
         self.layout = layout or read
         self.memory: Any = None
-        """An array with the strides that NumPy would give to the view, once it is asked for."""
-
-
-class Known:
-    """The state of a box that holds a plain array: a value that no transform follows (yet)."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    @property
-    def shape(self) -> Shape:
-        """The array's shape."""
-        return shape_of(self.value)
-
-    @property
-    def dtype(self) -> Dtype:
-        """The array's dtype."""
-        return self.value.dtype
+        """An array with the strides that NumPy would give the view, made on first use."""
 
 
 class ConstantTrace(Trace):
@@ -196,7 +202,7 @@ class ConstantTrace(Trace):
     name = "constant"
 
     def process(self, primitive: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Evaluate, and box what the program may go on to write to."""
+        """Evaluate, and box the arrays that the program may write to."""
         values = [x.state.value if isinstance(x, Box) else x for x in operands]
         result = primitive(*values, **params)
         if isinstance(result, tuple):
@@ -204,8 +210,8 @@ class ConstantTrace(Trace):
         return self.constant(result)
 
     def constant(self, value: Any) -> Any:
-        """Box an array that the program may go on to write to; scalars stay as they are."""
-        return self.box(Known(value)) if isinstance(value, np.ndarray) else value
+        """Box an array that the program may write to; scalars stay as they are."""
+        return self.box(State(value)) if isinstance(value, NDARRAY) else value
 
     def concrete(self, state: Any) -> Any:
         """Return the array."""
@@ -216,25 +222,26 @@ CONSTANT = ConstantTrace()
 
 
 def boxed(value: Any) -> Any:
-    """Return a value as a box; even a scalar, which a view of one element is."""
-    return value if isinstance(value, Box) else CONSTANT.box(Known(np.asarray(value)))
+    """Return a value as a box; a scalar, too, because a view of one element is one."""
+    return value if isinstance(value, Box) else CONSTANT.box(State(np.asarray(value)))
 
 
 class _Running(threading.local):
     depth = 0
     traced = 0
-    """How many traces are open whose boxes stand for types alone."""
+    """The number of open traces whose boxes stand for types alone."""
     recorder: Trace | None = None
     complaint: WengertError | None = None
-    """What was said last of a value that gives no number."""
+    """The last error of a box that was asked for its number."""
 
 
-#: What this thread is running.
+#: The state of this thread.
 RUNNING = _Running()
+TraceT = TypeVar("TraceT", bound=Trace)
 
 
 @contextlib.contextmanager
-def running(trace: Trace) -> Generator[Trace, None, None]:
+def running(trace: TraceT) -> Generator[TraceT]:
     """Keep a trace open while a user's function runs in it."""
     RUNNING.depth += 1
     RUNNING.traced += trace.traced
@@ -254,12 +261,11 @@ def running(trace: Trace) -> Generator[Trace, None, None]:
 
 
 def _hidden_by(problem: Exception) -> WengertError | None:
-    """Return the error that a box raised, where code in C hides it behind one of its own; None for other errors.
+    """Return the error of a box that C code replaced by an error of its own; None for other errors.
 
-    NumPy hides it when a box is written into a plain array, or asked for a size; SciPy, when a function that it was
-    given returns a box.
+    NumPy does so for a box that is written into a plain array or used as a size, SciPy for a function that returns one.
     """
-    said, RUNNING.complaint = RUNNING.complaint, None
+    complaint, RUNNING.complaint = RUNNING.complaint, None
     if isinstance(problem, WengertError):
         return None
     cause = problem.__cause__
@@ -269,8 +275,8 @@ def _hidden_by(problem: Exception) -> WengertError | None:
         cause = cause.__cause__
     where = raised_at(problem)
     is_theirs = isinstance(problem, TypeError) or is_installed(problem)
-    if said is not None and where and is_theirs and line_of(str(said)) == where:
-        return said
+    if complaint is not None and where and is_theirs and line_of(str(complaint)) == where:
+        return complaint
     if isinstance(problem, TypeError) and _REFUSED.search(str(problem)) and not is_raised_by_user(problem):
         hint = "compute it outside, or give up the derivative: wg.stop_gradient(x)"
         return UnsupportedError(f"{problem}: the call takes no value inside a transform; {hint}. [{where}]")
@@ -278,8 +284,8 @@ def _hidden_by(problem: Exception) -> WengertError | None:
 
 
 @contextlib.contextmanager
-def recording(trace: Trace | None) -> Generator[None, None, None]:
-    """Give ``trace`` every operation on older boxes, even if none of its own is among their operands."""
+def recording(trace: Trace | None) -> Generator[None]:
+    """Send every operation on older boxes to ``trace``, even if no operand is a box of it."""
     before = RUNNING.recorder
     RUNNING.recorder = trace
     try:
@@ -289,37 +295,41 @@ def recording(trace: Trace | None) -> Generator[None, None, None]:
 
 
 def unrecorded(function: Callable[[Box], Any], value: Box) -> Any:
-    """Call a function without the recorder: its operations go to the traces of their operands alone."""
+    """Call a function without the recorder: only the traces of the operands process its operations."""
     with recording(None):
         return function(value)
 
 
-def charged(trace: Trace) -> Trace:
-    """Return the trace that carries out an operation whose newest operand belongs to ``trace``."""
+def processing_trace(trace: Trace) -> Trace:
+    """Return the trace that processes an operation whose newest operand belongs to ``trace``."""
     recorder = RUNNING.recorder
     return trace if recorder is None or trace.level > recorder.level or trace is CONSTANT else recorder
 
 
 def newest(values: Iterable[Any]) -> Trace | None:
-    """Return the trace that would carry out an operation on ``values``; None where no value is a box."""
+    """Return the trace that processes an operation on ``values``; None if no value is a box."""
     top = max((v.owner for v in values if isinstance(v, Box)), key=lambda trace: trace.level, default=None)
-    return None if top is None else charged(top)
+    return None if top is None else processing_trace(top)
 
 
 def inside_transform() -> bool:
-    """Tell whether this thread is running a user's function inside a transform."""
+    """Return whether this thread is running a user's function inside a transform."""
     return RUNNING.depth > 0
 
 
+def state_of(trace: Trace, value: Any) -> Any:
+    """Return the state of a box of ``trace``; None for other values."""
+    return value.state if isinstance(value, Box) and value.owner is trace else None
+
+
 def below(value: Box) -> Any:
-    """Return the value of an older transform that a box stands on; None for a variable of a graph."""
+    """Return the value of an older trace that a box holds; None for a variable of a graph."""
     value.refresh()
-    state = value.state
-    return state.primal if hasattr(state, "primal") else getattr(state, "value", None)
+    return getattr(value.state, "value", None)
 
 
 def on_graph(value: Any) -> bool:
-    """Tell whether a value ultimately rests on one of a graph, of which only the type is known."""
+    """Return whether a value rests on a variable of a graph, of which only the type is known."""
     while isinstance(value, Box):
         if value.owner.staging:
             return concrete(value) is None
@@ -328,23 +338,21 @@ def on_graph(value: Any) -> bool:
 
 
 def snapshot(value: Any) -> Any:
-    """Return ``value`` so that no later in-place write of the user's can reach it."""
-    if isinstance(value, np.ndarray):
-        return value.copy(order="K") if value.flags.writeable else value  # pyright: ignore[reportUnknownVariableType,reportUnknownMemberType]
+    """Return ``value`` so that no later in-place write reaches it."""
+    if isinstance(value, NDARRAY):
+        return value.copy(order="K") if value.flags.writeable else value
     if isinstance(value, Box):
         value.refresh()
-        if value.owner is CONSTANT:
-            return value.state.value
-        return value.owner.box(value.state)
+        return value.state.value if value.owner is CONSTANT else value.owner.box(value.state)
     return value
 
 
 def own(value: Any) -> Any:
-    """Return a value that no later in-place write reaches, and that can be written to itself."""
+    """Return a writable copy of a value, which no later in-place write to the original reaches."""
     if isinstance(value, Box):
         value.refresh()
         return value.owner.box(value.state)
-    return value.copy() if isinstance(value, np.ndarray) else value  # pyright: ignore[reportUnknownVariableType]
+    return value.copy() if isinstance(value, NDARRAY) else value
 
 
 def concrete(value: Any) -> Any:

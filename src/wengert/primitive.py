@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from wengert.boxes import RUNNING, Box, charged
+from wengert.boxes import RUNNING, Box, processing_trace
 from wengert.core.dtypes import check_plain
 from wengert.core.errors import MatrixError, ShapeError, WengertError, message
 from wengert.ir.types import TensorType, show, type_of
@@ -250,7 +250,7 @@ class Primitive:
                 if type(operand) not in _USUAL and not isinstance(operand, Box):
                     check_plain(self.name, operand)
             if RUNNING.recorder is not None:
-                top = charged(top)
+                top = processing_trace(top)
             return top.process(self, operands, params)
         try:
             return self.evaluate(*operands, **params)

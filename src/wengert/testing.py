@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from wengert.boxes import Box
 from wengert.core import tree
-from wengert.core.dtypes import FLOAT64, dtype_of, is_float
+from wengert.core.dtypes import FLOAT64, Dtype, dtype_of, is_float
 from wengert.core.errors import ArgumentError, WengertError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import show
-from wengert.transforms.argnums import follow
-from wengert.transforms.gradients import vjp
-from wengert.transforms.tangents import jvp
+from wengert.transforms.arguments import select_inputs
+from wengert.transforms.forward_mode import jvp
+from wengert.transforms.reverse_mode import vjp
 
 _STEP = {"float64": 1e-3, "float32": 3e-2, "float16": 1e-1}
 _RTOL = {"float64": 1e-6, "float32": 5e-3, "float16": 1e-1}
 
 
 class GradientError(WengertError, AssertionError):
-    """A derivative that differs from what it is compared with."""
+    """Two derivatives that must agree differ."""
 
 
 def check_grads(
@@ -39,22 +40,22 @@ def check_grads(
     """Check the derivatives of a function in random directions.
 
     Forward mode is compared with five-point central differences,
-    ``J u = (8 (f(x + h u) - f(x - h u)) - (f(x + 2 h u) - f(x - 2 h u))) / 12 h + O(h^4)``, reverse mode with forward
-    mode (or with the differences, if it is checked alone) by ``<v, J u> = <J^T v, u>``. For higher orders the
-    derivatives are checked in the same way.
+    ``J u = (8 (f(x + h u) - f(x - h u)) - (f(x + 2 h u) - f(x - 2 h u))) / 12 h + O(h^4)``. Reverse mode is compared
+    with forward mode (or with the differences, if it is checked alone) by ``<v, J u> = <J^T v, u>``. For higher orders
+    the derivatives are checked in the same way.
 
     Args:
         fun: a function of arrays, numbers or containers of them.
         args: the point: a tuple with each argument, floating-point. Stay a few ``eps`` away from kinks.
         order: how many times to differentiate, at least once.
         modes: "fwd", "rev" or both.
-        atol: absolute tolerance; by default ``rtol`` times the largest value met, or ``rtol`` if that is below 1.
+        atol: absolute tolerance; by default ``rtol`` times the largest value, or ``rtol`` if that is below 1.
         rtol: relative tolerance; by default 1e-6 in float64, 5e-3 in float32, 0.1 in float16.
         eps: the step ``h``; by default 1e-3 in float64, 0.03 in float32, 0.1 in float16.
-        seed: of the random directions.
+        seed: the seed of the random directions.
 
     Raises:
-        GradientError: an `AssertionError` that says which mode disagrees, at which order, and by how much.
+        GradientError: an `AssertionError` that names the mode, the order and the difference.
         ArgumentError: there is nothing to check.
         DtypeError: an argument is not floating-point.
 
@@ -63,9 +64,8 @@ def check_grads(
         >>> check_grads(lambda x: np.sum(np.sin(x) * x), (np.array([1.0, 2.0]),), order=2)
     """
     if not isinstance(args, (tuple, list)):
-        raise ArgumentError(
-            message("check_grads", "args must be a tuple with each argument", type(args).__name__)
-        )
+        requirement = "args must be a tuple with each argument"
+        raise ArgumentError(message("check_grads", requirement, type(args).__name__))
     if order < 1 or not tree.leaves(tuple(args)):
         got = f"order={order}, args={args!r}"
         raise ArgumentError(message("check_grads", "order >= 1 and at least one number are needed", got))
@@ -76,34 +76,30 @@ def check_grads(
     check.run(fun, tuple(args), order, "f")
 
 
+@dataclass
 class _Check:
     """The settings of one call of `check_grads`."""
 
-    def __init__(
-        self,
-        modes: tuple[str, ...],
-        atol: float | None,
-        rtol: float | None,
-        eps: float | None,
-        rng: np.random.Generator,
-    ) -> None:
-        self.modes, self.atol, self.rtol, self.eps, self.rng = modes, atol, rtol, eps, rng
-        self.coarsest = FLOAT64
-        """The shortest floating dtype met, which limits what can be expected."""
+    modes: tuple[str, ...]
+    atol: float | None
+    rtol: float | None
+    eps: float | None
+    rng: np.random.Generator
+    coarsest: Dtype = FLOAT64
+    """The shortest floating-point dtype of the function, which limits the accuracy."""
 
     def run(self, fun: Callable[..., Any], args: tuple[Any, ...], order: int, name: str) -> None:
         """Check one order, and the derivatives themselves for the next."""
-        followed = follow("check_grads", fun, tuple(range(len(args))), args, {})
-        direction = self._direction(followed.leaves)
-        tangents = tree.unflatten(followed.structure, direction)
-        met = [dtype_of(leaf) for leaf in (*followed.leaves, *tree.leaves(fun(*args)))]
-        self.coarsest = min(self.coarsest, *filter(is_float, met), key=lambda dtype: dtype.itemsize)
-        pushed = self._differences(followed.call, followed.leaves, direction)
+        inputs = select_inputs("check_grads", fun, tuple(range(len(args))), args, {})
+        direction = self._direction(inputs.leaves)
+        tangents = tree.unflatten(inputs.structure, direction)
+        dtypes = [dtype_of(leaf) for leaf in (*inputs.leaves, *tree.leaves(fun(*args)))]
+        self.coarsest = min(self.coarsest, *filter(is_float, dtypes), key=lambda dtype: dtype.itemsize)
+        pushed = self._differences(inputs.call, inputs.leaves, direction)
         if "fwd" in self.modes:
-            what = f"jvp of {name} against differences"
             differences, pushed = pushed, tree.leaves(jvp(fun, args, tangents)[1])
             for tangent, difference in zip(pushed, differences, strict=True):
-                self._compare(tangent, difference, what)
+                self._compare(tangent, difference, f"jvp of {name} against differences")
             if order > 1:
                 self.run(lambda *point: jvp(fun, point, tangents)[1], args, order - 1, f"the jvp of {name}")
         if "rev" in self.modes:
@@ -115,49 +111,43 @@ class _Check:
                 self.run(lambda *point: vjp(fun, *point)[1](cotangent), args, order - 1, f"the vjp of {name}")
 
     def _random(self, leaf: Any) -> Any:
-        """Draw something of the shape and dtype of a leaf; zero for integers, which have no derivative."""
+        """Draw a value of the shape and dtype of a leaf; zero for integers, which have no derivative."""
         values = self.rng.standard_normal(shape_of(leaf))
         return np.asarray(values if is_float(dtype_of(leaf)) else 0 * values, dtype_of(leaf))
 
     def _direction(self, leaves: Sequence[Any]) -> list[Any]:
-        """Draw a direction of length 1."""
         parts = [self._random(leaf) for leaf in leaves]
         length = np.sqrt(_inner(parts, parts)) or 1.0
         return [np.asarray(part / length, dtype_of(part)) for part in parts]
 
     def _differences(
-        self,
-        call: Callable[[Sequence[Any]], Any],
-        leaves: Sequence[Any],
-        direction: Sequence[Any],
+        self, call: Callable[[Sequence[Any]], Any], leaves: Sequence[Any], direction: Sequence[Any]
     ) -> list[Any]:
         """Return the derivative of each output by central differences."""
         step = _STEP[self.coarsest.name] if self.eps is None else self.eps
 
         def at(distance: float) -> list[Any]:
-            moved = [
-                x + np.asarray(distance * u, dtype_of(x)) for x, u in zip(leaves, direction, strict=True)
-            ]
-            return [_double(leaf) for leaf in tree.leaves(call(moved))]
+            pairs = zip(leaves, direction, strict=True)
+            moved = [x + np.asarray(distance * u, dtype_of(x)) for x, u in pairs]
+            return list(map(_double, tree.leaves(call(moved))))
 
         outputs = zip(*(at(places * step) for places in (-2, -1, 1, 2)), strict=True)
-        with np.errstate(invalid="ignore"):  # infinite values give NaN, which no derivative agrees with
+        with np.errstate(invalid="ignore"):  # infinite values give NaN, which agrees with no derivative
             return [(8 * (y3 - y2) - (y4 - y1)) / (12 * step) for y1, y2, y3, y4 in outputs]
 
-    def _compare(self, found: Any, expected: Any, what: str) -> None:
-        found, expected = _double(found), _double(expected)
+    def _compare(self, derivative: Any, expected: Any, names: str) -> None:
+        derivative, expected = _double(derivative), _double(expected)
         rtol = _RTOL[self.coarsest.name] if self.rtol is None else self.rtol
         size = np.max(np.abs(expected), initial=1.0, where=np.isfinite(expected))
         atol = rtol * float(size) if self.atol is None else self.atol
-        if not np.allclose(found, expected, rtol=rtol, atol=atol):
+        if not np.allclose(derivative, expected, rtol=rtol, atol=atol):
             with np.errstate(invalid="ignore"):
-                error = np.abs(found - expected)
+                error = np.abs(derivative - expected)
             worst = np.unravel_index(np.argmax(np.where(np.isnan(error), np.inf, error)), error.shape)
             place = f" at {list(map(int, worst))}" if worst else ""
-            got = f"{found[worst]:.10g} for {expected[worst]:.10g}{place}, off by {error[worst]:.3g}"
-            raise GradientError(
-                message("check_grads", f"{what} must agree within rtol={rtol:g}, atol={atol:.3g}", got)
-            )
+            got = f"{derivative[worst]:.10g} for {expected[worst]:.10g}{place}, off by {error[worst]:.3g}"
+            requirement = f"{names} must agree within rtol={rtol:g}, atol={atol:.3g}"
+            raise GradientError(message("check_grads", requirement, got))
 
 
 def _double(value: Any) -> Any:
@@ -168,6 +158,5 @@ def _double(value: Any) -> Any:
 
 
 def _inner(left: Any, right: Any) -> float:
-    """Return the inner product of two trees."""
     pairs = zip(tree.leaves(left), tree.leaves(right), strict=True)
     return sum((float(np.sum(_double(a) * b)) for a, b in pairs), 0.0)

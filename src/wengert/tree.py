@@ -1,4 +1,4 @@
-"""Trees: nested containers of arrays. The functions are those of `wengert.core.tree`."""
+"""Trees: nested containers of arrays, flattened into leaves and unflattened again."""
 
 from wengert.core.tree import children, flatten, leaves, map_tree, paths, show, static, unflatten
 

@@ -1,4 +1,4 @@
-"""The array inside a transform: Python's operators and NumPy's protocols, and what is refused."""
+"""The array inside a transform: Python's operators, NumPy's protocols, and errors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ DTYPES = ("float64", "float32", "float16", "int64", "int32", "uint8", "bool")
 
 
 def draw_other(draw: HypothesisDraw, shape: tuple[int, ...]) -> Any:
-    """Draw what a box may meet in an operator."""
+    """Draw the other operand of an operator."""
     kind = draw.choice(["array", "array", "scalar", "list"])
     if kind == "scalar":
         return draw.choice(SCALARS)
@@ -162,8 +162,8 @@ def test_copies_are_independent() -> None:
         return copies, same
 
     copies, same = on_tape(function, np.array([1.0, 2.0]))
-    for one in copies:
-        assert_same(one, np.array([1.0, 2.0]))
+    for item in copies:
+        assert_same(item, np.array([1.0, 2.0]))
     assert_same(same, np.array([100.0, 2.0]))
 
 
@@ -200,7 +200,7 @@ def test_boxes_are_not_hashable() -> None:
 
 
 def test_ufuncs_give_strong_results() -> None:
-    """Python numbers become NumPy's in a ufunc, and so promote float32 afterwards."""
+    """A ufunc converts Python numbers to NumPy scalars, which promote float32 afterwards."""
     single = np.ones(2, np.float32)
     for run in (*EAGER, in_graph):
         assert run(lambda x: x * single, 2.0).dtype == np.float32
@@ -359,11 +359,11 @@ def test_formats_are_for_numbers() -> None:
     wg.grad(loss)(np.array([1.5, 2.0]))
     texts: list[str] = []
     wg.jit(lambda x: texts.append(f"{x:.3f} {x[0]:.3f}") or x)(np.ones(2))
-    assert texts == ["Array(f64[2], jit) Array(f64[], jit)"]  # there are no numbers: the types are told
+    assert texts == ["Array(f64[2], jit) Array(f64[], jit)"]  # the types, because there are no numbers
 
 
 def test_elements_one_after_another() -> None:
-    """``x.flat`` is read and written like an array of one axis, and writes reach the array."""
+    """``x.flat`` reads and writes like an array of one axis, and changes the array."""
 
     def function(x: Any) -> Any:
         y = x.T.copy().T

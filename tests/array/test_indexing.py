@@ -70,7 +70,7 @@ def test_axes_of_arrays_come_first_when_something_stands_between_them(index: Any
 def test_write_puts_what_numpy_puts(data: st.DataObject) -> None:
     draw = HypothesisDraw(
         data, plain=True
-    )  # of several writes to one element the last is that in memory order
+    )  # the last of several writes to one element is the last in memory order
     x = draw.array(draw.shape(0, 4))
     index = draw_index(draw, x.shape)
     if refused(x, index):
@@ -88,7 +88,7 @@ def test_write_puts_what_numpy_puts(data: st.DataObject) -> None:
     except (
         TypeError,
         ValueError,
-    ):  # NumPy lets values broadcast to less where a mask or an element is written
+    ):  # NumPy drops axes of one when a mask or an element is written
         return
     for run in (*EAGER, in_batch, in_graph):
         assert_same(run(write, x, value), expected)
@@ -97,7 +97,7 @@ def test_write_puts_what_numpy_puts(data: st.DataObject) -> None:
     pulled_x, pulled_value = wg.vjp(write, x, value)[1](weights)
     kept = write(np.ones(x.shape), np.zeros(value.shape))
     np.testing.assert_array_equal(pulled_x, weights * kept)
-    # Of several writes to one element the last stays: the numbers written say which that was.
+    # The last of several writes to one element stays; the written numbers identify it.
     numbers = np.arange(1.0, value.size + 1).reshape(value.shape)
     written = write(np.zeros(x.shape), numbers)
     expected_value = [np.sum(weights[written == number]) for number in numbers.flat]
@@ -112,9 +112,9 @@ def test_traced_positions() -> None:
         mine[positions[0], positions] += 10.0
         return wg.numpy.take(x, positions), mine[positions, 1], mine[:, positions[0]], mine
 
-    found = wg.vmap(rows)(positions)
+    actual = wg.vmap(rows)(positions)
     for example in range(2):
-        assert_same(tuple(part[example] for part in found), rows(positions[example]))
+        assert_same(tuple(part[example] for part in actual), rows(positions[example]))
 
 
 # -- errors ----------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def test_traced_positions() -> None:
         ("a", "got str"),
         (np.array([1.0]), "index arrays must hold integers; got float64"),
         ((..., 0, ...), "one ellipsis only"),
-        (True, "a single truth value is no index"),
+        (True, "a single truth value cannot be an index"),
         (np.array([True, False]), "a mask must have the shape (3,)"),
         ((0, np.array([True, False, True])), "a mask must have the shape (2,)"),
         ((..., np.ones((3, 3), bool)), "a mask must have the shape (3, 2)"),

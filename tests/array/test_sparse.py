@@ -1,4 +1,4 @@
-"""SciPy's sparse matrices as constant factors, in every transform, against the same matrices as arrays."""
+"""SciPy's sparse matrices as constant factors, in every transform, against dense matrices."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ PRODUCTS = {
 }
 
 
-def assert_same(found: Any, expected: Any) -> None:
-    for one, other in zip(wg.tree.leaves(found), wg.tree.leaves(expected), strict=True):
-        assert np.shape(one) == np.shape(other)
-        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+def assert_same(actual: Any, expected: Any) -> None:
+    for leaf, other in zip(wg.tree.leaves(actual), wg.tree.leaves(expected), strict=True):
+        assert np.shape(leaf) == np.shape(other)
+        np.testing.assert_allclose(leaf, other, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["array", "matrix"])
@@ -129,9 +129,9 @@ def test_numpy_multiplies_where_scipy_is_not_loaded(
     arguments = x, matrix.data, matrix.indices, matrix.indptr, 4, transposed
     expected = kernels.product(*arguments)
     monkeypatch.delitem(sys.modules, "scipy.sparse")
-    found = kernels.product(*arguments)
-    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
-    np.testing.assert_allclose(found, expected, rtol=1e-2 if dtype is np.float16 else 1e-5, atol=1e-6)
+    actual = kernels.product(*arguments)
+    assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_allclose(actual, expected, rtol=1e-2 if dtype is np.float16 else 1e-5, atol=1e-6)
 
 
 def test_elements_that_are_stored_twice_are_summed() -> None:
@@ -169,7 +169,7 @@ def test_shapes_and_dtypes_that_do_not_fit(transform: Any) -> None:
             transform(wrong)(VECTOR)
 
 
-REFUSED = r"sparse matrix multiplies, as A @ x .* write A\.toarray\(\)"
+REFUSED = r"sparse matrix supports only the products A @ x .* write A\.toarray\(\)"
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -192,9 +192,7 @@ def test_what_else_a_matrix_does_is_refused(transform: Any, format: str) -> None
 @pytest.mark.parametrize("transform", [wg.grad, wg.jit])
 def test_products_by_elements_are_refused(transform: Any, format: str) -> None:
     matrix = stored("array", format)
-    older = not hasattr(
-        matrix.tocsr(), "_multiply_2d_with_broadcasting"
-    )  # which stumbles over a box by itself
+    older = not hasattr(matrix.tocsr(), "_multiply_2d_with_broadcasting")  # which fails on a box by itself
     for wrong in (
         lambda x: matrix.multiply(x).sum(),
         lambda x: (matrix * x).sum(),
@@ -214,7 +212,7 @@ def test_other_functions_of_scipys_still_say_what_is_lost() -> None:
 
 def test_a_matrix_as_an_argument_of_jit_is_to_be_taken_from_outside() -> None:
     matrix = sparse.csr_array(DENSE)
-    outside = r"take it from outside \(a closure\): a sparse matrix is a constant of a compiled function\. \[test_sp"
+    outside = r"close over it instead: a sparse matrix is a constant of a compiled function\. \[test_sp"
     with pytest.raises(DtypeError, match=r"got csr_array in argument 0 \(A\); let the function " + outside):
         wg.jit(lambda A, x: A @ x)(matrix, VECTOR)
     with pytest.raises(DtypeError, match=outside):

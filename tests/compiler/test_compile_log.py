@@ -160,8 +160,8 @@ def test_a_trace_that_takes_long_is_told_once(told: Callable[[], list[str]]) -> 
     for x in (X, X[1:]):
         compiled(x)
     assert told() == [
-        f"jit: grad(function) [test_compile_log.py:{start}] is still being traced after 0 s: what Python's own loops "
-        "repeat is written out step by step; wg.scan and wg.fori_loop keep a loop as one operation"
+        f"jit: grad(function) [test_compile_log.py:{start}] is still being traced after 0 s: a trace unrolls "
+        "Python's own loops; wg.scan and wg.fori_loop keep a loop as one operation"
     ]
 
 
@@ -173,9 +173,9 @@ def test_a_graph_that_takes_long_names_the_line_that_fills_it(told: Callable[[],
     where = rf"unrolled \[test_compile_log.py:{START}\]"
     count = rf"2\d\d operations, 2\d\d of them from test_compile_log.py:{START + 2}"
     assert re.fullmatch(
-        rf"jit: {where} is still being compiled after 0 s: {count}, which a loop of Python's repeats; "
+        rf"jit: {where} is still being compiled after 0 s: {count}, which a Python loop repeats; "
         "wg.scan and wg.fori_loop keep a loop as one operation; "
-        "WENGERT_CACHE is off, so that nothing keeps the result",
+        "WENGERT_CACHE is off, so later processes compile again",
         message,
     )
 

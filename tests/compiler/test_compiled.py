@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import wengert as wg
 from tests.compiler.running import output, run
+from tests.test_layers import FILES, imports
 from wengert.compiler import compiled
 from wengert.compiler.llvm import parallel
 from wengert.compiler.runtime.threads import team
@@ -172,7 +174,7 @@ def test_without_a_cache_nothing_is_written(tmp_path: Path) -> None:
 
 def test_a_log_that_there_is_none_of() -> None:
     assert run("wg.jit(len)", WENGERT_LOG="git").stderr.splitlines() == [
-        "WENGERT_LOG: what can be told of is jit; got 'git'"
+        "WENGERT_LOG: must be 'jit' or unset; got 'git'"
     ]
 
 
@@ -184,3 +186,42 @@ def test_the_log_tells_of_each_compilation() -> None:
         "jit: compiled <lambda> for (f64[2])",
     ]
     assert run(program).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("edited", "empties"),
+    [
+        ("compiler/passes/fuse.py", True),
+        ("compiler/runtime/threads/team.py", True),
+        ("ops/shape.py", True),
+        ("primitive.py", True),
+        ("nn/layers.py", False),
+        ("report/run.py", False),
+        ("compiler/report.py", False),
+        ("compiler/jit.py", False),
+    ],
+)
+def test_edits_of_what_code_depends_on_empty_the_cache(edited: str, empties: bool, tmp_path: Path) -> None:
+    package = Path(wg.__file__).parent
+    copy = tmp_path / "wengert"
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    before = compiled._compiler(copy)
+    (copy / edited).write_text((copy / edited).read_text("utf-8") + "\n", "utf-8")
+    compiled._compiler.cache_clear()
+    assert (compiled._compiler(copy) != before) == empties
+
+
+def test_all_that_the_pipeline_and_code_generation_import_is_known_to_the_cache() -> None:
+    package = Path(wg.__file__).parent
+    known = {file.relative_to(package).as_posix() for file in compiled._sources(package)}
+    waiting, reached = ["wengert.compiler.pipeline", "wengert.compiler.codegen.module"], set[str]()
+    while waiting:
+        module = waiting.pop()
+        if module in FILES and module not in reached and module.count("."):
+            reached.add(module)
+            waiting += [name.target for name in imports(FILES[module])]
+    places = {module.removeprefix("wengert.").replace(".", "/") for module in reached}
+    needed = {
+        f"{place}.py" if (package / f"{place}.py").exists() else f"{place}/__init__.py" for place in places
+    }
+    assert needed - known == {"compiler/__init__.py"} & needed

@@ -1,4 +1,4 @@
-"""Functions nested to a depth: each level is some control flow around the next, and says what it is in plain Python."""
+"""Nested functions: each level is control flow around the next level, with its meaning in plain Python."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from wengert.ir.graph import Equation, Graph
 Function = Callable[..., Any]
 
 calls: list[str] = []
-"""The kind of each level that was run: how often user functions are called."""
+"""The kind of each level that ran, which counts the calls of user functions."""
 
 
 def _around(u: Any, x: Any) -> Any:
-    """Return what every level makes of the value ``u`` of the next one, and of its own argument."""
+    """Return the result of a level, given the value ``u`` of the next level and its own argument."""
     return np.sin(1.1 * u) + 0.1 * x
 
 
@@ -49,7 +49,7 @@ def _sum(inner: Function) -> Function:
 
 
 def _known_at_first(inner: Function) -> Function:
-    """Carry what is known before the first turn; the step closes over the argument."""
+    """Carry a known value; the step closes over the argument."""
     return lambda x: wg.fori_loop(0, 2, lambda i, c: 0.0 * c + _around(inner(x), x), 0.0)
 
 
@@ -95,7 +95,7 @@ def _custom_vjp(inner: Function) -> Function:
     return level
 
 
-#: Control flow whose levels call the next one once for each turn, all of them with one turn.
+#: Control flow with one step, which calls the next level once.
 SINGLE: dict[str, Callable[[Function], Function]] = {
     "cond": _cond,
     "cond closing over": _cond_closing_over,
@@ -105,15 +105,15 @@ SINGLE: dict[str, Callable[[Function], Function]] = {
     "custom_jvp": _custom_jvp,
     "custom_vjp": _custom_vjp,
 }
-#: Loops with several turns: a program is as long as for one, but to run it takes exponential time.
+#: Loops with several steps: their graphs are as long as with one, but running them takes exponential time.
 SEVERAL: dict[str, Callable[[Function], Function]] = {"sum": _sum, "known at first": _known_at_first}
-#: No reverse mode goes through it in a graph.
+#: Reverse mode does not support it in a graph.
 FORWARD: dict[str, Callable[[Function], Function]] = {"while_loop": _while}
 LEVELS = {**SINGLE, **SEVERAL, **FORWARD}
 
 
 def nest(kinds: Sequence[str]) -> Function:
-    """Return the function of levels of some kinds, the outermost first."""
+    """Return a nest of the given kinds, the outermost first."""
 
     def count(kind: str, function: Function) -> Function:
         def counted(x: Any) -> Any:
@@ -144,7 +144,7 @@ def expected(depth: int, x: float) -> tuple[float, float, float]:
 
 
 def distinct_equations(graph: Graph) -> int:
-    """Return how many equations a graph has, those of each program inside it once."""
+    """Return the number of equations of a graph, with each inner graph counted once."""
     return len({id(equation) for equation in _equations(graph, set())})
 
 

@@ -1,4 +1,4 @@
-"""What the tests of control flow share: one program run in every way, against Python's own control flow."""
+"""Helpers for tests of control flow: run a program in every way, against Python's own control flow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Function = Callable[..., Any]
 
 
 def write_down(function: Function, *arguments: Any) -> tuple[Graph, list[Any], tree.Structure]:
-    """Return a function as a verified graph, what it closed over, and the containers of its result."""
+    """Return a function as a verified graph, its captured values, and the structure of its result."""
     leaves, structure = tree.flatten(arguments)
     structures: list[tree.Structure] = []
 
@@ -34,7 +34,7 @@ def write_down(function: Function, *arguments: Any) -> tuple[Graph, list[Any], t
 
 
 def staged(function: Function) -> Function:
-    """Return a function that is written down as a graph, which is then carried out."""
+    """Return a function that is staged to a graph, which is then evaluated."""
 
     def run(*arguments: Any) -> Any:
         graph, captured, structure = write_down(function, *arguments)
@@ -44,7 +44,7 @@ def staged(function: Function) -> Function:
 
 
 def printed_and_parsed(graph: Graph) -> Graph:
-    """Return a graph after a way through its text."""
+    """Return a graph, printed and parsed."""
     text = graph.text(full=True)
     again = parse(text)
     assert again.text(full=True) == text
@@ -53,20 +53,20 @@ def printed_and_parsed(graph: Graph) -> Graph:
 
 def names(graph: Graph) -> list[str]:
     """Return the operations of a graph and of the graphs inside it."""
-    found: list[str] = []
+    actual: list[str] = []
     for equation in graph.equations:
-        found.append(equation.primitive)
+        actual.append(equation.primitive)
         for inner in equation.graphs():
-            found += names(inner)
-    return found
+            actual += names(inner)
+    return actual
 
 
-def assert_close(found: Any, expected: Any, what: str = "") -> None:
-    leaves, structure = tree.flatten(found)
+def assert_close(actual: Any, expected: Any, what: str = "") -> None:
+    leaves, structure = tree.flatten(actual)
     expected_leaves, expected_structure = tree.flatten(expected)
     assert structure == expected_structure, what
-    for one, other in zip(leaves, expected_leaves, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12, err_msg=what)
+    for leaf, other in zip(leaves, expected_leaves, strict=True):
+        np.testing.assert_allclose(leaf, other, rtol=1e-9, atol=1e-12, err_msg=what)
 
 
 def _along(function: Function) -> Function:
@@ -109,11 +109,11 @@ def check_everywhere(
     examples: Sequence[tuple[Any, ...]],
     only: Sequence[str] = tuple(TRANSFORMS),
 ) -> None:
-    """Check a function against a reference under every transform, run, written down, and for many examples at once.
+    """Check a function against a reference under every transform: eagerly, in a graph, and for many examples.
 
     Args:
-        function: what is tested.
-        reference: the same in Python's own control flow.
+        function: the function to test.
+        reference: the same function in Python's own control flow.
         examples: arguments of one structure, floating-point.
         only: the transforms that apply.
     """
@@ -121,10 +121,10 @@ def check_everywhere(
     for name in only:
         transform = TRANSFORMS[name]
         expected = [transform(reference)(*arguments) for arguments in examples]
-        for arguments, one in zip(examples, expected, strict=True):
-            assert_close(transform(function)(*arguments), one, f"{name}")
-            assert_close(staged(transform(function))(*arguments), one, f"{name} in a graph")
-            assert_close(transform(staged(function))(*arguments), one, f"{name} of a graph")
+        for arguments, leaf in zip(examples, expected, strict=True):
+            assert_close(transform(function)(*arguments), leaf, f"{name}")
+            assert_close(staged(transform(function))(*arguments), leaf, f"{name} in a graph")
+            assert_close(transform(staged(function))(*arguments), leaf, f"{name} of a graph")
         stacked = tree.map_tree(lambda *rows: np.stack(rows), *expected)
         assert_close(wg.vmap(transform(function))(*columns), stacked, f"vmap of {name}")
         assert_close(staged(wg.vmap(transform(function)))(*columns), stacked, f"vmap of {name} in a graph")

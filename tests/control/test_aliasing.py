@@ -1,4 +1,4 @@
-"""What loops and branches carry and return: arrays of their own, whether values are known or not."""
+"""Loops and branches carry and return arrays of their own, for known and unknown values."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ PROGRAMS = (reversed_view, twice_the_same, in_a_while, of_a_branch)
 def test_a_write_into_one_reaches_no_other(program: Callable[..., Any]) -> None:
     expected = wg.tree.leaves(wg.jit(program)(X))
     ways = {"known": program(X.copy()), "followed": wg.jvp(program, (X,), (X,))[0]}
-    for found in ways.values():
-        for one, other in zip(wg.tree.leaves(found), expected, strict=True):
-            np.testing.assert_array_equal(one, other)
+    for actual in ways.values():
+        for item, other in zip(wg.tree.leaves(actual), expected, strict=True):
+            np.testing.assert_array_equal(item, other)
 
 
 def followed(rule: Any) -> Any:

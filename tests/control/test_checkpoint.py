@@ -40,20 +40,20 @@ def network(wrap: Wrap) -> Any:
 
 
 def test_everywhere_as_without(rng: np.random.Generator) -> None:
-    """The block closes over the weights, which are differentiated as the argument is."""
+    """The block closes over the weights, which are differentiated, too."""
     examples = [(rng.normal(size=(2, 2)), rng.normal(size=2)) for _ in range(2)]
     check_everywhere(network(wg.checkpoint), network(plain), examples)
 
 
 def test_results_are_the_same_to_the_last_bit(rng: np.random.Generator) -> None:
     w, x = rng.normal(size=(5, 5)), rng.normal(size=5)
-    found, expected = (wg.value_and_grad(network(wrap), argnums=1)(w, x) for wrap in (wg.checkpoint, plain))
-    np.testing.assert_array_equal(found[0], expected[0])
-    np.testing.assert_array_equal(found[1], expected[1])
+    actual, expected = (wg.value_and_grad(network(wrap), argnums=1)(w, x) for wrap in (wg.checkpoint, plain))
+    np.testing.assert_array_equal(actual[0], expected[0])
+    np.testing.assert_array_equal(actual[1], expected[1])
 
 
 def chain(wrap: Wrap) -> Any:
-    """Return a chain of ten blocks of ten times three operations each."""
+    """Return a chain of ten blocks, each of thirty operations."""
 
     def block(x: Any) -> Any:
         for _ in range(10):
@@ -69,7 +69,7 @@ def chain(wrap: Wrap) -> Any:
 
 
 def closing(wrap: Wrap) -> Any:
-    """Return a chain whose blocks take no argument at all: they close over what they read."""
+    """Return a chain whose blocks have no arguments: they close over their inputs."""
 
     def run(x: Any) -> Any:
         def make(value: Any) -> Any:
@@ -89,7 +89,7 @@ def closing(wrap: Wrap) -> Any:
 
 
 def peak(function: Any, x: Any) -> float:
-    """Return the largest memory at once, in arrays of the size of x."""
+    """Return the peak memory, in arrays of the size of x."""
     function(x)
     gc.collect()
     tracemalloc.start()
@@ -118,7 +118,7 @@ def test_memory_of_second_derivatives() -> None:
 
 def live_nodes() -> int:
     gc.collect()
-    return sum(isinstance(one, Node) for one in gc.get_objects())
+    return sum(isinstance(item, Node) for item in gc.get_objects())
 
 
 def test_lines_of_the_list_that_stay_until_the_way_back() -> None:
@@ -154,7 +154,7 @@ def test_the_operations_are_repeated_once_on_the_way_back() -> None:
 
 
 def test_random_numbers_are_drawn_once(rng: np.random.Generator) -> None:
-    """What the function drew on the way forward holds on the way back."""
+    """The backward pass uses the numbers that the forward pass drew."""
     drawn: list[Any] = []
 
     @wg.checkpoint
@@ -256,7 +256,7 @@ def test_text_of_a_graph() -> None:
     ("run", "problem"), [(wg.grad, LostDerivativeError), (lambda f: staged(wg.grad(f)), ConcreteError)]
 )
 def test_errors(run: Any, problem: Any) -> None:
-    with pytest.raises(DtypeError, match=r"checkpoint: what the function returns.*str"):
+    with pytest.raises(DtypeError, match=r"checkpoint: the result of the function.*str"):
         run(wg.checkpoint(lambda x: "text"))(1.0)
     with pytest.raises(problem, match="float"):
         run(wg.checkpoint(lambda x: float(x) * x))(1.0)

@@ -106,13 +106,13 @@ def test_numbers_and_boxes_as_predicates() -> None:
 
 def test_unbatched_values_stay_known_in_a_branch() -> None:
     def powers(x: Any, scale: Any) -> Any:
-        # The predicate differs from example to example; `scale` does not, and Python may look at it.
+        # The predicate differs between examples; `scale` is the same, and concrete.
         return wg.cond(x > 0, lambda: x * (scale if scale > 1 else 0.0), lambda: x)
 
-    found = wg.grad(lambda scale: np.sum(wg.vmap(lambda x: powers(x, scale))(np.array([1.0, -1.0, 2.0]))))(
+    actual = wg.grad(lambda scale: np.sum(wg.vmap(lambda x: powers(x, scale))(np.array([1.0, -1.0, 2.0]))))(
         3.0
     )
-    assert found == 3.0
+    assert actual == 3.0
 
 
 def test_python_scalars_take_the_dtype_of_the_other_branch() -> None:
@@ -147,7 +147,7 @@ def test_text_of_a_graph() -> None:
         ),
         (lambda x: wg.cond(np.stack([x, x]) > 0, lambda: x, lambda: x), ShapeError, "one truth value"),
         (lambda x: wg.cond(None, lambda: x, lambda: x), ShapeError, "NoneType"),
-        (lambda x: wg.cond(x > 0, lambda: "text", lambda: x), DtypeError, "a branch returns.*str"),
+        (lambda x: wg.cond(x > 0, lambda: "text", lambda: x), DtypeError, "the result of a branch.*str"),
     ],
 )
 def test_errors_name_the_operation_and_what_came(function: Any, error: type[Exception], words: str) -> None:

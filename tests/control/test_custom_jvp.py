@@ -37,7 +37,7 @@ def wave_python(x: Any, y: Any) -> Any:
 
 @wg.custom_jvp
 def tripled(x: Any) -> Any:
-    """A rule that is wrong on purpose, which shows that it is used."""
+    """A deliberately wrong rule, to show that it is used."""
     return np.sin(x)
 
 
@@ -134,8 +134,8 @@ def test_containers_settings_and_keywords() -> None:
         return out["y"] * out["n"]
 
     for run in (lambda f: f, staged):
-        found = run(wg.grad(loss, argnums=(0, 1)))({"w": 3.0, "b": 1.0}, 2.0)
-        assert_close(found, ({"b": 20.0, "w": 4.0}, 6.0))
+        actual = run(wg.grad(loss, argnums=(0, 1)))({"w": 3.0, "b": 1.0}, 2.0)
+        assert_close(actual, ({"b": 20.0, "w": 4.0}, 6.0))
 
 
 def test_nondiff_argnums() -> None:
@@ -168,7 +168,7 @@ def test_defjvps() -> None:
 
 
 def test_a_rule_by_the_implicit_function_theorem() -> None:
-    """The solver runs on plain values and is not differentiated; the rule knows the derivative of the solution."""
+    """The solver runs on plain values, and the rule computes the derivative of the solution."""
 
     @wg.custom_jvp
     def root(a: Any) -> Any:
@@ -190,7 +190,7 @@ def test_values_closed_over() -> None:
         scaled.defjvp(lambda primals, tangents: (scaled(*primals), tangents[0] * w))
         return scaled(x)
 
-    # A value of an older transform is followed by that transform, as everywhere.
+    # The older transform still follows its values.
     assert_close(wg.grad(lambda w: wg.grad(outer)(2.0, w))(3.0), 1.0)
     for transform in (
         lambda x: wg.grad(outer, argnums=(0, 1))(x, x),
@@ -202,7 +202,7 @@ def test_values_closed_over() -> None:
     ):
         with pytest.raises(LostDerivativeError, match=r"closes over a value.*pass it as an argument"):
             transform(np.float64(2.0))
-    # In a graph they are constants as long as no derivative is asked for.
+    # In a graph they are constants unless a derivative is taken.
     assert staged(outer)(2.0, 3.0) == 6.0
 
 
@@ -281,7 +281,7 @@ def test_misuse() -> None:
         wg.custom_jvp(np.sin)(1.0)
     function = wg.custom_jvp(lambda x, *, scale: x * scale)
     function.defjvp(lambda p, t: (p[0], t[0]))
-    with pytest.raises(ArgumentError, match=r"\['scale'\].*given by position"):
+    with pytest.raises(ArgumentError, match=r"\['scale'\].*as positional"):
         function(1.0, scale=2.0)
     function = wg.custom_jvp(lambda x: x, nondiff_argnums=(3,))
     function.defjvp(lambda p, t: (p[0], t[0]))

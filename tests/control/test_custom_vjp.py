@@ -105,7 +105,7 @@ def test_shared_arguments_get_the_sum_over_the_examples() -> None:
 
 
 def test_functions_that_wengert_does_not_know() -> None:
-    """Eagerly, the function and its rule are given plain values."""
+    """Eagerly, the function and its rule get plain values."""
     sine = wg.custom_vjp(lambda x: math.sin(x))
     sine.defvjp(lambda x: (math.sin(x), x), lambda x, ct: (ct * math.cos(x),))
     assert wg.grad(sine)(0.5) == math.cos(0.5)
@@ -126,8 +126,8 @@ def test_nondiff_argnums_and_keywords() -> None:
     )
     for run in (lambda f: f, staged):
         assert run(wg.grad(lambda x: function(x, "product")))(3.0) == 14.0
-        found = run(wg.grad(lambda x, y: function(kind="product", y=y, x=x), argnums=(0, 1)))(3.0, 4.0)
-        assert found == (28.0, 0.0)
+        actual = run(wg.grad(lambda x, y: function(kind="product", y=y, x=x), argnums=(0, 1)))(3.0, 4.0)
+        assert actual == (28.0, 0.0)
 
 
 def test_integers_have_no_cotangent() -> None:
@@ -225,8 +225,8 @@ def test_forward_mode_transposes_a_rule_that_goes_back_through_programs(inner: A
     x, d = np.array([0.5, 1.0, 2.0]), np.array([1.0, -1.0, 0.5])
     expected = wg.jvp(inner, (x,), (d,))[1]
     for run in (wg.jvp, wg.jit(lambda x, d: wg.jvp(rule, (x,), (d,)))):
-        found = run(rule, (x,), (d,))[1] if run is wg.jvp else run(x, d)[1]
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        actual = run(rule, (x,), (d,))[1] if run is wg.jvp else run(x, d)[1]
+        np.testing.assert_allclose(actual, expected, rtol=1e-12)
 
 
 def test_none_stands_for_zero_at_any_depth() -> None:
@@ -235,8 +235,8 @@ def test_none_stands_for_zero_at_any_depth() -> None:
         lambda tree, x: (tree["a"][0] * tree["b"] * x, tree["b"]),
         lambda b, ct: ({"a": [ct * b, None], "b": None}, None),
     )
-    found = wg.grad(function, argnums=(0, 1))({"a": [2.0, 3.0], "b": 4.0}, 5.0)
-    assert_close(found, ({"a": [4.0, 0.0], "b": 0.0}, 0.0))
+    actual = wg.grad(function, argnums=(0, 1))({"a": [2.0, 3.0], "b": 4.0}, 5.0)
+    assert_close(actual, ({"a": [4.0, 0.0], "b": 0.0}, 0.0))
 
 
 def test_misuse() -> None:

@@ -1,4 +1,4 @@
-"""What depth costs: work that grows with the number of levels and not with two to its power, for every mixture."""
+"""The cost of nesting: work grows polynomially with the number of levels, for every mixture."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ TRANSFORMS: dict[str, Function] = {
     "grad of grad": lambda function: wg.grad(wg.grad(function)),
 }
 FORWARD_ONLY = ("value", "jvp", "vmap")
-#: Every kind by itself, and mixtures.
+#: Each kind alone, and mixtures.
 NESTS = [[kind] for kind in LEVELS] + [mixture(REVERSIBLE, 5, seed) for seed in range(3)]
 
 
 def work_of(function: Function, kinds: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, int, int]:
-    """Return how much writing a function down takes: equations written, user functions called, equations kept."""
+    """Return the work of staging a function: equations written, user functions called, equations kept."""
     written = 0
     append = GraphTrace.append
 
@@ -82,7 +82,7 @@ def test_work_is_a_low_polynomial_of_the_depth(
     short, long = ((kinds * 10)[:depth] for depth in (5, 10))
     before = work_of(TRANSFORMS[name](nest(short)), short, monkeypatch)
     after = work_of(TRANSFORMS[name](nest(long)), long, monkeypatch)
-    # Twice the depth is at most four times the work, and a little; an exponent would make it 32 times.
+    # Twice the depth takes at most about four times the work; exponential growth would take 32 times.
     assert all(more <= 6 * less + 20 for less, more in zip(before, after, strict=True)), (before, after)
 
 
@@ -100,7 +100,7 @@ def test_programs_of_a_derivative_are_as_many_as_levels(name: str) -> None:
 def test_programs_that_are_dropped_are_freed(name: str) -> None:
     def kept() -> int:
         gc.collect()
-        return sum(isinstance(one, Graph) for one in gc.get_objects())
+        return sum(isinstance(item, Graph) for item in gc.get_objects())
 
     def written() -> int:
         for kind in [*SINGLE, *SEVERAL]:
@@ -131,7 +131,7 @@ def test_fifty_levels(seed: int) -> None:
     for name in ("value", "grad", "hvp"):
         run, known = results[name]
         graph, _, _ = write_down(run, np.float64(X))
-        if name != "hvp":  # to carry out what is computed again takes the cube of the depth there
+        if name != "hvp":  # recomputation takes the cube of the depth there
             assert_close(evaluate(graph, np.float64(X)), [known], f"{name} in a graph")
 
 
@@ -170,7 +170,7 @@ def test_fifty_compiled_loops() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [*SINGLE, "mixture"])
 def test_fifty_compiled_levels(kind: str) -> None:
-    plain = [one for one in SINGLE if not one.startswith("custom")]
+    plain = [item for item in SINGLE if not item.startswith("custom")]
     kinds = mixture(plain, 50, 1) if kind == "mixture" else [kind] * 50
     value, slope, _ = expected(50, X)
     assert_close(wg.jit(wg.value_and_grad(nest(kinds)))(X), (value, slope))
@@ -194,7 +194,7 @@ def test_what_is_live_in_nested_loops_is_found_in_linear_time(monkeypatch: pytes
     assert 0 < counts[1] <= 6 * counts[0]
 
 
-# -- what a loop writes down to learn of its step --------------------------------------------------------
+# -- drafts of the steps of loops ------------------------------------------------------------------------
 
 
 def test_drafts_leave_nothing_in_the_list() -> None:
@@ -208,7 +208,7 @@ def test_drafts_leave_nothing_in_the_list() -> None:
 
 def test_loops_of_known_values_are_pythons_own_in_a_graph() -> None:
     def shortened(x: Any) -> Any:
-        # The step closes over the array, but what it reads of it is known.
+        # The step closes over the array, but reads only its shape.
         count = wg.fori_loop(0, 5, lambda i, c: c + x.shape[0] if i < 1 else c - 1, 0)
         turns = wg.while_loop(lambda n: n < len(x), lambda n: n + len(x) // 2, 0)
         return np.sum(x[: count + turns])
@@ -228,7 +228,7 @@ def test_a_while_loop_of_no_turns_stays_known_in_a_graph() -> None:
 def test_steps_that_ask_for_known_values_at_first() -> None:
     def loop(x: Any) -> Any:
         def step(v: Any) -> Any:
-            return v + 1 if v < 3 else v + int(v) * x  # known up to the fourth turn
+            return v + 1 if v < 3 else v + int(v) * x  # known until the fourth step
 
         for _ in range(4):
             x, v = x, 0
@@ -256,7 +256,7 @@ def test_a_rule_that_closes_over_a_value_around_control_flow_is_told(mode: str) 
 
 
 def _by_a_rule(function: Function) -> Function:
-    """Return a function with its own derivative as its rule."""
+    """Return a function whose rule is its own derivative."""
     ruled = wg.custom_jvp(function)
     ruled.defjvp(lambda primals, tangents: wg.jvp(function, primals, tangents))
     return ruled

@@ -40,14 +40,14 @@ def test_forward_mode_goes_everywhere() -> None:
 
 @pytest.mark.parametrize("name", [name for name in TRANSFORMS if "reverse" in name or name == "grad"])
 def test_reverse_mode_where_the_number_of_steps_is_known(name: str) -> None:
-    """Eager loops, graphs carried out under reverse mode, and examples that take different numbers of steps."""
+    """Eager loops, graphs evaluated under reverse mode, and examples with different numbers of steps."""
     transform = TRANSFORMS[name]
     expected = [transform(growth_python)(*arguments) for arguments in EXAMPLES]
-    for arguments, one in zip(EXAMPLES, expected, strict=True):
-        assert_close(transform(growth)(*arguments), one)
-        assert_close(transform(staged(growth))(*arguments), one)
+    for arguments, item in zip(EXAMPLES, expected, strict=True):
+        assert_close(transform(growth)(*arguments), item)
+        assert_close(transform(staged(growth))(*arguments), item)
     (column,) = np.array(EXAMPLES).T
-    stacked = np.stack([np.asarray(one).reshape(()) for one in expected])
+    stacked = np.stack([np.asarray(item).reshape(()) for item in expected])
     assert_close(np.reshape(wg.vmap(transform(growth))(column), -1), stacked)
 
 
@@ -58,7 +58,7 @@ def test_reverse_mode_in_a_graph_says_what_to_write() -> None:
         staged(wg.grad(growth))(3.0)
     with pytest.raises(UnsupportedError, match="use scan or fori_loop"):
         staged(wg.vmap(wg.grad(growth)))(np.array([3.0, 4.0]))
-    # A loop that no derivative has to pass is no obstacle.
+    # A loop without a derivative does not matter.
     assert (
         staged(wg.grad(lambda x: x * wg.while_loop(lambda n: n < 4, lambda n: n + 1, (x > 0).astype(int))))(
             3.0
@@ -104,7 +104,7 @@ def test_conditions_and_bodies_close_over_values() -> None:
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_examples_that_are_done_stand_still() -> None:
-    """Going on would take the logarithm of a negative number: neither value nor derivative may become NaN."""
+    """A further step would take the logarithm of a negative number; value and derivative must not become NaN."""
 
     def logs(x: Any) -> Any:
         return wg.while_loop(lambda v: v > 1, lambda v: np.log(v), x)

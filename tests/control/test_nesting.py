@@ -56,7 +56,7 @@ def test_while_in_scan_and_cond_in_while() -> None:
 
     examples = [(0.7,), (1.9,), (5.0,)]
     check_everywhere(nested, python, examples, only=["value", "jvp", "forward over forward"])
-    slopes = np.array([wg.grad(python)(*one) for one in examples])
+    slopes = np.array([wg.grad(python)(*item) for item in examples])
     assert_close(wg.vmap(wg.grad(nested))(np.ravel(examples)), slopes)
 
 
@@ -88,7 +88,7 @@ def test_a_checkpoint_around_loops_and_branches() -> None:
 
 
 def test_a_solver_inside_a_gradient_inside_a_scan() -> None:
-    """Gradient descent by scan on an energy whose gradient itself goes through a scan."""
+    """Gradient descent by scan on an energy whose gradient contains a scan."""
 
     def energy(x: Any, k: Any) -> Any:
         return wg.scan(lambda e, i: (e + k * np.sin(x * i) ** 2, None), 0.0, np.array([1.0, 2.0]))[0]

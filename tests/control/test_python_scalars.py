@@ -1,4 +1,4 @@
-"""Python scalars that structured operations return promote as Python scalars, for many examples, too."""
+"""Python scalars from higher-order primitives promote as Python scalars, for many examples, too."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,11 +34,11 @@ halved_reverse.defvjp(
 
 
 def _while(y: Any) -> Any:
-    """Go on as long as examples disagree."""
+    """Continue as long as examples disagree."""
     return wg.while_loop(lambda c: c[0] < y[1], lambda c: (c[0] + 1, c[1] * 0.5), (0, 0.6))[1]
 
 
-#: Functions of one float32 example that make a Python scalar, each by another operation.
+#: Functions of one float32 example that return a Python scalar, by different operations.
 SCALARS: dict[str, Callable[[Any], Any]] = {
     "checkpoint": lambda y: wg.checkpoint(lambda y, t: (y, t * 0.5))(y, 0.6)[1],
     "cond": lambda y: wg.cond(y[0] > 0, lambda: 0.3, lambda: 0.7),
@@ -54,7 +54,7 @@ SCALARS: dict[str, Callable[[Any], Any]] = {
     "within one another": lambda y: wg.checkpoint(lambda y: halved_reverse(y, SCALARS["cond"](y))[1])(y),
     "computed with": lambda y: (SCALARS["cond"](y) + SCALARS["while_loop"](y)) ** 2 / 1.5,
 }
-#: What a program goes on to do with an example and a scalar.
+#: Operations on an example and a scalar.
 USES: dict[str, Callable[[Any, Any], Any]] = {
     "product": lambda y, t: y * t,
     "branch": lambda y, t: wg.cond(np.sum(y) < 9, lambda y, t: y * t, lambda y, t: y, y, t),
@@ -73,9 +73,9 @@ def one_by_one(f: Callable[[Any], Any], xs: Any) -> Any:
     return np.stack([f(x) for x in xs])
 
 
-def same(found: Any, expected: Any) -> None:
-    assert found.dtype == expected.dtype
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+def same(actual: Any, expected: Any) -> None:
+    assert actual.dtype == expected.dtype
+    np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("use", USES)
@@ -133,10 +133,10 @@ def test_operations_of_scalars_of_examples_are_numpys(scalars: Any, operation: A
 
 
 def test_two_truth_values_of_examples_are_numbers_where_they_are_added() -> None:
-    found = wg.vmap(
+    actual = wg.vmap(
         lambda x: wg.cond(x > 1, lambda: True, lambda: False) + wg.cond(x > 0, lambda: True, lambda: False)
     )
-    assert np.array_equal(found(np.array([-1.0, 0.5, 2.0])), [0, 1, 2])
+    assert np.array_equal(actual(np.array([-1.0, 0.5, 2.0])), [0, 1, 2])
 
 
 def test_a_python_integer_of_an_example_must_be_one_of_the_dtype_it_meets() -> None:

@@ -55,9 +55,9 @@ def test_weights_may_be_shared_by_all_examples(rng: np.random.Generator) -> None
 
     assert_close(wg.grad(total)(W), expected)
     assert_close(staged(wg.grad(total))(W), expected)
-    each = wg.vmap(wg.grad(recurrent), in_axes=(None, 0, 0))
-    assert_close(np.sum(each(W, h, xs), axis=0), expected)
-    assert_close(np.sum(staged(each)(W, h, xs), axis=0), expected)
+    per_example = wg.vmap(wg.grad(recurrent), in_axes=(None, 0, 0))
+    assert_close(np.sum(per_example(W, h, xs), axis=0), expected)
+    assert_close(np.sum(staged(per_example)(W, h, xs), axis=0), expected)
 
 
 def test_many_layers_of_examples(rng: np.random.Generator) -> None:
@@ -112,7 +112,7 @@ def test_containers_are_carried_and_stacked() -> None:
 
 
 def test_carries_that_start_constant_become_active() -> None:
-    """A tangent that is zero at first, and a chain of carries each of which feeds the next."""
+    """A tangent that starts at zero, and a chain of carries that feed one another."""
 
     def chain(x: Any) -> Any:
         def step(carry: Any, _: None) -> tuple[Any, None]:
@@ -146,7 +146,7 @@ def test_a_carry_that_each_step_sets_anew() -> None:
 
 def test_values_that_the_body_closes_over() -> None:
     def closing(x: Any, w: Any) -> Any:
-        # All operands are known; only `w`, over which the body closes, may be part of a graph.
+        # All operands are known; only `w`, which the body closes over, may be in a graph.
         total, ys = wg.scan(lambda c, y: (np.sin(c * w) + y, c * w), 1.0, np.array([0.1, 0.2, 0.3]))
         return total * x + np.sum(ys)
 
@@ -243,7 +243,7 @@ def test_dtypes_stay() -> None:
 
 
 def test_what_the_way_back_keeps() -> None:
-    """Weights, and what is computed from them alone, are not kept for each step; slices are there already."""
+    """Values computed from weights alone are not kept for each step, and neither are slices."""
 
     def loss(w: Any, xs: Any) -> Any:
         h, _ = wg.scan(lambda h, x: (np.tanh((w.T * 2.0) @ h + x * x), None), np.zeros(2), xs)
@@ -264,7 +264,7 @@ def test_length_and_unroll_are_settings() -> None:
     assert total == 4
     assert_close(ys, np.arange(4))
     graph, _, _ = write_down(lambda x: wg.scan(lambda c, _: (c * x, None), x, length=4, unroll=2), 1.5)
-    (equation,) = (one for one in graph.equations if one.primitive == "scan")
+    (equation,) = (item for item in graph.equations if item.primitive == "scan")
     assert (equation.params["length"], equation.params["unroll"]) == (4, 2)
 
 
@@ -309,8 +309,8 @@ def lengthen(c: Any, x: Any) -> Any:
         (lambda xs: wg.scan(lambda c, x: (c, None), 0.0), ArgumentError, "xs or length is needed"),
         (lambda xs: wg.scan(lambda c, x: (c, None), 0.0, xs[0]), ShapeError, "first axis"),
         (lambda xs: wg.scan(lambda c, x: (c, None), 0.0, length=-1), ArgumentError, "negative"),
-        (lambda xs: wg.scan(lambda c, x: (c, None), "text", xs), DtypeError, "carries.*str"),
-        (lambda xs: wg.scan(lambda c, x: (c, "text"), 0.0, xs), DtypeError, "returns.*str"),
+        (lambda xs: wg.scan(lambda c, x: (c, None), "text", xs), DtypeError, "the carry.*str"),
+        (lambda xs: wg.scan(lambda c, x: (c, "text"), 0.0, xs), DtypeError, "the result of a step.*str"),
     ],
 )
 def test_errors_name_the_operation_and_what_came(run: Any, function: Any, error: Any, words: str) -> None:
@@ -355,7 +355,7 @@ def test_any_pattern_of_dependencies(pattern: Any) -> None:
         assert_close(staged(transform(scanned))(*arguments), expected)
         assert_close(transform(staged(scanned))(*arguments), expected)
         assert_close(transform(scanned)(*arguments), expected)
-    # What is active differs from argument to argument.
+    # The active values depend on the argument.
     for argnum in range(3):
-        one = staged(wg.grad(scanned, argnums=argnum))(*arguments)
-        assert_close(one, wg.grad(python, argnums=argnum)(*arguments))
+        item = staged(wg.grad(scanned, argnums=argnum))(*arguments)
+        assert_close(item, wg.grad(python, argnums=argnum)(*arguments))

@@ -1,4 +1,4 @@
-"""Errors: what they say, whom they name, and which builtin they are."""
+"""Errors: their text, the line that they name, and their builtin class."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_mistakes_are_explained(mistake: str) -> None:
 
 
 def test_plain_arrays_get_the_same_explanation() -> None:
-    """Primitives on plain arrays say what is wrong as they do on boxes."""
+    """Primitives raise the same errors on plain arrays as on boxes."""
     from wengert.ops.arithmetic import add, subtract
     from wengert.ops.reduction import reduce_max
 
@@ -151,7 +151,7 @@ def test_plain_arrays_get_the_same_explanation() -> None:
 
 
 def library(folder: str, source: str) -> dict[str, Any]:
-    """Return the names of a module of a package that is installed in a folder."""
+    """Return the names in a module of a package that is installed in a folder."""
     names: dict[str, Any] = {"np": np, "wg": wg, "__name__": "library.core"}
     exec(compile(source, f"{folder}/site-packages/library/core.py", "exec"), names)
     return names
@@ -220,13 +220,13 @@ CALLED = {
 def test_what_scipy_calls_says_what_is_wrong(
     transform: Any, name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Code in C hides what a box said behind errors of its own, even `SystemError`."""
+    """C code hides the errors of boxes behind its own, even `SystemError`."""
     optimize = pytest.importorskip("scipy.optimize")
     with pytest.raises(TypeError, match=r"\[test_errors\.py:\d+ \(scipy/.*\)\]$") as caught:
         transform(lambda x: CALLED[name](optimize, x))(np.ones(3))
     assert isinstance(caught.value, WengertError)
     assert "SciPy computes with plain arrays" in str(caught.value)
-    capfd.readouterr()  # MINPACK prints what it hides
+    capfd.readouterr()  # MINPACK prints the hidden error
 
 
 @pytest.mark.parametrize("name", ["brentq", "fsolve"])

@@ -1,4 +1,4 @@
-"""Programs are compiled and carried out where no thread can be started."""
+"""Programs compile and run where no thread can start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.compiler.running import output, run
 from wengert.core import helper_threads
 
-#: A program of several parts, one that threads share, and one that has NumPy carry something out.
+#: A program of several parts, one that threads share, and one that calls NumPy.
 WORK = """
 def work(wg, np):
     x = np.linspace(0.0, 1.0, 200_000)
@@ -57,7 +57,7 @@ work(wg, np)
 FEW = """
 import resource
 wg.set_threads(64)
-resource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32))  # there is no room for so many stacks
+resource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32))  # no room for that many stacks
 import threading
 threading.stack_size(1 << 28)
 work(wg, np)

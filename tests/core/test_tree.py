@@ -1,4 +1,4 @@
-"""Trees: containers taken apart and put together again."""
+"""Trees: containers flattened and unflattened."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def test_flatten_and_unflatten_are_inverse(value: Any) -> None:
 def test_a_taker_takes_apart_what_has_its_structure(value: Any, part: Any, place: int) -> None:
     leaves, structure = tree.flatten(value)
     take = tree.taker(structure)
-    found: list[Any] = []
-    assert take(copy.copy(value), found)
-    assert found == leaves
+    actual: list[Any] = []
+    assert take(copy.copy(value), actual)
+    assert actual == leaves
     changed = [*leaves[:place], part, *leaves[place + 1 :]][: len(leaves)]
-    other = tree.unflatten(structure, changed)  # a container may stand where a leaf should be
+    other = tree.unflatten(structure, changed)  # a container may replace a leaf
     others: list[Any] = []
     assert take(other, others)
     assert others == changed
@@ -62,9 +62,9 @@ def test_a_taker_takes_apart_what_has_its_structure(value: Any, part: Any, place
 
 def test_a_taker_takes_dicts_in_their_order_only() -> None:
     take = tree.taker(tree.flatten({"b": 1, "a": 2})[1])
-    found: list[Any] = []
-    assert take({"b": 3, "a": 4}, found)
-    assert found == [4, 3]
+    actual: list[Any] = []
+    assert take({"b": 3, "a": 4}, actual)
+    assert actual == [4, 3]
     for other in ({"a": 4, "b": 3}, {"b": 3}, {"b": 3, "c": 4}, OrderedDict(b=3, a=4)):
         assert not take(other, [])
 
@@ -146,7 +146,7 @@ def test_classes_arrays_and_strings_are_leaves() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "expected", "found"),
+    ("first", "second", "expected", "actual"),
     [
         ([1, 2], [1], "[*, *]", "[*]"),
         ([1], (1,), "[*]", "(*,)"),
@@ -155,10 +155,10 @@ def test_classes_arrays_and_strings_are_leaves() -> None:
         (Layer(1, 2), Layer(1, None), "Layer('weight': *, 'bias': *)", "Layer('weight': *, 'bias': None)"),
     ],
 )
-def test_different_containers(first: Any, second: Any, expected: str, found: str) -> None:
+def test_different_containers(first: Any, second: Any, expected: str, actual: str) -> None:
     with pytest.raises(ArgumentError) as caught:
         tree.map_tree(lambda a, b: a, first, second)
-    assert f"map_tree: containers must have the structure {expected}; got {found}" in str(caught.value)
+    assert f"map_tree: containers must have the structure {expected}; got {actual}" in str(caught.value)
     assert "[test_tree.py:" in str(caught.value)
 
 

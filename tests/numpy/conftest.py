@@ -17,7 +17,7 @@ from wengert.core.errors import WengertError
 from wengert.ir.types import TensorType
 from wengert.testing import check_grads
 from wengert.transforms.batching import vmap
-from wengert.transforms.gradients import vjp
+from wengert.transforms.reverse_mode import vjp
 from wengert.transforms.staging import evaluate, stage
 
 EXAMPLES = 3

@@ -9,7 +9,7 @@ import wengert.numpy as wnp
 from wengert.boxes import CONSTANT, Box, concrete
 from wengert.core.errors import WengertError
 from wengert.transforms.batching import vmap
-from wengert.transforms.gradients import grad
+from wengert.transforms.reverse_mode import grad
 
 RNG = np.random.default_rng(19)
 A = RNG.uniform(-2, 2, (2, 3))

@@ -10,8 +10,8 @@ from wengert.boxes import CONSTANT, concrete
 from wengert.compiler.jit import jit
 from wengert.core.errors import LostDerivativeError
 from wengert.ops.elementwise import UFUNCS
-from wengert.transforms.gradients import grad
-from wengert.transforms.tangents import jvp
+from wengert.transforms.forward_mode import jvp
+from wengert.transforms.reverse_mode import grad
 
 RNG = np.random.default_rng(18)
 A = RNG.uniform(-2, 2, (3, 4))

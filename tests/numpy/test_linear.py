@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import wengert as wg
 from wengert.boxes import CONSTANT, concrete
 from wengert.core.errors import ShapeError, WengertError
-from wengert.transforms.gradients import grad
-from wengert.transforms.tangents import jvp
+from wengert.transforms.forward_mode import jvp
+from wengert.transforms.reverse_mode import grad
 
 RNG = np.random.default_rng(16)
 

@@ -8,8 +8,8 @@ import pytest
 import wengert as wg
 from wengert.boxes import CONSTANT
 from wengert.core.errors import DtypeError, WengertError
-from wengert.transforms.gradients import grad
 from wengert.transforms.jacobians import hessian
+from wengert.transforms.reverse_mode import grad
 
 RNG = np.random.default_rng(22)
 A = RNG.uniform(-1, 1, (3, 3)) + 2 * np.eye(3)

@@ -20,7 +20,7 @@ from wengert.compiler.jit import jit
 from wengert.core.errors import UnsupportedError, WengertError
 from wengert.ops.elementwise import UFUNCS
 from wengert.transforms.batching import vmap
-from wengert.transforms.gradients import grad
+from wengert.transforms.reverse_mode import grad
 
 BOX = CONSTANT.constant(np.array([[1.0, 2.0], [3.0, 4.0]]))
 

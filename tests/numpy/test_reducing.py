@@ -8,8 +8,8 @@ import pytest
 import wengert.numpy as wnp
 from wengert.boxes import CONSTANT
 from wengert.core.errors import LostDerivativeError, ShapeError, UnsupportedError, WengertError
-from wengert.transforms.gradients import grad
-from wengert.transforms.tangents import jvp
+from wengert.transforms.forward_mode import jvp
+from wengert.transforms.reverse_mode import grad
 
 RNG = np.random.default_rng(7)
 A = RNG.uniform(-2, 2, (3, 4))

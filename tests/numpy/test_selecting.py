@@ -8,7 +8,7 @@ import pytest
 from wengert.boxes import CONSTANT
 from wengert.core.errors import ConcreteError, WengertError
 from wengert.transforms.batching import vmap
-from wengert.transforms.gradients import grad
+from wengert.transforms.reverse_mode import grad
 
 RNG = np.random.default_rng(14)
 A = RNG.uniform(-2, 2, (3, 4))

@@ -11,7 +11,7 @@ import wengert as wg
 from wengert.boxes import CONSTANT, concrete
 from wengert.core.errors import ConcreteError, WengertError
 from wengert.transforms.batching import vmap
-from wengert.transforms.gradients import grad
+from wengert.transforms.reverse_mode import grad
 
 RNG = np.random.default_rng(15)
 A = RNG.uniform(-2, 2, (3, 4))

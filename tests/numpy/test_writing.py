@@ -20,7 +20,7 @@ from wengert.core.errors import (
     UnsupportedError,
 )
 from wengert.transforms.batching import vmap
-from wengert.transforms.gradients import grad
+from wengert.transforms.reverse_mode import grad
 
 RNG = np.random.default_rng(20)
 A = RNG.uniform(-2, 2, (3, 4))

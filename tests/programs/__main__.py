@@ -1,6 +1,6 @@
 """``python -m tests.programs --seed 0 --count 5000 -j 2``: programs of many seeds in every mode.
 
-Each program that differs is written to a folder: as it was drawn, and as small as it could be made.
+Programs that differ are written to a folder: as drawn, and as small as possible.
 """
 
 from __future__ import annotations

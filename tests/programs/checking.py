@@ -1,4 +1,4 @@
-"""Runs a program in every mode, and compares."""
+"""Run a program in every mode, and compare."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tests.programs.plain import exactly, namespace
 from tests.programs.scope import copied, directions, quiet
 from tests.programs.syntax import Program
 
-#: Relative to the largest element, by the lowest dtype: of values, of first and of second derivatives.
+#: Tolerances relative to the largest element, by the lowest dtype: of values, first and second derivatives.
 TOLERANCES = {
     "float64": (1e-10, 1e-8, 1e-6),
     "float32": (1e-4, 1e-2, 0.1),
     "float16": (0.1, 0.5, np.inf),
 }
-#: Differences are believed to this, if two steps agree to a tenth of it.
+#: The accuracy of differences, if two steps agree to a tenth of it.
 BELIEVED = (1e-5, 1e-3)
-#: What only values known beforehand can decide.
+#: Features that need known values.
 CONCRETE = frozenset({"if on values", "boolean mask"})
-#: How many of the programs go through the modes that compile.
+#: The share of programs that run in modes that compile.
 SHARES = {
     "jit": 0.25,
     "jit grad": 1.0,
@@ -35,16 +35,16 @@ SHARES = {
     "jit vmap": 0.15,
     "jit vmap grad": 0.15,
 }
-#: The modes in which a loop of an unknown number of turns can be compiled: all of its programs go through them.
+#: The modes that compile a loop with an unknown number of steps: all such programs run in them.
 OF_UNKNOWN_LENGTH = ("jit", "jit jvp")
 
 
 class DifferenceError(Exception):
-    """Two modes that differ.
+    """Two modes differ.
 
     Args:
-        mode: in which the program went wrong.
-        says: how.
+        mode: the mode in which the program differs.
+        says: the difference.
     """
 
     def __init__(self, mode: str, says: str) -> None:
@@ -82,7 +82,7 @@ class Runner:
 
     @cached_property
     def direction(self) -> tuple[Any, ...]:
-        """What derivatives are taken along, in the dtypes of the inputs."""
+        """The direction of derivatives, in the dtypes of the inputs."""
         move = next(directions(self.program.inputs, self.program.seed + 1, 1))
         given = self.program.inputs
         return tuple(np.asarray(move[name], np.asarray(given[name]).dtype)[()] for name in move)
@@ -98,7 +98,7 @@ class Runner:
 
     @cached_property
     def lowest(self) -> str:
-        """The lowest floating-point dtype that inputs have or statements ask for."""
+        """The lowest floating-point dtype of the inputs and statements."""
         text = self.program.function()
         asked = [name for name in TOLERANCES if name in text]
         given = [np.asarray(value).dtype.name for value in self.floats]
@@ -122,27 +122,29 @@ class Runner:
 
 
 def flat(value: Any) -> list[Any]:
-    return [leaf for one in value for leaf in flat(one)] if isinstance(value, (tuple, list)) else [value]
+    return [leaf for item in value for leaf in flat(item)] if isinstance(value, (tuple, list)) else [value]
 
 
-def same(mode: str, found: Any, expected: Any, tolerance: float, scale: float = 1.0) -> None:
-    """Raise ``DifferenceError`` unless arrays have one shape, dtype, and values within a tolerance of their size."""
-    for number, (one, other) in enumerate(zip(flat(found), flat(expected), strict=True)):
-        one, other = np.asarray(one), np.asarray(other)
-        if (one.shape, one.dtype) != (other.shape, other.dtype):
-            raise DifferenceError(mode, f"{number}: {one.dtype}{one.shape} is not {other.dtype}{other.shape}")
-        if one.dtype.kind != "f":
-            if not np.array_equal(one, other):
-                raise DifferenceError(mode, f"{number}: {one} is not {other}")
+def same(mode: str, actual: Any, expected: Any, tolerance: float, scale: float = 1.0) -> None:
+    """Raise ``DifferenceError`` unless arrays agree in shape, dtype, and values within a relative tolerance."""
+    for number, (item, other) in enumerate(zip(flat(actual), flat(expected), strict=True)):
+        item, other = np.asarray(item), np.asarray(other)
+        if (item.shape, item.dtype) != (other.shape, other.dtype):
+            raise DifferenceError(
+                mode, f"{number}: {item.dtype}{item.shape} is not {other.dtype}{other.shape}"
+            )
+        if item.dtype.kind != "f":
+            if not np.array_equal(item, other):
+                raise DifferenceError(mode, f"{number}: {item} is not {other}")
             continue
-        error = np.max(np.abs(one.astype(float) - other.astype(float)), initial=0.0)
+        error = np.max(np.abs(item.astype(float) - other.astype(float)), initial=0.0)
         size = max(scale, float(np.max(np.abs(other.astype(float)), initial=0.0)))
         if not error <= tolerance * size:
-            raise DifferenceError(mode, f"{number}: {one} is not {other}")
+            raise DifferenceError(mode, f"{number}: {item} is not {other}")
 
 
-def inner(found: Sequence[Any], other: Sequence[Any]) -> float:
-    pairs = zip(found, other, strict=True)
+def inner(actual: Sequence[Any], other: Sequence[Any]) -> float:
+    pairs = zip(actual, other, strict=True)
     return float(sum(np.sum(np.asarray(a, float) * np.asarray(b, float)) for a, b in pairs))
 
 
@@ -161,11 +163,11 @@ def curvature(f: Callable[[float], float], step: float) -> float:
 
 
 def check(program: Program, share: float = 1.0) -> None:
-    """Raise ``DifferenceError`` where a mode differs from another.
+    """Raise ``DifferenceError`` if two modes differ.
 
     Args:
         program: to run.
-        share: by how much to multiply the share of programs that go through the modes that compile.
+        share: a factor of the share of programs that run in modes that compile.
     """
     runner = Runner(program)
     with np.errstate(all="ignore"):
@@ -176,12 +178,12 @@ def check(program: Program, share: float = 1.0) -> None:
                 raise DifferenceError(name, str(problem)) from None
             except Exception as problem:
                 if name in REVERSE and "while_loop: reverse mode in a traced graph" in str(problem):
-                    continue  # a limit that is documented
+                    continue  # a documented limit
                 raise DifferenceError(name, f"raised {type(problem).__name__}: {problem}") from problem
 
 
 def chosen(program: Program, share: float) -> Iterator[tuple[str, Callable[[Runner], None]]]:
-    """Yield the modes that a program goes through."""
+    """Yield the modes of a program."""
     draw = random.Random(program.seed)
     concrete = bool(program.features & CONCRETE)
     unknown = "while_loop" in program.features
@@ -203,13 +205,13 @@ def value(runner: Runner) -> None:
 
 
 def on_tape(runner: Runner) -> None:
-    found = wg.vjp(runner.of_floats(runner.run), *runner.floats)[0]
-    same("tape", found, runner.run(*runner.arguments), tolerance(runner, 0))
+    actual = wg.vjp(runner.of_floats(runner.run), *runner.floats)[0]
+    same("tape", actual, runner.run(*runner.arguments), tolerance(runner, 0))
 
 
 def on_duals(runner: Runner) -> None:
-    found = wg.jvp(runner.of_floats(runner.run), runner.floats, runner.direction)[0]
-    same("duals", found, runner.run(*runner.arguments), tolerance(runner, 0))
+    actual = wg.jvp(runner.of_floats(runner.run), runner.floats, runner.direction)[0]
+    same("duals", actual, runner.run(*runner.arguments), tolerance(runner, 0))
 
 
 def compiled(runner: Runner) -> None:
@@ -227,23 +229,25 @@ def directional(runner: Runner) -> Any:
 def reverse(runner: Runner) -> None:
     """Reverse mode against forward mode and differences."""
     gradients = gradient(runner)
-    for one, x in zip(gradients, runner.floats, strict=True):
-        if np.asarray(one).dtype != np.asarray(x).dtype:
-            raise DifferenceError("grad", f"the gradient of {np.asarray(x).dtype} is {np.asarray(one).dtype}")
-    size = 1.0 + max((float(np.max(np.abs(one), initial=0.0)) for one in gradients), default=0.0)
+    for item, x in zip(gradients, runner.floats, strict=True):
+        if np.asarray(item).dtype != np.asarray(x).dtype:
+            raise DifferenceError(
+                "grad", f"the gradient of {np.asarray(x).dtype} is {np.asarray(item).dtype}"
+            )
+    size = 1.0 + max((float(np.max(np.abs(item), initial=0.0)) for item in gradients), default=0.0)
     forward = float(directional(runner))
-    found = inner(gradients, runner.direction)
-    if not abs(found - forward) <= tolerance(runner, 1) * size:
+    actual = inner(gradients, runner.direction)
+    if not abs(actual - forward) <= tolerance(runner, 1) * size:
         raise DifferenceError(
-            "grad", f"along the direction reverse mode gives {found}, forward mode {forward}"
+            "grad", f"along the direction reverse mode gives {actual}, forward mode {forward}"
         )
-    against_differences("grad", runner, found, slope, 2.0**-3, max(tolerance(runner, 1), BELIEVED[0]) * size)
+    against_differences("grad", runner, actual, slope, 2.0**-3, max(tolerance(runner, 1), BELIEVED[0]) * size)
 
 
 def against_differences(
     mode: str,
     runner: Runner,
-    found: float,
+    actual: float,
     differences: Callable[[Callable[[float], float], float], float],
     share: float,
     near: float,
@@ -255,30 +259,30 @@ def against_differences(
     with quiet():
         expected = differences(runner.exact_total, step)
         other = differences(runner.exact_total, step / 2)
-    if abs(expected - other) <= near / 10 and not abs(found - expected) <= near:
-        raise DifferenceError(mode, f"along the direction it is {found}, by differences {expected}")
+    if abs(expected - other) <= near / 10 and not abs(actual - expected) <= near:
+        raise DifferenceError(mode, f"along the direction it is {actual}, by differences {expected}")
 
 
 def compiled_gradient(runner: Runner) -> None:
     def both(*arguments: Any) -> Any:
         gradients = wg.grad(runner.total, runner.program.floats)(*arguments)
-        return runner.run(*arguments), gradients  # last: it may write into its arguments
+        return runner.run(*arguments), gradients  # last, because it may write into its arguments
 
     values, gradients = wg.jit(both)(*runner.arguments)
     same("jit grad", values, runner.run(*runner.arguments), tolerance(runner, 0))
     alike("jit grad", gradients, gradient(runner), tolerance(runner, 1))
 
 
-def alike(mode: str, found: Any, expected: Any, near: float) -> None:
+def alike(mode: str, actual: Any, expected: Any, near: float) -> None:
     """Compare gradients in units of the largest element of all of them."""
-    size = max((float(np.max(np.abs(one), initial=0.0)) for one in flat(expected)), default=1.0)
-    same(mode, found, expected, near, max(1.0, size))
+    size = max((float(np.max(np.abs(item), initial=0.0)) for item in flat(expected)), default=1.0)
+    same(mode, actual, expected, near, max(1.0, size))
 
 
 def compiled_jvp(runner: Runner) -> None:
     run = runner.of_floats(runner.total)
-    found = wg.jit(lambda x, d: wg.jvp(run, x, d)[1])(runner.floats, runner.direction)
-    alike("jit jvp", found, directional(runner), tolerance(runner, 1))
+    actual = wg.jit(lambda x, d: wg.jvp(run, x, d)[1])(runner.floats, runner.direction)
+    alike("jit jvp", actual, directional(runner), tolerance(runner, 1))
 
 
 def hvp(runner: Runner) -> Callable[..., Any]:
@@ -296,24 +300,24 @@ def second(runner: Runner) -> None:
     every = tuple(range(len(x)))
     expected = hvp(runner)(x, d)
     near = tolerance(runner, 2)
-    size = 1.0 + max((float(np.max(np.abs(one), initial=0.0)) for one in expected), default=0.0)
+    size = 1.0 + max((float(np.max(np.abs(item), initial=0.0)) for item in expected), default=0.0)
 
     def along(*floats: Any) -> Any:
         pairs = zip(wg.grad(total, every)(*floats), d, strict=True)
         return sum((np.sum(g * v) for g, v in pairs), 0.0)
 
     alike("grad of grad", wg.grad(along, every)(*x), expected, near)
-    found = inner(expected, d)
+    actual = inner(expected, d)
     forward = float(wg.jvp(lambda *floats: wg.jvp(total, floats, d)[1], x, d)[1])
-    if not abs(found - forward) <= near * size:
-        raise DifferenceError("jvp of jvp", f"along the direction it is {forward}, by jvp of grad {found}")
-    against_differences("hvp", runner, found, curvature, 1.0, max(near, BELIEVED[1]) * size)
+    if not abs(actual - forward) <= near * size:
+        raise DifferenceError("jvp of jvp", f"along the direction it is {forward}, by jvp of grad {actual}")
+    against_differences("hvp", runner, actual, curvature, 1.0, max(near, BELIEVED[1]) * size)
 
 
 def compiled_hvp(runner: Runner) -> None:
     if runner.lowest != "float16":
-        found = wg.jit(hvp(runner))(runner.floats, runner.direction)
-        alike("jit hvp", found, hvp(runner)(runner.floats, runner.direction), tolerance(runner, 2))
+        actual = wg.jit(hvp(runner))(runner.floats, runner.direction)
+        alike("jit hvp", actual, hvp(runner)(runner.floats, runner.direction), tolerance(runner, 2))
 
 
 # -- batches ---------------------------------------------------------------------------------------------
@@ -343,12 +347,12 @@ def in_batch(mode: str, runner: Runner, function: Callable[..., Any], order: int
     if not any(axis == 0 for axis in axes):
         return
     batched = wg.vmap(function, in_axes=axes)
-    found = (wg.jit(batched) if jit else batched)(*values)
+    actual = (wg.jit(batched) if jit else batched)(*values)
     for i in range(2):
-        one = [value[i] if axis == 0 else value for value, axis in zip(values, axes, strict=True)]
-        expected = function(*(copied(value) for value in one))
+        item = [value[i] if axis == 0 else value for value, axis in zip(values, axes, strict=True)]
+        expected = function(*(copied(value) for value in item))
         (alike if order else same)(
-            mode, [leaf[i] for leaf in flat(found)], flat(expected), tolerance(runner, order)
+            mode, [leaf[i] for leaf in flat(actual)], flat(expected), tolerance(runner, order)
         )
 
 
@@ -383,5 +387,5 @@ MODES: Mapping[str, Callable[[Runner], None]] = {
     "jit vmap": compiled_vmap,
     "jit vmap grad": compiled_vmap_gradient,
 }
-#: The modes that go backwards through what may be a graph.
+#: The modes with reverse mode through a possible graph.
 REVERSE = frozenset({"vmap grad", "jit grad", "jit hvp", "jit vmap grad"})

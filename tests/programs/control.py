@@ -23,7 +23,7 @@ RULES = (
 
 
 def array(scope: Scope, accepts: Callable[[Any], bool] = lambda a: True) -> str:
-    """Draw a variable that has a dtype of its own, to be carried."""
+    """Draw a variable with a fixed dtype, to be carried."""
     return Filling(scope).variable(
         lambda a: isinstance(a, (np.ndarray, np.floating)) and is_float(a) and accepts(a)
     )
@@ -53,7 +53,7 @@ def any_float(scope: Scope) -> str:
 
 
 def returned(scope: Scope) -> str:
-    """Draw a result: computed, or a variable as it is."""
+    """Draw a result: an expression or a variable."""
     return scope.draw.choice(["np.sin({0})", "{0} * 0.75", "{0} + 0.25", "{0}"]).format(any_float(scope))
 
 
@@ -64,7 +64,7 @@ def without(inside: Scope, feature: str) -> None:
 
 
 def predicate(scope: Scope) -> str:
-    """Draw a condition on one number, away from where it changes."""
+    """Draw a condition on one number, which does not change near its value."""
     text = Filling(scope)("np.mean({x})")
     value = float(scope.value(text))
     return f"({text} > {value + scope.draw.choice([-0.4, 0.4]):.2f})"
@@ -79,7 +79,7 @@ class Control:
 
     Args:
         statement: adds a statement to a scope, or raises ``UnfitError``.
-        deepest: how many functions and blocks may stand inside one another.
+        deepest: the largest depth of nested functions and blocks.
     """
 
     def __init__(self, statement: Callable[[Scope], None], deepest: int) -> None:
@@ -87,7 +87,7 @@ class Control:
         self.deepest = deepest
 
     def fill(self, scope: Scope, nest: bool = True) -> Scope:
-        """Add some statements to a body, one of them with a body of its own while there is depth left."""
+        """Add statements to a body, one of them nested if the depth allows."""
         for _ in range(scope.draw.integer(0, 2)):
             self.statement(scope)
         if nest and scope.depth < self.deepest:
@@ -100,7 +100,7 @@ class Control:
         return self.fill(scope.child(given, boxes=boxes), nest)
 
     def draw(self, scope: Scope, tries: int = 1) -> None:
-        """Add a statement of a drawn kind, in a few tries."""
+        """Add a statement of a drawn kind, with a few tries."""
         for left in reversed(range(tries)):
             try:
                 return self.draw_once(scope)
@@ -112,7 +112,7 @@ class Control:
         kind = scope.draw.choice(NESTING if 3 < self.deepest > scope.depth + 1 else KINDS)
         getattr(self, "checkpoint" if kind == "jit" and scope.depth else kind)(
             scope
-        )  # compiled in each turn of a loop
+        )  # compiled in each step of a loop
 
     # -- branches and loops of Wengert -------------------------------------------------------------------
 
@@ -192,7 +192,7 @@ class Control:
         a = array(scope)
         p, f, v = fresh("p"), fresh("f"), fresh()
         inside = self.body(scope, {p: a}, nest=scope.draw.chance(0.3), boxes=(p,))
-        without(inside, "while_loop")  # of which there is no reverse mode where steps are unknown
+        without(inside, "while_loop")  # without reverse mode for an unknown number of steps
         result = returned(inside)
         if scope.draw.chance(0.5):
             call, result = f"wg.grad({f})({a})", f"np.sum(np.sin({result}) * 0.5) + 0.1 * np.sum({p})"
@@ -205,7 +205,7 @@ class Control:
     # -- rules -------------------------------------------------------------------------------------------
 
     def rule(self, scope: Scope) -> None:
-        """A function with a rule, called as it is, for rows, compiled, or in a loop."""
+        """A function with a rule, called directly, for rows, compiled, or in a loop."""
         fresh = scope.draw.fresh
         a = array(scope)
         b = alike(scope, a)
@@ -276,7 +276,7 @@ class Control:
         scope.add([Line(f"{v} = {form.format(a)}")], ["for"], [v], [a])
 
 
-#: The kinds of statements, as often as they are drawn: those with drawn bodies, and all.
+#: The kinds of statements by frequency: those with drawn bodies, and all.
 NESTING = (
     *("cond", "cond", "cond", "scan", "scan", "fori_loop", "while_loop", "checkpoint", "checkpoint"),
     *("vmap", "jit", "derivative", "drawn_rule"),
@@ -307,7 +307,7 @@ def jvp_rule(f: str, p: str, q: str, value: str, by_p: str, by_q: str) -> list[N
 
 
 def branch(scope: Scope) -> None:
-    """Python's own ``if`` on a value: not to be compiled or batched."""
+    """Python's ``if`` on a value, which cannot be compiled or batched."""
     v, a = scope.draw.fresh(), array(scope)
     then, otherwise = fitted(scope, a), fitted(scope, a)
     nodes = [
@@ -318,7 +318,7 @@ def branch(scope: Scope) -> None:
 
 
 def repeat(scope: Scope) -> None:
-    """Python's own ``while`` on a value."""
+    """Python's ``while`` on a value."""
     v, a = scope.draw.fresh(), array(scope)
     size = float(np.sum(scope.value(a) ** 2))
     if size < 0.1:
@@ -328,7 +328,7 @@ def repeat(scope: Scope) -> None:
 
 
 def mask(scope: Scope) -> None:
-    """Elements that fulfil a condition: their number is a value."""
+    """The elements that fulfil a condition, whose number depends on values."""
     filling = Filling(scope)
     scope.add([Line(filling("{v} = {arr}[{arr} > {gap}]"))], ["boolean mask"])
 
@@ -338,5 +338,5 @@ def masked(scope: Scope) -> None:
     scope.add([Line(Filling(scope)("{w}[{w} < {gap}] *= 0.5"))], ["boolean mask"])
 
 
-#: Statements that need values while the program runs.
+#: Statements that need concrete values.
 CONCRETE = (branch, repeat, mask, masked)

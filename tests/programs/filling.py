@@ -1,8 +1,7 @@
-"""Templates of statements: what stands in braces is drawn so that the statement is valid where it stands.
+"""Templates of statements: names in braces are drawn so that the statement is valid in its scope.
 
 ``{x}`` is a floating-point expression, ``{y}`` one that broadcasts with it, ``{pos}`` a positive one, ``{axis}`` an
-axis of the operand drawn last, and so on: each name in braces is a method of ``Filling``. A name that occurs twice is
-the same text twice.
+axis of the last operand, and so on: each name in braces is a method of ``Filling``. A repeated name repeats its text.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Filling:
     """Fills one template.
 
     Args:
-        scope: whose variables the statement reads.
+        scope: the variables that the statement reads.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -50,7 +49,7 @@ class Filling:
         self.drawn: dict[str, str] = {}
         self.made: list[str] = []
         self.last: Any = None
-        """The value of the operand that was drawn last."""
+        """The value of the last operand."""
         self.followed = False
         """Whether that operand depends on the inputs that transforms follow."""
 
@@ -67,14 +66,14 @@ class Filling:
         return self.drawn[name]
 
     def boxed(self, template: str, text: str) -> bool:
-        """Return whether a new variable is an array that followed values may be written into."""
+        """Return whether a new variable is an array that accepts followed values."""
         made = "{w}" in template or "wnp.zeros" in template or ("_like" in template and self.followed)
         return made or self.scope.boxed(text.partition("=")[2])
 
     # -- variables -----------------------------------------------------------------------------------
 
     def variable(self, accepts: Accepts) -> str:
-        """Draw a variable; half of the time one of those that were made last."""
+        """Draw a variable, with probability 1/2 a recent one."""
         names = [name for name, value in self.scope.values.items() if accepts(value)]
         return self.draw.choice(names[-3:] if self.draw.chance(0.5) else names)
 
@@ -84,7 +83,7 @@ class Filling:
         return name
 
     def w(self) -> str:
-        """An array of the function's own, to write into."""
+        """An array of the function, to write into."""
         own = [name for name in self.scope.own if name in self.scope.values]
         accepts = [n for n in own if is_float(self.scope.values[n]) and np.ndim(self.scope.values[n])]
         name = self.draw.choice(accepts)
@@ -92,7 +91,7 @@ class Filling:
         return name
 
     def laid(self) -> str:
-        """An array that lies row by row: others are reshaped by a copy in NumPy and by a view here."""
+        """A row-major array: NumPy reshapes others by a copy, and Wengert by a view."""
         names = self.scope.own if self.scope.depth else self.scope.values
         arrays = {n: a for n in names if isinstance(a := self.scope.values.get(n), np.ndarray) and a.ndim}
         return self.draw.choice([n for n, a in arrays.items() if is_float(a) and a.flags.c_contiguous])
@@ -125,14 +124,14 @@ class Filling:
         return self.where(lambda a: np.ndim(a) > 0)
 
     def apart(self) -> str:
-        """An array without equal elements: which of these comes first, a rounding decides."""
+        """An array without equal elements, whose order would depend on rounding."""
         return self.where(lambda a: np.ndim(a) > 0 and distinct(a))
 
     def vec(self) -> str:
         return self.where(lambda a: np.ndim(a) == 1)
 
     def table(self) -> str:
-        """A vector that takes indices that are followed, which plain arrays do not."""
+        """A vector that accepts followed indices, which plain arrays do not."""
         return self.variable_boxed(lambda a: np.ndim(a) == 1)
 
     def variable_boxed(self, accepts: Accepts) -> str:
@@ -153,7 +152,7 @@ class Filling:
         return self.where(lambda a: np.ndim(a) == 0)
 
     def y(self) -> str:
-        """An operand that broadcasts with the last one, or a number."""
+        """An operand that broadcasts with the last operand, or a number."""
         if self.draw.chance(0.12):
             return self.c()
         shape = np.shape(self.last)
@@ -164,7 +163,7 @@ class Filling:
         return self.where(lambda a: np.shape(a) == shape)
 
     def value(self) -> str:
-        """What may be written into the place that was drawn last."""
+        """A value for the last assignment target."""
         shape = np.shape(self.last)
         if self.draw.chance(0.25):
             return self.c()
@@ -193,7 +192,7 @@ class Filling:
         return self.within(self.x(), -3, 3, "(2.0 * np.tanh({}))")
 
     def away(self) -> str:
-        """An operand away from zero, of a shape that fits the last one."""
+        """An operand away from zero that broadcasts with the last operand."""
         text = self.y()
         values = np.asarray(self.scope.value(text))
         return text if values.size and np.min(np.abs(values)) > 0.3 else f"(1.5 + np.tanh({text}))"
@@ -201,7 +200,7 @@ class Filling:
     # -- matrices of good condition ------------------------------------------------------------------
 
     def well(self) -> str:
-        """A square matrix whose diagonal dominates."""
+        """A diagonally dominant square matrix."""
         text = self.square()
         n = np.shape(self.scope.value(text))[-1]
         return f"(0.4 * np.tanh({text}) + np.diag(np.linspace(1.5, {1.5 + 0.5 * n}, {n})))"
@@ -261,7 +260,7 @@ class Filling:
         return self.draw.choice(["-1", f"({size}, 1)", f"(1, {size})", *halves])
 
     def basic(self) -> str:
-        """A basic index that takes a view with axes."""
+        """A basic index of a view with axes."""
         shape = np.shape(self.last)
         entries = [self.entry(extent) for extent in shape[: self.draw.integer(1, max(1, len(shape)))]]
         if self.draw.chance(0.15):
@@ -278,14 +277,14 @@ class Filling:
         )
 
     def advanced(self) -> str:
-        """An index with an array: of positions, of the program's integers, or a mask that is known."""
+        """An index with an array: positions, integers of the program, or a known mask."""
         shape = np.shape(self.last)
         if not shape or not shape[0]:
             raise UnfitError
         positions = [self.draw.integer(-shape[0], shape[0] - 1) for _ in range(self.draw.integer(1, 4))]
         mask = [self.draw.chance(0.6) for _ in range(shape[0])]
         options = [str(positions), f"np.array({positions})", f"np.array({mask})"]
-        if self.followed:  # plain arrays take no index that is followed
+        if self.followed:  # plain arrays accept no followed index
             options.append(self.wrapped(shape[0]))
         first = self.draw.choice(options)
         if len(shape) > 1 and self.draw.chance(0.4):
@@ -295,7 +294,7 @@ class Filling:
         return first
 
     def wrapped(self, extent: int) -> str:
-        """Integers of the program, made indices of an axis."""
+        """Integers of the program as indices of an axis."""
         names = [
             name
             for name, a in self.scope.values.items()
@@ -307,11 +306,11 @@ class Filling:
         return self.advanced() if self.draw.chance(0.35) else self.basic()
 
     def place(self) -> str:
-        """An index of the array to write into; what is written must fit there."""
+        """An index of the array to write into."""
         text = self.index()
         try:
             self.last = np.asarray(self.last)[eval(f"np.s_[{text}]", self.scope.worlds[0].names)]
-        except IndexError as problem:  # an index of the program's may lie outside
+        except IndexError as problem:  # an index of the program may be out of range
             raise UnfitError from problem
         return text
 
@@ -326,7 +325,7 @@ class Filling:
     # -- conditions ----------------------------------------------------------------------------------
 
     def gap(self) -> str:
-        """A threshold between values of the last operand, far from each of them."""
+        """A threshold between values of the last operand, far from all of them."""
         values = np.unique(np.asarray(self.last, dtype=np.float64))
         if not values.size:
             raise UnfitError
@@ -345,7 +344,7 @@ class Filling:
         return self.draw.choice(self.draw.dtypes)
 
 
-#: Names that draw an operand, to which axes, indices and fitting operands refer.
+#: Names that draw an operand, for the axes, indices and operands that refer to it.
 OPERANDS = {
     *(
         "x",

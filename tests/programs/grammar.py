@@ -13,7 +13,7 @@ from tests.programs.syntax import Program, depth
 from tests.programs.syntax import features as features_of
 from tests.programs.templates import FAMILIES, fill
 
-#: How often each kind of statement is drawn, by the program's theme.
+#: The frequency of each kind of statement, by the theme of the program.
 RARE = dict.fromkeys(("einsum views", "exponents", "histograms", "singular points"), 0.4)
 EVEN = {**dict.fromkeys((*FAMILIES, "control"), 1.0), **RARE}
 THEMES: dict[str, dict[str, float]] = {
@@ -25,14 +25,14 @@ THEMES: dict[str, dict[str, float]] = {
     "nested": {**EVEN, "control": 1.5},
     "linear algebra": {**EVEN, "linear algebra": 9, "products": 4, "control": 1.5},
 }
-#: The floating-point dtypes of a program, and what it may cast to.
+#: The floating-point dtypes of a program, and the dtypes that it may cast to.
 DTYPES = {
     "double": ((np.float64,), ("np.float64",)),
     "single": ((np.float32,), ("np.float32",)),
     "mixed": ((np.float64, np.float32), ("np.float64", "np.float32")),
     "half": ((np.float64, np.float32, np.float16), ("np.float64", "np.float32", "np.float16")),
 }
-#: How far inputs may move, by the lowest dtype: further than its roundings do.
+#: How far inputs may move, by the lowest dtype: further than by rounding.
 STEP = {"double": 2.0**-11, "single": 2.0**-10, "mixed": 2.0**-10, "half": 2.0**-6}
 
 
@@ -40,7 +40,7 @@ class Grammar:
     """Draws the program of a seed.
 
     Args:
-        seed: of all choices.
+        seed: the seed of all choices.
     """
 
     def __init__(self, seed: int) -> None:
@@ -118,7 +118,7 @@ class Grammar:
         return Program(self.seed, inputs, tuple(scope.nodes), results, step, frozenset(kinds))
 
     def nest(self, scope: Scope) -> None:
-        """Add a statement that goes as deep as the program may."""
+        """Add a statement of the largest allowed depth."""
         for _ in range(6):
             try:
                 return self.control.draw(scope)

@@ -1,4 +1,4 @@
-"""Branches, loops and rules as plain Python: what ``wg``'s names mean to NumPy alone."""
+"""Branches, loops and rules in plain Python: the meaning of ``wg``'s names for NumPy."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import wengert as wg
 
 
 def taken(tree: Any, i: int) -> Any:
-    """Return the example i of an array or of a tuple of arrays."""
-    return tuple(taken(one, i) for one in tree) if isinstance(tree, tuple) else tree[i]
+    """Return example i of an array or a tuple of arrays."""
+    return tuple(taken(item, i) for item in tree) if isinstance(tree, tuple) else tree[i]
 
 
 def stacked(trees: Sequence[Any]) -> Any:
@@ -28,7 +28,7 @@ def extent(tree: Any) -> int:
 
 
 def own(tree: Any) -> Any:
-    """Return copies of arrays: what a transformed function returns is no array of its caller's."""
+    """Return copies of arrays, because transformed functions do not return arrays of their caller."""
     if isinstance(tree, tuple):
         return tuple(map(own, tree))
     return tree.copy() if hasattr(tree, "copy") else tree
@@ -65,9 +65,9 @@ def vmap(function: Any, in_axes: Any = 0) -> Any:
     def mapped(*arguments: Any) -> Any:
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(arguments)
         pairs = list(zip(arguments, axes, strict=True))
-        count = next(np.shape(one)[axis] for one, axis in pairs if axis is not None)
+        count = next(np.shape(item)[axis] for item, axis in pairs if axis is not None)
         rows = [
-            function(*(one if axis is None else np.take(one, i, axis) for one, axis in pairs))
+            function(*(item if axis is None else np.take(item, i, axis) for item, axis in pairs))
             for i in range(count)
         ]
         return stacked(rows)
@@ -76,7 +76,7 @@ def vmap(function: Any, in_axes: Any = 0) -> Any:
 
 
 class Ruled:
-    """A function whose rules are left alone."""
+    """A function whose rules are ignored."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -93,7 +93,7 @@ def same(function: Any) -> Any:
     return lambda *arguments: own(function(*arguments))
 
 
-#: What programs call ``wg``. Derivatives inside of programs are the library's, of plain arrays.
+#: The module ``wg`` of programs. Derivatives inside programs are those of the library, of plain arrays.
 PLAIN = SimpleNamespace(
     cond=cond,
     scan=scan,
@@ -121,16 +121,16 @@ class Exact:
         return getattr(np, name)
 
 
-#: The names of a program that are no variables.
+#: The names of a program that are not variables.
 MODULES = ("np", "wg", "wnp", "__builtins__")
 
 
 def namespace(exact: bool = False) -> dict[str, Any]:
-    """Return what a program's names mean without Wengert."""
+    """Return the names of a program without Wengert."""
     numpy = Exact() if exact else np
     return {"np": numpy, "wg": PLAIN, "wnp": numpy}
 
 
 def exactly(value: Any) -> Any:
-    """Return a value in double precision, and integers as they are."""
+    """Return a value in double precision, and integers unchanged."""
     return np.float64(value) if np.asarray(value).dtype.kind == "f" and type(value) is not float else value

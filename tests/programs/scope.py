@@ -1,7 +1,7 @@
-"""The variables of a program while it is drawn, with their values in several runs of it, and what keeps it sound.
+"""The variables of a program while it is drawn, with their values in several runs, and checks that it is sound.
 
-A statement is kept if plain NumPy runs it, and if the program is smooth around its inputs. The runs, *worlds*, show it:
-one in the program's dtypes, one in double precision, and pairs of runs on inputs moved a little to either side.
+A statement is kept if plain NumPy runs it, and if the program is smooth around its inputs. The runs are *worlds*: one
+in the program's dtypes, one in double precision, and pairs of runs on inputs moved a little to either side.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import numpy as np
 from tests.programs.plain import MODULES, exactly, namespace
 from tests.programs.syntax import Group, Node, render
 
-#: Larger values, slopes and second derivatives than these are not drawn.
+#: The largest values, slopes and second derivatives.
 LARGEST, STEEPEST, CURVIEST = 40.0, 200.0, 400.0
-#: Unit roundoff, times what the roundings of a program may grow to.
+#: Unit roundoff, times the allowed growth of rounding errors.
 NEAR = {"float64": 1e-10, "float32": 2e-4, "float16": 6e-2}
 
 
@@ -36,7 +36,7 @@ class Draw:
         self.random = random.Random(seed)
         self.names = 0
         self.dtypes: Sequence[str] = ("np.float64",)
-        """What statements may cast to."""
+        """The dtypes that statements may cast to."""
 
     def choice(self, options: Sequence[Any]) -> Any:
         if not options:
@@ -73,7 +73,7 @@ def evaluated(text: str, world: World) -> Any:
     try:
         with quiet():
             return eval(text, world.names)
-    except Exception as problem:  # NumPy's own errors of all kinds
+    except Exception as problem:  # any error of NumPy
         raise UnfitError(text) from problem
 
 
@@ -90,12 +90,12 @@ class Scope:
     """Variables that statements may read (``values``) and write (``own``).
 
     Args:
-        draw: where choices come from.
+        draw: the source of choices.
         worlds: the program's run, the exact one, and pairs of runs on inputs moved by ``step``.
-        step: how far the inputs of the pairs are moved.
-        depth: how many functions and blocks are around.
-        own: variables that the innermost function has made, so that it may write into them.
-        boxes: variables that are boxes wherever the scope's function meets one; the others may be plain arrays.
+        step: the distance of the inputs in the pairs.
+        depth: the number of enclosing functions and blocks.
+        own: variables that the innermost function made and may write into.
+        boxes: variables that are boxes whenever the function gets one; the others may be plain arrays.
     """
 
     draw: Draw
@@ -112,19 +112,19 @@ class Scope:
         return {name: value for name, value in self.worlds[0].names.items() if numeric(value)}
 
     def value(self, text: str) -> Any:
-        """Return what an expression is worth in the program's run, or raise ``UnfitError``."""
+        """Return the value of an expression in the program's run, or raise ``UnfitError``."""
         return evaluated(text, self.worlds[0])
 
     def follows(self, text: str) -> bool:
         """Return whether an expression depends on the arrays that every transform follows.
 
-        A number of Python's is none of them: in a batch it is the same for all examples.
+        A Python number does not: in a batch it is the same for all examples.
         """
-        one, other = (np.asarray(evaluated(text, world)) for world in self.worlds[2:4])
-        return not np.array_equal(one, other)
+        item, other = (np.asarray(evaluated(text, world)) for world in self.worlds[2:4])
+        return not np.array_equal(item, other)
 
     def boxed(self, text: str) -> bool:
-        """Return whether an expression is a box wherever one is met."""
+        """Return whether an expression is a box whenever the function gets one."""
         return not self.boxes.isdisjoint(re.findall(r"\w+", text)) and self.follows(text)
 
     def child(
@@ -138,10 +138,10 @@ class Scope:
         """Return the scope of a function that is called with the values of some expressions.
 
         Args:
-            parameters: by name, what is given for them.
-            own: variables of the function that stands around a block.
-            closed: whether the function reads nothing but its parameters.
-            boxes: the parameters that a transform makes boxes of; without one, boxes stay boxes.
+            parameters: their arguments, by name.
+            own: variables of the function around a block.
+            closed: whether the function reads only its parameters.
+            boxes: the parameters that a transform boxes; without a transform, boxes stay boxes.
         """
         worlds: list[World] = []
         for world in self.worlds:
@@ -155,13 +155,13 @@ class Scope:
     def add(
         self, nodes: Sequence[Node], features: Sequence[str], made: Sequence[str] = (), of: Sequence[str] = ()
     ) -> None:
-        """Run statements in every world and keep them, or raise ``UnfitError`` where they are not sound.
+        """Run statements in every world and keep them, or raise ``UnfitError`` if they are not sound.
 
         Args:
             nodes: the statements.
-            features: what they show.
+            features: their features.
             made: their new variables.
-            of: what these are made of; if it is all boxes, so are they.
+            of: the variables that they depend on; if all are boxes, so are they.
         """
         code = compile("\n".join(render(nodes)), "<drawn>", "exec")
         before = {name: id(value) for name, value in self.worlds[0].names.items()}
@@ -170,7 +170,7 @@ class Scope:
                 for world in self.worlds:
                     exec(code, world.names)
             self.check(before)
-        except Exception as problem:  # NumPy's own errors of all kinds
+        except Exception as problem:  # any error of NumPy
             self.rebuild()
             raise UnfitError from problem
         self.nodes.append(Group(tuple(nodes), frozenset(features)))
@@ -198,7 +198,7 @@ class Scope:
 
 
 class quiet:  # noqa: N801
-    """NumPy's errors and warnings are exceptions, but underflow."""
+    """Treat NumPy's errors and warnings as exceptions, except underflow."""
 
     def __enter__(self) -> None:
         self.state = np.errstate(all="raise", under="ignore")
@@ -247,7 +247,7 @@ def start(inputs: Mapping[str, Any], step: float, seed: int) -> list[World]:
 
 
 def directions(inputs: Mapping[str, Any], seed: int, count: int = 2) -> Iterator[dict[str, Any]]:
-    """Yield directions, no element of which is small."""
+    """Yield directions without small elements."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
         yield {

@@ -1,4 +1,4 @@
-"""The shortest program that goes wrong as a longer one does."""
+"""Shrink a failing program."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.programs.syntax import Block, Group, Line, Node, Program, render
 
 
 def shrink(program: Program, fails: Callable[[Program], bool], most: int = 400) -> Program:
-    """Return a program that still fails and of which nothing more can be left out.
+    """Return a minimal program that still fails.
 
     Args:
-        program: that fails.
-        fails: tells whether a program fails in the same way.
-        most: how many programs to try.
+        program: a failing program.
+        fails: returns whether a program fails in the same way.
+        most: the largest number of programs to try.
     """
     tried = 0
     smaller = True
@@ -42,13 +42,13 @@ def runs(program: Program) -> bool:
         with quiet():
             exec(program.function(), names)
             names["program"](*(copied(value) for value in program.inputs.values()))
-    except Exception:  # whatever has lost its variables
+    except Exception:  # any error of missing variables
         return False
     return True
 
 
 def candidates(program: Program) -> Iterator[Program]:
-    """Yield programs that are a little smaller, those that are much smaller first."""
+    """Yield smaller programs, the smallest first."""
     for name in program.results:
         if len(program.results) > 1:
             yield replace(program, results=(name,))
@@ -61,7 +61,7 @@ def candidates(program: Program) -> Iterator[Program]:
 
 
 def shorter(nodes: tuple[Node, ...]) -> Iterator[tuple[Node, ...]]:
-    """Yield statements without one of them, or with a smaller one in its place."""
+    """Yield statements with one of them removed or made smaller."""
     for i in reversed(range(len(nodes))):
         yield nodes[:i] + nodes[i + 1 :]
     for i in reversed(range(len(nodes))):
@@ -80,7 +80,7 @@ def shorter(nodes: tuple[Node, ...]) -> Iterator[tuple[Node, ...]]:
 
 
 def cut(program: Program) -> Iterator[Program]:
-    """Yield programs that are given what some of their statements make."""
+    """Yield programs with inputs in the place of some statements."""
     for i, node in enumerate(program.nodes):
         before = run(program, program.nodes[:i])
         after = run(program, program.nodes[: i + 1])
@@ -104,7 +104,7 @@ def narrower(program: Program) -> Iterator[Program]:
     """Yield programs with fewer inputs, or with smaller ones."""
     for name, value in program.inputs.items():
         if len(program.inputs) > 1:
-            yield replace(program, inputs={key: one for key, one in program.inputs.items() if key != name})
+            yield replace(program, inputs={key: item for key, item in program.inputs.items() if key != name})
         if not isinstance(value, np.ndarray):
             continue
         for axis, extent in enumerate(value.shape):

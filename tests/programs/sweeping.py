@@ -1,4 +1,4 @@
-"""Many programs: in processes of their own, some dozens in each."""
+"""Check many programs in several processes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.programs.grammar import generate
 from tests.programs.shrinking import shrink
 from tests.programs.syntax import Program
 
-#: Programs in one process.
+#: The number of programs in one process.
 CHUNK = 50
-#: Seconds after which a process with so many programs hangs.
+#: The time limit of a process, in seconds.
 LONGEST = 1500
 
 
 def fails_in(mode: str, says: str) -> Any:
-    """Return what tells whether a program fails in a mode, by the same error or by a number."""
+    """Return a function that checks whether a program fails in a mode, by the same error or by a number."""
 
     def fails(program: Program) -> bool:
         try:
@@ -41,7 +41,7 @@ def fails_in(mode: str, says: str) -> Any:
 
 
 def examine(seed: int, share: float, folder: Path | None) -> dict[str, Any]:
-    """Check the program of a seed, and write down the smallest one that differs."""
+    """Check the program of a seed, and write the smallest program that differs to a file."""
     begin = time.monotonic()
     program = generate(seed)
     modes = [f"mode: {name}" for name, _ in chosen(program, share)]
@@ -59,7 +59,7 @@ def examine(seed: int, share: float, folder: Path | None) -> dict[str, Any]:
 
 @dataclass
 class Tally:
-    """What is known of the programs so far."""
+    """The results so far."""
 
     programs: int = 0
     features: Counter[str] = field(default_factory=Counter)
@@ -78,7 +78,7 @@ class Tally:
 
 
 def chunk(seeds: Sequence[int], arguments: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Examine seeds in a process, and yield the reports; a process that ends early is a report, too."""
+    """Check seeds in a process, and yield reports, even if the process crashes."""
     command = [sys.executable, "-m", "tests.programs", "--seed", str(seeds[0]), "--count", str(len(seeds))]
     environment = {**os.environ, "WENGERT_CACHE": "off", "OPENBLAS_NUM_THREADS": "1", "WENGERT_THREADS": "1"}
     done = 0
@@ -104,7 +104,7 @@ def chunk(seeds: Sequence[int], arguments: Iterable[str]) -> Iterator[dict[str, 
 
 
 def sweep(first: int, count: int, jobs: int, arguments: Sequence[str]) -> Tally:
-    """Examine many programs in several processes, and print what differs as it is found."""
+    """Check many programs in several processes, and print differences as they appear."""
     tally = Tally()
     begin = time.monotonic()
     parts = [range(i, min(i + CHUNK, first + count)) for i in range(first, first + count, CHUNK)]

@@ -1,4 +1,4 @@
-"""What a program is: a tree of statements, and the Python source that it stands for."""
+"""Programs: trees of statements, and their Python source."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if __name__ == "__main__":
 
 @dataclass(frozen=True)
 class Line:
-    """A statement without statements inside."""
+    """A statement without a body."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Block:
-    """A header that ends in a colon, and what stands below."""
+    """A header that ends in a colon, and its body."""
 
     head: str
     body: tuple[Node, ...]
@@ -43,7 +43,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Group:
-    """Statements that were drawn together: a function and its call, say."""
+    """Statements that were drawn together, such as a function and its call."""
 
     nodes: tuple[Node, ...]
     features: frozenset[str] = frozenset()
@@ -66,7 +66,7 @@ def render(nodes: Iterable[Node], indent: int = 0) -> list[str]:
 
 
 def features(nodes: Iterable[Node]) -> Iterator[str]:
-    """Yield the features of statements, once for each time that they occur."""
+    """Yield the features of statements, with repetitions."""
     for node in nodes:
         if isinstance(node, Block):
             yield from features(node.body)
@@ -76,7 +76,7 @@ def features(nodes: Iterable[Node]) -> Iterator[str]:
 
 
 def depth(nodes: Iterable[Node]) -> int:
-    """Return how many functions and blocks stand inside one another."""
+    """Return the depth of nested functions and blocks."""
     return max(
         (
             1 + depth(node.body)
@@ -95,7 +95,7 @@ class Program:
     """A function of named inputs: floating-point ones first, then integers.
 
     Args:
-        seed: that it was drawn from.
+        seed: its seed.
         inputs: the values to run it on.
         nodes: its statements.
         results: the variables that it returns.
@@ -111,7 +111,7 @@ class Program:
 
     @property
     def floats(self) -> tuple[int, ...]:
-        """The positions of the inputs that derivatives are taken by."""
+        """The positions of the differentiated inputs."""
         kinds = [np.asarray(value).dtype.kind for value in self.inputs.values()]
         return tuple(i for i, kind in enumerate(kinds) if kind == "f")
 
@@ -126,7 +126,7 @@ class Program:
         return self.function() + "\n" + TOTAL.format(names=", ".join(self.inputs))
 
     def source(self, reason: str) -> str:
-        """Return a file that a person can run."""
+        """Return the text of an executable file."""
         values = "".join(f"{name} = {literal(value)}\n" for name, value in self.inputs.items())
         shown = SHOWN.format(names=", ".join(self.inputs), floats=self.floats)
         text = reason.replace("\\", "/").replace('"""', "'''")

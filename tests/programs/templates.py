@@ -1,4 +1,4 @@
-"""Statements of one line or a few, by feature: the text of each, with what is drawn in braces."""
+"""Templates of short statements by feature; names in braces are drawn."""
 
 from __future__ import annotations
 

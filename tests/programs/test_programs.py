@@ -1,4 +1,4 @@
-"""Programs that are drawn at random are the same function in every mode."""
+"""Random programs compute the same function in every mode."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ def test_many_programs_are_the_same_in_every_mode(tmp_path: Path) -> None:
 
 def test_a_program_that_differs_is_found_and_made_small() -> None:
     drawn = generate(3)
-    line = Line(
-        "wrong = np.sum(x) * (1.5 if hasattr(wg, 'tree') else 1.0)"
-    )  # which plain NumPy's names have not
+    line = Line("wrong = np.sum(x) * (1.5 if hasattr(wg, 'tree') else 1.0)")  # plain NumPy has no such names
     program = replace(drawn, nodes=(*drawn.nodes, line), results=(*drawn.results, "wrong"))
     with pytest.raises(DifferenceError, match="value") as caught:
         check(program)
@@ -54,10 +52,10 @@ def test_a_program_is_written_as_a_file_that_runs() -> None:
     program = generate(5)
     names: dict[str, object] = {"__name__": "file"}
     exec(compile(program.source("as drawn"), "<file>", "exec"), names)
-    found = names["program"](*(names[name] for name in program.inputs))  # type: ignore[operator]
+    actual = names["program"](*(names[name] for name in program.inputs))  # type: ignore[operator]
     expected = Runner(program).run(*Runner(program).arguments)
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for leaf, other in zip(actual, expected, strict=True):
+        np.testing.assert_array_equal(leaf, other)
 
 
 def test_a_seed_is_one_program() -> None:

@@ -31,7 +31,7 @@ class Frozen:
     name: str = static("frozen")
 
     def __post_init__(self) -> None:
-        # A transform fills containers with boxes, tangents and axes: it must not be asked whether it may.
+        # A transform fills containers with boxes, tangents and axes, so constructors that check values must not run.
         if not isinstance(self.inner, (np.ndarray, float, list)):
             raise TypeError("inner must be an array")
 

@@ -42,20 +42,20 @@ def test_axes_of_arguments(in_axes: Any, shapes: Any) -> None:
     axes = list(in_axes) if isinstance(in_axes, (tuple, list)) else [in_axes] * 2
     size = next(np.shape(x)[axis] for x, axis in zip(arguments, axes, strict=True) if axis is not None)
 
-    found = wg.vmap(weigh, in_axes)(*arguments)
+    actual = wg.vmap(weigh, in_axes)(*arguments)
     expected = [
         weigh(*(x if a is None else np.take(x, i, axis=a) for x, a in zip(arguments, axes, strict=True)))
         for i in range(size)
     ]
-    assert len(found) == size
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-14)
+    assert len(actual) == size
+    for leaf, other in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(leaf, other, rtol=1e-14)
 
 
 @pytest.mark.parametrize("out_axes", [0, 1, 2, -1, -3])
 def test_axis_of_the_result(out_axes: int) -> None:
-    found = wg.vmap(lambda x: x * 2.0, out_axes=out_axes)(X)
-    np.testing.assert_array_equal(found, np.moveaxis(2 * X, 0, out_axes))
+    actual = wg.vmap(lambda x: x * 2.0, out_axes=out_axes)(X)
+    np.testing.assert_array_equal(actual, np.moveaxis(2 * X, 0, out_axes))
 
 
 def test_axes_of_containers() -> None:
@@ -67,36 +67,36 @@ def test_axes_of_containers() -> None:
         shared, (left, right) = p["b"]
         return {"sum": np.sum(x) * scale, "point": Point(y * shared, (left, np.sum(right)))}
 
-    found = wg.vmap(function, in_axes=(axes, None), out_axes={"sum": 0, "point": Point(1, (None, 0))})(
+    actual = wg.vmap(function, in_axes=(axes, None), out_axes={"sum": 0, "point": Point(1, (None, 0))})(
         tree_in, 3.0
     )
-    np.testing.assert_array_equal(found["sum"], 3.0 * X.sum((1, 2)))
-    assert isinstance(found["point"], Point)
-    np.testing.assert_array_equal(found["point"].x, 2.0 * Y)
-    np.testing.assert_array_equal(found["point"].y[0], X[0, 0])
-    np.testing.assert_array_equal(found["point"].y[1], Y.sum(0))
+    np.testing.assert_array_equal(actual["sum"], 3.0 * X.sum((1, 2)))
+    assert isinstance(actual["point"], Point)
+    np.testing.assert_array_equal(actual["point"].x, 2.0 * Y)
+    np.testing.assert_array_equal(actual["point"].y[0], X[0, 0])
+    np.testing.assert_array_equal(actual["point"].y[1], Y.sum(0))
 
 
 def test_axes_of_dataclasses() -> None:
     layer = Layer(X, np.ones(2))
-    found = wg.vmap(lambda layer: layer.weight @ layer.bias * layer.power, in_axes=(Layer(0, None),))(layer)
-    np.testing.assert_array_equal(found, 2 * X.sum(-1))
+    actual = wg.vmap(lambda layer: layer.weight @ layer.bias * layer.power, in_axes=(Layer(0, None),))(layer)
+    np.testing.assert_array_equal(actual, 2 * X.sum(-1))
     doubled = wg.vmap(lambda layer: layer, out_axes=Layer(1, 0))(Layer(X, Y.T))
     np.testing.assert_array_equal(doubled.weight, np.moveaxis(X, 0, 1))
 
 
 def test_keyword_arguments_are_batched_along_their_first_axis() -> None:
-    found = wg.vmap(lambda x, scale: x * scale, in_axes=1)(Y, scale=np.arange(4.0))
-    np.testing.assert_array_equal(found, (Y * np.arange(4.0)).T)
+    actual = wg.vmap(lambda x, scale: x * scale, in_axes=1)(Y, scale=np.arange(4.0))
+    np.testing.assert_array_equal(actual, (Y * np.arange(4.0)).T)
 
 
 def test_results_that_do_not_vary_are_repeated() -> None:
-    found = wg.vmap(lambda x: (1.0, np.arange(2), wg.numpy.zeros(2), {"x": x, "none": None}))(Y)
-    assert [part.shape for part in found[:3]] == [(3,), (3, 2), (3, 2)]
-    assert [type(part) for part in found[:3]] == [np.ndarray] * 3
-    for part in found[:3]:
+    actual = wg.vmap(lambda x: (1.0, np.arange(2), wg.numpy.zeros(2), {"x": x, "none": None}))(Y)
+    assert [part.shape for part in actual[:3]] == [(3,), (3, 2), (3, 2)]
+    assert [type(part) for part in actual[:3]] == [np.ndarray] * 3
+    for part in actual[:3]:
         part += 1
-    assert found[3]["none"] is None
+    assert actual[3]["none"] is None
     shared = wg.vmap(lambda x: (np.arange(2), x), out_axes=(None, 0))(Y)[0]
     np.testing.assert_array_equal(shared, [0, 1])
 
@@ -107,8 +107,8 @@ def test_the_size_may_be_given() -> None:
 
 
 def test_no_examples() -> None:
-    found = wg.vmap(lambda x: (np.sum(x), np.outer(x, x), np.argmax(x), x[:1]))(np.zeros((0, 3)))
-    assert [part.shape for part in found] == [(0,), (0, 3, 3), (0,), (0, 1)]
+    actual = wg.vmap(lambda x: (np.sum(x), np.outer(x, x), np.argmax(x), x[:1]))(np.zeros((0, 3)))
+    assert [part.shape for part in actual] == [(0,), (0, 3, 3), (0,), (0, 1)]
     assert wg.vmap(wg.grad(lambda x: np.sum(x**2)))(np.zeros((0, 3))).shape == (0, 3)
     assert wg.vmap(wg.hessian(lambda x: np.sum(x**2)))(np.zeros((0, 3))).shape == (0, 3, 3)
 
@@ -138,18 +138,18 @@ def test_writes_in_a_batch() -> None:
         y[-1:] *= 2.0
         return y
 
-    found = wg.vmap(function)(Y, np.array([0, 1, 3]))
+    actual = wg.vmap(function)(Y, np.array([0, 1, 3]))
     expected = np.stack([function(x, i) for x, i in zip(Y, [0, 1, 3], strict=True)])
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(actual, expected)
 
 
 def test_reading_only_results_and_inputs_stay_apart() -> None:
     frozen = Y.copy()
     frozen.flags.writeable = False
     for function in (lambda x: x, lambda x: x[::-1], lambda x: np.broadcast_to(x, (2, 4))):
-        found = wg.vmap(function)(frozen)
-        assert found.flags.writeable
-        assert not np.shares_memory(found, frozen)
+        actual = wg.vmap(function)(frozen)
+        assert actual.flags.writeable
+        assert not np.shares_memory(actual, frozen)
 
 
 # -- what is refused -------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_values_of_single_examples_are_not_known(function: Callable[[Any], Any])
         wg.vmap(function)(Y)
 
 
-def test_results_that_are_no_arrays() -> None:
+def test_results_that_are_not_arrays() -> None:
     with pytest.raises(DtypeError, match="vmap: real numbers or booleans are required"):
         wg.vmap(lambda x: "text")(Y)
 
@@ -205,14 +205,14 @@ def test_gradients_of_each_example() -> None:
     rng = np.random.default_rng(3)
     weights = {"w": rng.standard_normal((3, 5)), "v": rng.standard_normal(5)}
     xs, ys = rng.standard_normal((7, 3)), rng.standard_normal(7)
-    found = wg.vmap(wg.grad(loss), in_axes=(None, 0, 0))(weights, xs, ys)
+    actual = wg.vmap(wg.grad(loss), in_axes=(None, 0, 0))(weights, xs, ys)
     for i in range(7):
         expected = wg.grad(loss)(weights, xs[i], ys[i])
-        for one, other in zip(tree.leaves(found), tree.leaves(expected), strict=True):
-            np.testing.assert_allclose(one[i], other, rtol=1e-12)
+        for leaf, other in zip(tree.leaves(actual), tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(leaf[i], other, rtol=1e-12)
     total = wg.grad(lambda w: np.sum(wg.vmap(loss, (None, 0, 0))(w, xs, ys)))(weights)
-    for one, other in zip(tree.leaves(total), tree.leaves(found), strict=True):
-        np.testing.assert_allclose(one, other.sum(0), rtol=1e-12)
+    for leaf, other in zip(tree.leaves(total), tree.leaves(actual), strict=True):
+        np.testing.assert_allclose(leaf, other.sum(0), rtol=1e-12)
 
 
 def test_numpys_generators_draw_once_for_all_examples() -> None:

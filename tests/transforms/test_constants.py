@@ -9,8 +9,8 @@ import numpy as np
 import wengert as wg
 
 
-def test_a_constant_is_told_by_its_bits() -> None:
-    """One that changes after its first use, from zero to negative zero, is another."""
+def test_constants_are_compared_by_bits() -> None:
+    """A constant that changes after its first use, from zero to negative zero, is a new constant."""
 
     def function(x: Any) -> Any:
         constant = np.zeros(2)
@@ -18,5 +18,5 @@ def test_a_constant_is_told_by_its_bits() -> None:
         constant[:] = -0.0
         return first, np.concatenate([x, constant])
 
-    for one, other in zip(wg.jit(function)(np.ones(1)), function(np.ones(1)), strict=True):
-        np.testing.assert_array_equal(np.signbit(one), np.signbit(other))
+    for leaf, other in zip(wg.jit(function)(np.ones(1)), function(np.ones(1)), strict=True):
+        np.testing.assert_array_equal(np.signbit(leaf), np.signbit(other))

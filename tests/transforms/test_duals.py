@@ -14,7 +14,7 @@ import wengert as wg
 from wengert import Dual, Variable
 from wengert.core.errors import DtypeError, LostDerivativeError, ShapeError
 
-FINITE = st.integers(-(2**30), 2**30).map(lambda n: n / 1024)  # products that neither overflow nor underflow
+FINITE = st.integers(-(2**30), 2**30).map(lambda n: n / 1024)  # no overflow or underflow in products
 A = np.array([0.5, -1.5, 2.0])
 
 
@@ -83,7 +83,7 @@ def test_duals_of_arrays():
     assert isinstance(total, Dual)
     assert (total.real, total.epsilon) == (np.sum(A[1:] ** 2), np.sum(2 * A[1:]))
     assert len(x) == 3
-    assert [str(one) for one in x] == ["0.5 + 1.0ε", "-1.5 + 1.0ε", "2.0 + 1.0ε"]
+    assert [str(item) for item in x] == ["0.5 + 1.0ε", "-1.5 + 1.0ε", "2.0 + 1.0ε"]
 
 
 def test_the_parts_of_a_dual():

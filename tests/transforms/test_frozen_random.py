@@ -1,4 +1,4 @@
-"""Random numbers that are drawn while a function is traced are told of, with the line that drew."""
+"""Warnings about random numbers drawn while a function is traced, with the line that drew them."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ def closure() -> Callable[..., Any]:
 
 DRAWING: dict[str, Any] = {
     **{
-        one.__name__: one
-        for one in (
+        item.__name__: item
+        for item in (
             global_generator,
             imported_function,
             random_state,
@@ -150,18 +150,18 @@ def drawing_lines() -> set[int]:
 
 @pytest.mark.parametrize("transform", [wg.jit, wg.trace])
 @pytest.mark.parametrize("name", DRAWING)
-def test_draws_are_told_of(name: str, transform: Callable[[Any], Any]) -> None:
+def test_draws_give_a_warning(name: str, transform: Callable[[Any], Any]) -> None:
     function = transform(DRAWING[name])
     with pytest.warns(FrozenRandomWarning, match=r"draw them with wengert\.random, from a key") as told:
         function(X)
-    (text,) = [str(one.message) for one in told]
+    (text,) = [str(item.message) for item in told]
     assert text.startswith(f"{transform.__name__}: ")
-    found = re.fullmatch(r".*argument\. \[(.*)\]", text)
-    assert found, text
-    lines = {int(line) for line in re.findall(r"test_frozen_random\.py:(\d+)", found[1])}
+    actual = re.fullmatch(r".*argument\. \[(.*)\]", text)
+    assert actual, text
+    lines = {int(line) for line in re.findall(r"test_frozen_random\.py:(\d+)", actual[1])}
     assert lines
     assert lines <= drawing_lines() or name == "partial by name"
-    (where,) = [one.filename for one in told]
+    (where,) = [item.filename for item in told]
     assert where == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -190,7 +190,7 @@ def from_a_key(x: Any) -> Any:
 
 
 def own_generator(x: Any) -> Any:
-    return x * np.random.default_rng(7).normal(size=3)  # the same numbers in each call of NumPy's, too
+    return x * np.random.default_rng(7).normal(size=3)  # NumPy's calls return the same numbers, too
 
 
 def names_only(x: Any) -> Any:
@@ -208,7 +208,7 @@ QUIET: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("name", QUIET)
-def test_nothing_is_told_where_nothing_moves(name: str) -> None:
+def test_no_warning_without_draws(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         function = wg.jit(QUIET[name])
@@ -219,7 +219,7 @@ def test_nothing_is_told_where_nothing_moves(name: str) -> None:
         wg.trace(QUIET[name])(X)
 
 
-def test_eager_draws_are_nobodys_business() -> None:
+def test_eager_draws_give_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         wg.grad(lambda x: np.sum(x * GENERATOR.normal(size=3)))(X)
@@ -278,7 +278,7 @@ def test_a_warning_that_is_an_error_comes_once() -> None:
     assert issubclass(FrozenRandomWarning, UserWarning)
 
 
-def test_objects_that_cannot_be_looked_at_are_left_alone() -> None:
+def test_objects_that_cannot_be_searched_are_skipped() -> None:
     class Lazy:
         @property
         def __dict__(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -286,13 +286,13 @@ def test_objects_that_cannot_be_looked_at_are_left_alone() -> None:
 
     unnamed = type("Unnamed", (), {"__module__": None})()
     unnamed.value = 1.0
-    for one in (Lazy(), unnamed, type(unnamed)):
-        assert wg.jit(lambda x, one=one: x * (one is not None))(2.0) == 2.0
-        with pytest.warns(FrozenRandomWarning):  # the search goes on behind it
-            wg.jit(lambda x, one=one: x * STATE.randn(3) * (one is not None))(2.0)
+    for item in (Lazy(), unnamed, type(unnamed)):
+        assert wg.jit(lambda x, item=item: x * (item is not None))(2.0) == 2.0
+        with pytest.warns(FrozenRandomWarning):  # the search continues after it
+            wg.jit(lambda x, item=item: x * STATE.randn(3) * (item is not None))(2.0)
 
 
-def test_what_has_no_bounds_is_looked_at_for_a_while() -> None:
+def test_the_search_is_bounded() -> None:
     class Endless:
         def __init__(self, left: int) -> None:
             self.values = [Endless(left - 1) for _ in range(3)] if left else []

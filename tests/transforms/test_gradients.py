@@ -42,8 +42,8 @@ def test_a_gradient_has_the_containers_of_its_argument() -> None:
 def test_derivatives_agree_with_the_flat_program() -> None:
     leaves, structure = tree.flatten(TREE)
     flat = wg.grad(lambda leaves: program(tree.unflatten(structure, leaves)))(leaves)
-    for one, other in zip(flat, tree.leaves(wg.grad(program)(TREE)), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for item, other in zip(flat, tree.leaves(wg.grad(program)(TREE)), strict=True):
+        np.testing.assert_array_equal(item, other)
 
 
 def power_sum(a: Any, b: Any, c: Any, *, scale: float = 1.0, shift: Any = 0.0) -> Any:
@@ -63,13 +63,13 @@ def power_sum(a: Any, b: Any, c: Any, *, scale: float = 1.0, shift: Any = 0.0) -
 )
 def test_argnums(argnums: Any, expected: Any) -> None:
     arguments = (2.0, 3.0, np.zeros(2))
-    found = wg.grad(power_sum, argnums)(*arguments)
-    assert type(found) is type(expected)
-    for one, other in zip(tree.leaves(found), tree.leaves(expected), strict=True):
-        np.testing.assert_array_equal(one, other)
+    actual = wg.grad(power_sum, argnums)(*arguments)
+    assert type(actual) is type(expected)
+    for item, other in zip(tree.leaves(actual), tree.leaves(expected), strict=True):
+        np.testing.assert_array_equal(item, other)
     value, again = wg.value_and_grad(power_sum, argnums=argnums)(*arguments)
     assert value == 18.0
-    assert tree.flatten(again)[1] == tree.flatten(found)[1]
+    assert tree.flatten(again)[1] == tree.flatten(actual)[1]
 
 
 def test_keyword_arguments_pass_through() -> None:
@@ -213,10 +213,10 @@ def test_plain_arrays_may_change_after_they_were_used(combine: Any) -> None:
 
     x = np.array([0.5, 1.5])
     for gradient in (wg.grad, wg.jacfwd, lambda f: lambda x: wg.linearize(f, x)[1]):
-        found, wanted = gradient(function)(x), gradient(expected)(x)
-        if callable(found):
-            found, wanted = found(x), wanted(x)
-        np.testing.assert_allclose(found, wanted)
+        actual, wanted = gradient(function)(x), gradient(expected)(x)
+        if callable(actual):
+            actual, wanted = actual(x), wanted(x)
+        np.testing.assert_allclose(actual, wanted)
 
 
 def test_index_arrays_and_masks_may_change_after_they_were_used() -> None:
@@ -260,7 +260,7 @@ def test_what_stop_gradient_gives_may_change() -> None:
 
 
 class Metres(np.ndarray[Any, Any]):
-    """An array with operators of its own, perhaps."""
+    """A subclass of arrays, perhaps with other operators."""
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_arguments_without_derivatives(transform: Callable[..., Any], argument: 
         (lambda x: x, "got f64[3]; reduce it"),
         (lambda x: x[:, None], "got f64[3,1]; reduce it"),
         (lambda x: x[:0], "got f64[0]; reduce it"),
-        (lambda x: x[:1] > 0, "got bool[1]; what is no float"),
+        (lambda x: x[:1] > 0, "got bool[1]; only floating-point values"),
         (lambda x: [np.sum(x)], "got [*]"),
         (lambda x: (np.sum(x), 1.0), "has_aux=True"),
         (lambda x: None, "got None"),
@@ -304,7 +304,7 @@ def test_arguments_without_derivatives(transform: Callable[..., Any], argument: 
         (lambda x: x[0] > 0, "got bool[]"),
     ],
 )
-def test_outputs_that_are_no_number(output: Callable[[Any], Any], says: str) -> None:
+def test_outputs_that_are_not_numbers(output: Callable[[Any], Any], says: str) -> None:
     for transform in (wg.grad, wg.value_and_grad, wg.hvp):
         arguments = (np.ones(3),) * (2 if transform is wg.hvp else 1)
         with pytest.raises((ArgumentError, DtypeError)) as caught:

@@ -26,22 +26,22 @@ SECOND: dict[str, Transform] = {
 }
 
 
-def assert_trees_close(found: Any, expected: Any, rtol: float = 1e-12) -> None:
-    assert tree.flatten(found)[1] == tree.flatten(expected)[1]
-    for one, other in zip(tree.leaves(found), tree.leaves(expected), strict=True):
-        assert shape_of(one) == shape_of(other)
-        np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol)
+def assert_trees_close(actual: Any, expected: Any, rtol: float = 1e-12) -> None:
+    assert tree.flatten(actual)[1] == tree.flatten(expected)[1]
+    for leaf, other in zip(tree.leaves(actual), tree.leaves(expected), strict=True):
+        assert shape_of(leaf) == shape_of(other)
+        np.testing.assert_allclose(leaf, other, rtol=rtol, atol=rtol)
 
 
 @pytest.mark.parametrize("transform", MODES)
 @pytest.mark.parametrize("shape", [(), (3,), (2, 2), (0,), (1, 3)])
 def test_shapes_of_a_jacobian(transform: Transform, shape: tuple[int, ...]) -> None:
     x = np.full(shape, 0.5)
-    found = transform(lambda x: {"outer": np.multiply.outer(np.sin(x), np.ones(2)), "sum": np.sum(x)})(x)
+    actual = transform(lambda x: {"outer": np.multiply.outer(np.sin(x), np.ones(2)), "sum": np.sum(x)})(x)
     count = x.size
     expected = np.cos(0.5) * np.eye(count).reshape((*shape, 1, *shape)) * np.ones((2, *(1,) * len(shape)))
-    np.testing.assert_allclose(found["outer"], expected, rtol=1e-15)
-    np.testing.assert_array_equal(found["sum"], np.ones(shape))
+    np.testing.assert_allclose(actual["outer"], expected, rtol=1e-15)
+    np.testing.assert_array_equal(actual["sum"], np.ones(shape))
 
 
 @pytest.mark.parametrize("transform", MODES)
@@ -50,7 +50,7 @@ def test_containers_within_containers(transform: Transform) -> None:
         return [a["x"] * b, (np.sum(a["y"]) * b,)], None
 
     a, b = {"x": np.array([1.0, 2.0]), "y": np.array([[3.0]])}, np.array([4.0, 5.0])
-    found = transform(function, (0, 1))(a, b)
+    actual = transform(function, (0, 1))(a, b)
     expected = (
         [
             ({"x": np.diag(b), "y": np.zeros((2, 1, 1))}, np.diag(a["x"])),
@@ -58,7 +58,7 @@ def test_containers_within_containers(transform: Transform) -> None:
         ],
         None,
     )
-    assert_trees_close(found, expected)
+    assert_trees_close(actual, expected)
 
 
 @pytest.mark.parametrize("transform", MODES)
@@ -73,8 +73,8 @@ def test_chunks_change_nothing(transform: Transform, chunk_size: int) -> None:
         return {"p": x[:, None] * y, "q": np.sum(y) * x}, x
 
     x, y = np.array([1.0, 2.0]), np.array([0.5, 1.5, 2.5])
-    found = transform(function, (0, 1), chunk_size=chunk_size, has_aux=True)(x, y)
-    assert_trees_close(found, transform(function, (0, 1), has_aux=True)(x, y))
+    actual = transform(function, (0, 1), chunk_size=chunk_size, has_aux=True)(x, y)
+    assert_trees_close(actual, transform(function, (0, 1), has_aux=True)(x, y))
 
 
 def test_a_chunk_bounds_the_batch() -> None:
@@ -96,8 +96,8 @@ def test_aux_keyword_arguments_and_argnums(transform: Transform) -> None:
     def function(a: Any, x: Any, *, power: int) -> Any:
         return a * x**power, {"power": power, "x": x}
 
-    found, aux = transform(function, argnums=-1, has_aux=True)(2.0, np.array([1.0, 3.0]), power=2)
-    np.testing.assert_array_equal(found, [[4.0, 0.0], [0.0, 12.0]])
+    actual, aux = transform(function, argnums=-1, has_aux=True)(2.0, np.array([1.0, 3.0]), power=2)
+    np.testing.assert_array_equal(actual, [[4.0, 0.0], [0.0, 12.0]])
     assert aux["power"] == 2
     assert type(aux["x"]) is np.ndarray
     (only,) = transform(lambda x: x * x, argnums=(0,))(3.0)
@@ -107,14 +107,14 @@ def test_aux_keyword_arguments_and_argnums(transform: Transform) -> None:
 @pytest.mark.parametrize("transform", MODES)
 def test_dtypes_are_kept(transform: Transform) -> None:
     for dtype in ("float32", "float16"):
-        found = transform(lambda x, y: x[:, None] * y * 2.0, (0, 1))(np.ones(2, dtype), np.ones(3, dtype))
-        assert [part.dtype for part in found] == [dtype, dtype]
+        actual = transform(lambda x, y: x[:, None] * y * 2.0, (0, 1))(np.ones(2, dtype), np.ones(3, dtype))
+        assert [part.dtype for part in actual] == [dtype, dtype]
 
 
 @pytest.mark.parametrize("transform", MODES)
 def test_what_does_not_depend_is_zero(transform: Transform) -> None:
-    found = transform(lambda x, y: (np.ones(2), y * 1.0, 5.0), 0)(np.ones(3), np.ones(2))
-    assert_trees_close(found, (np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(3)))
+    actual = transform(lambda x, y: (np.ones(2), y * 1.0, 5.0), 0)(np.ones(3), np.ones(2))
+    assert_trees_close(actual, (np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(3)))
 
 
 def test_jacobian_takes_the_cheaper_mode() -> None:
@@ -161,12 +161,12 @@ def test_hessians_of_containers(way: str) -> None:
         return np.sum(np.sin(x["a"]) * y) + x["b"] ** 2 * y[0]
 
     arguments = {"a": np.array([0.5, 1.5]), "b": 3.0}, np.array([2.0, 0.25])
-    found = SECOND[way](function, (0, 1))(*arguments)
+    actual = SECOND[way](function, (0, 1))(*arguments)
     a, b, y = arguments[0]["a"], 3.0, arguments[1]
     row_a = {"a": np.diag(-np.sin(a) * y), "b": np.zeros(2)}, np.diag(np.cos(a))
     row_b = {"a": np.zeros(2), "b": 2 * y[0]}, np.array([2 * b, 0.0])
     row_y = {"a": np.diag(np.cos(a)), "b": np.array([2 * b, 0.0])}, np.zeros((2, 2))
-    assert_trees_close(found, ({"a": row_a, "b": row_b}, row_y))
+    assert_trees_close(actual, ({"a": row_a, "b": row_b}, row_y))
 
 
 def test_hessian_with_aux() -> None:

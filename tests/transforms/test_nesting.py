@@ -1,4 +1,4 @@
-"""Transforms inside transforms: which perturbation is whose."""
+"""Nested transforms: perturbations of different levels stay apart."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ every_inner_way = pytest.mark.parametrize("inner", WAYS)
 @every_way
 @every_inner_way
 def test_siskind_and_pearlmutter(outer: str, inner: str) -> None:
-    """d/dx (x d/dy (x + y)) is 1: with perturbations confused it is 2 (Siskind and Pearlmutter, 2005)."""
+    """d/dx (x d/dy (x + y)) is 1: with confused perturbations it is 2 (Siskind and Pearlmutter, 2005)."""
     D, d = WAYS[outer], WAYS[inner]
     assert D(lambda x: x * d(lambda y: x + y)(1.0))(1.0) == 1.0
     assert D(lambda x: x * d(lambda y: x + y)(x))(3.0) == 1.0
@@ -83,9 +83,9 @@ def test_jvp_of_grad_of_jvp() -> None:
 
     x, u, v = np.array([0.5, 1.0, 1.5]), np.array([1.0, 0.0, 2.0]), np.array([0.5, -1.0, 0.25])
     slope = wg.grad(lambda x: wg.jvp(function, (x,), (u,))[1])
-    _, found = wg.jvp(slope, (x,), (v,))
+    _, actual = wg.jvp(slope, (x,), (v,))
     tensor = wg.jacfwd(wg.jacrev(wg.jacfwd(function)))(x)
-    np.testing.assert_allclose(found, np.einsum("ijk,i,k->j", tensor, u, v), rtol=1e-12)
+    np.testing.assert_allclose(actual, np.einsum("ijk,i,k->j", tensor, u, v), rtol=1e-12)
 
 
 def test_tensors_of_third_derivatives_agree() -> None:
@@ -101,7 +101,7 @@ def test_tensors_of_third_derivatives_agree() -> None:
 
 
 def test_functions_are_no_results() -> None:
-    """The amazing bug (Manzyuk and others, 2019) needs derivatives of functions: there are none to confuse."""
+    """The amazing bug (Manzyuk and others, 2019) needs derivatives of functions, which transforms refuse."""
     for transform in (wg.derivative, wg.grad, wg.jacfwd, wg.jacrev):
         with pytest.raises((DtypeError, TypeError), match="function"):
             transform(lambda u: lambda x: np.exp(x + u))(0.0)
@@ -116,7 +116,7 @@ def test_functions_are_no_results() -> None:
 
 
 class Polynomial:
-    """A polynomial in numbered variables: what a drawn program computes, exactly."""
+    """A polynomial in numbered variables: the exact result of a drawn program."""
 
     def __init__(self, terms: dict[tuple[int, ...], float]) -> None:
         self.terms = terms  # the sorted variables of each product, with its coefficient
@@ -166,7 +166,7 @@ def numeric(way: str, function: Scalar, point: Any, depth: int) -> Any:
     return WAYS[way](function)(point)
 
 
-#: A program: products of variables to add up, and derivatives of programs inside, each multiplied by a variable.
+#: A program: a sum of products of variables, and of derivatives of inner programs times a variable.
 Level = tuple[list[tuple[float, list[int]]], list[tuple[str, int, int, Any]]]
 
 
@@ -225,9 +225,9 @@ def test_batches_inside_gradients_inside_batches() -> None:
     def loss(w: Any, x: Any) -> Any:
         return np.sum(wg.vmap(lambda row: np.sin(row @ w) * w[0])(x))
 
-    found = wg.vmap(wg.grad(loss), (None, 0))(w, xs)
+    actual = wg.vmap(wg.grad(loss), (None, 0))(w, xs)
     expected = np.stack([wg.grad(lambda w, x=x: sum(np.sin(row @ w) * w[0] for row in x))(w) for x in xs])
-    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    np.testing.assert_allclose(actual, expected, rtol=1e-13)
 
 
 def test_a_batch_of_jacobians_of_batches() -> None:
@@ -237,13 +237,13 @@ def test_a_batch_of_jacobians_of_batches() -> None:
         return wg.vmap(lambda row: row**2 * np.sum(row))(x)
 
     for jacobian in (wg.jacfwd, wg.jacrev, wg.jacobian):
-        found = wg.vmap(jacobian(squares))(xs)
-        assert found.shape == (2, 3, 2, 3, 2)
-        for x, one in zip(xs, found, strict=True):
-            for row, block in enumerate(np.einsum("iaib->iab", one)):
+        actual = wg.vmap(jacobian(squares))(xs)
+        assert actual.shape == (2, 3, 2, 3, 2)
+        for x, item in zip(xs, actual, strict=True):
+            for row, block in enumerate(np.einsum("iaib->iab", item)):
                 expected = np.diag(2 * x[row] * x[row].sum()) + x[row][:, None] ** 2
                 np.testing.assert_allclose(block, expected, rtol=1e-14)
-            assert np.count_nonzero(one) == 3 * 4
+            assert np.count_nonzero(item) == 3 * 4
 
 
 def test_batches_close_over_outer_batches() -> None:
@@ -281,7 +281,7 @@ def test_a_pullback_may_be_batched_and_differentiated() -> None:
 
 
 def test_learning_to_learn() -> None:
-    """The derivative of a trained loss with respect to the learning rate, through every step of training."""
+    """The derivative of a trained loss with respect to the learning rate, through all training steps."""
     x, y = np.array([0.5, 1.0, 2.0]), np.array([1.0, 0.5, 3.0])
 
     def loss(w: Any) -> Any:
@@ -337,7 +337,7 @@ def test_stop_gradient_holds_for_all_levels() -> None:
         return wg.grad(lambda y: wg.stop_gradient(y) * y * x)(x)
 
     assert function(3.0) == 9.0
-    assert wg.grad(function)(3.0) == 3.0  # x y is x^2, of which only the factor x counts
+    assert wg.grad(function)(3.0) == 3.0  # x y = x^2, differentiated by the factor x only
 
 
 def test_branches_in_inner_programs() -> None:

@@ -1,4 +1,4 @@
-"""How much the recorded list keeps: what a rule will read, and no more."""
+"""The recorded list keeps only the values that a rule reads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def written(u: Any) -> Any:
     return v
 
 
-#: What a turn does, and the arrays of the size of x that it may leave behind.
+#: The operation of a step, and the number of arrays of the size of x that it may keep.
 TURN: dict[str, tuple[Callable[[Any], Any], int]] = {
     "scaled": (lambda x: x * 0.99 + 1.0, 0),
     "by an array": (lambda x: FACTORS * x - FACTORS, 1),
@@ -52,7 +52,7 @@ POSITIVE = FACTORS > 0.7
 
 
 @pytest.mark.parametrize("name", TURN)
-def test_what_no_rule_reads_goes(name: str) -> None:
+def test_unread_values_are_released(name: str) -> None:
     turn, left = TURN[name]
     gradient, x = wg.grad(repeated(turn)), np.linspace(0.0, 1.0, SIZE)
     gradient(x)

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import wengert as wg
 from wengert import Constant, Dual, Variable, no_grad
 from wengert.core.errors import ArgumentError, DtypeError, LeakError, LostDerivativeError, ShapeError
-from wengert.transforms.objects import Result
+from wengert.transforms.variables import Result
 
-FINITE = st.integers(-(2**30), 2**30).map(lambda n: n / 1024)  # products that neither overflow nor underflow
+FINITE = st.integers(-(2**30), 2**30).map(lambda n: n / 1024)  # no overflow or underflow in products
 A = np.array([0.5, -1.5, 2.0])
 
 
@@ -108,7 +108,7 @@ def test_gradients_belong_to_the_user():
     x = Variable(A)
     (x * 2.0).sum().backward()
     first = x.grad
-    first *= 10  # clipping, say
+    first *= 10  # such as clipping
     (x * 2.0).sum().backward()
     np.testing.assert_array_equal(x.grad, 22.0 * np.ones(3))
     np.testing.assert_array_equal(first, 20.0 * np.ones(3))
@@ -262,26 +262,26 @@ def test_no_grad_ends_with_its_block_whatever_happens():
 
 
 def test_no_grad_holds_in_its_thread():
-    x, found = Variable(2.0), []
+    x, actual = Variable(2.0), []
     with no_grad():
-        thread = threading.Thread(target=lambda: found.append(x * x))
+        thread = threading.Thread(target=lambda: actual.append(x * x))
         thread.start()
         thread.join()
         assert type(x * x) is float
-    found[0].backward()
+    actual[0].backward()
     assert x.grad == 4.0
 
 
 def test_threads_gather_gradients_of_their_own():
     rng = np.random.default_rng(0)
     points = rng.standard_normal((8, 3))
-    found: dict[int, Any] = {}
+    actual: dict[int, Any] = {}
 
     def work(number: int) -> None:
         for _ in range(20):
             x = Variable(points[number])
             program(x, x * 2.0).backward()
-            found[number] = x.grad
+            actual[number] = x.grad
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in threads:
@@ -289,7 +289,7 @@ def test_threads_gather_gradients_of_their_own():
     for thread in threads:
         thread.join()
     for number, point in enumerate(points):
-        np.testing.assert_array_equal(found[number], wg.grad(lambda x: program(x, x * 2.0))(point))
+        np.testing.assert_array_equal(actual[number], wg.grad(lambda x: program(x, x * 2.0))(point))
 
 
 def test_a_result_written_while_nothing_is_recorded_has_no_history():
@@ -391,7 +391,7 @@ def test_a_constant_is_a_copy_without_gradient():
     given[0] = 100.0
     result.backward()
     np.testing.assert_array_equal(x.grad, A)
-    c[0] = x[1]  # may be written into
+    c[0] = x[1]  # is writable
     np.sum(c).backward()
     np.testing.assert_array_equal(x.grad, A + np.array([0, 1, 0]))
 

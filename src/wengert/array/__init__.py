@@ -1,4 +1,4 @@
-"""The array that a user meets inside a transform, with Python's operators, subscripts and NumPy's protocols."""
+"""The array inside a transform: Python's operators, subscripts and NumPy's protocols."""
 
 from wengert.array.array import Array as Array
 

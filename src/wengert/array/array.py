@@ -1,7 +1,6 @@
-"""The array a user meets inside a transform: a box with Python's operators and NumPy's protocols.
+"""`Array`: a value inside a transform, with Python's operators and NumPy's protocols.
 
-Code written for NumPy runs on it unchanged. Whatever would lose a derivative silently raises an error that says what to
-write instead.
+Code written for NumPy runs on it unchanged. Operations that would lose a derivative raise an error with a remedy.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ from wengert.ops.comparison import where
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import UFUNCS
 
-#: What stands for ``ufunc.reduce``, ``ufunc.accumulate`` and so on; filled by `wengert.numpy`.
+#: Replacements for ``ufunc.reduce``, ``ufunc.accumulate`` and so on; `wengert.numpy` fills it.
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
-#: Options of ufuncs that mean nothing here.
+#: Options of ufuncs without effect here.
 _LAYOUT = {"order", "subok", "casting"}
 
 
@@ -74,11 +73,11 @@ class Array(Conversions):
         return FUNCTIONS[np.round](self, digits)
 
     def __getattr__(self, name: str) -> Any:
-        """Raise `AttributeError`, with what to write for what arrays of other libraries have."""
-        said = f"'Array' object has no attribute {name!r}"
+        """Raise `AttributeError`, with a hint for attributes of other libraries' arrays."""
+        text = f"'Array' object has no attribute {name!r}"
         if name in ATTRIBUTES:
-            said = message(name, "an array has no such attribute", hint=ATTRIBUTES[name])
-        raise AttributeError(said, name=name, obj=self)
+            text = message(name, "an array has no such attribute", hint=ATTRIBUTES[name])
+        raise AttributeError(text, name=name, obj=self)
 
     # -- subscripts and in-place writes ------------------------------------------------------------------
 
@@ -86,14 +85,14 @@ class Array(Conversions):
         subscript = indexing.parse(self.shape, index)
         if not indexing.is_view(subscript, index):
             return indexing.take(self, subscript)
-        subscript = indexing.settled(subscript)
+        subscript = indexing.frozen(subscript)
         return view_of(
             self,
             indexing.take(self, subscript),
             lambda base: indexing.take(base, subscript),
             lambda base, value: indexing.write(base, subscript, value),
             index,
-            lambda base: base[indexing.like(index)],
+            lambda base: base[indexing.layout_of(index)],
         )
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -107,11 +106,10 @@ class Array(Conversions):
             hint = f"make the array floating: x.astype({dtype_of(value)})"
             got = show(self, value)
             raise DtypeError(message("setitem", "a derivative needs a floating array", got, hint))
-        written = indexing.write(self, indexing.parse(self.shape, index), value)
-        self.write(boxed(written))
+        self.write(boxed(indexing.write(self, indexing.parse(self.shape, index), value)))
 
     def _holds(self, value: Any, index: Any) -> bool:
-        """Tell whether a value is the view that an index takes: ``x[i] += y`` has written through it already."""
+        """Return whether a value is the view ``self[index]``: then ``x[i] += y`` has written through it already."""
         lens = value.lens if isinstance(value, Box) else None
         if lens is None or lens.base is not self or lens.index is not index:
             return False
@@ -125,7 +123,7 @@ class Array(Conversions):
 
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
-            raise ScalarError(message("iteration", "a scalar has no elements to go through"))
+            raise ScalarError(message("iteration", "a scalar has no elements to iterate over"))
         return (self[position] for position in range(self.shape[0]))
 
     def __contains__(self, item: Any) -> bool:
@@ -133,22 +131,19 @@ class Array(Conversions):
 
     # -- errors and texts ---------------------------------------------------------------------------------
 
-    def _unsupported(self, function: Any, what: str = "", hint: str = "") -> UnsupportedError:
-        """Return the error for a function of NumPy's that Wengert does not know, and what can be done here."""
+    def _unsupported(self, function: Any, part: str = "", hint: str = "") -> UnsupportedError:
         known = concrete(self) is not None and not on_graph(self)
-        if said := without_derivative(function, known):
-            return unsupported(function, what, *said)
-        if not known:
-            requirement = (
-                f"this does not work on values of a {self.owner.name}, which knows only their type here"
-            )
-            return unsupported(function, what, requirement, hint or UNFOLLOWED)
-        return unsupported(function, what, "Wengert has no derivative for this", hint or OTHERWISE)
+        if reason := without_derivative(function, known):
+            return unsupported(function, part, *reason)
+        if known:
+            return unsupported(function, part, "Wengert has no derivative for this", hint or OTHERWISE)
+        requirement = f"this needs concrete values, and a {self.owner.name} knows only their type here"
+        return unsupported(function, part, requirement, hint or UNFOLLOWED)
 
     def __repr__(self) -> str:
         value = concrete(self)
         inside = str(self.type) if value is None else f"{value}, {self.type}"
-        return f"Array({inside}, {self.owner.name})"  # as `tells_of_box` knows it
+        return f"Array({inside}, {self.owner.name})"  # `shows_box` finds this form
 
     def __format__(self, specification: str) -> str:
         value = concrete(self)
@@ -156,9 +151,8 @@ class Array(Conversions):
             return repr(self)
         if self.shape:
             hint = "write np.array2string(x, precision=3), or format the elements"
-            raise UnsupportedError(
-                message(f"format {specification!r}", "a number is required", str(self.type), hint)
-            )
+            operation = f"format {specification!r}"
+            raise UnsupportedError(message(operation, "a number is required", str(self.type), hint))
         return format(value, specification)
 
     def __copy__(self, memo: Any = None) -> Any:
@@ -167,7 +161,7 @@ class Array(Conversions):
     __deepcopy__ = __copy__
 
     def copy(self, order: str = "C") -> Any:
-        """Return an array of its own with the same value."""
+        """Return a copy."""
         self.refresh()
         return self.owner.box(self.state)
 
@@ -185,17 +179,17 @@ class Array(Conversions):
 
     @property
     def itemsize(self) -> int:
-        """Bytes an element."""
+        """The bytes of one element."""
         return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """The bytes of all elements."""
         return self.size * self.dtype.itemsize
 
     @property
     def flags(self) -> Any:
-        """How the elements lie, row by row, as `np.ndarray.flags` tells."""
+        """The flags of a row-major array, as `np.ndarray.flags`."""
         return np.empty([min(extent, 2) for extent in self.shape], np.bool_).flags
 
     @property
@@ -205,7 +199,7 @@ class Array(Conversions):
 
     @property
     def mT(self) -> Any:  # noqa: N802 (NumPy's name)
-        """The last two axes exchanged."""
+        """The last two axes, exchanged."""
         return FUNCTIONS[np.swapaxes](self, -1, -2)
 
     @property
@@ -219,12 +213,12 @@ class Array(Conversions):
 
     @property
     def imag(self) -> Any:
-        """Zeros that cannot be written to: the value is real."""
+        """Read-only zeros: the value is real."""
         return FUNCTIONS[np.imag](self)
 
     @property
     def flat(self) -> Flat:
-        """The elements in row-major order, to go through, read and write."""
+        """The elements in row-major order, to iterate over, read and write."""
         return Flat(self)
 
     @flat.setter
@@ -242,16 +236,15 @@ class Array(Conversions):
         return FUNCTIONS[np.reshape](self, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
 
     def view(self, dtype: Any = None) -> Any:
-        """Return another array of the same elements: a write to either is seen in the other."""
+        """Return a view of the array: a write to either changes both."""
         if dtype is not None and np.dtype(dtype) != self.dtype:
             requirement = "a view inside a transform must have the dtype of its array"
-            raise UnsupportedError(
-                message("view", requirement, str(np.dtype(dtype)), "write x.astype(dtype)")
-            )
+            hint = "write x.astype(dtype)"
+            raise UnsupportedError(message("view", requirement, str(np.dtype(dtype)), hint))
         return self[...]
 
     def transpose(self, *axes: Any) -> Any:
-        """Return the axes in another order, reversed by default."""
+        """Return the array with permuted axes, reversed by default."""
         return FUNCTIONS[np.transpose](self, (axes[0] if len(axes) == 1 else axes) or None)
 
     def fill(self, value: Any) -> None:
@@ -272,7 +265,7 @@ class Array(Conversions):
     conj = conjugate = _method(np.real)
 
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
-        """Return the parts along an axis where a condition holds."""
+        """Return the slices along an axis where a condition holds."""
         return FUNCTIONS[np.compress](condition, self, axis, out)
 
     def flatten(self, order: str = "C") -> Any:
@@ -302,7 +295,7 @@ class Array(Conversions):
             raise self._unsupported(ufunc, hint=instead_of(ufunc.__name__))
         for name in _LAYOUT & options.keys():
             del options[name]
-        result = function(*map(_numpys, inputs), **options)
+        result = function(*map(_as_operand, inputs), **options)
         return _strong(result) if dtype is None else cast(result, dtype=np.dtype(dtype))
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
@@ -315,29 +308,29 @@ class Array(Conversions):
         return type(self).namespace
 
 
-def _numpys(value: Any) -> Any:
-    """Return an operand as a function of NumPy's takes it, for which Python's True is a truth value and no number."""
+def _as_operand(value: Any) -> Any:
+    """Return the operand of a NumPy function, which takes Python's True as a truth value and not as a number."""
     value = operand(value)
     return cast(value, dtype=BOOL) if isinstance(value, Box) and value.weak and value.dtype == BOOL else value
 
 
 def _strong(result: Any) -> Any:
-    """Return the result of a function of NumPy's, which makes NumPy's numbers even of Python's."""
+    """Return the result of a NumPy function, which converts Python scalars to NumPy scalars."""
     if isinstance(result, Box):
         return cast(result, dtype=result.dtype) if result.weak else result
     if isinstance(result, tuple):
-        return tuple(_strong(one) for one in result)  # pyright: ignore[reportUnknownVariableType]
+        return tuple(map(_strong, result))  # pyright: ignore[reportUnknownArgumentType]
     return dtype_of(result).type(result) if isinstance(result, (bool, int, float)) else result
 
 
-Box.surface = Array
+Box.array_class = Array
 
 
-def tells_of_box(text: str) -> bool:
-    """Tell whether the type of a value that is not known was written into a text.
+def shows_box(text: str) -> bool:
+    """Return whether a text contains the ``repr`` of a value that is not known.
 
     Example:
-        >>> tells_of_box("loss = Array(f64*[], trace)"), tells_of_box("loss = 0.5")
+        >>> shows_box("loss = Array(f64*[], trace)"), shows_box("loss = 0.5")
         (True, False)
     """
     return _WITHOUT_VALUE.search(text) is not None
@@ -348,7 +341,7 @@ def _write_out(ufunc: np.ufunc, method: str, inputs: Any, options: Any, out: Any
     target = out[0] if isinstance(out, tuple) and len(out) == 1 else None  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
     if isinstance(target, Array):
         return target.assign(getattr(ufunc, method)(*inputs, **options))
-    hint = "write y = x1 + x2 instead of an in-place update of a plain array, or make it with wengert.numpy.zeros"
+    hint = "write y = x1 + x2 instead of updating a plain array in place, or make the array with wengert.numpy.zeros"
     requirement = "a value inside a transform cannot be written into a plain array"
     raise LostDerivativeError(message(f"np.{ufunc.__name__}", requirement, hint=hint))
 
@@ -361,9 +354,9 @@ def view_of(
     index: Any = None,
     layout: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """Make ``result`` a view of ``base``, as a `Lens` says: a write to either is seen in the other.
+    """Make ``result`` a view of ``base`` through a `Lens`: a write to either changes both.
 
-    For NumPy a value without axes that is no view itself, such as a sum, is a number: it has no views.
+    A value without axes that is not a view, such as a sum, is a number for NumPy and has no views.
     """
     if not isinstance(base, Box):
         return result

@@ -1,4 +1,4 @@
-"""What Python and NumPy do to have the number of a value inside a transform, and what is said where there is none."""
+"""Conversions of a value inside a transform to a plain number or array: errors with hints where they lose something."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OUTSIDE = "return the array and convert it outside; build arrays with np.stack 
 _NUMBER = "write NumPy's functions, such as np.sin for math.sin; return the value and convert it outside"
 _INTEGER = (
     "x[i] takes it as it is; a size or a count must be known: name it in static_argnums of wg.jit, or take it from a "
-    "shape; a loop is written with wg.fori_loop"
+    "shape; write a loop with wg.fori_loop"
 )
 _CONDITION = (
     "write np.where(condition, a, b), wg.cond(condition, f, g, ...) for if, or wg.while_loop for while"
@@ -29,14 +29,16 @@ _COMPUTED = (
 )
 
 
-def _lost(what: str, hint: str, traced: str = _OUTSIDE, known: Callable[..., Any] | None = None) -> Any:
+def _lost(name: str, hint: str, traced: str = _OUTSIDE, known: Callable[..., Any] | None = None) -> Any:
+    """Return a method that raises an error, except for constants if ``known`` is given."""
+
     def method(self: Conversions, *arguments: Any, **options: Any) -> Any:
-        if known is not None and self.owner is CONSTANT:  # which nothing follows
+        if known is not None and self.owner is CONSTANT:
             return known(self.state.value, *arguments, **options)
-        self.owner.check_open(what)
+        self.owner.check_open(name)
         if on_graph(self):
-            raise self.without_value(what, way_out(what) or traced)
-        raise self.without_derivative(what, hint)
+            raise self.without_value(name, way_out(name) or traced)
+        raise self.without_derivative(name, hint)
 
     return method
 
@@ -46,18 +48,18 @@ def _or_given_up(hint: str, value: str = "wg.stop_gradient(x)") -> str:
 
 
 class Conversions(Operators):
-    """A value inside a transform: its number is not to be had, or only without its derivative."""
+    """A value inside a transform, whose number is unknown, or available only without its derivative."""
 
     __slots__ = ()
 
     def without_value(self, operation: str, hint: str) -> ConcreteError:
-        """Return the error for an operation that needs the numbers, where only the type is known."""
+        """Return the error for an operation that needs numbers where only the type is known."""
         requirement = f"a concrete value is needed, and a {self.owner.name} knows only the type here"
         RUNNING.complaint = ConcreteError(message(operation, requirement, str(self.type), hint))
         return RUNNING.complaint
 
     def without_derivative(self, operation: str, hint: str) -> LostDerivativeError:
-        """Return the error for an operation after which the program would go on without its derivative."""
+        """Return the error for an operation that would lose the derivative."""
         requirement = "the derivative would be lost"
         RUNNING.complaint = LostDerivativeError(message(operation, requirement, str(self.type), hint))
         return RUNNING.complaint
@@ -82,37 +84,35 @@ class Conversions(Operators):
 
     _truncated = _lost("int(x)", "use int(wg.stop_gradient(x))", "write x.astype(int)", int)
 
-    def __float__(self) -> float:
-        if self.owner is CONSTANT:  # which nothing follows
-            return float(self.state.value)
-        what = "float(x)"
-        self.owner.check_open(what)
+    def _check_convertible(
+        self, name: str, traced: str, hint: str, value: str = "wg.stop_gradient(x)"
+    ) -> None:
+        """Raise the error of a conversion of a floating-point value, or of one that has no value."""
         if on_graph(self):
-            raise self.without_value(what, instead_of_package(UNFOLLOWED) or way_out(what) or _NUMBER)
-        given_up = _or_given_up(way_out(what) or _COMPUTED, "float(wg.stop_gradient(x))")
-        raise self.without_derivative(what, instead_of_package(_or_given_up(OTHERWISE)) or given_up)
+            raise self.without_value(name, instead_of_package(UNFOLLOWED) or way_out(name) or traced)
+        if self.dtype.kind == "f" or name == "float(x)":
+            given_up = _or_given_up(way_out(name) or hint, value)
+            raise self.without_derivative(name, instead_of_package(_or_given_up(OTHERWISE)) or given_up)
+
+    def __float__(self) -> float:
+        if self.owner is not CONSTANT:
+            self.owner.check_open("float(x)")
+            self._check_convertible("float(x)", _NUMBER, _COMPUTED, "float(wg.stop_gradient(x))")
+        return float(self.state.value)
 
     __complex__ = _lost("complex(x)", "Wengert differentiates real programs")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        what = "conversion to a plain array"
-        self.owner.check_open(what)
+        name = "conversion to a plain array"
+        self.owner.check_open(name)
         if (wrapped := left_to_box(self, sys._getframe(1))) is not None:  # pyright: ignore[reportPrivateUsage]
             return wrapped
-        if on_graph(self):
-            raise self.without_value(what, instead_of_package(UNFOLLOWED) or way_out(what) or _OUTSIDE)
-        if self.dtype.kind == "f":
-            given_up = _or_given_up(way_out(what) or _BUILT)
-            raise self.without_derivative(what, instead_of_package(_or_given_up(OTHERWISE)) or given_up)
+        self._check_convertible(name, _OUTSIDE, _BUILT)
         hint = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i]"
-        return np.array(self._concrete(what, hint), dtype=dtype)
+        return np.array(self._concrete(name, hint), dtype=dtype)
 
-    __dlpack__ = __dlpack_device__ = _lost(
-        "from_dlpack", "leave x as it is, or give the memory of wg.stop_gradient(x)"
-    )
-    item = _lost(
-        "item()", "leave the value as it is, or write wg.stop_gradient(x).item()", known=np.ndarray.item
-    )
+    __dlpack__ = __dlpack_device__ = _lost("from_dlpack", "leave x as it is, or pass wg.stop_gradient(x)")
+    item = _lost("item()", "leave x as it is, or write wg.stop_gradient(x).item()", known=np.ndarray.item)
     tolist = _lost(
         "tolist()", "iterate over the array, or write wg.stop_gradient(x).tolist()", known=np.ndarray.tolist
     )

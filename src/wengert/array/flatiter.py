@@ -1,4 +1,4 @@
-"""The elements of an array one after another, as NumPy's ``x.flat``."""
+"""``x.flat``: the elements of an array in row-major order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wengert.core.shapes import shape_of, size
 
 
 def _elements(value: Any) -> Any:
-    """Return a value, or containers of values, with arrays in the places of what goes through them."""
+    """Return a value, or containers of values, with arrays for flat iterators."""
     if isinstance(value, Flat):
         return value.copy()
     if isinstance(value, tuple):
@@ -21,7 +21,7 @@ def _elements(value: Any) -> Any:
     if isinstance(value, list):
         return [*map(_elements, cast("list[Any]", value))]
     if isinstance(value, dict):
-        return {name: _elements(one) for name, one in cast("dict[str, Any]", value).items()}
+        return {name: _elements(item) for name, item in cast("dict[str, Any]", value).items()}
     return value
 
 
@@ -33,9 +33,9 @@ def _compared(compare: Callable[[Any, Any], Any]) -> Any:
 
 
 class Flat:
-    """The elements of an array in row-major order: to go through, to read and to write.
+    """The elements of an array in row-major order, to iterate over, read and write.
 
-    What is read is a copy, and what is written reaches the array; values that are too few are repeated.
+    Reading copies; writing changes the array, and repeats values that are too few.
 
     Args:
         array: the array.
@@ -63,7 +63,7 @@ class Flat:
         self._next = 0
 
     def copy(self) -> Any:
-        """Return the elements in an array of their own."""
+        """Return a copy of the elements."""
         return FUNCTIONS[np.ravel](self._array).copy()
 
     def __len__(self) -> int:

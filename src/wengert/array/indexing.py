@@ -1,4 +1,4 @@
-"""Subscripts: what ``x[index]`` and ``x[index] = value`` mean, in terms of primitives, as NumPy defines it."""
+"""NumPy's subscripts, ``x[index]`` and ``x[index] = value``, in terms of primitives."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ class Subscript(NamedTuple):
     """A parsed index: first the basic part, then axes of extent one, then the integer arrays."""
 
     basic: Index
-    """Integers and slices; axes that arrays index are taken whole."""
+    """Integers and slices; whole slices for axes that arrays index."""
     shape: Shape
     """The shape after the basic part, with new axes."""
     arrays: tuple[tuple[int, Any], ...]
-    """Which axis of ``shape`` each array indexes."""
+    """The axis of ``shape`` that each array indexes, and the array."""
     in_front: bool
-    """Whether the arrays' axes come first because a slice stands between them."""
+    """Whether the arrays' axes come first because a slice separates them."""
 
 
 def is_view(subscript: Subscript, index: Any) -> bool:
-    """Tell whether NumPy would return a view rather than a copy or a scalar.
+    """Return whether NumPy would return a view rather than a copy or a scalar.
 
-    An integer of which only the type is known stands among the arrays, and for NumPy it is an integer.
+    An integer of which only the type is known is among the arrays, but NumPy treats it as an integer.
     """
     if any(shape_of(array) for _, array in subscript.arrays):
         return False
@@ -57,22 +57,22 @@ def is_view(subscript: Subscript, index: Any) -> bool:
     return len(subscript.shape) > len(subscript.arrays) or whole
 
 
-def settled(subscript: Subscript) -> Subscript:
-    """Return a subscript whose indices no later write of the user's can reach."""
+def frozen(subscript: Subscript) -> Subscript:
+    """Return a subscript whose indices no later write reaches."""
     if not subscript.arrays:
         return subscript
     return subscript._replace(arrays=tuple((axis, snapshot(array)) for axis, array in subscript.arrays))
 
 
-def like(index: Any) -> Any:
-    """Return an index of plain numbers that takes what lies in memory as what another, for a view, takes."""
+def layout_of(index: Any) -> Any:
+    """Return an index of plain numbers with the same memory layout as the index of a view."""
     if isinstance(index, tuple):
-        return tuple(map(like, index))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return tuple(map(layout_of, index))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     return 0 if isinstance(index, (Box, np.ndarray)) else index
 
 
 def parse(shape: Shape, index: Any) -> Subscript:
-    """Parse an index for an array of the given shape; raise `IndexingError` where NumPy would."""
+    """Parse an index for an array of the given shape, or raise `IndexingError` where NumPy raises."""
     entries = _expand(shape, list(index) if isinstance(index, tuple) else [index])
     advanced = any(_is_array(entry) for entry in entries)
     basic: list[Any] = []
@@ -128,7 +128,7 @@ def _is_array(entry: Any) -> bool:
 
 
 def _expand(shape: Shape, entries: list[Any]) -> list[Any]:
-    """Return one entry for each axis: the ellipsis and what follows filled in, truth values made positions."""
+    """Return one entry for each axis: expand the ellipsis and missing entries, and convert masks to positions."""
     expanded: list[Any] = []
     masks: list[tuple[int, Shape]] = []
     for entry in entries:
@@ -146,7 +146,7 @@ def _expand(shape: Shape, entries: list[Any]) -> list[Any]:
         raise IndexingError(message("getitem", "an index may have one ellipsis only"))
     fill = [slice(None)] * (len(shape) - used)
     where_ = next((i for i, entry in enumerate(expanded) if entry is Ellipsis), len(expanded))
-    # An ellipsis that stands for no axis still comes between the arrays on either side of it.
+    # An ellipsis of no axes still separates the arrays on either side of it.
     fill = fill or [Ellipsis] * (where_ < len(expanded))
     complete = expanded[:where_] + fill + expanded[where_ + 1 :]
     for start, mask_shape in masks:
@@ -159,7 +159,7 @@ def _expand(shape: Shape, entries: list[Any]) -> list[Any]:
 
 
 def is_mask_without_value(index: Any, shape: Shape) -> bool:
-    """Tell whether an index is a mask of a whole array of which only the type is known: it can be written through."""
+    """Return whether an index is a mask of the whole array with unknown values, which supports writing one value."""
     return isinstance(index, Box) and index.dtype == BOOL and index.shape == shape and concrete(index) is None
 
 
@@ -172,7 +172,7 @@ def _positions(mask: Any) -> list[Any]:
         )
         raise ConcreteError(message("getitem", "a mask needs concrete values here", hint=hint))
     if np.ndim(known) == 0:
-        raise IndexingError(message("getitem", "a single truth value is no index", repr(known)))
+        raise IndexingError(message("getitem", "a single truth value cannot be an index", repr(known)))
     return list(np.nonzero(known))
 
 
@@ -194,7 +194,7 @@ def _outside(position: int, axis: int, extent: int) -> IndexingError:
 
 
 def _checked(entry: Any, axis: int, extent: int) -> Any:
-    """Return an integer array as an index counted from the front where its values are known."""
+    """Return an integer array as an index; check its range if its values are known."""
     if not _is_array(entry):
         return np.asarray(_integer(entry, axis, extent))
     if dtype_of(entry).kind not in "iu":
@@ -210,7 +210,7 @@ def _checked(entry: Any, axis: int, extent: int) -> Any:
 
 
 def signed(indices: Any) -> Any:
-    """Return uint64 indices as int64, those beyond its range as its largest number: out of range, and not negative."""
+    """Return uint64 indices as int64; those beyond its range become its largest number, which is out of range, too."""
     if dtype_of(indices) != _UNSIGNED:
         return indices
     return cast(arithmetic.minimum(indices, _UNSIGNED.type(2**63 - 1)), dtype=INT64)
@@ -244,7 +244,7 @@ def _arrays_first(subscript: Subscript) -> tuple[tuple[int, ...], list[Any]]:
 
 
 def _result_order(subscript: Subscript, arrays: list[Any]) -> tuple[int, ...]:
-    """Return the permutation that brings the arrays' axes from the front to where NumPy has them."""
+    """Return the permutation that moves the arrays' axes from the front to their position in NumPy's result."""
     rank = len(broadcast("getitem", *map(shape_of, arrays)))
     rest = len(subscript.shape) - len(arrays)
     before = 0 if subscript.in_front else subscript.arrays[0][0]
@@ -252,7 +252,7 @@ def _result_order(subscript: Subscript, arrays: list[Any]) -> tuple[int, ...]:
 
 
 def write(x: Any, subscript: Subscript, value: Any) -> Any:
-    """Return ``x`` as it is after ``x[index] = value``."""
+    """Return ``x`` after ``x[index] = value``."""
     if dtype_of(value) != dtype_of(x):
         value = cast(value, dtype=dtype_of(x))
     if subscript.arrays:
@@ -265,7 +265,7 @@ def write(x: Any, subscript: Subscript, value: Any) -> Any:
 
 
 def _fit(value: Any, shape: Shape) -> Any:
-    """Broadcast a value to the shape it is assigned to; extra leading axes of one are dropped."""
+    """Broadcast a value to the shape that it is assigned to; drop extra leading axes of extent one."""
     own = shape_of(value)
     if own == shape:
         return value
@@ -277,7 +277,7 @@ def _fit(value: Any, shape: Shape) -> Any:
 
 
 def _write_arrays(before: Any, subscript: Subscript, value: Any) -> Any:
-    """Write where integer arrays point; of several writes to one element the last stays."""
+    """Write at integer arrays; the last of several writes to one element stays."""
     order, arrays = _arrays_first(subscript)
     target = _permuted(before, order)
     rows = _in_front(subscript, arrays, shape_of(target), value)
@@ -287,7 +287,7 @@ def _write_arrays(before: Any, subscript: Subscript, value: Any) -> Any:
 
 
 def _in_front(subscript: Subscript, arrays: list[Any], shape: Shape, value: Any) -> Any:
-    """Return a value as it is assigned to an array of ``shape``, whose indexed axes stand first, as the arrays' do."""
+    """Broadcast a value for an array of ``shape``, whose indexed axes come first, and move the arrays' axes there."""
     lead = broadcast("setitem", *map(shape_of, arrays))
     order = _result_order(subscript, arrays)
     in_front = (*lead, *shape[len(arrays) :])
@@ -295,7 +295,7 @@ def _in_front(subscript: Subscript, arrays: list[Any], shape: Shape, value: Any)
 
 
 def add(x: Any, subscript: Subscript, value: Any) -> Any:
-    """Return ``x`` as it is after ``value`` was added at ``x[index]``, each time that an array points to an element."""
+    """Return ``x`` with ``value`` added at ``x[index]``; repeated indices add repeatedly."""
     if subscript.arrays:
         order, arrays = _arrays_first(subscript)
         shape = tuple(subscript.shape[axis] for axis in order)

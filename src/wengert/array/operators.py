@@ -17,13 +17,13 @@ from wengert.ops import arithmetic, comparison, exponential
 from wengert.ops.conversion import cast
 from wengert.primitive import Primitive
 
-#: What stands for each NumPy function when an argument is a box; filled by `wengert.numpy`.
+#: The implementation of each NumPy function for boxes; `wengert.numpy` fills it.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-_OPERANDS: Any = (Box, np.ndarray, float, int, np.generic)  # int: and bool
+_OPERANDS: Any = (Box, np.ndarray, float, int, np.generic)  # a bool is an int
 
 
 def operand(value: Any) -> Any:
-    """Return a value that a primitive takes: a box, an array or a scalar; sequences become arrays."""
+    """Return an operand of a primitive: a box, an array or a scalar; convert sequences to arrays."""
     if isinstance(value, _OPERANDS):
         return value
     if is_sparse(value):
@@ -61,7 +61,7 @@ def _product() -> tuple[Any, Any]:
 
 
 def _factor(box: Operators, other: Any) -> Any:
-    """Return the other factor of a product, or raise where Python would repeat a list."""
+    """Return the other factor of a product, or raise an error where Python would repeat a list."""
     if isinstance(other, SEQUENCE) and box.weak and box.dtype.kind in "iu":
         requirement = f"a concrete number is needed to repeat a {type(other).__name__}"
         hint = "name it in static_argnums of wg.jit, or multiply wengert.numpy.array of it"
@@ -77,7 +77,7 @@ def _in_place(primitive: Primitive) -> Any:
 
 
 def power_of(base: Any, exponent: Any) -> Any:
-    """Choose the power that is exact for the exponent: constant integers have derivatives at zero."""
+    """Return a power by the primitive for the exponent: with constant integers it has derivatives at zero."""
     if isinstance(exponent, int) and not isinstance(exponent, bool):
         if exponent >= 0 or dtype_of(base).kind == "f":
             return arithmetic.integer_power(base, exponent=exponent)
@@ -143,7 +143,7 @@ class Operators(Box):
         return self.assign(power_of(self, operand(exponent)))
 
     def fitted(self, value: Any) -> Any:
-        """Return what is to be written in place of all elements in the dtype of this array, or raise."""
+        """Return the result of an in-place operation in the dtype of this array, or raise an error."""
         if shape_of(value) != self.shape:
             requirement = f"the result must keep the shape {self.shape}"
             raise ShapeError(message("in-place operation", requirement, show(self, value)))
@@ -153,7 +153,7 @@ class Operators(Box):
         return cast(value, dtype=self.dtype) if dtype_of(value) != self.dtype else value
 
     def assign(self, value: Any) -> Any:
-        """Write a value in place of all elements; a scalar cannot change, so that a new one is returned."""
+        """Assign a value to all elements; a scalar cannot change, so the value itself is returned."""
         if not self.shape and self.lens is None:
             return value
         self.write(boxed(self.fitted(value)))

@@ -1,6 +1,6 @@
-"""SciPy's sparse matrices as constant factors: their products with boxes, and how SciPy leaves these to the boxes.
+"""Products of SciPy's sparse matrices with boxes; the matrices are constants.
 
-SciPy is not imported: who has a sparse matrix has imported it.
+This module does not import SciPy: a user with a sparse matrix has imported it.
 """
 
 from __future__ import annotations
@@ -19,26 +19,23 @@ from wengert.ir.types import show
 from wengert.ops.shape import transpose
 from wengert.ops.sparse import sparse_product
 
-#: What to write where a compiled function is given a sparse matrix.
-FROM_OUTSIDE = (
-    "let the function take it from outside (a closure): a sparse matrix is a constant of a compiled function"
-)
+#: The hint for a sparse matrix as an argument of a compiled function.
+FROM_OUTSIDE = "let the function close over it instead: a sparse matrix is a constant of a compiled function"
 _HOME = "scipy.sparse"
 _BOTH_AXES = (1, 0)
 
 
 def is_sparse(value: Any) -> bool:
-    """Tell whether a value is one of SciPy's sparse arrays or matrices."""
+    """Return whether a value is a sparse array or matrix of SciPy."""
     scipys = sys.modules.get(_HOME)
     return scipys is not None and scipys.issparse(value)
 
 
 def refused(operation: str, matrix: Any) -> UnsupportedError:
-    """Return the error for what a sparse matrix does not do with a value inside a transform."""
-    requirement = "a sparse matrix multiplies, as A @ x and x @ A, and does nothing else inside a transform"
-    return UnsupportedError(
-        message(operation, requirement, _show(matrix), "write A.toarray(), or s * (A @ x) for a number s")
-    )
+    """Return the error for an unsupported operation of a sparse matrix and a box."""
+    requirement = "inside a transform a sparse matrix supports only the products A @ x and x @ A"
+    hint = "write A.toarray(), or s * (A @ x) for a number s"
+    return UnsupportedError(message(operation, requirement, _show(matrix), hint))
 
 
 def times(matrix: Any, x: Any) -> Any:
@@ -48,7 +45,7 @@ def times(matrix: Any, x: Any) -> Any:
 
 
 def times_right(x: Any, matrix: Any) -> Any:
-    """Return ``x @ matrix``: the transposed matrix times what ``x`` has as columns."""
+    """Return ``x @ matrix``, the transposed matrix times the transposed ``x``."""
     _check(matrix, x, f"{show(x)}, {_show(matrix)}")
     if len(shape_of(x)) == 1:
         return _product(matrix, x, True)
@@ -57,7 +54,7 @@ def times_right(x: Any, matrix: Any) -> Any:
 
 
 def star(left: Any, right: Any) -> Any:
-    """Return ``left * right``, one of which is sparse: the product of matrices for SciPy's matrices alone."""
+    """Return ``left * right``, one of them sparse: a matrix product for SciPy's matrices, an error for its arrays."""
     matrix, x = (left, right) if is_sparse(left) else (right, left)
     if isinstance(matrix, sys.modules[_HOME].spmatrix) and shape_of(x):
         return times(matrix, x) if matrix is left else times_right(x, matrix)
@@ -82,7 +79,7 @@ def _show(matrix: Any) -> str:
 
 
 def _product(matrix: Any, x: Any, transposed: bool) -> Any:
-    """Multiply by what is stored, without a copy: columns that are stored are the rows of the transposed matrix."""
+    """Multiply by the stored elements, without a copy: stored columns are the rows of the transposed matrix."""
     by_columns = matrix.format == "csc"
     stored = matrix if by_columns else matrix.tocsr()
     rows, width = matrix.shape[::-1] if by_columns else matrix.shape
@@ -94,13 +91,13 @@ def _product(matrix: Any, x: Any, transposed: bool) -> Any:
 
 
 def left_to_box(box: Box, caller: FrameType | None) -> Any:
-    """Return what makes SciPy leave ``matrix @ box`` to the box, where it asks for an array for that; None elsewhere.
+    """Return an object array for SciPy's ``matrix @ box``, so that the operator of the box applies; None elsewhere.
 
-    To an operand that NumPy makes no array of, but one object, SciPy's operators answer `NotImplemented`, and Python
-    goes on to the operator of the box. `dot` looks whether there is such an array, and goes on to the operator.
+    SciPy's operators return `NotImplemented` for an operand that NumPy converts to one object, and Python calls the
+    operator of the box. `dot` makes the same test before it calls the operator.
 
     Raises:
-        UnsupportedError: a method of a sparse matrix does something else with the box.
+        UnsupportedError: another method of a sparse matrix converts the box.
     """
     if caller is None or not _is_scipys(caller) or caller.f_locals.get("other") is not box:
         return None

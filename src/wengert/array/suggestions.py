@@ -1,7 +1,7 @@
-"""What to write instead of what needs numbers, where a value has none: told from the user's own line.
+"""Hints for operations that a value inside a transform does not support, made from the user's own line.
 
-Python and NumPy ask a value for its number without saying what for: ``math.sin(x)``, ``np.zeros(n)`` and ``range(n)``
-all come as a conversion. The source of the user's line says it.
+Python and NumPy convert a value to a number without a reason: ``math.sin(x)``, ``np.zeros(n)`` and ``range(n)`` all
+arrive as a conversion. The source of the user's line shows the reason.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ from wengert.core.dtypes import SEQUENCE
 from wengert.core.errors import calls_inside, user_frame
 from wengert.ops.elementwise import UFUNCS
 
-#: What to write for functions of SciPy's and of `math`, by their names; filled by `wengert.special`.
+#: Replacements for functions of SciPy and of `math`, by name; `wengert.special` fills it.
 INSTEAD: dict[str, str] = {}
-#: What to write for attributes of the arrays of other libraries.
+_VARIABLE = "write wg.grad(f)(x), or make x a wg.Variable"
+#: Hints for attributes of other libraries' arrays.
 ATTRIBUTES = {
     "at": "write x[i] = v or x[i] += v: it changes x as NumPy does",
     "detach": "write wg.stop_gradient(x)",
-    "backward": "write wg.grad(f)(x), or make x a wg.Variable",
-    "requires_grad_": "write wg.grad(f)(x), or make x a wg.Variable",
+    "backward": _VARIABLE,
+    "requires_grad_": _VARIABLE,
     "numpy": "leave x as it is, or write wg.stop_gradient(x) for its values alone",
     "unsqueeze": "write np.expand_dims(x, axis)",
     "permute": "write x.transpose(axes)",
-    "block_until_ready": "leave it out: calls return when they are done",
+    "block_until_ready": "leave it out: calls return when they are finished",
     "view": "write x.astype(dtype) to convert it, wg.stop_gradient(x).view(dtype) for its memory",
     **dict.fromkeys(
         ("data", "ctypes", "strides", "tofile", "byteswap", "setflags"),
-        "the memory is that of wg.stop_gradient(x), or of an array outside",
+        "use the memory of wg.stop_gradient(x), or of an array outside",
     ),
 }
 
@@ -53,31 +54,18 @@ _UNLIKE_NUMPYS = {"remainder"}
 _NOTHING = object()
 _PACKAGES = {"scipy": "SciPy", "sklearn": "scikit-learn"}
 _SIZE = "a size must be known: name it in static_argnums of wg.jit, or take it from a shape, such as len(x)"
-#: What to write for a range of which an end or the step is not known.
+#: The hint for a range with an unknown end or step.
 RANGE = f"write start + step * np.arange(n) for a known n; {_SIZE}"
 _STATIC = re.compile(r"name (\w+) in static_argnums of wg\.jit")
-_AS_IT_IS = "leave an array as it is, or write wengert.numpy.asarray, which takes lists of values, too"
+_AS_IT_IS = "leave an array as it is, or write wengert.numpy.asarray, which also takes lists of values"
+_OF_SIZE = """zeros ones empty eye identity tri linspace logspace geomspace tile repeat reshape resize broadcast_to
+    split array_split indices"""
+_CONVERTING = "asarray asanyarray ascontiguousarray asfortranarray require"
 _OF_NUMPY = {
-    **dict.fromkeys(
-        (
-            "zeros",
-            "ones",
-            "empty",
-            "eye",
-            "identity",
-            "tri",
-            "linspace",
-            "logspace",
-            "geomspace",
-        ),
-        _SIZE,
-    ),
+    **dict.fromkeys(_OF_SIZE.split(), _SIZE),
     "arange": RANGE,
     "full": f"write wengert.numpy.full for a value; {_SIZE}",
-    **dict.fromkeys(
-        ("tile", "repeat", "reshape", "resize", "broadcast_to", "split", "array_split", "indices"), _SIZE
-    ),
-    **dict.fromkeys(("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require"), _AS_IT_IS),
+    **dict.fromkeys(_CONVERTING.split(), _AS_IT_IS),
     "array": "write wengert.numpy.array for np.array, np.stack of a list, x.copy() for a copy",
     **dict.fromkeys(
         ("nditer", "ndenumerate", "broadcast"),
@@ -96,55 +84,57 @@ _OF_PYTHON = {
     "all": "write np.all for all",
     "complex": "Wengert differentiates real programs",
 }
-#: What to write for a slice of which an end is not known.
+#: The hint for a slice with an unknown end.
 SLICE = (
     "the length of a slice must be known: write x[start + np.arange(length)] for a part that starts anywhere, "
     "np.where(np.arange(len(x)) < n, x, 0) for the first n, or name n in static_argnums of wg.jit"
 )
 _ASSIGNED = (
-    "make the array to write into with wengert.numpy.zeros, or with np.zeros_like(x) of a value x that is followed "
-    "(an argument that is differentiated or traced, or what is computed of it)"
+    "make the array with wengert.numpy.zeros, or with np.zeros_like(x) of a differentiated or traced value x "
+    "(an argument, or a value computed from it)"
 )
 _JOINED = (
     "write np.concatenate for np.r_, np.column_stack for np.c_, or wengert.numpy.r_ and wengert.numpy.c_"
 )
 _SUBSCRIPT = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i], for a plain array or a list x"
 _SAVED = (
-    "a value inside a transform is not written to a file",
+    "a value inside a transform cannot be written to a file",
     "save its numbers: wg.stop_gradient(x)",
-    "return it and save what comes back",
+    "return it and save the result",
 )
 _COUNTED = (
     "this works on plain integers, which have no derivative",
-    "give it the numbers: wg.stop_gradient(x)",
-    "compute it outside and give the result as an argument",
+    "pass the numbers: wg.stop_gradient(x)",
+    "compute it outside and pass the result as an argument",
 )
-#: Functions for which derivatives have no meaning: the requirement, the hint for known values, and that for others.
+_OF_INTEGERS = """gcd lcm bitwise_count packbits unpackbits ix_ ravel_multi_index unravel_index busday_count
+    busday_offset is_busday datetime_as_string isnat"""
+#: Functions without derivatives: the requirement, the hint for known values, and the hint for others.
 _WITHOUT_DERIVATIVES = {
     **dict.fromkeys(("save", "savez", "savez_compressed", "savetxt"), _SAVED),
-    **dict.fromkeys(("gcd", "lcm", "bitwise_count", "packbits", "unpackbits"), _COUNTED),
-    **dict.fromkeys(("ix_", "ravel_multi_index", "unravel_index"), _COUNTED),
-    **dict.fromkeys(("busday_count", "busday_offset", "is_busday", "datetime_as_string", "isnat"), _COUNTED),
+    **dict.fromkeys(_OF_INTEGERS.split(), _COUNTED),
 }
 
 
 def without_derivative(function: Any, known: bool) -> tuple[str, str] | None:
-    """Return requirement and hint for a function of NumPy's for which derivatives have no meaning; None for others."""
+    """Return requirement and hint for a NumPy function that cannot have derivatives; None for others."""
     name = getattr(function, "__name__", "")
-    said = _WITHOUT_DERIVATIVES.get(name) if function is getattr(np, name, None) else None
-    return (said[0], said[1 if known else 2]) if said else None
+    if function is not getattr(np, name, None) or name not in _WITHOUT_DERIVATIVES:
+        return None
+    requirement, for_known, for_others = _WITHOUT_DERIVATIVES[name]
+    return requirement, for_known if known else for_others
 
 
 def advised(hint: str) -> str:
-    """Return a hint as it is where a graph is written down; elsewhere without static arguments, which `jit` has."""
+    """Return a hint as it is in a traced graph; elsewhere without static arguments, which only `jit` has."""
     return hint if RUNNING.traced else _STATIC.sub(r"let \1 be a number that no transform follows", hint)
 
 
 def way_out(operation: str) -> str:
-    """Say what to write for what the user's line is carrying out; nothing where that is not known.
+    """Return a replacement for the operation of the user's line, or an empty string.
 
     Args:
-        operation: what was asked of a box: ``index``, or a conversion.
+        operation: ``index``, or the name of a conversion.
     """
     return advised(_way_out(operation))
 
@@ -153,37 +143,35 @@ def _way_out(operation: str) -> str:
     frame = user_frame()
     if frame is None:
         return ""
-    found = _expression(frame)
-    if isinstance(found, ast.Subscript) and operation == "index" and _is_slice(found.slice, frame):
+    expression = _expression(frame)
+    if isinstance(expression, ast.Subscript) and operation == "index" and _is_slice(expression.slice, frame):
         return SLICE
     if dis.opname[frame.f_code.co_code[frame.f_lasti]] == "STORE_SUBSCR":
         return _ASSIGNED
-    if isinstance(found, ast.Call):
-        return _instead_of_call(found, frame, operation)
-    if isinstance(found, ast.Subscript):
-        taken = _value(found.value, frame)
-        return _JOINED if taken is np.r_ or taken is np.c_ else _SUBSCRIPT
+    if isinstance(expression, ast.Call):
+        return _instead_of_call(expression, frame, operation)
+    if isinstance(expression, ast.Subscript):
+        container = _value(expression.value, frame)
+        return _JOINED if container is np.r_ or container is np.c_ else _SUBSCRIPT
     return ""
 
 
 def _is_slice(subscript: ast.expr, frame: FrameType) -> bool:
-    """Tell whether a subscript has a slice of which an end is computed."""
     return any(
         isinstance(_value(part, frame), slice)
         or (isinstance(part, ast.Call) and _value(part.func, frame) is slice)
-        or _has_length(part)
+        or _has_computed_end(part)
         for part in ast.walk(subscript)
     )
 
 
-def _has_length(part: ast.AST) -> bool:
-    """Tell whether a part of a subscript is a slice of which an end is computed."""
+def _has_computed_end(part: ast.AST) -> bool:
     ends = (part.lower, part.upper, part.step) if isinstance(part, ast.Slice) else ()
     return any(end is not None and not isinstance(end, ast.Constant) for end in ends)
 
 
 def _expression(frame: FrameType) -> ast.expr | None:
-    """Return what a line is carrying out, by its source; None where there is none, as in an interactive session."""
+    """Return the expression that a frame evaluates; None without source, as in an interactive session."""
     positions = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
     first, last, begin, end = positions
     if first is None or last is None or begin is None or end is None:
@@ -201,7 +189,7 @@ def _expression(frame: FrameType) -> ast.expr | None:
 
 
 def _value(name: ast.AST, frame: FrameType) -> Any:
-    """Return what a name stands for, such as ``np.linalg.norm``; None where it is none of a module."""
+    """Return the value of a name such as ``x`` or ``np.linalg.norm``; None for attributes of other objects."""
     if isinstance(name, ast.Name):
         for names in (frame.f_locals, frame.f_globals, vars(builtins)):
             if name.id in names:
@@ -213,39 +201,33 @@ def _value(name: ast.AST, frame: FrameType) -> Any:
 
 
 def _instead_of_call(call: ast.Call, frame: FrameType, operation: str) -> str:
-    """Say what to write instead of calling a function of `math`, of Python's or of NumPy's."""
     function = _value(call.func, frame)
     inside = getattr(function, "__wrapped__", None)
-    function = inside if _works_on_boxes(inside) else function  # `wengert.numpy` wraps NumPy's
+    function = inside if _works_on_boxes(inside) else function  # `wengert.numpy` wraps NumPy's functions
     name = getattr(function, "__name__", "")
+    is_creation = getattr(function, "__module__", "") == "wengert.numpy.creation"
     if function is getattr(builtins, name, _NOTHING):
         return _OF_PYTHON.get(name, "")
-    if (
-        function is getattr(np, name, _NOTHING)
-        or getattr(function, "__module__", "") == "wengert.numpy.creation"
-    ):
+    if function is getattr(np, name, _NOTHING) or is_creation:
         return _OF_NUMPY.get(name) or _of_list(f"numpy.{name}", function, call, frame, operation)
     if function is getattr(np.linalg, name, _NOTHING):
         return _of_list(f"numpy.linalg.{name}", function, call, frame, operation)
     if function is getattr(math, name, _NOTHING):
         other = _OF_MATH.get(name) or ("" if name in _UNLIKE_NUMPYS else counterpart(name))
-        return (
-            f"write {other} for math.{name}"
-            if other
-            else "write it with NumPy: math computes with known numbers"
-        )
+        known_only = "write it with NumPy: math computes with known numbers"
+        return f"write {other} for math.{name}" if other else known_only
     return ""
 
 
 def _of_list(name: str, function: Any, call: ast.Call, frame: FrameType, operation: str) -> str:
-    """Say what to write where a function that works on boxes was given a list of them; nothing otherwise."""
+    """Return a replacement for a call that passes a list of boxes to a function of arrays, or an empty string."""
     if operation == "index" or not _works_on_boxes(function):
         return ""
     called = name.replace("numpy", "np", 1)
-    arguments = [_stacked(one, frame) for one in call.args]
-    if not any(arguments):  # what stands there does not show which is a list
+    arguments = [_stacked(argument, frame) for argument in call.args]
+    if not any(arguments):  # the source does not show which argument is a list
         arguments[:1] = ["np.stack([...])"]
-    shown = ", ".join([one or "..." for one in arguments] + ["..."] * bool(call.keywords))
+    shown = ", ".join([argument or "..." for argument in arguments] + ["..."] * bool(call.keywords))
     return (
         f"NumPy does not look into lists: write {called}({shown}), wengert.numpy.array of nested lists; "
         f"wengert.{name} takes lists as they are"
@@ -253,7 +235,7 @@ def _of_list(name: str, function: Any, call: ast.Call, frame: FrameType, operati
 
 
 def _stacked(argument: ast.expr, frame: FrameType) -> str:
-    """Write the array to give instead of an argument that is a list of boxes; nothing for other arguments."""
+    """Return the array to pass instead of a list of boxes; an empty string for other arguments."""
     if isinstance(argument, ast.List | ast.Tuple):
         if not any(isinstance(part, ast.Name) for part in ast.walk(argument)):  # of numbers alone
             return ""
@@ -269,36 +251,34 @@ def _works_on_boxes(function: Any) -> bool:
 
 
 def counterpart(*names: str) -> str:
-    """Return what works inside a transform, in full, for the first name of which there is such; or nothing."""
+    """Return the full name of the first function among ``names`` that works inside a transform, or an empty string."""
     for name in names:
         if name in INSTEAD:
             return INSTEAD[name]
         for module, prefix in ((np, "np"), (np.linalg, "np.linalg")):
-            function = getattr(module, name, None)
-            if _works_on_boxes(function):
+            if _works_on_boxes(getattr(module, name, None)):
                 return f"{prefix}.{name}"
     return ""
 
 
 def instead_of(*names: str) -> str:
-    """Say what to write for a function that has no derivative here, by its names; nothing where nothing does."""
-    found = counterpart(*names)
-    return f"write {found}" if found else ""
+    """Return a hint for a function without a derivative, by its names; an empty string without a counterpart."""
+    other = counterpart(*names)
+    return f"write {other}" if other else ""
 
 
 def instead_of_package(otherwise: str) -> str:
-    """Say what to write for the function of another package that needs plain arrays; nothing where none is running."""
+    """Return a hint for a running function of another package; an empty string if none is running."""
     package, running = calls_inside()
     if not package:
         return ""
-    # SciPy wraps its functions: what the user wrote comes first, then what runs, but not what converts arrays.
+    # SciPy wraps its functions: the user's name comes first, then the running ones, without conversions to arrays.
     names = [name for name in (_called(), *reversed(running)) if name not in _OF_NUMPY]
     return f"{_PACKAGES.get(package, package)} computes with plain arrays: {instead_of(*names) or otherwise}"
 
 
 def _called() -> str:
-    """Return the name of the function that the user's line calls, or an empty string."""
     frame = user_frame()
-    found = _expression(frame) if frame else None
-    function = _value(found.func, frame) if isinstance(found, ast.Call) and frame else None
+    expression = _expression(frame) if frame else None
+    function = _value(expression.func, frame) if isinstance(expression, ast.Call) and frame else None
     return getattr(function, "__name__", "")

@@ -1,4 +1,4 @@
-"""What `jit` tells in the log ``wengert.jit``: what it compiled, that it does so often, and that it takes long."""
+"""The log ``wengert.jit``: each compilation, frequent recompilation, and long traces and compilations."""
 
 from __future__ import annotations
 
@@ -18,87 +18,80 @@ from wengert.core.helper_threads import start
 from wengert.ir.graph import Equation, Graph
 
 PATIENCE = 5.0
-"""Seconds after which tracing or compiling says that it is still at it."""
+"""Seconds after which the log reports that tracing or compiling is still running."""
 _MANY = 8
-"""Types of arguments after which a function that is compiled once more says why."""
+"""Specialisations of a function after which the log says why it is compiled again."""
 _UNROLLED = 1000
-"""Operations of one line from which on it must be a loop of Python's that repeats it."""
+"""Operations of one line that only an unrolled Python loop can make."""
 _INSTEAD = "wg.scan and wg.fori_loop keep a loop as one operation"
 _KEPT = "later processes load the result from the cache"
 _log = logging.getLogger("wengert.jit")
 
 if (_asked := os.environ.get("WENGERT_LOG", "").strip()) not in ("", "jit"):
-    _log.warning("WENGERT_LOG: what can be told of is jit; got %r", _asked)
+    _log.warning("WENGERT_LOG: must be 'jit' or unset; got %r", _asked)
 if _asked == "jit":
     _log.setLevel(logging.INFO)
     _log.addHandler(logging.StreamHandler(sys.stderr))
 
 
-def tell_compiled(function: Callable[..., Any], types: str, found: Specialisation) -> None:
-    """Tell that a function was compiled, or loaded from the cache."""
-    done, source = ("loaded", " from the cache") if found.compiled.was_stored else ("compiled", "")
-    _log.info("jit: %s %s for (%s)%s in %.0f ms", done, name_of(function), types, source, found.seconds * 1e3)
+def log_compiled(function: Callable[..., Any], types: str, specialisation: Specialisation) -> None:
+    """Log that a function was compiled, or loaded from the cache."""
+    done, source = ("loaded", " from the cache") if specialisation.compiled.was_stored else ("compiled", "")
+    milliseconds = specialisation.seconds * 1e3
+    _log.info("jit: %s %s for (%s)%s in %.0f ms", done, name_of(function), types, source, milliseconds)
 
 
 def is_often(count: int) -> bool:
-    """Tell whether so many types of arguments are worth a word: 8, and then each time that they have doubled."""
+    """Return whether the log reports this number of recompilations: 8, 16, 32 and so on."""
     return count >= _MANY and count & (count - 1) == 0
 
 
-def tell_recompiled(function: Callable[..., Any], count: int, why: str) -> None:
-    """Tell why a function is compiled once more."""
+def log_recompiled(function: Callable[..., Any], count: int, why: str) -> None:
+    """Log why a function is compiled again."""
     hint = "pad to one shape, or pass Python numbers that vary as arrays"
     _log.warning("jit: %s has now been compiled %d times: %s; %s", name_of(function), count, why, hint)
 
 
 class Patience:
-    """Tells, once for a function, that tracing or compiling it takes long: while the user waits, not after it.
+    """Logs once that tracing or compiling a function takes long, while the user waits.
 
     Args:
-        function: the user's.
+        function: the user's function.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._has_told = False
+        self._has_logged = False
 
     def with_tracing(self) -> contextlib.AbstractContextManager[None]:
-        """Tell of a trace that takes long."""
-        what = "what Python's own loops repeat is written out step by step"
-        return self._watch("traced", lambda: f"{what}; {_INSTEAD}")
+        """Watch a trace."""
+        return self._watch("traced", lambda: f"a trace unrolls Python's own loops; {_INSTEAD}")
 
     def with_compiling(self, graph: Graph) -> contextlib.AbstractContextManager[None]:
-        """Tell of a graph that takes long."""
+        """Watch the compilation of a graph."""
         return self._watch("compiled", lambda: _size(graph))
 
     @contextlib.contextmanager
-    def _watch(self, what: str, why: Callable[[], str]) -> Generator[None]:
-        if self._has_told:
+    def _watch(self, activity: str, why: Callable[[], str]) -> Generator[None]:
+        if self._has_logged:
             yield
             return
-        timer = threading.Timer(PATIENCE, self._tell, (what, why))
+        timer = threading.Timer(PATIENCE, self._report, (activity, why))
         timer.daemon, timer.name = True, "wengert-patience"
-        start(timer)  # without it, nothing is told
+        start(timer)  # without a thread there is no report
         try:
             yield
         finally:
             timer.cancel()
 
-    def _tell(self, what: str, why: Callable[[], str]) -> None:
-        self._has_told = True
-        where = definition(self._function)
-        _log.warning(
-            "jit: %s%s is still being %s after %g s: %s",
-            name_of(self._function),
-            where,
-            what,
-            PATIENCE,
-            why(),
-        )
+    def _report(self, activity: str, why: Callable[[], str]) -> None:
+        self._has_logged = True
+        function = f"{name_of(self._function)}{definition(self._function)}"
+        _log.warning("jit: %s is still being %s after %g s: %s", function, activity, PATIENCE, why())
 
 
 def _all_equations(graph: Graph) -> Iterator[Equation]:
-    """Yield the operations of a graph, and those of the programs that some of them hold."""
+    """Yield the equations of a graph and of the graphs inside them."""
     for equation in graph.equations:
         yield equation
         for inner in equation.graphs():
@@ -106,12 +99,12 @@ def _all_equations(graph: Graph) -> Iterator[Equation]:
 
 
 def _size(graph: Graph) -> str:
-    """Tell how many operations there are, from which line if one loop repeats them, and who need not wait again."""
+    """Describe the number of operations, the line that a loop repeats, and whether the cache keeps the result."""
     equations = list(_all_equations(graph))
     text = f"{len(equations):,} operation{'' if len(equations) == 1 else 's'}"
     lines = Counter(equation.location.removeprefix("adjoint of ") for equation in equations)
     line, count = lines.most_common(1)[0] if lines else ("", 0)
     if line and count >= _UNROLLED:
-        text += f", {count:,} of them from {line}, which a loop of Python's repeats; {_INSTEAD}"
+        text += f", {count:,} of them from {line}, which a Python loop repeats; {_INSTEAD}"
     why_not = disk_cache.default().why_unused()
-    return f"{text}; {f'{why_not}, so that nothing keeps the result' if why_not else _KEPT}"
+    return f"{text}; {f'{why_not}, so later processes compile again' if why_not else _KEPT}"

@@ -1,4 +1,4 @@
-"""A graph compiled: through the passes, or from the cache of earlier processes."""
+"""A graph compiled: by the passes and LLVM, or loaded from the cache of earlier processes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import json
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,12 @@ from wengert.ir.graph import Graph
 from wengert.nest.nest import Program
 from wengert.passes.expand_linalg import calls_numpy
 
-#: What compiled programs look out for.
+#: Whether compiled programs check each operation for NaN.
 VARIABLE = "WENGERT_CHECK"
 
 
 def checks_nan() -> bool:
-    """Tell whether ``WENGERT_CHECK`` asks to stop at the operation that made the first NaN."""
+    """Return whether ``WENGERT_CHECK`` asks to stop at the operation that made the first NaN."""
     text = os.environ.get(VARIABLE, "").strip()
     if text not in ("", "nan"):
         raise ArgumentError(message(VARIABLE, "must be 'nan' or unset", repr(text)))
@@ -145,17 +145,33 @@ class Compiled:
         return disk_cache.key(*parts, self.unit.graph.text(full=True))
 
 
+_SOURCES = (
+    *("core", "kernels", "ir", "nest", "ops", "array", "transforms", "passes", "control"),
+    *("compiler/machine", "compiler/llvm", "compiler/mathlib", "compiler/scalars", "compiler/passes"),
+    *("compiler/schedule", "compiler/codegen", "compiler/runtime/fastcall", "compiler/runtime/threads"),
+    *("boxes.py", "primitive.py", "compiler/compiled.py", "compiler/pipeline.py", "compiler/unit.py"),
+)
+"""The folders and files on which the code for a given graph depends."""
+
+
+def _sources(package: Path) -> Iterator[Path]:
+    """Yield the files on which the code for a given graph depends."""
+    for place in _SOURCES:
+        path = package / place
+        inside = path.rglob("*") if path.is_dir() else (path,)
+        yield from sorted(file for file in inside if file.is_file() and file.suffix != ".pyc")
+
+
 @functools.cache
-def _compiler() -> str:
-    """Return what tells this compiler from others: its version, and the age of its sources, for who works on it."""
-    folder = Path(__file__).parents[1]
-    facts = ((str(path.relative_to(folder)), path.stat()) for path in sorted(folder.glob("*/**/*.py")))
+def _compiler(package: Path = Path(__file__).parents[1]) -> str:
+    """Return a key of this compiler: its version, and for developers the sizes and times of its source files."""
+    facts = ((file.relative_to(package), file.stat()) for file in _sources(package))
     ages = " ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in facts)
     return disk_cache.key(__version__, ages)
 
 
 def _is_known(graph: Graph) -> bool:
-    """Tell whether the graph says all that is compiled; a function with a rule may be traced only as it is lowered."""
+    """Return whether the graph holds all that is compiled; lowering may trace a function with a custom rule."""
     return all(
         equation.params.get("graph", graph) is not None and all(map(_is_known, equation.graphs()))
         for equation in graph.equations

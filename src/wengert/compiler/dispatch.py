@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wengert.boxes import Box, own
-from wengert.compiler.compile_log import Patience, is_often, tell_compiled, tell_recompiled
+from wengert.compiler.compile_log import Patience, is_often, log_compiled, log_recompiled
 from wengert.compiler.runtime import arguments
 from wengert.compiler.runtime.arguments import Given
 from wengert.compiler.runtime.fastcall import entry
@@ -151,11 +151,11 @@ class Dispatch:
     def _load(self, found: Specialisation, given: Given) -> None:
         with self._patience.with_compiling(found.graph):
             found.load()
-        tell_compiled(self.function, arguments.show_types(given.leaves), found)
+        log_compiled(self.function, arguments.show_types(given.leaves), found)
         others = [key for key, one in list(self._known.items()) if one is not found]
         if others and is_often(self._made - 1):
             why = arguments.difference(self.function, others[-1], given, self.roles.static)
-            tell_recompiled(self.function, self._made, why)
+            log_recompiled(self.function, self._made, why)
 
     def _serve(self, found: Specialisation, given: Given, take: Callable[[Any, list[Any]], bool]) -> None:
         """Let later calls that are alike find a specialisation quickly."""

@@ -1,4 +1,4 @@
-"""`jit`: a Python function as one native function for each type of its arguments."""
+"""`jit`: compile a Python function to one native function for each type of its arguments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Jitted(Generic[P, R]):
     __slots__ = ("__call__", "__dict__", "__weakref__")
 
     __call__: Callable[P, R]
-    """Carries out the function, compiling it if the types of the arguments are new."""
+    """Call the function; compile it first if the types of the arguments are new."""
 
     def __init__(self, function: Callable[P, R], roles: Roles, flags: str) -> None:
         self._dispatch = Dispatch(self, function, roles, flags)
@@ -38,19 +38,19 @@ class Jitted(Generic[P, R]):
         functools.update_wrapper(self, function, updated=())
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        """Pickle a decorated function by its name, any other by what it is made of: it is compiled again then."""
+        """Pickle a decorated function by its name, any other by its parts; unpickling compiles nothing."""
         made = self._dispatch
         name = getattr(made.function, "__qualname__", "")
         if getattr(sys.modules.get(self.__module__), name, None) is self:
             return name
         return Jitted, (made.function, made.roles, made.flags)
 
-    # -- looking inside ----------------------------------------------------------------------------------
+    # -- inspection ----------------------------------------------------------------------------------
 
     def report(self, /, *args: P.args, **kwargs: P.kwargs) -> Report:
-        """Tell what the function became: nests, lanes, tiles, operations, bytes, memory, and the cost of each line.
+        """Describe the compiled function: nests, lanes, tiles, operations, bytes, memory, and the cost of each line.
 
-        Nothing is carried out.
+        This executes nothing, as all methods of this class but the call itself.
 
         Example:
             >>> import numpy as np, wengert as wg
@@ -62,7 +62,7 @@ class Jitted(Generic[P, R]):
         return report_of(found.compiled.scheduled)
 
     def memory(self, /, *args: P.args, **kwargs: P.kwargs) -> int:
-        """Return the bytes that a call needs beside its arguments and results. Nothing is carried out.
+        """Return the bytes that a call needs beside its arguments and results.
 
         Example:
             >>> import numpy as np, wengert as wg
@@ -72,7 +72,7 @@ class Jitted(Generic[P, R]):
         return self._traced(args, kwargs).compiled.module.bytes(get_threads())
 
     def graph(self, /, *args: P.args, **kwargs: P.kwargs) -> Graph:
-        """Return the simplified graph for arguments of these types. Nothing is carried out.
+        """Return the simplified graph for arguments of these types.
 
         Example:
             >>> import numpy as np, wengert as wg
@@ -86,7 +86,7 @@ class Jitted(Generic[P, R]):
         return self._traced(args, kwargs).graph
 
     def nests(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
-        """Return the loop nests as text. Nothing is carried out.
+        """Return the loop nests as text.
 
         Example:
             >>> import numpy as np, wengert as wg
@@ -99,9 +99,9 @@ class Jitted(Generic[P, R]):
         return text(self._traced(args, kwargs).compiled.program)
 
     def stages(self, /, *args: P.args, **kwargs: P.kwargs) -> list[tuple[str, str]]:
-        """Return each pass of the compiler by name, with the program after it as text. Nothing is carried out.
+        """Return the name of each pass of the compiler, and the program after it as text.
 
-        The first is ``trace``, the graph as the function wrote it.
+        The first stage is ``trace``, the graph before any pass.
 
         Example:
             >>> import numpy as np, wengert as wg
@@ -115,7 +115,7 @@ class Jitted(Generic[P, R]):
         return self._traced(args, kwargs).stages()
 
     def llvm(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
-        """Return the program in LLVM's language, as it is handed over. Nothing is carried out.
+        """Return the LLVM IR of the program.
 
         Example:
             >>> import numpy as np, wengert as wg
@@ -125,7 +125,7 @@ class Jitted(Generic[P, R]):
         return self._traced(args, kwargs).compiled.module.text
 
     def assembly(self, /, *args: P.args, **kwargs: P.kwargs) -> str:
-        """Return the processor's instructions, as LLVM's assembly. Nothing is carried out.
+        """Return the instructions of the program as assembly.
 
         Example:
             >>> import numpy as np, wengert as wg
@@ -149,11 +149,11 @@ class Jitted(Generic[P, R]):
 
 
 _LATER: Any = object()
-"""Stands for the function where `jit` is called with its options only."""
+"""Stands for the function if `jit` is called with options only."""
 
 
 class _Decorator(Protocol):
-    """`jit` with its options, waiting for the function."""
+    """`jit` with options, which takes the function."""
 
     def __call__(self, fun: Callable[P, R], /) -> Jitted[P, R]: ...
 
@@ -187,34 +187,34 @@ def jit(
     donate: int | Sequence[int] = (),
     fastmath: bool = False,
 ) -> Any:
-    """Compile a function to one native function, when it is first called and for each type of its arguments.
+    """Compile a function to one native function for each type of its arguments, at its first call with them.
 
-    The function runs once on values that have types and no numbers. What it does with them, derivatives and updates
-    included, becomes one program: fused into few loops, laid out along vector registers, in memory planned ahead,
-    spread over threads (`wengert.set_threads`). Python's own ``if`` and ``while`` are decided then: on values they
-    raise an error; `wengert.cond`, `wengert.while_loop` and `wengert.scan` become part of the program.
+    The function runs once on values that have types and no numbers. All its operations, derivatives and updates
+    included, become one program: fused into few loops, laid out along vector registers, with memory planned ahead,
+    spread over threads (`wengert.set_threads`). Python's own ``if`` and ``while`` run during this trace; on traced
+    values they raise an error. `wengert.cond`, `wengert.while_loop` and `wengert.scan` become part of the program.
 
     Args:
-        fun: takes arrays, numbers and containers of them, and returns such; what else it returns is a constant, the
-            same object in every call. Without it, the result takes the function: ``@wg.jit(donate=0)``.
-        static_argnums: positions of arguments that are no arrays; each value of them is compiled for itself.
-        static_argnames: names of such arguments; the only way for those that cannot be given by position.
-        donate: positions of arguments whose memory results of the same type may take. A donated array is refused from
-            then on. Views taken of it before, such as ``x.T`` or ``x[0]``, are not known to be: they go on looking at
-            the memory, which holds the result, or, if the array was moved to a cache line, what it held before.
-        fastmath: allow what is not exact: no NaN and no infinities, reassociation anywhere, reciprocals for quotients.
+        fun: a function of arrays, numbers and containers of them, which returns such. Any other result is a constant,
+            the same object in every call. Without ``fun``, `jit` returns a decorator: ``@wg.jit(donate=0)``.
+        static_argnums: positions of arguments that are not arrays; each value is compiled separately.
+        static_argnames: names of such arguments; required for keyword-only ones.
+        donate: positions of arguments whose memory results of the same type may reuse. Compiled functions refuse a
+            donated array afterwards. Earlier views of it, such as ``x.T``, still read that memory: it holds the
+            result or, if the array was moved to a cache line, the old values.
+        fastmath: allow inexact rewrites: assume no NaN and no infinities, reassociate, use reciprocals for quotients.
 
     Returns:
-        The compiled function, which has besides ``report``, ``memory``, ``graph``, ``nests``, ``llvm`` and
-        ``assembly``, all called with arguments.
+        The compiled function. Its methods ``report``, ``memory``, ``graph``, ``nests``, ``stages``, ``llvm`` and
+        ``assembly`` take the same arguments.
 
     Raises:
         DtypeError: an argument is neither array nor number, or a result is an iterator or holds a traced value.
-        ConcreteError: the program or a text that it returns depends on a number that only a call knows.
-        ArgumentError: a donated array cannot be given up, or was already; an option names no argument of the function.
+        ConcreteError: the trace needs the value of an argument, of which it knows only the type.
+        ArgumentError: an array cannot be donated, or was donated before; an option names no argument of the function.
         IndexingError: an index of the program lay outside its array.
         OutOfRangeError: a label, a symbol or a length of the program lay outside its range.
-        RangeError: a Python integer is none of 64 bits, or of the dtype that it is used with.
+        RangeError: a Python integer does not fit 64 bits, or the dtype of its operation.
         CompileError: LLVM refused the program.
 
     Example:
@@ -238,7 +238,7 @@ def jit(
     static = tuple(dict.fromkeys((*static, *more)))
     if set(static) & set(donated):
         both = ", ".join(map(str, sorted(set(static) & set(donated))))
-        raise ArgumentError(message("jit", "a static argument is no array and cannot be donated", both))
+        raise ArgumentError(message("jit", "a static argument cannot be donated", both))
     roles = Roles(fun, static, named, donated)
     roles.check()
     return Jitted(fun, roles, "fast" if fastmath else "")

@@ -1,4 +1,4 @@
-"""What a compiled function became: nests, lanes and tiles, operations and bytes, memory, and the cost of each line."""
+"""The report of a compiled function: nests, lanes, tiles, operations, bytes, memory, passes, costs of lines."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ class NestReport(NamedTuple):
     text: str
     """Its stores, as loops."""
     fused: tuple[str, ...]
-    """The operations that it carries out."""
+    """The operations that it performs."""
     lanes: str
-    """The dimension along vectors, and the elements of a vector; empty where there is none."""
+    """The dimension along vectors, and the elements of a vector; empty if the nest is scalar."""
     tile: str
-    """The points computed together, how many vectors as one, and whether results are written during the next sums."""
+    """The points computed together, the vectors computed as one, and whether stores are delayed."""
     operations: int
-    """Arithmetic operations in all, loops around it included."""
+    """Arithmetic operations of all turns of the loops around it."""
     bytes: int
-    """Bytes of the arrays that it reads and writes, each counted once a turn."""
+    """Bytes of the elements that it reads and writes, each counted once a turn."""
     location: str
-    """The user's line that most recently had a part in it."""
+    """The last of the user's lines in it."""
     costs: Mapping[str, int]
     """The operations by the user's lines."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a compiled function became. Printing it shows all of it.
+    """The report of a compiled function; printing it shows all of it.
 
     Example:
         >>> import numpy as np, wengert as wg
@@ -55,9 +55,9 @@ class Report:
     arena: int
     """Bytes of the intermediate arrays that all threads share."""
     private: int
-    """Bytes of those that each thread has for itself."""
+    """Bytes of the intermediate arrays that each thread has for itself."""
     lifetimes: tuple[str, ...]
-    """Each intermediate array: its place in the arena, and from which step to which it lives."""
+    """The place of each intermediate array in the arena, and its first and last step."""
     passes: Mapping[str, float]
     """The milliseconds that each pass of the compiler took, in the order in which they ran."""
 
@@ -73,7 +73,7 @@ class Report:
 
     @property
     def lines(self) -> dict[str, int]:
-        """The arithmetic operations that each of the user's lines costs, dearest first."""
+        """The arithmetic operations of each of the user's lines, the most expensive line first."""
         totals: dict[str, int] = defaultdict(int)
         for nest in self.nests:
             for location, count in nest.costs.items():
@@ -156,7 +156,7 @@ def _moved(nest: Nest) -> int:
 def costs(nest: Nest) -> Counter[str]:
     """Return the arithmetic operations of a nest by the user's lines.
 
-    What is shared is counted once; moves, conversions and the arithmetic of indices are not.
+    A shared value counts once; moves, conversions and the arithmetic of indices do not count.
     """
     found: Counter[str] = Counter()
     seen: set[int] = set()

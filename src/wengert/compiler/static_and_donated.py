@@ -1,4 +1,4 @@
-"""What the arguments of a function are to `jit`: fixed, given up, or neither; told by position, or by name in calls."""
+"""Static and donated arguments of a compiled function, by position or by name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Roles:
         self._places: dict[Any, tuple[tuple[Any, ...], dict[str, Any]]] = {}
 
     def check(self, given: int | None = None) -> None:
-        """Raise `ArgumentError` where a position is that of no argument, in a call with so many by position if told."""
+        """Raise `ArgumentError` for a position without an argument, in a call with ``given`` positional ones."""
         arguments.check_positions(self._function, "static_argnums", self.static, given)
         arguments.check_positions(self._function, "donate", self._donated, given)
 

@@ -1,12 +1,12 @@
-"""Control flow and rules of one's own: differentiable in both modes, as the program runs and in a traced graph."""
+"""Control flow and custom derivative rules: differentiable in both modes, in Python and in a traced graph."""
 
 from __future__ import annotations
 
-from wengert.control.branches import cond
-from wengert.control.checkpoints import checkpoint, stop_gradient
-from wengert.control.cotangent_rules import custom_vjp
-from wengert.control.loops import fori_loop, scan, while_loop
-from wengert.control.tangent_rules import custom_jvp
+from wengert.control.checkpoint import checkpoint, stop_gradient
+from wengert.control.cond import cond
+from wengert.control.custom_derivatives import custom_jvp, custom_vjp
+from wengert.control.scan import scan
+from wengert.control.while_loop import fori_loop, while_loop
 
 __all__ = [
     "checkpoint",

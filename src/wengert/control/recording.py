@@ -1,8 +1,8 @@
-"""Recording: a program carried out and written down at once.
+"""Recording: a function runs on its values, and its operations form a graph.
 
-Staging runs a program on types alone. A recorder does so too, but also computes whatever depends on known values only,
-so that Python's own control flow goes on working, and it is given all operations of the program, even those on values
-that the program closes over. What it writes down holds for these values: it is carried out again for no others.
+Staging runs a function on types alone. A recorder also computes the results of known operands, so Python's own control
+flow works, and it records all operations of the function, even those on values that the function closes over. The
+graph holds for these values only, and is never evaluated for others.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from wengert.primitive import NonDifferentiable, Primitive
 from wengert.transforms.staging import GraphTrace
 
 
-class Held:
-    """The state of a box of a recorder: a variable, and its value where that is known."""
+class RecordedState:
+    """The state of a box of a recorder: a variable, and its value if known."""
 
     __slots__ = ("value", "var")
 
@@ -45,13 +45,13 @@ class Held:
 
 
 class Recorder(GraphTrace):
-    """A trace that writes down what happens and computes what it can."""
+    """A trace that records operations and computes their results where it can."""
 
     name = "recorded function"
     traced: ClassVar[bool] = False
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Carry out an operation where its operands are known, and write it down."""
+        """Compute the result if the operands are known, and append an equation."""
         values = [concrete(operand) for operand in operands]
         if any(value is None for value in values):
             return super().process(primitive, operands, params)
@@ -61,14 +61,16 @@ class Recorder(GraphTrace):
             if _needs_no_box(primitive, result):
                 return result
             (var,) = self.append(primitive, tuple(map(self.atom, operands)), (type_of(result),), params)
-            return self.box(Held(var, result))
+            return self.box(RecordedState(var, result))
         results: tuple[Any, ...] = result  # pyright: ignore[reportUnknownVariableType]
         variables = self.append(primitive, tuple(map(self.atom, operands)), map(type_of, results), params)
-        return tuple(self.box(Held(var, value)) for var, value in zip(variables, results, strict=True))
+        return tuple(
+            self.box(RecordedState(var, value)) for var, value in zip(variables, results, strict=True)
+        )
 
     def box(self, state: Any) -> Any:
         """Box a variable, or a variable with its value."""
-        return super().box(Held(state, None) if isinstance(state, Var) else state)
+        return super().box(RecordedState(state, None) if isinstance(state, Var) else state)
 
     def variable(self, state: Any) -> Var:
         """Return the variable of a box."""
@@ -79,33 +81,31 @@ class Recorder(GraphTrace):
         return state.value
 
     def argument(self, value: Any) -> Any:
-        """Add an input to the graph and return its box, which knows the value if anyone does."""
+        """Add an input to the graph and return its box, with the value if known."""
         var = Var(type_of(value))
         self.inputs.append(var)
-        return self.box(Held(var, concrete(value)))
+        return self.box(RecordedState(var, concrete(value)))
 
 
 def _needs_no_box(primitive: Primitive, value: Any) -> bool:
-    """Tell whether a result needs no box: no derivative passes, and its value is known for good."""
     if is_float(dtype_of(value)):
         return isinstance(primitive.derivative, NonDifferentiable)
     return shape_of(value) == ()
 
 
 class Recorded(NamedTuple):
-    """A program written down."""
+    """A function recorded as a graph."""
 
     graph: Graph
     captured: list[Any]
-    """The values of other transforms that the program closed over: the graph's first inputs."""
+    """The values of other transforms that the function closes over: the graph's first inputs."""
     known: list[Any]
-    """The values of the outputs; None for those that are not known."""
+    """The values of the outputs, None if not known."""
 
 
 def record(function: Callable[..., Sequence[Any]], arguments: Sequence[Any]) -> Recorded:
-    """Carry out a function of flat arguments and write it down as a graph."""
+    """Run a function of flat arguments and record it as a graph."""
     with running(Recorder()) as trace, recording(trace):
-        assert isinstance(trace, Recorder)
         outputs = function(*map(trace.argument, arguments))
         graph = trace.finish(outputs)
         known = list(map(concrete, outputs))

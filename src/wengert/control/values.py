@@ -1,4 +1,4 @@
-"""Values on their way into the programs that control flow holds, and out again."""
+"""The values that enter and leave the graphs of control flow: their leaves, predicates and types."""
 
 from __future__ import annotations
 
@@ -22,31 +22,27 @@ _NUMBERS = (Box, np.ndarray, np.generic, bool, int, float)
 
 
 def is_number(leaf: Any) -> bool:
-    """Tell whether a leaf is an array or a number, rather than a setting such as a string."""
+    """Return whether a leaf is an array or a number, and not a setting such as a string."""
     return isinstance(leaf, _NUMBERS)
 
 
 def is_followable(leaf: Any) -> bool:
-    """Tell whether a leaf may carry a derivative, or is followed by a transform already."""
+    """Return whether a leaf can carry a derivative, or is a box of a transform."""
     return isinstance(leaf, Box) or (is_number(leaf) and is_float(dtype_of(leaf)))
 
 
 class Packed(NamedTuple):
-    """The chosen leaves of a tree, which other values can take the place of."""
+    """A tree without its chosen leaves, which other values can replace."""
 
     structure: tree.Structure
     others: list[Any]
-    """All leaves of the tree, None in the place of the chosen ones."""
+    """All leaves of the tree, None for the chosen ones."""
     positions: list[int]
-    """The places of the chosen leaves."""
+    """The positions of the chosen leaves."""
 
-    def rebuild(self, values: Sequence[Any]) -> Any:
-        """Return the tree with other values for the chosen leaves."""
-        return self.fill(self.others, values)
-
-    def fill(self, others: Sequence[Any], values: Sequence[Any]) -> Any:
-        """Return a tree of the same structure with other leaves all over."""
-        leaves = list(others)
+    def rebuild(self, values: Sequence[Any], others: Sequence[Any] | None = None) -> Any:
+        """Return the tree with ``values`` for the chosen leaves, and ``others`` for the others."""
+        leaves = list(self.others if others is None else others)
         for position, value in zip(self.positions, values, strict=True):
             leaves[position] = value
         return tree.unflatten(self.structure, leaves)
@@ -56,46 +52,45 @@ def pack(arguments: Any, chosen: Callable[[Any], bool]) -> tuple[list[Any], Pack
     """Return the chosen leaves of a tree, and the tree without them."""
     leaves, structure = tree.flatten(arguments)
     positions = [position for position, leaf in enumerate(leaves) if chosen(leaf)]
-    taken = [leaves[position] for position in positions]
+    values = [leaves[position] for position in positions]
     for position in positions:
         leaves[position] = None
-    return taken, Packed(structure, leaves, positions)
+    return values, Packed(structure, leaves, positions)
 
 
-def flatten_numbers(operation: str, what: str, value: Any) -> tuple[list[Any], tree.Structure]:
-    """Take a tree apart, or raise `DtypeError` where a leaf is neither an array nor a number."""
+def flatten_numbers(operation: str, name: str, value: Any) -> tuple[list[Any], tree.Structure]:
+    """Flatten a tree, or raise `DtypeError` if a leaf is neither an array nor a number."""
     leaves, structure = tree.flatten(value)
     for leaf in leaves:
         if not is_number(leaf):
-            requirement = f"{what} must be an array, a number or a container of them"
+            requirement = f"{name} must be an array, a number or a container of them"
             raise DtypeError(message(operation, requirement, type(leaf).__name__))
         check_plain(operation, leaf)
     return leaves, structure
 
 
-def apart(values: Sequence[Any]) -> list[Any]:
-    """Return values of which none is a view, or another one: a write into one reaches no other."""
-    found: list[Any] = []
+def separate(values: Sequence[Any]) -> list[Any]:
+    """Copy views and repeated values, so that a write into one value reaches no other."""
+    separated: list[Any] = []
     for value in values:
         is_view = value.lens if isinstance(value, Box) else getattr(value, "base", None) is not None
-        found.append(own(value) if is_view or any(value is other for other in found) else value)
-    return found
+        separated.append(own(value) if is_view or any(value is other for other in separated) else value)
+    return separated
 
 
 def largest(value: Any) -> int | None:
-    """Return the largest of an integer for all examples of all transforms; None where a graph does not know it."""
+    """Return the largest of an integer for all examples of all transforms; None if it is not known."""
     while isinstance(value, Box):
         value = below(value)
     return None if value is None else int(np.max(value, initial=0))
 
 
 def predicate(operation: str, value: Any) -> Any:
-    """Return a condition as one truth value, known or not, or raise `ShapeError`."""
+    """Return a condition as one truth value, a bool if it is known, or raise `ShapeError`."""
     if not is_number(value) or shape_of(value) != ():
         got = show(value) if is_number(value) else type(value).__name__
-        raise ShapeError(
-            message(operation, "the predicate must be one truth value", got, "reduce it: np.all, np.any")
-        )
+        requirement = "the predicate must be one truth value"
+        raise ShapeError(message(operation, requirement, got, "reduce it: np.all, np.any"))
     if isinstance(value, Box):
         known = concrete(value)
         if known is None:
@@ -110,12 +105,12 @@ def zeros(type_: TensorType) -> Any:
 
 
 def strong(type_: TensorType) -> TensorType:
-    """Return the type of a tangent or cotangent: never weak."""
+    """Return the type of a tangent or cotangent, which is never weak."""
     return TensorType(type_.dtype, type_.shape)
 
 
 def fit(value: Any, type_: TensorType) -> Any:
-    """Convert a value to a type that it agrees with but for dtype and weakness."""
+    """Convert a value to a type of the same shape."""
     own_type = type_of(value)
     if own_type.dtype == type_.dtype and own_type.weak == type_.weak:
         return value
@@ -123,36 +118,36 @@ def fit(value: Any, type_: TensorType) -> Any:
 
 
 def unify(operation: str, requirement: str, where: str, *types: TensorType) -> TensorType:
-    """Return the type that values which must agree have in common: Python scalars give way, nothing else does.
+    """Return the common type of values that must agree; only Python scalars are converted.
 
     Raises:
         ShapeError: the shapes differ.
-        DtypeError: the dtypes differ, and not by a Python scalar.
+        DtypeError: the dtypes differ, even without Python scalars.
     """
     got = f"{where}: {' and '.join(map(str, types))}"
-    if len({one.shape for one in types}) > 1:
+    if len({type_.shape for type_ in types}) > 1:
         raise ShapeError(message(operation, requirement, got))
     dtype, weak = promote(*types)
-    if any(one.dtype != dtype for one in types if not one.weak):
-        raise DtypeError(message(operation, requirement, got, "convert one with astype"))
+    if any(type_.dtype != dtype for type_ in types if not type_.weak):
+        raise DtypeError(message(operation, requirement, got, "convert it with astype"))
     return TensorType(dtype, types[0].shape, weak)
 
 
 def settle(operation: str, before: TensorType, after: TensorType, where: str) -> TensorType:
-    """Return the type of a value that a loop carries, from its type before and after a step.
+    """Return the type of a carry, given its type before and after a step.
 
-    A Python scalar takes the type of what follows; every other type must stay.
+    A Python scalar takes the type of the next value; every other type must stay.
     """
     if before == after:
         return before
     if before.weak and before.shape == after.shape:
         dtype, weak = promote(before, after)
         return TensorType(dtype, before.shape, weak)
-    return unify(operation, "what the loop carries must keep its type", where, before, after)
+    return unify(operation, "the carry must keep its type", where, before, after)
 
 
 def stack(values: Sequence[Any]) -> Any:
-    """Return values of one shape along a new leading axis."""
+    """Stack values of one shape along a new leading axis."""
     values = [
         value.state.value if isinstance(value, Box) and value.owner is CONSTANT else value for value in values
     ]

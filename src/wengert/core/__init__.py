@@ -1,1 +1,1 @@
-"""What everything stands on: dtypes, shapes, trees, errors, private files."""
+"""Foundations: dtypes, shapes, trees, errors, private files."""

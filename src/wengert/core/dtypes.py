@@ -1,4 +1,4 @@
-"""Dtypes: the ones Wengert knows, their short names, and NumPy's promotion with weak Python scalars."""
+"""The dtypes that Wengert supports, their short names, and checks of dtypes and Python integers."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ SHORT_NAMES: dict[Dtype, str] = {
 }
 FROM_SHORT_NAME: dict[str, Dtype] = {name: dtype for dtype, name in SHORT_NAMES.items()}
 
-#: The dtype of each Python scalar where nothing else decides.
+#: The dtype of each Python scalar without other operands.
 DEFAULT_DTYPE: dict[type, Dtype] = {bool: BOOL, int: INT64, float: FLOAT64}
-#: Classes to test for that leave the value untyped: what an array holds, and NumPy's stubs, no checker can know.
+#: Classes for ``isinstance`` that leave the value untyped: a checker cannot know the contents of an array.
 NDARRAY: Any = np.ndarray
 NUMPY_SCALAR: Any = np.generic
 NUMPY_VALUE: Any = (np.ndarray, np.generic)
 SEQUENCE: Any = (tuple, list)
 _PLAIN = (np.ndarray, np.memmap)
-#: Python's scalar type of each kind of dtype.
+#: The Python scalar type of each kind of dtype.
 PYTHON_TYPE: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
 
 
@@ -49,32 +49,34 @@ def dtype_of(value: Any) -> Dtype:
 
 
 def is_plain(value: Any) -> bool:
-    """Tell whether a value is no array of a class of its own, such as `numpy.matrix`, whose ``*`` is another."""
+    """Return whether a value is not of a subclass of arrays, such as `numpy.matrix`, with other operators."""
     return not isinstance(value, NDARRAY) or type(value) in _PLAIN
 
 
 def not_plain(operation: str, got: str) -> DtypeError:
-    """Return the error for an array of a class of its own."""
+    """Return the error for a subclass of arrays."""
     if got.startswith(np.ma.MaskedArray.__name__):
-        hint = "np.where(np.ma.getmaskarray(x), 0, np.ma.getdata(x)), say, for sums in which what is masked has no part"
+        hint = (
+            "write np.where(np.ma.getmaskarray(x), 0, np.ma.getdata(x)) for sums without the masked elements"
+        )
     else:
-        hint = "what its operators mean is unknown: give np.asarray(x)"
+        hint = "its operators may differ from NumPy's: pass np.asarray(x)"
     return DtypeError(message(operation, "arrays must be plain NumPy arrays", got, hint))
 
 
 def check_plain(operation: str, value: Any) -> None:
-    """Raise `DtypeError` for an array of a class of its own."""
+    """Raise `DtypeError` for a subclass of arrays."""
     if not is_plain(value):
         raise not_plain(operation, type(value).__name__)
 
 
 def is_int64(number: int) -> bool:
-    """Tell whether a Python integer is one of 64 bits."""
+    """Return whether a Python integer fits in 64 bits."""
     return -(2**63) <= number < 2**63
 
 
 def show_integer(number: int) -> str:
-    """Write a Python integer for an error message: in full only if that is short."""
+    """Write a Python integer for an error message, by its size if it is long."""
     return str(number) if number.bit_length() < 1024 else f"one of {number.bit_length()} bits"
 
 
@@ -88,12 +90,12 @@ def as_float(operation: str, number: int) -> float:
 
 
 def is_float(dtype: Dtype) -> bool:
-    """Tell whether values of this dtype carry derivatives."""
+    """Return whether values of this dtype carry derivatives."""
     return dtype.kind == "f"
 
 
 def check_known(operation: str, dtype: Dtype) -> Dtype:
-    """Return ``dtype`` in native byte order, or raise `DtypeError` where Wengert has no such type."""
+    """Return ``dtype`` in native byte order, or raise `DtypeError` if Wengert does not support it."""
     native = dtype.newbyteorder("=")
     if native in SHORT_NAMES:
         return native

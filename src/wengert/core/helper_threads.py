@@ -1,4 +1,4 @@
-"""Helper threads: their caller works alone where the system starts none."""
+"""Helper threads, without which their caller still works."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ import threading
 
 
 def start(helper: threading.Thread) -> str:
-    """Start a thread that the caller can do without; return why it did not start, an empty text if it did.
+    """Start an optional thread; return the reason if it did not start, or an empty string.
 
-    The system may have no more threads. An interpreter that ends refuses them from Python 3.12 on; before, the new
-    thread would wait for Python's lock for ever, and its caller for the thread.
+    The system may have no more threads. An ending interpreter refuses new threads since Python 3.12; in earlier
+    versions the new thread would wait for Python's lock forever, and its caller for the thread.
+
+    Args:
+        helper: the thread.
+
+    Returns:
+        The reason, or an empty string.
 
     Example:
         >>> helper = threading.Thread(target=print, args=("here",))

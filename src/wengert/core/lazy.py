@@ -1,4 +1,4 @@
-"""Attributes that are computed when they are first asked for."""
+"""Attributes that are computed on first use."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ T = TypeVar("T")
 
 
 class lazy(Generic[T]):  # noqa: N801
-    """Compute an attribute when it is first asked for, and keep it.
+    """Compute an attribute on first use, and keep it.
 
-    Unlike `functools.cached_property` of Python 3.11, which has one lock for all objects of a class: programs would
-    wait for one another, and the child of a fork for a thread that it does not have. Two threads may both compute the
-    value; the first one is kept.
+    `functools.cached_property` of Python 3.11 has one lock for all objects of a class: programs would wait for one
+    another, and the child of a fork would wait for a thread of its parent. Here two threads may both compute the value;
+    the first value is kept.
 
     Example:
         >>> class Circle:

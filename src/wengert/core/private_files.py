@@ -1,4 +1,4 @@
-"""Folders and files that nobody but this user can have written, and a secret that is kept in one."""
+"""Folders and files that only this user can write, and a secret in such a file."""
 
 from __future__ import annotations
 
@@ -10,36 +10,34 @@ import tempfile
 from pathlib import Path
 
 _SECRET_BYTES = 32
-"""As many as SHA-256 has: a shorter one is weaker, a longer one no stronger."""
-_CAREFULLY = (
+"""The size of SHA-256: shorter secrets are weaker, longer secrets are not stronger."""
+_FLAGS = (
     getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # a pipe that nobody writes into would wait for ever
+    | getattr(os, "O_NONBLOCK", 0)  # opening a pipe without a writer would block forever
     | getattr(os, "O_BINARY", 0)
 )
 
 
 def cache_folder() -> Path | None:
-    """Return where programs of this user keep what they can make again; None where the user has no such place."""
-    try:
-        if sys.platform == "win32":
-            return Path(os.environ["LOCALAPPDATA"]) if os.environ.get("LOCALAPPDATA") else None
-        if sys.platform == "darwin":
-            return Path.home() / "Library" / "Caches"
-        chosen = os.environ.get("XDG_CACHE_HOME", "")
-        return Path(chosen) if os.path.isabs(chosen) else Path.home() / ".cache"
-    except RuntimeError:  # no home
-        return None
+    """Return the folder for files of this user that programs can make again; None if the user has none."""
+    if sys.platform == "win32":
+        return Path(os.environ["LOCALAPPDATA"]) if os.environ.get("LOCALAPPDATA") else None
+    return _home_folder("XDG_CACHE_HOME", ("Library", "Caches"), (".cache",))
 
 
 def state_folder() -> Path | None:
-    """Return where programs of this user keep what they must not forget; None where the user has no such place."""
+    """Return the folder for files of this user that programs must keep; None if the user has none."""
+    if sys.platform == "win32":
+        return cache_folder()
+    return _home_folder("XDG_STATE_HOME", ("Library", "Application Support"), (".local", "state"))
+
+
+def _home_folder(variable: str, darwin: tuple[str, ...], linux: tuple[str, ...]) -> Path | None:
+    chosen = "" if sys.platform == "darwin" else os.environ.get(variable, "")
+    if os.path.isabs(chosen):
+        return Path(chosen)
     try:
-        if sys.platform == "darwin":
-            return Path.home() / "Library" / "Application Support"
-        if sys.platform == "win32":
-            return cache_folder()
-        chosen = os.environ.get("XDG_STATE_HOME", "")
-        return Path(chosen) if os.path.isabs(chosen) else Path.home() / ".local" / "state"
+        return Path.home().joinpath(*(darwin if sys.platform == "darwin" else linux))
     except RuntimeError:  # no home
         return None
 
@@ -48,11 +46,11 @@ def state_folder() -> Path | None:
 
 
 def weakness(folder: Path) -> str:
-    """Say how others could change the contents of a folder, and what to do about it; an empty text if they could not.
+    """Return how others could change the contents of a folder, with a remedy; an empty string if they could not.
 
-    The folder must be the user's, and nobody else may write into it. Nobody else may replace entries of the folders
-    above it: they belong to the user or the administrator, and where others may write, the sticky bit is set. A folder
-    that does not exist is judged by those above it. Systems without user ids, such as Windows, are not checked.
+    The folder must belong to the user, and nobody else may write to it. Nobody else may replace entries of the folders
+    above it: they belong to the user or the administrator, and have the sticky bit where others may write. For a folder
+    that does not exist, the folders above it are checked. Systems without user ids, such as Windows, are not checked.
 
     Example:
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -63,19 +61,19 @@ def weakness(folder: Path) -> str:
     """
     if not hasattr(os, "geteuid"):
         return ""
-    place = Path(os.path.realpath(folder))
-    for one in (place, *place.parents):
+    target = Path(os.path.realpath(folder))
+    for path in (target, *target.parents):
         try:
-            facts = os.stat(one)
-        except OSError:  # it is not there, and who makes it owns it
+            facts = os.stat(path)
+        except OSError:  # it does not exist, and will belong to its creator
             continue
-        found = _weakness_inside(one, facts) if one == place else _weakness_above(one, facts)
-        if found:
-            return found
+        reason = _weakness_of_target(path, facts) if path == target else _weakness_of_parent(path, facts)
+        if reason:
+            return reason
     return ""
 
 
-def _weakness_inside(folder: Path, facts: os.stat_result) -> str:
+def _weakness_of_target(folder: Path, facts: os.stat_result) -> str:
     if facts.st_uid != os.geteuid():
         return f"{folder} belongs to another user (uid {facts.st_uid})"
     if facts.st_mode & 0o022:
@@ -83,19 +81,18 @@ def _weakness_inside(folder: Path, facts: os.stat_result) -> str:
     return ""
 
 
-def _weakness_above(folder: Path, facts: os.stat_result) -> str:
-    # Inside some containers the root folder, and with it the system, belongs to a user whose uid is not 0.
+def _weakness_of_parent(folder: Path, facts: os.stat_result) -> str:
+    # In some containers the root folder, and the system, belong to a user whose uid is not 0.
     if facts.st_uid not in (os.geteuid(), 0, os.stat(os.sep).st_uid):
         return f"{folder}, above it, belongs to another user (uid {facts.st_uid})"
     by_group = facts.st_mode & 0o020 and not _is_private_group(facts.st_gid)
     if (facts.st_mode & 0o002 or by_group) and not facts.st_mode & stat.S_ISVTX:
         mode = f"mode {stat.S_IMODE(facts.st_mode):o}, not sticky"
-        return f"others may replace what is in {folder} ({mode}); chmod go-w {folder}"
+        return f"others may replace files in {folder} ({mode}); chmod go-w {folder}"
     return ""
 
 
 def _is_private_group(number: int) -> bool:
-    """Tell whether a group is the user's own, as many systems make one for each user."""
     try:
         import grp
         import pwd
@@ -107,31 +104,31 @@ def _is_private_group(number: int) -> bool:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are not there, for this user alone.
+    """Make a folder, and missing folders above it, for this user alone.
 
     Raises:
         OSError: it cannot be made.
     """
-    for one in reversed((folder, *folder.parents)):
+    for path in reversed((folder, *folder.parents)):
         with contextlib.suppress(FileExistsError):
-            if not one.is_dir():
-                one.mkdir(mode=0o700)
+            if not path.is_dir():
+                path.mkdir(mode=0o700)
     if not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is no folder")
+        raise NotADirectoryError(f"{folder} is not a folder")
 
 
 # -- files -----------------------------------------------------------------------------------------------
 
 
 def read_own(path: Path, *, hidden: bool = False) -> bytes | None:
-    """Return the contents of a file of this user; None if it is missing, a link, no plain file, or not his alone.
+    """Return the contents of a regular file that only this user can write; None for a missing or any other file.
 
     Args:
         path: the file.
         hidden: whether others must not be able to read it, either.
     """
     try:
-        number = os.open(path, os.O_RDONLY | _CAREFULLY)
+        number = os.open(path, os.O_RDONLY | _FLAGS)
     except OSError:
         return None
     try:
@@ -152,17 +149,17 @@ def _is_own(facts: os.stat_result, forbidden: int) -> bool:
 
 
 def write_own(path: Path, data: bytes, *, only_new: bool = False) -> None:
-    """Write a file for this user alone: whole or not at all.
+    """Write a file for this user alone, atomically.
 
     Args:
-        path: the file; its folder is there.
-        data: what it is to hold.
-        only_new: whether a file that is there stays, where the system can tell.
+        path: the file, in an existing folder.
+        data: the contents.
+        only_new: whether to keep an existing file, if the system supports hard links.
 
     Raises:
-        OSError: it cannot be written, or is there.
+        OSError: it cannot be written, or exists already.
     """
-    number, temporary = tempfile.mkstemp(suffix=".tmp", dir=path.parent)  # which no one else may read
+    number, temporary = tempfile.mkstemp(suffix=".tmp", dir=path.parent)  # only this user may read it
     try:
         with open(number, "wb") as file:
             file.write(data)
@@ -177,23 +174,23 @@ def write_own(path: Path, data: bytes, *, only_new: bool = False) -> None:
 
 
 def add_line(path: Path, line: str) -> None:
-    """Add a line to a file for this user alone, which is made if it is not there.
+    """Append a line to a file for this user alone; make the file if it is missing.
 
     Raises:
-        OSError: it cannot be written, or is no plain file of this user.
+        OSError: it cannot be written, or is not a regular file of this user.
     """
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _CAREFULLY
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FLAGS
     number = os.open(path, flags, 0o600)
     try:
         if not _is_own(os.fstat(number), 0o022):
-            raise PermissionError(f"{path} is no plain file of this user alone")
+            raise PermissionError(f"{path} is not a regular file of this user alone")
         os.write(number, f"{line}\n".encode())
     finally:
         os.close(number)
 
 
 def _linked(file: str, path: Path) -> bool:
-    """Give a file another name that is new; tell whether the file system has second names."""
+    """Link a file to a new name; return whether the file system supports links."""
     try:
         os.link(file, path)
     except FileExistsError:
@@ -207,22 +204,22 @@ def _linked(file: str, path: Path) -> bool:
 
 
 def secret(path: Path) -> bytes | None:
-    """Return the secret that a file holds: random bytes, which only this user may read; None if there is none."""
-    found = read_own(path, hidden=True)
-    return found if found is not None and len(found) == _SECRET_BYTES else None
+    """Return the secret in a file, random bytes that only this user may read; None without a valid one."""
+    data = read_own(path, hidden=True)
+    return data if data is not None and len(data) == _SECRET_BYTES else None
 
 
 def made_secret(path: Path) -> bytes | None:
-    """Return the secret that a file holds, made if there is none or a damaged one.
+    """Return the secret in a file; make a new one if it is missing or damaged.
 
-    Of several processes that make one at the same time, all return that of the first.
+    If several processes make one at the same time, all return the first.
 
     Raises:
         OSError: it cannot be written.
     """
-    found = secret(path)
-    if found is None:
+    data = secret(path)
+    if data is None:
         with contextlib.suppress(FileExistsError):
             write_own(path, os.urandom(_SECRET_BYTES), only_new=not os.path.lexists(path))
-        found = secret(path)
-    return found
+        data = secret(path)
+    return data

@@ -58,11 +58,11 @@ def axis_index(operation: str, axis: Any, rank: int) -> int:
 
 
 def axes_tuple(operation: str, axis: Any, rank: int) -> tuple[int, ...]:
-    """Return the axes named by ``axis`` (None: all of them), sorted and without repetition."""
+    """Return the axes that ``axis`` names (None: all axes), sorted and without repetition."""
     if axis is None:
         return tuple(range(rank))
     named = list(cast("Iterable[Any]", axis)) if isinstance(axis, (tuple, list)) else [axis]
-    axes = [axis_index(operation, one, rank) for one in named]
+    axes = [axis_index(operation, index, rank) for index in named]
     if len(set(axes)) != len(axes):
         raise ShapeError(message(operation, "an axis may be named once only", repr(axis)))
     return tuple(sorted(axes))
@@ -79,10 +79,8 @@ def keep_axes(shape: Shape, axes: Sequence[int]) -> Shape:
 
 
 def resolve_reshape(shape: Shape, target: Any) -> Shape:
-    """Return the shape that ``reshape(target)`` gives, with a -1 filled in, or raise `ShapeError`."""
-    extents = (
-        [operator.index(one) for one in target] if isinstance(target, SEQUENCE) else [operator.index(target)]
-    )
+    """Return the shape of ``reshape(target)``, with the value for -1, or raise `ShapeError`."""
+    extents = list(map(operator.index, target if isinstance(target, SEQUENCE) else [target]))
     count = size(shape)
     known = math.prod(extent for extent in extents if extent != -1)
     if extents.count(-1) == 1 and known and count % known == 0:

@@ -1,6 +1,6 @@
-"""Trees: nested containers of arrays, taken apart into leaves and put together again.
+"""Trees: nested containers of arrays, flattened into leaves and unflattened again.
 
-Containers are dict, list, tuple, namedtuple, dataclass and None (an empty one). Everything else is a leaf.
+Containers are dict, list, tuple, namedtuple, dataclass and None (which is empty). Everything else is a leaf.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from wengert.core.errors import ArgumentError, message
 
 
 class Structure(NamedTuple):
-    """The containers of a tree, without its leaves; hashable and comparable."""
+    """The containers of a tree without its leaves; hashable and comparable."""
 
     kind: type | None
     """The container's type; None for a leaf."""
     keys: tuple[Any, ...] = ()
     children: tuple[Structure, ...] = ()
     fixed: tuple[tuple[str, Any], ...] = ()
-    """What is settings, not arrays: such fields of a dataclass, the default of a `defaultdict`."""
+    """Settings: static fields of a dataclass, the default factory of a `defaultdict`."""
 
     def leaf_count(self) -> int:
         """Return the number of leaves."""
@@ -32,18 +32,25 @@ class Structure(NamedTuple):
 
 
 LEAF = Structure(None)
-#: How many classes are remembered, at most: a program may make classes without end.
+Maker = Callable[[Iterator[Any]], Any]
+#: The size of the caches of classes, because a program may make any number of classes.
 _CLASSES = 1024
 _NONE = Structure(type(None))
 
 
 def is_namedtuple(kind: type) -> bool:
-    """Tell whether ``kind`` was made by ``namedtuple`` or ``NamedTuple``."""
+    """Return whether ``namedtuple`` or ``NamedTuple`` made ``kind``."""
     return issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
 def static(default: Any = dataclasses.MISSING) -> Any:
     """Declare a dataclass field as a setting: part of the structure, never a leaf.
+
+    Args:
+        default: the default of the field.
+
+    Returns:
+        A dataclass field.
 
     Example:
         >>> import dataclasses
@@ -64,7 +71,7 @@ def _fields(value: Any) -> tuple[tuple[str, ...], tuple[tuple[str, Any], ...]]:
 
 @functools.lru_cache(maxsize=_CLASSES)
 def _field_names(kind: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of a dataclass's fields: those that hold trees, and those that are settings."""
+    """Return the names of a dataclass's fields: trees and settings."""
     fields = dataclasses.fields(kind)
     dynamic = tuple(field.name for field in fields if not field.metadata.get("static"))
     return dynamic, tuple(field.name for field in fields if field.metadata.get("static"))
@@ -72,7 +79,7 @@ def _field_names(kind: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 @functools.lru_cache(maxsize=_CLASSES)
 def _container(kind: type[Any]) -> str:
-    """Return what containers of a type are: empty, a mapping, a sequence, a dataclass, or a leaf."""
+    """Return the category of a type: empty, mapping, sequence, dataclass, or leaf."""
     if kind is type(None):
         return "empty"
     if issubclass(kind, dict):
@@ -83,13 +90,13 @@ def _container(kind: type[Any]) -> str:
 
 
 class _Keys(tuple[Any, ...]):
-    """The keys of a dict in sorted order, and how the dict had them: equal for dicts that differ in order only."""
+    """The sorted keys of a dict, with its own order as an attribute: equal for dicts that differ in order only."""
 
     order: tuple[Any, ...]
 
 
 def insertion_order(structure: Structure) -> tuple[Any, ...]:
-    """Return the keys of a dict in the order in which it had them."""
+    """Return the keys of a dict in its own order."""
     return getattr(structure.keys, "order", structure.keys)
 
 
@@ -97,7 +104,7 @@ def _sorted_keys(value: dict[Any, Any]) -> tuple[Any, ...]:
     order = tuple(value)
     try:
         ordered = sorted(order)
-    except TypeError:  # keys of mixed types have no order of their own
+    except TypeError:  # keys of mixed types
         ordered = sorted(order, key=lambda key: (type(key).__name__, repr(key)))
     if (keys := tuple(ordered)) == order:
         return order
@@ -107,75 +114,83 @@ def _sorted_keys(value: dict[Any, Any]) -> tuple[Any, ...]:
 
 
 def flatten(tree: Any) -> tuple[list[Any], Structure]:
-    """Take a tree apart into its leaves and its structure.
+    """Flatten a tree into its leaves and its structure.
+
+    Args:
+        tree: any value; it is a leaf unless it is a container.
+
+    Returns:
+        ``(leaves, structure)``, with the items of dicts in the order of their sorted keys.
 
     Example:
         >>> flatten({"w": 1.0, "b": (2.0, 3.0)})[0]
         [2.0, 3.0, 1.0]
     """
-    found: list[Any] = []
-    return found, _flatten(tree, found)
+    leaves: list[Any] = []
+    return leaves, _flatten(tree, leaves)
 
 
-def _flatten(tree: Any, found: list[Any]) -> Structure:
+def _flatten(tree: Any, leaves: list[Any]) -> Structure:
     kind = cast("type[Any]", type(tree))
     match _container(kind):
         case "leaf":
-            found.append(tree)
+            leaves.append(tree)
             return LEAF
         case "sequence":
-            return Structure(kind, (), _flatten_all(tree, found))
+            return Structure(kind, (), _flatten_all(tree, leaves))
         case "dataclass":
             names, fixed = _fields(tree)
-            return Structure(kind, names, _flatten_all([getattr(tree, name) for name in names], found), fixed)
+            return Structure(
+                kind, names, _flatten_all([getattr(tree, name) for name in names], leaves), fixed
+            )
         case "mapping":
             keys = _sorted_keys(tree)
             fixed = (("default_factory", tree.default_factory),) if isinstance(tree, defaultdict) else ()
-            return Structure(kind, keys, _flatten_all([tree[key] for key in keys], found), fixed)
+            return Structure(kind, keys, _flatten_all([tree[key] for key in keys], leaves), fixed)
         case _:
             return _NONE
 
 
-def _flatten_all(parts: Iterable[Any], found: list[Any]) -> tuple[Structure, ...]:
-    """Take the parts of a container apart; most are arrays, and cost no call."""
+def _flatten_all(parts: Iterable[Any], leaves: list[Any]) -> tuple[Structure, ...]:
+    """Flatten the parts of a container; arrays, the common case, cost no call."""
     children: list[Structure] = []
     for part in parts:
         if type(part) is NDARRAY:
-            found.append(part)
+            leaves.append(part)
             children.append(LEAF)
         else:
-            children.append(_flatten(part, found))
+            children.append(_flatten(part, leaves))
     return tuple(children)
 
 
 def taker(structure: Structure) -> Callable[[Any, list[Any]], bool]:
-    """Return a function that takes trees of one structure apart, in a fraction of the time of `flatten`.
+    """Return a function that flattens trees of one structure, in a fraction of the time of `flatten`.
 
-    It appends the leaves to a list, and tells whether the tree has the structure. Settings and keys must be the very
-    same objects; a container where a leaf should be is not noticed.
+    It appends the leaves to a list, and returns whether the tree has the structure. Settings and keys must be the same
+    objects. A container in the place of a leaf is not detected.
 
     Example:
-        >>> take, found = taker(flatten({"w": 1.0, "b": (2.0, 3.0)})[1]), []
-        >>> take({"w": 4.0, "b": (5.0, 6.0)}, found), found
+        >>> take, leaves = taker(flatten({"w": 1.0, "b": (2.0, 3.0)})[1]), []
+        >>> take({"w": 4.0, "b": (5.0, 6.0)}, leaves), leaves
         (True, [5.0, 6.0, 4.0])
-        >>> take({"w": 4.0, "b": (5.0,)}, found)
+        >>> take({"w": 4.0, "b": (5.0,)}, leaves)
         False
     """
     kind, parts = structure.kind, [None if child == LEAF else taker(child) for child in structure.children]
     if kind is None:
-        return lambda tree, found: found.append(tree) is None
+        return lambda tree, leaves: leaves.append(tree) is None
     read, count, has_only_leaves = _reader_of_parts(structure), len(parts), not any(parts)
 
-    def take(tree: Any, found: list[Any]) -> bool:
+    def take(tree: Any, leaves: list[Any]) -> bool:
         if type(tree) is not kind or (values := read(tree)) is None or len(values) != count:
             return False
         if has_only_leaves:
-            found += values
+            leaves += values
             return True
         for value, part in zip(values, parts, strict=True):
             if part is None:
-                found.append(value)
-            elif not part(value, found):
+                leaves.append(value)
+            elif not part(value, leaves):
                 return False
         return True
 
@@ -183,7 +198,7 @@ def taker(structure: Structure) -> Callable[[Any, list[Any]], bool]:
 
 
 def _reader_of_parts(structure: Structure) -> Callable[[Any], Sequence[Any] | None]:
-    """Return what reads the parts of containers of a structure, and None from others."""
+    """Return a function that reads the parts of a container; it returns None for another structure."""
     kind, keys, order, fixed = structure.kind, structure.keys, insertion_order(structure), structure.fixed
     assert kind is not None
 
@@ -197,7 +212,7 @@ def _reader_of_parts(structure: Structure) -> Callable[[Any], Sequence[Any] | No
             return None
 
     def items(tree: Any) -> Sequence[Any] | None:
-        # The very same keys: 1 is not True, and none is made by `__missing__`.
+        # The same key objects: 1 is not True, and `__missing__` must not make any.
         if len(tree) != len(order) or not all(map(is_, tree, order)):
             return None
         if any(getattr(tree, name) is not setting for name, setting in fixed):
@@ -216,7 +231,13 @@ def _reader_of_parts(structure: Structure) -> Callable[[Any], Sequence[Any] | No
 
 
 def children(container: Any) -> dict[Any, Any] | None:
-    """Return the parts of a container by key, position or field, in the order of the leaves; None for a leaf.
+    """Return the parts of a container by key, position or field, in the order of the leaves.
+
+    Args:
+        container: any value.
+
+    Returns:
+        A dict of the parts; None for a leaf or an empty container.
 
     Example:
         >>> children((1.0, [2.0]))
@@ -233,7 +254,14 @@ def children(container: Any) -> dict[Any, Any] | None:
 
 
 def unflatten(structure: Structure, values: Iterable[Any]) -> Any:
-    """Put leaves back into a structure: the inverse of `flatten`.
+    """Put leaves into a structure: the inverse of `flatten`.
+
+    Args:
+        structure: from `flatten`.
+        values: the leaves, in order.
+
+    Returns:
+        The tree.
 
     Example:
         >>> values, structure = flatten([1, (2, 3)])
@@ -243,8 +271,8 @@ def unflatten(structure: Structure, values: Iterable[Any]) -> Any:
     return maker(structure)(iter(values))
 
 
-def maker(structure: Structure) -> Callable[[Iterator[Any]], Any]:
-    """Return a function that puts the next leaves into a structure, for one that is made often.
+def maker(structure: Structure) -> Maker:
+    """Return a function that puts the next leaves into a structure, for repeated use.
 
     Example:
         >>> maker(flatten([1, (2, 3)])[1])(iter([10, 20, 30]))
@@ -253,7 +281,7 @@ def maker(structure: Structure) -> Callable[[Iterator[Any]], Any]:
     kind = structure.kind
     if kind is None:
         return next
-    parts = [next if child.kind is None else maker(child) for child in structure.children]
+    parts: list[Maker] = [next if child.kind is None else maker(child) for child in structure.children]
     make = cast("Callable[..., Any]", kind)
     match _container(kind):
         case "sequence" if not hasattr(kind, "_fields"):
@@ -268,9 +296,7 @@ def maker(structure: Structure) -> Callable[[Iterator[Any]], Any]:
             return lambda values: None
 
 
-def _mapping_maker(
-    structure: Structure, parts: Sequence[Callable[..., Any]]
-) -> Callable[[Iterator[Any]], Any]:
+def _mapping_maker(structure: Structure, parts: Sequence[Maker]) -> Maker:
     keys, order = structure.keys, insertion_order(structure)
     make, settings = cast("Callable[..., Any]", structure.kind), [setting for _, setting in structure.fixed]
 
@@ -283,10 +309,8 @@ def _mapping_maker(
     return mapping
 
 
-def _dataclass_maker(
-    structure: Structure, parts: Sequence[Callable[..., Any]]
-) -> Callable[[Iterator[Any]], Any]:
-    """Return what makes a dataclass without ``__init__``, which may check or convert what a transform puts in."""
+def _dataclass_maker(structure: Structure, parts: Sequence[Maker]) -> Maker:
+    """Return a function that makes a dataclass without ``__init__``, which may check or convert boxes."""
     kind, named, fixed = structure.kind, tuple(zip(structure.keys, parts, strict=True)), structure.fixed
     new, write = cast("Callable[..., Any]", object.__new__), object.__setattr__
 
@@ -302,7 +326,18 @@ def _dataclass_maker(
 
 
 def leaves(tree: Any) -> list[Any]:
-    """Return the leaves of a tree, in order."""
+    """Return the leaves of a tree, in order.
+
+    Args:
+        tree: any value.
+
+    Returns:
+        A list of the leaves.
+
+    Example:
+        >>> leaves([1.0, (2.0, None)])
+        [1.0, 2.0]
+    """
     return flatten(tree)[0]
 
 
@@ -313,6 +348,9 @@ def map_tree(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
         function: called with one leaf of each tree.
         tree: the tree whose structure the result has.
         others: trees of the same structure.
+
+    Returns:
+        The tree of the results.
 
     Raises:
         ArgumentError: the structures differ.
@@ -333,16 +371,27 @@ def map_tree(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
 def check_same(
     operation: str,
     expected: Structure,
-    found: Structure,
+    got: Structure,
     requirement: str = "containers must have the structure",
 ) -> None:
-    """Raise `ArgumentError` where two structures differ."""
-    if expected != found:
-        raise ArgumentError(message(operation, f"{requirement} {show(expected)}", show(found)))
+    """Raise `ArgumentError` if two structures differ."""
+    if expected != got:
+        raise ArgumentError(message(operation, f"{requirement} {show(expected)}", show(got)))
 
 
 def show(structure: Structure) -> str:
-    """Write a structure with ``*`` for each leaf."""
+    """Write a structure with ``*`` for each leaf.
+
+    Args:
+        structure: from `flatten`.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> show(flatten({"w": 1.0, "b": (2.0, 3.0)})[1])
+        "{'b': (*, *), 'w': *}"
+    """
     kind = structure.kind
     if kind is None:
         return "*"
@@ -360,12 +409,24 @@ def show(structure: Structure) -> str:
 
 
 def paths(structure: Structure, prefix: str = "") -> list[str]:
-    """Name each leaf by the way to it, such as ``['layers'][0].weight``."""
+    """Return the path to each leaf, such as ``['layers'][0].weight``.
+
+    Args:
+        structure: from `flatten`.
+        prefix: the beginning of each path.
+
+    Returns:
+        A path for each leaf.
+
+    Example:
+        >>> paths(flatten({"w": 1.0, "b": (2.0, 3.0)})[1], "params")
+        ["params['b'][0]", "params['b'][1]", "params['w']"]
+    """
     if structure.kind is None:
         return [prefix]
-    found: list[str] = []
+    names: list[str] = []
     attributes = structure.keys and not issubclass(structure.kind, dict)
     for position, child in enumerate(structure.children):
         key = structure.keys[position] if structure.keys else position
-        found += paths(child, prefix + (f".{key}" if attributes else f"[{key!r}]"))
-    return found
+        names += paths(child, prefix + (f".{key}" if attributes else f"[{key!r}]"))
+    return names

@@ -12,7 +12,7 @@ from wengert.inspect.formulas import renames
 from wengert.ir.graph import Equation, Graph, Literal, Var, graphs_in
 from wengert.ir.printer import names
 from wengert.ir.types import TensorType, type_of
-from wengert.transforms.reverse import reachable
+from wengert.transforms.reverse_mode import reachable
 from wengert.transforms.tape import Node, Part
 
 _LONGEST = 40

@@ -15,7 +15,7 @@ from wengert.inspect.formulas import formula, passes, product, renames
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.passes.dead import eliminate_dead
 from wengert.primitive import REGISTRY
-from wengert.transforms.gradients import vjp
+from wengert.transforms.reverse_mode import vjp
 
 HEADS = "Forward primal trace ↓", "Reverse adjoint trace ↑"
 

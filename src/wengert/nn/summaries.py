@@ -19,7 +19,7 @@ from wengert.ir.types import TensorType, type_of
 from wengert.nn.calls import Call, Form, Method, Place, applied, is_layer, layer_calls
 from wengert.nn.layers import Lambda
 from wengert.nn.stateful import initial_state
-from wengert.transforms.gradients import vjp
+from wengert.transforms.reverse_mode import vjp
 
 _HEADS = ("layer", "output", "parameters", "forward", "backward", "peak bytes")
 

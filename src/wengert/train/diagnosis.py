@@ -16,7 +16,7 @@ from wengert.train.settings import Settings
 from wengert.train.state import State
 from wengert.train.stateful import training_loss
 from wengert.train.steps import Advance, Steps
-from wengert.transforms.gradients import value_and_grad
+from wengert.transforms.reverse_mode import value_and_grad
 
 _GROWN = 1e4
 """Times what the loss was at the first step, or 1 if that was less: no run comes back from there."""

@@ -16,7 +16,7 @@ from wengert.train.settings import Settings
 from wengert.train.state import Mean
 from wengert.train.stateful import training_loss
 from wengert.train.tasks import Task
-from wengert.transforms.gradients import value_and_grad
+from wengert.transforms.reverse_mode import value_and_grad
 
 _EVALUATION_BATCH = 1000
 _EXAMPLES = 2000

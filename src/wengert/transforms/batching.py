@@ -1,4 +1,4 @@
-"""Batching: `vmap` runs a function of one example on a leading axis of many, without a loop."""
+"""Batching: `vmap` runs a function of one example on an axis of examples, without a loop."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ from wengert.ops.conversion import cast
 from wengert.ops.indexing import check_bounds
 from wengert.ops.shape import broadcast_to, transpose
 from wengert.primitive import HigherOrder, Primitive
-from wengert.transforms.argnums import check_function, release
+from wengert.transforms.arguments import named, refresh, release
 
 
 class Batched:
-    """The state of a box under `vmap`: a value whose leading axis runs over the examples."""
+    """The state of a box under `vmap`: a value with a leading axis of examples.
+
+    ``weak``: each example is a Python scalar. The array of all examples has a dtype, but promotes as they would.
+    """
 
     __slots__ = ("value", "weak")
 
     def __init__(self, value: Any, weak: bool = False) -> None:
         self.value = value
         self.weak = weak
-        """Whether one example has a Python scalar here: the array of all has a dtype, but promotes as they would."""
 
     @property
     def shape(self) -> Shape:
@@ -38,7 +40,7 @@ class Batched:
         return shape_of(self.value)[1:]
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> Dtype:
         """The dtype."""
         return dtype_of(self.value)
 
@@ -53,7 +55,7 @@ class BatchTrace(Trace):
         self.size = size
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Compute for all examples."""
+        """Compute all examples."""
         self.check_open(primitive.name)
         values: list[Any] = []
         batched: list[bool] = []
@@ -61,20 +63,18 @@ class BatchTrace(Trace):
         for operand in operands:
             mine = isinstance(operand, Box) and operand.owner is self
             batched.append(mine)
-            values.append(
-                operand.state.value if mine else snapshot(operand) if isinstance(operand, Box) else operand
-            )
-            weak = weak or (mine and operand.state.weak)
-        if weak and not isinstance(
-            primitive.derivative, HigherOrder
-        ):  # programs know which operands are weak
+            if mine:
+                values.append(operand.state.value)
+                weak = weak or operand.state.weak
+            else:
+                values.append(snapshot(operand) if isinstance(operand, Box) else operand)
+        if weak and not isinstance(primitive.derivative, HigherOrder):  # graphs know which operands are weak
             result = self._promoted(primitive, list(map(type_of, operands)), values, batched, params)
         else:
             result = primitive.batch(primitive, self.size, values, batched, params)
         return tuple(map(self._boxed, result)) if isinstance(result, tuple) else self._boxed(result)  # pyright: ignore[reportUnknownArgumentType]
 
     def _boxed(self, result: Any) -> Any:
-        """Box a result of all examples; a batch rule that knows more of it has made the state."""
         return self.box(result if isinstance(result, Batched) else Batched(result))
 
     def _promoted(
@@ -85,18 +85,20 @@ class BatchTrace(Trace):
         batched: list[bool],
         params: dict[str, Any],
     ) -> Any:
-        """Compute with Python scalars, one for each example, in the dtypes that one example is computed in."""
+        """Compute with a Python scalar for each example, in the dtypes of a computation on one example."""
         inferred = primitive.infer(*types, **params)
         if isinstance(primitive.lowering, Elementwise):
             rows = zip(values, batched, types, primitive.lowering.dtypes(types, inferred), strict=True)
-            values = [_taken(primitive.name, x, to) if flag and one.weak else x for x, flag, one, to in rows]
+            values = [
+                _cast(primitive.name, x, to) if flag and type_.weak else x for x, flag, type_, to in rows
+            ]
         result = primitive.batch(primitive, self.size, values, batched, params)
         if isinstance(result, tuple):
             return tuple(map(_of_type, result, inferred))  # pyright: ignore[reportUnknownArgumentType]
         return _of_type(result, inferred)
 
     def value(self, result: Any) -> Any:
-        """Return a value with its leading axis; one that does not depend on the examples is repeated."""
+        """Return a value with a leading axis of examples; repeat a value that all examples share."""
         if isinstance(result, Box):
             result.refresh()
             if result.owner is self:
@@ -104,7 +106,7 @@ class BatchTrace(Trace):
         return broadcast_to(result, shape=(self.size, *shape_of(result)))
 
     def result(self, output: Any, axis: int | None) -> Any:
-        """Return a result as the user gets it: the axis of examples where it is wanted, in memory of its own."""
+        """Return a result for the user: with the axis of examples at ``axis``, in its own memory."""
         if not (isinstance(output, Box) and output.owner is self):
             output = release(self, output)
             check_known("vmap", dtype_of(output))
@@ -117,17 +119,17 @@ class BatchTrace(Trace):
         return own(value) if getattr(value, "base", None) is not None else value
 
 
-def _taken(operation: str, numbers: Any, dtype: Dtype) -> Any:
-    """Return Python scalars, one for each example, as an operation takes them that works on ``dtype``."""
+def _cast(operation: str, numbers: Any, dtype: Dtype) -> Any:
+    """Convert Python scalars, one for each example, to the dtype that an operation computes in."""
     if dtype_of(numbers).kind == "i" and dtype.kind in "iu":
         if dtype == INT64 or not is_limited(operation, dtype):
             return numbers
-        numbers = _fitting(operation, numbers, dtype)
+        numbers = _check_range(operation, numbers, dtype)
     return numbers if dtype_of(numbers) == dtype else cast(numbers, dtype=dtype)
 
 
-def _fitting(operation: str, numbers: Any, dtype: Dtype) -> Any:
-    """Return Python integers, or raise, now or in a call of the graph that knows them, where one is none of a dtype."""
+def _check_range(operation: str, numbers: Any, dtype: Dtype) -> Any:
+    """Return Python integers; raise, now or in a call of the graph, if one is outside the range of the dtype."""
     known = concrete(numbers)
     if known is not None:
         if np.size(known):
@@ -141,18 +143,20 @@ def _fitting(operation: str, numbers: Any, dtype: Dtype) -> Any:
 
 
 def _of_type(value: Any, type_: TensorType) -> Batched:
-    """Return the state for a value of all examples, from the type that one has."""
+    """Return the state of a value of all examples, given the type of one example."""
     return Batched(value if dtype_of(value) == type_.dtype else cast(value, dtype=type_.dtype), type_.weak)
 
 
-def _axes_for(what: str, axes: Any, value: Any) -> list[Any]:
+def _axes_for(argument: str, axes: Any, value: Any) -> list[Any]:
     """Return one axis for each leaf: ``axes`` is an integer, None, or a prefix of the value's containers."""
     if axes is None or isinstance(axes, (int, np.integer)):
         return [axes] * len(tree.leaves(value))
     given, parts = tree.children(axes), tree.children(value)
     if given is None or parts is None or given.keys() != parts.keys():
-        raise ArgumentError(message("vmap", f"{what} must match the containers of the values", repr(axes)))
-    return [one for key, part in parts.items() for one in _axes_for(what, given[key], part)]
+        raise ArgumentError(
+            message("vmap", f"{argument} must match the containers of the values", repr(axes))
+        )
+    return [axis for key, part in parts.items() for axis in _axes_for(argument, given[key], part)]
 
 
 def vmap(
@@ -164,10 +168,14 @@ def vmap(
 
     Args:
         fun: a function of one example.
-        in_axes: which axis of each argument runs over the examples; None for an argument all share. An integer for all,
-            or a tuple with one entry for each positional argument, each an integer, None or a container of these.
-        out_axes: where the axis of examples goes in the results, likewise.
-        axis_size: the number of examples, where no argument tells.
+        in_axes: the axis of each argument that runs over the examples; None for an argument that all examples share. An
+            integer for all arguments, or a tuple with an entry for each positional argument: an integer, None or a
+            container of these.
+        out_axes: the position of the axis of examples in the results, in the same form.
+        axis_size: the number of examples; needed if no argument has an axis of examples.
+
+    Returns:
+        A function of the arguments of ``fun`` with an axis of examples, whose results have one, too.
 
     Raises:
         ArgumentError: the arguments disagree on the number of examples, or none has an axis of examples.
@@ -187,32 +195,19 @@ def vmap(
         leaf_axes = positional + [0] * (len(leaves) - len(positional))
         size = _size(leaves, leaf_axes, axis_size)
         with running(BatchTrace(size)) as trace:
-            assert isinstance(trace, BatchTrace)
             boxes = [
                 leaf if axis is None else trace.box(Batched(_to_front(leaf, axis)))
                 for leaf, axis in zip(leaves, leaf_axes, strict=True)
             ]
             inside, options_inside = tree.unflatten(structure, boxes)
             outputs, out_structure = tree.flatten(fun(*inside, **options_inside))
-            for output in outputs:
-                if isinstance(output, Box):
-                    output.refresh()
+            refresh(outputs)
         destinations = _axes_for("out_axes", out_axes, tree.unflatten(out_structure, outputs))
         results = [trace.result(output, axis) for output, axis in zip(outputs, destinations, strict=True)]
         results = [own(value) if any(value is leaf for leaf in leaves) else value for value in results]
         return tree.unflatten(out_structure, results)
 
     return named(batched, "vmap", fun)
-
-
-def named(wrapper: Callable[..., Any], transform: str, fun: Callable[..., Any]) -> Callable[..., Any]:
-    """Name what a transform returns after the function that it transforms."""
-    check_function(transform, fun)
-    name = getattr(fun, "__name__", type(fun).__name__)
-    wrapper.__name__ = f"{transform}({name})"
-    wrapper.__doc__ = getattr(fun, "__doc__", None)
-    wrapper.__wrapped__ = fun  # pyright: ignore[reportFunctionMemberAccess]
-    return wrapper
 
 
 def _size(leaves: list[Any], axes: list[Any], given: int | None) -> int:
@@ -234,15 +229,16 @@ def _size(leaves: list[Any], axes: list[Any], given: int | None) -> int:
 
 
 def _to_front(value: Any, axis: int) -> Any:
-    rank = len(shape_of(value))
-    axis = axis_index("vmap", axis, rank)
-    rest = [one for one in range(rank) if one != axis]
-    return value if axis == 0 else transpose(value, permutation=(axis, *rest))
+    order = [*range(len(shape_of(value)))]
+    order.insert(0, order.pop(axis_index("vmap", axis, len(order))))
+    return _permuted(value, order)
 
 
 def _from_front(value: Any, axis: int) -> Any:
-    rank = len(shape_of(value))
-    axis = axis_index("vmap", axis, rank)
-    order = [*range(1, rank)]
-    order.insert(axis, 0)
-    return value if axis == 0 else transpose(value, permutation=tuple(order))
+    order = [*range(len(shape_of(value)))]
+    order.insert(axis_index("vmap", axis, len(order)), order.pop(0))
+    return _permuted(value, order)
+
+
+def _permuted(value: Any, order: list[int]) -> Any:
+    return value if order == sorted(order) else transpose(value, permutation=tuple(order))

@@ -1,4 +1,4 @@
-"""Jacobians and Hessians: one pass for many directions."""
+"""Jacobians, Hessians and Hessian-vector products: one pass for many directions."""
 
 from __future__ import annotations
 
@@ -14,29 +14,48 @@ from wengert.core.errors import ArgumentError, DtypeError, message
 from wengert.core.shapes import Shape, shape_of, size
 from wengert.ir.types import show
 from wengert.ops.shape import concatenate, reshape
-from wengert.transforms.argnums import Followed, check_function, follow
-from wengert.transforms.batching import named, vmap
-from wengert.transforms.gradients import Argnums, Recording
-from wengert.transforms.tangents import Pushed
+from wengert.transforms.arguments import (
+    Argnums,
+    Inputs,
+    as_results,
+    check_function,
+    conform,
+    named,
+    or_zeros,
+    select_inputs,
+)
+from wengert.transforms.batching import vmap
+from wengert.transforms.forward_mode import Pushed
+from wengert.transforms.reverse_mode import Recording, grad
+
+
+def _ranges(values: Sequence[Any]) -> list[tuple[int, int]]:
+    """Return where the elements of each value begin and end among the elements of all values."""
+    return list(itertools.pairwise([0, *itertools.accumulate(size(shape_of(value)) for value in values)]))
 
 
 def _basis(values: Sequence[Any], start: int, stop: int) -> list[Any]:
     """Return rows ``start`` to ``stop`` of the identity on all elements of ``values``, split into their shapes."""
-    sizes = [size(shape_of(value)) for value in values]
-    ends = list(itertools.accumulate(sizes))
-    parts: list[Any] = []
-    for value, end, count in zip(values, ends, sizes, strict=True):
-        rows = np.arange(start, stop)[:, None] == np.arange(end - count, end)[None, :]
-        parts.append(rows.astype(dtype_of(value)).reshape((stop - start, *shape_of(value))))
-    return parts
+    rows = np.arange(start, stop)[:, None]
+    return [
+        (rows == np.arange(first, last)[None, :])
+        .astype(dtype_of(value))
+        .reshape((stop - start, *shape_of(value)))
+        for value, (first, last) in zip(values, _ranges(values), strict=True)
+    ]
 
 
-def _chunks(total: int, chunk_size: int | None) -> list[tuple[int, int]]:
+def _chunks(values: Sequence[Any], chunk_size: int | None) -> list[tuple[int, int]]:
     if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 1):  # pyright: ignore[reportUnnecessaryIsInstance]
         requirement = "chunk_size must be a positive number of directions"
         raise ArgumentError(message("jacobian", requirement, repr(chunk_size)))
+    total = _count(values)
     step = chunk_size or max(total, 1)
     return [(start, min(start + step, total)) for start in range(0, total, step)] or [(0, 0)]
+
+
+def _count(values: Sequence[Any]) -> int:
+    return sum(size(shape_of(value)) for value in values)
 
 
 def _join(blocks: list[Any], axis: int) -> Any:
@@ -49,33 +68,26 @@ def _block(part: Any, shape: Shape) -> Any:
     return np.array(block)[()] if isinstance(block, NDARRAY) else block
 
 
-def _split_last(columns: Any, leaves: Sequence[Any], out_shape: Shape) -> list[Any]:
-    """Split the axis of directions, which comes last, into one block for each leaf."""
-    blocks: list[Any] = []
-    end = 0
-    for leaf in leaves:
-        shape = shape_of(leaf)
-        start, end = end, end + size(shape)
-        blocks.append(_block(columns[..., start:end], out_shape + shape))
-    return blocks
-
-
 def jacfwd(
     fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """Return the Jacobian of a function, by forward mode with many directions in one pass.
+    """Return a function that computes the Jacobian, by forward mode with many directions in one pass.
 
-    ``jacfwd(f)(x)[i, j] = d f(x)[i] / d x[j]``: best where there are few inputs for each output.
+    ``jacfwd(f)(x)[i, j] = d f(x)[i] / d x[j]``: best for few inputs and many outputs.
 
     Args:
         fun: a function of arrays or containers of them.
-        argnums: the argument to differentiate, or several.
+        argnums: the positional argument to differentiate, or several.
         has_aux: the function returns ``(output, aux)``.
         chunk_size: how many directions to carry in one pass; all by default. Fewer need less memory.
 
     Returns:
-        A function whose result has the containers of the output; in the place of each leaf stand the containers of the
-        argument, with arrays of shape ``output shape + argument shape``.
+        A function whose result has the containers of the output; each leaf is replaced by the containers of the
+        argument, with arrays of shape ``output shape + argument shape``. With ``has_aux``: ``(jacobian, aux)``.
+
+    Raises:
+        ArgumentError: argnums names no argument, or chunk_size is not positive.
+        DtypeError: an argument or an output is not floating-point.
 
     Example:
         >>> import numpy as np
@@ -85,29 +97,27 @@ def jacfwd(
     """
 
     def jacobian_of(*arguments: Any, **options: Any) -> Any:
-        followed = follow("jacfwd", fun, argnums, arguments, options)
-        total = sum(size(shape_of(leaf)) for leaf in followed.leaves)
-        results: list[Pushed] = []
+        inputs = select_inputs("jacfwd", fun, argnums, arguments, options)
+        runs: list[Pushed] = []
 
         def push(*tangents: Any) -> list[Any]:
-            pushed = Pushed(followed.call, followed.leaves, tangents, has_aux)
-            results.append(pushed)
-            return [
-                np.zeros(shape_of(v), dtype_of(v)) if t is None else t
-                for t, v in zip(pushed.tangents, pushed.values, strict=True)
-            ]
+            pushed = Pushed(inputs.call, inputs.leaves, tangents, has_aux)
+            runs.append(pushed)
+            return or_zeros(pushed.tangents, pushed.values)
 
         blocks = [
-            vmap(push, out_axes=-1, axis_size=stop - start)(*_basis(followed.leaves, start, stop))
-            for start, stop in _chunks(total, chunk_size)
+            vmap(push, out_axes=-1, axis_size=stop - start)(*_basis(inputs.leaves, start, stop))
+            for start, stop in _chunks(inputs.leaves, chunk_size)
         ]
-        pushed = results[0]
+        pushed = runs[0]
+        _check_outputs("jacfwd", pushed.values)
         rows: list[Any] = []
         for position, value in enumerate(pushed.values):
-            _check_output("jacfwd", value)
-            joined = _join([block[position] for block in blocks], len(shape_of(value)))
-            parts = _split_last(joined, followed.leaves, shape_of(value))
-            rows.append(tree.unflatten(followed.structure, parts))
+            shape = shape_of(value)
+            joined = _join([block[position] for block in blocks], len(shape))
+            pairs = zip(inputs.leaves, _ranges(inputs.leaves), strict=True)
+            parts = [_block(joined[..., start:end], shape + shape_of(leaf)) for leaf, (start, end) in pairs]
+            rows.append(tree.unflatten(inputs.structure, parts))
         jacobian = tree.unflatten(pushed.structure, rows)
         return (jacobian, pushed.aux) if has_aux else jacobian
 
@@ -117,9 +127,22 @@ def jacfwd(
 def jacrev(
     fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """Return the Jacobian of a function, by reverse mode: best where there are few outputs for each input.
+    """Return a function that computes the Jacobian, by reverse mode with many cotangents in one pass.
 
-    Arguments and results are those of `jacfwd`; ``chunk_size`` counts outputs.
+    ``jacrev(f)(x)[i, j] = d f(x)[i] / d x[j]``: best for few outputs and many inputs.
+
+    Args:
+        fun: a function of arrays or containers of them.
+        argnums: the positional argument to differentiate, or several.
+        has_aux: the function returns ``(output, aux)``.
+        chunk_size: how many outputs to pull back in one pass; all by default. Fewer need less memory.
+
+    Returns:
+        A function with the results of `jacfwd`.
+
+    Raises:
+        ArgumentError: argnums names no argument, or chunk_size is not positive.
+        DtypeError: an argument or an output is not floating-point.
 
     Example:
         >>> import numpy as np
@@ -128,55 +151,59 @@ def jacrev(
     """
 
     def jacobian_of(*arguments: Any, **options: Any) -> Any:
-        followed = follow("jacrev", fun, argnums, arguments, options)
-        recording = Recording(followed, has_aux, "jacrev")
-        jacobian = _by_rows(followed, recording, chunk_size)
+        inputs = select_inputs("jacrev", fun, argnums, arguments, options)
+        recording = Recording(inputs, has_aux, "jacrev")
+        jacobian = _by_rows(inputs, recording, chunk_size)
         return (jacobian, recording.aux) if has_aux else jacobian
 
     return named(jacobian_of, "jacrev", fun)
 
 
-def _by_rows(followed: Followed, recording: Recording, chunk_size: int | None) -> Any:
-    """Pull back the rows of the identity."""
-    for value in recording.values:
-        _check_output("jacrev", value)
-    total = sum(size(shape_of(value)) for value in recording.values)
+def _by_rows(inputs: Inputs, recording: Recording, chunk_size: int | None) -> Any:
+    outputs = recording.values
+    _check_outputs("jacrev", outputs)
 
     def pull(*cotangents: Any) -> list[Any]:
-        found = recording.pullback(cotangents)
-        return [
-            np.zeros(shape_of(leaf), dtype_of(leaf)) if one is None else one
-            for one, leaf in zip(found, followed.leaves, strict=True)
-        ]
+        return or_zeros(recording.pullback(cotangents), inputs.leaves)
 
     blocks = [
-        vmap(pull, axis_size=stop - start)(*_basis(recording.values, start, stop))
-        for start, stop in _chunks(total, chunk_size)
+        vmap(pull, axis_size=stop - start)(*_basis(outputs, start, stop))
+        for start, stop in _chunks(outputs, chunk_size)
     ]
-    columns = [_join([block[position] for block in blocks], 0) for position in range(len(followed.leaves))]
+    columns = [_join([block[position] for block in blocks], 0) for position in range(len(inputs.leaves))]
     rows: list[Any] = []
-    end = 0
-    for value in recording.values:
-        start, end = end, end + size(shape_of(value))
-        parts = [
-            _block(column[start:end], shape_of(value) + shape_of(leaf))
-            for column, leaf in zip(columns, followed.leaves, strict=True)
-        ]
-        rows.append(tree.unflatten(followed.structure, parts))
+    for value, (start, end) in zip(outputs, _ranges(outputs), strict=True):
+        pairs = zip(columns, inputs.leaves, strict=True)
+        parts = [_block(column[start:end], shape_of(value) + shape_of(leaf)) for column, leaf in pairs]
+        rows.append(tree.unflatten(inputs.structure, parts))
     return tree.unflatten(recording.structure, rows)
 
 
-def _check_output(operation: str, value: Any) -> None:
-    if dtype_of(value).kind != "f":
-        raise DtypeError(message(operation, "the function must return floating-point values", show(value)))
+def _check_outputs(operation: str, values: Sequence[Any]) -> None:
+    for value in values:
+        if dtype_of(value).kind != "f":
+            requirement = "the function must return floating-point values"
+            raise DtypeError(message(operation, requirement, show(value)))
 
 
 def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """Return the Jacobian of a function, by the mode that the shapes favour.
+    """Return a function that computes the Jacobian, by the mode that the shapes favour.
 
-    Reverse mode takes a pass for each output element, forward mode one for each input element; the function is
-    recorded once, and pushed forward only if it has more outputs than inputs. Arguments and results are those of
-    `jacfwd`.
+    ``jacobian(f)(x)[i, j] = d f(x)[i] / d x[j]``. Reverse mode needs a pass for each output element, forward mode one
+    for each input element. The function is recorded once, and run again in forward mode only if it has more outputs
+    than inputs.
+
+    Args:
+        fun: a function of arrays or containers of them.
+        argnums: the positional argument to differentiate, or several.
+        has_aux: the function returns ``(output, aux)``.
+
+    Returns:
+        A function with the results of `jacfwd`.
+
+    Raises:
+        ArgumentError: argnums names no argument.
+        DtypeError: an argument or an output is not floating-point.
 
     Example:
         >>> import numpy as np
@@ -187,21 +214,33 @@ def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fals
     forward = jacfwd(fun, argnums, has_aux)
 
     def jacobian_of(*arguments: Any, **options: Any) -> Any:
-        followed = follow("jacobian", fun, argnums, arguments, options)
-        recording = Recording(followed, has_aux, "jacobian")
-        outputs = sum(size(shape_of(value)) for value in recording.values)
-        if outputs > sum(size(shape_of(leaf)) for leaf in followed.leaves):
+        inputs = select_inputs("jacobian", fun, argnums, arguments, options)
+        recording = Recording(inputs, has_aux, "jacobian")
+        if _count(recording.values) > _count(inputs.leaves):
             return forward(*arguments, **options)
-        found = _by_rows(followed, recording, None)
-        return (found, recording.aux) if has_aux else found
+        result = _by_rows(inputs, recording, None)
+        return (result, recording.aux) if has_aux else result
 
     return named(jacobian_of, "jacobian", fun)
 
 
 def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """Return the matrix of second derivatives of a scalar function, by forward over reverse mode.
+    """Return a function that computes the second derivatives of a scalar function, by forward over reverse mode.
 
-    ``hessian(f)(x)[i, j] = d^2 f / d x[i] d x[j]``. For several argnums the result is a tuple of tuples.
+    ``hessian(f)(x)[i, j] = d^2 f / d x[i] d x[j]``.
+
+    Args:
+        fun: a function that returns a floating-point scalar.
+        argnums: the positional argument to differentiate, or several.
+        has_aux: the function returns ``(scalar, aux)``.
+
+    Returns:
+        A function with the arguments of ``fun`` that returns the Hessian, or ``(hessian, aux)``. For several argnums
+        the Hessian is a tuple of tuples.
+
+    Raises:
+        ArgumentError: argnums names no argument.
+        DtypeError: an argument or the output is not floating-point.
 
     Example:
         >>> import numpy as np
@@ -211,3 +250,87 @@ def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
     """
     check_function("hessian", fun)
     return named(jacfwd(jacrev(fun, argnums, has_aux), argnums, has_aux), "hessian", fun)
+
+
+def hvp(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """Return a function that computes Hessian-vector products of a scalar function, by forward over reverse mode.
+
+    ``hvp(f)(x, v) = H(x) v``, at the cost of a few gradients (Pearlmutter, 1994).
+
+    Args:
+        fun: a function that returns a floating-point scalar.
+        argnums: the positional argument to differentiate, or several; then the direction is a tuple.
+
+    Returns:
+        A function of the arguments of ``fun`` and, last, the direction.
+
+    Raises:
+        ArgumentError: the direction is missing, or has other containers than the argument.
+        ShapeError: the direction does not have the shape of the argument.
+
+    Example:
+        >>> import numpy as np
+        >>> hvp(lambda x: np.sum(x**3))(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
+        array([ 6., 12.])
+    """
+    check_function("hvp", fun)
+    requirement = (
+        "the direction, the last argument, must have the shape of its primal (SciPy's order is wg.hessp)"
+    )
+    multiply = _hessian_product("hvp", requirement, fun, argnums)
+
+    def product(*arguments: Any, **options: Any) -> Any:
+        if len(arguments) < 2:
+            requirement = "the arguments of the function and a direction are needed"
+            got = "1 argument" if arguments else "no argument"
+            raise ArgumentError(message("hvp", requirement, got, "write hvp(f)(x, v)"))
+        *point, direction = arguments
+        return multiply(tuple(point), direction, options)
+
+    return named(product, "hvp", fun)
+
+
+def hessp(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that computes Hessian-vector products for SciPy's optimisers, as their ``hessp``.
+
+    ``hessp(f)(x, p, *args) = H(x, *args) p``, with the Hessian by ``x``: the direction is the second argument.
+
+    Args:
+        fun: a function of ``x`` and any further arguments that returns a floating-point scalar.
+
+    Returns:
+        A function of ``x``, the direction, and the further arguments of ``fun``.
+
+    Raises:
+        ShapeError: the direction does not have the shape of ``x``.
+
+    Example:
+        >>> import numpy as np
+        >>> hessp(lambda x, scale: scale * np.sum(x**3))(np.array([1.0, 2.0]), np.array([1.0, 1.0]), 10.0)
+        array([ 60., 120.])
+    """
+    check_function("hessp", fun)
+    requirement = "the direction, the second argument, must have the shape of the first"
+    multiply = _hessian_product("hessp", requirement, fun, 0)
+
+    def product(x: Any, p: Any, *args: Any, **options: Any) -> Any:
+        return multiply((x, *args), p, options)
+
+    return named(product, "hessp", fun)
+
+
+def _hessian_product(
+    operation: str, requirement: str, fun: Callable[..., Any], argnums: Argnums
+) -> Callable[[tuple[Any, ...], Any, dict[str, Any]], Any]:
+    gradient = grad(fun, argnums)
+
+    def multiply(point: tuple[Any, ...], direction: Any, options: dict[str, Any]) -> Any:
+        inputs = select_inputs(operation, gradient, argnums, point, options)
+        directions, structure = tree.flatten(direction)
+        tree.check_same(operation, inputs.structure, structure)
+        pairs = zip(directions, inputs.leaves, strict=True)
+        checked = [conform(operation, requirement, v, x) for v, x in pairs]
+        pushed = Pushed(inputs.call, inputs.leaves, checked)
+        return tree.unflatten(pushed.structure, as_results(pushed.tangents, inputs.leaves, checked))
+
+    return multiply

@@ -1,4 +1,4 @@
-"""Staging: a program run once on types alone, and written down as a graph; and graphs carried out again."""
+"""Staging: a function runs once on types alone, and its operations form a graph; `evaluate` runs a graph."""
 
 from __future__ import annotations
 
@@ -20,44 +20,35 @@ from wengert.nest.lowering import Elementwise, check_integers
 from wengert.primitive import REGISTRY, Primitive
 
 
-class _Walk(threading.local):
+class _State(threading.local):
     origin = ""
+    """The source line whose cotangent reverse mode is computing."""
+    provisional_level = -1
+    """Traces older than this write provisional equations."""
 
 
-_walk = _Walk()
-
-
-class _Provisional(threading.local):
-    level = -1
-    """Traces that are older than this write down provisional equations."""
-
-
-_provisional = _Provisional()
+_state = _State()
 
 
 @contextlib.contextmanager
-def provisionally(on: bool = True) -> Generator[None, None, None]:
-    """Write down what may have to be written down again.
-
-    What it writes into the graphs that are under construction is kept where their outputs depend on it.
-    """
-    before = _provisional.level
-    if on:
-        _provisional.level = Trace().level
+def provisionally() -> Generator[None]:
+    """Write equations that may have to be written again; a graph keeps only those that its outputs depend on."""
+    before = _state.provisional_level
+    _state.provisional_level = Trace().level
     try:
         yield
     finally:
-        _provisional.level = before
+        _state.provisional_level = before
 
 
 class GraphTrace(Trace):
     """Staging: boxes hold variables of the graph under construction.
 
-    Boxes of older transforms that the program closes over become further inputs of the graph; ``captured`` lists them.
-    ``adjoints`` tells of what value a variable is the complete cotangent, where reverse mode came by.
+    Boxes of older transforms that the function closes over become further inputs of the graph: ``captured``.
+    ``adjoints`` maps variables that reverse mode computed to the variables of which they are the complete cotangents.
 
     Args:
-        name: what a user knows the transform by.
+        name: the user's name for the transform.
     """
 
     traced = True
@@ -77,10 +68,10 @@ class GraphTrace(Trace):
         self._known: dict[int, tuple[Any, Var]] = {}
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Infer the type of the result, and write an equation."""
+        """Infer the type of the result, and append an equation."""
         self.check_open(primitive.name)
         if any(type(x) is int and not is_int64(x) for x in operands):
-            operands = _of_64_bits(primitive, operands, params)
+            operands = _as_64_bits(primitive, operands, params)
         atoms = tuple(map(self.atom, operands))
         inferred = primitive.infer(*(atom.type for atom in atoms), **params)
         several = not isinstance(inferred, TensorType)
@@ -97,12 +88,12 @@ class GraphTrace(Trace):
         types: Iterable[TensorType],
         params: dict[str, Any],
     ) -> tuple[Var, ...]:
-        """Write down one equation and return the variables that it defines."""
+        """Append an equation and return the variables that it defines."""
         outputs = tuple(map(Var, types))
-        location = f"adjoint of {_walk.origin}" if _walk.origin else user_location()
+        location = f"adjoint of {_state.origin}" if _state.origin else user_location()
         self.equations.append(Equation(primitive.name, operands, outputs, params, location))
         self.locations.update(dict.fromkeys(outputs, location))
-        if self.level < _provisional.level:
+        if self.level < _state.provisional_level:
             self._provisional.update(outputs)
         return outputs
 
@@ -117,7 +108,7 @@ class GraphTrace(Trace):
         return self.box(var)
 
     def atom(self, value: Any) -> Atom:
-        """Return what stands for a value in the graph: a variable, a literal, a constant or a captured input."""
+        """Return a value as a variable, a literal, a constant or a captured input of the graph."""
         if isinstance(value, Box):
             value.refresh()
             if value.owner is self:
@@ -147,20 +138,20 @@ class GraphTrace(Trace):
         if known is not None and known[1].type == type_ and _is_same(known[0], value):
             return known[1]
         kept = value.copy() if value.flags.writeable or value.base is not None else value
-        kept.flags.writeable = False  # who reads it need not copy it again
+        kept.flags.writeable = False  # readers need not copy it
         var = Var(type_)
         self._known[id(value)] = kept, var
         self.constants.append((var, kept))
         return var
 
     def finish(self, outputs: Sequence[Any]) -> Graph:
-        """Return the graph: captured values come first among its inputs."""
+        """Return the graph; its first inputs are the captured values."""
         atoms = tuple(map(self.atom, outputs))
         captured = tuple(self._lifted[id(value.state)][1] for value in self.captured)
         return Graph((*captured, *self.inputs), tuple(self.constants), tuple(self._kept(atoms)), atoms)
 
     def _kept(self, outputs: Sequence[Atom]) -> Sequence[Equation]:
-        """Return the equations but for provisional ones that nothing depends on."""
+        """Return the equations without unused provisional ones."""
         if not self._provisional:
             return self.equations
         kept: list[Equation] = []
@@ -173,27 +164,27 @@ class GraphTrace(Trace):
 
 
 def _is_same(kept: Any, value: Any) -> bool:
-    """Tell whether an array is the one that was kept, bit by bit: another may be at its place, or it has changed."""
+    """Compare an array with the one that was kept, by bits: another array may have the same id, or it has changed."""
     return kept is value or kept.tobytes() == value.tobytes()
 
 
-def _of_64_bits(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> tuple[Any, ...]:
-    """Return operands of an operation, of which some are integers beyond 64 bits, as it takes them.
+def _as_64_bits(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> tuple[Any, ...]:
+    """Convert operands that are integers beyond 64 bits as NumPy does.
 
-    Where the result is floating they are floats, as NumPy makes them; no other integer equals one, or is beyond it.
+    Floating-point operations take floats; comparisons take infinity, because no other integer is equal or beyond.
     """
     if not isinstance(primitive.lowering, Elementwise):
         return tuple(operands)
     types = [type_of(x) for x in operands]
     inferred = primitive.infer(*types, **params)
-    wanted = primitive.lowering.dtypes(types, inferred)
+    dtypes = primitive.lowering.dtypes(types, inferred)
     return tuple(
-        _as_taken(primitive.name, x, dtype, inferred.dtype) if type(x) is int and not is_int64(x) else x
-        for x, dtype in zip(operands, wanted, strict=True)
+        _converted(primitive.name, x, dtype, inferred.dtype) if type(x) is int and not is_int64(x) else x
+        for x, dtype in zip(operands, dtypes, strict=True)
     )
 
 
-def _as_taken(operation: str, number: int, dtype: Dtype, result: Dtype) -> Any:
+def _converted(operation: str, number: int, dtype: Dtype, result: Dtype) -> Any:
     if dtype.kind == "f":
         return as_float(operation, number)
     if dtype == UINT64 and 0 <= number < 2**64:
@@ -205,7 +196,7 @@ def _as_taken(operation: str, number: int, dtype: Dtype, result: Dtype) -> Any:
 
 
 def _beyond(operation: str, number: int) -> RangeError:
-    requirement = "a Python integer must be one of 64 bits"
+    requirement = "a Python integer must fit in 64 bits"
     return RangeError(message(operation, requirement, show_integer(number), "write a float"))
 
 
@@ -218,32 +209,31 @@ def _check_integers(
 
 
 class Walk:
-    """Reverse mode on its way back: what a graph under construction notes of it.
+    """The notes that reverse mode leaves in a graph under construction.
 
-    Lines written down meanwhile are ``adjoint of`` the line that the way has come to.
+    Equations written during the walk back are the ``adjoint of`` the source line that it has reached.
     """
 
     __slots__ = ("_before",)
 
     def __enter__(self) -> Walk:
-        self._before = _walk.origin
+        self._before = _state.origin
         return self
 
     def __exit__(self, *problem: object) -> None:
-        _walk.origin = self._before
+        _state.origin = self._before
 
     def at(self, value: Any, cotangent: Any) -> None:
-        """Note that the way has come to a value, whose cotangent is complete."""
+        """Note that the walk has reached a value, whose cotangent is complete."""
         trace, var = _staged(value)
         if trace is not None:
-            _walk.origin = trace.locations.get(var, "") or _walk.origin
+            _state.origin = trace.locations.get(var, "") or _state.origin
         other, adjoint = _staged(cotangent)
         if trace is not None and other is trace:
             trace.adjoints.setdefault(adjoint, var)
 
 
 def _staged(value: Any) -> tuple[GraphTrace | None, Any]:
-    """Return the trace and the variable behind a value, through the boxes of other transforms."""
     while isinstance(value, Box):
         if isinstance(value.owner, GraphTrace):
             return value.owner, value.owner.variable(value.state)
@@ -254,25 +244,23 @@ def _staged(value: Any) -> tuple[GraphTrace | None, Any]:
 def stage(
     function: Callable[..., Sequence[Any]], types: Sequence[TensorType], name: str = "trace"
 ) -> tuple[Graph, list[Any]]:
-    """Write down a function of flat arguments as a graph.
+    """Trace a function of flat arguments to a graph.
 
     Args:
         function: takes one value for each type and returns a flat sequence of values.
         types: the types of the arguments.
-        name: what errors call the transform that the user wrote.
+        name: the user's name for the transform, for error messages.
 
     Returns:
-        The graph, and the values of outer transforms that the function closed over: the graph's first inputs.
+        The graph, and the values of outer transforms that the function closes over: the graph's first inputs.
     """
     with running(GraphTrace(name)) as trace:
-        assert isinstance(trace, GraphTrace)
-        outputs = function(*map(trace.new_input, types))
-        graph = trace.finish(outputs)
+        graph = trace.finish(function(*map(trace.new_input, types)))
     return graph, trace.captured
 
 
 def evaluate(graph: Graph, *arguments: Any) -> list[Any]:
-    """Carry out a graph on arrays or boxes."""
+    """Evaluate a graph on arrays or boxes."""
     values: dict[Var, Any] = dict(zip(graph.inputs, arguments, strict=True))
     values.update(graph.constants)
     last_use = _uses.get(graph)
@@ -296,13 +284,12 @@ _uses: weakref.WeakKeyDictionary[Graph, dict[int, list[Var]]] = weakref.WeakKeyD
 
 
 def _last_uses(graph: Graph) -> dict[int, list[Var]]:
-    """Return, for each equation, the variables that nothing reads after it."""
     kept = {atom for atom in graph.outputs if isinstance(atom, Var)}
-    found: dict[int, list[Var]] = {}
+    last_use: dict[int, list[Var]] = {}
     for position in range(len(graph.equations) - 1, -1, -1):
         equation = graph.equations[position]
         for atom in (*equation.operands, *equation.outputs):
             if isinstance(atom, Var) and atom not in kept:
                 kept.add(atom)
-                found.setdefault(position, []).append(atom)
-    return found
+                last_use.setdefault(position, []).append(atom)
+    return last_use

@@ -1,9 +1,9 @@
 """The Wengert list, recorded as the program runs.
 
-Each operation on a followed value appends a `Node`; a node knows its parents and what its rule will read on the way
-back, and numbers count up, so that the nodes reachable from a result, in falling order, are the list read backwards.
-What no longer leads to a result is forgotten by itself, and so is a value that no rule will read once the user has let
-go of it.
+Each operation on a followed value appends a `Node`. A node holds its parents and the values that its rule reads in
+reverse mode. Node numbers increase, so the nodes that lead to a result, in decreasing order, are the list read
+backwards. Nodes that no longer lead to a result are garbage collected, and so are values that no rule reads once the
+user has released them.
 """
 
 from __future__ import annotations
@@ -14,26 +14,33 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.boxes import Box, Trace, snapshot
+from wengert.boxes import Box, State, Trace, snapshot
 from wengert.boxes import concrete as concrete_value
-from wengert.core.dtypes import NDARRAY, check_known, dtype_of, is_float
-from wengert.core.shapes import Shape, shape_of
-from wengert.ir.types import TensorType
+from wengert.core.dtypes import FLOAT64, NDARRAY, check_known, dtype_of, is_float
+from wengert.ir.graph import Var
+from wengert.ir.types import TensorType, type_of
 from wengert.ops.arithmetic import multiply_no_nan
 from wengert.primitive import HigherOrder, Linear, NonDifferentiable, Partials, Primitive
-from wengert.transforms.reads import reads_of
+from wengert.transforms.staging import stage
 
 _numbers = itertools.count()
 
-
-#: Bytes of an array from which on it is not kept where no rule reads it; less is not worth to be told.
+#: Arrays of at least this many bytes are not kept where no rule reads them.
 _LARGE = 1 << 14
+
+Values = Sequence[Any]
+Reads = Sequence[bool]
+"""Whether a rule reads the result, and each of the operands."""
+
+_known_reads: dict[Any, Reads] = {}
+#: The size at which the cache above is cleared; a program has some tens of entries.
+_MAX_KNOWN = 4096
 
 
 class Node:
     """One line of the list: ``value = primitive(operands)``; an input has no primitive.
 
-    Of the value and of operands that the rule does not read there may be the types only.
+    A type may stand for a value or operand that the rule does not read.
     """
 
     __slots__ = ("__weakref__", "number", "operands", "params", "parents", "primitive", "value")
@@ -49,13 +56,16 @@ class Node:
         self.number = next(_numbers)
         self.value = value
         self.primitive = primitive
-        self.operands: Any = operands  # of an operation that holds programs: the pullback
+        self.operands: Any = operands  # the pullback, for a higher-order primitive
         self.parents = parents
         self.params = params
 
 
+Parents = Sequence[Node | None]
+
+
 class Part(Node):
-    """One result of an operation that has several; its parent is the operation's node."""
+    """One result of an operation with several results; its parent is the operation's node."""
 
     __slots__ = ("position",)
 
@@ -64,35 +74,25 @@ class Part(Node):
         self.position = position
 
 
-class Followed:
-    """A value, and the line of the list that made it."""
+class TapeState(State):
+    """The state of a box in reverse mode: a value, and the node that made it."""
 
-    __slots__ = ("is_large", "node", "value")
+    __slots__ = ("is_large", "node")
 
     def __init__(self, value: Any, node: Node) -> None:
         self.value = value
         self.node = node
         self.is_large = _is_large(value)
 
-    @property
-    def shape(self) -> Shape:
-        """The shape of the value."""
-        return shape_of(self.value)
 
-    @property
-    def dtype(self) -> Any:
-        """The dtype of the value."""
-        return dtype_of(self.value)
-
-    @property
-    def weak(self) -> bool:
-        """Whether the value is a Python scalar."""
-        return type(self.value) is float or getattr(self.value, "weak", False)
-
-
-def start_of(trace: Trace, node: Node) -> Any:
+def box_of(trace: Trace, node: Node) -> Any:
     """Return the box of an input."""
-    return trace.box(Followed(node.value, node))
+    return trace.box(TapeState(node.value, node))
+
+
+def boxes_of(trace: Trace, values: Values, nodes: Parents) -> list[Any]:
+    """Return values, with the boxes of their nodes for those that have one."""
+    return [x if node is None else box_of(trace, node) for x, node in zip(values, nodes, strict=True)]
 
 
 class TapeTrace(Trace):
@@ -101,7 +101,7 @@ class TapeTrace(Trace):
     name = "grad"
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Compute, and append a line to the list."""
+        """Compute, and append a node to the list."""
         if not self.open:
             self.check_open(primitive.name)
         rule = primitive.derivative
@@ -115,12 +115,12 @@ class TapeTrace(Trace):
                 parents.append(state.node)
                 is_large = is_large or state.is_large
             else:
-                # What a rule will read on the way back must not change under it; a cell is never kept itself.
+                # No write may change a value that a rule reads later, so keep a copy and never the cell itself.
                 keep = isinstance(operand, Box) or (reads and isinstance(operand, np.ndarray))
                 values.append(snapshot(operand) if keep else operand)
                 parents.append(None)
         if isinstance(rule, HigherOrder):
-            return self.structured(rule, primitive, values, parents, params)
+            return self.higher_order(rule, primitive, values, parents, params)
         value = self.evaluate(primitive, values, params)
         if isinstance(rule, NonDifferentiable):
             return value
@@ -132,45 +132,38 @@ class TapeTrace(Trace):
             if isinstance(rule, Partials) and rule.at_once
             else Node(value, primitive, values, parents, params)
         )
-        followed = Followed(value, node)
-        if is_large or followed.is_large:
-            _forget(node)
-        return self.box(followed)
+        state = TapeState(value, node)
+        if is_large or state.is_large:
+            _release_unread(node)
+        return self.box(state)
 
-    def evaluate(self, primitive: Primitive, values: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Return the value of a line of the list."""
+    def evaluate(self, primitive: Primitive, values: Values, params: dict[str, Any]) -> Any:
+        """Return the value of a node."""
         return primitive(*values, **params)
 
-    def with_slope(
-        self, rule: Partials, value: Any, values: Sequence[Any], parents: Sequence[Node | None]
-    ) -> Node:
-        """Return a line whose slope is known: to first order it multiplies its operand by that."""
+    def with_slope(self, rule: Partials, value: Any, values: Values, parents: Parents) -> Node:
+        """Return a node with a known slope: to first order it multiplies its operand by the slope."""
         (partial,) = rule.partials
         assert callable(partial)
         with np.errstate(all="ignore"):
             slope = partial(value, *values)
         return Node(value, multiply_no_nan, [*values, slope], [*parents, None], {})
 
-    def structured(
-        self,
-        rule: HigherOrder,
-        primitive: Primitive,
-        values: Any,
-        parents: Sequence[Node | None],
-        params: Any,
+    def higher_order(
+        self, rule: HigherOrder, primitive: Primitive, values: Any, parents: Parents, params: Any
     ) -> Any:
-        """Record a line that holds programs: its rule says what to keep for the way back."""
+        """Record a higher-order primitive: its rule returns the pullback to keep."""
         active = [parent is not None for parent in parents]
         outputs, pullback = rule.pull(values, active, **params)
         if not isinstance(outputs, tuple):
             node = Node(_kept(outputs, False), primitive, pullback, parents, params)
-            return self.box(Followed(outputs, node)) if is_float(dtype_of(outputs)) else outputs
+            return self.box(TapeState(outputs, node)) if is_float(dtype_of(outputs)) else outputs
         results = cast("tuple[Any, ...]", outputs)
         reached = [1] * len(results) if rule.reach is None else rule.reach(list(map(int, active)), **params)
         kept = tuple(_kept(value, False) for value in results)
         node = Node(kept, primitive, pullback, parents, params)
         return tuple(
-            self.box(Followed(value, Part(kept[position], node, position)))
+            self.box(TapeState(value, Part(kept[position], node, position)))
             if reached[position] and is_float(dtype_of(value))
             else value
             for position, value in enumerate(results)
@@ -182,66 +175,101 @@ class TapeTrace(Trace):
 
 
 class LinearTrace(TapeTrace):
-    """A list of linear operations of which only the types are known: what is to be transposed."""
+    """A list of linear operations on types, to be transposed."""
 
     name = "linearize"
 
-    def evaluate(self, primitive: Primitive, values: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Return the type of a line of the list."""
-        types = [
-            v if isinstance(v, TensorType) else TensorType(dtype_of(v), shape_of(v), _weak(v)) for v in values
-        ]
-        return primitive.infer(*types, **params)
+    def evaluate(self, primitive: Primitive, values: Values, params: dict[str, Any]) -> Any:
+        """Return the type of a node."""
+        return primitive.infer(*map(type_of, values), **params)
 
-    def structured(
-        self,
-        rule: HigherOrder,
-        primitive: Primitive,
-        values: Any,
-        parents: Sequence[Node | None],
-        params: Any,
+    def higher_order(
+        self, rule: HigherOrder, primitive: Primitive, values: Any, parents: Parents, params: Any
     ) -> Any:
-        """Transpose an operation that holds programs."""
-        # The way back through what is linear does not depend on where: zeros stand for what is not known.
+        """Record a higher-order primitive, with zeros for the unknown operands: a linear pullback ignores them."""
         known = [np.zeros(v.shape, v.dtype) if isinstance(v, TensorType) else v for v in values]
-        found: Any = super().structured(rule, primitive, known, parents, params)
-        return tuple(map(self._unknown, found)) if isinstance(found, tuple) else self._unknown(found)
+        result: Any = super().higher_order(rule, primitive, known, parents, params)
+        return tuple(map(self._unknown, result)) if isinstance(result, tuple) else self._unknown(result)
 
     def _unknown(self, result: Any) -> Any:
-        """Return a result as a type: what was computed from zeros is not its value."""
+        """Replace a value that was computed from zeros by its type."""
         if not (isinstance(result, Box) and result.owner is self):
             return result
         node = result.state.node
         node.value = TensorType(result.dtype, result.shape)
-        return self.box(Followed(node.value, node))
+        return box_of(self, node)
 
     def concrete(self, state: Any) -> Any:
         """Return None: only types are known."""
         return None
 
 
-def _weak(value: Any) -> bool:
-    return type(value) in (bool, int, float) or getattr(value, "weak", False)
+# -- memory ----------------------------------------------------------------------------------------------
 
 
 def _is_large(value: Any) -> bool:
-    """Tell whether an array takes much memory, or keeps that of which it is a view."""
+    """Return whether an array, or the array that it is a view of, takes much memory."""
     if not isinstance(value, NDARRAY):
         return False
     return value.nbytes >= _LARGE or (isinstance(value.base, NDARRAY) and value.base.nbytes >= _LARGE)
 
 
-def _forget(node: Node) -> None:
-    """Let go of what the rule of a line does not read."""
+def _kept(value: Any, is_read: bool) -> Any:
+    """Return the value, or its type if no rule reads the numbers of a large array."""
+    return value if is_read or not _is_large(value) else TensorType(value.dtype, value.shape)
+
+
+def _release_unread(node: Node) -> None:
+    """Drop the values that the rule of a node does not read."""
     assert node.primitive is not None
     parents, operands = node.parents, node.operands
-    is_read = reads_of(node.primitive, node.params, parents, node.value, operands)
+    is_read = _reads_of(node.primitive, node.params, parents, node.value, operands)
     node.value = _kept(node.value, is_read[0])
     for position, parent in enumerate(parents):
         if not is_read[position + 1]:
             operands[position] = _kept(operands[position], False) if parent is None else parent.value
 
 
-def _kept(value: Any, is_read: bool) -> Any:
-    """Return what the list keeps of a value: the type, where no rule will read the numbers."""
-    return value if is_read or not _is_large(value) else TensorType(value.dtype, value.shape)
+def _reads_of(primitive: Primitive, params: Any, parents: Parents, value: Any, operands: Values) -> Reads:
+    """Return which of its result and operands the rule of an operation reads."""
+    rule, active = primitive.derivative, tuple(map(bool, parents))
+    has_params = params and isinstance(rule, Partials)
+    key = (primitive, active, *params.items()) if has_params else (primitive, active)
+    reads = _known_reads.get(key)
+    if reads is None:
+        if isinstance(rule, Partials):
+            reads = _read_by_partials(rule, params, active, list(map(_scalar, (value, *operands))))
+        elif isinstance(rule, Linear):
+            reads = _read_by_transposes(rule, active)
+        else:
+            reads = [True] * (1 + len(active))
+        if len(_known_reads) >= _MAX_KNOWN:
+            _known_reads.clear()
+        _known_reads[key] = reads
+    return reads
+
+
+def _read_by_transposes(rule: Linear, active: Reads) -> Reads:
+    """Return which operands the transposes read: the nonlinear ones, and the other factors of a product."""
+    factors = not rule.jointly and sum(active) > 1
+    are_read = [
+        not rule.linear_in(position) or factors or (not rule.jointly and not is_active)
+        for position, is_active in enumerate(active)
+    ]
+    return [False, *are_read]
+
+
+def _read_by_partials(rule: Partials, params: Any, active: Reads, types: Sequence[TensorType]) -> Reads:
+    """Stage the partial derivatives: they read the inputs that the graph uses."""
+    pairs = zip(rule.partials, active, strict=True)
+    partials = [partial for partial, is_active in pairs if is_active and callable(partial)]
+    graph, _ = stage(lambda *values: [partial(*values, **params) for partial in partials], types)
+    atoms = (*graph.outputs, *(atom for equation in graph.equations for atom in equation.operands))
+    used = {atom for atom in atoms if isinstance(atom, Var)}
+    return [var in used for var in graph.inputs]
+
+
+def _scalar(value: Any) -> TensorType:
+    """Return the type of one element, because the number of elements does not change which values are read."""
+    dtype = dtype_of(value)
+    return TensorType(FLOAT64 if is_float(dtype) else dtype, ())

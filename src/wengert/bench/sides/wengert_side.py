@@ -17,7 +17,7 @@ from wengert.compiler.jit import jit
 from wengert.compiler.runtime.threads.team import set_threads
 from wengert.control import scan
 from wengert.core import tree
-from wengert.transforms.gradients import value_and_grad
+from wengert.transforms.reverse_mode import value_and_grad
 
 
 class WengertSide:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from wengert.array.array import tells_of_box
+from wengert.array.array import shows_box
 from wengert.boxes import CONSTANT, Box
-from wengert.control.closures import objects_behind
+from wengert.control.carry import objects_behind
 from wengert.control.values import is_number
 from wengert.core import tree
 from wengert.core.dtypes import is_int64
@@ -53,7 +53,7 @@ def _settings(structure: tree.Structure) -> Iterator[Any]:
 
 def _check(value: Any, name: str) -> None:
     if isinstance(value, str):
-        if tells_of_box(value):
+        if shows_box(value):
             requirement = "a text cannot tell of a value of which only the type is known"
             hint = "return the value, and write the text outside of the compiled function"
             raise ConcreteError(message("jit", requirement, f"{value!r} as {name}", hint))

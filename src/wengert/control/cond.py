@@ -1,4 +1,4 @@
-"""`cond`: one of two programs."""
+"""`cond`: one of two functions, chosen by a predicate."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from dataclasses import replace
 from typing import Any
 
 from wengert.boxes import Box, below, own
-from wengert.control.dependence import through
-from wengert.control.programs import (
-    batch,
-    converted,
+from wengert.control.recording import Recorded, record
+from wengert.control.subgraphs import (
+    Flags,
+    Transformed,
+    Values,
+    batch_graph,
+    batch_results,
+    convert_outputs,
     cotangents_or_zeros,
-    for_all,
-    mapped,
-    pullback,
-    pushed,
-    repeated,
+    evaluate_batch,
+    jvp_graph,
+    propagate,
+    repeat,
     select,
     spread,
+    vjp_graph,
 )
-from wengert.control.recording import Recorded, record
-from wengert.control.values import flatten_numbers, is_number, pack, predicate, strong, unify, zeros
+from wengert.control.values import flatten_numbers, is_number, pack, predicate, unify, zeros
 from wengert.core import tree
 from wengert.core.dtypes import dtype_of, is_float
 from wengert.core.errors import ArgumentError, DtypeError, message
@@ -38,25 +41,25 @@ from wengert.transforms.tape import LinearTrace
 
 
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
-    """Call one of two functions.
+    """Call one of two functions: ``true_fun(*operands) if pred else false_fun(*operands)``.
 
-    Where the predicate is known this is Python's own ``if``. In a traced graph both functions are written down and one
-    is carried out. Where the examples of `vmap` disagree both are carried out, and each example takes its own; the
-    derivative of the one that it does not take never counts, even if infinite.
+    For a known predicate this is Python's ``if``. A traced graph holds both functions and runs one. If the examples of
+    `vmap` disagree, both run and each example selects its result; the derivative of the other never counts, even if it
+    is infinite.
 
     Args:
         pred: one truth value; a number counts as true unless it is zero.
         true_fun: called with the operands if the predicate holds.
-        false_fun: called with the operands if it does not.
+        false_fun: called with the operands if it does not hold.
         operands: containers of arrays and numbers.
 
     Returns:
-        What the function returns, arrays as such of their own. Written down, both must return the same containers,
-        shapes and dtypes; Python scalars take the dtype of the other side.
+        The result of the function, with arrays in their own memory. In a traced graph both functions must return the
+        same containers, shapes and dtypes; Python scalars take the dtype of the other result.
 
     Raises:
-        ShapeError: the predicate is no scalar, or the shapes of the results differ.
-        DtypeError: the dtypes of the results differ.
+        ShapeError: the predicate is not a scalar, or the shapes of the results differ.
+        DtypeError: the dtypes of the results differ, or a function is missing.
         ArgumentError: the containers of the results differ.
 
     Example:
@@ -66,7 +69,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     """
     for function in (true_fun, false_fun):
         if not callable(function):
-            hint = "write np.where(condition, x, y) for values that are there, or lambda: x"
+            hint = "write np.where(condition, x, y) to choose between values, or lambda: x"
             raise DtypeError(message("cond", "two functions are needed", type(function).__name__, hint))
     chosen = predicate("cond", pred)
     if isinstance(chosen, bool):
@@ -76,9 +79,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 
     def flat(function: Callable[..., Any]) -> Callable[..., list[Any]]:
         def run(*values: Any) -> list[Any]:
-            results, structure = flatten_numbers(
-                "cond", "what a branch returns", function(*packed.rebuild(values))
-            )
+            result = function(*packed.rebuild(values))
+            results, structure = flatten_numbers("cond", "the result of a branch", result)
             structures.append(structure)
             return results
 
@@ -92,9 +94,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     types = _common_types(yes, no, structures[0])
     if not types:
         return tree.unflatten(structures[0], ())
-    results = cond_primitive(
-        chosen, *captured, *leaves, on_true=converted(yes, types), on_false=converted(no, types)
-    )
+    yes, no = convert_outputs(yes, types), convert_outputs(no, types)
+    results = cond_primitive(chosen, *captured, *leaves, on_true=yes, on_false=no)
     return tree.unflatten(structures[0], results)
 
 
@@ -105,14 +106,10 @@ def _aligned(*branches: Recorded) -> tuple[list[Graph], list[Any]]:
         union.update((id(value.state), value) for value in branch.captured)
     graphs: list[Graph] = []
     for branch in branches:
-        own = dict(zip(map(_state_id, branch.captured), branch.graph.inputs, strict=False))
-        lifted = tuple(own.get(key) or Var(value.type) for key, value in union.items())
+        known = {id(x.state): var for x, var in zip(branch.captured, branch.graph.inputs, strict=False)}
+        lifted = tuple(known.get(key) or Var(value.type) for key, value in union.items())
         graphs.append(replace(branch.graph, inputs=lifted + branch.graph.inputs[len(branch.captured) :]))
     return graphs, list(union.values())
-
-
-def _state_id(box: Box) -> int:
-    return id(box.state)
 
 
 def _common_types(on_true: Graph, on_false: Graph, structure: tree.Structure) -> list[TensorType]:
@@ -127,71 +124,62 @@ def _evaluate(pred: Any, *operands: Any, on_true: Graph, on_false: Graph) -> tup
     return tuple(evaluate(on_true if pred else on_false, *operands))
 
 
-def _both(transform: Callable[..., tuple[Graph, list[bool]]], graphs: Sequence[Graph], *context: Any) -> Any:
-    """Transform both branches so that they agree on their results."""
-    found = [transform(graph, *context, None)[1] for graph in graphs]
-    forced = [any(flags) for flags in zip(*found, strict=True)]
+def _both(transform: Callable[..., Transformed], graphs: Sequence[Graph], *context: Any) -> Any:
+    flags = [transform(graph, *context, None)[1] for graph in graphs]
+    forced = list(map(any, zip(*flags, strict=True)))
     return [transform(graph, *context, forced)[0] for graph in graphs], forced
 
 
-def _push(primals: Sequence[Any], tangents: Sequence[Any], on_true: Graph, on_false: Graph) -> Any:
+def _push(primals: Values, tangents: Values, on_true: Graph, on_false: Graph) -> Any:
     active = [tangent is not None for tangent in tangents[1:]]
-    (yes, no), reached = _both(pushed, (on_true, on_false), active)
+    (yes, no), reached = _both(jvp_graph, (on_true, on_false), active)
     results = cond_primitive(*primals, *select(tangents[1:], active), on_true=yes, on_false=no)
     count = len(reached)
     return results[:count], spread(results[count:], reached)
 
 
-def _pull(primals: Sequence[Any], active: Sequence[bool], on_true: Graph, on_false: Graph) -> Any:
+def _pull(primals: Values, active: Flags, on_true: Graph, on_false: Graph) -> Any:
     outputs = cond_primitive(*primals, on_true=on_true, on_false=on_false)
-    (yes, no), reached = _both(pullback, (on_true, on_false), active[1:])
+    (yes, no), reached = _both(vjp_graph, (on_true, on_false), active[1:])
 
-    def walk(cotangents: Sequence[Any]) -> list[Any]:
+    def pullback(cotangents: Values) -> list[Any]:
         if not any(reached):
             return [None] * len(active)
         given = cotangents_or_zeros(cotangents, on_true.output_types)
         return [None, *spread(cond_primitive(*primals, *given, on_true=yes, on_false=no), reached)]
 
-    return outputs, walk
+    return outputs, pullback
 
 
 def _reach(marks: Sequence[int], on_true: Graph, on_false: Graph) -> list[int]:
-    pairs = zip(through(on_true, marks[1:]), through(on_false, marks[1:]), strict=True)
+    pairs = zip(propagate(on_true, marks[1:]), propagate(on_false, marks[1:]), strict=True)
     return [yes | no for yes, no in pairs]
 
 
-def choose(
-    size: int,
-    pred: Any,
-    programs: tuple[Graph, Graph],
-    operands: Sequence[Any],
-    batched: Sequence[bool],
-) -> list[Any]:
-    """Carry out two programs on many examples and take, for each example, the results of one.
+def choose(size: int, pred: Any, graphs: tuple[Graph, Graph], operands: Values, batched: Flags) -> list[Any]:
+    """Evaluate two graphs on many examples, and select the results of one for each example.
 
-    Operands are handed to a program through ``where(taken, x, stop_gradient(x))``: the same value, but examples that do
-    not take it send no cotangent back, not even NaN.
+    A graph gets the operands ``where(taken, x, stop_gradient(x))``: the same values, but examples that do not take it
+    send no cotangent back, not even NaN.
     """
     sides: list[list[Any]] = []
-    for side, program in enumerate(programs):
-        guarded = [
-            _guarded(pred, x, side == 0) if flag else x for x, flag in zip(operands, batched, strict=True)
-        ]
-        outputs, flags = batch(program, size, guarded, batched)
-        sides.append([x if flag else repeated(x, size) for x, flag in zip(outputs, flags, strict=True)])
+    for taken, graph in zip((True, False), graphs, strict=True):
+        pairs = zip(operands, batched, strict=True)
+        guarded = [_guarded(pred, x, taken) if flag else x for x, flag in pairs]
+        outputs, flags = evaluate_batch(graph, size, guarded, batched)
+        sides.append([x if flag else repeat(x, size) for x, flag in zip(outputs, flags, strict=True)])
     return [where(_column(pred, yes), yes, no) for yes, no in zip(*sides, strict=True)]
 
 
 def _guarded(pred: Any, value: Any, taken: bool) -> Any:
     if not (isinstance(value, Box) and is_float(dtype_of(value))):
         return value
-    # A tangent or cotangent that is to be transposed is not known: any value may stand for that of other examples.
-    stopped = zeros(strong(value.type)) if _is_unknown(value) else stop_gradient_primitive(value)
+    # Any value may replace an unknown one, such as a tangent to be transposed, for the other examples.
+    stopped = zeros(value.type) if _is_unknown(value) else stop_gradient_primitive(value)
     return where(_column(pred, value), *((value, stopped) if taken else (stopped, value)))
 
 
 def _is_unknown(value: Any) -> bool:
-    """Tell whether a value rests on one of a list of linear operations."""
     while isinstance(value, Box):
         if isinstance(value.owner, LinearTrace):
             return True
@@ -200,26 +188,21 @@ def _is_unknown(value: Any) -> bool:
 
 
 def _column(pred: Any, value: Any) -> Any:
-    """Return the truth values of the examples with as many axes as a value."""
-    rank = len(shape_of(value))
-    return reshape(pred, shape=(*shape_of(pred), *(1,) * (rank - 1)))
+    return reshape(pred, shape=(*shape_of(pred), *(1,) * (len(shape_of(value)) - 1)))
 
 
-def _batch(
-    op: Primitive, size: int, operands: Sequence[Any], batched: Sequence[bool], params: Mapping[str, Graph]
-) -> Any:
+def _batch(op: Primitive, size: int, operands: Values, batched: Flags, params: Mapping[str, Graph]) -> Any:
     graphs = params["on_true"], params["on_false"]
     types = graphs[0].output_types
     if batched[0]:
-        chosen = choose(size, operands[0], graphs, operands[1:], batched[1:])
-        return for_all(chosen, [True] * len(chosen), size, types)
+        results = choose(size, operands[0], graphs, operands[1:], batched[1:])
+        return batch_results(results, [True] * len(results), size, types)
 
-    def transform(graph: Graph, forced: Any) -> tuple[Graph, list[bool]]:
-        return mapped(graph, size, batched[1:], forced)
+    def transform(graph: Graph, forced: Any) -> Transformed:
+        return batch_graph(graph, size, batched[1:], forced)
 
     (yes, no), flags = _both(transform, graphs)
-    results = op(*operands, on_true=yes, on_false=no)
-    return for_all(results, flags, size, types)
+    return batch_results(op(*operands, on_true=yes, on_false=no), flags, size, types)
 
 
 cond_primitive = primitive(

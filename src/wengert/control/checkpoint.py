@@ -4,48 +4,56 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from wengert.boxes import Box, inside_transform, own, running, snapshot
-from wengert.control.dependence import through
-from wengert.control.programs import (
+from wengert.boxes import Box, inside_transform, own, running, snapshot, state_of
+from wengert.control.recording import record
+from wengert.control.subgraphs import (
+    Flags,
+    Values,
+    batch_graph,
+    batch_results,
     cotangents_or_zeros,
-    for_all,
-    mapped,
-    pullback,
-    push,
-    pushed,
+    evaluate_jvp,
+    jvp_graph,
+    propagate,
     select,
     spread,
+    vjp_graph,
 )
-from wengert.control.recording import record
 from wengert.control.values import flatten_numbers, is_followable, pack
 from wengert.core import tree
 from wengert.ir.graph import Graph
 from wengert.nest.lowering import HoldsPrograms
 from wengert.ops.conversion import stop_gradient_primitive
 from wengert.primitive import HigherOrder, Primitive, primitive
-from wengert.transforms.reverse import walk_back
+from wengert.transforms.reverse_mode import walk_back
 from wengert.transforms.staging import evaluate
-from wengert.transforms.tape import Node, TapeTrace, start_of
+from wengert.transforms.tape import Node, TapeTrace, boxes_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 
 def checkpoint(fun: F) -> F:
-    """Return a function whose intermediate values reverse mode does not keep, but computes again on the way back.
+    """Return a function whose intermediate values reverse mode recomputes instead of keeping them.
 
-    The memory of a chain of n checkpointed segments is that of n values and one segment, for one more forward pass
-    (Griewank and Walther, "Evaluating Derivatives", 2008, chapter 12). Values that the function closes over are
-    differentiated as its arguments are.
+    A chain of n checkpointed segments ``x[i + 1] = f(x[i])`` needs the memory of n values and one segment, for one more
+    forward pass (Griewank and Walther, "Evaluating Derivatives", 2008, chapter 12). Values that the function closes
+    over are differentiated, too.
 
-    The function itself is called once: the operations that it carried out, not their values, are kept and repeated.
-    What else it does (drawing random numbers, printing) happens once.
+    The function itself is called once: its recorded operations are evaluated again. Side effects, such as drawing
+    random numbers or printing, happen once.
 
     Args:
         fun: a function of containers of arrays and numbers; other arguments, such as strings, are settings.
+
+    Returns:
+        A function with the arguments and results of ``fun``.
+
+    Raises:
+        DtypeError: under a transform, the function returns something other than arrays and numbers.
 
     Example:
         >>> import numpy as np, wengert as wg
@@ -63,14 +71,14 @@ def checkpoint(fun: F) -> F:
         def run(*values: Any) -> list[Any]:
             inside, inside_options = packed.rebuild(values)
             result = fun(*inside, **inside_options)
-            outputs, structure = flatten_numbers("checkpoint", "what the function returns", result)
+            outputs, structure = flatten_numbers("checkpoint", "the result of the function", result)
             structures.append(structure)
             return outputs
 
         recorded = record(run, leaves)
         if all(value is not None for value in recorded.known):
             _first[recorded.graph] = recorded.known
-        results: Sequence[Any] = ()
+        results: Values = ()
         if recorded.known:
             results = checkpoint_primitive(*recorded.captured, *leaves, program=recorded.graph)
         return tree.unflatten(structures[0], results)
@@ -79,10 +87,13 @@ def checkpoint(fun: F) -> F:
 
 
 def stop_gradient(value: T) -> T:
-    """Return a value through which no derivative passes.
+    """Return a value as a constant, through which no derivative passes.
 
     Args:
         value: an array, a number or a container of them.
+
+    Returns:
+        The same values, in containers and arrays of their own.
 
     Example:
         >>> import wengert as wg
@@ -91,7 +102,7 @@ def stop_gradient(value: T) -> T:
     """
 
     def stop(leaf: Any) -> Any:
-        # The array behind a box is the transform's: what the user gets of it is a copy.
+        # The user gets a copy: the array behind a box belongs to the transform.
         return snapshot(stop_gradient_primitive(leaf)) if isinstance(leaf, Box) else own(leaf)
 
     return tree.map_tree(stop, value)
@@ -99,7 +110,7 @@ def stop_gradient(value: T) -> T:
 
 # -- the primitive ---------------------------------------------------------------------------------------
 
-#: The results of programs that were computed as they were written down, until someone asks for them.
+#: The results of recorded graphs, computed while recording, until their first evaluation.
 _first: weakref.WeakKeyDictionary[Graph, list[Any]] = weakref.WeakKeyDictionary()
 
 
@@ -108,66 +119,55 @@ def _evaluate(*operands: Any, program: Graph) -> tuple[Any, ...]:
     return tuple(evaluate(program, *operands) if known is None else known)
 
 
-def _push(primals: Sequence[Any], tangents: Sequence[Any], program: Graph) -> Any:
+def _push(primals: Values, tangents: Values, program: Graph) -> Any:
     active = [tangent is not None for tangent in tangents]
     if not any(isinstance(value, Box) for value in (*primals, *tangents)):
-        outputs, found = push(program, primals, tangents)
-        return tuple(outputs), found
-    moving, reached = pushed(program, active)
+        outputs, directions = evaluate_jvp(program, primals, tangents)
+        return tuple(outputs), directions
+    moving, reached = jvp_graph(program, active)
     results = checkpoint_primitive(*primals, *select(tangents, active), program=moving)
     count = len(reached)
     return results[:count], spread(results[count:], reached)
 
 
-def _pull(primals: Sequence[Any], active: Sequence[bool], program: Graph) -> Any:
+def _pull(primals: Values, active: Flags, program: Graph) -> Any:
     outputs = checkpoint_primitive(*primals, program=program)
 
-    def walk(cotangents: Sequence[Any]) -> list[Any]:
+    def pullback(cotangents: Values) -> list[Any]:
         if not any(isinstance(primal, Box) for primal in primals):
             return _repeat(program, primals, active, cotangents)
-        # The way back is a checkpoint as well: an outer reverse mode does not keep its values either.
-        back, reached = pullback(program, active)
-        given = cotangents_or_zeros(cotangents, program.output_types)
+        # The backward pass is a checkpoint, too: an outer reverse mode does not keep its values either.
+        back, reached = vjp_graph(program, active)
         if not any(reached):
             return [None] * len(active)
+        given = cotangents_or_zeros(cotangents, program.output_types)
         return spread(checkpoint_primitive(*primals, *given, program=back), reached)
 
-    return outputs, walk
+    return outputs, pullback
 
 
-def _repeat(
-    program: Graph, primals: Sequence[Any], active: Sequence[bool], cotangents: Sequence[Any]
-) -> list[Any]:
-    """Carry the program out again, recorded this time, and walk back."""
-    trace = TapeTrace()
-    starts = [Node(primal) if flag else None for primal, flag in zip(primals, active, strict=True)]
-    with running(trace):
-        boxes = [
-            x if start is None else start_of(trace, start) for x, start in zip(primals, starts, strict=True)
-        ]
-        outputs = evaluate(program, *boxes)
-    seeds = [
-        (output.state.node, cotangent)
-        for output, cotangent in zip(outputs, cotangents, strict=True)
-        if cotangent is not None and isinstance(output, Box) and output.owner is trace
-    ]
-    return spread(walk_back(seeds, [start for start in starts if start is not None]), active)
+def _repeat(program: Graph, primals: Values, active: Flags, cotangents: Values) -> list[Any]:
+    """Evaluate the graph again, recorded this time, and walk back."""
+    nodes = [Node(primal) if flag else None for primal, flag in zip(primals, active, strict=True)]
+    with running(TapeTrace()) as trace:
+        outputs = evaluate(program, *boxes_of(trace, primals, nodes))
+    states = [state_of(trace, output) for output in outputs]
+    pairs = zip(states, cotangents, strict=True)
+    return walk_back([(s.node, ct) for s, ct in pairs if s is not None and ct is not None], nodes)
 
 
-def _batch(
-    op: Primitive, size: int, operands: Sequence[Any], batched: Sequence[bool], params: Mapping[str, Any]
-) -> Any:
+def _batch(op: Primitive, size: int, operands: Values, batched: Flags, params: Mapping[str, Any]) -> Any:
     program = params["program"]
-    whole, leading = mapped(program, size, batched)
-    return for_all(op(*operands, program=whole), leading, size, program.output_types)
+    whole, leading = batch_graph(program, size, batched)
+    return batch_results(op(*operands, program=whole), leading, size, program.output_types)
 
 
 checkpoint_primitive = primitive(
     name="checkpoint",
-    doc="a program whose intermediate values reverse mode does not keep, but computes again on the way back",
+    doc="a program whose intermediate values reverse mode recomputes",
     type_rule=lambda *types, program: program.output_types,
     evaluate=_evaluate,
-    derivative=HigherOrder(_push, _pull, lambda marks, program: through(program, marks)),
+    derivative=HigherOrder(_push, _pull, lambda marks, program: propagate(program, marks)),
     batch=_batch,
     lowering=HoldsPrograms(),
     source=lambda *operands, program: f"checkpoint(program)({', '.join(operands)})",

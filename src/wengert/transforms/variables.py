@@ -1,6 +1,6 @@
-"""The object style: `Variable`, `Constant` and `Dual`, which carry derivatives outside of any transform.
+"""`Variable`, `Constant` and `Dual`: objects that carry derivatives outside of any transform.
 
-They belong to two traces that are never closed, older than every transform, so that transforms nest inside.
+They belong to two traces that never close. These are older than every transform, so that transforms nest inside.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 from wengert.primitive import Primitive
-from wengert.transforms.argnums import differentiable, matching, own
-from wengert.transforms.forward import DualNumber, DualTrace
-from wengert.transforms.reverse import reachable, walk_back
-from wengert.transforms.tape import Followed, Node, TapeTrace
+from wengert.transforms.arguments import as_results, conform, differentiable
+from wengert.transforms.forward_mode import DualNumber, DualTrace
+from wengert.transforms.reverse_mode import reachable, walk_back
+from wengert.transforms.tape import Node, TapeState, TapeTrace
 
 
 class _Recording(threading.local):
@@ -33,30 +33,30 @@ _recording = _Recording()
 
 
 class VariableTrace(TapeTrace):
-    """The list that operations on variables are recorded in, unless `no_grad` holds."""
+    """The trace that records operations on variables, unless `no_grad` holds."""
 
     name = "Variable"
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Record, or only compute."""
+        """Record, or compute only."""
         if _recording.on:
             return super().process(primitive, operands, params)
         values = [x.state.value if isinstance(x, Box) and x.owner is self else x for x in operands]
         return primitive(*values, **params)
 
     def box(self, state: Any) -> Result:
-        """Wrap a node into what the user meets."""
+        """Box the result of an operation on variables."""
         return Result(self, state)
 
 
 class Result(Array):
-    """What an operation on variables gives: a value from which `backward` walks back."""
+    """The result of an operation on variables: `backward` walks back from it."""
 
     __slots__ = ()
 
     @property
     def value(self) -> Any:
-        """The number or array itself, without its history; an array cannot be written to."""
+        """The number or array itself, without its history; an array is read-only."""
         self.refresh()
         self.owner.check_open("value")
         return _read_only(self._concrete("value", "read the value outside of the transform"))
@@ -64,14 +64,14 @@ class Result(Array):
     def backward(self, cotangent: Any = None) -> None:
         """Walk back along the recorded operations and add the derivatives to the variables' ``grad``.
 
-        ``v.grad += (d self / d v)^T cotangent`` for every variable v that led here. The record stays, so that several
-        results may be walked back from.
+        ``v.grad += (d self / d v)^T cotangent`` for every variable v that leads to this value. The record stays, so
+        that `backward` may be called on several results.
 
         Args:
-            cotangent: plain, of the shape of this value; 1 by default, for a scalar.
+            cotangent: a plain array of the shape of this value; 1 by default, for a scalar.
 
         Raises:
-            ArgumentError: this value is no scalar and no cotangent was given, or no variable leads to it.
+            ArgumentError: no variable leads to this value, or it is not a scalar and no cotangent was given.
             ShapeError: the cotangent has another shape.
 
         Example:
@@ -82,23 +82,24 @@ class Result(Array):
         """
         self.refresh()
         if self.owner is not VARIABLES:
-            what = "no variable leads to this value: it was written while nothing was recorded, or in a transform"
-            raise ArgumentError(message("backward", what, show(self)))
+            requirement = "no variable leads to this value: it was computed under no_grad, or in a transform"
+            raise ArgumentError(message("backward", requirement, show(self)))
         if cotangent is None:
             if self.shape != ():
                 hint = "reduce it (y.sum()), or give a cotangent of its shape"
                 raise ArgumentError(message("backward", "a scalar is needed", show(self), hint))
             cotangent = dtype_of(self).type(1)
         requirement = "the cotangent must have the shape of the value"
-        seed = matching("backward", requirement, _plain("backward", cotangent), self.state.value)
-        found = [node for node in reachable([self.state.node]) if isinstance(node, Leaf)]
-        cotangents = walk_back([(self.state.node, seed)], found)
-        for leaf, derivative in zip(found, own(cotangents, [leaf.value for leaf in found]), strict=True):
+        seed = conform("backward", requirement, _plain("backward", cotangent), self.state.value)
+        leaves = [node for node in reachable([self.state.node]) if isinstance(node, Leaf)]
+        cotangents = walk_back([(self.state.node, seed)], leaves)
+        derivatives = as_results(cotangents, [leaf.value for leaf in leaves])
+        for leaf, derivative in zip(leaves, derivatives, strict=True):
             leaf.gradient = derivative if leaf.gradient is None else leaf.gradient + derivative
 
 
 class Leaf(Node):
-    """The node of a variable; it gathers the variable's derivative."""
+    """The node of a variable; it accumulates the variable's derivative."""
 
     __slots__ = ("gradient",)
 
@@ -108,7 +109,7 @@ class Leaf(Node):
 
 
 class Variable(Result):
-    """A value whose derivatives are wanted: operations on it are recorded.
+    """A value to differentiate by: operations on it are recorded.
 
     Args:
         value: a floating-point number or array.
@@ -128,9 +129,8 @@ class Variable(Result):
     __slots__ = ("leaf",)
 
     def __init__(self, value: Any) -> None:
-        given = differentiable("Variable", _plain("Variable", value))
-        self.leaf = Leaf(_copy(given))
-        super().__init__(VARIABLES, Followed(self.leaf.value, self.leaf))
+        self.leaf = Leaf(_copy(differentiable("Variable", _plain("Variable", value))))
+        super().__init__(VARIABLES, TapeState(self.leaf.value, self.leaf))
 
     def __repr__(self) -> str:
         return f"Variable({concrete(self)})"
@@ -145,7 +145,7 @@ class Variable(Result):
 
     @property
     def grad(self) -> Any:
-        """The derivative gathered by `backward` so far; None before."""
+        """The derivative that `backward` has accumulated; None before."""
         return self.leaf.gradient
 
     @grad.setter
@@ -153,13 +153,16 @@ class Variable(Result):
         self.leaf.gradient = value
 
     def zero_grad(self) -> None:
-        """Forget the derivative gathered so far."""
+        """Clear the accumulated derivative."""
         self.leaf.gradient = None
 
     def update(self, value: Any) -> None:
-        """Give the variable a new value, as an optimiser does; what was recorded before keeps the old one.
+        """Give the variable a new value, as an optimiser does; earlier results keep the old one.
 
-        An in-place operation while nothing is recorded does the same: ``with no_grad(): x -= 0.1 * x.grad``.
+        An in-place operation under `no_grad` does the same: ``with no_grad(): x -= 0.1 * x.grad``.
+
+        Args:
+            value: a number or array of the same shape.
 
         Raises:
             ShapeError: the new value has another shape.
@@ -173,26 +176,26 @@ class Variable(Result):
             2.4
         """
         known = isinstance(value, Box) and value.owner in (VARIABLES, CONSTANT)
-        given: Any = concrete(value) if known else _plain("Variable.update", value)
+        value = concrete(value) if known else _plain("Variable.update", value)
         dtype = dtype_of(self.leaf.value)
-        if shape_of(given) != shape_of(self.leaf.value):
-            raise ShapeError(message("Variable.update", "the shape must stay the same", show(given, self)))
-        if not np.can_cast(dtype_of(given), dtype, "same_kind"):
-            raise DtypeError(message("Variable.update", "real numbers are needed", show(given)))
-        fresh = Leaf(float(given) if type(self.leaf.value) is float else np.array(given, dtype=dtype)[()])
-        fresh.gradient = self.leaf.gradient
-        self.leaf = fresh
-        self.owner, self.state, self.lens = VARIABLES, Followed(fresh.value, fresh), None
+        if shape_of(value) != shape_of(self.leaf.value):
+            raise ShapeError(message("Variable.update", "the shape must stay the same", show(value, self)))
+        if not np.can_cast(dtype_of(value), dtype, "same_kind"):
+            raise DtypeError(message("Variable.update", "real numbers are needed", show(value)))
+        leaf = Leaf(float(value) if type(self.leaf.value) is float else np.array(value, dtype=dtype)[()])
+        leaf.gradient = self.leaf.gradient
+        self.leaf = leaf
+        self.owner, self.state, self.lens = VARIABLES, TapeState(leaf.value, leaf), None
 
     def assign(self, value: Any) -> Any:
-        """Carry out an in-place operation; while nothing is recorded the variable stays one, of a new value."""
+        """Assign the result of an in-place operation; under `no_grad` this updates the variable."""
         if _recording.on:
             return super().assign(value)
         self.update(value)
         return self
 
     def hold(self, value: Box) -> None:
-        """Hold what is written into the variable; while nothing is recorded it stays one, of a new value."""
+        """Hold a value that is written into the variable; under `no_grad` this updates the variable."""
         if _recording.on:
             super().hold(value)
         else:
@@ -200,9 +203,14 @@ class Variable(Result):
 
 
 def constant(value: Any) -> Any:
-    """Return a value as a constant of the recorded graph: no derivative is gathered for it.
+    """Return a value as a constant of the recorded graph, which gets no derivative.
 
-    An array is copied, and may be written into by operations on variables; a number stays what it is.
+    Args:
+        value: a number, which is returned unchanged, or an array, which is copied. A program may write variables into
+            the copy.
+
+    Returns:
+        The constant.
 
     Example:
         >>> x = Variable(3.0)
@@ -215,7 +223,10 @@ def constant(value: Any) -> Any:
 
 @contextlib.contextmanager
 def no_grad() -> Generator[None, None, None]:
-    """Do not record operations on variables: they give plain values.
+    """Stop recording operations on variables: their results are plain values.
+
+    Returns:
+        A context manager.
 
     Example:
         >>> x = Variable(3.0)
@@ -233,12 +244,12 @@ def no_grad() -> Generator[None, None, None]:
 
 
 class PublicDualTrace(DualTrace):
-    """Forward mode for dual numbers that the user writes down."""
+    """Forward mode for the dual numbers of the user."""
 
     name = "Dual"
 
     def box(self, state: Any) -> Any:
-        """Wrap a dual number into what the user meets."""
+        """Box a dual number."""
         dual = object.__new__(Dual)
         Array.__init__(dual, self, state)
         return dual
@@ -247,8 +258,8 @@ class PublicDualTrace(DualTrace):
 class Dual(Array):
     """A dual number ``a + b ε`` with ``ε² = 0``: a value and its derivative in one.
 
-    ``f(a + b ε) = f(a) + f'(a) b ε`` for every function of NumPy. There is only one ε: for derivatives of
-    derivatives, which need several, take the transforms, such as `derivative`.
+    ``f(a + b ε) = f(a) + f'(a) b ε`` for every function of NumPy. There is only one ε: for higher
+    derivatives, which need several, use the transforms, such as `derivative`.
 
     Args:
         real: the value ``a``, a number or an array.
@@ -274,17 +285,17 @@ class Dual(Array):
         tangent = np.array(_plain("Dual", epsilon))
         if not tangent.shape:
             tangent = np.full(shape_of(real), tangent)
-        tangent = matching("Dual", "both parts must have the same shape", tangent[()], real)
+        tangent = conform("Dual", "both parts must have the same shape", tangent[()], real)
         super().__init__(DUALS, DualNumber(real, float(tangent) if type(real) is float else tangent))
 
     @property
     def real(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride] (it is read-only)
-        """The value; an array cannot be written to."""
-        return _read_only(self._number().primal)
+        """The value; an array is read-only."""
+        return _read_only(self._number().value)
 
     @property
     def epsilon(self) -> Any:
-        """The derivative; an array cannot be written to."""
+        """The derivative; an array is read-only."""
         return _read_only(self._number().tangent)
 
     def _number(self) -> DualNumber:
@@ -293,7 +304,7 @@ class Dual(Array):
             return self.state
         self.owner.check_open("Dual")
         value = self._concrete("Dual", "read it outside of the transform")
-        return DualNumber(value, np.zeros(self.shape, self.dtype)[()])  # a constant was written into it
+        return DualNumber(value, np.zeros(self.shape, self.dtype)[()])  # a constant was assigned to it
 
     def __str__(self) -> str:
         real, epsilon = concrete(self.real), concrete(self.epsilon)
@@ -318,7 +329,7 @@ def _sum(real: Any, epsilon: Any, write: Callable[[Any], str]) -> str:
 
 
 def _rounded(number: Any) -> str:
-    """Write a number with two decimals, without a second that is zero; very small and large ones with three digits."""
+    """Write a number with one or two decimals; very small and large numbers with three digits."""
     if number != 0 and not 0.01 <= abs(number) < 1e7:
         return f"{number:.3g}"
     text = f"{number:.2f}"
@@ -326,9 +337,8 @@ def _rounded(number: Any) -> str:
 
 
 def _plain(operation: str, value: Any) -> Any:
-    """Return a number or an array; sequences become arrays."""
     if isinstance(value, Box):
-        hint = "take its value (x.value), or transforms for derivatives of derivatives"
+        hint = "take its value (x.value), or transforms for higher derivatives"
         raise DtypeError(message(operation, "a plain number or array is needed", repr(value), hint))
     return np.asarray(value) if isinstance(value, SEQUENCE) else value
 
@@ -338,7 +348,7 @@ def _copy(value: Any) -> Any:
 
 
 def _read_only(value: Any) -> Any:
-    """Return a view of an array that cannot be written to: what was recorded must not change."""
+    """Return a read-only view of an array: recorded values must not change."""
     if isinstance(value, NDARRAY):
         value = value.view()
         value.flags.writeable = False

@@ -1,0 +1,350 @@
+"""`while_loop` and `fori_loop`: a step that runs as long as a condition holds."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.boxes import Box, concrete, on_graph
+from wengert.control.carry import Carry, Staged, closes_over_graph
+from wengert.control.cond import choose, cond_primitive
+from wengert.control.scan import scan_carry, scan_primitive
+from wengert.control.subgraphs import (
+    Flags,
+    Values,
+    active_inputs,
+    batch_graph,
+    batch_results,
+    batched_outputs,
+    batched_types,
+    evaluate_batch,
+    fixed_point,
+    jvp_graph,
+    memoized,
+    or_zero,
+    propagate,
+    repeat,
+    select,
+    spread,
+    subgraph,
+)
+from wengert.control.values import largest, predicate, strong
+from wengert.core import tree
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import DtypeError, UnsupportedError, message
+from wengert.core.shapes import shape_of
+from wengert.ir.graph import Graph, Var
+from wengert.ir.types import show, type_of
+from wengert.nest.lowering import HoldsPrograms
+from wengert.ops.reduction import reduce_any
+from wengert.primitive import HigherOrder, Primitive, primitive
+from wengert.transforms.staging import evaluate, stage
+
+
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+    """Repeat a step as long as a condition holds: ``while cond_fun(val): val = body_fun(val)``.
+
+    For known values this is a Python loop, which both modes differentiate. In a traced graph the functions are staged
+    once; forward mode works, but reverse mode needs `scan` or `fori_loop`, whose number of steps is known. Under `vmap`
+    the loop runs until all examples are done; examples that are done keep their values.
+
+    Args:
+        cond_fun: takes the value and returns one truth value.
+        body_fun: takes the value and returns the next value, with the same containers, shapes and dtypes.
+        init_val: the initial value: a container of arrays and numbers.
+
+    Returns:
+        The first value for which the condition does not hold.
+
+    Raises:
+        ArgumentError: the value changes its containers.
+        ShapeError: the value changes its shape, or the condition is not a scalar.
+        DtypeError: the value changes its dtype.
+        UnsupportedError: reverse mode goes back through the loop in a traced graph.
+
+    Example:
+        >>> import wengert as wg
+        >>> power = lambda x: while_loop(lambda v: v < 100, lambda v: v * x, 1.0)
+        >>> power(3.0), wg.grad(power)(3.0)
+        (243.0, 405.0)
+    """
+    return _while(cond_fun, body_fun, Carry("while_loop", init_val))
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+    """Repeat a step for each number of a range: ``for i in range(lower, upper): val = body_fun(i, val)``.
+
+    With known bounds this is a `scan`, which both modes differentiate everywhere; with bounds that a traced graph does
+    not know it is a `while_loop`.
+
+    Args:
+        lower: the first number, an integer.
+        upper: the number after the last.
+        body_fun: takes the number and the value, and returns the next value.
+        init_val: the initial value: a container of arrays and numbers. Its shapes and dtypes stay the same.
+
+    Returns:
+        The value after the last step.
+
+    Raises:
+        ArgumentError: the value changes its containers.
+        ShapeError: the value changes its shape.
+        DtypeError: a bound is not an integer, or the value changes its dtype.
+
+    Example:
+        >>> fori_loop(1, 6, lambda i, factorial: factorial * i, 1)
+        120
+    """
+    for bound in (lower, upper):
+        if shape_of(bound) != () or dtype_of(bound).kind not in "iu":
+            raise DtypeError(message("fori_loop", "bounds must be integers", show(lower, upper)))
+
+    def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
+        number, value = state
+        return number + 1, body_fun(number, value)
+
+    first, last = concrete(lower), concrete(upper)
+    if first is None or last is None:
+        carry = Carry("fori_loop", (lower, init_val), counts=True)
+        return _while(lambda state: state[0] < upper, step, carry)[1]
+    carry = Carry("fori_loop", (int(first), init_val), counts=True)
+    (_, value), _ = scan_carry(
+        lambda state, _: (step(state), None), carry, None, max(int(last) - int(first), 0)
+    )
+    return value
+
+
+def _while(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], carry: Carry) -> Any:
+    def test(*values: Any) -> list[Any]:
+        return [predicate(carry.operation, cond_fun(tree.unflatten(carry.structure, values)))]
+
+    def step(*values: Any) -> list[Any]:
+        return carry.flatten(body_fun(tree.unflatten(carry.structure, values)))
+
+    def stage_both() -> list[Staged]:
+        body = carry.stage(step)
+        return [body, stage(test, carry.types, carry.operation)]
+
+    first = carry.value
+    graphs = None
+    if not any(map(on_graph, carry.leaves)) and closes_over_graph(cond_fun, body_fun):
+        graphs = carry.stage_first(stage_both)
+    if graphs is not None and not _may_begin(graphs[1], carry):
+        return first
+    while graphs is None and not any(map(on_graph, carry.leaves)):
+        going = predicate(carry.operation, cond_fun(carry.value))
+        if not isinstance(going, bool):
+            break
+        if not going:
+            return carry.value
+        carry.step(body_fun(carry.value))
+    (body, fixed), (condition, tested) = graphs or stage_both()
+    params = {"condition": condition, "body": body, "tested": len(tested), "fixed": len(fixed)}
+    return tree.unflatten(carry.structure, while_primitive(*tested, *fixed, *carry.leaves, **params))
+
+
+def _may_begin(condition: Staged, carry: Carry) -> bool:
+    graph, captured = condition
+    if any(map(on_graph, captured)):
+        return True
+    (going,) = evaluate(graph, *captured, *carry.leaves)
+    return isinstance(predicate(carry.operation, going), Box) or bool(going)
+
+
+# -- the primitive ---------------------------------------------------------------------------------------
+
+
+class Parts(NamedTuple):
+    """The operands of a while loop, or a value for each operand."""
+
+    tested: list[Any]
+    """Those that the condition reads in addition to the carries."""
+    fixed: list[Any]
+    """Those that the body reads in addition to the carries."""
+    carries: list[Any]
+
+
+def parts(values: Iterable[Any], tested: int, fixed: int) -> Parts:
+    """Split the operands of a while loop, or a value for each."""
+    operands = list(values)
+    return Parts(operands[:tested], operands[tested : tested + fixed], operands[tested + fixed :])
+
+
+def _evaluate(*operands: Any, condition: Graph, body: Graph, tested: int, fixed: int) -> tuple[Any, ...]:
+    given = parts(operands, tested, fixed)
+    carry = given.carries
+    while evaluate(condition, *given.tested, *carry)[0]:
+        carry = evaluate(body, *given.fixed, *carry)
+    return tuple(carry)
+
+
+def _push(primals: Values, tangents: Values, condition: Graph, body: Graph, tested: int, fixed: int) -> Any:
+    """Carry the tangents along; the condition does not read them."""
+    flags = [tangent is not None for tangent in tangents[tested:]]
+    active = active_inputs(functools.partial(propagate, body), flags, fixed, len(body.outputs))
+    moved, carrying = active[:fixed], active[fixed:]
+    program, _ = jvp_graph(body, active, carrying)
+    count = fixed + len(carrying)
+    extra = program.inputs[count:]
+    moving = sum(moved)
+    inputs = (*program.inputs[:fixed], *extra[:moving], *program.inputs[fixed:count], *extra[moving:])
+    unread = tuple(Var(strong(type_)) for type_ in select(body.output_types, carrying))
+    given, directions = parts(primals, tested, fixed), parts(tangents, tested, fixed)
+    started = map(or_zero, directions.carries, map(type_of, given.carries))
+    results = while_primitive(
+        *given.tested,
+        *given.fixed,
+        *select(directions.fixed, moved),
+        *given.carries,
+        *select(started, carrying),
+        condition=subgraph(condition, (*condition.inputs, *unread), condition.outputs),
+        body=subgraph(program, inputs, program.outputs),
+        tested=tested,
+        fixed=fixed + moving,
+    )
+    return results[: len(carrying)], spread(results[len(carrying) :], carrying)
+
+
+def _reach(marks: Sequence[int], *, body: Graph, tested: int, fixed: int, condition: Graph) -> list[int]:
+    given, _ = fixed_point(functools.partial(propagate, body), marks[tested:], fixed, len(body.outputs))
+    return given[fixed:]
+
+
+# -- reverse mode ----------------------------------------------------------------------------------------
+
+
+def _pull(primals: Values, active: Flags, condition: Graph, body: Graph, tested: int, fixed: int) -> Any:
+    """Count the steps, then differentiate a scan of as many steps, in which examples that are done stay the same."""
+    count = _count(primals, condition, body, tested, fixed)
+    if count is not None:
+        return scan_primitive.derivative.pull(  # pyright: ignore[reportAttributeAccessIssue,reportUnknownMemberType,reportUnknownVariableType]
+            primals,
+            active,
+            body=_guarded_body(condition, body, tested, fixed),
+            constants=tested + fixed,
+            carries=len(body.outputs),
+            length=count,
+            reverse=False,
+            unroll=1,
+        )
+
+    def pullback(cotangents: Values) -> list[Any]:
+        requirement = "reverse mode in a traced graph needs a known number of steps"
+        hint = "use scan or fori_loop with a fixed number of steps, forward mode, or reverse mode outside of the graph"
+        raise UnsupportedError(message("while_loop", requirement, hint=hint))
+
+    outputs = while_primitive(*primals, condition=condition, body=body, tested=tested, fixed=fixed)
+    return outputs, pullback
+
+
+def _count(primals: Values, condition: Graph, body: Graph, tested: int, fixed: int) -> int | None:
+    """Return the largest number of steps of any example; None if it is not known."""
+
+    def test(*values: Any) -> list[Any]:
+        return evaluate(condition, *values[:tested], *values[tested + 1 :])
+
+    def step(*values: Any) -> list[Any]:
+        return [values[fixed] + 1, *evaluate(body, *values[:fixed], *values[fixed + 1 :])]
+
+    start = np.int64(0)
+    types = [*condition.input_types[:tested], type_of(start), *condition.input_types[tested:]]
+    body_types = [*body.input_types[:fixed], type_of(start), *body.input_types[fixed:]]
+    steps, *_ = while_primitive(
+        *primals[: tested + fixed],
+        start,
+        *primals[tested + fixed :],
+        condition=stage(test, types)[0],
+        body=stage(step, body_types)[0],
+        tested=tested,
+        fixed=fixed,
+    )
+    return largest(steps)
+
+
+def _guarded_body(condition: Graph, body: Graph, tested: int, fixed: int) -> Graph:
+    """Return a step that changes nothing if the condition does not hold."""
+    idle = Graph(body.inputs, (), (), body.inputs[fixed:])
+
+    def run(*values: Any) -> Any:
+        given = parts(values, tested, fixed)
+        (going,) = evaluate(condition, *given.tested, *given.carries)
+        return cond_primitive(going, *given.fixed, *given.carries, on_true=body, on_false=idle)
+
+    return stage(run, [*condition.input_types[:tested], *body.input_types])[0]
+
+
+# -- batching --------------------------------------------------------------------------------------------
+
+
+def _batch(op: Primitive, size: int, operands: Values, batched: Flags, params: Mapping[str, Any]) -> Any:
+    """Run until all examples are done if they disagree; examples that are done stay the same."""
+    condition, body = params["condition"], params["body"]
+    tested, fixed = params["tested"], params["fixed"]
+    flags = parts(batched, tested, fixed)
+    step = functools.partial(batched_outputs, body)
+    active = active_inputs(step, batched[tested:], fixed, len(body.outputs))
+    carrying = active[fixed:]
+    test, (several,) = batch_graph(condition, size, [*flags.tested, *carrying])
+    given = parts(operands, tested, fixed)
+    if several:
+        carrying = [True] * len(carrying)
+        test, program = _until_all_done(body, condition, size, flags.tested, flags.fixed)
+        given = given._replace(fixed=[*given.tested, *given.fixed])
+    else:
+        program, _ = batch_graph(body, size, active, carrying)
+    rows = zip(given.carries, flags.carries, carrying, strict=True)
+    started = [repeat(x, size) if flag and not before else x for x, before, flag in rows]
+    updated = {**params, "condition": test, "body": program, "fixed": len(given.fixed)}
+    results = op(*given.tested, *given.fixed, *started, **updated)
+    return batch_results(results, carrying, size, body.output_types)
+
+
+@memoized
+def _until_all_done(
+    body: Graph, condition: Graph, size: int, testing: Flags, reading: Flags
+) -> tuple[Graph, Graph]:
+    """Return the condition that any example continues, and the body that changes only those that do."""
+    tested, fixed = len(testing), len(reading)
+    carrying = [True] * len(body.outputs)
+
+    def going(values: Parts) -> Any:
+        operands, batched = [*values.tested, *values.carries], [*testing, *carrying]
+        return evaluate_batch(condition, size, operands, batched)[0][0]
+
+    def test(*values: Any) -> list[Any]:
+        return [reduce_any(going(parts(values, tested, 0)), axes=(0,))]
+
+    idle = Graph(body.inputs, (), (), body.inputs[fixed:])
+
+    def step(*values: Any) -> list[Any]:
+        given = parts(values, tested, fixed)
+        operands, batched = [*given.fixed, *given.carries], [*reading, *carrying]
+        return choose(size, going(given), (body, idle), operands, batched)
+
+    types = batched_types(condition.input_types, size, [*testing, *carrying])
+    body_types = batched_types(body.input_types, size, [*reading, *carrying])
+    return stage(test, types)[0], stage(step, [*types[:tested], *body_types])[0]
+
+
+def _source(*operands: str, condition: Graph, body: Graph, tested: int, fixed: int) -> str:
+    first, second, carried = (", ".join(part) for part in parts(operands, tested, fixed))
+    return f"while_loop(condition, body, [{first}], [{second}], [{carried}])"
+
+
+while_primitive = primitive(
+    name="while",
+    doc=(
+        "a program that runs as long as a condition holds: its operands are those of the condition, those of the body, "
+        "and the carries, which are its results"
+    ),
+    type_rule=lambda *types, condition, body, tested, fixed: body.output_types,
+    evaluate=_evaluate,
+    derivative=HigherOrder(_push, _pull, _reach),
+    batch=_batch,
+    lowering=HoldsPrograms(),
+    source=_source,
+    samples=None,
+)

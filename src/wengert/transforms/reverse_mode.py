@@ -1,0 +1,388 @@
+"""Reverse mode: the walk back along the Wengert list, and the transforms `vjp`, `grad` and `value_and_grad`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from wengert.boxes import Box, running, snapshot, state_of
+from wengert.core import tree
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, message
+from wengert.core.shapes import shape_of
+from wengert.ir.types import TensorType
+from wengert.ops.conversion import cast
+from wengert.ops.reduction import reduce_sum
+from wengert.ops.shape import reshape, zeros_along
+from wengert.primitive import Explicit, Linear, Partials
+from wengert.transforms.arguments import (
+    Argnums,
+    Inputs,
+    as_results,
+    check_function,
+    check_scalar,
+    conform,
+    flatten_output,
+    named,
+    release,
+    select_inputs,
+)
+from wengert.transforms.forward_mode import as_numpy_scalars, times_partial
+from wengert.transforms.staging import Walk
+from wengert.transforms.tape import LinearTrace, Node, Part, TapeTrace, box_of, boxes_of
+
+
+class Cotangents:
+    """The cotangents accumulated so far; sums are kept in buffers and added to in place."""
+
+    __slots__ = ("_own", "_values")
+
+    def __init__(self) -> None:
+        self._values: dict[Node, Any] = {}
+        self._own: set[Node] = set()
+
+    def add(self, node: Node, cotangent: Any) -> None:
+        """Add a cotangent to that of a node."""
+        before = self._values.get(node)
+        if before is None:
+            self._values[node] = cotangent
+        elif node in self._own and not isinstance(cotangent, Box):
+            before += cotangent
+            self._values[node] = before  # a box of a scalar does not change in place
+        else:
+            total = before + cotangent
+            self._values[node] = total
+            if isinstance(total, np.ndarray):
+                self._own.add(node)
+
+    def sum(self, node: Node) -> Any:
+        """Return the cotangent of a node so far; None if it is zero."""
+        return self._values.get(node)
+
+    def set(self, node: Node, cotangent: Any) -> None:
+        """Replace the cotangent of a node."""
+        self._own.discard(node)
+        self._values[node] = cotangent
+
+    def buffer(self, node: Node) -> Any:
+        """Return the cotangent of a node as a plain array to add to, or None if it is a box."""
+        before = self._values.get(node)
+        if node in self._own:
+            return before
+        if isinstance(before, Box):
+            return None
+        value = node.value
+        buffer = zeros_along(value, shape_of(value), dtype_of(value)) if before is None else np.array(before)
+        self._values[node] = buffer
+        self._own.add(node)
+        return buffer
+
+    def take(self, node: Node) -> Any:
+        """Remove and return the cotangent of a node; None if it is zero."""
+        self._own.discard(node)
+        return self._values.pop(node, None)
+
+
+def walk_back(seeds: Iterable[tuple[Node, Any]], inputs: Sequence[Node | None]) -> list[Any]:
+    """Return the cotangents of ``inputs`` (None: zero, or not a node), given the cotangents of some results.
+
+    Reverse accumulation: for each node, last to first, ``cotangent_i += partial_i * cotangent``.
+    """
+    cotangents = Cotangents()
+    roots: list[Node] = []
+    for node, cotangent in seeds:
+        cotangents.add(node, cotangent)
+        roots.append(node)
+    wanted = set(inputs)
+    with np.errstate(all="ignore"), Walk() as walk:
+        for node in reachable(roots):
+            if node in wanted:
+                continue
+            cotangent = cotangents.take(node)
+            if cotangent is not None:
+                if isinstance(node.value, Box):
+                    walk.at(node.value, cotangent)
+                _pull(node, cotangent, cotangents)
+        results = [None if node is None else cotangents.take(node) for node in inputs]
+        for node, cotangent in zip(inputs, results, strict=True):
+            if node is not None and isinstance(node.value, Box):
+                walk.at(node.value, cotangent)
+    return results
+
+
+def reachable(roots: Iterable[Node]) -> list[Node]:
+    """Return the nodes that lead to ``roots``, last first."""
+    nodes: set[Node] = set(roots)
+    stack = list(nodes)
+    while stack:
+        for parent in stack.pop().parents:
+            if parent is not None and parent not in nodes:
+                nodes.add(parent)
+                stack.append(parent)
+    return sorted(nodes, key=attrgetter("number"), reverse=True)
+
+
+# -- rules -----------------------------------------------------------------------------------------------
+
+
+def _pull(node: Node, cotangent: Any, cotangents: Cotangents) -> None:
+    """Add a node's cotangent, times the partial derivatives, to those of its parents."""
+    primitive = node.primitive
+    if primitive is None:
+        if isinstance(node, Part):
+            whole = node.parents[0]
+            assert whole is not None
+            cotangents.add(whole, _Parts(len(whole.value), node.position, cotangent))
+        return
+    rule = primitive.derivative
+    if isinstance(rule, Partials):
+        _pull_partials(rule, node, cotangent, cotangents)
+    elif isinstance(rule, Linear):
+        _pull_linear(rule, node, cotangent, cotangents)
+    elif isinstance(rule, Explicit):
+        _pull_explicit(rule, node, cotangent, cotangents)
+    else:
+        parts = cotangent.values if isinstance(cotangent, _Parts) else cotangent
+        for parent, part in zip(node.parents, node.operands(parts), strict=True):
+            if parent is not None and part is not None:
+                cotangents.add(parent, unbroadcast(part, parent.value))
+
+
+class _Parts:
+    """The cotangents of an operation with several results."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, count: int, position: int, cotangent: Any) -> None:
+        self.values: list[Any] = [None] * count
+        self.values[position] = cotangent
+
+    def __add__(self, other: _Parts) -> _Parts:
+        for position, cotangent in enumerate(other.values):
+            if cotangent is not None:
+                self.values[position] = cotangent
+        return self
+
+
+def _pull_partials(rule: Partials, node: Node, cotangent: Any, cotangents: Cotangents) -> None:
+    values = (node.value, *node.operands)
+    if rule.singular:
+        values = as_numpy_scalars(values)
+    for position, parent in enumerate(node.parents):
+        partial = rule.partials[position] if parent is not None else None
+        if parent is None or partial is None:
+            continue
+        if callable(partial):
+            term = times_partial(cotangent, partial(*values, **node.params))
+        else:
+            term = cotangent if partial == 1.0 else -cotangent if partial == -1.0 else cotangent * partial
+        cotangents.add(parent, unbroadcast(term, parent.value))
+
+
+def _pull_linear(rule: Linear, node: Node, cotangent: Any, cotangents: Cotangents) -> None:
+    for position, parent in enumerate(node.parents):
+        if parent is None or not rule.linear_in(position):
+            continue
+        if position == 0 and _pull_into(rule, node, parent, cotangent, cotangents):
+            continue
+        term = rule.transpose(position, cotangent, node.operands, node.params)
+        cotangents.add(parent, unbroadcast(term, parent.value))
+
+
+def _pull_into(rule: Linear, node: Node, parent: Node, cotangent: Any, cotangents: Cotangents) -> bool:
+    """Add to the cotangent of the first operand in place, if the rule can; return whether it did."""
+    if rule.accumulate is not None and not any(
+        isinstance(value, Box) for value in (cotangent, *node.operands[1:])
+    ):
+        buffer = cotangents.buffer(parent)
+        if buffer is not None:
+            rule.accumulate(buffer, cotangent, *node.operands, **node.params)
+            return True
+    before = cotangents.sum(parent)
+    if rule.onto is None or before is None or dtype_of(before) != dtype_of(cotangent):
+        return False
+    cotangents.set(parent, rule.onto(before, cotangent, *node.operands, **node.params))
+    return True
+
+
+def _pull_explicit(rule: Explicit, node: Node, cotangent: Any, cotangents: Cotangents) -> None:
+    """Record the rule for the tangents as a list of linear operations, and walk back along that list."""
+    if rule.linear is not None and all(
+        parent is None or rule.linear.linear_in(position) for position, parent in enumerate(node.parents)
+    ):
+        _pull_linear(rule.linear, node, cotangent, cotangents)
+        return
+    trace = LinearTrace()
+    starts = [None if parent is None else Node(type_of_value(parent.value)) for parent in node.parents]
+    tangents = boxes_of(trace, [None] * len(starts), starts)
+    out = state_of(trace, rule.jvp(node.operands, tangents, node.value, **node.params))
+    if out is None:
+        return
+    terms = walk_back([(out.node, unbroadcast(cotangent, out.value))], starts)
+    for parent, term in zip(node.parents, terms, strict=True):
+        if parent is not None and term is not None:
+            cotangents.add(parent, unbroadcast(term, parent.value))
+
+
+def type_of_value(value: Any) -> TensorType:
+    """Return the type of a value, or the type that stands for it in a list of linear operations."""
+    return value if isinstance(value, TensorType) else TensorType(dtype_of(value), shape_of(value))
+
+
+def unbroadcast(cotangent: Any, operand: Any) -> Any:
+    """Sum a cotangent over the axes that broadcasting added to its operand, and convert it to the operand's dtype."""
+    shape = shape_of(operand)
+    if (before := shape_of(cotangent)) != shape:
+        extra = len(before) - len(shape)
+        axes = tuple(
+            axis
+            for axis in range(len(before))
+            if axis < extra or (shape[axis - extra] == 1 and before[axis] != 1)
+        )
+        if axes:
+            cotangent = reduce_sum(cotangent, axes=axes)
+        if shape_of(cotangent) != shape:
+            cotangent = reshape(cotangent, shape=shape)
+    if dtype_of(cotangent) != (dtype := dtype_of(operand)):
+        cotangent = cast(cotangent, dtype=dtype)
+    return cotangent
+
+
+# -- transforms ------------------------------------------------------------------------------------------
+
+
+class Recording:
+    """A function run once and recorded: its outputs, and the list that leads to them."""
+
+    def __init__(self, inputs: Inputs, has_aux: bool, operation: str) -> None:
+        self.inputs = list(map(Node, inputs.leaves))
+        with running(TapeTrace()) as trace:
+            result = inputs.call([box_of(trace, node) for node in self.inputs])
+            outputs, self.structure, aux = flatten_output(operation, result, has_aux)
+        self.states = [state_of(trace, value) for value in outputs]
+        self.values = [release(trace, value) for value in outputs]
+        self.aux = tree.map_tree(lambda value: release(trace, value), aux)
+
+    def pullback(self, cotangents: Sequence[Any]) -> list[Any]:
+        """Return the cotangents of the inputs (None: zero)."""
+        pairs = zip(self.states, cotangents, strict=True)
+        return walk_back([(state.node, ct) for state, ct in pairs if state is not None], self.inputs)
+
+
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """Compute the value of a function, and return its pullback.
+
+    The pullback maps a cotangent ``v`` of the output to ``J^T v``, one for each primal (reverse accumulation).
+
+    Args:
+        fun: a function of the primals.
+        primals: arrays, numbers or containers of them, floating-point.
+        has_aux: the function returns ``(output, aux)``.
+
+    Returns:
+        ``(output, pullback)``, or ``(output, pullback, aux)``; ``pullback(v)`` is a tuple with a cotangent for each
+        primal.
+
+    Raises:
+        DtypeError: a primal is not floating-point.
+        ShapeError: a cotangent does not have the shape of the output.
+
+    Example:
+        >>> import numpy as np
+        >>> y, pullback = vjp(lambda x: x**2, np.array([1.0, 2.0]))
+        >>> pullback(np.array([1.0, 10.0]))
+        (array([ 2., 40.]),)
+    """
+    inputs = select_inputs("vjp", fun, tuple(range(len(primals))), primals, {})
+    # The recording outlives this call: writes to the arguments or the output must not reach it.
+    inputs = inputs._replace(leaves=list(map(snapshot, inputs.leaves)))
+    recording = Recording(inputs, has_aux, "vjp")
+
+    def pullback(cotangent: Any) -> Any:
+        cotangents, structure = tree.flatten(cotangent)
+        tree.check_same("vjp", recording.structure, structure)
+        requirement = "a cotangent must have the shape of the output"
+        pairs = zip(cotangents, recording.values, strict=True)
+        checked = [conform("vjp", requirement, v, y) for v, y in pairs]
+        results = as_results(recording.pullback(checked), inputs.leaves, checked)
+        return tree.unflatten(inputs.structure, results)
+
+    output = tree.unflatten(recording.structure, map(snapshot, recording.values))
+    return (output, pullback, tree.map_tree(snapshot, recording.aux)) if has_aux else (output, pullback)
+
+
+def value_and_grad(
+    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """Return a function that computes both a scalar function and its gradient, by reverse mode.
+
+    ``value_and_grad(f)(x) = f(x), g`` with ``g[i] = d f / d x[i]``.
+
+    Args:
+        fun: a function that returns a floating-point scalar, or ``(scalar, aux)`` with ``has_aux``; an array of one
+            element counts as a scalar, and the value keeps its shape.
+        argnums: the positional argument to differentiate, or several.
+        has_aux: the function returns ``(scalar, aux)``.
+
+    Returns:
+        A function with the arguments of ``fun`` that returns ``(value, gradient)``, or ``((value, aux), gradient)``.
+        The gradient has the containers, shapes and dtypes of the argument; for several argnums it is a tuple.
+
+    Raises:
+        ArgumentError: the function does not return one number, or argnums names no argument.
+        DtypeError: an argument is not floating-point.
+
+    Example:
+        >>> value_and_grad(lambda x: x**3)(2.0)
+        (8.0, 12.0)
+    """
+
+    def differentiated(*arguments: Any, **options: Any) -> Any:
+        inputs = select_inputs("grad", fun, argnums, arguments, options)
+        recording = Recording(inputs, has_aux, "grad")
+        if recording.structure.kind is not None:
+            hint = "to return other values, too, return (number, aux) and give has_aux=True"
+            got = tree.show(recording.structure)
+            raise ArgumentError(message("grad", "the function must return one number", got, hint))
+        value = snapshot(check_scalar("grad", recording.values[0]))
+        seed = np.ones(shape_of(value), dtype_of(value))[()]
+        gradient = tree.unflatten(inputs.structure, as_results(recording.pullback([seed]), inputs.leaves))
+        return ((value, recording.aux), gradient) if has_aux else (value, gradient)
+
+    return named(differentiated, "value_and_grad", fun)
+
+
+def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Return a function that computes the gradient of a scalar function, by reverse mode.
+
+    ``grad(f)(x)[i] = d f / d x[i]``.
+
+    Args:
+        fun: a function that returns a floating-point scalar, or ``(scalar, aux)`` with ``has_aux``.
+        argnums: the positional argument to differentiate, or several.
+        has_aux: the function returns ``(scalar, aux)``.
+
+    Returns:
+        A function with the arguments of ``fun`` that returns the gradient, or ``(gradient, aux)``: with the containers,
+        shapes and dtypes of the argument, and a tuple of these for several argnums.
+
+    Raises:
+        ArgumentError: the function does not return one number, or argnums names no argument.
+        DtypeError: an argument is not floating-point.
+
+    Example:
+        >>> import numpy as np
+        >>> grad(lambda x1, x2: np.log(x1) + x1 * x2 - np.sin(x2), argnums=0)(2.0, 5.0)
+        5.5
+    """
+    check_function("grad", fun)
+    both = value_and_grad(fun, argnums, has_aux)
+
+    def gradient(*arguments: Any, **options: Any) -> Any:
+        value, derivative = both(*arguments, **options)
+        return (derivative, value[1]) if has_aux else derivative
+
+    return named(gradient, "grad", fun)
