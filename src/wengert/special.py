@@ -106,6 +106,12 @@ def logit(p: Any) -> Any:
 def softplus(x: Any) -> Any:
     """Return ``ln(1 + e^x)`` without overflow; its derivative is `expit`.
 
+    Args:
+        x: an array or a number, floating-point.
+
+    Returns:
+        An array of the shape of ``x``.
+
     Example:
         >>> float(softplus(1e4))
         10000.0

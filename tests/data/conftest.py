@@ -21,11 +21,11 @@ from wengert.data.mnist import SOURCES, Source
 
 @dataclass
 class Server:
-    """What the server answers, and what it was asked for."""
+    """The answers of the server, and the requests that it got."""
 
     url: str
     bodies: dict[str, bytes] = field(default_factory=dict)
-    #: What the header promises beyond the body.
+    #: The number of bytes that the header promises in addition to the body.
     missing_bytes: int = 0
     send_length: bool = True
     requests: list[str] = field(default_factory=list)
@@ -48,7 +48,7 @@ def server() -> Generator[Server]:
             self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
         site = Server(f"http://127.0.0.1:{http.server_port}/data/")
@@ -68,7 +68,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write_set(folder: Path, first: int = 0, train: int = 30, test: int = 20) -> list[Path]:
-    """Write the four files of a small set, in which image i is full of the number ``first`` + i."""
+    """Write the four files of a small set; all pixels of image i are ``first`` + i."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / file.name for file in SOURCES["mnist"].files]
     for (images, labels), count in zip((paths[:2], paths[2:]), (train, test), strict=True):
@@ -79,7 +79,7 @@ def write_set(folder: Path, first: int = 0, train: int = 30, test: int = 20) -> 
 
 
 def publish(paths: list[Path], server: Server, monkeypatch: pytest.MonkeyPatch, name: str = "mnist") -> None:
-    """Let the server offer the files, as those that ``load(name)`` looks for."""
+    """Let the server offer the files of ``load(name)``."""
     files = []
     for path in paths:
         server.bodies[path.name] = path.read_bytes()

@@ -23,8 +23,8 @@ def test_a_picture_does_not_depend_on_how_many_are_drawn(few: int, more: int, se
     short, long = digits(few, seed=seed), digits(few + more, seed=seed)
     assert short[0].shape == (few, 28, 28)
     assert short[0].dtype == short[1].dtype == np.uint8
-    for one, other in zip(short, long, strict=True):
-        np.testing.assert_array_equal(one, other[:few])
+    for part, whole in zip(short, long, strict=True):
+        np.testing.assert_array_equal(part, whole[:few])
 
 
 def test_seeds_differ() -> None:
@@ -42,7 +42,7 @@ def test_the_classes_are_equally_frequent() -> None:
 def test_ink_on_paper() -> None:
     pictures = digits(2000)[0].astype(float)
     assert 0.08 < pictures.mean() / 255 < 0.20  # MNIST: 0.13
-    assert pictures.max((1, 2)).min() > 120  # none is empty
+    assert pictures.max((1, 2)).min() > 120  # no picture is empty
     assert np.median(pictures) < 5  # the paper shows a slight grain
     frame = np.ones((28, 28), bool)
     frame[2:-2, 2:-2] = False
@@ -59,7 +59,7 @@ def test_pictures_of_another_size_show_the_same_digits() -> None:
 
 
 def test_memory_is_that_of_the_result() -> None:
-    digits(1)  # what is computed once
+    digits(1)  # fills the cache
     tracemalloc.start()
     images, _ = digits(3000)
     peak = tracemalloc.get_traced_memory()[1]
@@ -76,7 +76,7 @@ def test_the_sets_of_a_data_set_are_independent() -> None:
 
 
 def test_a_linear_classifier_learns_much_but_not_all() -> None:
-    """Least squares on one-hot targets: far better than chance, with room for a network above it."""
+    """Least squares on one-hot targets is far better than chance, and leaves room for a network."""
     data = digit_set(train=4000, test=1000)
     train, test = (
         np.hstack((images.reshape(len(images), -1) / 255, np.ones((len(images), 1))))

@@ -19,7 +19,7 @@ PACKED_FILE = RemoteFile("file.gz", hashlib.sha256(PACKED).hexdigest(), packed=T
 
 
 def closed_port() -> str:
-    """Return a URL at which no one answers."""
+    """Return a URL without a server."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{probe.getsockname()[1]}"
@@ -61,7 +61,7 @@ def test_another_compression_of_the_same_content_will_do(server: Any, tmp_path: 
         (None, 0, "HTTP Error 404"),
     ],
 )
-def test_what_is_wrong_does_not_stay(
+def test_wrong_files_do_not_stay(
     server: Any, tmp_path: Path, body: bytes | None, missing_bytes: int, reason: str
 ) -> None:
     if body is not None:
@@ -73,7 +73,7 @@ def test_what_is_wrong_does_not_stay(
     assert not list(tmp_path.iterdir())
 
 
-def test_what_is_wrong_does_not_replace_what_is_right(server: Any, tmp_path: Path) -> None:
+def test_a_wrong_file_does_not_replace_a_right_one(server: Any, tmp_path: Path) -> None:
     (tmp_path / "file.gz").write_bytes(PACKED)
     server.bodies["file.gz"] = b"damaged"
     with pytest.raises(DataNotFoundError):

@@ -1,4 +1,4 @@
-"""What PyTorch and Keras give for small networks: tools/network_numbers.py."""
+"""Results of PyTorch and Keras for small networks (tools/network_numbers.py)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ import pytest
 
 @pytest.fixture(scope="session")
 def numbers() -> dict[str, np.ndarray]:
-    """Return the arrays by case and name, ``"lstm/x_gradient"``."""
+    """Return the arrays by case and name, such as ``"lstm/x_gradient"``."""
     with np.load(Path(__file__).with_name("numbers.npz")) as file:
         return dict(file)

@@ -1,4 +1,4 @@
-"""Attention against PyTorch's numbers, and where nothing may be attended to."""
+"""Attention against numbers of PyTorch, and queries that may attend to no key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wengert.testing import check_grads
 
 
 def layer_of(of, suffix=""):
-    """Return PyTorch's parameters, or their gradients, as a layer."""
+    """Return parameters of PyTorch, or their gradients, as a layer."""
     layer = nn.MultiHeadAttention(8, 4, seed=0)
     try:
         weights = np.split(of(f"in_proj_weight{suffix}"), 3)
@@ -35,13 +35,13 @@ def test_pytorchs_numbers(case, numbers):
     differentiate = wg.grad(lambda layer, xs: np.sum(np.sin(layer(*xs, mask=mask))), argnums=(0, 1))
     for run in (differentiate, wg.jit(differentiate)):
         of_layer, of_inputs = run(layer, inputs)
-        for name, found in zip(("x", "keys", "values"), of_inputs, strict=False):
-            np.testing.assert_allclose(found, of(f"{name}_gradient"), atol=1e-11)
-        for one, other in zip(tree.leaves(of_layer), tree.leaves(layer_of(of, "_gradient")), strict=True):
-            np.testing.assert_allclose(one, other, atol=1e-11)
+        for name, actual in zip(("x", "keys", "values"), of_inputs, strict=False):
+            np.testing.assert_allclose(actual, of(f"{name}_gradient"), atol=1e-11)
+        for leaf, other in zip(tree.leaves(of_layer), tree.leaves(layer_of(of, "_gradient")), strict=True):
+            np.testing.assert_allclose(leaf, other, atol=1e-11)
 
 
-def test_attention_is_its_formula(rng):
+def test_attention_formula(rng):
     q, k, v = rng.standard_normal((2, 3, 4)), rng.standard_normal((2, 5, 4)), rng.standard_normal((2, 5, 6))
     scores = q @ k.swapaxes(1, 2) / 2
     weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
@@ -59,17 +59,17 @@ def test_masks_of_truth_values_and_of_numbers(numbers_added, rng):
     allowed = rng.random((3, 2, 5)) < 0.5
     allowed[0, 1] = False
     mask = np.where(allowed, 0.0, -np.inf) if numbers_added else allowed
-    found = nn.attention(q, k, v, mask)
+    actual = nn.attention(q, k, v, mask)
     for example, query in np.ndindex(3, 2):
         chosen = allowed[example, query]
         expected = np.zeros(2)
         if chosen.any():
             expected = nn.attention(q[example, query : query + 1], k[example, chosen], v[example, chosen])[0]
-        np.testing.assert_allclose(found[example, query], expected, atol=1e-14)
+        np.testing.assert_allclose(actual[example, query], expected, atol=1e-14)
     check_grads(lambda *qkv: nn.attention(*qkv, mask), (q, k, v), order=2)
 
 
-def test_what_attends_to_nothing_is_zero_with_no_derivative():
+def test_queries_that_attend_to_no_key_give_zero_without_derivative():
     q = k = v = np.full((2, 3), 1e200)
     mask = np.array([[False, False], [True, False]])
     with np.errstate(over="ignore", invalid="raise"):
@@ -88,7 +88,7 @@ def test_huge_scores_are_stable():
     np.testing.assert_array_equal(nn.attention(q, k, np.array([[1.0], [2.0]]), mask), [[1.0]])
 
 
-def test_causal_attention_does_not_see_what_comes(rng):
+def test_causal_attention_does_not_see_later_steps(rng):
     layer = nn.MultiHeadAttention(8, 2, causal=True, seed=0)
     x = rng.standard_normal((2, 6, 8)).astype("f4")
     later = x + (np.arange(6) >= 4)[:, None].astype("f4")
@@ -100,18 +100,18 @@ def test_causal_attention_does_not_see_what_comes(rng):
 def test_padding_is_masked_by_lengths(rng):
     layer = nn.MultiHeadAttention(8, 2, seed=0)
     x, lengths = rng.standard_normal((2, 6, 8)).astype("f4"), np.array([6, 3])
-    found = layer(x, mask=np.arange(6) < lengths[:, None, None])
-    np.testing.assert_allclose(found[1, :3], layer(x[1:, :3])[0], rtol=1e-4, atol=1e-6)
+    actual = layer(x, mask=np.arange(6) < lengths[:, None, None])
+    np.testing.assert_allclose(actual[1, :3], layer(x[1:, :3])[0], rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(layer(x[0]), layer(x)[0], rtol=1e-4, atol=1e-6)
-    each = wg.vmap(lambda x: layer(x))(x)
-    np.testing.assert_allclose(each, layer(x), rtol=1e-4, atol=1e-6)
+    batched = wg.vmap(lambda x: layer(x))(x)
+    np.testing.assert_allclose(batched, layer(x), rtol=1e-4, atol=1e-6)
 
 
 ONES = np.ones((2, 3))
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "says"),
+    ("call", "error", "message"),
     [
         (lambda: nn.attention(ONES, np.ones((2, 4)), ONES), ShapeError, "attention: queries"),
         (lambda: nn.attention(ONES, ONES, np.ones((3, 3))), ShapeError, "attention: queries"),
@@ -120,6 +120,6 @@ ONES = np.ones((2, 3))
         (lambda: nn.MultiHeadAttention(6, 2, seed=0)(np.ones((2, 5))), ShapeError, r"\(..., steps, 6\)"),
     ],
 )
-def test_what_cannot_be(call, error, says):
-    with pytest.raises(error, match=says):
+def test_invalid_arguments(call, error, message):
+    with pytest.raises(error, match=message):
         call()

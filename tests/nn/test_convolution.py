@@ -33,7 +33,7 @@ def convolve_by_loops(x, weight, stride, padding, dilation, groups):
 
 @given(data=st.data())
 @settings(max_examples=40)
-def test_convolve_is_the_sum_it_says(data):
+def test_convolve_against_loops(data):
     draw = lambda low, high: data.draw(st.integers(low, high))  # noqa: E731
     groups, stride, padding, dilation = draw(1, 2), draw(1, 3), draw(0, 2), draw(1, 2)
     taps = (draw(1, 3), draw(1, 3))
@@ -42,8 +42,8 @@ def test_convolve_is_the_sum_it_says(data):
     x = rng.standard_normal((draw(0, 2), groups * draw(1, 2), *size))
     weight = rng.standard_normal((groups * draw(1, 2), x.shape[1] // groups, *taps))
     expected = convolve_by_loops(x, weight, stride, padding, dilation, groups)
-    found = nn.convolve(x, weight, stride, padding, dilation, groups)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    actual = nn.convolve(x, weight, stride, padding, dilation, groups)
+    np.testing.assert_allclose(actual, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_convolve_keeps_float32():
 
 
 @pytest.mark.parametrize(
-    ("x", "weight", "options", "says"),
+    ("x", "weight", "options", "message"),
     [
         ((1, 3, 5, 5), (2, 2, 3, 3), {}, "channels"),
         ((1, 4, 5, 5), (3, 2, 3, 3), {"groups": 2}, "groups"),
@@ -88,16 +88,16 @@ def test_convolve_keeps_float32():
         ((1, 1, 5, 5), (1, 1, 3, 3), {"groups": 0}, "groups must be an integer >= 1"),
     ],
 )
-def test_convolve_says_what_is_wrong(x, weight, options, says):
-    with pytest.raises(ShapeError, match=says):
+def test_errors_of_convolve(x, weight, options, message):
+    with pytest.raises(ShapeError, match=message):
         nn.convolve(np.zeros(x), np.zeros(weight), **options)
 
 
 @pytest.mark.parametrize(
     ("extent", "stride", "span"), [(7, 2, 3), (8, 2, 3), (5, 1, 4), (6, 4, 2), (3, 5, 2)]
 )
-def test_same_padding_counts_places(extent, stride, span, rng):
-    """The border is the least that gives ceil(extent / stride) positions, an odd one wider behind."""
+def test_number_of_positions_with_same_padding(extent, stride, span, rng):
+    """The border is the least for ceil(extent / stride) positions; an odd one is wider after the axis."""
     x, weight = rng.standard_normal((1, 1, extent)), rng.standard_normal((1, 1, span))
     count = -(-extent // stride)
     total = max((count - 1) * stride + span - extent, 0)
@@ -130,8 +130,8 @@ def test_the_transpose_is_the_adjoint(data):
     else:
         spans = [dilation * (tap - 1) + 1 for tap in taps]
         more = tuple((n + 2 * padding - span) % stride for n, span in zip(size, spans, strict=True))
-    found = nn.convolve_transposed(y, weight, stride, padding, dilation, groups, more)
-    assert found.shape == x.shape
+    actual = nn.convolve_transposed(y, weight, stride, padding, dilation, groups, more)
+    assert actual.shape == x.shape
     z = rng.standard_normal(y.shape)
     adjoint = nn.convolve_transposed(z, weight, stride, padding, dilation, groups, more)
     np.testing.assert_allclose(np.sum(z * y), np.sum(adjoint * x), rtol=1e-10, atol=1e-12)
@@ -155,7 +155,7 @@ def test_transposed_derivatives(rng):
 
 
 @pytest.mark.parametrize(
-    ("y", "weight", "options", "says"),
+    ("y", "weight", "options", "message"),
     [
         ((1, 3, 5), (2, 2, 3), {}, "filters must be"),
         ((1, 4, 5), (4, 2, 3), {"groups": 3}, "filters must be"),
@@ -165,15 +165,15 @@ def test_transposed_derivatives(rng):
         ((1, 1, 5), (1, 1, 3), {"padding": "equal"}, '"same" or "valid"'),
     ],
 )
-def test_convolve_transposed_says_what_is_wrong(y, weight, options, says):
-    with pytest.raises(ShapeError, match=f"convolve_transposed: .*{says}"):
+def test_errors_of_convolve_transposed(y, weight, options, message):
+    with pytest.raises(ShapeError, match=f"convolve_transposed: .*{message}"):
         nn.convolve_transposed(np.zeros(y), np.zeros(weight), **options)
 
 
 @settings(max_examples=25)
 @given(st.data())
 def test_compiled_derivatives_of_strided_windows(data):
-    """Steps that divide the extents and those that do not, taps that are fewer than the step and more."""
+    """Steps that do and do not divide the extents, with fewer and more taps than the step."""
     stride, taps, windows = (data.draw(st.integers(1, most)) for most in (4, 7, 9))
     spare = data.draw(st.integers(0, stride - 1))
     length = (windows - 1) * stride + taps + spare
@@ -184,12 +184,12 @@ def test_compiled_derivatives_of_strided_windows(data):
         return np.sum(np.tanh(nn.convolve(x, weight, (stride, 1))))
 
     derivative = wg.grad(loss, (0, 1))
-    for found, expected in zip(wg.jit(derivative)(x, weight), derivative(x, weight), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    for actual, expected in zip(wg.jit(derivative)(x, weight), derivative(x, weight), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize(("size", "stride"), [(32, 2), (33, 2), (31, 3), (32, 4)])
-def test_the_derivative_of_strided_windows_costs_as_much_as_they_do(size, stride):
+def test_the_derivative_of_strided_windows_costs_as_much_as_the_windows(size, stride):
     x, weight = np.ones((4, 3, size, size), np.float32), np.ones((5, 3, 5, 5), np.float32)
 
     def convolved(x):

@@ -1,4 +1,4 @@
-"""Embeddings: rows by numbers, and the sums that come back to them."""
+"""Embeddings: rows of a matrix, and their derivatives, which are sums."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_indices_of_every_integer_dtype_and_under_vmap(dtype):
 
 
 @pytest.mark.parametrize("index", [-1, 5])
-def test_an_index_that_is_no_symbol(index):
+def test_an_index_out_of_range(index):
     layer = nn.Embedding(5, 2, seed=0)
     for call in (layer, wg.jit(layer.__call__), wg.vmap(layer), wg.jit(wg.vmap(layer))):
         with pytest.raises(
@@ -53,7 +53,7 @@ def test_an_index_that_is_no_symbol(index):
             call(np.array([0, index]))
 
 
-def test_what_cannot_be():
+def test_invalid_arguments():
     with pytest.raises(DtypeError, match="indices must be integers"):
         nn.Embedding(5, 2, seed=0)(np.array([0.0]))
     with pytest.raises(ArgumentError, match=r"padding must be a symbol, in \[0, 5\)"):

@@ -97,8 +97,8 @@ def test_models_under_vmap(rng):
     models = [nn.Dense(3, 2, seed=seed) for seed in range(4)]
     stacked = tree.map_tree(lambda *leaves: np.stack(leaves), *models)
     x = rng.standard_normal((5, 3)).astype("f4")
-    found = wg.vmap(lambda model: model(x))(stacked)
-    np.testing.assert_allclose(found, np.stack([model(x) for model in models]), rtol=1e-6)
+    actual = wg.vmap(lambda model: model(x))(stacked)
+    np.testing.assert_allclose(actual, np.stack([model(x) for model in models]), rtol=1e-6)
 
 
 def test_average_pool_layer_and_slicing_a_chain():
@@ -126,7 +126,7 @@ def test_flatten_keeps_the_examples():
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    ("make", "message"),
     [
         (lambda: nn.Conv2D(3, 4, 3, seed=0, groups=2), "groups must divide"),
         (lambda: nn.Conv2D(3, 4, 3, seed=0, groups=0), "Conv2D: channels, filters and groups must be"),
@@ -140,13 +140,13 @@ def test_flatten_keeps_the_examples():
         (lambda: nn.Chain(3), "layers and functions are needed; got 3"),
     ],
 )
-def test_layers_that_cannot_be(make, says):
-    with pytest.raises(ValueError, match=says):
+def test_invalid_layers(make, message):
+    with pytest.raises(ValueError, match=message):
         make()
 
 
 @pytest.mark.parametrize(
-    ("layer", "shape", "says"),
+    ("layer", "shape", "message"),
     [
         (nn.Dense(3, 2, seed=0), (5, 4), r"Dense: the input must be \(\.\.\., 3\); got f64\[5,4\]"),
         (nn.Dense(3, 2, seed=0), (), "Dense: the input"),
@@ -159,11 +159,11 @@ def test_layers_that_cannot_be(make, says):
         (nn.Flatten(), (), "Flatten: the input"),
     ],
 )
-def test_inputs_that_do_not_fit(layer, shape, says):
+def test_inputs_that_do_not_fit(layer, shape, message):
     x = np.zeros(shape)
-    with pytest.raises(ShapeError, match=says):
+    with pytest.raises(ShapeError, match=message):
         layer(x)
-    with pytest.raises(ShapeError, match=says):
+    with pytest.raises(ShapeError, match=message):
         wg.grad(lambda x: np.sum(layer(x)))(x)
 
 
@@ -177,7 +177,7 @@ def test_activations(name, rng):
         assert np.all(np.isfinite(wg.vmap(wg.grad(activation))(large)))
     assert activation(np.ones(2, "f4")).dtype == np.float32
     with np.errstate(invalid="ignore"):
-        assert np.isnan(activation(np.array([np.nan]))).all(), "what went wrong is not hidden"
+        assert np.isnan(activation(np.array([np.nan]))).all(), "NaN must stay NaN"
 
 
 def test_relu_at_zero():

@@ -1,4 +1,4 @@
-"""Losses are stable, differentiable, and refuse labels that do not fit."""
+"""Losses are stable and differentiable, and reject labels that do not fit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wengert.core.errors import OutOfRangeError, ShapeError
 from wengert.testing import check_grads
 
 
-def test_cross_entropy_is_its_formula(rng):
+def test_cross_entropy_formula(rng):
     logits, labels = rng.standard_normal((6, 4)), rng.integers(0, 4, 6)
     probabilities = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     expected = -np.mean(np.log(probabilities[np.arange(6), labels]))
@@ -33,7 +33,7 @@ def test_cross_entropy_of_huge_logits(dtype):
 
 
 @pytest.mark.parametrize(
-    ("labels", "says"),
+    ("labels", "message"),
     [
         (np.array([0, 3]), "must lie in"),
         (np.array([-1, 0]), "must lie in"),
@@ -43,26 +43,26 @@ def test_cross_entropy_of_huge_logits(dtype):
         (np.zeros((3, 2)), "labels must be"),
     ],
 )
-def test_labels_that_do_not_fit(labels, says):
-    with pytest.raises(ValueError, match=says):
+def test_labels_that_do_not_fit(labels, message):
+    with pytest.raises(ValueError, match=message):
         nn.softmax_cross_entropy(np.zeros((2, 3)), labels)
 
 
 @pytest.mark.parametrize("label", [-1, 4, np.iinfo(np.int64).min])
-def test_labels_that_are_no_class_in_a_compiled_loss(rng, label):
+def test_labels_out_of_range_in_a_compiled_loss(rng, label):
     logits, labels = rng.standard_normal((2, 4)), np.array([0, label])
     step = wg.value_and_grad(lambda z, labels: nn.softmax_cross_entropy(z, labels))
     compiled = wg.jit(step)
-    says = rf"^softmax_cross_entropy: labels must lie in \[0, 4\); got {label}\. \[test_losses.py:\d+\]$"
-    for run in (step, *[compiled] * 3):  # the first call, and what entries do later
+    message = rf"^softmax_cross_entropy: labels must lie in \[0, 4\); got {label}\. \[test_losses.py:\d+\]$"
+    for run in (step, *[compiled] * 3):  # the first call takes another path than later ones
         for kind in (IndexError, ValueError):
-            with pytest.raises(kind, match=says):
+            with pytest.raises(kind, match=message):
                 run(logits, labels)
     good = np.array([0, 3])
-    for found, expected in zip(
+    for actual, expected in zip(
         compiled(logits, good), wg.value_and_grad(nn.softmax_cross_entropy)(logits, good), strict=True
     ):
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        np.testing.assert_allclose(actual, expected, rtol=1e-12)
 
 
 def test_labels_in_few_bits_and_many_classes(rng):
@@ -97,10 +97,10 @@ def test_lists_and_every_integer_dtype_are_labels(rng):
 
 def test_cross_entropy_of_each_example(rng):
     logits, labels = rng.standard_normal((5, 4)), rng.integers(0, 4, 5)
-    each = wg.vmap(lambda z, label: nn.softmax_cross_entropy(z[np.newaxis], label[np.newaxis]))
-    found = each(logits, labels)
-    assert found.shape == (5,)
-    assert np.isclose(np.mean(found), nn.softmax_cross_entropy(logits, labels))
+    losses = wg.vmap(lambda z, label: nn.softmax_cross_entropy(z[np.newaxis], label[np.newaxis]))
+    actual = losses(logits, labels)
+    assert actual.shape == (5,)
+    assert np.isclose(np.mean(actual), nn.softmax_cross_entropy(logits, labels))
 
 
 @pytest.mark.parametrize("loss", [nn.sum_squared_error, nn.mean_squared_error])
@@ -113,6 +113,6 @@ def test_squared_errors_do_not_broadcast(loss, shapes):
 
 
 @pytest.mark.parametrize("shapes", [((2, 3), (3,)), ((2, 3), (2, 3)), ((3,), (3,))])
-def test_accuracy_refuses_labels_that_do_not_fit(shapes):
+def test_accuracy_rejects_labels_that_do_not_fit(shapes):
     with pytest.raises(ShapeError, match="accuracy: labels must be"):
         nn.accuracy(*map(np.ones, shapes))

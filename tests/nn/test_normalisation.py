@@ -1,4 +1,4 @@
-"""Layers that normalise against PyTorch's numbers, and the state of `BatchNorm`."""
+"""Normalisation against numbers of PyTorch, and the state of `BatchNorm`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_constant_inputs_have_finite_derivatives():
         assert np.isfinite(gradient).all()
 
 
-def test_statistics_are_no_part_of_the_derivative(rng):
+def test_no_derivative_passes_through_the_statistics(rng):
     layer, x = nn.BatchNorm(2), rng.standard_normal((4, 2))
     moved = lambda x: np.sum(layer.apply(x, layer.initial_state(), training=True)[1].mean)  # noqa: E731
     np.testing.assert_array_equal(wg.grad(moved)(x), np.zeros((4, 2)))
@@ -94,13 +94,13 @@ def test_the_state_keeps_its_types_in_a_loop(rng):
 def test_under_vmap(rng):
     x = rng.standard_normal((3, 4, 2))
     layer = nn.BatchNorm(2)
-    found = wg.vmap(lambda x: layer.apply(x, layer.initial_state(), training=True)[0])(x)
-    expected = np.stack([layer.apply(one, layer.initial_state(), training=True)[0] for one in x])
-    np.testing.assert_allclose(found, expected)
+    actual = wg.vmap(lambda x: layer.apply(x, layer.initial_state(), training=True)[0])(x)
+    expected = np.stack([layer.apply(example, layer.initial_state(), training=True)[0] for example in x])
+    np.testing.assert_allclose(actual, expected)
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "says"),
+    ("call", "error", "message"),
     [
         (lambda: nn.LayerNorm(3)(np.ones((2, 4))), ShapeError, r"must be \(..., 3\)"),
         (lambda: nn.LayerNorm((3, 4))(np.ones(4)), ShapeError, r"must be \(..., 3, 4\)"),
@@ -116,6 +116,6 @@ def test_under_vmap(rng):
         ),
     ],
 )
-def test_what_cannot_be(call, error, says):
-    with pytest.raises(error, match=says):
+def test_invalid_arguments(call, error, message):
+    with pytest.raises(error, match=message):
         call()

@@ -1,4 +1,4 @@
-"""Pooling against direct loops and PyTorch's numbers, and its derivatives."""
+"""Pooling against loops and numbers of PyTorch, and its derivatives."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def pool_by_loops(x, size, stride, reduce):
 
 
 @pytest.mark.parametrize(("size", "stride"), [(2, 2), (3, 2), (2, 1), (2, 3), (1, 1)])
-def test_pooling_is_what_it_says(size, stride, rng):
+def test_pooling_against_loops(size, stride, rng):
     x = rng.standard_normal((2, 3, 7, 8))
     np.testing.assert_array_equal(nn.max_pool(x, size, stride), pool_by_loops(x, size, stride, np.max))
     np.testing.assert_allclose(nn.average_pool(x, size, stride), pool_by_loops(x, size, stride, np.mean))
@@ -52,16 +52,16 @@ def test_pooling_is_what_it_says(size, stride, rng):
 
 
 def test_max_pool_shares_the_derivative_of_ties():
-    found = wg.grad(lambda x: np.sum(nn.max_pool(x, 2)))(np.zeros((1, 1, 2, 2)))
-    np.testing.assert_array_equal(found, np.full((1, 1, 2, 2), 0.25))
+    actual = wg.grad(lambda x: np.sum(nn.max_pool(x, 2)))(np.zeros((1, 1, 2, 2)))
+    np.testing.assert_array_equal(actual, np.full((1, 1, 2, 2), 0.25))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8, bool])
 def test_the_border_of_max_pool_is_below_everything(dtype):
     lowest = np.full((1, 1, 2, 2), np.finfo(dtype).min if np.dtype(dtype).kind == "f" else 0, dtype)
-    found = nn.max_pool(lowest, 2, padding=1)
-    assert found.dtype == dtype
-    np.testing.assert_array_equal(found, lowest)
+    actual = nn.max_pool(lowest, 2, padding=1)
+    assert actual.dtype == dtype
+    np.testing.assert_array_equal(actual, lowest)
 
 
 @pytest.mark.parametrize(("size", "stride", "padding"), [(2, 2, 1), (3, 1, 2), (3, 2, 1)])
@@ -85,7 +85,7 @@ def test_one_number_or_one_for_each_axis(rng):
 
 @pytest.mark.parametrize("pool", [nn.max_pool, nn.average_pool])
 @pytest.mark.parametrize(
-    ("shape", "size", "says"),
+    ("shape", "size", "message"),
     [
         ((1, 1, 2, 2), 3, "must fit"),
         ((1, 1, 2, 2), 0, "size must be 2 integers >= 1"),
@@ -93,8 +93,8 @@ def test_one_number_or_one_for_each_axis(rng):
         ((2,), 2, "images must be"),
     ],
 )
-def test_windows_that_cannot_be(pool, shape, size, says):
-    with pytest.raises(ShapeError, match=f"{pool.__name__}: .*{says}"):
+def test_invalid_windows(pool, shape, size, message):
+    with pytest.raises(ShapeError, match=f"{pool.__name__}: .*{message}"):
         pool(np.zeros(shape), size)
 
 
@@ -109,20 +109,20 @@ def test_adaptive_windows(shape, dtype, rng):
     x = rng.integers(-50, 50, (2, 3, *shape)).astype(dtype)
     size = (3, 4)
     for pool, reduce in ((nn.adaptive_max_pool, np.max), (nn.adaptive_average_pool, np.mean)):
-        found = pool(x, size)
+        actual = pool(x, size)
         for i, j in np.ndindex(*size):
             rows, columns = (
                 slice(k * n // m, -(-(k + 1) * n // m)) for k, n, m in zip((i, j), shape, size, strict=True)
             )
             expected = reduce(x[:, :, rows, columns], axis=(2, 3))
-            np.testing.assert_allclose(found[:, :, i, j], expected, rtol=1e-5)
-        assert found.dtype == (np.float64 if dtype == np.int32 and reduce is np.mean else dtype)
+            np.testing.assert_allclose(actual[:, :, i, j], expected, rtol=1e-5)
+        assert actual.dtype == (np.float64 if dtype == np.int32 and reduce is np.mean else dtype)
 
 
-def test_adaptive_pools_keep_what_is_not_finite_where_it_is():
+def test_adaptive_pools_keep_infinities_in_their_windows():
     x = np.array([[[np.inf, 0.0, 1.0, 2.0, 3.0]]])
-    found = nn.adaptive_average_pool(x, 3)[0, 0]
-    np.testing.assert_array_equal(found, [np.inf, 1.0, 2.5])
+    actual = nn.adaptive_average_pool(x, 3)[0, 0]
+    np.testing.assert_array_equal(actual, [np.inf, 1.0, 2.5])
     assert np.isfinite(wg.grad(lambda x: np.sum(nn.adaptive_max_pool(x, 3)[..., 1:]))(x)).all()
 
 

@@ -1,4 +1,4 @@
-"""Recurrent layers against PyTorch's and Keras' numbers, and against their own loops."""
+"""Recurrent layers against numbers of PyTorch and Keras, and against loops."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def float64(model):
 
 
 def cell_of(numbers, case, number, suffix=""):
-    """Return PyTorch's parameters, or their gradients, as a cell's arrays: weights, bias, hidden bias."""
+    """Return parameters of PyTorch, or their gradients, as the arrays of a cell: weights, bias, hidden bias."""
     w, u, b, c = (
         numbers[f"{case}/{name}{number}{suffix}"] for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     )
@@ -58,7 +58,7 @@ def test_pytorchs_numbers(case, compiled, numbers):
     differentiate = wg.value_and_grad(loss, argnums=(0, 1, 2), has_aux=True)
     run = wg.jit(differentiate) if compiled else differentiate
     (_, (y, ends)), (of_layer, of_x, of_starts) = run(layer, numbers[f"{case}/x"], starts)
-    close = lambda found, name: np.testing.assert_allclose(found, numbers[f"{case}/{name}"], atol=1e-12)  # noqa: E731
+    close = lambda actual, name: np.testing.assert_allclose(actual, numbers[f"{case}/{name}"], atol=1e-12)  # noqa: E731
     close(y, "y")
     close(of_x, "x_gradient")
     for number, (end, gradient) in enumerate(zip(ends, of_starts, strict=True)):
@@ -66,15 +66,15 @@ def test_pytorchs_numbers(case, compiled, numbers):
         close(gradient, f"start{number}_gradient")
     for number, cell in enumerate(of_layer.cells):
         expected = cell_of(numbers, case, number, "_gradient")
-        found = (cell.input_weight, cell.hidden_weight, cell.bias, getattr(cell, "hidden_bias", None))
-        for one, other in zip(found, expected, strict=True):
-            assert (one is None) == (other is None)
-            if one is not None:
-                np.testing.assert_allclose(one, other, atol=1e-12)
+        actual = (cell.input_weight, cell.hidden_weight, cell.bias, getattr(cell, "hidden_bias", None))
+        for leaf, other in zip(actual, expected, strict=True):
+            assert (leaf is None) == (other is None)
+            if leaf is not None:
+                np.testing.assert_allclose(leaf, other, atol=1e-12)
 
 
 def test_kerass_numbers(numbers):
-    """Keras' gates stand in another order: update, reset, candidate."""
+    """The order of the gates in Keras is update, reset, candidate."""
     of = lambda name: numbers[f"keras gru/{name}"]  # noqa: E731
     exchanged = np.r_[4:8, 0:4, 8:12]
     layer = nn.GRU(3, 4, seed=0, reset_after=False, sequence=True)
@@ -91,7 +91,7 @@ def test_kerass_numbers(numbers):
     np.testing.assert_allclose(gradient.cells[0].bias, of("bias_gradient")[exchanged], atol=1e-12)
 
 
-def test_rnn_is_its_recurrence(rng):
+def test_rnn_recurrence(rng):
     layer = float64(nn.RNN(3, 4, seed=0))
     (cell,) = layer.cells
     x = rng.standard_normal((2, 5, 3))
@@ -122,8 +122,8 @@ def test_a_sequence_in_parts(kind, rng):
     first, state = layer.run(x[:, :3], layer.initial_state(2))
     second, last = layer.run(x[:, 3:], state)
     np.testing.assert_allclose(np.concatenate((first, second), axis=1), whole)
-    for one, other in zip(tree.leaves(last), tree.leaves(end), strict=True):
-        np.testing.assert_allclose(one, other)
+    for leaf, other in zip(tree.leaves(last), tree.leaves(end), strict=True):
+        np.testing.assert_allclose(leaf, other)
     np.testing.assert_allclose(layer(x), whole[:, -1])
 
 
@@ -138,8 +138,8 @@ def test_padding_changes_nothing(kind, rng):
         alone, end = layer.run(x[example : example + 1, :length])
         np.testing.assert_allclose(outputs[example, :length], alone[0], atol=1e-14)
         np.testing.assert_array_equal(outputs[example, length:], 0)
-        for one, other in zip(tree.leaves(state), tree.leaves(end), strict=True):
-            np.testing.assert_allclose(one[:, example], other[:, 0], atol=1e-14)
+        for leaf, other in zip(tree.leaves(state), tree.leaves(end), strict=True):
+            np.testing.assert_allclose(leaf[:, example], other[:, 0], atol=1e-14)
     np.testing.assert_allclose(layer(x, lengths)[2], layer(x[2:, :2])[0])
 
 
@@ -155,15 +155,15 @@ def test_the_state_of_both_directions(rng):
 @pytest.mark.parametrize("kind", LAYERS)
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("steps", [2, 6, 7])
-def test_checkpoints_change_no_number(kind, bidirectional, steps, rng):
+def test_checkpoints_do_not_change_results(kind, bidirectional, steps, rng):
     options = {"seed": 0, "sequence": True, "bidirectional": bidirectional}
     plain, blocks = kind(2, 3, **options), kind(2, 3, checkpoint=3, **options)
     x = rng.standard_normal((2, steps, 2)).astype("f4")
     loss = lambda layer, x: np.sum(np.sin(layer(x, np.array([steps, 2]))))  # noqa: E731
     expected = wg.value_and_grad(loss)(plain, x)
-    for found in (wg.value_and_grad(loss)(blocks, x), wg.jit(wg.value_and_grad(loss))(blocks, x)):
-        for one, other in zip(tree.leaves(found), tree.leaves(expected), strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    for actual in (wg.value_and_grad(loss)(blocks, x), wg.jit(wg.value_and_grad(loss))(blocks, x)):
+        for leaf, other in zip(tree.leaves(actual), tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(leaf, other, rtol=1e-4, atol=1e-5)
 
 
 def test_checkpoints_take_less_memory():
@@ -175,28 +175,28 @@ def test_checkpoints_take_less_memory():
 
 @pytest.mark.parametrize("kind", LAYERS)
 @pytest.mark.parametrize("bidirectional", [False, True])
-def test_truncation_is_a_stop_between_parts(kind, bidirectional, rng):
+def test_truncation_stops_derivatives_between_parts(kind, bidirectional, rng):
     layer = float64(kind(2, 3, seed=0, sequence=True, bidirectional=bidirectional, truncate=3))
     x = rng.standard_normal((2, 7, 2))
 
     def by_parts(layer, x):
         total = 0.0
         for number, cell in enumerate(layer.cells):
-            one = kind(2, 3, seed=0)
-            one.cells = (cell,)
+            single = kind(2, 3, seed=0)
+            single.cells = (cell,)
             along, state = (x[:, ::-1] if number else x), None
             for start in range(0, 7, 3):
-                outputs, state = one.run(along[:, start : start + 3], state)
+                outputs, state = single.run(along[:, start : start + 3], state)
                 state = wg.stop_gradient(state)
                 total = total + np.sum(np.sin(outputs))
         return total
 
     loss = lambda layer, x: np.sum(np.sin(layer(x)))  # noqa: E731
     expected = wg.grad(by_parts, argnums=(0, 1))(layer, x)
-    for found in (wg.grad(loss, argnums=(0, 1))(layer, x), wg.jit(wg.grad(loss, argnums=(0, 1)))(layer, x)):
-        for one, other in zip(tree.leaves(found), tree.leaves(expected), strict=True):
-            np.testing.assert_allclose(one, other, atol=1e-12)
-    # The state that is given is no part of the sequence: its derivative passes.
+    for actual in (wg.grad(loss, argnums=(0, 1))(layer, x), wg.jit(wg.grad(loss, argnums=(0, 1)))(layer, x)):
+        for leaf, other in zip(tree.leaves(actual), tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(leaf, other, atol=1e-12)
+    # The derivative with respect to the initial state is not cut.
     start = layer.initial_state(2, np.float64)
     assert np.any(tree.leaves(wg.grad(lambda s: np.sum(layer.run(x, s)[0]))(start))[0])
 
@@ -213,9 +213,9 @@ def test_under_vmap(kind, rng):
     layers = [kind(2, 3, seed=seed) for seed in range(3)]
     stacked = tree.map_tree(lambda *leaves: np.stack(leaves), *layers)
     x, lengths = rng.standard_normal((3, 2, 4, 2)).astype("f4"), np.array([[4, 1], [0, 2], [3, 3]])
-    found = wg.vmap(lambda layer, x, n: layer(x, n))(stacked, x, lengths)
+    actual = wg.vmap(lambda layer, x, n: layer(x, n))(stacked, x, lengths)
     expected = np.stack([layer(*row) for layer, *row in zip(layers, x, lengths, strict=True)])
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_weights_of_each_gate():
@@ -229,7 +229,7 @@ def test_weights_of_each_gate():
 
 
 @pytest.mark.parametrize("make", [nn.RNNCell, nn.LSTMCell, nn.GRUCell])
-def test_a_cell_is_a_step(make, rng):
+def test_a_cell_makes_a_step(make, rng):
     cell = make(3, 4, seed=0)
     layer = {nn.RNNCell: nn.RNN, nn.LSTMCell: nn.LSTM, nn.GRUCell: nn.GRU}[make](3, 4, seed=0)
     x = rng.standard_normal((2, 2, 3)).astype("f4")
@@ -243,7 +243,7 @@ X = np.zeros((2, 5, 3), "f4")
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "says"),
+    ("call", "error", "message"),
     [
         (lambda: nn.LSTM(3, 0, seed=0), ShapeError, "LSTM: inputs and hidden must be"),
         (lambda: nn.GRU(3, 4, seed=0, layers=0), ShapeError, "GRU: layers must be an integer >= 1"),
@@ -262,8 +262,8 @@ X = np.zeros((2, 5, 3), "f4")
         (lambda: nn.GRU(3, 4, seed=0)(X, np.array([1.0, 2.0])), DtypeError, "lengths must be integers"),
     ],
 )
-def test_what_cannot_be(call, error, says):
-    with pytest.raises(error, match=says):
+def test_invalid_arguments(call, error, message):
+    with pytest.raises(error, match=message):
         call()
 
 

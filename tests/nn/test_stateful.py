@@ -45,12 +45,12 @@ def test_dropout_of_channels():
     np.testing.assert_array_equal(y, np.broadcast_to(y[..., :1, :1], y.shape))
 
 
-def test_what_is_infinite_is_dropped_like_the_rest():
+def test_infinite_elements_are_dropped():
     y = nn.dropout(np.full(100, np.inf), 0.5, KEY)
     assert set(y) == {0.0, np.inf}
 
 
-def test_dropout_says_what_is_wrong():
+def test_errors_of_dropout():
     with pytest.raises(ArgumentError, match=r"rate must lie in \[0, 1\]; got 1.5"):
         nn.Dropout(1.5)
     with pytest.raises(ArgumentError, match=r"training needs a key; .*nn.apply"):
@@ -66,14 +66,14 @@ def network():
 def test_a_chain_has_the_states_of_its_layers(rng):
     model, x = network(), rng.standard_normal((6, 4)).astype("f4")
     state = nn.initial_state(model)
-    assert [one is None for one in state] == [True, False, True, True]
+    assert [leaf is None for leaf in state] == [True, False, True, True]
     y, after = model.apply(x, state, training=True, key=KEY)
     assert y.shape == (6, 2)
     assert tree.flatten(after)[1] == tree.flatten(state)[1]
     assert not np.array_equal(after[1][1].mean, state[1][1].mean)
     again, kept = nn.apply(model, x, after)
     np.testing.assert_array_equal(model.apply(x, after)[0], again)
-    assert all(one is other for one, other in zip(tree.leaves(kept), tree.leaves(after), strict=True))
+    assert all(leaf is other for leaf, other in zip(tree.leaves(kept), tree.leaves(after), strict=True))
     with pytest.raises(ArgumentError, match="running mean and variance are needed"):
         model(x)
     with pytest.raises(ArgumentError, match="state must be a tuple of 4"):
@@ -89,7 +89,7 @@ def test_plain_layers_need_no_state(rng):
     np.testing.assert_array_equal(nn.apply(np.tanh, x, None)[0], np.tanh(x))
 
 
-def test_each_layer_draws_numbers_of_its_own():
+def test_each_layer_draws_its_own_numbers():
     model, x = nn.Chain(nn.Dropout(0.5), nn.Dropout(0.5)), np.ones(1000)
     y, _ = model.apply(x, training=True, key=KEY)
     assert abs(np.mean(y == 0) - 0.75) < 0.05
@@ -97,7 +97,7 @@ def test_each_layer_draws_numbers_of_its_own():
 
 
 def test_a_training_step_compiles(rng):
-    """Weights, optimiser, statistics and key go through one compiled step; the loss falls."""
+    """One compiled step takes weights, optimiser, statistics and key, and the loss falls."""
     model, x = network(), rng.standard_normal((32, 4)).astype("f4")
     labels = (x[:, 0] * x[:, 1] > 0).astype(int)
     optimiser = optim.adam(0.02)
@@ -127,7 +127,7 @@ def test_a_training_step_compiles(rng):
 
 @dataclasses.dataclass
 class Residual:
-    """A layer of a user's around one with a state."""
+    """A user's layer that contains a layer with a state."""
 
     inner: Any
 
@@ -142,7 +142,7 @@ class Residual:
         return x + self.inner(x)
 
 
-def test_a_layer_of_the_users(rng):
+def test_a_users_layer(rng):
     model = nn.Chain(Residual(nn.BatchNorm(4)), nn.relu)
     state = nn.initial_state(model)
     assert isinstance(state[0], nn.BatchNormState)

@@ -1,4 +1,4 @@
-"""Summaries of models: each layer listed once, with what the compiler counts."""
+"""Summaries of models: each layer is listed once, with the counts of the compiler."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def network():
     )
 
 
-def test_costs_are_the_compilers():
+def test_costs_are_those_of_the_compiler():
     model, x = network(), zeros(20, 1, 28, 28)
     table = nn.summary(model, x)
 
@@ -91,7 +91,7 @@ def test_counts_by_hand():
     assert [row.parameters for row in rows] == [156 + 8650, 156, 0, 0, 0, 8650]
     products = 2 * 20 * 6 * 24 * 24 * 25
     assert products <= rows[1].forward <= 1.05 * products
-    # There is a derivative with respect to the first layer's weights, but not with respect to the images.
+    # The first layer has a derivative with respect to its weights, but not with respect to the images.
     assert products <= rows[1].backward <= 1.05 * products
     products = 2 * 20 * 864 * 10
     assert products <= rows[5].forward <= 1.05 * products
@@ -129,7 +129,7 @@ class Holder:
         return x, state
 
 
-def test_layers_of_your_own_nested():
+def test_nested_user_layers():
     inner = Residual(nn.Dense(4, 4, seed=0), {"unused": nn.Dense(4, 2, seed=1)})
     table = nn.summary(Holder([inner, nn.Chain(np.tanh)]), zeros(3, 4))
     rows = {row.path: row for row in table.rows}
@@ -176,7 +176,8 @@ def test_equal_layers_are_compiled_once(monkeypatch):
     build = compiled.build
     monkeypatch.setattr(compiled, "build", lambda *args, **kwargs: built.append(1) or build(*args, **kwargs))
     nn.summary(nn.Chain(*(nn.Dense(4, 4, seed=n) for n in range(6))), zeros(3, 4))
-    assert len(built) == 6  # the model, the first layer and the others: alone and with derivatives
+    # With derivatives the model, the first layer and the others, for their memory; without them the model.
+    assert len(built) == 4
 
 
 def test_a_transform_inside_does_not_disturb():
@@ -210,7 +211,7 @@ def test_large_numbers_are_short_in_the_table():
     assert "<lambda>" not in html
 
 
-def test_summary_says_what_is_wrong():
+def test_errors_of_summary():
     with pytest.raises(ArgumentError, match=r"a layer is needed; got list; write nn.Chain"):
         nn.summary([nn.Dense(3, 2, seed=0)], zeros(5, 3))
     with pytest.raises(DtypeError, match="a model must be an array"):

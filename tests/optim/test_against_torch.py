@@ -1,6 +1,6 @@
-"""Fifteen steps of each optimiser as torch takes them, with plain calls, compiled, and inside a scan.
+"""Fifteen steps of each optimiser against torch, with plain calls, compiled, and inside a scan.
 
-torch.npz holds what the optimisers and schedules of torch 2.13 give in float64, for the first values and gradients
+torch.npz holds the results of the optimisers and schedules of torch 2.13 in float64 for the first values and gradients
 below (tools/optimiser_numbers.py); each row has the parameters after one step.
 """
 
@@ -29,7 +29,7 @@ def gradients(t):
 
 
 def decayed(decay, optimiser):
-    """Decay as torch's other optimisers have it: a part of the gradient."""
+    """Weight decay as a part of the gradient, as in the other optimisers of torch."""
     return optim.chain(optim.add_decayed_weights(decay), optimiser)
 
 
@@ -99,22 +99,22 @@ def test_steps_of_torch(name):
     optimiser, expected, rtol = OPTIMISERS[name], TORCH[name], CLOSE.get(name, 1e-9)
     assert len(expected) == STEPS
     compiled = wg.jit(optimiser.update)
-    for found in (
+    for actual in (
         stepwise(optimiser, optimiser.update, np.float64),
         stepwise(optimiser, compiled, np.float64),
         scanned(optimiser)(FIRST),
         wg.jit(scanned(optimiser))(FIRST),
     ):
-        np.testing.assert_allclose(found, expected, rtol=rtol, atol=1e-11)
+        np.testing.assert_allclose(actual, expected, rtol=rtol, atol=1e-11)
 
 
 @pytest.mark.parametrize("name", OPTIMISERS)
 def test_steps_of_torch_in_float32(name):
     optimiser = OPTIMISERS[name]
     for update in (optimiser.update, wg.jit(optimiser.update)):
-        found = stepwise(optimiser, update, np.float32)
-        assert found.dtype == np.float32
-        np.testing.assert_allclose(found, TORCH[name], rtol=2e-4, atol=2e-5)
+        actual = stepwise(optimiser, update, np.float32)
+        assert actual.dtype == np.float32
+        np.testing.assert_allclose(actual, TORCH[name], rtol=2e-4, atol=2e-5)
 
 
 RATES = {

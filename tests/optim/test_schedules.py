@@ -1,4 +1,4 @@
-"""Schedules at and beyond their ends, and what is no schedule. Their values in between: test_against_torch.py."""
+"""Schedules at and after their ends, and invalid ones; test_against_torch.py checks the values in between."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def test_peaks():
     assert np.argmax(values) == 5
 
 
-def test_joined_schedules_count_from_their_beginning():
+def test_joined_schedules_count_from_where_they_begin():
     rate = schedules.join([schedules.constant(1.0), np.sqrt], [2])
-    with np.errstate(invalid="raise"):  # no root of a negative step is taken
+    with np.errstate(invalid="raise"):  # the root of a negative step would raise
         assert [float(rate(t)) for t in (0, 1, 2, 6)] == [1.0, 1.0, 0.0, 2.0]
     counted = schedules.join([lambda t: t, lambda t: 100 + t, lambda t: 200 + t], [2, 5])
     assert [int(counted(t)) for t in range(7)] == [0, 1, 100, 101, 102, 200, 201]
@@ -59,6 +59,6 @@ def test_joined_schedules_count_from_their_beginning():
         lambda: schedules.join([schedules.constant(1.0)] * 2, [0]),
     ],
 )
-def test_what_is_no_schedule(wrong):
+def test_invalid_schedules(wrong):
     with pytest.raises(ArgumentError):
         wrong()

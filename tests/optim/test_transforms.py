@@ -1,4 +1,4 @@
-"""Transforms that torch has no counterpart of, and edges of those that it has."""
+"""Transforms that torch does not have, and edge cases of those that it has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def apply(transform, direction):
 
 
 def test_lion_step_by_step(rng):
-    """As the paper's first algorithm says it."""
+    """Algorithm 1 of the paper."""
     beta1, beta2, rate, decay = 0.8, 0.95, 0.03, 0.1
     optimiser = optim.lion(rate, beta1, beta2, decay)
     p, m = np.array([1.0, -2.0, 0.5]), np.zeros(3)
@@ -52,7 +52,7 @@ def test_clipping_by_the_norm(compiled):
         {"a": np.zeros(3)},
         {"a": np.zeros(0)},
     ):
-        np.testing.assert_array_equal(clip(small)["a"], small["a"])  # to the last bit, at the limit as well
+        np.testing.assert_array_equal(clip(small)["a"], small["a"])  # to the last bit, also at the limit
     huge = {"a": np.full(4, 3e38, "f4")}  # squares of float32 would overflow
     np.testing.assert_allclose(clip(huge)["a"], np.ones(4), rtol=1e-6)
     tiny = {"a": np.full(4, 1e-30, "f4")}
@@ -60,7 +60,7 @@ def test_clipping_by_the_norm(compiled):
 
 
 def test_clipping_is_differentiable():
-    """Below the limit, beyond it, and at zero, where the norm itself has no derivative."""
+    """Below and above the limit, and at zero, where the norm has no derivative."""
 
     def clipped(x):
         return apply(optim.clip_by_norm(2.0), x)
@@ -89,7 +89,7 @@ def test_clipping_by_value():
 
 
 def test_a_constant_gradient_has_no_variance():
-    """Centred RMSprop, where rounding would make the variance negative and its root NaN."""
+    """In centred RMSprop, rounding would make the variance negative and its root NaN."""
     optimiser = optim.rmsprop(0.1, decay=0.5, centred=True, epsilon=1.0)
     p = np.array([1.0, 1.0], "f4")
     state = optimiser.init(p)
@@ -127,9 +127,9 @@ def test_masks():
     by_tree = {"w": True, "b": False, "layers": [True, False]}
     for mask in (lambda p: np.ndim(p) == 2, by_tree):
         decay = optim.add_decayed_weights(0.5, mask)
-        found = decay.update(zero, decay.init(parameters), parameters)[0]
-        for one, other in zip(tree.leaves(found), tree.leaves(expected), strict=True):
-            np.testing.assert_array_equal(one, other)
+        actual = decay.update(zero, decay.init(parameters), parameters)[0]
+        for leaf, other in zip(tree.leaves(actual), tree.leaves(expected), strict=True):
+            np.testing.assert_array_equal(leaf, other)
     with pytest.raises(ArgumentError, match=r"\['w'\]"):
         optim.add_decayed_weights(0.5, {"b": True, "layers": [True, True]}).update(zero, (), parameters)
 
@@ -166,6 +166,6 @@ def test_a_masked_transform_keeps_state_for_its_own_parameters():
         lambda: optim.averaged(optim.sgd(0.1), 1.0),
     ],
 )
-def test_what_is_no_setting(wrong):
+def test_invalid_settings(wrong):
     with pytest.raises(ArgumentError):
         wrong()

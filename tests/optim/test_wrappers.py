@@ -1,4 +1,4 @@
-"""Gradients summed over calls, and averaged parameters: as the sums and means that they are, in every mode."""
+"""Accumulated gradients and averaged parameters equal sums and means, in every mode."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ INNER = {
 }
 
 
-def assert_trees_close(found, expected):
-    for one, other in zip(tree.leaves(found), tree.leaves(expected), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+def assert_trees_close(actual, expected):
+    for leaf, other in zip(tree.leaves(actual), tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(leaf, other, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -57,8 +57,8 @@ def test_accumulation_in_a_scan_and_in_batches(rng):
     p, state = start, optimiser.init(start)
     for g in gradients:
         p, state = optimiser.update(g, state, p)
-    for found in (train(start, gradients), wg.jit(train)(start, gradients)):
-        np.testing.assert_allclose(found, p, rtol=1e-12)
+    for actual in (train(start, gradients), wg.jit(train)(start, gradients)):
+        np.testing.assert_allclose(actual, p, rtol=1e-12)
     many = wg.vmap(train)(np.stack([start, 2 * start]), np.stack([gradients, -gradients]))
     np.testing.assert_allclose(many[0], p, rtol=1e-12)
     np.testing.assert_allclose(many[1], train(2 * start, -gradients), rtol=1e-12)
@@ -83,7 +83,7 @@ def test_averaged_parameters(name, compiled, rng):
         assert_trees_close(state.average, mean)
 
 
-def test_wrappers_within_one_another(rng):
+def test_nested_wrappers(rng):
     """The mean counts the steps, not the calls."""
     optimiser = optim.accumulate(optim.averaged(optim.sgd(1.0), 0.5), 2)
     p = np.zeros(2)

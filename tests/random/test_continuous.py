@@ -1,4 +1,4 @@
-"""Draws have the distributions that they are said to have, also in the tails, and derivatives in their parameters."""
+"""Draws have the documented distributions, also in the tails, and derivatives with respect to their parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wengert.testing import check_grads
 stats = pytest.importorskip("scipy.stats")
 
 COUNT = 50_000
-#: How likely a right generator is to fail a test; all keys are fixed, so that each fails always or never.
+#: The probability that a test fails for a correct generator; all keys are fixed, so that a test fails always or never.
 LEVEL = 1e-4
 DISTRIBUTIONS = {
     "uniform": (lambda key, dtype: random.uniform(key, COUNT, dtype=dtype), stats.uniform()),
@@ -39,19 +39,19 @@ def test_distributions(name, dtype, seed):
 
 
 def test_neighbours_keys_and_dtypes_are_independent():
-    """Correlations of neighbouring numbers, of the draws of neighbouring seeds, and of keys split from one."""
+    """Neighbouring numbers, draws of neighbouring seeds and draws of split keys are not correlated."""
     first, second = random.split(random.key(1))
     series = [random.normal(key, COUNT) for key in (random.key(1), random.key(2), first, second)]
-    pairs = [(one, other) for i, one in enumerate(series) for other in series[:i]]
-    pairs += [(one[:-lag], one[lag:]) for one in series for lag in (1, 2, 64)]
-    for one, other in pairs:
+    pairs = [(left, right) for i, left in enumerate(series) for right in series[:i]]
+    pairs += [(left[:-lag], left[lag:]) for left in series for lag in (1, 2, 64)]
+    for left, right in pairs:
         for power in (1, 2):
-            assert abs(np.corrcoef(one**power, other**power)[0, 1]) < 4.5 / np.sqrt(COUNT)
+            assert abs(np.corrcoef(left**power, right**power)[0, 1]) < 4.5 / np.sqrt(COUNT)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_tails_of_the_normal_distribution(dtype):
-    """As many draws beyond two, three and four standard deviations as there should be, on either side."""
+    """The numbers of draws beyond two, three and four standard deviations are right, on either side."""
     drawn = wg.jit(lambda key: random.normal(key, 1_000_000, dtype=dtype))(random.key(5))
     for bound in (2.0, 3.0, 4.0):
         for count in (np.sum(drawn > bound), np.sum(drawn < -bound)):
@@ -61,20 +61,18 @@ def test_tails_of_the_normal_distribution(dtype):
 
 @pytest.mark.parametrize(("dtype", "reach"), [(np.float32, 6.7), (np.float64, 9.4)])
 def test_the_ends_of_the_distributions(monkeypatch, dtype, reach):
-    """The lowest and the highest block, which no test would ever draw, give finite numbers."""
-    from wengert.random import continuous
+    """The lowest and the highest block, which a test never draws, give finite numbers."""
+    from wengert.random import sampling
 
     for block in (0, 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1):
-        monkeypatch.setattr(
-            continuous, "blocks", lambda operation, key, shape, first=0, b=block: np.uint64(b)
-        )
+        monkeypatch.setattr(sampling, "blocks", lambda operation, key, shape, first=0, b=block: np.uint64(b))
         unit = random.uniform(random.key(0), dtype=dtype)
         assert 0 <= unit < 1
         drawn = [random.normal, random.exponential, random.gumbel]
         values = [draw(random.key(0), dtype=dtype) for draw in drawn]
         assert all(np.isfinite(values))
         assert abs(values[0]) <= reach + 0.1
-    monkeypatch.setattr(continuous, "blocks", lambda operation, key, shape, first=0: np.uint64(0))
+    monkeypatch.setattr(sampling, "blocks", lambda operation, key, shape, first=0: np.uint64(0))
     assert abs(random.normal(random.key(0), dtype=dtype)) > reach
 
 

@@ -1,4 +1,4 @@
-"""Truth values, integers, orders and elements come with their probabilities, and wrong arguments are refused."""
+"""Truth values, integers, orders and elements have the right probabilities; invalid arguments raise."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import pytest
 import wengert as wg
 from wengert import random
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError
-from wengert.random.discrete import _product
+from wengert.random.sampling import _product
 
 stats = pytest.importorskip("scipy.stats")
 COUNT = 40_000
 
 
 def assert_frequencies(drawn, probabilities):
-    """By Pearson's test; what is impossible must not come at all."""
+    """Use Pearson's test; elements with probability zero must not occur."""
     counts = np.bincount(np.ravel(drawn), minlength=len(probabilities))
     expected = np.asarray(probabilities) * counts.sum()
     assert len(counts) == len(expected)
@@ -65,7 +65,7 @@ def test_randint(low, high):
     ],
 )
 def test_wide_ranges_of_integers(low, high, dtype):
-    """Each quarter of the range as often as the others: the remainders of 64 bits would not be, by far."""
+    """Each quarter of the range is equally frequent, which remainders of 64 bits are not."""
     drawn = random.randint(random.key(6), COUNT, low, high, dtype)
     assert drawn.dtype == dtype
     values = drawn.astype(object)
@@ -83,7 +83,7 @@ def sizes(low, high, parts):
 
 
 def test_products_of_64_bits(rng):
-    """Both halves against Python's integers, at the edges as in between."""
+    """Both halves equal those of Python's integers, also at the edges."""
     edges = [0, 1, 2**32 - 1, 2**32, 2**63, 2**64 - 1]
     numbers = np.array([*edges, *rng.integers(0, 2**64, 20, np.uint64).tolist()], np.uint64)
     x, y = np.meshgrid(numbers, numbers)
@@ -92,7 +92,7 @@ def test_products_of_64_bits(rng):
     assert np.all(upper.astype(object) * 2**64 + lower.astype(object) == exact)
 
 
-def test_bounds_known_at_run_time_only():
+def test_traced_bounds():
     draw = wg.jit(lambda key, low, high: random.randint(key, (1000,), low, high))
     np.testing.assert_array_equal(draw(random.key(0), -2, 9), random.randint(random.key(0), 1000, -2, 9))
     assert set(draw(random.key(0), 5, 5)) == {5}
@@ -103,7 +103,7 @@ def test_bounds_known_at_run_time_only():
     assert random.randint(random.key(0), None, low, high).shape == (3,)
 
 
-def test_bounds_that_are_none():
+def test_invalid_bounds():
     key = random.key(0)
     for low, high in ((3, 3), (4, 3), (np.array([0, 5]), 5)):
         with pytest.raises(ArgumentError, match="low must be below high"):
@@ -142,7 +142,7 @@ def test_permuted_arrays(rng):
     assert random.permutation(random.key(1), 0).shape == (0,)
     with pytest.raises(IndexError, match="axis"):
         random.permutation(random.key(1), x, 2)
-    with pytest.raises(ArgumentError, match="fewer than 0"):
+    with pytest.raises(ArgumentError, match="must be >= 0"):
         random.permutation(random.key(1), -1)
     with pytest.raises(DtypeError, match="an integer or an array"):
         random.permutation(random.key(1), 2.5)
@@ -178,7 +178,7 @@ def test_chosen_elements(rng):
     assert sorted(random.choice(random.key(0), x[0], 5, replace=False)) == sorted(x[0])
 
 
-def test_choices_that_are_none():
+def test_invalid_choices():
     key = random.key(0)
     with pytest.raises(ArgumentError, match="3 elements"):
         random.choice(key, 3, 4, replace=False)
@@ -208,7 +208,7 @@ def test_categorical(dtype):
         assert random.categorical(random.key(7), given, axis=axis).shape == (2,)
 
 
-def test_categories_that_are_none():
+def test_invalid_categories():
     for logits in (1.0, np.zeros((2, 0))):
         with pytest.raises(ShapeError, match="alternative"):
             random.categorical(random.key(0), logits)

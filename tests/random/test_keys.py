@@ -1,4 +1,4 @@
-"""Keys and bits are those of the published algorithm, and the same in every mode of execution."""
+"""Keys and bits agree with the published algorithm in every mode of execution."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from wengert.core.errors import ArgumentError, DtypeError, ShapeError
 from wengert.ir.types import show
 
 
-def test_what_jax_draws():
-    """Of ``jax.random`` 0.10.2 with 64 bits, which has the same generator and counts in the same way."""
+def test_the_numbers_of_jax():
+    """The numbers are those of ``jax.random`` 0.10.2 with 64 bits: the same generator with the same counter."""
     key = random.key(2026)
     new = [0xE1E32C4107245DC9, 0x8DEE15F142B8C27F, 0xE83F45162EAA7F83]
     assert random.split(key, 3).tolist() == new
@@ -43,7 +43,7 @@ DRAWS = {
     "chosen": lambda key: random.choice(key, np.arange(8.0).reshape(2, 4), 3, p=[0.1, 0.2, 0.3, 0.4], axis=1),
     "once": lambda key: random.choice(key, 7, (2, 3), replace=False),
 }
-#: What goes through logarithms and cosines, which round differently in the compiled program.
+#: Draws through logarithms and cosines, which a compiled program rounds differently.
 ROUNDED = {
     "normal": lambda key: random.normal(key, (2, 3), 1.0, 2.0),
     "normal32": lambda key: random.normal(key, (2, 3), dtype=np.float32),
@@ -55,13 +55,13 @@ ROUNDED = {
 ALL = {**DRAWS, **ROUNDED}
 
 
-def assert_drawn(name, found, expected):
-    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+def assert_drawn(name, actual, expected):
+    assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
     if name in DRAWS or expected.dtype.kind != "f":
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(actual, expected)
     else:
         eps = np.finfo(expected.dtype).eps
-        np.testing.assert_allclose(found, expected, rtol=16 * eps, atol=16 * eps)
+        np.testing.assert_allclose(actual, expected, rtol=16 * eps, atol=16 * eps)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -136,7 +136,7 @@ def test_seeds():
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("key", [0, 1.0, np.int64(3), np.array([1, 2], np.uint32)], ids=show)
-def test_no_key(name, key):
+def test_invalid_keys(name, key):
     with pytest.raises(DtypeError, match=r"random\.key\(seed\)"):
         ALL[name](key)
 
@@ -147,7 +147,7 @@ def test_many_keys_at_once_need_vmap(name):
         ALL[name](random.split(random.key(0)))
 
 
-def test_shapes_and_dtypes_that_are_none():
+def test_invalid_shapes_and_dtypes():
     key = random.key(0)
     for shape in (-1, (2, -1), 1.5, "ab", (2, 0.5)):
         with pytest.raises(ShapeError, match="shape"):

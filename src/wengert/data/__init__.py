@@ -10,13 +10,6 @@ from wengert.data.idx import read_idx, write_idx
 from wengert.data.mnist import load
 
 __all__ = [
-    "DataError",
-    "DataNotFoundError",
-    "Dataset",
-    "batches",
-    "digit_set",
-    "digits",
-    "load",
-    "read_idx",
+    "DataError", "DataNotFoundError", "Dataset", "batches", "digit_set", "digits", "load", "read_idx",
     "write_idx",
-]
+]  # fmt: skip

@@ -11,24 +11,19 @@ from wengert.core.errors import ArgumentError, message
 
 
 def batches(
-    n: int,
-    size: int,
-    *,
-    rng: np.random.Generator | None,
-    shuffle: bool = True,
-    drop_last: bool = False,
+    n: int, size: int, *, rng: np.random.Generator | None, shuffle: bool = True, drop_last: bool = False
 ) -> Iterator[np.ndarray[Any, Any]]:
-    """Iterate over the indices of one epoch's minibatches, each of the ``n`` samples once.
+    """Iterate over the minibatches of one epoch, which hold each of ``n`` samples once.
 
     Args:
         n: The number of samples.
-        size: Samples in a batch; the last one has fewer where ``n`` is no multiple.
-        rng: Draws the order; may be None where ``shuffle`` is false.
+        size: Samples in a batch; the last one has fewer unless ``size`` divides ``n``.
+        rng: Draws the order; may be None if ``shuffle`` is false.
         shuffle: Whether the order is random.
-        drop_last: Whether a last batch of fewer samples is left out.
+        drop_last: Whether to omit a last batch with fewer samples.
 
     Returns:
-        An iterator over integer arrays of shape (size,).
+        An iterator over integer arrays of shape (size,): the indices of the samples.
 
     Raises:
         ArgumentError: ``n`` is negative, ``size`` is not positive, or ``rng`` is missing.
@@ -47,7 +42,7 @@ def batches(
 
 
 def consecutive(n: int, size: int) -> list[slice]:
-    """Return ``n`` examples in their order as parts of ``size``, the last of which may be smaller.
+    """Split ``n`` examples in order into parts of ``size``; the last may be smaller.
 
     Example:
         >>> [list(range(5))[part] for part in consecutive(5, 2)]

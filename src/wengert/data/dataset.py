@@ -1,4 +1,4 @@
-"""What every source of data returns."""
+"""The class of data sets."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 Array: TypeAlias = np.ndarray[Any, Any]
 
 SIZE = (28, 28)
-"""Height and width of the images of every set that a run can learn."""
+"""Height and width of the images of the sets that a run can train on."""
 DIGITS = tuple("0123456789")
 """The classes of handwritten digits."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Hold labelled grey images, split into a training and a test set.
+    """Labelled grey images, split into a training and a test set.
 
     Attributes:
         train_images: uint8, shape (n, height, width), 0 for the background to 255.
         train_labels: uint8, shape (n,), indices into ``classes``.
         test_images: Like ``train_images``.
         test_labels: Like ``train_labels``.
-        name: What the set is called.
+        name: The name of the set.
         classes: The name of each class.
 
     Example:

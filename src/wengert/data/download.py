@@ -16,22 +16,22 @@ from wengert.data.errors import DataError, DataNotFoundError
 from wengert.data.files import replacing
 from wengert.data.idx import unpacked
 
-#: Called with the file's name, the bytes that have arrived and, where the server says it, how many will.
+#: Called with the name of the file, the number of bytes received and, if known, the number expected.
 Progress: TypeAlias = Callable[[str, int, int | None], None]
 
 _CHUNK = 1 << 16
-_LIMIT = 1 << 26  # more than any file that we know; a stray server must not fill the disk
+_LIMIT = 1 << 26  # more than any known file; a server must not fill the disk
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """Name a file to download and its SHA-256.
+    """The name and the SHA-256 of a file to download.
 
     Attributes:
         name: The last part of its URL.
         sha256: The digest, in hexadecimal digits.
-        packed: Whether the digest is of the file as it is sent. Otherwise it is of the unpacked content,
-            which is the same at mirrors that compress differently.
+        packed: Whether the digest is of the file as sent. Otherwise it is of the unpacked content, which is the same
+            at mirrors that compress differently.
     """
 
     name: str
@@ -39,7 +39,7 @@ class RemoteFile:
     packed: bool = False
 
     def matches(self, path: Path) -> bool:
-        """Tell whether the file at ``path`` has the digest."""
+        """Return whether the file at ``path`` has the digest."""
         with open(path, "rb") if self.packed else unpacked(path) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest() == self.sha256
 
@@ -52,22 +52,10 @@ def fetch(
     progress: Progress | None = None,
     timeout: float = 30.0,
 ) -> Path:
-    """Download a file from the first mirror that delivers it whole and unchanged.
+    """Download a file from the first mirror that delivers it whole and unchanged, and return its path.
 
-    Nothing that is incomplete or fails its checksum stays in the folder.
-
-    Args:
-        file: What to download.
-        mirrors: URLs of the folders that hold the file, in the order of preference.
-        folder: Where to put the file; made if need be.
-        progress: Called as data arrives.
-        timeout: Seconds without an answer after which a mirror is given up.
-
-    Returns:
-        The path of the file.
-
-    Raises:
-        DataNotFoundError: No mirror delivered the file; the error gives each one's reason.
+    A file that is incomplete or has another checksum does not stay in the folder. After ``timeout`` seconds without an
+    answer the next mirror is tried. If no mirror delivers the file, `DataNotFoundError` gives a reason for each.
     """
     path = folder / file.name
     failures: list[str] = []
@@ -104,7 +92,7 @@ def _copy(url: str, part: IO[bytes], name: str, progress: Progress | None, timeo
 
 @contextmanager
 def terminal_progress() -> Generator[Progress | None, None, None]:
-    """Show progress on stderr where it is a terminal: bars with rich, otherwise a line for each file."""
+    """Show progress if stderr is a terminal: bars if rich is installed, otherwise a line for each file."""
     if not sys.stderr or not sys.stderr.isatty():
         yield None
         return

@@ -12,9 +12,9 @@ class DataError(WengertError, ValueError):
 
 
 class DataNotFoundError(WengertError, FileNotFoundError):
-    """Data that is in none of the places searched."""
+    """Data that was not found in any of the places searched."""
 
 
 def damaged(path: str | os.PathLike[str], offset: int, expected: str, got: str) -> DataError:
-    """Return the error of a file that does not hold, from byte ``offset`` on, what is expected there."""
+    """Return the error of a file with unexpected content at byte ``offset``."""
     return DataError(f"{os.fspath(path)}: at byte {offset}: expected {expected}; got {got}")

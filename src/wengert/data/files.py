@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic replacement of files."""
 
 from __future__ import annotations
 
@@ -12,16 +12,9 @@ from typing import IO
 
 @contextmanager
 def replacing(path: Path) -> Generator[IO[bytes], None, None]:
-    """Open a temporary file that takes the place of ``path`` when the block ends.
+    """Open a temporary file that atomically replaces ``path`` when the block ends.
 
-    The two lie in one folder, so that the replacement is atomic. Where the block raises, Ctrl-C included,
-    the temporary file is removed and ``path`` is as it was.
-
-    Args:
-        path: The file to create or to replace; its folder must exist.
-
-    Yields:
-        The temporary file, open for writing bytes.
+    If the block raises, on Ctrl-C too, the temporary file is removed and ``path`` stays as it was.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:

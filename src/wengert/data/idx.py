@@ -1,4 +1,4 @@
-"""IDX files, the format of MNIST: an array of one dtype behind a short big-endian header.
+"""IDX files, the format of MNIST: an array after a short big-endian header.
 
 | bytes | meaning |
 |---|---|
@@ -20,18 +20,17 @@ import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any
 
 import numpy as np
 
 from wengert.core.errors import ArgumentError, DtypeError, message
+from wengert.data.dataset import Array
 from wengert.data.errors import DataError, DataNotFoundError, damaged
 from wengert.data.files import replacing
 
-Array: TypeAlias = np.ndarray[Any, Any]
-
 GZIP_MAGIC = b"\x1f\x8b"
-#: What Python raises for gzip data that is damaged or cut off.
+#: The errors that Python raises for damaged or truncated gzip data.
 GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 _CODES = {
@@ -43,28 +42,27 @@ _CODES = {
     np.dtype(np.float64): 0x0E,
 }
 _DTYPES = {code: dtype for dtype, code in _CODES.items()}
-_MAX_DIMENSIONS = 32  # the format allows 255, the oldest NumPy that we support 32
+_MAX_DIMENSIONS = 32  # the format allows 255, the oldest supported NumPy 32
 _CHUNK = 1 << 20
 
 
 def read_idx(path: str | os.PathLike[str], *, most: int | None = None) -> Array:
     """Read the array of an IDX file, gzipped or not.
 
-    Content decides whether the file is gzipped, not its name. Memory is taken as data arrives, so a header
-    that promises more than the file holds costs nothing.
+    The content decides whether the file is gzipped, not its name. Memory grows as data arrives: a header that promises
+    more than the file holds costs nothing.
 
     Args:
         path: The file.
-        most: Bytes that the array may take; None for any number.
+        most: The largest number of bytes that the array may take; None for no limit.
 
     Returns:
-        A writable array of the shape in the header, in native byte order: uint8, int8, int16, int32, float32
-        or float64.
+        A writable array in native byte order: uint8, int8, int16, int32, float32 or float64.
 
     Raises:
-        DataNotFoundError: There is no such file.
-        DataError: The file is no IDX file, promises more than ``most``, is damaged, ends early or does not end where
-            it should. The error names the file, the byte (of the unpacked content) and what was expected there.
+        DataNotFoundError: The file does not exist.
+        DataError: The file is not an IDX file, is larger than ``most``, damaged, too short or too long. The error names
+            the file, the byte (of the unpacked content) and the expected content.
 
     The format: Y. LeCun, C. Cortes, C. J. C. Burges, "The MNIST database of handwritten digits", 1998.
 
@@ -97,16 +95,16 @@ def read_idx(path: str | os.PathLike[str], *, most: int | None = None) -> Array:
 def write_idx(path: str | os.PathLike[str], array: Any, compress: bool | None = None) -> None:
     r"""Write an array as an IDX file.
 
-    The file appears whole or not at all, and equal arrays give equal bytes (no time is stored).
+    The replacement is atomic, and equal arrays give equal bytes (no time is stored).
 
     Args:
         path: The file, replaced if it exists.
-        array: Of dtype uint8, int8, int16, int32, float32 or float64, of any shape up to 32 dimensions.
-        compress: Whether to gzip; by default, whether the name ends in ``.gz``.
+        array: An array of uint8, int8, int16, int32, float32 or float64, with at most 32 dimensions.
+        compress: Whether to gzip the file; by default, if its name ends in ``.gz``.
 
     Raises:
-        DtypeError: The format has no such dtype.
-        ArgumentError: The format has no such shape.
+        DtypeError: The format does not have the dtype.
+        ArgumentError: The format does not have the shape.
 
     Example:
         >>> import tempfile
@@ -143,7 +141,7 @@ def _write(stream: IO[bytes] | gzip.GzipFile, code: int, array: Array) -> None:
 
 @contextmanager
 def unpacked(path: str | os.PathLike[str]) -> Generator[io.BufferedReader | gzip.GzipFile, None, None]:
-    """Open a file for reading its content, unpacked where it is gzipped."""
+    """Open a file and unpack it if it is gzipped."""
     try:
         with open(path, "rb") as file:
             if file.peek(2)[:2] == GZIP_MAGIC:
@@ -160,35 +158,35 @@ def unpacked(path: str | os.PathLike[str]) -> Generator[io.BufferedReader | gzip
 
 
 class _Reader:
-    """A stream that counts its bytes and names them where they are wrong."""
+    """A stream that counts its bytes, for errors that name them."""
 
     def __init__(self, path: Path, stream: io.BufferedReader | gzip.GzipFile) -> None:
         self.path, self.stream, self.offset = path, stream, 0
 
-    def take(self, size: int, what: str) -> bytearray:
-        """Read exactly ``size`` bytes, which are ``what``."""
+    def take(self, size: int, content: str) -> bytearray:
+        """Read exactly ``size`` bytes; errors call them ``content``."""
         start, data = self.offset, bytearray()
         while len(data) < size:
-            chunk = self._read(min(_CHUNK, size - len(data)), what)
+            chunk = self._read(min(_CHUNK, size - len(data)), content)
             if not chunk:
-                raise self.error(start, what, f"{len(data)} bytes and the end of the file")
+                raise self.error(start, content, f"{len(data)} bytes and the end of the file")
             data += chunk
             self.offset += len(chunk)
         return data
 
     def expect_end(self) -> None:
-        """Check that nothing follows; of a gzipped file, the checksum as well."""
+        """Check that the file ends here; for a gzipped file, check its checksum too."""
         if self._read(1, "the end of the file"):
             raise self.error(self.offset, "the end of the file", "more bytes")
 
     def error(self, offset: int, expected: str, got: str) -> DataError:
         return damaged(self.path, offset, expected, got)
 
-    def _read(self, size: int, what: str) -> bytes:
+    def _read(self, size: int, content: str) -> bytes:
         try:
             return self.stream.read(size)
         except GZIP_ERRORS as error:
-            raise self.error(self.offset, what, f"damaged gzip data ({error})") from None
+            raise self.error(self.offset, content, f"damaged gzip data ({error})") from None
 
 
 def _read_header(reader: _Reader) -> tuple[np.dtype[Any], tuple[int, ...]]:

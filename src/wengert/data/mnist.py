@@ -24,7 +24,7 @@ _WAYS_OUT = (
 
 @dataclass(frozen=True)
 class Source:
-    """Say where a data set comes from.
+    """The source of a data set.
 
     Attributes:
         classes: The name of each class.
@@ -88,24 +88,24 @@ def load(
 ) -> Dataset:
     """Load MNIST or Fashion-MNIST.
 
-    The four files, gzipped or not, are looked for in ``folder`` and nowhere else; without it, in the folder that
-    the environment variable ``WENGERT_DATA`` names, then in the user's cache. A folder may hold them in a
-    subfolder ``name``. What is in neither is downloaded into the cache, and its checksum is compared.
+    With ``folder`` the four files, gzipped or not, must be there. Otherwise they may be in the folder that the
+    environment variable ``WENGERT_DATA`` names, or in the user's cache; missing files are downloaded into the cache,
+    and their checksums compared. A folder may hold the files in a subfolder ``name``.
 
     Args:
         name: ``"mnist"`` or ``"fashion-mnist"``.
-        folder: Where the files are. Nothing is downloaded into it.
+        folder: The folder of the files.
         download: Whether files may be downloaded.
         mirrors: URLs of folders to download from, instead of the known ones.
-        progress: Called with a file's name, the bytes that have arrived and the bytes expected (or None). By
-            default a bar is shown where stderr is a terminal.
+        progress: Called with the name of a file, the number of bytes received and the number expected (or None). By
+            default a bar is shown if stderr is a terminal.
 
     Returns:
-        60,000 images to train with and 10,000 to test, 28x28 each, with their labels.
+        60,000 images to train with and 10,000 to test with, 28x28 each, and their labels.
 
     Raises:
         DataNotFoundError: A folder or a file is missing and cannot be downloaded.
-        DataError: No such data set is known, or a file is damaged or does not fit the others.
+        DataError: The name is unknown, or a file is damaged or does not fit the others.
 
     Sources: http://yann.lecun.com/exdb/mnist and https://github.com/zalandoresearch/fashion-mnist.
 
@@ -127,7 +127,7 @@ def load(
 
 
 def cache_folder() -> Path:
-    """Return the folder that downloads go to, by the convention of the platform."""
+    """Return the folder of downloads, by the convention of the platform."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
@@ -138,30 +138,30 @@ def cache_folder() -> Path:
 
 
 def _find(name: str, folder: str | os.PathLike[str] | None) -> list[Path] | None:
-    """Return the four files where the user has them."""
+    """Return the four files in the user's folder, if there is one."""
     files = SOURCES[name].files
     if base := folder or os.environ.get("WENGERT_DATA"):
         if not Path(base).is_dir():
             raise DataNotFoundError(f"{base}: there is no such folder to load {name} from")
         for place in (Path(base) / name, Path(base)):
-            found = {file.name: _locate(place, file.name) for file in files}
-            paths = [path for path in found.values() if path]
+            located = {file.name: _locate(place, file.name) for file in files}
+            paths = [path for path in located.values() if path]
             if len(paths) == len(files):
                 return paths
             if paths:
-                missing = ", ".join(file for file, path in found.items() if not path)
+                missing = ", ".join(name for name, path in located.items() if not path)
                 raise DataNotFoundError(f"{place}: some files of {name} are here, but not {missing}")
         if folder:
-            wanted = ", ".join(file.name for file in files)
+            names = ", ".join(file.name for file in files)
             raise DataNotFoundError(
-                f"{base}: the files of {name} are not here; put {wanted} into it, or name no folder: "
-                "then they are looked for in $WENGERT_DATA and the user's cache, and downloaded"
+                f"{base}: the files of {name} are not here; put {names} into it, or omit the folder "
+                "to use $WENGERT_DATA, the user's cache or a download"
             )
     return None
 
 
 def _locate(folder: Path, name: str) -> Path | None:
-    """Return the path of a file, under any of the names by which it goes around."""
+    """Return the path of a file under any of its usual names."""
     bare = name.removesuffix(".gz")
     dotted = bare.replace("-idx", ".idx")
     candidates = (folder / spelling for spelling in (name, bare, dotted + ".gz", dotted))
@@ -169,7 +169,7 @@ def _locate(folder: Path, name: str) -> Path | None:
 
 
 def _cached(name: str, mirrors: Sequence[str], progress: Progress | None) -> list[Path]:
-    """Return the four files in the cache; download those that are not there."""
+    """Return the four files in the cache; download missing ones."""
     cache = cache_folder() / name
     missing = [file for file in SOURCES[name].files if not (cache / file.name).is_file()]
     if missing and not mirrors:
@@ -184,7 +184,7 @@ def _cached(name: str, mirrors: Sequence[str], progress: Progress | None) -> lis
 
 
 def _check_identity(name: str, labels: Path) -> None:
-    """Check that the labels are not those of another set, whose files have the same names."""
+    """Check that the labels are not those of another set with files of the same names."""
     for other, source in SOURCES.items():
         if other != name and source.files[1].matches(labels):
             raise DataError(f"{labels}: expected {name}, got {other}; put it into a subfolder named {other}")

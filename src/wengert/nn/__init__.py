@@ -1,7 +1,7 @@
 """Neural networks: layers, activations, losses and initialisers.
 
-A layer is a dataclass whose fields are arrays, and a model a container of layers: every transform takes it as an
-argument, and a gradient is a model of derivatives. Images are (examples, channels, height, width).
+A layer is a dataclass whose fields are arrays, and a model is a container of layers: every transform takes it as an
+argument, and its gradient is a model of derivatives. Images are (examples, channels, height, width).
 
 Example:
     >>> import numpy as np
@@ -16,11 +16,16 @@ Example:
 
 from wengert.nn.activations import elu, gelu, leaky_relu, relu, sigmoid, silu, softplus, tanh
 from wengert.nn.attention import MultiHeadAttention, attention
-from wengert.nn.cells import GRUCell, LSTMCell, RNNCell
-from wengert.nn.convolution import convolve, convolve_transposed
-from wengert.nn.convolutional import Conv1D, Conv2D, Conv3D, ConvTranspose1D, ConvTranspose2D, ConvTranspose3D
-from wengert.nn.dropout import Dropout, dropout
-from wengert.nn.embedding import Embedding
+from wengert.nn.convolution import (
+    Conv1D,
+    Conv2D,
+    Conv3D,
+    ConvTranspose1D,
+    ConvTranspose2D,
+    ConvTranspose3D,
+    convolve,
+    convolve_transposed,
+)
 from wengert.nn.initialisers import (
     glorot_normal,
     glorot_uniform,
@@ -31,11 +36,21 @@ from wengert.nn.initialisers import (
     rescaled,
     zeros,
 )
-from wengert.nn.layers import Chain, Dense, Flatten, Lambda
+from wengert.nn.layers import (
+    Chain,
+    Dense,
+    Dropout,
+    Embedding,
+    Flatten,
+    Lambda,
+    Stateful,
+    apply,
+    dropout,
+    initial_state,
+)
 from wengert.nn.losses import accuracy, mean_squared_error, softmax_cross_entropy, sum_squared_error
 from wengert.nn.normalisation import BatchNorm, BatchNormState, GroupNorm, LayerNorm
-from wengert.nn.pooling import adaptive_average_pool, adaptive_max_pool, average_pool, max_pool
-from wengert.nn.pools import (
+from wengert.nn.pooling import (
     AdaptiveAvgPool1D,
     AdaptiveAvgPool2D,
     AdaptiveAvgPool3D,
@@ -48,82 +63,24 @@ from wengert.nn.pools import (
     MaxPool1D,
     MaxPool2D,
     MaxPool3D,
+    adaptive_average_pool,
+    adaptive_max_pool,
+    average_pool,
+    max_pool,
 )
-from wengert.nn.recurrent import GRU, LSTM, RNN
-from wengert.nn.stateful import Stateful, apply, initial_state
+from wengert.nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
 from wengert.nn.summaries import LayerSummary, Summary, summary
 from wengert.special import log_softmax, softmax
 
 __all__ = [
-    "GRU",
-    "LSTM",
-    "RNN",
-    "AdaptiveAvgPool1D",
-    "AdaptiveAvgPool2D",
-    "AdaptiveAvgPool3D",
-    "AdaptiveMaxPool1D",
-    "AdaptiveMaxPool2D",
-    "AdaptiveMaxPool3D",
-    "AvgPool1D",
-    "AvgPool2D",
-    "AvgPool3D",
-    "BatchNorm",
-    "BatchNormState",
-    "Chain",
-    "Conv1D",
-    "Conv2D",
-    "Conv3D",
-    "ConvTranspose1D",
-    "ConvTranspose2D",
-    "ConvTranspose3D",
-    "Dense",
-    "Dropout",
-    "Embedding",
-    "Flatten",
-    "GRUCell",
-    "GroupNorm",
-    "LSTMCell",
-    "Lambda",
-    "LayerNorm",
-    "LayerSummary",
-    "MaxPool1D",
-    "MaxPool2D",
-    "MaxPool3D",
-    "MultiHeadAttention",
-    "RNNCell",
-    "Stateful",
-    "Summary",
-    "accuracy",
-    "adaptive_average_pool",
-    "adaptive_max_pool",
-    "apply",
-    "attention",
-    "average_pool",
-    "convolve",
-    "convolve_transposed",
-    "dropout",
-    "elu",
-    "gelu",
-    "glorot_normal",
-    "glorot_uniform",
-    "he_normal",
-    "he_uniform",
-    "initial_state",
-    "leaky_relu",
-    "log_softmax",
-    "max_pool",
-    "mean_squared_error",
-    "normal",
-    "orthogonal",
-    "relu",
-    "rescaled",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softmax_cross_entropy",
-    "softplus",
-    "sum_squared_error",
-    "summary",
-    "tanh",
-    "zeros",
-]
+    "GRU", "LSTM", "RNN", "AdaptiveAvgPool1D", "AdaptiveAvgPool2D", "AdaptiveAvgPool3D", "AdaptiveMaxPool1D",
+    "AdaptiveMaxPool2D", "AdaptiveMaxPool3D", "AvgPool1D", "AvgPool2D", "AvgPool3D", "BatchNorm",
+    "BatchNormState", "Chain", "Conv1D", "Conv2D", "Conv3D", "ConvTranspose1D", "ConvTranspose2D",
+    "ConvTranspose3D", "Dense", "Dropout", "Embedding", "Flatten", "GRUCell", "GroupNorm", "LSTMCell",
+    "Lambda", "LayerNorm", "LayerSummary", "MaxPool1D", "MaxPool2D", "MaxPool3D", "MultiHeadAttention",
+    "RNNCell", "Stateful", "Summary", "accuracy", "adaptive_average_pool", "adaptive_max_pool", "apply",
+    "attention", "average_pool", "convolve", "convolve_transposed", "dropout", "elu", "gelu", "glorot_normal",
+    "glorot_uniform", "he_normal", "he_uniform", "initial_state", "leaky_relu", "log_softmax", "max_pool",
+    "mean_squared_error", "normal", "orthogonal", "relu", "rescaled", "sigmoid", "silu", "softmax",
+    "softmax_cross_entropy", "softplus", "sum_squared_error", "summary", "tanh", "zeros",
+]  # fmt: skip

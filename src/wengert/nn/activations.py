@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
+from wengert.core.docstrings import documented
 from wengert.ops.comparison import greater, less_equal, where
 from wengert.special import erf, expit, softplus
 
 __all__ = ["elu", "gelu", "leaky_relu", "relu", "sigmoid", "silu", "softplus", "tanh"]
 
+_activation = functools.partial(
+    documented, {"x": "an array or a number, floating-point."}, Returns="An array of the shape of ``x``."
+)
 
+
+@_activation()
 def relu(x: Any) -> Any:
     """Return the positive part, ``max(x, 0)``; the derivative at 0 is 0, and NaN stays NaN.
 
     Example:
-        >>> import numpy as np
         >>> relu(np.array([-1.0, 0.0, 2.0]))
         array([0., 0., 2.])
     """
     return where(less_equal(x, 0.0), 0.0, x)
 
 
+@_activation(slope="the factor of negative numbers.")
 def leaky_relu(x: Any, slope: float = 0.01) -> Any:
     """Return ``x`` where it is positive and ``slope x`` elsewhere; the derivative at 0 is ``slope``.
 
@@ -34,6 +41,7 @@ def leaky_relu(x: Any, slope: float = 0.01) -> Any:
     return where(greater(x, 0.0), x, slope * x)
 
 
+@_activation(alpha="the result tends to ``-alpha`` as ``x`` tends to minus infinity.")
 def elu(x: Any, alpha: float = 1.0) -> Any:
     """Return ``x`` where it is positive and ``alpha (e^x - 1)`` elsewhere (Clevert et al., 2016).
 
@@ -41,10 +49,11 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
         >>> float(elu(2.0))
         2.0
     """
-    # The branch not taken sees 0, so that it cannot overflow.
+    # The exponential sees 0 where its result is not used, so that it cannot overflow.
     return where(greater(x, 0.0), x, alpha * np.expm1(where(greater(x, 0.0), 0.0, x)))
 
 
+@_activation()
 def sigmoid(x: Any) -> Any:
     """Return the logistic function ``1 / (1 + e^-x)``.
 
@@ -55,6 +64,7 @@ def sigmoid(x: Any) -> Any:
     return expit(x)
 
 
+@_activation()
 def tanh(x: Any) -> Any:
     """Return the hyperbolic tangent.
 
@@ -65,6 +75,7 @@ def tanh(x: Any) -> Any:
     return np.tanh(x)
 
 
+@_activation()
 def silu(x: Any) -> Any:
     """Return ``x / (1 + e^-x)`` (Elfwing et al., 2018).
 
@@ -75,6 +86,7 @@ def silu(x: Any) -> Any:
     return x * expit(x)
 
 
+@_activation()
 def gelu(x: Any) -> Any:
     """Return ``x Phi(x)`` with the normal distribution function Phi (Hendrycks and Gimpel, 2016).
 

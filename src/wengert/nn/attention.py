@@ -33,19 +33,19 @@ def attention(
     causal: bool = False,
     scale: float | None = None,
 ) -> Any:
-    """Return for each query the mean of the values, weighted by how its product with their keys compares.
+    """Return the mean of the values for each query, weighted by the products of the query with the keys.
 
     ``y = softmax(scale queries keys^T + mask) values`` over the keys (Vaswani et al., 2017). A query that may attend to
-    nothing gets zeros, and no derivative.
+    no key gets zeros, and no derivative.
 
     Args:
         queries: (..., queries, size).
         keys: (..., keys, size).
         values: (..., keys, width).
-        mask: broadcasts to (..., queries, keys); truth values, True where a query may attend to a key, or numbers that
-            are added, -inf where it may not.
+        mask: broadcasts to (..., queries, keys): truth values, True where a query may attend to a key; or numbers that
+            are added to the scores, -inf where it may not.
         causal: whether query i may attend to keys 0 ... i only.
-        scale: of the products; ``1 / sqrt(size)`` by default.
+        scale: the factor of the products; ``1 / sqrt(size)`` by default.
 
     Returns:
         (..., queries, width).
@@ -54,7 +54,6 @@ def attention(
         ShapeError: the shapes do not fit.
 
     Example:
-        >>> import numpy as np
         >>> q = k = np.zeros((3, 4))
         >>> print(attention(q, k, np.array([[1.0], [3.0], [8.0]]), causal=True).ravel())
         [1. 2. 4.]
@@ -70,35 +69,33 @@ def attention(
     if mask is not None:
         scores, allowed = _masked(scores, operand(mask))
     if causal:
-        below = np.arange(k[-2]) <= np.arange(q[-2])[:, np.newaxis]
-        allowed = below if allowed is None else np.logical_and(allowed, below)
+        earlier = np.arange(k[-2]) <= np.arange(q[-2])[:, np.newaxis]
+        allowed = earlier if allowed is None else np.logical_and(allowed, earlier)
     return np.matmul(_weights(scores, allowed), values)
 
 
 def _masked(scores: Any, mask: Any) -> tuple[Any, Any]:
-    """Return the scores with a mask of numbers added, and where they count."""
-    shape, form = shape_of(mask), shape_of(scores)
-    fits = len(shape) <= len(form) and all(
-        one in (1, extent) for one, extent in zip(shape[::-1], form[::-1], strict=False)
-    )
-    if not fits:
-        raise ShapeError(message("attention", f"the mask must broadcast to {form}", show(mask)))
+    """Return the scores with a mask of numbers added, and the truth values of the mask."""
+    dtype, shape = dtype_of(scores), shape_of(scores)
+    pairs = zip(shape_of(mask)[::-1], shape[::-1], strict=False)
+    if len(shape_of(mask)) > len(shape) or any(extent not in (1, full) for extent, full in pairs):
+        raise ShapeError(message("attention", f"the mask must broadcast to {shape}", show(mask)))
     if dtype_of(mask) == BOOL:
         return scores, mask
     allowed = mask > -np.inf
     added = where(allowed, mask, 0.0)
-    return scores + (added if dtype_of(mask) == dtype_of(scores) else added.astype(dtype_of(scores))), allowed
+    return scores + (added if dtype_of(mask) == dtype else added.astype(dtype)), allowed
 
 
 def _weights(scores: Any, allowed: Any) -> Any:
-    """Return the softmax over the last axis of what is allowed; zeros where nothing is."""
+    """Return the softmax over the allowed elements of the last axis; zeros where none is allowed."""
     if allowed is None:
         return softmax(scores, axis=-1)
     if not shape_of(scores)[-1]:
         return scores
     lowest = float(np.finfo(dtype_of(scores)).min)
     largest = stop_gradient(_numpy.max(where(allowed, scores, lowest), axis=-1, keepdims=True))
-    # What is not allowed sees 0, so that it can neither overflow nor pass a derivative.
+    # The exponential sees 0 where its result is not used, so that it neither overflows nor passes a derivative.
     terms = where(allowed, np.exp(where(allowed, scores - largest, 0.0)), 0.0)
     total = np.sum(terms, axis=-1, keepdims=True)
     return terms / where(total > 0, total, 1.0)
@@ -108,15 +105,15 @@ def _weights(scores: Any, allowed: Any) -> Any:
 class MultiHeadAttention:
     """Several attentions side by side, each on its own projection of the input (Vaswani et al., 2017).
 
-    Called with one sequence it attends to itself; with keys, and values, to these.
+    Called with one sequence, the layer attends to that sequence; called with keys and values, to these.
 
     Args:
         size: the number of values of a step, of the input and of the output.
-        heads: how many attentions; they divide ``size``.
-        seed: of the weights: an integer or a generator.
-        key_size: the number of values of a step of the keys, if not ``size``.
-        value_size: the number of values of a step of the values, if not that of the keys.
-        causal: whether a step may attend to itself and what is before it only.
+        heads: the number of attentions, which divides ``size``.
+        seed: an integer or a generator, which draws the weights.
+        key_size: the number of values of a step of the keys; ``size`` by default.
+        value_size: the number of values of a step of the values; ``key_size`` by default.
+        causal: whether a step may attend to itself and to earlier steps only.
         bias: whether the projections add a bias.
         initialise: draws the weights; Glorot uniform by default.
 
@@ -125,7 +122,6 @@ class MultiHeadAttention:
         ShapeError: a number is not a positive integer, or an input does not fit.
 
     Example:
-        >>> import numpy as np
         >>> MultiHeadAttention(8, 2, seed=0)(np.ones((3, 5, 8), "f4")).shape
         (3, 5, 8)
     """
@@ -166,11 +162,11 @@ class MultiHeadAttention:
         """Apply the layer.
 
         Args:
-            x: (..., steps, size), what attends.
-            keys: (..., other steps, key_size), what is attended to; ``x`` by default.
-            values: (..., other steps, value_size), what is averaged; the keys by default.
-            mask: broadcasts to (..., steps, other steps), the same for all heads; as for `attention`. Padding after
-                ``lengths`` (examples,) is masked by ``np.arange(steps) < lengths[:, None, None]``.
+            x: (..., steps, size), which makes the queries.
+            keys: (..., other steps, key_size); ``x`` by default.
+            values: (..., other steps, value_size); the keys by default.
+            mask: broadcasts to (..., steps, other steps), the same for all heads; as for `attention`. The mask of
+                padding after ``lengths`` (examples,) is ``np.arange(steps) < lengths[:, None, None]``.
 
         Returns:
             (..., steps, size).
@@ -178,14 +174,13 @@ class MultiHeadAttention:
         x = operand(x)
         keys = x if keys is None else operand(keys)
         values = keys if values is None else operand(values)
-        for array, layer in ((x, self.query), (keys, self.key), (values, self.value)):
+        inputs = ((self.query, x), (self.key, keys), (self.value, values))
+        for layer, array in inputs:
             check_values("MultiHeadAttention", array, "..., steps", 2, shape_of(layer.weight)[0])
         if mask is not None:
             mask = operand(mask)
             mask = mask if len(shape_of(mask)) < 3 else np.expand_dims(mask, -3)
-        heads = [
-            self._split(layer(y)) for layer, y in ((self.query, x), (self.key, keys), (self.value, values))
-        ]
+        heads = [self._split(layer(array)) for layer, array in inputs]
         y = np.swapaxes(attention(*heads, mask=mask, causal=self.causal), -2, -3)
         *lead, steps, _, _ = shape_of(y)
         return self.output(np.reshape(y, (*lead, steps, shape_of(self.output.weight)[0])))

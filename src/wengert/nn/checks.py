@@ -1,4 +1,4 @@
-"""What layers check of their settings and inputs."""
+"""Checks of the settings and inputs of layers."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 
 
-def integers(operation: str, what: str, value: Any, count: int, least: int) -> tuple[int, ...]:
-    """Return ``count`` integers, one number standing for all of them, or raise `ShapeError`."""
+def integers(operation: str, name: str, value: Any, count: int, least: int) -> tuple[int, ...]:
+    """Return ``count`` integers, or raise `ShapeError`; one number stands for all of them."""
     try:
         numbers = tuple(map(operator.index, value if isinstance(value, Iterable) else (value,) * count))
     except TypeError:
         numbers = ()
     if len(numbers) != count or min(numbers) < least:
-        many = f"{count} integers" if count > 1 else "an integer"
-        raise ShapeError(message(operation, f"{what} must be {many} >= {least}", repr(value)))
+        expected = f"{count} integers" if count > 1 else "an integer"
+        raise ShapeError(message(operation, f"{name} must be {expected} >= {least}", repr(value)))
     return numbers
 
 
-def check_values(layer: str, x: Any, form: str, rank: int, values: int) -> None:
-    """Check that an input has at least ``rank`` axes, and ``values`` values along the last."""
+def check_values(layer: str, x: Any, leading: str, rank: int, values: int) -> None:
+    """Check that an input has at least ``rank`` axes and ``values`` values along the last."""
     shape = shape_of(x)
     if len(shape) < rank or shape[-1] != values:
-        raise ShapeError(message(layer, f"the input must be ({form}, {values})", show(x)))
+        raise ShapeError(message(layer, f"the input must be ({leading}, {values})", show(x)))
 
 
 def check_spatial(layer: str, x: Any, rank: int, channels: int | None = None) -> None:
-    """Check that an input is (examples, channels) and so many spatial axes, with so many channels if that is fixed."""
+    """Check that an input is (examples, channels) and ``rank`` spatial axes."""
     shape = shape_of(x)
     if len(shape) != rank + 2 or (channels is not None and shape[1] != channels):
-        form = ", ".join(("depth", "height", "width")[-rank:])
-        requirement = f"images must be (examples, {'channels' if channels is None else channels}, {form})"
+        space = ", ".join(("depth", "height", "width")[-rank:])
+        requirement = f"images must be (examples, {'channels' if channels is None else channels}, {space})"
         raise ShapeError(message(layer, requirement, show(x)))
 
 
 def setting(value: Any) -> Any:
-    """Return a setting as part of a model's structure, which is hashable: a list becomes a tuple."""
+    """Return a setting in hashable form: a list becomes a tuple."""
     if isinstance(value, Iterable) and not isinstance(value, str):
         return tuple(value)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
     return value

@@ -1,7 +1,4 @@
-"""Initialisers: the first values of weights, from an explicit seed.
-
-Each takes a generator (or a seed), a shape, and the numbers of values that flow into and out of one unit.
-"""
+"""Initialisers: the first values of weights, drawn from an explicit seed."""
 
 from __future__ import annotations
 
@@ -11,15 +8,26 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from wengert.core.docstrings import documented
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import Shape
 
 Seed: TypeAlias = int | np.random.Generator
 Initialiser: TypeAlias = Callable[[Seed, Shape, int, int], Any]
 
+_initialiser = documented(
+    {
+        "seed": "an integer >= 0, or a generator.",
+        "shape": "the shape of the weights.",
+        "fan_in": "the number of values that enter a unit.",
+        "fan_out": "the number of values that leave it.",
+    },
+    Returns="The weights, float32.",
+)
+
 
 def generator(seed: Seed) -> np.random.Generator:
-    """Return the generator that a seed stands for; a generator stands for itself."""
+    """Return the generator of a seed; a generator is its own."""
     if isinstance(seed, np.random.Generator):
         return seed
     if not isinstance(seed, (int, np.integer)) or seed < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -37,8 +45,9 @@ def _normal(seed: Seed, shape: Shape, variance: float) -> Any:
     return (math.sqrt(variance) * generator(seed).standard_normal(shape)).astype(np.float32)
 
 
+@_initialiser
 def glorot_uniform(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
-    """Draw uniformly with variance ``2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010), in float32.
+    """Draw uniformly with variance ``2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
 
     Example:
         >>> glorot_uniform(0, (784, 300), 784, 300).shape
@@ -47,8 +56,9 @@ def glorot_uniform(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
     return _uniform(seed, shape, 2 / (fan_in + fan_out))
 
 
+@_initialiser
 def glorot_normal(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
-    """Draw from a normal distribution with variance ``2 / (fan_in + fan_out)``, in float32.
+    """Draw from a normal distribution with variance ``2 / (fan_in + fan_out)``.
 
     Example:
         >>> glorot_normal(0, (2, 3), 2, 3).dtype
@@ -57,8 +67,9 @@ def glorot_normal(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
     return _normal(seed, shape, 2 / (fan_in + fan_out))
 
 
+@_initialiser
 def he_uniform(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
-    """Draw uniformly with variance ``2 / fan_in`` (He et al., 2015), for layers before a relu; in float32.
+    """Draw uniformly with variance ``2 / fan_in`` (He et al., 2015), for layers before a relu.
 
     Example:
         >>> he_uniform(0, (2, 3), 2, 3).dtype
@@ -67,8 +78,9 @@ def he_uniform(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
     return _uniform(seed, shape, 2 / fan_in)
 
 
+@_initialiser
 def he_normal(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
-    """Draw from a normal distribution with variance ``2 / fan_in``, in float32.
+    """Draw from a normal distribution with variance ``2 / fan_in``.
 
     Example:
         >>> he_normal(0, (2, 3), 2, 3).dtype
@@ -77,18 +89,9 @@ def he_normal(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
     return _normal(seed, shape, 2 / fan_in)
 
 
-def normal(deviation: float) -> Initialiser:
-    """Return an initialiser that draws from a normal distribution with the given standard deviation.
-
-    Example:
-        >>> normal(0.1)(0, (2, 3), 2, 3).shape
-        (2, 3)
-    """
-    return lambda seed, shape, fan_in, fan_out: _normal(seed, shape, deviation**2)
-
-
+@_initialiser
 def orthogonal(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
-    """Draw a square orthogonal matrix (Saxe et al., 2014), in float32.
+    """Draw a square orthogonal matrix (Saxe et al., 2014).
 
     Its elements have Glorot's variance, ``2 / (fan_in + fan_out)``, and repeated products neither grow nor vanish.
 
@@ -106,21 +109,45 @@ def orthogonal(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
     return (q * np.sign(np.diag(r))).astype(np.float32)  # the signs make the draw uniform
 
 
-def rescaled(initialise: Initialiser, factor: float) -> Initialiser:
-    """Return an initialiser whose values are those of another, times a factor.
-
-    Example:
-        >>> float(rescaled(normal(1.0), 0.0)(0, (1,), 1, 1)[0])
-        0.0
-    """
-    return lambda seed, shape, fan_in, fan_out: np.float32(factor) * initialise(seed, shape, fan_in, fan_out)
-
-
+@_initialiser
 def zeros(seed: Seed, shape: Shape, fan_in: int, fan_out: int) -> Any:
-    """Return zeros, in float32.
+    """Return zeros.
 
     Example:
         >>> zeros(0, (2,), 1, 1)
         array([0., 0.], dtype=float32)
     """
     return np.zeros(shape, np.float32)
+
+
+def normal(deviation: float) -> Initialiser:
+    """Return an initialiser that draws from a normal distribution.
+
+    Args:
+        deviation: the standard deviation.
+
+    Returns:
+        An initialiser.
+
+    Example:
+        >>> normal(0.1)(0, (2, 3), 2, 3).shape
+        (2, 3)
+    """
+    return lambda seed, shape, fan_in, fan_out: _normal(seed, shape, deviation**2)
+
+
+def rescaled(initialise: Initialiser, factor: float) -> Initialiser:
+    """Return an initialiser that multiplies the values of another.
+
+    Args:
+        initialise: the other initialiser.
+        factor: the factor.
+
+    Returns:
+        An initialiser.
+
+    Example:
+        >>> float(rescaled(normal(1.0), 0.0)(0, (1,), 1, 1)[0])
+        0.0
+    """
+    return lambda seed, shape, fan_in, fan_out: np.float32(factor) * initialise(seed, shape, fan_in, fan_out)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.array.array import operand
+from wengert.core.docstrings import documented
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ShapeError, message
 from wengert.core.shapes import shape_of
@@ -15,6 +16,11 @@ from wengert.ops.indexing import check_bounds
 from wengert.special import log_softmax
 
 _numpy: Any = np  # the stubs of np.mean give no element type
+_squared_error = documented(
+    {"predictions": "an array of any shape.", "targets": "an array of the same shape, or a number."},
+    Returns="A scalar.",
+    Raises="ShapeError: the shapes differ; broadcasting would compare each prediction with all targets.",
+)
 
 
 def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
@@ -24,65 +30,50 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
         logits: (examples, classes), floating-point.
         labels: (examples,) integers below ``classes``, or (examples, classes) probabilities.
 
+    Returns:
+        A scalar.
+
     Raises:
         ShapeError: the labels do not fit the logits.
-        OutOfRangeError: a label is no class.
+        OutOfRangeError: a label is not in [0, classes).
 
     Example:
-        >>> import numpy as np
         >>> softmax_cross_entropy(np.array([[1e4, 0.0], [0.0, 0.0]]), np.array([0, 1]))
         np.float64(0.34657359027997264)
     """
     logits, labels = operand(logits), operand(labels)
-    shape, form = shape_of(logits), shape_of(labels)
-    if len(shape) != 2 or form not in (shape, shape[:1]):
+    shape = shape_of(logits)
+    if len(shape) != 2 or shape_of(labels) not in (shape, shape[:1]):
         requirement = "labels must be (examples,) or (examples, classes) for logits (examples, classes)"
         raise ShapeError(message("softmax_cross_entropy", requirement, show(logits, labels)))
-    probabilities = log_softmax(logits, axis=1)
-    if form == shape:
-        return -np.sum(labels * probabilities) / shape[0]
-    return -np.sum(probabilities[np.arange(shape[0]), _checked(labels, shape[1])]) / shape[0]
-
-
-def _checked(labels: Any, classes: int) -> Any:
+    log_probabilities = log_softmax(logits, axis=1)
+    examples, classes = shape
+    if shape_of(labels) == shape:
+        return -np.sum(labels * log_probabilities) / examples
     if dtype_of(labels).kind not in "iu":
-        raise ShapeError(
-            message("softmax_cross_entropy", "labels (examples,) must be integers", show(labels))
-        )
+        requirement = "labels (examples,) must be integers"
+        raise ShapeError(message("softmax_cross_entropy", requirement, show(labels)))
     requirement = f"labels must lie in [0, {classes})"
-    return check_bounds(labels, count=classes, operation="softmax_cross_entropy", requirement=requirement)
+    labels = check_bounds(labels, count=classes, operation="softmax_cross_entropy", requirement=requirement)
+    return -np.sum(log_probabilities[np.arange(examples), labels]) / examples
 
 
+@_squared_error
 def sum_squared_error(predictions: Any, targets: Any) -> Any:
     """Return ``sum (prediction - target)^2``.
 
-    Args:
-        predictions: of any shape.
-        targets: of the same shape, or one number for all.
-
-    Raises:
-        ShapeError: the shapes differ, which would otherwise compare everything with everything.
-
     Example:
-        >>> import numpy as np
         >>> float(sum_squared_error(np.array([1.0, 2.0]), np.array([0.0, 0.0])))
         5.0
     """
     return np.sum(np.square(_difference("sum_squared_error", predictions, targets)))
 
 
+@_squared_error
 def mean_squared_error(predictions: Any, targets: Any) -> Any:
     """Return the mean of ``(prediction - target)^2`` over all elements.
 
-    Args:
-        predictions: of any shape.
-        targets: of the same shape, or one number for all.
-
-    Raises:
-        ShapeError: the shapes differ.
-
     Example:
-        >>> import numpy as np
         >>> float(mean_squared_error(np.array([1.0, 2.0]), np.array([0.0, 0.0])))
         2.5
     """
@@ -104,11 +95,13 @@ def accuracy(logits: Any, labels: Any) -> Any:
         logits: (examples, classes).
         labels: (examples,) integers.
 
+    Returns:
+        A scalar in [0, 1].
+
     Raises:
         ShapeError: the labels do not fit the logits.
 
     Example:
-        >>> import numpy as np
         >>> float(accuracy(np.array([[2.0, 1.0], [0.0, 1.0]]), np.array([0, 0])))
         0.5
     """

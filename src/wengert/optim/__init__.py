@@ -1,4 +1,4 @@
-"""Optimisers: pure functions of gradients, state and parameters, made of transforms; and schedules of their rates.
+"""Optimisers: pure functions of gradients, state and parameters, made of transforms; and schedules of rates.
 
 Example:
     >>> import numpy as np
@@ -13,13 +13,27 @@ Example:
 """
 
 from wengert.optim import schedules
-from wengert.optim.chain import Optimiser, Transform, chain, masked
-from wengert.optim.rules import adagrad, adam, adamw, lion, momentum, nesterov, rmsprop, sgd
+from wengert.optim.optimisers import (
+    accumulate,
+    adagrad,
+    adam,
+    adamw,
+    averaged,
+    lion,
+    momentum,
+    nesterov,
+    rmsprop,
+    sgd,
+)
 from wengert.optim.transforms import (
+    Optimiser,
+    Transform,
     add_decayed_weights,
+    chain,
     clip_by_norm,
     clip_by_value,
     global_norm,
+    masked,
     scale,
     scale_by_adagrad,
     scale_by_adam,
@@ -29,34 +43,10 @@ from wengert.optim.transforms import (
     scale_by_sign,
     trace,
 )
-from wengert.optim.wrappers import accumulate, averaged
 
 __all__ = [
-    "Optimiser",
-    "Transform",
-    "accumulate",
-    "adagrad",
-    "adam",
-    "adamw",
-    "add_decayed_weights",
-    "averaged",
-    "chain",
-    "clip_by_norm",
-    "clip_by_value",
-    "global_norm",
-    "lion",
-    "masked",
-    "momentum",
-    "nesterov",
-    "rmsprop",
-    "scale",
-    "scale_by_adagrad",
-    "scale_by_adam",
-    "scale_by_lion",
-    "scale_by_rms",
-    "scale_by_schedule",
-    "scale_by_sign",
-    "schedules",
-    "sgd",
-    "trace",
-]
+    "Optimiser", "Transform", "accumulate", "adagrad", "adam", "adamw", "add_decayed_weights", "averaged",
+    "chain", "clip_by_norm", "clip_by_value", "global_norm", "lion", "masked", "momentum", "nesterov",
+    "rmsprop", "scale", "scale_by_adagrad", "scale_by_adam", "scale_by_lion", "scale_by_rms",
+    "scale_by_schedule", "scale_by_sign", "schedules", "sgd", "trace",
+]  # fmt: skip

@@ -1,33 +1,291 @@
-"""The parts of optimisers: each changes a direction, given its state and the parameters."""
+"""Optimisers as chains of transforms.
+
+A transform changes a direction, which starts as the gradients; an optimiser subtracts the last direction from the
+parameters. Only floating-point parameters are trained; others stay as they are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from wengert.core.dtypes import FLOAT64
-from wengert.core.tree import leaves, map_tree
+from wengert.control.values import is_number
+from wengert.core.docstrings import documented
+from wengert.core.dtypes import FLOAT64, check_known, dtype_of, is_float
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import shape_of
+from wengert.core.tree import flatten, leaves, map_tree, paths, unflatten
+from wengert.core.tree import show as show_tree
+from wengert.ir.types import show
 from wengert.numpy.norms import root
 from wengert.ops.arithmetic import maximum, minimum
 from wengert.ops.conversion import cast
-from wengert.optim.chain import Mask, Rate, Transform, at_step, each, in_dtype_of, masked, zeros_like
-from wengert.optim.checks import check_fraction, check_positive
+from wengert.optim.schedules import Schedule
+
+#: A number, or a function of the number of steps taken.
+Rate: TypeAlias = float | np.number[Any] | np.ndarray[Any, Any] | Schedule
+#: A tree of truth values, or a function of one parameter. A tree may be any container, so the type is not narrower.
+Mask: TypeAlias = Any
+
+TERMS = {
+    "factor": "a number or a schedule.",
+    "schedule": "``number of steps taken -> factor``.",
+    "decay": "the factor.",
+    "mask": "the parameters that decay (`masked`); by default all.",
+    "limit": "the largest norm.",
+    "nesterov": "whether to return ``u <- u + decay v`` instead.",
+    "beta1": "the decay of the mean of the gradients.",
+    "beta2": "the decay of the mean of their squares.",
+    "epsilon": "keeps the quotient finite.",
+    "amsgrad": "whether to divide by the largest s so far (Reddi et al., 2018).",
+    "rate": "a factor or a schedule, which adds no operation to each element.",
+    "centred": "whether to divide by the root of the variance, ``s - m^2`` with the mean m (Graves, 2013).",
+    "initial": "the first s.",
+}
+_transform = functools.partial(documented, TERMS, Returns="A transform.")
+
+
+class Transform(NamedTuple):
+    """A part of an optimiser: a state, and a function that changes a direction.
+
+    Args:
+        init: ``parameters -> state``.
+        update: ``(direction, state, parameters) -> (direction, state)``.
+
+    Example:
+        >>> halve = Transform(lambda parameters: (), lambda u, state, parameters: (u / 2, state))
+        >>> chain(halve).update(2.0, ((),), 5.0)[0]
+        4.0
+    """
+
+    init: Callable[[Any], Any]
+    update: Callable[[Any, Any, Any], tuple[Any, Any]]
+
+
+class Optimiser(NamedTuple):
+    """An optimiser: a state, and a function that takes one step.
+
+    Args:
+        init: ``parameters -> state``.
+        update: ``(gradients, state, parameters) -> (parameters, state)``.
+        transform: makes the direction, if the step only subtracts it.
+
+    Example:
+        >>> descent = Optimiser(lambda p: (), lambda g, state, p: (p - 0.1 * g, state))
+        >>> descent.update(2.0, descent.init(1.0), 1.0)
+        (0.8, ())
+    """
+
+    init: Callable[[Any], Any]
+    update: Callable[[Any, Any, Any], tuple[Any, Any]]
+    transform: Transform | None = None
+
+
+def check_fraction(operation: str, **numbers: Any) -> None:
+    """Raise `ArgumentError` unless the numbers lie in [0, 1); traced numbers pass."""
+    for name, value in numbers.items():
+        if not is_number(value) or (isinstance(value, (int, float)) and not 0 <= value < 1):
+            raise ArgumentError(message(operation, f"{name} must lie in [0, 1)", repr(value)))
+
+
+def _check_positive(operation: str, limit: Any) -> None:
+    if not is_number(limit) or (isinstance(limit, (int, float)) and not limit > 0):
+        raise ArgumentError(message(operation, "limit must be positive", str(limit)))
+
+
+# -- leaves ----------------------------------------------------------------------------------------------
+
+
+def map_leaves(rule: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """Apply a rule to the leaves of trees; leaves at the same place must have the same shape."""
+
+    def checked(*values: Any) -> Any:
+        if any(shape_of(value) != shape_of(values[0]) for value in values):
+            requirement = "gradients and state must have the shapes of the parameters"
+            raise ShapeError(message("update", requirement, show(*values)))
+        return rule(*values)
+
+    return map_tree(checked, tree, *others)
+
+
+def zeros_like(parameters: Any) -> Any:
+    """Return zeros of the shapes and dtypes of parameters."""
+    return map_tree(lambda p: np.zeros(shape_of(p), dtype_of(p)), parameters)
+
+
+def in_dtype_of(value: Any, number: Any) -> Any:
+    """Return a number, or a gradient, in the dtype of a value, so that a float64 rate leaves float32 as it is."""
+    dtype = dtype_of(value)
+    same = type(number) in (int, float) or dtype_of(number) == dtype
+    return number if same else cast(number, dtype=dtype)
+
+
+def select(tree: Any, chosen: Sequence[bool]) -> Any:
+    """Return a tree with None in the place of leaves that are not chosen."""
+    values, structure = flatten(tree)
+    if all(chosen):
+        return tree
+    return unflatten(structure, [v if keep else None for v, keep in zip(values, chosen, strict=True)])
+
+
+def replace(tree: Any, chosen: Sequence[bool], part: Any) -> Any:
+    """Return a tree with the leaves of ``part`` in the place of its chosen leaves."""
+    if all(chosen):
+        return part
+    values, structure = flatten(tree)
+    new = iter(leaves(part))
+    return unflatten(structure, [next(new) if k else v for v, k in zip(values, chosen, strict=True)])
+
+
+def trainable(parameters: Any) -> list[bool]:
+    """Return whether each leaf is trained."""
+    return [is_float(check_known("update", dtype_of(leaf))) for leaf in leaves(parameters)]
+
+
+def select_gradients(gradients: Any, parameters: Any, trained: Sequence[bool]) -> Any:
+    """Return the gradients of the trained parameters; those of others may be anything, or None."""
+    structure = flatten(gradients)[1]
+    if structure == flatten(select(parameters, trained))[1]:
+        return gradients
+    expected = flatten(parameters)[1]
+    if structure != expected:
+        requirement = f"gradients must have the structure of the parameters, {show_tree(expected)}"
+        hint = "the order is update(gradients, state, parameters)"
+        raise ArgumentError(message("update", requirement, show_tree(structure), hint))
+    return select(gradients, trained)
+
+
+# -- optimisers ------------------------------------------------------------------------------------------
+
+
+def optimiser(transform: Transform) -> Optimiser:
+    """Return the optimiser that subtracts the direction that a transform makes of the gradients."""
+
+    def init(parameters: Any) -> Any:
+        return transform.init(select(parameters, trainable(parameters)))
+
+    def update(gradients: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
+        trained = trainable(parameters)
+        gradients = select_gradients(gradients, parameters, trained)
+        before = select(parameters, trained)
+        if state is None and transform.init(before) is not None:
+            requirement = "the state must be that of this optimiser"
+            hint = "begin with optimiser.init(parameters): update(gradients, state, parameters)"
+            raise ArgumentError(message("update", requirement, "None", hint))
+        direction, state = transform.update(map_leaves(in_dtype_of, before, gradients), state, before)
+        return replace(parameters, trained, map_leaves(lambda p, d: p - d, before, direction)), state
+
+    return Optimiser(init, update, transform)
+
+
+def chain(*parts: Transform | Optimiser) -> Optimiser:
+    """Return the optimiser whose direction goes through several transforms, in the given order.
+
+    Args:
+        *parts: transforms, and optimisers made of transforms.
+
+    Returns:
+        An optimiser, which may be a part of another chain. Its state is a tuple of the states of its parts.
+
+    Raises:
+        ArgumentError: a part is neither, or does more than subtract a direction (`accumulate`, `averaged`).
+
+    Example:
+        >>> from wengert import optim
+        >>> careful = chain(optim.clip_by_norm(1.0), optim.adam(1e-3))
+    """
+    transforms = [_as_transform(part) for part in parts]
+
+    def init(parameters: Any) -> tuple[Any, ...]:
+        return tuple(part.init(parameters) for part in transforms)
+
+    def update(direction: Any, state: Any, parameters: Any) -> tuple[Any, tuple[Any, ...]]:
+        if not isinstance(state, tuple) or len(state) != len(transforms):
+            requirement = f"the state must be that of this optimiser's {len(transforms)} parts"
+            raise ArgumentError(message("update", requirement, hint="begin with optimiser.init(parameters)"))
+        states: list[Any] = []
+        for part, before in zip(transforms, state, strict=True):  # pyright: ignore[reportUnknownVariableType]
+            direction, after = part.update(direction, before, parameters)
+            states.append(after)
+        return direction, tuple(states)
+
+    return optimiser(Transform(init, update))
+
+
+def _as_transform(part: Any) -> Transform:
+    transform = part.transform if isinstance(part, Optimiser) else part
+    if not isinstance(transform, Transform):
+        hint = "put accumulate and averaged around the chain"
+        got = "an optimiser that is not a chain" if isinstance(part, Optimiser) else type(part).__name__
+        raise ArgumentError(message("chain", "the parts must be transforms", got, hint))
+    return transform
+
+
+def masked(part: Transform | Optimiser, mask: Mask) -> Transform:
+    """Return a transform of some of the parameters; it leaves the directions of the others as they are.
+
+    Args:
+        part: the transform, or an optimiser made of transforms.
+        mask: ``parameter -> bool``, or a tree of truth values that has the structure of the parameters.
+
+    Returns:
+        A transform.
+
+    Raises:
+        ArgumentError: the mask has no value for a parameter.
+
+    Example:
+        >>> from wengert.optim import chain, scale, sgd
+        >>> slow = masked(scale(0.1), lambda p: np.ndim(p) == 1)  # biases
+        >>> chain(slow, sgd(1.0)).update([2.0, np.array([2.0])], ((), ()), [1.0, np.array([1.0])])[0]
+        [-1.0, array([0.8])]
+    """
+    inner = _as_transform(part)
+
+    def init(parameters: Any) -> Any:
+        return inner.init(select(parameters, _truths(mask, parameters)))
+
+    def update(direction: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
+        chosen = _truths(mask, parameters)
+        some, state = inner.update(select(direction, chosen), state, select(parameters, chosen))
+        return replace(direction, chosen, some), state
+
+    return Transform(init, update)
+
+
+def _truths(mask: Mask, parameters: Any) -> list[bool]:
+    if callable(mask):
+        return [bool(mask(leaf)) for leaf in leaves(parameters)]
+    values, structure = flatten(mask)
+    known = dict(zip(paths(structure), values, strict=True))
+    names = paths(flatten(parameters)[1])
+    if unknown := [name for name in names if name not in known]:
+        raise ArgumentError(message("masked", "the mask must have a value for each parameter", unknown[0]))
+    return [bool(known[name]) for name in names]
 
 
 def _stateless(rule: Callable[..., Any]) -> Transform:
-    """Return the transform ``(direction, parameters) -> direction`` that remembers nothing."""
-    return Transform(
-        lambda parameters: (), lambda direction, state, parameters: (rule(direction, parameters), state)
-    )
+    """Return the transform of a rule ``(direction, parameters) -> direction``, without a state."""
+
+    def update(direction: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
+        return rule(direction, parameters), state
+
+    return Transform(lambda parameters: (), update)
+
+
+def _times(direction: Any, factor: Any) -> Any:
+    return map_tree(lambda u: in_dtype_of(u, factor) * u, direction)
 
 
 # -- factors, decay and limits ---------------------------------------------------------------------------
 
 
+@_transform()
 def scale(factor: Rate) -> Transform:
-    """Return ``u <- factor u``; a factor that is a schedule is `scale_by_schedule`.
+    """Return ``u <- factor u``; a schedule is passed to `scale_by_schedule`.
 
     Example:
         >>> scale(0.5).update(4.0, (), 1.0)
@@ -35,11 +293,12 @@ def scale(factor: Rate) -> Transform:
     """
     if callable(factor):
         return scale_by_schedule(factor)
-    return _stateless(lambda direction, parameters: map_tree(lambda u: in_dtype_of(u, factor) * u, direction))
+    return _stateless(lambda direction, parameters: _times(direction, factor))
 
 
+@_transform()
 def scale_by_schedule(schedule: Callable[[Any], Any]) -> Transform:
-    """Return ``u <- schedule(t) u`` where t counts the steps, from 0. The state is t.
+    """Return ``u <- schedule(t) u``, where t counts the steps, from 0. The state is t.
 
     Example:
         >>> scale_by_schedule(lambda t: 1 / (t + 1)).update(4.0, 1, 1.0)
@@ -47,20 +306,17 @@ def scale_by_schedule(schedule: Callable[[Any], Any]) -> Transform:
     """
 
     def update(direction: Any, step: Any, parameters: Any) -> tuple[Any, Any]:
-        factor = schedule(step)
-        return map_tree(lambda u: in_dtype_of(u, factor) * u, direction), step + 1
+        return _times(direction, schedule(step)), step + 1
 
     return Transform(lambda parameters: np.int64(0), update)
 
 
+@_transform()
 def add_decayed_weights(decay: float, mask: Mask = None) -> Transform:
-    """Return ``u <- u + decay p``: before the other transforms, the gradient of ``decay |p|^2 / 2``.
+    """Return ``u <- u + decay p``.
 
-    Behind them it is the decoupled decay of Loshchilov and Hutter (2019).
-
-    Args:
-        decay: the factor.
-        mask: which parameters decay (`masked`); by default all.
+    As the first transform it adds the gradient of ``decay |p|^2 / 2``; after the others it is the decoupled decay of
+    Loshchilov and Hutter (2019).
 
     Example:
         >>> add_decayed_weights(0.1).update(2.0, (), 10.0)
@@ -68,7 +324,7 @@ def add_decayed_weights(decay: float, mask: Mask = None) -> Transform:
     """
 
     def rule(direction: Any, parameters: Any) -> Any:
-        return each(lambda u, p: u + in_dtype_of(p, decay) * p, direction, parameters)
+        return map_leaves(lambda u, p: u + in_dtype_of(p, decay) * p, direction, parameters)
 
     return _stateless(rule) if mask is None else masked(_stateless(rule), mask)
 
@@ -76,7 +332,13 @@ def add_decayed_weights(decay: float, mask: Mask = None) -> Transform:
 def global_norm(tree: Any) -> Any:
     """Return the root of the sum of the squares of all elements of all leaves, in float64.
 
-    Its derivative at 0 is taken as 0.
+    Its derivative at 0 is 0.
+
+    Args:
+        tree: a container of arrays and numbers.
+
+    Returns:
+        A scalar.
 
     Example:
         >>> float(global_norm([3.0, (4.0,)]))
@@ -86,12 +348,13 @@ def global_norm(tree: Any) -> Any:
 
 
 def _square_norm(tree: Any) -> Any:
-    # In float64, where no square of a float32 overflows.
+    # The square of a float32 does not overflow in float64.
     return sum((np.sum(np.square(cast(u, dtype=FLOAT64))) for u in leaves(tree)), np.float64(0))
 
 
+@_transform()
 def clip_by_norm(limit: float) -> Transform:
-    """Return ``u <- u min(1, limit / |u|)``, the norm taken over all parameters together (Pascanu et al., 2013).
+    """Return ``u <- u min(1, limit / |u|)``, with the norm over all parameters together (Pascanu et al., 2013).
 
     Raises:
         ArgumentError: the limit is not positive.
@@ -100,17 +363,18 @@ def clip_by_norm(limit: float) -> Transform:
         >>> print(*clip_by_norm(2.5).update([3.0, 4.0], (), [0.0, 0.0])[0])
         1.5 2.0
     """
-    check_positive("clip_by_norm", limit=limit)
+    _check_positive("clip_by_norm", limit)
 
     def rule(direction: Any, parameters: Any) -> Any:
         square = _square_norm(direction)
         over = square > limit * limit
         factor = np.where(over, limit / np.sqrt(np.where(over, square, 1.0)), 1.0)
-        return map_tree(lambda u: in_dtype_of(u, factor) * u, direction)
+        return _times(direction, factor)
 
     return _stateless(rule)
 
 
+@_transform(limit="the largest absolute value.")
 def clip_by_value(limit: float) -> Transform:
     """Return ``u <- max(-limit, min(limit, u))``, element by element.
 
@@ -121,7 +385,7 @@ def clip_by_value(limit: float) -> Transform:
         >>> clip_by_value(1.0).update([3.0, -0.5], (), [0.0, 0.0])[0]
         [1.0, -0.5]
     """
-    check_positive("clip_by_value", limit=limit)
+    _check_positive("clip_by_value", limit)
 
     def clipped(u: Any) -> Any:
         bound = in_dtype_of(u, limit)
@@ -135,11 +399,11 @@ def clip_by_value(limit: float) -> Transform:
 
 def _mean(decay: Any, means: Any, values: Any) -> Any:
     def rule(m: Any, v: Any) -> Any:
-        # Not m + (1 - d) (v - m), which forgets v where m is much larger, and makes NaN of an infinite m.
+        # Not m + (1 - d) (v - m), which loses v where m is much larger, and turns an infinite m into NaN.
         kept = in_dtype_of(m, decay)
         return kept * m + (1 - kept) * v
 
-    return each(rule, means, values)
+    return map_leaves(rule, means, values)
 
 
 def _mean_square(decay: Any, means: Any, values: Any) -> Any:
@@ -150,8 +414,9 @@ def _quotient(u: Any, s: Any, epsilon: Any) -> Any:
     return u / (np.sqrt(s) + in_dtype_of(s, epsilon))
 
 
+@_transform(decay="the factor of the velocity.")
 def trace(decay: float = 0.9, nesterov: bool = False) -> Transform:
-    """Return momentum: ``v <- decay v + u``, then ``u <- v``; with ``nesterov``, ``u <- u + decay v``. The state is v.
+    """Return momentum: ``v <- decay v + u``, then ``u <- v``. The state is v.
 
     Example:
         >>> trace(0.5).update(2.0, 8.0, 1.0)
@@ -162,9 +427,9 @@ def trace(decay: float = 0.9, nesterov: bool = False) -> Transform:
     check_fraction("trace", decay=decay)
 
     def update(direction: Any, velocity: Any, parameters: Any) -> tuple[Any, Any]:
-        velocity = each(lambda v, u: in_dtype_of(v, decay) * v + u, velocity, direction)
+        velocity = map_leaves(lambda v, u: in_dtype_of(v, decay) * v + u, velocity, direction)
         if nesterov:
-            return each(lambda u, v: u + in_dtype_of(v, decay) * v, direction, velocity), velocity
+            return map_leaves(lambda u, v: u + in_dtype_of(v, decay) * v, direction, velocity), velocity
         return velocity, velocity
 
     return Transform(zeros_like, update)
@@ -180,24 +445,14 @@ class AdamState(NamedTuple):
     """With ``amsgrad``, the largest mean square so far."""
 
 
+@_transform()
 def scale_by_adam(
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    amsgrad: bool = False,
-    rate: Rate = 1.0,
+    beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8, amsgrad: bool = False, rate: Rate = 1.0
 ) -> Transform:
     """Return the direction of Adam (Kingma and Ba, 2015).
 
     ``m <- b1 m + (1 - b1) u``, ``s <- b2 s + (1 - b2) u^2``, ``u <- rate m' / (sqrt(s') + epsilon)`` with
     ``m' = m / (1 - b1^t)`` and ``s' = s / (1 - b2^t)`` at step t.
-
-    Args:
-        beta1: of the mean of the gradients.
-        beta2: of the mean of their squares.
-        epsilon: what keeps the quotient finite.
-        amsgrad: divide by the largest s so far (Reddi et al., 2018).
-        rate: a factor, or a schedule, that costs no further operation.
 
     Example:
         >>> adam = scale_by_adam()
@@ -213,17 +468,20 @@ def scale_by_adam(
     def update(direction: Any, state: AdamState, parameters: Any) -> tuple[Any, AdamState]:
         step = state.step + 1
         mean, square = _mean(beta1, state.mean, direction), _mean_square(beta2, state.square, direction)
-        largest = each(maximum, state.largest, square) if amsgrad else None
-        # The quotient expanded by the root of s's correction (the paper, section 2): one division an element.
+        largest = map_leaves(maximum, state.largest, square) if amsgrad else None
+        # Multiplied by the root of the correction of s (the paper, section 2), the quotient needs one division.
         root = np.sqrt(1 - beta2**step)
-        factor, least = at_step(rate, state.step) * root / (1 - beta1**step), epsilon * root
+        factor, least = (
+            (rate(state.step) if callable(rate) else rate) * root / (1 - beta1**step),
+            epsilon * root,
+        )
 
         def move(m: Any, s: Any) -> Any:
-            # In the dtype of the parameter: the corrections are float64 scalars.
+            # The corrections are float64 scalars; the result has the dtype of the parameter.
             return in_dtype_of(m, factor) * m / (np.sqrt(s) + in_dtype_of(m, least))
 
         after = AdamState(step, mean, square, largest)
-        return each(move, mean, largest if amsgrad else square), after
+        return map_leaves(move, mean, largest if amsgrad else square), after
 
     return Transform(init, update)
 
@@ -233,16 +491,12 @@ class RMSState(NamedTuple):
 
     square: Any
     mean: Any = None
-    """Of the gradients, if centred."""
+    """The mean of the gradients, if centred."""
 
 
+@_transform(decay="the decay of the mean of the squares.")
 def scale_by_rms(decay: float = 0.99, epsilon: float = 1e-8, centred: bool = False) -> Transform:
     """Return ``s <- decay s + (1 - decay) u^2``, then ``u <- u / (sqrt(s) + epsilon)`` (Hinton, 2012).
-
-    Args:
-        decay: of the mean of the squares.
-        epsilon: what keeps the quotient finite.
-        centred: divide by the root of the variance, ``s - m^2`` with the mean m (Graves, 2013).
 
     Example:
         >>> print(scale_by_rms(0.75).update(2.0, RMSState(0.0), 1.0)[0].round(6))
@@ -256,23 +510,20 @@ def scale_by_rms(decay: float = 0.99, epsilon: float = 1e-8, centred: bool = Fal
     def update(direction: Any, state: RMSState, parameters: Any) -> tuple[Any, RMSState]:
         square = _mean_square(decay, state.square, direction)
         if not centred:
-            return each(lambda u, s: _quotient(u, s, epsilon), direction, square), RMSState(square)
+            return map_leaves(lambda u, s: _quotient(u, s, epsilon), direction, square), RMSState(square)
         mean = _mean(decay, state.mean, direction)
 
         def move(u: Any, s: Any, m: Any) -> Any:
-            return _quotient(u, maximum(s - m * m, 0.0), epsilon)  # rounding may make it negative
+            return _quotient(u, maximum(s - m * m, 0.0), epsilon)  # rounding may make the variance negative
 
-        return each(move, direction, square, mean), RMSState(square, mean)
+        return map_leaves(move, direction, square, mean), RMSState(square, mean)
 
     return Transform(init, update)
 
 
+@_transform()
 def scale_by_adagrad(epsilon: float = 1e-10, initial: float = 0.0) -> Transform:
     """Return ``s <- s + u^2``, then ``u <- u / (sqrt(s) + epsilon)`` (Duchi et al., 2011). The state is s.
-
-    Args:
-        epsilon: what keeps the quotient finite.
-        initial: the first s.
 
     Example:
         >>> direction, state = scale_by_adagrad(0.0).update(3.0, 16.0, 1.0)
@@ -281,8 +532,8 @@ def scale_by_adagrad(epsilon: float = 1e-10, initial: float = 0.0) -> Transform:
     """
 
     def update(direction: Any, total: Any, parameters: Any) -> tuple[Any, Any]:
-        total = each(lambda s, u: s + u * u, total, direction)
-        return each(lambda u, s: _quotient(u, s, epsilon), direction, total), total
+        total = map_leaves(lambda s, u: s + u * u, total, direction)
+        return map_leaves(lambda u, s: _quotient(u, s, epsilon), direction, total), total
 
     def init(parameters: Any) -> Any:
         return map_tree(lambda z: z + in_dtype_of(z, initial), zeros_like(parameters))
@@ -290,6 +541,7 @@ def scale_by_adagrad(epsilon: float = 1e-10, initial: float = 0.0) -> Transform:
     return Transform(init, update)
 
 
+@_transform(beta1="the weight of the mean in the direction.", beta2="the decay of the mean.")
 def scale_by_lion(beta1: float = 0.9, beta2: float = 0.99) -> Transform:
     """Return ``sign(b1 m + (1 - b1) u)``, then ``m <- b2 m + (1 - b2) u`` (Chen et al., 2023). The state is m.
 
@@ -307,6 +559,7 @@ def scale_by_lion(beta1: float = 0.9, beta2: float = 0.99) -> Transform:
     return Transform(zeros_like, update)
 
 
+@_transform()
 def scale_by_sign() -> Transform:
     """Return ``u <- sign(u)`` (Bernstein et al., 2018).
 

@@ -1,7 +1,7 @@
 """Random numbers as functions of a key: the same eagerly, compiled, batched, in loops and on any number of threads.
 
-A key is a plain number (uint64), and nothing else is remembered: the same key gives the same numbers, so that every
-draw takes a key of its own, from `split` or `fold_in`.
+A key is a plain number (uint64), and the only state: the same key gives the same numbers, so every draw needs a key of
+its own, from `split` or `fold_in`.
 
 Example:
     >>> first, second = split(key(0))
@@ -11,23 +11,20 @@ Example:
 
 from __future__ import annotations
 
-from wengert.random.continuous import exponential, gumbel, normal, uniform
-from wengert.random.discrete import bernoulli, categorical, choice, permutation, randint
 from wengert.random.keys import bits, fold_in, key, split, threefry
+from wengert.random.sampling import (
+    bernoulli,
+    categorical,
+    choice,
+    exponential,
+    gumbel,
+    normal,
+    permutation,
+    randint,
+    uniform,
+)
 
 __all__ = [
-    "bernoulli",
-    "bits",
-    "categorical",
-    "choice",
-    "exponential",
-    "fold_in",
-    "gumbel",
-    "key",
-    "normal",
-    "permutation",
-    "randint",
-    "split",
-    "threefry",
-    "uniform",
-]
+    "bernoulli", "bits", "categorical", "choice", "exponential", "fold_in", "gumbel", "key", "normal",
+    "permutation", "randint", "split", "threefry", "uniform",
+]  # fmt: skip

@@ -44,6 +44,9 @@ def comparison(runs: Sequence[Run]) -> Comparison:
     Args:
         runs: at least one; they may be of different networks, and need not be finished.
 
+    Returns:
+        The table: one row for each run.
+
     Example:
         >>> import os, tempfile
         >>> from wengert.train import TASKS, Run, RunFolder
@@ -99,6 +102,17 @@ def comparison_report(runs: Sequence[Run]) -> str:
 
     Args:
         runs: as `comparison` takes them.
+
+    Returns:
+        The text of an HTML file.
+
+    Example:
+        >>> import os, tempfile
+        >>> from wengert.train import TASKS, Run, RunFolder
+        >>> place = os.path.join(tempfile.mkdtemp(), "run")
+        >>> _ = RunFolder(place, TASKS["mlp"].settings("digits"))
+        >>> comparison_report([Run.open(place)] * 2).startswith("<!doctype html>")
+        True
     """
     found = comparison(runs)
     told = "As each run ended; best: with the epoch, by test accuracy, or test loss where there is none"

@@ -26,6 +26,9 @@ def run_report(run: Run) -> str:
     Args:
         run: finished or not.
 
+    Returns:
+        The text of an HTML file.
+
     Raises:
         DataError: a file of the run is damaged.
 

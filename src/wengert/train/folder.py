@@ -53,6 +53,13 @@ class RunFolder:
 
     Raises:
         RunError: the folder is in use or cannot be written.
+
+    Example:
+        >>> import os, tempfile
+        >>> from wengert.train import TASKS
+        >>> place = os.path.join(tempfile.mkdtemp(), "run")
+        >>> RunFolder(place, TASKS["mlp"].settings("digits")).path.name
+        'run'
     """
 
     def __init__(

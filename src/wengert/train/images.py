@@ -16,22 +16,64 @@ def scaled(images: Any) -> Any:
 
 
 def standardised(images: Any) -> Any:
-    """Return (examples, 1, height, width) with MNIST's mean taken away, in units of its deviation."""
+    """Return (examples, 1, height, width) with MNIST's mean taken away, in units of its deviation.
+
+    Args:
+        images: uint8 (examples, height, width).
+
+    Returns:
+        float32 (examples, 1, height, width).
+
+    Example:
+        >>> standardised(np.full((1, 28, 28), 255, np.uint8)).max().round(3)
+        np.float32(2.821)
+    """
     return (scaled(images)[:, np.newaxis] - np.float32(0.1307)) * np.float32(1 / 0.3081)
 
 
 def as_rows(images: Any) -> Any:
-    """Return (examples, rows, columns) in [0, 2]."""
+    """Return (examples, rows, columns) in [0, 2].
+
+    Args:
+        images: uint8 (examples, height, width).
+
+    Returns:
+        float32 (examples, rows, columns).
+
+    Example:
+        >>> float(as_rows(np.full((1, 28, 28), 255, np.uint8)).max())
+        2.0
+    """
     return images.astype(np.float32) * np.float32(2 / 255)
 
 
 def as_vectors(images: Any) -> Any:
-    """Return (examples, height x width)."""
+    """Return (examples, height x width).
+
+    Args:
+        images: uint8 (examples, height, width).
+
+    Returns:
+        float32 (examples, height x width), in [0, 1].
+
+    Example:
+        >>> as_vectors(np.zeros((2, 28, 28), np.uint8)).shape
+        (2, 784)
+    """
     return scaled(images).reshape(len(images), -1)
 
 
 class Variation(NamedTuple):
-    """Changes that leave an image what it is, drawn anew for every example of every step."""
+    """Changes that leave an image what it is, drawn anew for every example of every step.
+
+    Example:
+        >>> brighter = Variation(
+        ...     lambda rng, examples: rng.random((examples, 1, 1)),
+        ...     lambda images, numbers: np.minimum(images + 9 * numbers, 255).astype(np.uint8),
+        ... )
+        >>> brighter.apply(np.zeros((1, 1, 2), np.uint8), np.ones((1, 1, 1))).tolist()
+        [[[9, 9]]]
+    """
 
     draw: Callable[[np.random.Generator, int], Any]
     """``(generator, examples) -> numbers (examples, ...)`` of a step."""
@@ -41,6 +83,12 @@ class Variation(NamedTuple):
 
 def shifts(most: int) -> Variation:
     """Return the variation that moves each image by up to ``most`` pixels along both axes; zeros move in.
+
+    Args:
+        most: the largest number of pixels.
+
+    Returns:
+        The variation, which `Task.vary` may be.
 
     Example:
         >>> move = shifts(1)

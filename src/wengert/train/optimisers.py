@@ -69,6 +69,11 @@ class Descent(NamedTuple):
 
     It is what `Task.optimiser` may be, and what the options of ``wengert train`` choose.
 
+    Args:
+        optimiser: its name.
+        schedule: the name of its schedule.
+        clip: the largest norm of all gradients together; larger ones are scaled down to it. None: no limit.
+
     Raises:
         ArgumentError: when called: there is no such optimiser or schedule.
 

@@ -217,10 +217,25 @@ def load_run(folder: str | os.PathLike[str], *, trust: bool = False) -> tuple[Se
         folder: of the run.
         trust: run its copy of a user's file even if this user has not trained with it: see `Run.open`.
 
+    Returns:
+        The settings, and the model.
+
     Raises:
         DataError: the folder holds no run, or a damaged one.
         UntrustedError: the copy of a user's file would be run, and is not trusted.
         FileNotFoundError: the run has no model yet.
+
+    Example:
+        >>> import os, tempfile
+        >>> from wengert.train import TASKS, Outcome, RunFolder
+        >>> from wengert.train.state import begin
+        >>> task = TASKS["mlp"]
+        >>> settings = task.settings("digits")
+        >>> folder = RunFolder(os.path.join(tempfile.mkdtemp(), "run"), settings)
+        >>> state = begin(task, settings, 1)
+        >>> folder.finish(Outcome(state.model, [], False, state))
+        >>> load_run(folder.path)[0].task
+        'mlp'
     """
     run = Run.open(folder, trust=trust)
     return run.settings, run.model()

@@ -176,6 +176,12 @@ def check_value(name: str, value: Any) -> None:
 def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
     r"""Return the settings of a TOML file, by the names of the fields of `Settings`.
 
+    Args:
+        path: a TOML file.
+
+    Returns:
+        The value of each setting in the file.
+
     Raises:
         SettingsError: the file cannot be read, is no TOML, or holds a setting that is unknown or out of range; with
             the line.

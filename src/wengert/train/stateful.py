@@ -32,6 +32,10 @@ class Trained:
 
     Its layers are found as the model's own: ``trained.layers``.
 
+    Args:
+        model: the model.
+        state: the state of its layers.
+
     Example:
         >>> import numpy as np
         >>> from wengert import nn

@@ -20,6 +20,20 @@ def classification_loss(model: Any, inputs: Any, labels: Any) -> tuple[Any, Any]
 
     Labels are numbers (examples,); or (examples, classes), the weight of an example in the place of its class, by which
     what was right counts, too.
+
+    Args:
+        model: a function of the inputs.
+        inputs: (examples, ...), what ``model`` takes.
+        labels: (examples,) or (examples, classes).
+
+    Returns:
+        The mean of the loss over the examples, and the sum of the examples that were right.
+
+    Example:
+        >>> logits = np.array([[2.0, 0.0], [3.0, 0.0]])
+        >>> loss, right = classification_loss(lambda x: x, logits, np.array([0, 1]))
+        >>> float(loss.round(3)), int(right)
+        (1.588, 1)
     """
     logits = model(inputs)
     loss, guesses = nn.softmax_cross_entropy(logits, labels), np.argmax(logits, axis=1)
@@ -29,13 +43,35 @@ def classification_loss(model: Any, inputs: Any, labels: Any) -> tuple[Any, Any]
 
 
 def reconstruction_loss(model: Any, inputs: Any, labels: Any) -> tuple[Any, Any]:
-    """Return the squared error summed over a picture, as the mean over pictures and as a sum."""
+    """Return the squared error summed over a picture, as the mean over pictures and as a sum.
+
+    Args:
+        model: a function of the inputs.
+        inputs: (examples, ...), pictures as vectors.
+        labels: not used.
+
+    Returns:
+        The mean over the examples, and the sum.
+
+    Example:
+        >>> loss, total = reconstruction_loss(lambda x: x + 1, np.zeros((2, 3)), None)
+        >>> float(loss), float(total)
+        (3.0, 6.0)
+    """
     total = nn.sum_squared_error(model(inputs), inputs)
     return total / shape_of(inputs)[0], total
 
 
 class Task(NamedTuple):
     """A network, its loss, and the settings it is trained with by default.
+
+    Args:
+        name: a key of `TASKS`, by which ``wengert train`` knows it.
+        title: the network in a few words, for reports.
+        epochs: the number of epochs by default.
+        batch_size: the number of examples of a step by default.
+        rate: the largest learning rate by default.
+        recipe: the name of this set of settings.
 
     Example:
         >>> from wengert import nn
@@ -142,8 +178,19 @@ RECIPES: dict[tuple[str, str], Task] = {
 def task_named(name: str, recipe: str = "paper") -> Task:
     """Return a task by the name of its network and its recipe.
 
+    Args:
+        name: the name of the network, a key of `TASKS`.
+        recipe: ``"paper"``, or another set of settings for the network.
+
+    Returns:
+        The task.
+
     Raises:
         SettingsError: there is no such network or recipe.
+
+    Example:
+        >>> task_named("mlp").title
+        'perceptron 784-256-256-10'
     """
     if name not in TASKS:
         raise SettingsError(f"network must be one of {', '.join(TASKS)}; got {name!r}")

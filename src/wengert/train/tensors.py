@@ -58,9 +58,20 @@ def load_model(path: str | os.PathLike[str], model: Any) -> Any:
         path: a file of `save_model`, or one in NumPy's ``.npz``, as earlier versions wrote it.
         model: the structure, shapes and dtypes; its numbers are not looked at.
 
+    Returns:
+        A model like ``model``, its arrays read from the file.
+
     Raises:
         DataError: the file is damaged, or is that of another model.
         FileNotFoundError: there is no such file.
+
+    Example:
+        >>> import tempfile, os
+        >>> from wengert import nn
+        >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
+        >>> save_model(path, nn.Dense(2, 3, seed=0))
+        >>> load_model(path, nn.Dense(2, 3, seed=1)).bias
+        array([0., 0., 0.], dtype=float32)
     """
     found = restored(read_arrays(path), os.fspath(path), **_parts(model))
     return Trained(*found) if isinstance(model, Trained) else found[0]

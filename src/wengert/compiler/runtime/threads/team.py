@@ -127,6 +127,16 @@ def get_threads() -> int:
 
     It is what `set_threads` was given; else the environment variable ``WENGERT_THREADS``; else the number of processors
     that this process may use.
+
+    Returns:
+        The number of threads, at least 1.
+
+    Raises:
+        ArgumentError: ``WENGERT_THREADS`` is not a positive integer.
+
+    Example:
+        >>> get_threads() >= 1
+        True
     """
     if _threads is not None:
         return _threads
@@ -142,6 +152,12 @@ def get_threads() -> int:
 
 def set_threads(threads: SupportsIndex) -> None:
     """Choose how many threads a compiled function takes, from its next call on.
+
+    Args:
+        threads: the number of threads, at least 1.
+
+    Raises:
+        ArgumentError: the number is less than 1 or not an integer.
 
     Example:
         >>> before = get_threads()

@@ -42,7 +42,7 @@ def test_a_parabola_is_descended(name):
 
 @pytest.mark.parametrize("name", OPTIMISERS)
 def test_an_update_is_a_pure_function(name, rng):
-    """It keeps containers and dtypes, changes none of its arguments, and gives the same again."""
+    """An update keeps containers and dtypes, does not modify its arguments, and is deterministic."""
     optimiser = OPTIMISERS[name]
     parameters = {"w": rng.standard_normal((3, 2)).astype("f4"), "b": [1.5, None], "v": np.zeros(0)}
     gradients = tree.map_tree(lambda p: p + 1, parameters)
@@ -51,8 +51,8 @@ def test_an_update_is_a_pure_function(name, rng):
     first, second = (optimiser.update(gradients, state, parameters) for _ in range(2))
     for kept, leaf in zip(before, tree.leaves((gradients, state, parameters)), strict=True):
         np.testing.assert_array_equal(kept, leaf)
-    for one, other in zip(tree.leaves(first), tree.leaves(second), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for leaf, other in zip(tree.leaves(first), tree.leaves(second), strict=True):
+        np.testing.assert_array_equal(leaf, other)
     assert tree.flatten(first[0])[1] == tree.flatten(parameters)[1]
     assert tree.flatten(first[1])[1] == tree.flatten(state)[1]
     assert first[0]["w"].dtype == np.float32
@@ -61,7 +61,7 @@ def test_an_update_is_a_pure_function(name, rng):
 
 @pytest.mark.parametrize("name", OPTIMISERS)
 def test_many_runs_at_once(name, rng):
-    """Vmap over parameters and state is a loop over them."""
+    """Vmap over parameters and state equals a loop over them."""
     optimiser, starts = OPTIMISERS[name], rng.standard_normal((4, 3))
 
     def train(p):
@@ -74,12 +74,12 @@ def test_many_runs_at_once(name, rng):
 
 
 @pytest.mark.parametrize("name", OPTIMISERS)
-def test_what_does_not_belong_together(name):
+def test_mismatched_gradients_and_parameters(name):
     optimiser, parameters = OPTIMISERS[name], {"a": np.ones(3)}
     state = optimiser.init(parameters)
     with pytest.raises(ArgumentError, match="structure"):
         optimiser.update({"b": np.ones(3)}, state, parameters)
-    for shape in ((), (1,), (3, 1), (4,)):  # none of which NumPy's broadcasting may stretch
+    for shape in ((), (1,), (3, 1), (4,)):  # NumPy would broadcast these
         with pytest.raises(ShapeError, match="shapes of the parameters"):
             optimiser.update({"a": np.ones(shape)}, state, parameters)
 
@@ -131,8 +131,8 @@ def test_the_derivative_with_respect_to_the_rate():
     check_grads(trained, (0.05,), order=2)
 
 
-def test_other_parameters_are_left_alone():
-    """Integers, truth values and None in a model, whatever their gradients are."""
+def test_other_parameters_do_not_change():
+    """Integers, truth values and None in a model do not change, whatever their gradients."""
     model = {"w": np.array([1.0, 2.0], "f4"), "count": np.int64(3), "on": np.array([True]), "none": None}
     for name, optimiser in OPTIMISERS.items():
         for gone in (model, {**model, "count": None, "on": None}):
@@ -156,7 +156,7 @@ def test_complex_parameters_are_refused():
 
 
 def test_a_run_goes_on_from_a_file(tmp_path):
-    """Parameters and state are saved and loaded as they are, for the next step to be the same."""
+    """Parameters and state survive a file: the next step is the same."""
     start = {"w": np.ones((2, 2), "f4"), "b": np.ones(2, "f4")}
     for name, optimiser in OPTIMISERS.items():
         p, state = start, optimiser.init(start)
@@ -166,8 +166,8 @@ def test_a_run_goes_on_from_a_file(tmp_path):
         save_model(path, (p, state))
         q, loaded = load_model(path, (start, optimiser.init(start)))
         after, expected = optimiser.update(start, loaded, q), optimiser.update(start, state, p)
-        for one, other in zip(tree.leaves(after), tree.leaves(expected), strict=True):
-            np.testing.assert_array_equal(one, other)
+        for leaf, other in zip(tree.leaves(after), tree.leaves(expected), strict=True):
+            np.testing.assert_array_equal(leaf, other)
 
 
 def test_the_state_of_another_optimiser():
@@ -177,7 +177,7 @@ def test_the_state_of_another_optimiser():
 
 
 @pytest.mark.parametrize("name", ["sgd", "momentum", "adam", "adamw", "lion"])
-def test_a_state_that_is_forgotten_or_in_another_place(name):
+def test_a_missing_or_misplaced_state(name):
     make = getattr(optim, name)
     optimiser, p = make(0.1), {"w": np.ones(2)}
     with pytest.raises(ArgumentError, match=r"begin with optimiser.init\(parameters\)"):
@@ -194,19 +194,19 @@ def test_a_state_that_is_forgotten_or_in_another_place(name):
 
 
 def test_parts_that_are_optimisers():
-    """A chain in a chain is the chain of all parts."""
+    """A chain in a chain equals the chain of all parts."""
     p, g = np.array([1.0, -2.0]), np.array([3.0, 4.0])
     whole = optim.chain(optim.clip_by_norm(1.0), optim.trace(0.9), optim.scale(0.1))
     parts = optim.chain(optim.clip_by_norm(1.0), optim.momentum(0.1, 0.9))
     states = [whole.init(p), parts.init(p)]
     for _ in range(3):
-        (one, states[0]), (other, states[1]) = whole.update(g, states[0], p), parts.update(g, states[1], p)
-        np.testing.assert_array_equal(one, other)
+        (left, states[0]), (right, states[1]) = whole.update(g, states[0], p), parts.update(g, states[1], p)
+        np.testing.assert_array_equal(left, right)
 
 
 @pytest.mark.parametrize("name", OPTIMISERS)
 def test_a_compiled_training(name):
-    """A scan of steps in one program, against steps one by one."""
+    """A compiled scan of steps equals single steps."""
     optimiser = OPTIMISERS[name]
     start = {"w": np.array([[1.0, -2.0]], "f4"), "b": np.array([0.5])}
     gradient = wg.grad(lambda p: np.sum(p["w"] ** 2) + np.sum(np.cosh(p["b"])))
@@ -220,10 +220,10 @@ def test_a_compiled_training(name):
     p, state = start, optimiser.init(start)
     for _ in range(6):
         p, state = optimiser.update(gradient(p), state, p)
-    found = wg.jit(train)(start)
-    for one, other in zip(tree.leaves(found), tree.leaves((p, state)), strict=True):
-        assert np.asarray(one).dtype == np.asarray(other).dtype
-        np.testing.assert_allclose(one, other, rtol=1e-5)
+    actual = wg.jit(train)(start)
+    for leaf, other in zip(tree.leaves(actual), tree.leaves((p, state)), strict=True):
+        assert np.asarray(leaf).dtype == np.asarray(other).dtype
+        np.testing.assert_allclose(leaf, other, rtol=1e-5)
 
 
 def test_settings_and_gradients_in_float64_leave_float32_as_it_is():
@@ -244,13 +244,13 @@ def test_settings_and_gradients_in_float64_leave_float32_as_it_is():
         for update in (optimiser.update, wg.jit(optimiser.update)):
             after, state = update(np.ones(2), first, p)
             assert np.asarray(after).dtype == np.float32
-            for one, other in zip(tree.leaves(state), tree.leaves(first), strict=True):
-                assert np.asarray(one).dtype == np.asarray(other).dtype
+            for leaf, other in zip(tree.leaves(state), tree.leaves(first), strict=True):
+                assert np.asarray(leaf).dtype == np.asarray(other).dtype
 
 
 @pytest.mark.parametrize("name", OPTIMISERS)
 def test_one_program_does_all_steps(name):
-    """The step count goes through a compiled training step as a value: nothing is traced a second time."""
+    """The number of steps is a value of a compiled training step, which is traced once."""
     optimiser, traced = OPTIMISERS[name], []
 
     def loss(p, x):
@@ -264,13 +264,13 @@ def test_one_program_does_all_steps(name):
     compiled = wg.jit(step, donate=(0, 1))
     start = {"w": np.array([[1.0, -2.0, 0.5]], "f4"), "b": np.array([0.5], "f4")}
     expected = (start, optimiser.init(start))
-    found = tree.map_tree(np.array, start), optimiser.init(start)
+    actual = tree.map_tree(np.array, start), optimiser.init(start)
     xs = np.random.default_rng(1).standard_normal((8, 3), dtype=np.float32)
     for x in xs:
-        found = compiled(*found, x)[1:]
+        actual = compiled(*actual, x)[1:]
     assert len(traced) == 1
     for x in xs:
         expected = step(*expected, x)[1:]
-    for one, other in zip(tree.leaves(found), tree.leaves(expected), strict=True):
-        assert np.asarray(one).dtype == np.asarray(other).dtype
-        np.testing.assert_allclose(one, other, rtol=2e-5, atol=1e-6)
+    for leaf, other in zip(tree.leaves(actual), tree.leaves(expected), strict=True):
+        assert np.asarray(leaf).dtype == np.asarray(other).dtype
+        np.testing.assert_allclose(leaf, other, rtol=2e-5, atol=1e-6)

@@ -1,4 +1,4 @@
-"""Errors of the layers of a chain say which layer, and stay what they are."""
+"""Errors in a chain name the layer, and stay the same objects."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from wengert.core.errors import ShapeError
 
 X = np.ones((2, 5))
 DENSE = nn.Dense(3, 4, seed=0)
-SAID = r"Dense: the input must be \(\.\.\., 3\); got f64\[2,5\]"
-IS = r"Dense\(weight f32\[3,4\], bias f32\[4\]\)"
+TEXT = r"Dense: the input must be \(\.\.\., 3\); got f64\[2,5\]"
+LAYER = r"Dense\(weight f32\[3,4\], bias f32\[4\]\)"
 
 
 @dataclasses.dataclass
@@ -32,7 +32,7 @@ CHAINS: dict[str, tuple[Any, str]] = {
         nn.Chain(nn.Chain(nn.relu, nn.Chain(DENSE)), nn.relu),
         r"layers\[0\]\.layers\[1\]\.layers\[0\]",
     ),
-    "in a layer of one's own": (
+    "in a user's layer": (
         nn.Chain(nn.relu, Twice(nn.Chain(nn.relu, DENSE))),
         r"layers\[1\]\.layers\[1\]",
     ),
@@ -42,8 +42,8 @@ CHAINS: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("name", CHAINS)
 def test_the_layer_is_named(name: str) -> None:
-    chain, way = CHAINS[name]
-    says = rf"^{SAID}; in {way}, {IS}\. \[test_places.py:\d+\]$"
+    chain, path = CHAINS[name]
+    message = rf"^{TEXT}; in {path}, {LAYER}\. \[test_chain_errors.py:\d+\]$"
     runs = (
         lambda: chain(X),
         lambda: nn.apply(chain, X, None, training=True, key=random.key(0))[0],
@@ -52,16 +52,16 @@ def test_the_layer_is_named(name: str) -> None:
         lambda: wg.vmap(chain)(X[None]),
     )
     for run in runs:
-        with pytest.raises(ShapeError, match=says):
+        with pytest.raises(ShapeError, match=message):
             run()
 
 
-def test_other_errors_keep_their_words() -> None:
+def test_other_errors_keep_their_messages() -> None:
     def fold(x: Any) -> Any:
         return x.reshape(7, 7)
 
-    with pytest.raises(ValueError, match=r"^cannot reshape array of size 10 into shape") as found:
+    with pytest.raises(ValueError, match=r"^cannot reshape array of size 10 into shape") as raised:
         nn.Chain(nn.relu, nn.Chain(fold))(X)
-    assert found.value.__notes__ == ["in layers[0], fold"]
-    with pytest.raises(ShapeError, match=r"reshape.* \[test_places.py:\d+\]$"):
+    assert raised.value.__notes__ == ["in layers[0], fold"]
+    with pytest.raises(ShapeError, match=r"reshape.* \[test_chain_errors.py:\d+\]$"):
         wg.jit(nn.Chain(nn.relu, fold))(X)

@@ -1,4 +1,4 @@
-"""Layers of filters against PyTorch's numbers."""
+"""Layers of filters against numbers of PyTorch."""
 
 from __future__ import annotations
 
@@ -39,11 +39,13 @@ def test_same_padding_keeps_or_divides_and_multiplies():
         assert nn.ConvTranspose2D(3, 4, size, stride=2, padding="same", seed=0)(x).shape == (1, 4, 18, 12)
 
 
-def test_the_number_of_channels_is_the_layers():
+def test_the_number_of_channels_must_be_that_of_the_layer():
     x = np.ones((2, 3, 9, 6), "f4")
     for layer in (nn.Conv2D(4, 2, 3, groups=2, seed=0), nn.ConvTranspose2D(4, 2, 3, groups=2, seed=0)):
-        says = rf"^{type(layer).__name__}: images must be \(examples, 4, height, width\); got f32\[2,3,9,6\]"
-        with pytest.raises(ShapeError, match=says):
+        message = (
+            rf"^{type(layer).__name__}: images must be \(examples, 4, height, width\); got f32\[2,3,9,6\]"
+        )
+        with pytest.raises(ShapeError, match=message):
             layer(x)
 
 
