@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from tests.commands import Ended
 from wengert.data import digits, write_idx
 
+os.environ.setdefault("WENGERT_VERIFY", "1")  # the compiler's passes are verified, in subprocesses, too
 DATA_REQUIRED = os.environ.get("WENGERT_REQUIRE_DATA") == "1"
 
 # Speed is the benchmarks' business: a loaded machine must not fail a property.

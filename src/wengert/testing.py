@@ -18,6 +18,8 @@ from wengert.transforms.arguments import select_inputs
 from wengert.transforms.forward_mode import jvp
 from wengert.transforms.reverse_mode import vjp
 
+__all__ = ["GradientError", "check_grads"]
+
 _STEP = {"float64": 1e-3, "float32": 3e-2, "float16": 1e-1}
 _RTOL = {"float64": 1e-6, "float32": 5e-3, "float16": 1e-1}
 
