@@ -1,8 +1,8 @@
 """The error of each elementary derivative over its range, against mpmath, eager and compiled, in float64 and float32.
 
 Run `pip install -e '.[dev]'` first, then `python benchmarks/accuracy.py [NAME ...]`; with `--write` the table in
-docs/accuracy.md is replaced. An error is counted in units in the last place (ulp) of the true derivative at the very
-number that the function was given. Where a derivative is a sum of terms that cancel, an ulp is that of the terms.
+docs/accuracy.md is replaced. An error is counted in units in the last place (ulp) of the true derivative at the
+given floating-point number. Where a derivative is a sum of terms that cancel, the ulp is that of the terms.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Case(NamedTuple):
     floor: Callable[[Any], Any] | None = None
     """The size of the terms of a sum that cancels."""
     limit: float = 8
-    """What the error must not exceed."""
+    """The largest allowed error."""
 
 
 def beside_zero(x: Any) -> Any:
@@ -139,7 +139,7 @@ CASES: list[Case] = [
 
 
 def points(case: Case, dtype: str, count: int) -> np.ndarray:
-    """Return numbers all over a range: evenly spaced ones, and ever smaller distances from 0 and from both ends."""
+    """Return numbers of a range: evenly spaced, and at geometric distances from 0 and from both ends."""
     low, high = case.low, case.high
     small = np.geomspace(TINY, 1, count // 4)
     ends = (edge - side * small * min(1.0, high - low) for edge, side in ((low, -1), (high, 1)))
@@ -157,12 +157,12 @@ def slopes(case: Case, x: np.ndarray, compiled: bool) -> Any:
         return (wg.jit(wg.grad(total)) if compiled else wg.grad(total))(x)
 
 
-def errors(case: Case, x: np.ndarray, found: Any) -> list[float]:
+def errors(case: Case, x: np.ndarray, derivatives: Any) -> list[float]:
     """Return the errors of derivatives in units in the last place."""
     limits = np.finfo(x.dtype)
     with mp.workdps(DIGITS):
         result: list[float] = []
-        for number, slope in zip(x, found, strict=True):
+        for number, slope in zip(x, derivatives, strict=True):
             at = mp.mpf(float(number))
             try:
                 exact = case.exact(at)
@@ -177,13 +177,13 @@ def errors(case: Case, x: np.ndarray, found: Any) -> list[float]:
 
 
 def largest_errors(case: Case, dtype: str, count: int) -> dict[bool, tuple[float, float]]:
-    """Return the largest error and where it is, eager and compiled."""
+    """Return the largest error and its place, eager and compiled."""
     x = points(case, dtype, count)
-    found: dict[bool, tuple[float, float]] = {}
+    worst: dict[bool, tuple[float, float]] = {}
     for compiled in (False, True):
-        each = errors(case, x, slopes(case, x, compiled))
-        found[compiled] = max(zip(each, map(float, x), strict=False))
-    return found
+        sizes = errors(case, x, slopes(case, x, compiled))
+        worst[compiled] = max(zip(sizes, map(float, x), strict=False))
+    return worst
 
 
 def table(cases: Sequence[Case], count: int) -> str:
@@ -207,10 +207,10 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=800, help="how many numbers to compare at, about")
     parser.add_argument("--write", action="store_true", help="replace the table in docs/accuracy.md")
     options = parser.parse_args()
-    chosen = [one for one in CASES if not options.names or any(word in one.name for word in options.names)]
-    made = table(chosen, options.points)
+    chosen = [case for case in CASES if not options.names or any(word in case.name for word in options.names)]
+    text = table(chosen, options.points)
     if options.write and not options.names:
-        replace_table("accuracy.md", "accuracy", made)
+        replace_table("accuracy.md", "accuracy", text)
 
 
 if __name__ == "__main__":

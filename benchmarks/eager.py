@@ -1,7 +1,7 @@
 """Gradients in eager mode against HIPS autograd, both in one run.
 
-The two sides take turns, so that a machine whose speed drifts disturbs both alike; a row's ratio is the median of the
-ratios of neighbouring turns. Run `pip install -e '.[bench]'` first, then `python benchmarks/eager.py`; with `--write`
+The two libraries take turns, so that a drift of the machine's speed affects both; a ratio is the median of the ratios
+of neighbouring turns. Run `pip install -e '.[bench]'` first, then `python benchmarks/eager.py`; with `--write`
 the table in docs/performance.md is replaced.
 """
 
@@ -27,7 +27,7 @@ import wengert as wg
 
 
 class Workload(NamedTuple):
-    """A scalar function written for any NumPy, and where to take its gradient."""
+    """A scalar function for any NumPy, and the arguments of its gradient."""
 
     name: str
     function: Callable[[Any], Callable[..., Any]]
@@ -109,7 +109,7 @@ def compare(workload: Workload, turns: int) -> tuple[float, float, float]:
     """Return microseconds of Wengert and of autograd, and the median ratio of the second to the first."""
     ours, theirs = wg.grad(workload.function(np)), autograd.grad(workload.function(autograd.numpy))
     pairs = zip(flat(ours(*workload.arguments)), flat(theirs(*workload.arguments)), strict=True)
-    for mine, other in pairs:  # the same gradient, or the comparison means nothing
+    for mine, other in pairs:  # the gradients must agree
         np.testing.assert_allclose(mine, other, rtol=1e-8, atol=1e-10)
     calls = max(1, round(0.02 / seconds(theirs, workload.arguments, 3)))
     rows = [
@@ -133,15 +133,15 @@ def table(turns: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--turns", type=int, default=25, help="how often the two sides take turns")
+    parser.add_argument("--turns", type=int, default=25, help="the number of turns")
     parser.add_argument("--write", action="store_true", help="replace the table in docs/performance.md")
     arguments = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    made = table(arguments.turns)
-    print(made)
+    text = table(arguments.turns)
+    print(text)
     if arguments.write:
-        replace_table("performance.md", "eager", made)
+        replace_table("performance.md", "eager", text)
 
 
 if __name__ == "__main__":

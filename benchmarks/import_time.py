@@ -1,4 +1,4 @@
-"""Print what ``import wengert`` costs over ``import numpy``; fail above the limit.
+"""Print the time of ``import wengert`` after ``import numpy``; fail above the limit.
 
 Several fresh processes time both imports, one after the other; the figures are medians.
 """
@@ -25,7 +25,7 @@ print(1e3 * (middle - start), 1e3 * (now() - middle))
 
 
 def import_times(environment: dict[str, str]) -> list[float]:
-    """Return the milliseconds that NumPy, and wengert after it, take to import in a fresh process."""
+    """Return the milliseconds of the import of NumPy, and of wengert after it, in a fresh process."""
     run = [sys.executable, "-c", SCRIPT]
     printed = subprocess.run(run, check=True, capture_output=True, text=True, env=environment).stdout
     return [float(time) for time in printed.split()]
@@ -34,7 +34,7 @@ def import_times(environment: dict[str, str]) -> list[float]:
 def main() -> int:
     """Measure and print; return 1 above the limit."""
     with tempfile.TemporaryDirectory() as folder:
-        # An installed package is compiled to bytecode: keep ours in a folder, filled by a first run.
+        # An installed package has bytecode files: a first run fills a folder with them.
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         import_times(environment)

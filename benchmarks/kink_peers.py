@@ -1,4 +1,4 @@
-"""The libraries whose slopes `kinks.py` sets beside Wengert's."""
+"""The libraries that `kinks.py` compares with Wengert."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def by_torch(f: Callable[[Any], Any], x: Any) -> Any:
 
 
 def torch_tangent(f: Callable[[Any], Any], x: Any, v: Any) -> Any:
-    point, direction = (torch.tensor(one, dtype=torch.float64) for one in (x, v))
+    point, direction = (torch.tensor(value, dtype=torch.float64) for value in (x, v))
     return torch.func.jvp(f, (point,), (direction,))[1].numpy()
 
 

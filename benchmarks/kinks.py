@@ -1,6 +1,6 @@
-"""The slopes that Wengert, JAX, PyTorch and autograd give where a function has none, or an infinite one.
+"""The derivatives by Wengert, JAX, PyTorch and autograd at kinks and singular points.
 
-Run it by a Python that has all four: `pip install -e . -r benchmarks/requirements-peers.txt`, then
+It needs all four libraries: `pip install -e . -r benchmarks/requirements-peers.txt`, then
 `python benchmarks/kinks.py`; with `--write` the table in docs/numpy.md is replaced.
 """
 
@@ -17,7 +17,7 @@ import wengert as wg
 
 
 class Library(NamedTuple):
-    """Its functions under NumPy's names, and its gradient of a scalar function by one array."""
+    """A library: its functions under NumPy's names, and its gradient of a scalar function of one array."""
 
     name: str
     functions: Any
@@ -26,7 +26,7 @@ class Library(NamedTuple):
 
 
 class Functions:
-    """A library's functions under NumPy's names, and those that it has elsewhere."""
+    """A library's functions under NumPy's names, in a module and elsewhere."""
 
     def __init__(self, module: Any, **more: Any) -> None:
         self.module = module
@@ -44,7 +44,7 @@ WENGERT = Library(
 )
 
 Program = Callable[[Any, Any], Any]
-#: What is differentiated, and where.
+#: The functions, and the points.
 KINKS: dict[str, tuple[Program, Any]] = {
     "`abs(x)` at 0": (lambda xp, x: xp.abs(x), 0.0),
     "`maximum(x, 0)` at 0": (lambda xp, x: xp.maximum(x, 0.0), 0.0),
@@ -79,7 +79,7 @@ def shown(value: Any) -> str:
 
 
 def slope(library: Library, program: Program, at: Any) -> str:
-    """Return the gradient as a text, with the one by forward mode where that is another; a dash where there is none."""
+    """Return the text of the gradient, with that of forward mode where it differs; a dash where the library fails."""
 
     def f(x: Any) -> Any:
         return program(library.functions, x)
@@ -101,10 +101,10 @@ def slope(library: Library, program: Program, at: Any) -> str:
 
 
 def table() -> str:
-    from kink_peers import PEERS  # what only this needs
+    from kink_peers import PEERS  # needed here only
 
     libraries = (WENGERT, *PEERS)
-    lines = [f"| | {' | '.join(one.name for one in libraries)} |", f"|---|{'---|' * len(libraries)}"]
+    lines = [f"| | {' | '.join(library.name for library in libraries)} |", f"|---|{'---|' * len(libraries)}"]
     for name, (program, at) in KINKS.items():
         cells = [slope(library, program, at) for library in libraries]
         lines.append(f"| {name} | {' | '.join(cells)} |")
@@ -115,10 +115,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="replace the table in docs/numpy.md")
     options = parser.parse_args()
-    made = table()
-    print(made)
+    text = table()
+    print(text)
     if options.write:
-        replace_table("numpy.md", "kinks", made)
+        replace_table("numpy.md", "kinks", text)
 
 
 if __name__ == "__main__":

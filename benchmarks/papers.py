@@ -1,4 +1,4 @@
-"""The papers' networks with the papers' settings, and others, on real MNIST: what they learn, in what time and memory.
+"""The papers' networks with the papers' settings, and others, on MNIST: their accuracy, time and memory.
 
 `WENGERT_DATA=... python benchmarks/papers.py [cnn] [cnn-fast] [rnn] [lstm] [gru] [autoencoder]`; with `--write` the
 table in docs/results.md is replaced. One thread; several minutes in all.
@@ -32,7 +32,7 @@ CLASSIFIERS: dict[str, Task] = {
 
 
 class Watch:
-    """Remembers the loss of every step and the result of every epoch."""
+    """Records the loss of each step and the result of each epoch."""
 
     def __init__(self, last_step: int | None = None) -> None:
         self.last_step = last_step
@@ -42,7 +42,7 @@ class Watch:
     def on_steps(self, progress: Any, state: Any) -> None:
         self.losses.extend(progress.losses)
         if self.last_step is not None and progress.step >= self.last_step:
-            raise KeyboardInterrupt  # the run ends here, as for a user who has seen enough
+            raise KeyboardInterrupt  # ends the run, as Ctrl-C does
 
     def on_epoch(self, result: Any, state: Any) -> None:
         self.epochs.append(result)
@@ -65,8 +65,8 @@ def classifier(name: str, dataset: Any, compiled: bool) -> str:
             f"{np.median(seconds):.1f} s an epoch",
             file=sys.stderr,
         )
-    each = " ".join(f"{accuracy:.2%}" for accuracy in accuracies)
-    return f"{each}; mean {np.mean(accuracies):.2%} | {np.median(seconds):.1f}"
+    text = " ".join(f"{accuracy:.2%}" for accuracy in accuracies)
+    return f"{text}; mean {np.mean(accuracies):.2%} | {np.median(seconds):.1f}"
 
 
 def autoencoder(dataset: Any, compiled: bool) -> str:
@@ -77,15 +77,15 @@ def autoencoder(dataset: Any, compiled: bool) -> str:
         train(TASKS["autoencoder"], settings, dataset, watch, compiled=compiled)
         errors.append(float(np.mean(watch.losses[15_000:20_000])))
         print("autoencoder seed", seed, f"{errors[-1]:.2f}", file=sys.stderr)
-    each = " ".join(f"{error:.2f}" for error in errors)
-    return f"squared error over samples 15,001 to 20,000: {each} | -"
+    text = " ".join(f"{error:.2f}" for error in errors)
+    return f"squared error over samples 15,001 to 20,000: {text} | -"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("networks", nargs="*", default=[*CLASSIFIERS, "autoencoder"])
     parser.add_argument("--write", action="store_true", help="replace the table in docs/results.md")
-    parser.add_argument("--eager", action="store_true", help="carry out each operation by NumPy")
+    parser.add_argument("--eager", action="store_true", help="run each operation in NumPy")
     arguments = parser.parse_args()
     compiled = not arguments.eager
     dataset = load("mnist")
@@ -96,10 +96,10 @@ def main() -> None:
         )
         lines.append(f"| {name} | {measured} |")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    made = "\n".join(lines) + f"\n\nPeak memory of the process, data included: {peak:.0f} MB."
-    print(made)
+    text = "\n".join(lines) + f"\n\nPeak memory of the process, data included: {peak:.0f} MB."
+    print(text)
     if arguments.write:
-        replace_table("results.md", "papers", made)
+        replace_table("results.md", "papers", text)
 
 
 if __name__ == "__main__":

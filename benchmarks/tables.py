@@ -1,4 +1,4 @@
-"""Tables in the documentation that a benchmark makes again."""
+"""Tables in the documentation that benchmarks write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs of `benchmarks/`, whose tables tests hold to."""
+"""Import the programs of `benchmarks/`, for tests of their tables."""
 
 from __future__ import annotations
 

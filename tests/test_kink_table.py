@@ -1,4 +1,4 @@
-"""The table of kinks in the documentation says what Wengert's modes give."""
+"""The table of kinks in the documentation agrees with Wengert's modes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINKS = benchmark("kinks")
 
 
 def written() -> dict[str, str]:
-    """Return Wengert's column of the table."""
+    """Return Wengert's column of the documented table."""
     text = (ROOT / "docs" / "numpy.md").read_text("utf-8")
     table = text.split("<!-- kinks:")[1].split("<!-- end of kinks")[0]
     rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| `")]

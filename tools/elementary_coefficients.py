@@ -336,7 +336,7 @@ def main() -> None:
 
 
 def constants() -> None:
-    """Print the tables that are no polynomials."""
+    """Print the tables of constants."""
     show_parts("LN2", {24: split(mp.log(2), 10, last=24), 53: split(mp.log(2), 32)})
     print('"""The natural logarithm of 2, in parts that an exponent multiplies exactly."""')
     show_parts("HALF_PI", {24: split(mp.pi / 2, 13, 13, 13, last=24), 53: split(mp.pi / 2, 38, 38)})
@@ -350,9 +350,9 @@ def constants() -> None:
     print("ROOTS_OF_2 = {")
     for parts, bits in ((16, 24), (8, 53)):
         near = [rounded(root, bits) for root in roots[parts]]
-        lost = [float(rounded(root / one - 1, bits)) for root, one in zip(roots[parts], near, strict=True)]
-        print(f"    {parts}: ((\n{show([float(one) for one in near])}    ), (\n{show(lost)}    )),")
-    print('}\n"""2^(n / parts), rounded to float32 or float64, and what is lost of each, of its size."""')
+        lost = [float(rounded(root / head - 1, bits)) for root, head in zip(roots[parts], near, strict=True)]
+        print(f"    {parts}: ((\n{show([float(root) for root in near])}    ), (\n{show(lost)}    )),")
+    print('}\n"""2^(n / parts), rounded to float32 or float64, and the relative rounding error of each."""')
     for base in (2, 10):
         scales = {bits: split(1 / mp.log(base), bits, last=bits) for bits in (24, 53)}
         twos = {

@@ -2,7 +2,7 @@
 
     python tools/lowest_versions.py test > lowest.txt
 
-The arguments are extras. An extra that names extras of the package itself brings theirs along.
+The arguments are extras. An extra may name other extras of the package itself, which are included.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ _REQUIREMENT = re.compile(
 
 
 def lowest_versions(project: dict[str, Any], extras: list[str]) -> list[str]:
-    """Return the packages that a project and some of its extras need, each with the lowest version that will do.
+    """Return the packages that a project and some of its extras need, each with its lowest version.
 
     Args:
         project: the table ``project`` of a ``pyproject.toml``.
         extras: names of optional dependencies.
 
     Raises:
-        ValueError: a requirement states no lowest version.
+        ValueError: a requirement has no lowest version.
 
     Example:
         >>> lowest_versions({"name": "x", "dependencies": ["numpy>=2.0"], "optional-dependencies": {}}, [])
         ['numpy==2.0']
     """
-    wanted = [*project["dependencies"], *_of_extras(project, extras)]
-    return sorted({_lowest(requirement) for requirement in wanted})
+    requirements = [*project["dependencies"], *_requirements(project, extras)]
+    return sorted({_lowest(requirement) for requirement in requirements})
 
 
-def _of_extras(project: dict[str, Any], extras: list[str]) -> Iterator[str]:
+def _requirements(project: dict[str, Any], extras: list[str]) -> Iterator[str]:
     for extra in extras:
         for requirement in project["optional-dependencies"][extra]:
-            found = _REQUIREMENT.fullmatch(requirement)
-            if found and found["name"] == project["name"]:
-                yield from _of_extras(project, re.split(r"\s*,\s*", found["extras"]))
+            parts = _REQUIREMENT.fullmatch(requirement)
+            if parts and parts["name"] == project["name"]:
+                yield from _requirements(project, re.split(r"\s*,\s*", parts["extras"]))
             else:
                 yield requirement
 
 
 def _lowest(requirement: str) -> str:
-    found = _REQUIREMENT.fullmatch(requirement)
-    if found is None or found["version"] is None:
+    parts = _REQUIREMENT.fullmatch(requirement)
+    if parts is None or parts["version"] is None:
         raise ValueError(f"{requirement}: a requirement must state its lowest version, such as numpy>=2.0")
-    extras = f"[{found['extras']}]" if found["extras"] else ""
-    return f"{found['name']}{extras}=={found['version']}"
+    extras = f"[{parts['extras']}]" if parts["extras"] else ""
+    return f"{parts['name']}{extras}=={parts['version']}"
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Minimax polynomials with coefficients in floating point (needs mpmath).
 
-Remez's exchange (1934) on a grid of Chebyshev points, in 50 digits, of the lowest number of coefficients that
-reaches the accuracy asked for. Float32 coefficients are then rounded one after another from the constant term on, and
-those that are left are fitted again, by weighted least squares, so that they make good what was lost before them.
+Remez's exchange (1934) on a grid of Chebyshev points, in 50 digits, with the fewest coefficients that reach
+the required accuracy. Float32 coefficients are then rounded one after another from the constant term on, and the
+remaining ones are fitted again, by weighted least squares, to correct the rounding errors.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ class Problem:
             largest = max(map(abs, errors))
             if largest < level * mp.mpf(1.02):
                 break
-            found = _alternating(errors, count + 1)
-            if len(found) < count + 1:
+            extrema = _alternating(errors, count + 1)
+            if len(extrema) < count + 1:
                 break
-            chosen = found
+            chosen = extrema
         return powers, max(map(abs, errors))
 
     def refit(self, fixed: Sequence[Any], count: int) -> list[Any]:

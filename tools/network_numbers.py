@@ -1,4 +1,4 @@
-"""Compute what PyTorch and Keras give for small networks, for tests/nn (needs torch 2.13 and keras 3).
+"""Compute the results of small networks in PyTorch and Keras, for tests/nn (needs torch 2.13 and keras 3).
 
     python tools/network_numbers.py tests/nn/numbers.npz
 
@@ -24,7 +24,7 @@ NUMBERS: dict[str, Any] = {}
 
 
 def keep(case: str, **arrays: Any) -> None:
-    """Keep arrays under the name of a case."""
+    """Store arrays under the name of a case."""
     for name, array in arrays.items():
         NUMBERS[f"{case}/{name}"] = array.detach().numpy() if isinstance(array, torch.Tensor) else array
 

@@ -1,4 +1,4 @@
-"""Compute what PyTorch's optimisers and schedules give, for tests/optim (needs torch 2.13).
+"""Compute the results of PyTorch's optimisers and schedules, for tests/optim (needs torch 2.13).
 
     python tools/optimiser_numbers.py tests/optim/torch.npz
 
@@ -118,13 +118,13 @@ def values(make: Callable[[Any], Any]) -> Any:
     """Return the rates of the first 12 steps."""
     optimiser = SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
     scheduler = make(optimiser)
-    found: list[float] = []
+    learning_rates: list[float] = []
     for t in range(12):
         if t:
             optimiser.step()
             scheduler.step()
-        found.append(optimiser.param_groups[0]["lr"])
-    return np.array(found)
+        learning_rates.append(optimiser.param_groups[0]["lr"])
+    return np.array(learning_rates)
 
 
 def joined(optimiser: Any) -> Any:

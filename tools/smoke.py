@@ -1,8 +1,8 @@
-"""Use each part of an installed Wengert once, with every package that it knows: does it work with these versions?
+"""Use each part of an installed Wengert once, with each optional package, to check the installed versions.
 
     python tools/smoke.py
 
-It takes less than a minute, writes into a temporary folder, and ends with a line of the versions.
+It takes less than a minute, writes into a temporary folder, and prints the versions at the end.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PACKAGES = (
 
 
 def derivatives() -> None:
-    """Compare modes with one another and with a derivative known by heart, eagerly and compiled."""
+    """Compare modes with one another and with a known derivative, eagerly and compiled."""
     x = np.linspace(0.1, 2.0, 7)
 
     def f(x: Any) -> Any:
@@ -42,7 +42,7 @@ def derivatives() -> None:
 
 
 def memory() -> None:
-    """Read and write what is not one vector after another, of each size of elements: LLVM has forms of its own."""
+    """Gather, scatter and stride over elements of each size: LLVM has special instructions for them."""
     indices, mask = np.array([6, 0, 3, 3, 5]), np.array([True, False, True, True, False, True, True])
 
     def f(x: Any) -> Any:
@@ -52,19 +52,19 @@ def memory() -> None:
 
     for dtype in (np.float64, np.float32, np.float16, np.int64, np.int32, np.int8):
         x = np.arange(1, 8).astype(dtype)
-        for found, expected in zip(wg.jit(f)(x), f(x), strict=True):
-            np.testing.assert_array_equal(found, expected)
+        for compiled, expected in zip(wg.jit(f)(x), f(x), strict=True):
+            np.testing.assert_array_equal(compiled, expected)
 
 
 def command() -> None:
-    """Train a network, look at its run, and predict with it, from the command line."""
+    """Train a network, report on its run, and predict with it, from the command line."""
     from PIL import Image
 
     from wengert.data import digits
 
     assert "train" in _wengert("--help")
-    told = _wengert("train", "mlp", "--limit", "600", "--epochs", "2", "--tensorboard", "--out", "run")
-    assert "epoch 2" in told
+    output = _wengert("train", "mlp", "--limit", "600", "--epochs", "2", "--tensorboard", "--out", "run")
+    assert "epoch 2" in output
     assert Path("run/learning_curve.png").stat().st_size > 1000
     assert any(Path("run/tensorboard").iterdir())
     Image.fromarray(digits(1)[0][0]).save("digit.png")
@@ -75,7 +75,7 @@ def command() -> None:
 
 
 def estimator() -> None:
-    """Fit a classifier of scikit-learn's interface."""
+    """Fit a classifier with scikit-learn's interface."""
     from sklearn.model_selection import cross_val_score
 
     from wengert.estimators import Classifier
@@ -93,7 +93,7 @@ def picture() -> None:
 
 
 def _wengert(*arguments: str) -> str:
-    """Run the command, and return what it says."""
+    """Run the command and return its output."""
     script = Path(sys.executable).with_name("wengert")
     run = subprocess.run([script, *arguments], capture_output=True, text=True, timeout=120)
     if run.returncode:

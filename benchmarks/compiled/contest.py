@@ -1,4 +1,4 @@
-"""Contestants in processes of their own, taking turns."""
+"""A workload's contestants in processes of their own, which take turns."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import NamedTuple
 import numpy as np
 from workloads import workload
 
-from wengert.bench.process import Answering, environment
+from wengert.bench.engine import Contest, ContestantError, Process, environment
 
 TURN_SECONDS = 0.25
 
 
 class Entry(NamedTuple):
-    """Who takes part: a library and its variant, on a number of threads."""
+    """A library with its variant, on a number of threads."""
 
     contestant: str
     threads: int
 
 
-class Worker(Answering):
-    """The process of one contestant, ready for requests."""
+class Worker(Process):
+    """The process of one entry."""
 
     def __init__(self, entry: Entry, name: str, folder: Path, interpreter: str) -> None:
-        self.entry = entry
+        self.entry, self.steps = entry, 0
         command = [interpreter, str(Path(__file__).with_name("worker.py"))]
         arguments = (entry.contestant, name, str(entry.threads), str(folder))
         super().__init__([*command, *arguments], environment(entry.threads))
@@ -35,43 +35,39 @@ class Worker(Answering):
     def __str__(self) -> str:
         return f"{self.entry.contestant} on {self.entry.threads} threads"
 
+    def warm_up(self, chunk: int) -> None:
+        """Warm up a second time, and choose the number of steps in a turn."""
+        self.request("seconds", chunk)
+        self.steps = max(1, round(TURN_SECONDS / self.request("seconds", chunk) / chunk)) * chunk
+        self.request("seconds", self.steps)
 
-class Contest:
-    """The times of all entries of one workload, in seconds a step, a turn each."""
+
+class Times:
+    """The times of all entries of one workload, in seconds a step, one for each turn."""
 
     def __init__(self, name: str, folder: Path, interpreters: Mapping[str, str]) -> None:
         self.name, self.folder, self.interpreters = name, folder, interpreters
         self.times: dict[Entry, list[float]] = {}
 
-    def hold(self, entries: Iterable[Entry], turns: int) -> None:
-        """Prepare the contestants, compare what they compute, let them take turns."""
-        workers: list[Worker] = []
-        try:
-            values: dict[Entry, list[float]] = {}
-            for entry in entries:
-                library = entry.contestant.split()[0]
-                interpreter = self.interpreters.get(library, sys.executable)
-                workers.append(Worker(entry, self.name, self.folder, interpreter))
-                if (value := workers[-1].request("values")) is not None:
-                    values[entry] = value
-            compare(self.name, values)
-            self._take_turns(workers, turns)
-        finally:
-            for worker in workers:
-                worker.close()
+    def measure(self, entries: Iterable[Entry], turns: int) -> None:
+        """Prepare the contestants, compare their results, let them take turns."""
+        values: dict[Entry, list[float]] = {}
 
-    def _take_turns(self, workers: list[Worker], turns: int) -> None:
-        chunk = workload(self.name).chunk
-        steps: dict[Entry, int] = {}
-        for worker in workers:
-            worker.request(f"run {chunk}")  # a second warm-up
-            count = TURN_SECONDS / worker.request(f"run {chunk}") / chunk
-            steps[worker.entry] = max(1, round(count)) * chunk
-            worker.request(f"run {steps[worker.entry]}")
-        for _ in range(turns):
-            for worker in workers:
-                seconds = worker.request(f"run {steps[worker.entry]}")
-                self.times.setdefault(worker.entry, []).append(seconds)
+        def prepare(worker: Worker) -> None:
+            if (value := worker.request("values")) is not None:
+                values[worker.entry] = value
+
+        def turn(worker: Worker) -> None:
+            self.times.setdefault(worker.entry, []).append(worker.request("seconds", worker.steps))
+
+        with Contest(failed) as contest:
+            for entry in entries:
+                interpreter = self.interpreters.get(entry.contestant.split()[0], sys.executable)
+                contest.add(Worker(entry, self.name, self.folder, interpreter), prepare)
+            compare(self.name, values)
+            contest.turn(lambda worker: worker.warm_up(workload(self.name).chunk))
+            for _ in range(turns):
+                contest.turn(turn)
 
     def seconds(self, entry: Entry) -> float:
         return statistics.median(self.times[entry])
@@ -82,11 +78,15 @@ class Contest:
         return statistics.median(a / b for a, b in pairs)
 
 
+def failed(worker: Worker, error: ContestantError) -> None:
+    raise error
+
+
 def compare(name: str, values: Mapping[Entry, list[float]]) -> None:
-    """Refuse to go on unless all have computed the same: otherwise the comparison means nothing."""
+    """End the program unless all contestants computed the same."""
     (first, expected), *others = values.items()
     tolerance = workload(name).tolerance
-    for entry, found in others:
+    for entry, computed in others:
         size = np.max(np.abs(expected))
-        if len(found) != len(expected) or not np.allclose(found, expected, tolerance, tolerance * size):
-            raise SystemExit(f"{name}: {first} computed {expected}, {entry} computed {found}")
+        if len(computed) != len(expected) or not np.allclose(computed, expected, tolerance, tolerance * size):
+            raise SystemExit(f"{name}: {first} computed {expected}, {entry} computed {computed}")

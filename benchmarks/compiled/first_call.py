@@ -1,7 +1,7 @@
-"""Print what the first call of a compiled training step takes, without and with its entry in the disk cache.
+"""Print the time of the first call of a compiled training step, without and with its entry in the disk cache.
 
-Each time is of a fresh process with imports done: tracing, differentiation, compilation or loading, and one step. The
-figures are medians; above its limit in seconds a workload fails.
+A fresh process, its imports done, times tracing, differentiation, compilation or loading, and one step. The figures are
+medians; a workload fails above its limit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sides import wengert_side
+from runners import wengert_runner
 from workloads import TRAININGS
 
 import wengert as wg
@@ -35,11 +35,11 @@ def unrolled_rnn(parameters: Any, x: Any) -> Any:
 
 
 def prepared(workload: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return the step, not yet compiled, and its arguments."""
+    """Return the step before compilation, and its arguments."""
     name, *unrolled = workload.split()
     if unrolled:
-        wengert_side.LOSSES[name] = wengert_side.classification(unrolled_rnn)
-    step, first = wengert_side.training_step(name)
+        wengert_runner.LOSSES[name] = wengert_runner.classification(unrolled_rnn)
+    step, first = wengert_runner.training_step(name)
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (60_000, 28, 28), np.uint8)
     labels = rng.integers(0, 10, 60_000)
@@ -49,7 +49,7 @@ def prepared(workload: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 def first_call(workload: str) -> float:
     """Return the seconds of the first call in this process."""
     step, arguments = prepared(workload)
-    compiled = wg.jit(step, donate=(0,))  # which imports the compiler
+    compiled = wg.jit(step, donate=(0,))  # imports the compiler
     start = time.perf_counter()
     compiled(*arguments)
     return time.perf_counter() - start
@@ -77,8 +77,8 @@ def main() -> None:
     for workload, limits in LIMITS.items():
         times = measure(workload)
         failed |= any(time > limit for time, limit in zip(times, limits, strict=True))
-        said = (f"{time:.3f} s (at most {limit})" for time, limit in zip(times, limits, strict=True))
-        print(f"{workload}: first call {next(said)}, from the disk cache {next(said)}")
+        texts = (f"{time:.3f} s (at most {limit})" for time, limit in zip(times, limits, strict=True))
+        print(f"{workload}: first call {next(texts)}, from the disk cache {next(texts)}")
     raise SystemExit(failed)
 
 

@@ -1,6 +1,6 @@
 """Print the arena of the compiled CNN step beside the temporary memory that XLA reports for the same step.
 
-XLA's figure is the smaller one of its two layouts. Above half of it the comparison fails. Nothing is run.
+XLA's figure is the smaller of its two layouts. The comparison fails above half of it. The steps do not run.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from sides import jax_side, wengert_side
+from runners import jax_runner, wengert_runner
 from workloads import TRAININGS
 
 import wengert as wg
@@ -24,13 +24,13 @@ def arguments(name: str, integer: type[np.signedinteger]) -> tuple[Any, ...]:
 
 def arena(name: str) -> int:
     """Return the bytes of the intermediate values of Wengert's step."""
-    step, first = wengert_side.training_step(name)
+    step, first = wengert_runner.training_step(name)
     return int(wg.jit(step, donate=(0,)).memory(first(), *arguments(name, np.int64)))
 
 
 def temporary(name: str, variant: str) -> int:
     """Return the bytes of the intermediate values of XLA's step."""
-    step, first = jax_side.training_step(name, variant)
+    step, first = jax_runner.training_step(name, variant)
     compiled = jax.jit(step, donate_argnums=0).lower(first(), *arguments(name, np.int32)).compile()
     return compiled.memory_analysis().temp_size_in_bytes
 

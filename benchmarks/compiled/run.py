@@ -15,10 +15,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from contest import Contest, Entry
+from contest import Entry, Times
 from workloads import NAMES, TRAININGS, save_data, workload
 
-from wengert.bench.process import ContestantError
+from wengert.bench.engine import ContestantError, warn_if_busy
 from wengert.data import load
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -71,7 +71,7 @@ PEERS: dict[str, tuple[str, ...]] = {
 }
 C_PROGRAMS = ("cnn", "rnn", "autoencoder-1")
 YARDSTICKS = {"chain": "numpy dot product"}
-"""What is shown but is no peer: it computes something else."""
+"""A contestant that computes something else: shown for comparison, but no peer."""
 
 
 def ours(name: str, options: argparse.Namespace) -> tuple[str, ...]:
@@ -91,12 +91,12 @@ def entries(name: str, options: argparse.Namespace) -> list[Entry]:
     return chosen
 
 
-def milliseconds(contest: Contest, entry: Entry | None) -> str:
+def milliseconds(contest: Times, entry: Entry | None) -> str:
     return "" if entry is None else f"{1e3 * contest.seconds(entry):.3g}"
 
 
-def summary(contest: Contest, threads: int) -> str:
-    """Return the row that sets our fastest way beside the C program and the fastest peer."""
+def summary(contest: Times, threads: int) -> str:
+    """Return the row with our fastest variant, the C program and the fastest peer."""
     known = [entry for entry in contest.times if entry.threads == threads]
     mine = [entry for entry in known if entry.contestant.startswith("wengert")]
     peers = [entry for entry in known if entry.contestant in PEERS[contest.name]]
@@ -109,25 +109,25 @@ def summary(contest: Contest, threads: int) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def details(contest: Contest, threads: int) -> str:
+def details(contest: Times, threads: int) -> str:
     ranked = sorted((entry for entry in contest.times if entry.threads == threads), key=contest.seconds)
     times = ", ".join(f"{entry.contestant} {milliseconds(contest, entry)}" for entry in ranked)
     return f"| {workload(contest.name).title} | {threads} | {times} |"
 
 
-def scaling(contest: Contest) -> str | None:
-    """Return what a second thread brings to our steps: many in a loop, as in an epoch, and called one by one."""
+def scaling(contest: Times) -> str | None:
+    """Return the speedup of our steps by a second thread: in a loop, as in an epoch, and called one by one."""
     if contest.name not in TRAININGS:
         return None
     gains: list[str] = []
     for contestant in ("wengert scan", "wengert jit"):
-        one, two = Entry(contestant, 1), Entry(contestant, 2)
-        if {one, two} <= contest.times.keys():
-            gains.append(f"{contest.ratio(one, two):.2f} x")
+        single, double = Entry(contestant, 1), Entry(contestant, 2)
+        if {single, double} <= contest.times.keys():
+            gains.append(f"{contest.ratio(single, double):.2f} x")
     return f"{workload(contest.name).title}: {', '.join(gains)}" if gains else None
 
 
-def report(contests: list[Contest], threads: list[int]) -> str:
+def report(contests: list[Times], threads: list[int]) -> str:
     lines = [
         "| workload | threads | Wengert, ms | C, ms | Wengert takes | fastest peer | ms | Wengert is faster by |",
         "|---|---:|---:|---:|---:|---|---:|---:|",
@@ -176,28 +176,24 @@ def main() -> None:
     options = parse()
     if options.limits:
         os.environ["WENGERT_LIMITS"] = str(options.limits.resolve())
-    if os.getloadavg()[0] > 0.5:
-        print(
-            "other programs are running: times will be too long, most of all on several threads",
-            file=sys.stderr,
-        )
+    warn_if_busy(sys.stderr)
     interpreters = dict(choice.split("=", 1) for choice in options.interpreter)
     dataset = load("mnist")
-    contests: list[Contest] = []
+    contests: list[Times] = []
     with tempfile.TemporaryDirectory() as folder:
         save_data(Path(folder), dataset.train_images, dataset.train_labels)
         for name in options.workloads:
-            contests.append(Contest(name, Path(folder), interpreters))
+            contests.append(Times(name, Path(folder), interpreters))
             try:
-                contests[-1].hold(entries(name, options), options.turns)
+                contests[-1].measure(entries(name, options), options.turns)
             except ContestantError as error:
                 raise SystemExit(f"{name}: a contestant failed: {error}") from None
             for threads in options.threads:
                 print(details(contests[-1], threads), file=sys.stderr, flush=True)
-    made = report(contests, options.threads)
-    print(made)
+    text = report(contests, options.threads)
+    print(text)
     if options.write:
-        replace_table("performance.md", "compiled", made)
+        replace_table("performance.md", "compiled", text)
 
 
 if __name__ == "__main__":

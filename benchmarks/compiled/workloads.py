@@ -1,4 +1,4 @@
-"""What is measured: the workloads, with the data and the first weights that all contestants share. NumPy only."""
+"""The workloads, with the data and the first weights that all contestants share. It needs only NumPy."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from wengert.bench.shared import load_arrays, save_arrays
 
 
 class Training(NamedTuple):
@@ -15,12 +17,12 @@ class Training(NamedTuple):
     batch: int
     rate: float
     scale: float
-    """What a grey value is multiplied by, before ``shift`` is subtracted and ``stretch`` multiplied."""
+    """The factor of a grey value; then ``shift`` is subtracted, and ``stretch`` multiplies the difference."""
     shift: float = 0.0
     stretch: float = 1.0
     optimiser: str = "sgd"
     chunk: int = 50
-    """Steps that a contestant may carry out in one call; losses are compared after the first so many."""
+    """Steps that a contestant may take in one call; losses are compared after the first chunk."""
     tolerance: float = 1e-3
 
 
@@ -88,7 +90,7 @@ def workload(name: str) -> Training | Calculation:
 
 
 def initial_weights(name: str) -> list[np.ndarray]:
-    """Return the weights that a training starts from, a bias after the weight that it belongs to.
+    """Return the first weights of a training, each bias after its weight.
 
     Dense weights are (inputs, outputs), filters (outputs, inputs, height, width); an LSTM's gates are input, forget,
     cell and output, side by side.
@@ -124,7 +126,7 @@ def initial_weights(name: str) -> list[np.ndarray]:
 
 
 class Data(NamedTuple):
-    """The training images and labels, and the order in which they are visited."""
+    """The training images and labels, and their order in training."""
 
     images: np.ndarray
     labels: np.ndarray
@@ -138,9 +140,8 @@ class Data(NamedTuple):
 
 def save_data(folder: Path, images: Any, labels: Any) -> None:
     order = np.random.default_rng(0).permutation(len(images))
-    for field, value in zip(Data._fields, (images, np.asarray(labels, np.int64), order), strict=True):
-        np.save(folder / f"{field}.npy", value)
+    save_arrays(folder, "data", (images, np.asarray(labels, np.int64), order))
 
 
 def load_data(folder: Path) -> Data:
-    return Data(*(np.load(folder / f"{field}.npy") for field in Data._fields))
+    return Data(*load_arrays(folder, "data"))

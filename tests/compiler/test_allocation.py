@@ -71,5 +71,5 @@ def test_steps_make_no_arrays(library: Path) -> None:
     assert found["arena"] > 100 * PYTHONS_OWN
     for threads in ("1", "2"):
         assert found[threads]["learns"]
-        assert 0 < found[threads]["largest"] < PYTHONS_OWN
+        assert found[threads]["largest"] < PYTHONS_OWN
     assert found["2"]["threads"] == found["1"]["threads"] + 1

@@ -1,4 +1,4 @@
-"""What `trace` keeps of a call."""
+"""The contents of a `Listing`."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_settings_and_static_arguments_stay_fixed() -> None:
 
     listing = wg.trace(power, static_argnums=1)(2.0, 3, "plain")
     assert listing.places == ("x",)
-    assert [one.primitive for one in listing.equations] == ["multiply"] * 3
+    assert [equation.primitive for equation in listing.equations] == ["multiply"] * 3
     with pytest.raises(ConcreteError):
         wg.trace(power)(2.0, 3, "plain")
 

@@ -1,4 +1,4 @@
-"""Generated programs run, and give the numbers of the functions that they were made of."""
+"""Generated programs run, and return the results of the original functions."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ SAMPLED = [primitive for primitive in REGISTRY if primitive.samples is not None]
 
 
 def run(program: Program) -> Callable[..., Any]:
-    """Execute the text by itself, with nothing but its constants at hand."""
+    """Execute the text with its constants only."""
     namespace: dict[str, Any] = {"constants": program.constants} if program.constants else {}
     exec(program, namespace)
     return namespace[program.name]
 
 
-def assert_same(found: Any, expected: Any, rtol: float = 1e-12) -> None:
+def assert_same(result: Any, expected: Any, rtol: float = 1e-12) -> None:
     """Compare containers, dtypes, shapes and numbers."""
-    leaves, structure = tree.flatten(found)
+    leaves, structure = tree.flatten(result)
     expected_leaves, expected_structure = tree.flatten(expected)
     assert structure == expected_structure
-    for one, other in zip(leaves, expected_leaves, strict=True):
-        assert np.result_type(one) == np.result_type(other)
-        np.testing.assert_allclose(one, other, rtol=rtol, atol=1e-13)
-        assert np.shape(one) == np.shape(other)
+    for leaf, correct in zip(leaves, expected_leaves, strict=True):
+        assert np.result_type(leaf) == np.result_type(correct)
+        np.testing.assert_allclose(leaf, correct, rtol=rtol, atol=1e-13)
+        assert np.shape(leaf) == np.shape(correct)
 
 
 def check(function: Callable[..., Any], *arguments: Any, **options: Any) -> Program:
     program = source(function)(*arguments, **options)
     with np.errstate(all="ignore"):
         expected = function(*arguments, **options)
-        found = run(program)(*arguments, **options)
-    assert_same(found, expected)
+        result = run(program)(*arguments, **options)
+    assert_same(result, expected)
     return program
 
 
@@ -161,7 +161,7 @@ def test_programs_give_the_same_numbers(case: str) -> None:
     check(function, *arguments)
 
 
-@pytest.mark.parametrize("primitive", SAMPLED, ids=[one.name for one in SAMPLED])
+@pytest.mark.parametrize("primitive", SAMPLED, ids=[primitive.name for primitive in SAMPLED])
 @settings(max_examples=8)
 @given(data=st.data())
 def test_every_operation_is_written_as_it_is_evaluated(primitive: Primitive, data: st.DataObject) -> None:
@@ -176,13 +176,13 @@ def test_every_operation_is_written_as_it_is_evaluated(primitive: Primitive, dat
         operands = tuple(map(np.asarray, operands))
     program = source(lambda *xs: primitive(*xs, **params))(*operands)
     with np.errstate(all="ignore"):
-        found, expected = run(program)(*operands), primitive(*operands, **params)
-    assert np.result_type(found) == np.result_type(expected)
+        result, expected = run(program)(*operands), primitive(*operands, **params)
+    assert np.result_type(result) == np.result_type(expected)
     rtol = 2e-6 if kind == "f4" else 1e-13
-    # In another order, the least numbers of a solution have the rounding errors of the greatest.
+    # Another order of operations gives small numbers of a solution the rounding errors of the large ones.
     reordered = primitive.name in {"cholesky_tangent", "cholesky_cotangent"}
     atol = 4 * rtol * np.max(np.abs(expected), initial=0.0) if reordered else 0.0
-    np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
+    np.testing.assert_allclose(result, expected, rtol=rtol, atol=atol)
 
 
 def _changed(operand: Any, kind: str) -> Any:
@@ -190,7 +190,7 @@ def _changed(operand: Any, kind: str) -> Any:
     return array.astype(np.float32) if kind == "f4" else float(array) if array.ndim == 0 else array
 
 
-# -- what the text looks like ----------------------------------------------------------------------------
+# -- the form of the text ---------------------------------------------------------------------------------
 
 
 def test_the_adjoint_program_reads_like_one() -> None:

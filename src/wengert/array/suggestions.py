@@ -146,7 +146,7 @@ def _way_out(operation: str) -> str:
     expression = _expression(frame)
     if isinstance(expression, ast.Subscript) and operation == "index" and _is_slice(expression.slice, frame):
         return SLICE
-    if dis.opname[frame.f_code.co_code[frame.f_lasti]] == "STORE_SUBSCR":
+    if dis.opname[frame.f_code.co_code[frame.f_lasti]] in ("STORE_SUBSCR", "STORE_SLICE"):
         return _ASSIGNED
     if isinstance(expression, ast.Call):
         return _instead_of_call(expression, frame, operation)

@@ -1,4 +1,4 @@
-"""The papers' comparison: their networks trained by every installed library under the same conditions.
+"""The papers' comparison: every installed library trains their networks under the same conditions.
 
-`wengert bench` is its command; `docs/bench.md` tells what it measures and how to read it.
+The command is `wengert bench`; `docs/bench.md` describes the measurements and how to read them.
 """

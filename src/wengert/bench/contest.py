@@ -1,9 +1,9 @@
-"""A round: contestants train side by side, taking turns epoch by epoch."""
+"""A round: contestants train side by side and take turns, an epoch each."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,10 +11,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.bench import shared, work
+from wengert.bench import shared, workloads
 from wengert.bench.contestants import Contestant
-from wengert.bench.process import ContestantError, Round, Worker
+from wengert.bench.engine import Contest, ContestantError, Process, environment
 from wengert.data import Dataset
+
+
+class Round(NamedTuple):
+    """The training that all contestants do side by side."""
+
+    network: str
+    threads: int
+    seed: int
 
 
 class Epoch(NamedTuple):
@@ -25,7 +33,7 @@ class Epoch(NamedTuple):
     """Bytes that the system handed out to the process."""
     test_loss: float
     test_score: float
-    """The mean over the examples: of a classifier, the part that was right."""
+    """The mean over the examples: for a classifier, the accuracy."""
 
 
 class Trial(NamedTuple):
@@ -36,14 +44,62 @@ class Trial(NamedTuple):
     threads: int
     seed: int
     first: float
-    """Seconds of the first call, what a call takes left out."""
+    """Seconds that the first call takes more than a later call."""
     before: int
     """Bytes of the process before the first call: the interpreter, the library and the data."""
     peak: int
-    """The most bytes that the process had."""
+    """Peak memory of the process in bytes."""
     losses: list[float]
     """Of each step of the first epoch."""
     epochs: list[Epoch]
+
+
+class Worker(Process):
+    """The process of one contestant in a round, and its measurements so far."""
+
+    def __init__(self, contestant: Contestant, round_: Round, folder: Path) -> None:
+        self.contestant = contestant
+        self._round, self._folder = round_, folder
+        self._cache = tempfile.TemporaryDirectory()
+        self._prepared: Any = None
+        self._epochs: list[Epoch] = []
+        self._losses: list[float] = []
+        self._peak = 0
+        arguments = (*contestant, round_.network, str(round_.threads), str(folder))
+        command = [sys.executable, "-m", "wengert.bench.worker", *arguments]
+        super().__init__(command, environment(round_.threads, self._cache.name))
+
+    def __str__(self) -> str:
+        return str(self.contestant)
+
+    def prepare(self) -> None:
+        """Compile and warm up."""
+        self._prepared = self.request("prepare")
+
+    def weights(self) -> tuple[list[Any], int]:
+        """Return the weights, and the peak memory of the process."""
+        answer = self.request("weights", "learned")
+        return shared.load_arrays(self._folder, "learned"), answer["peak"]
+
+    def epoch(self, number: int, evaluate: Callable[[Any], tuple[float, float]]) -> None:
+        """Train for an epoch and evaluate the weights."""
+        answer = self.request("epoch", number)
+        weights, self._peak = self.weights()
+        self._losses = self._losses or answer["losses"]
+        self._epochs.append(Epoch(answer["seconds"], answer["fresh"], *evaluate(weights)))
+
+    def trial(self, steps: int) -> Trial:
+        """Return the measurements, for epochs of the given number of steps."""
+        network, threads, seed = self._round
+        fastest = min(epoch.seconds for epoch in self._epochs)
+        first = max(0.0, self._prepared["first"] - fastest * self._prepared["steps"] / steps)
+        memory = self._prepared["before"], self._peak
+        return Trial(network, self.contestant, threads, seed, first, *memory, self._losses, self._epochs)
+
+    def close(self) -> None:
+        """End the process."""
+        super().close()
+        self._cache.cleanup()
 
 
 def hold(
@@ -54,39 +110,29 @@ def hold(
     epochs: int,
     failed: Callable[[Contestant, ContestantError], None],
 ) -> list[Trial]:
-    """Train with all contestants side by side, epoch by epoch in turn, and return how it went.
+    """Train with all contestants side by side, an epoch each in turn, and return their trials.
 
     Args:
-        round_: what is trained.
-        chosen: who takes part.
-        dataset: what is learned.
-        examples: how many of its training examples, all by default.
-        epochs: how often.
-        failed: told of whoever fails and is left out.
+        round_: the network, the number of threads and the seed.
+        chosen: the contestants.
+        dataset: the data.
+        examples: the number of training examples; all by default.
+        epochs: their number.
+        failed: receives each contestant that fails, and its error; the others go on.
     """
-    given = work.draw(round_.network, dataset, examples, epochs, round_.seed)
-    evaluate = work.evaluator(round_.network, dataset)
-    parts: list[_Part] = []
-    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
-        shared.save(Path(name), given)
+    inputs = workloads.draw(round_.network, dataset, examples, epochs, round_.seed)
+    evaluate = workloads.evaluator(round_.network, dataset)
 
-        def attempt(contestant: Contestant, step: Callable[[], None]) -> bool:
-            try:
-                step()
-            except ContestantError as problem:
-                failed(contestant, problem)
-                return False
-            return True
+    def left_out(worker: Worker, error: ContestantError) -> None:
+        failed(worker.contestant, error)
 
+    with tempfile.TemporaryDirectory() as name, Contest(left_out) as contest:
+        shared.save(Path(name), inputs)
         for contestant in chosen:
-            worker = stack.enter_context(contextlib.closing(Worker(contestant, round_, Path(name))))
-            part = _Part(worker)
-            if attempt(contestant, part.prepare):
-                parts.append(part)
+            contest.add(Worker(contestant, round_, Path(name)), Worker.prepare)
         for number in range(epochs):
-            step = functools.partial(_Part.epoch, number=number, evaluate=evaluate)
-            parts = [part for part in parts if attempt(part.worker.contestant, functools.partial(step, part))]
-        return [part.trial(round_, given.order.shape[1]) for part in parts]
+            contest.turn(lambda worker, number=number: worker.epoch(number, evaluate))
+        return [worker.trial(inputs.order.shape[1]) for worker in contest.contestants]
 
 
 REFERENCES = Contestant("torch", "reference"), Contestant("wengert", "reference")
@@ -102,51 +148,24 @@ def agreement(
 ) -> float:
     """Return by how much the losses of the first steps differ, from the same weights: see `difference`.
 
-    In single precision the CNN is no measure of a program: where the maximum of a pool is nearly a tie, as on the blank
-    border of a digit, rounding decides which weights move, and a hundred steps make 1e-3 of 1e-7.
+    In single precision the CNN's losses do not measure a program. Where the maximum of a pool is nearly a tie, as on
+    the blank border of a digit, rounding decides which weights move; a hundred steps turn 1e-7 into 1e-3.
     """
-    round_ = Round(network, 1, 0)
-    found: list[list[float]] = []
+    losses: list[list[float]] = []
     with tempfile.TemporaryDirectory() as name:
-        shared.save(Path(name), work.draw(network, dataset, examples, 1, 0))
+        shared.save(Path(name), workloads.draw(network, dataset, examples, 1, 0))
         for contestant in pair:
-            with contextlib.closing(Worker(contestant, round_, Path(name))) as worker:
-                found.append(worker.request(f"losses {steps}"))
-    return difference(found[0], found[1], steps)
+            with contextlib.closing(Worker(contestant, Round(network, 1, 0), Path(name))) as worker:
+                losses.append(worker.request("losses", steps))
+    return difference(losses[0], losses[1], steps)
 
 
 def difference(losses: Sequence[float], others: Sequence[float], steps: int) -> float:
-    """Return the largest difference between losses of the first steps, to the loss where it is over 1.
+    """Return the largest difference between losses of the first steps, relative to the loss where it is over 1.
 
     Example:
         >>> difference([100.0, 1.0], [101.0, 1.0], 1)
         0.01
     """
-    one, other = (np.asarray(values[:steps], np.float64) for values in (losses, others))
-    return float(np.max(np.abs(one - other) / np.maximum(1, np.abs(one))))
-
-
-class _Part:
-    """What one contestant has done so far."""
-
-    def __init__(self, worker: Worker) -> None:
-        self.worker = worker
-        self.prepared: Any = None
-        self.epochs: list[Epoch] = []
-        self.losses: list[float] = []
-        self.peak = 0
-
-    def prepare(self) -> None:
-        self.prepared = self.worker.request("prepare")
-
-    def epoch(self, number: int, evaluate: Callable[[Any], tuple[float, float]]) -> None:
-        answer = self.worker.request(f"epoch {number}")
-        weights, self.peak = self.worker.weights()
-        self.losses = self.losses or answer["losses"]
-        self.epochs.append(Epoch(answer["seconds"], answer["fresh"], *evaluate(weights)))
-
-    def trial(self, round_: Round, steps: int) -> Trial:
-        fastest = min(epoch.seconds for epoch in self.epochs)
-        first = max(0.0, self.prepared["first"] - fastest * self.prepared["steps"] / steps)
-        facts = (first, self.prepared["before"], self.peak, self.losses, self.epochs)
-        return Trial(round_.network, self.worker.contestant, round_.threads, round_.seed, *facts)
+    first, second = (np.asarray(values[:steps], np.float64) for values in (losses, others))
+    return float(np.max(np.abs(first - second) / np.maximum(1, np.abs(first))))

@@ -1,4 +1,4 @@
-"""Who takes part: the libraries, and the ways in which each is used."""
+"""The contestants: the libraries, and the variants of each."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _VARIANTS: dict[str, tuple[str, ...]] = {
     "jax": ("jit", "scan"),
     "tensorflow": ("function",),
 }
-# XLA runs convolutions in a loop many times slower than outside of one.
-_OF_THE_CNN = {"torch": ("eager", "channels_last", "compile"), "jax": ("jit",)}
+# XLA runs convolutions inside a loop many times slower.
+_CNN_VARIANTS = {"torch": ("eager", "channels_last", "compile"), "jax": ("jit",)}
 
 
 class Contestant(NamedTuple):
-    """A library, and how it is used."""
+    """A library and the way in which it is used."""
 
     library: str
     variant: str
@@ -34,10 +34,10 @@ def contestants(network: str, library: str) -> list[Contestant]:
         >>> print(*contestants("rnn", "jax"), sep=", ")
         jax jit, jax scan
     """
-    variants = _OF_THE_CNN.get(library, _VARIANTS[library]) if network == "cnn" else _VARIANTS[library]
+    variants = (_CNN_VARIANTS if network == "cnn" else _VARIANTS).get(library, _VARIANTS[library])
     return [Contestant(library, variant) for variant in variants]
 
 
 def is_installed(library: str) -> bool:
-    """Tell whether a library can be imported, without importing it."""
+    """Return whether a library can be imported, without importing it."""
     return importlib.util.find_spec(library) is not None

@@ -1,4 +1,4 @@
-"""What all libraries share: data, order and first weights, as files in a folder. NumPy only, for lean processes."""
+"""The inputs that all libraries share, as files in a folder: data, order and first weights. It needs only NumPy."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-_MOST_STEPS = 100
+_MAX_STEPS = 100
 """In one call, where a library takes several."""
 
 
 class Shared(NamedTuple):
-    """What every library gets."""
+    """The inputs of every library."""
 
     images: Any
     """uint8 (examples, 28, 28)."""
     labels: Any
     """int64 (examples,)."""
     order: Any
-    """int64 (epochs, steps, batch): which examples each step sees."""
+    """int64 (epochs, steps, batch): the examples of each step."""
     rate: float
-    """Of gradient descent."""
+    """The rate of gradient descent."""
     weights: list[Any]
     """The first weights, float32: dense (inputs, outputs), filters (outputs, inputs, height, width)."""
 
@@ -39,22 +39,22 @@ def load_arrays(folder: Path, name: str) -> list[Any]:
 
 
 def save(folder: Path, shared: Shared) -> None:
-    """Write what is shared into a folder."""
+    """Write the inputs into a folder."""
     save_arrays(folder, "data", shared[:4])
     save_arrays(folder, "weights", shared.weights)
 
 
 def load(folder: Path) -> Shared:
-    """Return what `save` wrote."""
+    """Read the inputs from a folder."""
     images, labels, order, rate = load_arrays(folder, "data")
     return Shared(images, labels, order, float(rate), load_arrays(folder, "weights"))
 
 
 def steps_of_call(steps: int) -> int:
-    """Return how many steps one call takes, a divisor of those of an epoch, so that one program does.
+    """Return the number of steps in a call: a divisor of those of an epoch, so that one program suffices.
 
     Example:
         >>> steps_of_call(600), steps_of_call(97), steps_of_call(202)
         (100, 97, 2)
     """
-    return next(count for count in range(min(steps, _MOST_STEPS), 0, -1) if steps % count == 0)
+    return next(count for count in range(min(steps, _MAX_STEPS), 0, -1) if steps % count == 0)

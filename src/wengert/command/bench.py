@@ -1,4 +1,4 @@
-"""What ``wengert bench`` does, from the settings to the picture."""
+"""``wengert bench``, from the settings to the picture."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wengert._version import versions
-from wengert.bench import picture, results
-from wengert.bench.contest import Trial, agreement, hold
+from wengert.bench import measurements, plot
+from wengert.bench.contest import Round, Trial, agreement, hold
 from wengert.bench.contestants import Contestant, contestants, is_installed
-from wengert.bench.process import ContestantError, Round
-from wengert.bench.work import NETWORKS
+from wengert.bench.engine import ContestantError, warn_if_busy
+from wengert.bench.workloads import NETWORKS
 from wengert.core.errors import ArgumentError
 from wengert.data import Dataset, digit_set, load
 from wengert.train.console import counted
@@ -26,13 +26,11 @@ from wengert.train.pictures import NO_PICTURES, available
 from wengert.train.runs import DRAWN
 
 _PACKAGES = {"torch": ("torch",), "jax": ("jax",), "tensorflow": ("tensorflow", "tensorflow-cpu")}
-"""Under which names the libraries are published."""
-_BUSY = 0.5
-"""The load of the last minute above which other programs are running: this one has done nothing yet."""
+"""The packages of each library, which may have several names."""
 
 
 class BenchSettings(NamedTuple):
-    """What is compared, and for how long."""
+    """The networks, libraries and data of a comparison, and its length."""
 
     networks: Sequence[str]
     libraries: Sequence[str]
@@ -41,7 +39,7 @@ class BenchSettings(NamedTuple):
     seeds: Sequence[int]
     threads: Sequence[int]
     limit: int | None
-    """How many of the training examples are learned; all by default."""
+    """The number of training examples; all by default."""
     data: str
     data_dir: str | None
 
@@ -53,41 +51,40 @@ def run_bench(settings: BenchSettings, out: str | None) -> int:
         The exit code: 0, or 130 after Ctrl-C.
 
     Raises:
-        DisagreementError: contestants have not computed the same; what was measured is kept.
-        WengertError: what else the user should read in one line.
+        DisagreementError: contestants computed different losses; the measurements are kept.
+        WengertError: any other error that the user should read in one line.
     """
     check_place(out)
     libraries = _installed(settings.libraries)
     if not libraries:
         raise ArgumentError("bench: none of these libraries is installed: pip install 'wengert[bench]'")
     settings = settings._replace(threads=_possible(settings.threads))
-    if hasattr(os, "getloadavg") and os.getloadavg()[0] > _BUSY:
-        print("other programs are running: times will be too long, most of all on several threads")
+    warn_if_busy()
     dataset = _dataset(settings)
-    folder = _folder(out)
-    found = _Results(settings, folder)
+    comparison = _Comparison(settings, _folder(out))
     interrupted = False
     try:
         for network in settings.networks:
-            found.compare(network, libraries, dataset)
+            comparison.run(network, libraries, dataset)
     except KeyboardInterrupt:
         interrupted = True
-    found.show()
-    if found.problem is not None:
-        raise found.problem
+    comparison.show()
+    if comparison.problem is not None:
+        raise comparison.problem
     if interrupted:
-        print("stopped by Ctrl-C: the rounds until then are there, the last one is not")
+        print("stopped by Ctrl-C: the results of all earlier rounds are kept, those of the last are not")
         return 130
-    if not found.trials:
-        raise ContestantError("bench: nobody could train anything")
+    if not comparison.trials:
+        raise ContestantError("bench: every contestant failed")
     return 0
 
 
 def _installed(libraries: Sequence[str]) -> list[str]:
+    installed = list(filter(is_installed, libraries))
     for library in libraries:
-        if not is_installed(library):
+        if library not in installed:
             print(f"{library} is not installed and left out (pip install 'wengert[bench]')")
-    return [library for library in libraries if is_installed(library)]
+    return installed
 
 
 def _possible(threads: Sequence[int]) -> list[int]:
@@ -117,40 +114,39 @@ def _folder(out: str | None) -> Path:
     return Path(out)
 
 
-class _Results:
-    """What was found so far; it is written after each round."""
+class _Comparison:
+    """The trials so far; they are written after each round."""
 
     def __init__(self, settings: BenchSettings, folder: Path) -> None:
         self.settings, self.folder = settings, folder
         self.trials: list[Trial] = []
-        self.problem: results.DisagreementError | None = None
-        self._out: set[tuple[str, Contestant]] = set()
+        self.problem: measurements.DisagreementError | None = None
+        self._failed: set[tuple[str, Contestant]] = set()
 
-    def compare(self, network: str, libraries: Sequence[str], dataset: Dataset) -> None:
-        """Train one network with everyone."""
+    def run(self, network: str, libraries: Sequence[str], dataset: Dataset) -> None:
+        """Train one network by all libraries."""
         if {"wengert", "torch"} <= {*libraries}:
             self._agree(network, dataset)
         epochs = self.settings.epochs or NETWORKS[network].epochs
+        everyone = [contestant for library in libraries for contestant in contestants(network, library)]
 
-        def failed(contestant: Contestant, problem: ContestantError) -> None:
-            self._out.add((network, contestant))
-            print(f"{network}: left out: {problem}", flush=True)
+        def failed(contestant: Contestant, error: ContestantError) -> None:
+            self._failed.add((network, contestant))
+            print(f"{network}: left out: {error}", flush=True)
 
         for threads in self.settings.threads:
             for seed in self.settings.seeds:
                 round_ = Round(network, threads, seed)
-                everyone = [one for library in libraries for one in contestants(network, library)]
-                chosen = [one for one in everyone if (network, one) not in self._out]
-                found = hold(round_, chosen, dataset, self.settings.limit, epochs, failed)
-                self._note(round_, found)
+                chosen = [contestant for contestant in everyone if (network, contestant) not in self._failed]
+                self._add(round_, hold(round_, chosen, dataset, self.settings.limit, epochs, failed))
 
     def show(self) -> None:
         """Print the table and draw the picture."""
         if not self.trials:
             return
-        print(f"\n{results.table(results.lines(self.trials))}\n")
+        print(f"\n{measurements.table(measurements.lines(self.trials))}\n")
         if available():
-            write_file(self.folder / "comparison.png", picture.comparison(self.trials))
+            write_file(self.folder / "comparison.png", plot.comparison(self.trials))
         else:
             print(f"pictures: {NO_PICTURES}")
         print(f"kept in {self.folder}")
@@ -158,53 +154,52 @@ class _Results:
     def _agree(self, network: str, dataset: Dataset) -> None:
         """Compare with PyTorch's losses, step by step."""
         try:
-            found = agreement(network, dataset, self.settings.limit, results.STEPS)
+            error = agreement(network, dataset, self.settings.limit, measurements.STEPS)
         except ContestantError as problem:
             print(f"{network}: not compared with PyTorch step by step: {problem}", flush=True)
             return
         print(
-            f"{network}: in double precision the first losses differ from PyTorch's by {found:.0e}",
+            f"{network}: in double precision the first losses differ from PyTorch's by {error:.0e}",
             flush=True,
         )
-        if not found <= results.TOLERANCE:
-            self._disagree(f"{network}: the losses differ from PyTorch's by {found:.1e}, more than rounding")
+        if not error <= measurements.TOLERANCE:
+            self._disagree(f"{network}: the losses differ from PyTorch's by {error:.1e}, more than rounding")
 
     def _disagree(self, problem: str) -> None:
-        self.problem = self.problem or results.DisagreementError(problem)
+        self.problem = self.problem or measurements.DisagreementError(problem)
 
-    def _note(self, round_: Round, found: Sequence[Trial]) -> None:
-        """Show, check and keep what a round measured."""
-        for trial in found:
+    def _add(self, round_: Round, trials: Sequence[Trial]) -> None:
+        """Show, check and keep the trials of a round."""
+        for trial in trials:
             seconds = min(epoch.seconds for epoch in trial.epochs)
             place = f"{round_.network}, {counted(round_.threads, 'thread')}, seed {round_.seed}"
             print(f"{place}: {trial.contestant} {seconds:.3g} s an epoch at best", flush=True)
         try:
-            results.check(found)
-        except results.DisagreementError as problem:
+            measurements.check(trials)
+        except measurements.DisagreementError as problem:
             self._disagree(str(problem))
-        self.trials += found
+        self.trials += trials
         self._write()
 
     def _write(self) -> None:
-        """Keep all that was measured so far."""
         about = {
             "settings": self.settings._asdict(),
             "versions": {**versions(), **_versions(self.settings.libraries)},
             "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
-            "runs": results.as_data(self.trials),
+            "runs": measurements.as_data(self.trials),
         }
         write_file(self.folder / "results.json", (json.dumps(about, indent=1) + "\n").encode())
-        text = results.table(results.lines(self.trials)) + "\n"
+        text = measurements.table(measurements.lines(self.trials)) + "\n"
         write_file(self.folder / "table.md", text.encode())
 
 
 def _versions(libraries: Sequence[str]) -> dict[str, str]:
     """Return the version of each installed library."""
-    found: dict[str, str] = {}
+    installed: dict[str, str] = {}
     for library in libraries:
         for package in _PACKAGES.get(library, ()):
             try:
-                found[library] = importlib.metadata.version(package)
+                installed[library] = importlib.metadata.version(package)
             except importlib.metadata.PackageNotFoundError:
                 continue
-    return found
+    return installed

@@ -13,7 +13,7 @@ import click
 from wengert._starting import INTERRUPTED, leave_in_order
 from wengert._version import __version__
 from wengert.bench.contestants import LIBRARIES
-from wengert.bench.work import NETWORKS
+from wengert.bench.workloads import NETWORKS
 from wengert.command.bench import BenchSettings, run_bench
 from wengert.command.predict import Output, PredictOptions, run_prediction
 from wengert.command.report import write_comparison, write_report

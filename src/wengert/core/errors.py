@@ -168,7 +168,7 @@ def is_users(code: CodeType) -> bool:
 def name_of(function: Callable[..., Any]) -> str:
     """Return the user's name for a function, such as ``grad(loss)`` for a transformed function."""
     kind = "__name__" if hasattr(function, "__wrapped__") else "__qualname__"
-    return getattr(function, kind, repr(function))
+    return getattr(function, kind, "") or getattr(function, "__name__", repr(function))
 
 
 def definition(function: Callable[..., Any]) -> str:

@@ -15,7 +15,7 @@ from wengert.core.errors import ArgumentError, WengertError, message
 _SOURCE = (".dot", ".gv")
 _DRAWN = (".svg", ".png", ".pdf")
 _FONTS = 'node [fontname="Helvetica"]; edge [fontname="Helvetica", fontsize=10]'
-#: How each kind of node looks.
+#: The style of each kind of node.
 STYLES = {
     "variable": 'shape=ellipse, style=filled, fillcolor="#cfe2f3"',
     "constant": 'shape=plaintext, style=filled, fillcolor="#eeeeee"',
@@ -25,11 +25,11 @@ STYLES = {
 
 
 class GraphvizError(WengertError, RuntimeError):
-    """Graphviz is needed and is not there, or it fails."""
+    """Graphviz is not installed, or it failed."""
 
 
 class Node(NamedTuple):
-    """A node with the lines of its label."""
+    """A node; its label has several lines."""
 
     name: str
     kind: str
@@ -46,7 +46,7 @@ class Edge(NamedTuple):
 
 
 class Cluster:
-    """Nodes, edges and clusters that belong together, in the order in which they were added."""
+    """Nodes, edges and clusters that belong together, in the order of their creation."""
 
     def __init__(self, label: str) -> None:
         self.label = label
@@ -54,7 +54,7 @@ class Cluster:
 
 
 class Picture:
-    """Nodes, edges and clusters, numbered in the order in which they are added."""
+    """Nodes, edges and clusters, with nodes numbered in the order of their creation."""
 
     def __init__(self, name: str) -> None:
         self.whole = Cluster(name)
@@ -62,7 +62,7 @@ class Picture:
         self._open = [self.whole]
 
     def node(self, kind: str, *label: str) -> str:
-        """Add a node with a line for each part of its label; return what it is called."""
+        """Add a node with a line for each part of its label; return its name."""
         self._nodes += 1
         name = f"n{self._nodes}"
         self._open[-1].items.append(Node(name, kind, tuple(filter(None, label))))
@@ -73,7 +73,7 @@ class Picture:
         self._open[-1].items.append(Edge(start, end, label, dashed))
 
     def begin(self, label: str) -> None:
-        """Begin a cluster: what is added next belongs to it."""
+        """Begin a cluster, which holds all items until its end."""
         cluster = Cluster(label)
         self._open[-1].items.append(cluster)
         self._open.append(cluster)
@@ -90,7 +90,7 @@ class Picture:
 
 
 def _lines(cluster: Cluster, depth: int, numbers: Iterator[int]) -> Iterator[str]:
-    """Yield the lines of what a cluster holds."""
+    """Yield the lines of the items of a cluster."""
     indent = "  " * depth
     for item in cluster.items:
         match item:
@@ -107,7 +107,7 @@ def _lines(cluster: Cluster, depth: int, numbers: Iterator[int]) -> Iterator[str
 
 
 def quoted(*lines: str) -> str:
-    r"""Write lines as one string of Graphviz's.
+    r"""Write lines as one Graphviz string.
 
     Example:
         >>> print(quoted('say "x"', "2"))
@@ -118,7 +118,7 @@ def quoted(*lines: str) -> str:
 
 
 def render(source: str, path: str | os.PathLike[str]) -> None:
-    """Write a picture, by the ending of the path as Graphviz source or drawn by Graphviz."""
+    """Write a picture as Graphviz source, or drawn by Graphviz; the ending of the path decides."""
     suffix = Path(path).suffix.lower()
     if suffix in _SOURCE:
         Path(path).write_text(source, encoding="utf-8")
@@ -129,7 +129,7 @@ def render(source: str, path: str | os.PathLike[str]) -> None:
     program = shutil.which("dot")
     if program is None:
         hint = "install Graphviz (apt install graphviz, brew install graphviz), or draw to a .dot file"
-        requirement = f"a {suffix} takes Graphviz's program dot, which is not installed"
+        requirement = f"a {suffix} file needs Graphviz's program dot, which is not installed"
         raise GraphvizError(message("draw", requirement, hint=hint))
     command = [program, f"-T{suffix[1:]}", "-o", str(path)]
     done = subprocess.run(command, input=source, capture_output=True, encoding="utf-8", check=False)

@@ -1,4 +1,4 @@
-"""`trace`: a function written down as a Wengert list, with what is known of its call."""
+"""`trace`: the Wengert list of a function, with the names and values of its call."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from wengert.core import tree
 from wengert.core.dtypes import check_known, dtype_of
 from wengert.core.errors import DtypeError, message
 from wengert.inspect.dot import render
+from wengert.inspect.evaluation_trace import Table, tabulate
+from wengert.inspect.notation import all_values
 from wengert.inspect.picture import graph_picture
-from wengert.inspect.table import Table, tabulate
-from wengert.ir.graph import Graph, Literal, Var
+from wengert.ir.graph import Graph, Var
 from wengert.ir.types import type_of
-from wengert.primitive import REGISTRY
 from wengert.transforms.frozen_random import Draws
 from wengert.transforms.staging import GraphTrace
 
@@ -30,20 +30,20 @@ _NUMBERS = (bool, int, float, np.ndarray, np.generic, Box)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Listing(Graph):
-    """The graph of a function, with the names, containers and values of the call that it was traced with."""
+    """The graph of a function, with the names, containers and values of the traced call."""
 
     name: str = "f"
     """The function's name."""
     parameters: tuple[inspect.Parameter, ...] = ()
-    """The function's parameters that were given."""
+    """The function's parameters that have arguments."""
     places: tuple[str, ...] = ()
-    """Where each input of the graph stands in the arguments, as ``params['w']``."""
+    """The place of each input of the graph in the arguments, such as ``params['w']``."""
     arguments: tuple[Any, ...] = ()
     """The value of each input in the call."""
     structure: tree.Structure = tree.LEAF
     """The containers of the result."""
     adjoints: Mapping[Var, Var] = field(default_factory=dict[Var, Var])
-    """Of what value a variable is the adjoint, where reverse mode was traced."""
+    """The value whose adjoint a variable is, where reverse mode was traced."""
 
     def values(self) -> dict[Var, Any]:
         """Return every value of the list at the arguments of the call.
@@ -53,27 +53,18 @@ class Listing(Graph):
             >>> list(wg.trace(lambda x: x * x)(3.0).values().values())
             [3.0, 9.0]
         """
-        known: dict[Var, Any] = {
-            **dict(zip(self.inputs, self.arguments, strict=True)),
-            **dict(self.constants),
-        }
-        for equation in self.equations:
-            operands = [one.value if isinstance(one, Literal) else known[one] for one in equation.operands]
-            found = REGISTRY[equation.primitive](*operands, **equation.params)
-            results = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
-            known.update(zip(equation.outputs, results, strict=True))
-        return known
+        return all_values(self, self.arguments)
 
     def table(self, digits: int = 3) -> Table:
-        """Return the evaluation trace of a scalar function: what is computed forwards, and the adjoints backwards.
+        """Return the evaluation trace of a scalar function: the values forwards, and the adjoints backwards.
 
         This is Table 1 of Harrison, "A Brief Introduction to Automatic Differentiation for Machine Learning"
         (2019): the inputs are ``v₁₋ₙ`` to ``v₀``, the intermediate values ``v₁``, ``v₂`` and so on, and ``v′`` is
-        the adjoint of ``v``, the derivative of the result with respect to it. The adjoints stand beside the
-        operation that they are handed back through, so that the right column is to be read upwards.
+        the adjoint of ``v``, the derivative of the result with respect to it. An adjoint stands beside the operation
+        that it passes back through: read the right column upwards.
 
         Args:
-            digits: how many decimals the numbers show.
+            digits: the number of decimals to show.
 
         Raises:
             ArgumentError: the function does not return one floating-point scalar.
@@ -92,15 +83,15 @@ class Listing(Graph):
         return tabulate(self, self.places, self.values(), digits)
 
     def draw(self, path: str | os.PathLike[str], *, values: bool = True) -> None:
-        """Draw the graph: constants, variables and operations as nodes, with the types of values along the edges.
+        """Draw the graph: constants, variables and operations as nodes, types of values along the edges.
 
         Args:
-            path: where to write: ``.dot`` or ``.gv`` for Graphviz source, ``.svg``, ``.png`` or ``.pdf`` for a picture,
-                which takes Graphviz's program ``dot``.
-            values: write the values at the arguments of the call into the nodes, where they are scalars.
+            path: the file: ``.dot`` or ``.gv`` for Graphviz source, ``.svg``, ``.png`` or ``.pdf`` for a picture, which
+                needs Graphviz's program ``dot``.
+            values: show scalar values, at the arguments of the call, in the nodes.
 
         Raises:
-            ArgumentError: the path ends otherwise.
+            ArgumentError: the path has another ending.
             GraphvizError: Graphviz is not installed, or fails.
 
         Example:
@@ -116,19 +107,19 @@ class Listing(Graph):
 
 
 def trace(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> Callable[..., Listing]:
-    """Return a function that writes down what ``fun`` computes, as a Wengert list.
+    """Return a function that records ``fun`` as a Wengert list.
 
     Args:
-        fun: a function of arrays, numbers and containers of them; anything else among its arguments stays fixed.
-        static_argnums: which positional arguments stay fixed although they are numbers.
+        fun: a function of arrays, numbers and containers of them; all other arguments are constants of the list.
+        static_argnums: the positions of numbers that are constants of the list, too.
 
     Returns:
-        A function with the arguments of ``fun`` that returns a `Listing`: the graph, which prints as text, and its
-        ``table()`` and ``draw(path)``. A derivative is traced like any function: ``trace(grad(f))(x)``.
+        A function with the arguments of ``fun`` that returns a `Listing`: the graph, which prints as text, with
+        ``table()`` and ``draw(path)``. Derivatives are traced like any function: ``trace(grad(f))(x)``.
 
     Raises:
-        DtypeError: a result is no array or number.
-        ConcreteError: the function asks for a value that only a call would know, in an ``if`` for example.
+        DtypeError: a result is not an array or a number.
+        ConcreteError: the function needs a value that only a call would know, in an ``if`` for example.
 
     Example:
         >>> import numpy as np, wengert as wg
@@ -171,7 +162,7 @@ def trace(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> 
 
 
 class _Call:
-    """The arguments of a call taken apart: which leaves are inputs of the graph, and where they stand."""
+    """The leaves of the arguments of a call: inputs of the graph, with their places, and constants."""
 
     def __init__(self, bound: inspect.BoundArguments, fixed: set[int]) -> None:
         self.bound = bound
@@ -181,12 +172,11 @@ class _Call:
         self._inputs: list[int] = []
         places: list[str] = []
         static: list[bool] = []
-        for position, (name, structure) in enumerate(
-            zip(bound.arguments, self.structure.children, strict=True)
-        ):
-            found = tree.paths(structure, name)
-            places += found
-            static += [position in fixed] * len(found)
+        names = zip(bound.arguments, self.structure.children, strict=True)
+        for position, (name, structure) in enumerate(names):
+            paths = tree.paths(structure, name)
+            places += paths
+            static += [position in fixed] * len(paths)
         for position, (leaf, place) in enumerate(zip(self.leaves, places, strict=True)):
             if isinstance(leaf, _NUMBERS) and not static[position]:
                 self._inputs.append(position)
@@ -194,7 +184,7 @@ class _Call:
                 self.places.append(place)
 
     def rebuilt(self, boxes: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments with boxes in the place of the inputs."""
+        """Return the arguments with boxes instead of the inputs."""
         leaves = list(self.leaves)
         for position, box in zip(self._inputs, boxes, strict=True):
             leaves[position] = box
@@ -207,7 +197,7 @@ class _Call:
 def _bind(
     fun: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]
 ) -> inspect.BoundArguments:
-    """Return the arguments by the names of the function's parameters, or x1, x2, ... where it does not tell."""
+    """Return the arguments by the function's parameters, or by x1, x2, ... where it has no signature."""
     try:
         return inspect.signature(fun).bind(*arguments, **options)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Pictures of graphs and of recorded lists: constants, variables and operations as nodes, values as edges."""
+"""Pictures of graphs and of records: constants, variables and operations as nodes, values as edges."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wengert.inspect.dot import Picture, render
-from wengert.inspect.formatting import show, symbol
-from wengert.inspect.formulas import renames
+from wengert.inspect.notation import show, symbol
+from wengert.inspect.statements import renames
 from wengert.ir.graph import Equation, Graph, Literal, Var, graphs_in
 from wengert.ir.printer import names
 from wengert.ir.types import TensorType, type_of
@@ -28,7 +28,7 @@ def graph_picture(
         name: the name of the picture.
         places: the label of each input.
         results: the label of each output.
-        known: values of the graph; those that are scalars are written into the nodes.
+        known: values of the graph; the nodes show the scalars.
     """
     picture = Picture(name)
     _draw(picture, graph, places, results, known)
@@ -39,7 +39,7 @@ def _draw(
     picture: Picture, graph: Graph, places: Sequence[str], results: Sequence[str], known: Mapping[Var, Any]
 ) -> str:
     """Add a graph to a picture; return its last node."""
-    called = names(graph)
+    name_of = names(graph)
     nodes: dict[Var, str] = {}
     for var, place in zip(graph.inputs, places, strict=True):
         nodes[var] = picture.node("variable", _valued(place, var, known))
@@ -53,16 +53,16 @@ def _draw(
         if renames(equation) and isinstance(equation.operands[0], Var):
             nodes[equation.outputs[0]] = nodes[equation.operands[0]]
             continue
-        values = [_valued(called[var], var, known) for var in equation.outputs]
+        values = [_valued(name_of[var], var, known) for var in equation.outputs]
         node = picture.node("operation", equation.primitive, _settings(equation), *values)
         nodes.update(dict.fromkeys(equation.outputs, node))
         for operand in equation.operands:
             picture.edge(start(operand), node, str(operand.type))
         programs = [(name, inner) for name, param in equation.params.items() for inner in graphs_in(param)]
         for name, inner in programs:
-            picture.begin(f"{name} of {equation.primitive} {called[equation.outputs[0]]}")
-            given = names(inner)
-            last = _draw(picture, inner, [given[var] for var in inner.inputs], _numbered(inner), {})
+            picture.begin(f"{name} of {equation.primitive} {name_of[equation.outputs[0]]}")
+            labels, results_of = names(inner), [f"y{i}" for i in range(1, len(inner.outputs) + 1)]
+            last = _draw(picture, inner, [labels[var] for var in inner.inputs], results_of, {})
             picture.end()
             picture.edge(last, node, dashed=True)
     node = ""
@@ -72,32 +72,26 @@ def _draw(
     return node
 
 
-def _numbered(graph: Graph) -> list[str]:
-    return [f"y{number}" for number in range(1, len(graph.outputs) + 1)]
-
-
 def _valued(label: str, var: Var, known: Mapping[Var, Any]) -> str:
     return f"{label} = {show(known[var])}" if var in known and not var.shape else label
 
 
 def _settings(equation: Equation) -> str:
     """Write the parameters of an operation if they are short."""
-    text = (
-        ", ".join(f"{name}={value}" for name, value in equation.params.items())
-        if not any(equation.graphs())
-        else ""
-    )
+    if any(equation.graphs()):
+        return ""
+    text = ", ".join(f"{name}={value}" for name, value in equation.params.items())
     return text if len(text) <= _LONGEST else ""
 
 
 def draw_tape(result: Any, path: str | os.PathLike[str]) -> None:
-    """Draw the list that led to a value recorded by operations on `Variable` objects.
+    """Draw the record of the operations on `Variable` objects that led to a value.
 
     Variables are ``v₁₋ₙ`` to ``v₀``, the results of operations ``v₁``, ``v₂`` and so on, in the order of recording.
 
     Args:
         result: the result of operations on variables.
-        path: where to write, as in `Listing.draw`.
+        path: the file, as for `Listing.draw`.
 
     Example:
         >>> import pathlib, tempfile, wengert as wg
@@ -112,7 +106,7 @@ def draw_tape(result: Any, path: str | os.PathLike[str]) -> None:
 
 
 def tape_picture(root: Node) -> Picture:
-    """Return the picture of the recorded list that leads to a node."""
+    """Return the picture of the record that leads to a node."""
     picture = Picture("tape")
     order = reachable([root])[::-1]
     first = 1 - sum(_is_variable(node) for node in order)
@@ -145,7 +139,7 @@ def _shown(label: str, value: Any) -> str:
 
 
 def _type(value: Any) -> TensorType:
-    """Return the type of a value, or the type that the list has kept of it."""
+    """Return the type of a value; the record may hold the type alone."""
     return value if isinstance(value, TensorType) else type_of(value)
 
 

@@ -1,4 +1,4 @@
-"""`source`: a function, or its derivative, as a NumPy program to read and to run."""
+"""`source`: a function, or its derivative, as a NumPy program."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from wengert.ir.graph import Graph, Var
 from wengert.passes.simplify import simplify
 
 _TAKEN = {*keyword.kwlist, *HELPERS, "np", "wengert", "constants", "float", "int", "bool"}
-_MODULES = ("wengert.random", "wengert.special")  # what an operation's source may call beside NumPy
+_MODULES = ("wengert.random", "wengert.special")  # besides NumPy
 _PLAIN = (bool, int, float, str, type(None))
 
 
 class Program(str):
-    """The text of a program; the larger constants that it refers to as ``constants[...]`` come along.
+    """The text of a program, with the larger constants that it refers to as ``constants[...]``.
 
     Attributes:
         name: the name of the function that the text defines.
@@ -50,11 +50,10 @@ class Program(str):
 def source(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> Callable[..., Program]:
     """Return a function that writes ``fun`` as a NumPy program, with one statement for each operation.
 
-    Written so, a derivative shows how it is computed: ``source(grad(f))(x)`` is the adjoint program of ``f`` by
-    source transformation, the primal statements first, the adjoint ones after them, each with the line of ``f``
-    that it comes from. What nothing needs is left out, and what is computed twice is computed once. Running the text
-    defines a function with the arguments and the results, containers included, that ``fun`` has at arguments of
-    these types.
+    ``source(grad(f))(x)`` is the adjoint program of ``f`` by source transformation: the primal statements, then the
+    adjoint statements, each with the line of ``f`` behind it. Dead code is left out, and common subexpressions are
+    computed once. Running the text defines a function with the arguments and results of ``fun``, containers included,
+    for arguments of these types.
 
     Args:
         fun: a function of arrays, numbers and containers of them.
@@ -62,11 +61,11 @@ def source(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) ->
 
     Returns:
         A function with the arguments of ``fun`` that returns a `Program`, which is a string. It runs by itself
-        unless it mentions ``constants``: then ``exec(text, {"constants": text.constants})``, or
+        unless it mentions ``constants``: then run ``exec(text, {"constants": text.constants})`` or
         ``text.function()``.
 
     Raises:
-        UnsupportedError: the function uses values of a transform that is running.
+        UnsupportedError: the function uses values of a running transform.
 
     Example:
         >>> import numpy as np, wengert as wg
@@ -97,16 +96,15 @@ class _Writer:
     def __init__(self, listing: Listing) -> None:
         if len(listing.places) > 0 and listing.places[0].startswith("captured"):
             hint = "call it outside of the transform"
-            raise UnsupportedError(
-                message("source", "a value of a transform that is running is used", hint=hint)
-            )
+            requirement = "the function must not use values of a running transform"
+            raise UnsupportedError(message("source", requirement, hint=hint))
         self.listing = listing
         name = re.sub(r"\W+", "_", listing.name.replace("<lambda>", "function")).strip("_")
         self.name = Names(_TAKEN).new(name)
         self.constants: dict[str, Any] = {}
         self.imports: list[str] = []
         self.names = Names({*_TAKEN, self.name}, _inner_params(listing))
-        self.parameters = {one.name: self.names.new(one.name) for one in listing.parameters}
+        self.parameters = {param.name: self.names.new(param.name) for param in listing.parameters}
 
     def program(self) -> Program:
         """Return the text."""
@@ -129,14 +127,13 @@ class _Writer:
         return program
 
     def _signature(self) -> inspect.Signature:
-        given = self.listing.parameters
-        return inspect.Signature([inspect.Parameter(self.parameters[one.name], one.kind) for one in given])
+        names = self.parameters
+        return inspect.Signature([inspect.Parameter(names[p.name], p.kind) for p in self.listing.parameters])
 
     def _inputs(self) -> tuple[list[Statement], dict[Var, str]]:
-        """Return the statements that take the arguments' containers apart, and the name of each input."""
-        read = {atom for equation in self.listing.equations for atom in equation.operands} | set(
-            self.listing.outputs
-        )
+        """Return the statements that unpack the arguments' containers, and the name of each input."""
+        read = {atom for equation in self.listing.equations for atom in equation.operands}
+        read.update(self.listing.outputs)
         statements: list[Statement] = []
         inputs: dict[Var, str] = {}
         for var, place in zip(self.listing.inputs, self.listing.places, strict=True):
@@ -173,7 +170,7 @@ class _Writer:
         return f"{self._class(kind)}([{', '.join(parts)}])"
 
     def _class(self, kind: Any) -> str:
-        """Return what a class is called in the text: imported where it can be, else among the constants."""
+        """Return the text of a class: imported where possible, else among the constants."""
         module = sys.modules.get(kind.__module__)
         if getattr(module, kind.__qualname__, None) is kind and kind.__module__ != "__main__":
             line = f"from {kind.__module__} import {kind.__qualname__}"
@@ -187,31 +184,31 @@ class _Writer:
 
     def _kept(self, name: str, value: Any) -> str:
         candidates = itertools.chain([name], (f"{name}{number}" for number in itertools.count(2)))
-        key = next(one for one in candidates if self.constants.setdefault(one, value) is value)
+        key = next(key for key in candidates if self.constants.setdefault(key, value) is value)
         return f'constants["{key}"]'
 
 
 def _bare(result: str) -> str:
-    """Leave out the brackets of a tuple that is returned."""
+    """Remove the brackets of a returned tuple."""
     return result[1:-1] if re.fullmatch(r"\([^()]*[^(),]\)", result) else result
 
 
 def _inner_params(graph: Graph) -> set[str]:
     """Return the parameters that hold programs, at any depth: they name functions in the text."""
-    found: set[str] = set()
+    names: set[str] = set()
     for equation in graph.equations:
-        found.update(name for name, value in equation.params.items() if isinstance(value, Graph))
+        names.update(name for name, value in equation.params.items() if isinstance(value, Graph))
         for inner in equation.graphs():
-            found |= _inner_params(inner)
-    return found
+            names |= _inner_params(inner)
+    return names
 
 
 def _sections(statements: Sequence[Statement], begun: bool) -> list[str]:
-    """Return statements with a heading wherever the primal program and an adjoint one meet."""
+    """Return statements with a heading at each change between the primal program and an adjoint program."""
     if not any(statement.depth for statement in statements):
         return written(statements)
     lines: list[str] = []
-    for depth, group in itertools.groupby(statements, lambda one: one.depth):
+    for depth, group in itertools.groupby(statements, lambda statement: statement.depth):
         before = "afterwards" if lines else "primal"
         heading = "adjoint" + " of the adjoint" * (depth - 1) if depth else before
         lines += [*([""] if lines or begun else []), f"# {heading}", *written(group)]

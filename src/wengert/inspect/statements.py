@@ -1,4 +1,4 @@
-"""The equations of a graph as statements of NumPy, one a line."""
+"""The equations of a graph as NumPy statements, one a line."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.core.dtypes import BOOL, FLOAT64, INT64, PYTHON_TYPE
-from wengert.inspect.formulas import program_name, renames
-from wengert.inspect.literals import array_source, scalar_source
+from wengert.inspect.numpy_source import array_source, as_index, as_product, as_sum, one_axis, scalar_source
 from wengert.inspect.prelude import HELPERS
-from wengert.inspect.products import as_index, as_product, as_sum, one_axis
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ops.contraction import as_subscripts
 from wengert.primitive import REGISTRY
@@ -27,7 +25,7 @@ _INDEXED = {
     "place": "place({0}, {1}, np.s_[{i}])",
 }
 _CALL = re.compile(r"\w\(")
-#: Where Python's own scalars raise an error instead of giving infinity, or leave the numbers.
+#: Where Python scalars raise an error instead of giving infinity, or change their type.
 _PYTHON_DIFFERS = {
     *("divide", "floor_divide", "remainder", "power", "integer_power"),
     *("left_shift", "right_shift", "invert"),
@@ -37,24 +35,24 @@ _NARROW_SUMS = {"reduce_sum", "reduce_prod", "cumsum", "cumprod"}
 
 
 class Statement(NamedTuple):
-    """A line of a program, or a function inside it, and the user's line that it comes from."""
+    """A line of a program, or a function inside it, and the user's line behind it."""
 
     text: str
     location: str = ""
 
     @property
     def depth(self) -> int:
-        """How many times reverse mode has passed: 0 for the primal program, 1 for its adjoint."""
+        """The number of passes of reverse mode: 0 for the primal program, 1 for its adjoint."""
         return self.location.count(_ADJOINT)
 
 
 def written(statements: Iterable[Statement]) -> list[str]:
-    """Return statements with the user's lines as comments, set in a column."""
-    known = list(statements)
-    widths = (len(one.text) for one in known if "\n" not in one.text and one.location)
+    """Return statements with the user's lines as comments in a column."""
+    statements = list(statements)
+    widths = [len(text) for text, location in statements if "\n" not in text and location]
     column = max((width for width in widths if width <= _COMMENT_COLUMN), default=0)
     lines: list[str] = []
-    for text, location in known:
+    for text, location in statements:
         if "\n" in text:
             lines += [*([""] if lines and lines[-1] else []), *text.split("\n"), ""]
         else:
@@ -62,12 +60,17 @@ def written(statements: Iterable[Statement]) -> list[str]:
     return lines
 
 
+def renames(equation: Equation) -> bool:
+    """Return whether an equation only converts a Python scalar to a NumPy scalar of the same dtype."""
+    return equation.primitive == "cast" and equation.operands[0].type.dtype == equation.outputs[0].dtype
+
+
 class Names:
-    """Names, each given once.
+    """Unique names.
 
     Args:
-        taken: names that are not given at all.
-        programs: names that are given to functions only.
+        taken: names that must not be used.
+        programs: names for functions only.
     """
 
     def __init__(self, taken: Iterable[str], programs: Iterable[str] = ()) -> None:
@@ -75,65 +78,58 @@ class Names:
         self._taken = {*taken, *self._programs}
 
     def new(self, wanted: str) -> str:
-        """Return a name as wanted, with an underscore if it is taken."""
+        """Return a name, with underscores if it is taken."""
         while wanted in self._taken:
             wanted += "_"
         self._taken.add(wanted)
         return wanted
 
     def numbered(self, letter: str) -> str:
-        """Return the first free name of this letter with a number."""
-        number = 1
-        while f"{letter}{number}" in self._taken:
-            number += 1
-        return self.new(f"{letter}{number}")
+        """Return the first free name of a letter and a number."""
+        names = (f"{letter}{number}" for number in itertools.count(1))
+        return self.new(next(name for name in names if name not in self._taken))
 
     def function(self, wanted: str) -> str:
         """Return a name for a function, with a number if it is taken."""
         if wanted in self._programs:
             self._programs.remove(wanted)
             return wanted
-        chosen = wanted
-        for number in itertools.count(2):
-            if chosen not in self._taken:
-                return self.new(chosen)
-            chosen = f"{wanted}{number}"
-        raise AssertionError
+        names = itertools.chain([wanted], (f"{wanted}{number}" for number in itertools.count(2)))
+        return self.new(next(name for name in names if name not in self._taken))
 
     def copy(self) -> Names:
-        """Return the same names, to go on with inside a function."""
+        """Return a copy, for the inside of a function."""
         return Names(self._taken - self._programs, self._programs)
 
 
 class Settings(NamedTuple):
-    """What the statements of a program and of the functions inside it share."""
+    """The settings that a program and the functions inside it share."""
 
     exact: bool
-    """Keep the types of scalars, which matter beside float32 and small integers."""
+    """Keep the types of scalars: they matter beside float32 and small integers."""
     adjoints: Mapping[Var, Var]
-    """Of what value a variable is the adjoint, for its name."""
+    """The value whose adjoint a variable is, for its name."""
     constants: dict[str, Any]
-    """Where arrays go that are too large to write out."""
+    """Receives the arrays that are too large to write out."""
 
 
 def needs_exact_scalars(graph: Graph) -> bool:
-    """Tell whether a graph has types beside which a Python scalar and one of NumPy's differ."""
+    """Return whether a graph has types beside which a Python scalar and a NumPy scalar differ."""
     wide = all(var.dtype in (FLOAT64, INT64, BOOL) for var in graph.defined())
-    inner = (one for equation in graph.equations for one in equation.graphs())
-    return not wide or any(map(needs_exact_scalars, inner))
+    return not wide or any(needs_exact_scalars(g) for equation in graph.equations for g in equation.graphs())
 
 
 class Body:
-    """The statements of one graph, given a name for each input."""
+    """The statements of one graph, with the given names of its inputs."""
 
     def __init__(self, graph: Graph, inputs: Mapping[Var, str], names: Names, settings: Settings) -> None:
         self.names = names
         self.settings = settings
         self.setup: list[Statement] = []
-        """Statements that make constants and convert inputs, before the others."""
+        """The first statements: they make constants and convert inputs."""
         self.statements: list[Statement] = []
         self._known = dict(inputs)
-        differing = set[Var]() if settings.exact else _python_where_it_matters(graph)
+        differing = set[Var]() if settings.exact else _inputs_to_convert(graph)
         for var in graph.inputs:
             if var in differing:
                 name = self._known[var]
@@ -191,11 +187,11 @@ class Body:
                 operands[0] = f"np.{equation.operands[0].type.dtype.name}({operands[0]})"
             return f"{PYTHON_TYPE[out.dtype.kind].__name__}({_text(equation, operands)})"
         if equation.primitive in _NARROW_SUMS and out.dtype.kind in "iub":
-            return f"{_text(equation, operands)}.astype(np.{out.dtype.name})"  # NumPy's own sums are int64
+            return f"{_text(equation, operands)}.astype(np.{out.dtype.name})"  # NumPy sums in int64
         return _text(equation, operands)
 
     def _operand(self, atom: Atom, equation: Equation) -> str:
-        """Write an operand; a number beside a value of its own type needs no type."""
+        """Write an operand; a number beside a value of the same type needs no type."""
         if isinstance(atom, Literal) and REGISTRY[equation.primitive].elementwise:
             beside = (other.type for other in equation.operands if isinstance(other, Var))
             if any(type_.dtype == atom.type.dtype and not type_.weak for type_ in beside):
@@ -203,27 +199,29 @@ class Body:
         return self.atom(atom)
 
     def _call(self, equation: Equation, operands: Sequence[str]) -> str:
-        """Write the programs that an equation holds as functions, and its call of them."""
+        """Write the programs of an equation as functions, and the call of them."""
         if equation.params.get("length") == 0:
             return self._empty_scan(equation, operands)
         text = REGISTRY[equation.primitive].source(*operands, **equation.params)
         programs = {name: value for name, value in equation.params.items() if isinstance(value, Graph)}
-        if programs and text.split("(")[0] not in HELPERS:  # a program carried out once: it is called itself
-            (name, graph), *_ = programs.items()
-            return f"{self._function(program_name(equation, name), graph, equation)}({', '.join(operands)})"
+        if programs and text.split("(")[0] not in HELPERS:  # the equation runs one program once: a plain call
+            (param, graph), *_ = programs.items()
+            name = re.sub(r"\W+", "_", str(equation.params.get("call", ""))).strip("_")
+            name = self._function(name if name.isidentifier() else param, graph, equation)
+            return f"{name}({', '.join(operands)})"
         for param, graph in programs.items():
             text = re.sub(rf"\b{param}\b(?!=)", self._function(param, graph, equation), text)
         return text
 
     def _empty_scan(self, equation: Equation, operands: Sequence[str]) -> str:
-        """Write what a scan of no steps gives: the first carries, and empty arrays."""
+        """Write the results of a scan without steps: the first carries, and empty arrays."""
         start, count = equation.params["constants"], equation.params["carries"]
         rows = [array_source(np.zeros(var.shape, var.dtype)) for var in equation.outputs[count:]]
         results = [*operands[start : start + count], *rows]
         return f"({results[0]},)" if len(results) == 1 else ", ".join(results)
 
     def _function(self, wanted: str, graph: Graph, equation: Equation) -> str:
-        """Add the function of a program that an equation holds, and return its name."""
+        """Add the function of a program of an equation, and return its name."""
         name = self.names.function(wanted)
         names = self.names.copy()
         called = (names.new(v.name) if v.name.isidentifier() else names.numbered("x") for v in graph.inputs)
@@ -238,7 +236,7 @@ class Body:
 
 
 def _text(equation: Equation, operands: list[str]) -> str:
-    """Write an operation on operands already written."""
+    """Write an operation on the texts of its operands."""
     (out, *_) = equation.outputs
     if equation.primitive == "cast":
         dtype = f"np.{out.dtype.name}"
@@ -264,18 +262,18 @@ def _contraction(operands: list[str], params: Mapping[str, Any]) -> str:
     return as_product(operands, **params) or f"np.einsum({subscripts!r}, {', '.join(operands)})"
 
 
-def _python_where_it_matters(graph: Graph) -> set[Var]:
-    """Return the inputs, Python scalars, that reach an operation which Python does differently from NumPy."""
+def _inputs_to_convert(graph: Graph) -> set[Var]:
+    """Return the inputs, Python scalars, that reach an operation with another result in Python than in NumPy."""
     reached: dict[Var, set[Var]] = {var: {var} for var in graph.inputs if var.weak}
-    found: set[Var] = set()
+    differing: set[Var] = set()
     for equation in graph.equations:
         variables = [operand for operand in equation.operands if isinstance(operand, Var)]
         if any(equation.graphs()) or not all(var in reached for var in variables):
             continue
         sources = set[Var]().union(*(reached[var] for var in variables))
         if equation.primitive in _PYTHON_DIFFERS:
-            found |= sources
+            differing |= sources
         elif not renames(equation) and _CALL.search(_text(equation, ["x"] * len(equation.operands))):
-            continue  # a function of NumPy's gives its scalars
+            continue  # a NumPy function returns NumPy scalars
         reached[equation.outputs[0]] = sources
-    return found
+    return differing

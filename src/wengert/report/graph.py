@@ -9,7 +9,7 @@ from wengert.core.errors import WengertError
 from wengert.core.tree import paths
 from wengert.inspect import trace
 from wengert.inspect.dot import Cluster, Edge, Node, Picture
-from wengert.inspect.layout import Box, Line, Size, layout
+from wengert.inspect.graph_drawing import Box, Line, Size, layout
 from wengert.inspect.picture import graph_picture
 from wengert.report.elements import Markup, element
 

@@ -170,7 +170,7 @@ def check_value(name: str, value: Any) -> None:
     if option is None:
         raise SettingsError(f"there is no setting {name!r}; there are {', '.join(OPTIONS)}")
     if not option.rule.holds(value):
-        raise SettingsError(f"{name} must be {option.rule.requirement}; got {value!r}")
+        raise SettingsError(f"{name} must be {option.rule.requirement}; got {value!r:.200}")
 
 
 def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:

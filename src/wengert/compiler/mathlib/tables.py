@@ -393,7 +393,7 @@ ROOTS_OF_2 = {
         5.1548301170786783e-17, 4.875160526227062e-17, 1.790126907604513e-17,
     )),
 }
-"""2^(n / parts), rounded to float32 or float64, and what is lost of each, of its size."""
+"""2^(n / parts), rounded to float32 or float64, and the relative rounding error of each."""
 BASE_2 = {
     24: (1.4426950216293335, 1.925963033500011e-08, 1.0, 0.0),
     53: (1.4426950408889634, 2.0355273740931033e-17, 1.0, 0.0),

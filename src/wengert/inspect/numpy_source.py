@@ -1,4 +1,4 @@
-"""Contractions and indices written as people write them: ``x @ w``, ``np.outer``, ``x[1:, ::-1]``."""
+"""NumPy source of the parts of a statement: numbers, arrays, indices and contractions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from wengert.core.dtypes import BOOL, FLOAT64, INT64
 from wengert.ops.contraction import as_subscripts
 
-#: Subscripts, with letters in the order in which they appear.
-_KNOWN = {
+#: Arrays up to this many elements are written out.
+LISTED = 16
+_NAMED = {"0.0": "zeros", "0": "zeros", "False": "zeros", "1.0": "ones", "1": "ones", "True": "ones"}
+_SPECIAL = {"inf": "np.inf", "-inf": "-np.inf", "nan": "np.nan"}
+#: Matrix products by their subscripts, with letters in order of appearance.
+_PRODUCTS = {
     "ab,bc->ac": "{0} @ {1}",
     "ab,cb->ac": "{0} @ {1}.T",
     "ab,ac->bc": "{0}.T @ {1}",
@@ -30,8 +37,61 @@ _KNOWN = {
 }
 
 
+def scalar_source(value: Any, exact: bool) -> str:
+    """Write a scalar; with ``exact``, a NumPy scalar with its type.
+
+    Example:
+        >>> scalar_source(float("inf"), True), scalar_source(np.float32(2.0), True)
+        ('np.inf', 'np.float32(2.0)')
+    """
+    is_numpy = hasattr(value, "dtype")
+    text = repr(value.item() if is_numpy else value)
+    text = _SPECIAL.get(text, text)
+    return f"np.{value.dtype.name}({text})" if is_numpy and exact else text
+
+
+def array_source(value: Any) -> str:
+    """Write a small or a regular array; return an empty text for any other.
+
+    Example:
+        >>> array_source(np.zeros((300, 2))), array_source(np.array([0.5, 2.0], np.float32))
+        ('np.zeros((300, 2))', 'np.array([0.5, 2.0], np.float32)')
+    """
+    regular = _regular(value)
+    if regular or value.size > LISTED:
+        return regular
+    dtype = "" if value.dtype in (FLOAT64, INT64, BOOL) else f", np.{value.dtype.name}"
+    return f"np.array({_listed(value)}{dtype})"
+
+
+def _listed(value: Any) -> str:
+    return scalar_source(value[()], exact=False) if value.ndim == 0 else f"[{', '.join(map(_listed, value))}]"
+
+
+def _regular(value: Any) -> str:
+    """Write an array of equal elements, a count, or the identity."""
+    dtype = "" if value.dtype == FLOAT64 else f", np.{value.dtype.name}"
+    if not value.size:
+        return f"np.zeros({value.shape}{dtype})"
+    if value.size > 2 and value.tobytes() == value.ravel()[:1].tobytes() * value.size:
+        first = scalar_source(value[(0,) * value.ndim], exact=False)
+        named = _NAMED.get(first)
+        return f"np.{named}({value.shape}{dtype})" if named else f"np.full({value.shape}, {first}{dtype})"
+    counting = value.size > 2 and value.dtype in (FLOAT64, INT64)
+    if counting and _same(value, np.arange(value.size, dtype=value.dtype)):
+        count = f"np.arange({scalar_source(value.dtype.type(value.size), exact=False)})"
+        return count if value.ndim == 1 else f"{count}.reshape{value.shape}"
+    if value.ndim == 2 and value.dtype == FLOAT64 and len(value) > 1 and _same(value, np.eye(len(value))):
+        return f"np.eye({len(value)})"
+    return ""
+
+
+def _same(value: Any, other: Any) -> bool:
+    return value.tobytes() == other.tobytes()
+
+
 def as_product(operands: Sequence[str], extents: Any, accesses: Any, out: Any, shape: Any) -> str:
-    """Write a contraction with ``@`` where it is a matrix product; empty where it is none.
+    """Write a matrix product with ``@``; return an empty text for any other contraction.
 
     Example:
         >>> from wengert.ops.contraction import product_params
@@ -42,14 +102,12 @@ def as_product(operands: Sequence[str], extents: Any, accesses: Any, out: Any, s
     if subscripts is None:
         return ""
     letters = dict.fromkeys(subscripts.replace(",", "").replace("->", ""))
-    renamed = subscripts.translate(
-        {ord(one): chr(ord("a") + position) for position, one in enumerate(letters)}
-    )
-    return _KNOWN.get(renamed, "").format(*operands)
+    renamed = subscripts.translate({ord(letter): ord("a") + i for i, letter in enumerate(letters)})
+    return _PRODUCTS.get(renamed, "").format(*operands)
 
 
 def as_sum(operands: Sequence[str], extents: Any, accesses: Any, out: Any, shape: Any) -> str:
-    """Write any contraction as a call of the helper ``contract``, with the places that it reads and writes.
+    """Write any contraction as a call of the helper ``contract``, with the elements that it reads and writes.
 
     Example:
         >>> window, tap, position = ((0, ((0, 2), (1, 1))),), ((0, ((1, 1),)),), ((1, ((0, 1),)),)

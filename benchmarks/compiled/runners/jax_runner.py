@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from workloads import ADAM, TRAININGS, Training, initial_weights, load_data, workload
 
-from sides.runner import Runner, batches, repeat
-from wengert.bench.sides import jax_side as networks
+from runners.runner import Runner, batches, repeat
+from wengert.bench.trainers import jax_trainer as networks
 
 if len(os.sched_getaffinity(0)) == 1:
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
@@ -66,7 +66,7 @@ def update(training: Training, gradients: Any, state: Any, parameters: Any) -> t
 
 
 def training_step(name: str, variant: str) -> tuple[Callable[..., Any], Callable[[], Any]]:
-    """Return ``step(carry, images, labels, index) -> (carry, loss)`` and what makes the first carry."""
+    """Return ``step(carry, images, labels, index) -> (carry, loss)`` and a function that returns the first carry."""
     training, differentiate = TRAININGS[name], jax.value_and_grad(loss_of(name, variant))
 
     def step(carry: Any, images: Any, labels: Any, index: Any) -> tuple[Any, Any]:
@@ -88,15 +88,15 @@ def training_step(name: str, variant: str) -> tuple[Callable[..., Any], Callable
 
 def train(name: str, variant: str, folder: Path) -> Runner:
     training, data = TRAININGS[name], load_data(folder)
-    one, first = training_step(name, variant)
+    single, first = training_step(name, variant)
     carry = first()
     chunk = training.chunk if "steps" in variant else 1
 
     def several(carry: Any, images: Any, labels: Any, index: Any) -> tuple[Any, Any]:
-        carry, losses = lax.scan(lambda carry, row: one(carry, images, labels, row), carry, index)
+        carry, losses = lax.scan(lambda carry, row: single(carry, images, labels, row), carry, index)
         return carry, losses[-1]
 
-    step = jax.jit(one if chunk == 1 else several, donate_argnums=0)
+    step = jax.jit(single if chunk == 1 else several, donate_argnums=0)
     images, labels = jnp.asarray(data.images), jnp.asarray(data.labels, jnp.int32)
     rows = batches(training, data._replace(order=data.order.astype(np.int32)), chunk)
 
@@ -144,9 +144,9 @@ def kalman(noise: Any, y: Any, moves: Any, seen: Any) -> Any:
     def turn(carry: Any, y: Any) -> Any:
         mean, spread = carry
         mean, spread = moves @ mean, moves @ spread @ moves.T + noise[0] * jnp.eye(4)
-        error, each = y - seen @ mean, seen @ spread @ seen.T + noise[1] * jnp.eye(2)
-        gain = jnp.linalg.solve(each, seen @ spread).T
-        score = error @ jnp.linalg.solve(each, error) + jnp.linalg.slogdet(each)[1]
+        error, innovation = y - seen @ mean, seen @ spread @ seen.T + noise[1] * jnp.eye(2)
+        gain = jnp.linalg.solve(innovation, seen @ spread).T
+        score = error @ jnp.linalg.solve(innovation, error) + jnp.linalg.slogdet(innovation)[1]
         return (mean + gain @ error, spread - gain @ seen @ spread), score
 
     return 0.5 * jnp.sum(lax.scan(turn, (jnp.zeros(4), jnp.eye(4)), y)[1])

@@ -1,4 +1,4 @@
-"""The picture of a comparison: what was learned and the time it took, by epoch."""
+"""The picture of a comparison: accuracy and time by epoch."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from wengert.bench.contest import Trial
-from wengert.bench.work import NETWORKS
+from wengert.bench.workloads import NETWORKS
 from wengert.train.console import counted
 from wengert.train.pictures import figure_of, png
 
 
 def comparison(trials: Sequence[Trial]) -> bytes:
-    """Draw for each network the test accuracy by epoch, or the loss, and the seconds of each epoch.
+    """Draw the test accuracy, or the loss, and the seconds of each epoch, for each network.
 
-    A line is the mean over the seeds; a band reaches from the least to the most.
+    A line is the mean over the seeds; the band around it reaches from the least to the greatest.
     """
     networks = list(dict.fromkeys(trial.network for trial in trials))
     threads = list(dict.fromkeys(trial.threads for trial in trials))
@@ -38,15 +38,15 @@ def comparison(trials: Sequence[Trial]) -> bytes:
 
 def _curves(axis: Any, trials: Sequence[Trial], threads: int, field: str, colours: Any) -> None:
     for contestant, colour in colours.items():
-        found = [
+        curves = [
             [getattr(epoch, field) for epoch in trial.epochs]
             for trial in trials
             if trial.threads == threads and trial.contestant == contestant
         ]
-        if not found:
+        if not curves:
             continue
-        values: Any = np.array(found)
-        numbers = list(range(1, len(found[0]) + 1))
+        values: Any = np.array(curves)
+        numbers = list(range(1, len(curves[0]) + 1))
         axis.plot(numbers, values.mean(axis=0), marker="o", markersize=3, color=colour, label=str(contestant))
         axis.fill_between(numbers, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.15)
     axis.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)

@@ -1,4 +1,4 @@
-"""The programs written by hand in C, built by gcc; they print what an epoch or a step took."""
+"""The programs written by hand in C, built by gcc; they print the time of an epoch or a step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from workloads import load_data
 
-from sides.runner import Runner
+from runners.runner import Runner
 from wengert.data import write_idx
 
 PROGRAMS = {"cnn": "lenet", "rnn": "rnn", "autoencoder-1": "autoencoder"}
@@ -19,16 +19,16 @@ STEPS_AN_EPOCH = 600
 
 
 class Program(Runner):
-    """A program that reports its own time; it draws its own weights, so that losses cannot be compared."""
+    """A program that reports its own time. It draws its own weights, so its losses are not compared."""
 
     def __init__(self, path: Path, folder: Path) -> None:
-        self.command = ("stdbuf", "-oL", str(path), str(folder))  # a line as soon as it is printed
+        self.command = ("stdbuf", "-oL", str(path), str(folder))  # without buffering
 
     def values(self) -> None:
         """Nothing to compare."""
 
     def seconds(self, steps: int) -> float:
-        """Start the program and return what it reports for its second stretch, the first being its warm-up."""
+        """Start the program and return the time that it reports second; the first is its warm-up."""
         with subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             _, line = process.stdout.readline(), process.stdout.readline()
@@ -48,7 +48,7 @@ def prepare(name: str, variant: str, threads: int, folder: Path) -> Runner:
     subprocess.run(["gcc", *FLAGS, "-o", program, source, "-lmvec", "-lm"], check=True)
     data = load_data(folder)
     labels = data.labels.astype(np.uint8)
-    for stem, count in (("train", None), ("t10k", 10_000)):  # what it tests on does not count in its times
+    for stem, count in (("train", None), ("t10k", 10_000)):  # its times leave out the test set
         write_idx(folder / f"{stem}-images-idx3-ubyte", data.images[:count])
         write_idx(folder / f"{stem}-labels-idx1-ubyte", labels[:count])
     return Program(program, folder)

@@ -1,4 +1,4 @@
-"""Pictures laid out: parts stand apart, edges lead downwards, clusters hold what is theirs."""
+"""Drawings of graphs: nodes do not overlap, edges lead downwards, clusters contain their nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from wengert.inspect.dot import Cluster, Edge, Node, Picture
-from wengert.inspect.layout import layout
+from wengert.inspect.graph_drawing import layout
 from wengert.inspect.picture import graph_picture
 
 
@@ -21,7 +21,7 @@ def size(node):
 
 @st.composite
 def pictures(draw):
-    """Draw nodes with edges from earlier ones, some of them in clusters from which an edge leads out."""
+    """Draw nodes with edges from earlier ones, some of them in clusters with an edge to the outside."""
     picture = Picture("drawn")
     names = []
     for _ in range(draw(st.integers(0, 12))):
@@ -45,16 +45,16 @@ def pictures(draw):
 
 
 def inside(cluster):
-    """Return all that a cluster holds."""
+    """Return all items of a cluster, at any depth."""
     for item in cluster.items:
         yield item
         if isinstance(item, Cluster):
             yield from inside(item)
 
 
-def overlap(one, other):
-    across = abs(one.x - other.x) < (one.width + other.width) / 2 - 1e-6
-    return across and abs(one.y - other.y) < (one.height + other.height) / 2 - 1e-6
+def overlap(first, second):
+    across = abs(first.x - second.x) < (first.width + second.width) / 2 - 1e-6
+    return across and abs(first.y - second.y) < (first.height + second.height) / 2 - 1e-6
 
 
 def holds(outer, inner):
@@ -65,12 +65,12 @@ def holds(outer, inner):
 
 
 def check(picture):
-    found = layout(picture.whole, size)
-    boxes = {box.item: box for box in found.boxes}
+    drawing = layout(picture.whole, size)
+    boxes = {box.item: box for box in drawing.boxes}
     items = list(inside(picture.whole))
-    assert len(found.boxes) == len(boxes) == sum(not isinstance(item, Edge) for item in items)
-    whole = found.width / 2, found.height / 2
-    for box in found.boxes:
+    assert len(drawing.boxes) == len(boxes) == sum(not isinstance(item, Edge) for item in items)
+    whole = drawing.width / 2, drawing.height / 2
+    for box in drawing.boxes:
         assert abs(box.x - whole[0]) + box.width / 2 <= whole[0] + 1e-6
         assert abs(box.y - whole[1]) + box.height / 2 <= whole[1] + 1e-6
         if isinstance(box.item, Cluster):
@@ -80,17 +80,17 @@ def check(picture):
                     assert holds(box, other) if item in mine else not overlap(box, other) or holds(other, box)
     nodes = {item.name: box for item, box in boxes.items() if isinstance(item, Node)}
     assert not [pair for pair in combinations(nodes.values(), 2) if overlap(*pair)]
-    assert sorted(line.edge for line in found.lines) == sorted(
+    assert sorted(line.edge for line in drawing.lines) == sorted(
         item for item in items if isinstance(item, Edge)
     )
-    for line in found.lines:
+    for line in drawing.lines:
         assert all(upper[1] < lower[1] for upper, lower in pairwise(line.points))
         end = nodes[line.edge.end]
         assert line.points[-1] == pytest.approx((end.x, end.y - end.height / 2))
         if not line.edge.dashed:
             start = nodes[line.edge.start]
             assert line.points[0] == pytest.approx((start.x, start.y + start.height / 2))
-    return found
+    return drawing
 
 
 @given(pictures())
@@ -106,10 +106,10 @@ def test_a_chain_is_straight_and_its_operands_stand_beside_it():
         picture.edge(before, node)
         picture.edge(weight, node)
         before = node
-    found = check(picture)
-    spine = [box.x for box in found.boxes if box.item.label == ("multiply",)]
+    drawing = check(picture)
+    spine = [box.x for box in drawing.boxes if box.item.label == ("multiply",)]
     assert max(spine) - min(spine) < 60
-    assert found.height < 9 * 15 + 8 * 40
+    assert drawing.height < 9 * 15 + 8 * 40
 
 
 def test_edges_do_not_cross_where_they_need_not():

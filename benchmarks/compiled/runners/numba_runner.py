@@ -9,7 +9,7 @@ from typing import Any
 import numba
 from workloads import workload
 
-from sides.runner import Runner, repeat
+from runners.runner import Runner, repeat
 
 
 @numba.njit(parallel=True, fastmath=True)

@@ -10,7 +10,7 @@ import autograd
 import autograd.numpy as np
 from workloads import workload
 
-from sides.runner import Runner, repeat
+from runners.runner import Runner, repeat
 
 
 def logarithm(x1: Any, x2: Any) -> Any:
@@ -23,11 +23,11 @@ def rosenbrock(x: Any) -> Any:
 
 def kalman(noise: Any, y: Any, moves: Any, seen: Any) -> Any:
     mean, spread, total = np.zeros(4), np.eye(4), 0.0
-    for one in y:
+    for observed in y:
         mean, spread = moves @ mean, moves @ spread @ moves.T + noise[0] * np.eye(4)
-        error, each = one - seen @ mean, seen @ spread @ seen.T + noise[1] * np.eye(2)
-        gain = np.linalg.solve(each, seen @ spread).T
-        total = total + error @ np.linalg.solve(each, error) + np.linalg.slogdet(each)[1]
+        error, innovation = observed - seen @ mean, seen @ spread @ seen.T + noise[1] * np.eye(2)
+        gain = np.linalg.solve(innovation, seen @ spread).T
+        total = total + error @ np.linalg.solve(innovation, error) + np.linalg.slogdet(innovation)[1]
         mean, spread = mean + gain @ error, spread - gain @ seen @ spread
     return 0.5 * total
 

@@ -1,7 +1,7 @@
-"""Where the parts of a picture stand: in layers, every edge downwards (Sugiyama, Tagawa and Toda, 1981).
+"""Layered graph drawing, with every edge downwards (Sugiyama, Tagawa and Toda, 1981).
 
-Layers come from longest paths, the order inside a layer from barycentres, and the places along a layer from least
-squares: each part as near to its neighbours as the others let it. A cluster is laid out first and then is one part.
+Layers come from longest paths, the order inside a layer from barycentres, and the coordinates along a layer from least
+squares: each part is as near to its neighbours as the others allow. A cluster is laid out first, and then is one part.
 """
 
 from __future__ import annotations
@@ -15,39 +15,39 @@ from typing import NamedTuple
 from wengert.inspect.dot import Cluster, Edge, Node
 
 ACROSS, DOWN = 18.0, 34.0
-"""Room between neighbours in a layer, and between layers."""
+"""The distance between neighbours in a layer, and between layers."""
 _INSIDE, _TITLE = 14.0, 22.0
-"""Room between a cluster's border and what is inside, and for its label."""
+"""The padding inside a cluster's border, and the height of its label."""
 _SWEEPS = 12
 _BEND, _SOURCE = 4.0, 0.01
-"""What the bends of a long edge, and parts that nothing leads to, weigh against other parts: what should be straight
-are long edges, and the way from one operation to the next."""
+"""The weights of the bends of a long edge, and of parts without incoming edges, where other parts weigh 1: long edges
+and the way from one operation to the next should be straight."""
 
 Point = tuple[float, float]
 Size = tuple[float, float]
 
 
 class Box(NamedTuple):
-    """A node or a cluster in its place."""
+    """A node or a cluster with its position."""
 
     item: Node | Cluster
     x: float
-    """Of its middle."""
+    """Of the centre."""
     y: float
-    """Of its middle."""
+    """Of the centre."""
     width: float
     height: float
 
 
 class Line(NamedTuple):
-    """An edge as the points that it passes, downwards."""
+    """An edge as a polyline, downwards."""
 
     edge: Edge
     points: tuple[Point, ...]
 
 
 class Layout(NamedTuple):
-    """Clusters before what is inside of them, nodes and edges, in a picture of a size."""
+    """Boxes, each cluster before its contents, and lines, in a picture of the given size."""
 
     width: float
     height: float
@@ -64,7 +64,7 @@ class Layout(NamedTuple):
 
 
 class _Part:
-    """A node, a cluster, or the place where a long edge passes a layer (which has no item)."""
+    """A node, a cluster, or the point where a long edge crosses a layer (without an item)."""
 
     def __init__(self, item: Node | Cluster | None, size: Size, inside: Layout | None = None) -> None:
         self.item, self.inside = item, inside
@@ -80,7 +80,7 @@ class _Part:
 
 
 def layout(cluster: Cluster, size: Callable[[Node], Size]) -> Layout:
-    """Return where what a cluster holds stands.
+    """Return the layout of the contents of a cluster.
 
     Args:
         cluster: the edges between its nodes, and between those of its clusters and its own, have no cycle.
@@ -101,7 +101,7 @@ def layout(cluster: Cluster, size: Callable[[Node], Size]) -> Layout:
 
 
 def _parts(cluster: Cluster, size: Callable[[Node], Size]) -> tuple[list[_Part], dict[str, _Part]]:
-    """Return the parts of a cluster, and to which of them each node belongs."""
+    """Return the parts of a cluster, and the part of each node."""
     parts: list[_Part] = []
     owner: dict[str, _Part] = {}
     for item in cluster.items:
@@ -118,7 +118,7 @@ def _parts(cluster: Cluster, size: Callable[[Node], Size]) -> tuple[list[_Part],
 
 
 def _assign_layers(parts: Sequence[_Part], edges: Sequence[Edge], owner: dict[str, _Part]) -> None:
-    """Put every part below all that lead to it, as high as it can be; and if no more leads to it than away, as low."""
+    """Put each part below its predecessors: as high as possible; as low as possible if it has more successors."""
     before: dict[_Part, set[_Part]] = {part: set() for part in parts}
     after: dict[_Part, set[_Part]] = {part: set() for part in parts}
     for edge in edges:
@@ -127,14 +127,14 @@ def _assign_layers(parts: Sequence[_Part], edges: Sequence[Edge], owner: dict[st
         after[start].add(end)
     order = list(graphlib.TopologicalSorter(before).static_order())
     for part in order:
-        part.layer = max((one.layer + 1 for one in before[part]), default=0)
+        part.layer = max((above.layer + 1 for above in before[part]), default=0)
     for part in reversed(order):
         if after[part] and len(before[part]) <= len(after[part]):
-            part.layer = min(one.layer for one in after[part]) - 1
+            part.layer = min(below.layer for below in after[part]) - 1
 
 
 def _route(start: _Part, end: _Part, layers: dict[int, list[_Part]]) -> list[_Part]:
-    """Return the parts that an edge connects, with a new one in each layer that it passes."""
+    """Return the parts along an edge, with a new part in each layer that it crosses."""
     route = [start]
     for layer in range(start.layer + 1, end.layer):
         bend = _Part(None, (2.0, 0.0))
@@ -152,7 +152,7 @@ def _route(start: _Part, end: _Part, layers: dict[int, list[_Part]]) -> list[_Pa
 
 
 def _order(rows: list[list[_Part]]) -> None:
-    """Sort each layer by where the neighbours stand, down and up, and keep the order with the fewest crossings."""
+    """Sort each layer by the barycentres of neighbours, down and up, and keep the order with the fewest crossings."""
     best, fewest = [list(row) for row in rows], _crossings(rows)
     for sweep in range(_SWEEPS):
         down = sweep % 2 == 0
@@ -173,11 +173,11 @@ def _number(rows: Sequence[Sequence[_Part]]) -> None:
 
 
 def _middle(neighbours: Sequence[_Part], otherwise: float) -> float:
-    return sum(one.x for one in neighbours) / len(neighbours) if neighbours else otherwise
+    return sum(part.x for part in neighbours) / len(neighbours) if neighbours else otherwise
 
 
 def _crossings(rows: Sequence[Sequence[_Part]]) -> int:
-    """Return how many pairs of edges between neighbouring layers cross."""
+    """Return the number of crossings of edges between neighbouring layers."""
     _number(rows)
     count = 0
     for row in rows:
@@ -186,11 +186,11 @@ def _crossings(rows: Sequence[Sequence[_Part]]) -> int:
     return count
 
 
-# -- places ----------------------------------------------------------------------------------------------
+# -- coordinates ----------------------------------------------------------------------------------------------
 
 
 def _place_across(rows: Sequence[Sequence[_Part]]) -> None:
-    """Let each layer come as near to its neighbours as its order and its parts' widths let it."""
+    """Move each layer as near to its neighbours as its order and the widths of its parts allow."""
     for row in rows:
         _settle(row, [0.0] * len(row))
     for sweep in range(2 * _SWEEPS):
@@ -199,22 +199,22 @@ def _place_across(rows: Sequence[Sequence[_Part]]) -> None:
 
 
 def _pulled(part: _Part) -> float:
-    """Return where the neighbours of a part want it to be."""
+    """Return the weighted mean of the neighbours of a part."""
     neighbours = part.above + part.below
-    total = sum(one.weight for one in neighbours)
-    return sum(one.weight * one.x for one in neighbours) / total if neighbours else part.x
+    total = sum(neighbour.weight for neighbour in neighbours)
+    return sum(n.weight * n.x for n in neighbours) / total if neighbours else part.x
 
 
 def _settle(row: Sequence[_Part], wanted: Sequence[float]) -> None:
-    """Move parts to where they stand apart, in order, with the least squared distance to where they want to be.
+    """Place parts in order and without overlap, at the least squared distance from the wanted positions.
 
-    With the room to the left of each part taken away from what it wants, this is isotonic regression: neighbours that
-    want to pass each other are put together at the mean of what they want (pool adjacent violators).
+    After subtracting the room to the left of each part, this is isotonic regression: neighbours in the wrong order are
+    put together at the mean of their wanted positions (pool adjacent violators).
     """
     room = [0.0]
     for left, right in itertools.pairwise(row):
         room.append(room[-1] + (left.width + right.width) / 2 + ACROSS)
-    pools: list[tuple[float, float, int]] = []  # where, weight, how many parts
+    pools: list[tuple[float, float, int]] = []  # position, weight, number of parts
     for part, want, taken in zip(row, wanted, room, strict=True):
         place, weight, count = want - taken, part.weight, 1
         while pools and pools[-1][0] >= place:

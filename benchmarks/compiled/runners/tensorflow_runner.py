@@ -10,8 +10,8 @@ from typing import Any
 import tensorflow as tf
 from workloads import ADAM, TRAININGS, initial_weights, load_data
 
-from sides.runner import Runner, batches
-from wengert.bench.sides import tensorflow_side as networks
+from runners.runner import Runner, batches
+from wengert.bench.trainers import tensorflow_trainer as networks
 
 
 def mlp(parameters: Any, x: Any) -> Any:
@@ -45,7 +45,7 @@ LOSSES: dict[str, Callable[..., Any]] = {
 
 
 def updater(name: str, variables: list[Any]) -> tuple[Callable[[Any], None], list[Any]]:
-    """Return ``update(gradients)`` and the variables of the optimiser, which begin with zero."""
+    """Return ``update(gradients)`` and the variables of the optimiser, which start at zero."""
     training = TRAININGS[name]
 
     def sgd(gradients: Any) -> None:
@@ -78,7 +78,7 @@ def prepare(name: str, variant: str, threads: int, folder: Path) -> Runner:
     (update, state), loss_of = updater(name, variables), LOSSES[name]
     images, labels = tf.constant(data.images), tf.constant(data.labels)
 
-    def one(index: Any) -> Any:
+    def single(index: Any) -> Any:
         x = tf.cast(tf.gather(images, index), tf.float32) * training.scale
         x = (x - training.shift) * training.stretch if training.shift else x
         with tf.GradientTape() as tape:
@@ -89,11 +89,11 @@ def prepare(name: str, variant: str, threads: int, folder: Path) -> Runner:
     def several(index: Any) -> Any:
         loss = tf.constant(0.0)
         for position in tf.range(training.chunk):
-            loss = one(index[position])
+            loss = single(index[position])
         return loss
 
     chunk = training.chunk if "steps" in variant else 1
-    step = tf.function(one if chunk == 1 else several, jit_compile="XLA" in variant)
+    step = tf.function(single if chunk == 1 else several, jit_compile="XLA" in variant)
     rows = batches(training, data, chunk)
 
     def advance(steps: int) -> Any:

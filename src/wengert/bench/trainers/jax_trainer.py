@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from wengert.bench.shared import Shared
+from wengert.bench.trainers.trainer import Trainer
 
 _UNROLL = {"rnn": 28, "lstm": 1}
-"""Steps of a sequence that a turn of the loop takes: what was fastest."""
+"""Steps of a sequence in one iteration of the loop: the fastest number."""
 
 
 def cnn(jax: Any, weights: Sequence[Any], images: Any, layout: str = "NHWC") -> Any:
@@ -24,7 +25,7 @@ def cnn(jax: Any, weights: Sequence[Any], images: Any, layout: str = "NHWC") -> 
         return jax.nn.relu(y + (b if last else b[:, None, None]))
 
     def pooled(x: Any) -> Any:
-        """Return a maximum over axes, whose derivative is fast; that of reduce_window is a scatter."""
+        """Pool by a maximum over axes, whose derivative is fast; the derivative of reduce_window is a scatter."""
         n, *sizes = x.shape
         if last:
             height, width, channels = sizes
@@ -69,13 +70,13 @@ def lstm(jax: Any, weights: Sequence[Any], images: Any, unroll: int) -> Any:
 
 
 def autoencoder(jax: Any, weights: Sequence[Any], pixels: Any) -> Any:
-    """Return what the autoencoder makes of pixels (examples, height x width)."""
+    """Return the autoencoder's output for pixels (examples, height x width)."""
     w1, b1, w2, b2, w3 = weights
     sigmoid = jax.nn.sigmoid
     return sigmoid(sigmoid(sigmoid(pixels @ w1 + b1) @ w2 + b2) @ w3)
 
 
-class JaxSide:
+class JaxTrainer(Trainer):
     """A network in training."""
 
     def __init__(self, network: str, variant: str, threads: int, shared: Shared, steps: int) -> None:
@@ -94,7 +95,6 @@ class JaxSide:
         self._run = self._jax.jit(run, donate_argnums=0)
 
     def restart(self, weights: Sequence[Any]) -> None:
-        """Start from these weights."""
         self._weights = [self._np.array(weight) for weight in weights]
 
     def _scores(self, weights: Sequence[Any], images: Any) -> Any:
@@ -120,16 +120,13 @@ class JaxSide:
         return self._jax.lax.scan(lambda w, rows: self._step(w, images, labels, rows), weights, index)
 
     def call(self, index: Any) -> Any:
-        """Carry out some steps and return their losses, which may not be there yet."""
         rows = index.astype(np.int32)
         rows = rows if self.steps > 1 else rows[0]
         self._weights, losses = self._run(self._weights, self._images, self._labels, rows)
         return losses
 
     def wait(self) -> None:
-        """Return when all is there."""
         self._jax.block_until_ready(self._weights)
 
     def weights(self) -> list[Any]:
-        """Return the weights as they are now."""
         return list(map(np.asarray, self._weights))

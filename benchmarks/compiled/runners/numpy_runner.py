@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from workloads import workload
 
-from sides.runner import Runner, repeat
+from runners.runner import Runner, repeat
 
 
 def chain(x: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from workloads import TRAININGS, Training, initial_weights, load_data, workload
 
 import wengert as wg
-from sides.runner import Runner, batches, repeat
+from runners.runner import Runner, batches, repeat
 from wengert import nn, optim
 
 
@@ -73,7 +73,7 @@ LOSSES: dict[str, Callable[..., Any]] = {
 
 
 def training_step(name: str) -> tuple[Callable[..., Any], Callable[[], Any]]:
-    """Return ``step(carry, images, labels, index) -> (carry, loss)`` and what makes the first carry."""
+    """Return ``step(carry, images, labels, index) -> (carry, loss)`` and a function that returns the first carry."""
     training = TRAININGS[name]
     optimiser = getattr(optim, training.optimiser)(training.rate)
     differentiate = wg.value_and_grad(LOSSES[name])
@@ -155,9 +155,9 @@ def kalman(noise: Any, y: Any, moves: Any, seen: Any) -> Any:
     def turn(carry: Any, y: Any) -> Any:
         mean, spread = carry
         mean, spread = moves @ mean, moves @ spread @ moves.T + noise[0] * np.eye(4)
-        error, each = y - seen @ mean, seen @ spread @ seen.T + noise[1] * np.eye(2)
-        gain = np.linalg.solve(each, seen @ spread).T
-        score = error @ np.linalg.solve(each, error) + np.linalg.slogdet(each)[1]
+        error, innovation = y - seen @ mean, seen @ spread @ seen.T + noise[1] * np.eye(2)
+        gain = np.linalg.solve(innovation, seen @ spread).T
+        score = error @ np.linalg.solve(innovation, error) + np.linalg.slogdet(innovation)[1]
         return (mean + gain @ error, spread - gain @ seen @ spread), score
 
     return 0.5 * np.sum(wg.scan(turn, (np.zeros(4), np.eye(4)), y)[1])

@@ -11,8 +11,8 @@ import torch
 from torch.nn import functional
 from workloads import ADAM, TRAININGS, initial_weights, load_data, workload
 
-from sides.runner import Runner, batches, repeat
-from wengert.bench.sides import torch_side as networks
+from runners.runner import Runner, batches, repeat
+from wengert.bench.trainers import torch_trainer as networks
 
 
 def recurrent(parameters: Any, x: Any, module: Any) -> Any:
@@ -37,7 +37,7 @@ def mlp(parameters: Any, x: Any) -> Any:
 
 
 def network_of(name: str, variant: str, weights: list[Any]) -> tuple[Callable[..., Any], list[Any]]:
-    """Return ``network(parameters, x)`` and what the optimiser updates."""
+    """Return ``network(parameters, x)`` and the parameters that the optimiser updates."""
     if name == "cnn":
         last = torch.channels_last if "channels_last" in variant else torch.contiguous_format
         for i in (0, 2):
@@ -129,11 +129,14 @@ def gaussians(a: Any, x: Any) -> Any:
 
 def kalman(noise: Any, y: Any, moves: Any, seen: Any) -> Any:
     mean, spread, total = moves.new_zeros(4), torch.eye(4, dtype=moves.dtype), 0.0
-    for one in y:
+    for observed in y:
         mean, spread = moves @ mean, moves @ spread @ moves.T + noise[0] * torch.eye(4, dtype=moves.dtype)
-        error, each = one - seen @ mean, seen @ spread @ seen.T + noise[1] * torch.eye(2, dtype=moves.dtype)
-        gain = torch.linalg.solve(each, seen @ spread).T
-        total = total + error @ torch.linalg.solve(each, error) + torch.linalg.slogdet(each)[1]
+        error, innovation = (
+            observed - seen @ mean,
+            seen @ spread @ seen.T + noise[1] * torch.eye(2, dtype=moves.dtype),
+        )
+        gain = torch.linalg.solve(innovation, seen @ spread).T
+        total = total + error @ torch.linalg.solve(innovation, error) + torch.linalg.slogdet(innovation)[1]
         mean, spread = mean + gain @ error, spread - gain @ seen @ spread
     return 0.5 * total
 

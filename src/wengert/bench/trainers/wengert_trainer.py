@@ -1,6 +1,6 @@
 """Wengert: `wg.jit` of a scan over steps, the model donated.
 
-The variant ``reference`` is not measured: it computes in double precision.
+The variant ``reference`` computes in double precision, and is not measured.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import numpy as np
 
 from wengert import optim
 from wengert.bench.shared import Shared
-from wengert.bench.work import NETWORKS
+from wengert.bench.trainers.trainer import Trainer
+from wengert.bench.workloads import NETWORKS
 from wengert.compiler.jit import jit
 from wengert.compiler.runtime.threads.team import set_threads
 from wengert.control import scan
@@ -20,7 +21,7 @@ from wengert.core import tree
 from wengert.transforms.reverse_mode import value_and_grad
 
 
-class WengertSide:
+class WengertTrainer(Trainer):
     """A network in training."""
 
     def __init__(self, network: str, variant: str, threads: int, shared: Shared, steps: int) -> None:
@@ -51,19 +52,13 @@ class WengertSide:
         return x.reshape(len(x), -1) if self._task.name == "autoencoder" else 2 * x
 
     def restart(self, weights: Sequence[Any]) -> None:
-        """Start from these weights."""
         dtype = np.float64 if self._double else np.float32
         model = tree.unflatten(self._structure, [np.array(weight, dtype) for weight in weights])
         self._carry = model, self._optimiser.init(model)
 
     def call(self, index: Any) -> Any:
-        """Carry out some steps and return their losses."""
         self._carry, losses = self._run(self._carry, self._shared.images, self._shared.labels, index)
         return losses
 
-    def wait(self) -> None:
-        """Return: a call has done all when it returns."""
-
     def weights(self) -> list[Any]:
-        """Return the weights as they are now."""
         return tree.leaves(self._carry[0])

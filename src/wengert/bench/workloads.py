@@ -1,4 +1,4 @@
-"""What is trained: the papers' networks, drawn for all libraries, and measured after each epoch by one program."""
+"""The papers' networks, their first weights and order for all libraries, and one program that evaluates them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from wengert.data import Dataset
 from wengert.data.batches import consecutive
 from wengert.train.tasks import TASKS, Task
 
-_AT_ONCE = 1000
-"""Test images: enough for full speed, few enough for the memory."""
+_TEST_BATCH = 1000
+"""Enough test images for full speed, few enough for the memory."""
 
 NETWORKS: dict[str, Task] = {
     "cnn": TASKS["cnn"],
@@ -30,11 +30,11 @@ def draw(network: str, dataset: Dataset, examples: int | None, epochs: int, seed
     """Draw the first weights and the order of a run.
 
     Args:
-        network: of `NETWORKS`.
-        dataset: what is learned.
-        examples: how many of its training examples, all by default.
-        epochs: how often.
-        seed: of the weights and of the order.
+        network: a key of `NETWORKS`.
+        dataset: the data.
+        examples: the number of training examples; all by default.
+        epochs: their number.
+        seed: for the weights and the order.
 
     Example:
         >>> from wengert.data import digit_set
@@ -57,15 +57,15 @@ def evaluator(network: str, dataset: Dataset) -> Callable[[Sequence[Any]], tuple
     task = NETWORKS[network]
     structure = tree.flatten(task.build(np.random.default_rng(0)))[1]
 
-    def measured(weights: Sequence[Any], images: Any, labels: Any) -> Any:
+    def total(weights: Sequence[Any], images: Any, labels: Any) -> Any:
         loss, score = task.loss(tree.unflatten(structure, weights), task.prepare(images), labels)
         return loss * len(images), score
 
-    measure = jit(measured)
+    measure = jit(total)
 
     def evaluate(weights: Sequence[Any]) -> tuple[float, float]:
         count = len(dataset.test_images)
-        parts = consecutive(count, _AT_ONCE)
+        parts = consecutive(count, _TEST_BATCH)
         sums = [measure(weights, dataset.test_images[part], dataset.test_labels[part]) for part in parts]
         loss, score = np.sum(np.asarray(sums, np.float64), axis=0) / count
         return float(loss), float(score)

@@ -1,4 +1,4 @@
-"""The evaluation trace: what a function computes forwards, and its adjoints backwards, with every number."""
+"""The evaluation trace: the values of a function, computed forwards, beside its adjoints, computed backwards."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from wengert.core.dtypes import dtype_of, is_float
 from wengert.core.errors import ArgumentError, message
-from wengert.inspect.formatting import PRIME, show, symbol
-from wengert.inspect.formulas import formula, passes, product, renames
+from wengert.inspect.notation import PRIME, adjoint_term, formula, passes, show, symbol
+from wengert.inspect.statements import renames
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.passes.dead import eliminate_dead
 from wengert.primitive import REGISTRY
@@ -20,8 +20,8 @@ from wengert.transforms.reverse_mode import vjp
 HEADS = "Forward primal trace ↓", "Reverse adjoint trace ↑"
 
 
-class Statement(NamedTuple):
-    """``symbol = formula = detail = value``; the formula with numbers, or with the partial derivative written out."""
+class Step(NamedTuple):
+    """``symbol = formula = detail = value``; the detail has numbers, or the partial derivative written out."""
 
     symbol: str
     formula: str
@@ -30,10 +30,10 @@ class Statement(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A line of the table: a statement of the primal trace, one of the adjoint trace, or both."""
+    """A line of the table: a step of the primal trace, a step of the adjoint trace, or both."""
 
-    forward: Statement | None
-    reverse: Statement | None
+    forward: Step | None
+    reverse: Step | None
 
 
 class Table:
@@ -43,12 +43,11 @@ class Table:
         self.rows = tuple(rows)
         self.digits = digits
 
-    def _cells(self, statement: Statement | None) -> list[str]:
-        if statement is None:
+    def _cells(self, step: Step | None) -> list[str]:
+        if step is None:
             return [""] * 4
-        value = show(statement.value, self.digits)
-        parts = statement.formula, statement.detail, value
-        return [statement.symbol, *(f"= {part}" if part else "" for part in parts)]
+        parts = step.formula, step.detail, show(step.value, self.digits)
+        return [step.symbol, *(f"= {part}" if part else "" for part in parts)]
 
     def __str__(self) -> str:
         halves = [[self._cells(row[side]) for row in self.rows] for side in (0, 1)]
@@ -68,7 +67,7 @@ class Table:
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
-    """Write cells in columns; a column that is empty throughout takes no room."""
+    """Align cells in columns, without the empty columns."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     rows = (zip(line, widths, strict=True) for line in lines)
     return [" ".join(f"{cell:{width}}" for cell, width in row if width).rstrip() for row in rows]
@@ -79,18 +78,18 @@ def tabulate(graph: Graph, places: Sequence[str], known: Mapping[Var, Any], digi
 
     Args:
         graph: a graph with one floating-point scalar as its output.
-        places: what the user calls each input.
+        places: the user's name of each input.
         known: the value of each variable.
-        digits: how many decimals to show.
+        digits: the number of decimals to show.
     """
     if len(graph.outputs) != 1 or graph.outputs[0].type.shape or not is_float(graph.outputs[0].type.dtype):
-        got = ", ".join(str(one) for one in graph.output_types) or "nothing"
+        got = ", ".join(map(str, graph.output_types)) or "nothing"
         raise ArgumentError(message("table", "the function must return one floating-point scalar", got))
     return Table(_Trace(eliminate_dead(graph), places, known, digits).rows(), digits)
 
 
 class _Trace:
-    """The statements of one graph, and the adjoints met so far on the way back."""
+    """The steps of one graph, and the adjoints that the way back has reached so far."""
 
     def __init__(self, graph: Graph, places: Sequence[str], known: Mapping[Var, Any], digits: int) -> None:
         self.graph = graph
@@ -102,18 +101,13 @@ class _Trace:
         self.symbols.update((var, symbol(i, "c")) for i, (var, _) in enumerate(graph.constants, 1))
         self.active = {var for var in graph.inputs if is_float(var.dtype)}
         self.adjoints: dict[Var, Any] = {}
-        self.equations = [equation for equation in graph.equations if not self._renames(equation)]
-        self._name()
-
-    def _renames(self, equation: Equation) -> bool:
-        """Take a conversion that only makes a Python scalar one of NumPy's for the value itself."""
-        if renames(equation):
-            self.same[equation.outputs[0]] = self.atom(equation.operands[0])
-        return renames(equation)
-
-    def _name(self) -> None:
+        self.equations: list[Equation] = []
         number = 0
-        for equation in self.equations:
+        for equation in graph.equations:
+            if renames(equation):
+                self.same[equation.outputs[0]] = self.atom(equation.operands[0])
+                continue
+            self.equations.append(equation)
             for var in equation.outputs:
                 number += 1
                 self.symbols[var] = symbol(number)
@@ -125,7 +119,7 @@ class _Trace:
         return operand in self.active and passes(equation.primitive, position)
 
     def atom(self, atom: Atom) -> Atom:
-        """Return the value that another only renames."""
+        """Return the value behind a renaming."""
         return atom if isinstance(atom, Literal) else self.same.get(atom, atom)
 
     def value(self, atom: Atom) -> Any:
@@ -136,62 +130,62 @@ class _Trace:
         return show(atom.value, self.digits) if isinstance(atom, Literal) else self.symbols[atom]
 
     def rows(self) -> list[Row]:
-        """Return the rows, forward statements downwards and adjoints upwards."""
+        """Return the rows, with forward steps downwards and adjoints upwards."""
         output = self.atom(self.graph.outputs[0])
         y = next(letter for letter in ("y", "z", "w", "f", "f(…)") if letter not in self.places)
-        last = Statement(y, self.name(output), "", self.value(output))
+        last = Step(y, self.name(output), "", self.value(output))
         seed = None
         if isinstance(output, Var) and output in self.active:
             self.adjoints[output] = dtype_of(self.value(output)).type(1)
-            seed = Statement(self.symbols[output] + PRIME, y + PRIME, "", self.adjoints[output])
+            seed = Step(self.symbols[output] + PRIME, y + PRIME, "", self.adjoints[output])
         rows = [Row(last, seed)]
         for equation in reversed(self.equations):
-            reverse: list[Statement | None] = [*self.back(equation)]
-            forward: list[Statement | None] = [None] * max(len(reverse) - 1, 0)
+            reverse: list[Step | None] = [*self.back(equation)]
+            forward: list[Step | None] = [None] * max(len(reverse) - 1, 0)
             rows += map(Row, [*forward, self.forward(equation)], reverse or [None])
         for var, place in reversed(list(zip(self.graph.inputs, self.places, strict=True))):
-            given = Statement(self.symbols[var], place, "", self.known[var])
-            rows.append(Row(given, self.gradient(var, place)))
+            rows.append(Row(Step(self.symbols[var], place, "", self.known[var]), self.gradient(var, place)))
         return rows[::-1]
 
-    def forward(self, equation: Equation) -> Statement:
-        """Return the statement of an operation, with the numbers that it works on."""
+    def forward(self, equation: Equation) -> Step:
+        """Return the step of an operation, with its numbers."""
         texts = [show(self.value(operand), self.digits) for operand in equation.operands]
         names = list(map(self.name, equation.operands))
-        called = ", ".join(self.symbols[var] for var in equation.outputs)
-        written, numbers = (formula(equation.primitive, one, equation.params) for one in (names, texts))
-        results = [self.known[var] for var in equation.outputs]
-        shown = results[0] if len(results) == 1 else tuple(results)
-        return Statement(called, written, "" if numbers == written else numbers, shown)
+        written, numbers = (formula(equation.primitive, row, equation.params) for row in (names, texts))
+        results = tuple(self.known[var] for var in equation.outputs)
+        shown = results[0] if len(results) == 1 else results
+        symbols = ", ".join(self.symbols[var] for var in equation.outputs)
+        return Step(symbols, written, "" if numbers == written else numbers, shown)
 
-    def gradient(self, var: Var, place: str) -> Statement | None:
-        """Return what the derivative with respect to an input is."""
+    def gradient(self, var: Var, place: str) -> Step | None:
+        """Return the derivative with respect to an input."""
         if not is_float(var.dtype):
             return None
         adjoint = self.adjoints.get(var, np.zeros(var.shape, var.dtype))
-        return Statement(place + PRIME, self.symbols[var] + PRIME, "", adjoint)
+        return Step(place + PRIME, self.symbols[var] + PRIME, "", adjoint)
 
-    def back(self, equation: Equation) -> list[Statement]:
-        """Hand the adjoints of an operation's results on to its operands, the first operand first."""
+    def back(self, equation: Equation) -> list[Step]:
+        """Pass the adjoints of an operation's results on to its operands, the first operand first."""
         positions = [i for i in range(len(equation.operands)) if self._follows(equation, i)]
         outputs = [var for var in equation.outputs if var in self.adjoints]
         if not positions or not outputs:
             return []
-        names, statements = list(map(self.name, equation.operands)), list[Statement]()
-        contributions = self._pull(equation, positions)
-        for position, contribution in zip(positions, contributions, strict=True):
+        symbols = self.symbols[outputs[0]], list(map(self.name, equation.operands))
+        values = self.known[outputs[0]], list(map(self.value, equation.operands))
+        steps: list[Step] = []
+        for position, contribution in zip(positions, self._pull(equation, positions), strict=True):
             operand = self.atom(equation.operands[position])
             assert isinstance(operand, Var)
-            out, mine = self.symbols[outputs[0]], self.symbols[operand]
-            formula = " + ".join(f"{self.symbols[v]}{PRIME} ∂{self.symbols[v]}/∂{mine}" for v in outputs)
-            detail = product(equation.primitive, position, out + PRIME, out, names, equation.params)
+            own = self.symbols[operand]
+            formula = " + ".join(f"{self.symbols[v]}{PRIME} ∂{self.symbols[v]}/∂{own}" for v in outputs)
+            detail = adjoint_term(REGISTRY[equation.primitive], position, symbols, values, equation.params)
             before = self.adjoints.get(operand)
             total = contribution if before is None else before + contribution
             if before is not None:
-                formula, detail = _after(mine + PRIME, formula), _after(mine + PRIME, detail)
+                formula, detail = _sum(own + PRIME, formula), _sum(own + PRIME, detail)
             self.adjoints[operand] = total
-            statements.append(Statement(mine + PRIME, formula, detail, total))
-        return statements
+            steps.append(Step(own + PRIME, formula, detail, total))
+        return steps
 
     def _pull(self, equation: Equation, positions: Sequence[int]) -> tuple[Any, ...]:
         """Return the contributions of an operation to the adjoints of some of its operands."""
@@ -208,8 +202,8 @@ class _Trace:
         return pullback(tuple(seeds) if isinstance(results, tuple) else seeds[0])
 
 
-def _after(adjoint: str, term: str) -> str:
-    """Write a term added to what an adjoint is already."""
+def _sum(adjoint: str, term: str) -> str:
+    """Write the sum of an adjoint and a term; an empty text for an empty term."""
     if not term:
         return ""
     return f"{adjoint} - {term[1:]}" if term.startswith("-") else f"{adjoint} + {term}"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.bench.shared import Shared
+from wengert.bench.trainers.trainer import Trainer
 
 
 def cnn(tf: Any, weights: Sequence[Any], images: Any) -> Any:
@@ -47,12 +48,12 @@ def _projected(tf: Any, images: Any, w: Any, b: Any) -> list[Any]:
 
 
 def autoencoder(tf: Any, weights: Sequence[Any], pixels: Any) -> Any:
-    """Return what the autoencoder makes of pixels (examples, height x width)."""
+    """Return the autoencoder's output for pixels (examples, height x width)."""
     w1, b1, w2, b2, w3 = weights
     return tf.sigmoid(tf.sigmoid(tf.sigmoid(pixels @ w1 + b1) @ w2 + b2) @ w3)
 
 
-class TensorflowSide:
+class TensorflowTrainer(Trainer):
     """A network in training."""
 
     def __init__(self, network: str, variant: str, threads: int, shared: Shared, steps: int) -> None:
@@ -68,7 +69,6 @@ class TensorflowSide:
         self._run = self._tf.function(self._several)
 
     def restart(self, weights: Sequence[Any]) -> None:
-        """Start from these weights."""
         arrays = [np.transpose(w, (2, 3, 1, 0)) if w.ndim == 4 else w for w in weights]
         if not hasattr(self, "_weights"):
             self._weights = [self._tf.Variable(array) for array in arrays]
@@ -103,13 +103,8 @@ class TensorflowSide:
         return losses.stack()
 
     def call(self, index: Any) -> Any:
-        """Carry out some steps and return their losses."""
         return self._run(self._tf.constant(index))
 
-    def wait(self) -> None:
-        """Return: on a processor a call has done all when it returns."""
-
     def weights(self) -> list[Any]:
-        """Return the weights as they are now."""
         arrays = [variable.numpy() for variable in self._weights]
         return [np.transpose(array, (3, 2, 0, 1)) if array.ndim == 4 else array for array in arrays]

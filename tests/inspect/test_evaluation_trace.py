@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import wengert as wg
+from tests.draws import HypothesisDraw
 from wengert.core.errors import ArgumentError
 from wengert.inspect import Table
-from wengert.inspect.table import Statement
+from wengert.inspect.evaluation_trace import Step
+from wengert.inspect.notation import adjoint_term, passes
+from wengert.primitive import REGISTRY, Partials, Primitive
 
 
 def paper(x1: Any, x2: Any) -> Any:
@@ -38,19 +44,19 @@ def test_the_papers_table() -> None:
     assert str(wg.trace(paper)(2.0, 5.0).table()) == PAPER
 
 
-def reverse(table: Table) -> list[Statement]:
-    """Return the adjoint statements in the order in which they are carried out."""
+def reverse(table: Table) -> list[Step]:
+    """Return the adjoint statements in the order of their computation."""
     return [row.reverse for row in reversed(table.rows) if row.reverse is not None]
 
 
 def gradient(table: Table, function: Callable[..., Any], places: list[str]) -> list[Any]:
-    found = {one.symbol: one.value for one in reverse(table)}
-    return [found[f"{place}′"] for place in places]
+    values = {step.symbol: step.value for step in reverse(table)}
+    return [values[f"{place}′"] for place in places]
 
 
 def test_numbers_are_exact() -> None:
     table = wg.trace(paper)(2.0, 5.0).table()
-    assert [one.value for one in reverse(table)] == pytest.approx(
+    assert [step.value for step in reverse(table)] == pytest.approx(
         [1, 1, -1, -np.cos(5), 1, 1, 5, 2 - np.cos(5), 5.5, 2 - np.cos(5), 5.5], rel=1e-14
     )
     assert table.rows[-1].forward == ("y", "v₅", "", pytest.approx(paper(2.0, 5.0), rel=1e-14))
@@ -97,8 +103,8 @@ def test_adjoints_of_inputs_are_the_gradient(case: str) -> None:
         assert gradient(table, function, places) == [0.0]
         return
     expected = wg.grad(function, tuple(range(len(places))))(*arguments)
-    for one, other in zip(gradient(table, function, places), expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-14)
+    for adjoint, slope in zip(gradient(table, function, places), expected, strict=True):
+        np.testing.assert_allclose(adjoint, slope, rtol=1e-14)
     assert table.rows[-1].forward is not None
     np.testing.assert_allclose(table.rows[-1].forward.value, function(*arguments), rtol=1e-14)
 
@@ -118,12 +124,66 @@ def test_partial_derivatives_are_written_out() -> None:
     table = wg.trace(lambda x, y: np.cos(x) / y - (x + 1) ** 3 - np.max(np.array([1.0, 2.0]) * x))(
         1.0, 2.0
     ).table()
-    details = [one.detail for one in reverse(table)]
+    details = [step.detail for step in reverse(table)]
     assert "v₂′ / v₀" in details
     assert "-v₂′ × v₂ / v₀" in details
     assert "v₋₁′ - v₁′ × sin(v₋₁)" in details
     assert "v₄′ × 3 × v₃²" in details
-    assert "" in details  # the largest element: the number comes from the rule, the formula from nobody
+    assert "" in details  # the largest element: the operation is not elementwise
+
+
+#: The notation of terms in Python.
+MATHEMATICS = {
+    **{"×": "*", "^": "**", "out′": "bar", "cosh²": "cosh_squared", "√": "sqrt"},
+    **{raised: f"**{exponent}" for exponent, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+}
+FUNCTIONS = {
+    **vars(np),
+    **{name: getattr(wg.special, name) for name in ("digamma", "polygamma")},
+    **{"ln": np.log, "σ": wg.special.expit, "cosh_squared": lambda x: np.cosh(x) ** 2},
+}
+ELEMENTWISE = [primitive for primitive in REGISTRY if isinstance(primitive.derivative, Partials)]
+
+
+@pytest.mark.parametrize("primitive", ELEMENTWISE, ids=[primitive.name for primitive in ELEMENTWISE])
+@settings(max_examples=4, deadline=None)
+@given(data=st.data())
+def test_terms_are_correct_mathematics(primitive: Primitive, data: st.DataObject) -> None:
+    """Read as Python, the text of a term gives the number that reverse mode computes."""
+    assert primitive.samples is not None
+    operands, params = primitive.samples(HypothesisDraw(data))
+    operands = tuple(np.float64(np.ravel(operand)[0]) if np.size(operand) else 0.75 for operand in operands)
+    out, names = primitive(*operands, **params), ["x", "y"][: len(operands)]
+    for position in range(len(operands)):
+        if not passes(primitive.name, position):
+            continue
+        text = adjoint_term(primitive, position, ("out", names), (out, operands), params)
+        for notation, python in MATHEMATICS.items():
+            text = text.replace(notation, python)
+        text = re.sub(r"\|(\w+)\|", r"abs(\1)", text)
+        values = {**FUNCTIONS, **dict(zip(names, operands, strict=True)), "out": out, "bar": 3.0}
+        slope = wg.grad(lambda *xs: primitive(*xs, **params), position)(*operands)
+        assert eval(text, values) == pytest.approx(3.0 * slope, rel=1e-2, abs=1e-12), text
+
+
+DIFFERENTIABLE = [p for p in REGISTRY if p.samples is not None and not hasattr(p.derivative, "reason")]
+
+
+@pytest.mark.parametrize("primitive", DIFFERENTIABLE, ids=[primitive.name for primitive in DIFFERENTIABLE])
+@settings(max_examples=4, deadline=None)
+@given(data=st.data())
+def test_every_operation_has_a_table(primitive: Primitive, data: st.DataObject) -> None:
+    assert primitive.samples is not None
+    operands, params = primitive.samples(HypothesisDraw(data))
+
+    def total(*operands: Any) -> Any:
+        return np.sum(np.asarray(primitive(*operands, **params), float))
+
+    with np.errstate(all="ignore"):
+        table = wg.trace(lambda *xs: wg.numpy.sum(primitive(*xs, **params) * 1.0))(*operands).table()
+        (result,) = (row.forward for row in table.rows[-1:])
+        assert result is not None
+        np.testing.assert_allclose(result.value, total(*operands), rtol=1e-10)
 
 
 def test_the_result_is_named_apart_from_the_arguments() -> None:

@@ -1,6 +1,6 @@
-"""PyTorch: eager, with channels last, and `torch.compile`; fused gradient descent; its own recurrent modules.
+"""PyTorch: eager, with channels last, and `torch.compile`; fused gradient descent; `nn.RNN` and `nn.LSTM`.
 
-The variant ``reference`` is not measured: it computes in double precision.
+The variant ``reference`` computes in double precision, and is not measured.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.bench.shared import Shared
+from wengert.bench.trainers.trainer import Trainer
 
 
 def cnn(torch: Any, weights: Sequence[Any], images: Any, memory_format: Any) -> Any:
@@ -44,13 +45,13 @@ def lstm_cells(torch: Any, weights: Sequence[Any], images: Any) -> Any:
 
 
 def autoencoder(torch: Any, weights: Sequence[Any], pixels: Any) -> Any:
-    """Return what the autoencoder makes of pixels (examples, height x width)."""
+    """Return the autoencoder's output for pixels (examples, height x width)."""
     w1, b1, w2, b2, w3 = weights
     first = torch.sigmoid(torch.addmm(b1, pixels, w1))
     return torch.sigmoid(torch.sigmoid(torch.addmm(b2, first, w2)) @ w3)
 
 
-class TorchSide:
+class TorchTrainer(Trainer):
     """A network in training, a step a call."""
 
     steps = 1
@@ -77,7 +78,7 @@ class TorchSide:
         )
 
     def restart(self, weights: Sequence[Any]) -> None:
-        """Start from these weights; compiled code goes on to refer to the same parameters."""
+        """Start from these weights; compiled code keeps its references to the parameters."""
         if not hasattr(self, "_weights"):
             self._make(weights)
         with self._torch.no_grad():
@@ -127,16 +128,11 @@ class TorchSide:
         return self._torch.nn.functional.cross_entropy(self._scores(images), self._labels[index])
 
     def call(self, index: Any) -> Any:
-        """Carry out a step and return its loss."""
         self._optimiser.zero_grad(set_to_none=True)
         loss = self._forward(self._torch.from_numpy(index[0]))
         loss.backward()
         self._optimiser.step()
         return loss.detach().reshape(1)
 
-    def wait(self) -> None:
-        """Return: on a processor a call has done all when it returns."""
-
     def weights(self) -> list[Any]:
-        """Return the weights as they are now."""
         return [parameter.detach().contiguous().numpy() for parameter in self._arranged()]

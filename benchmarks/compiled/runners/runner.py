@@ -1,4 +1,4 @@
-"""What a prepared contestant can do."""
+"""The interface of a prepared contestant."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workloads import Data, Training
 
 
 def batches(training: Training, data: Data, steps: int) -> Iterator[Any]:
-    """Yield the indices of ``steps`` batches for ever, a row for each step; one row alone is not stacked."""
+    """Yield the indices of ``steps`` batches without end, a row for each step; a single row is not stacked."""
     rows, position = data.batches(training.batch), 0
     while True:
         yield rows[position] if steps == 1 else rows.take(range(position, position + steps), 0, mode="wrap")
@@ -21,8 +21,8 @@ def batches(training: Training, data: Data, steps: int) -> Iterator[Any]:
 class Runner:
     """A workload that is ready to run.
 
-    ``advance(steps)`` carries out so many steps, waits for them, and returns the last loss or value; ``restart()`` goes
-    back to the first weights.
+    ``advance(steps)`` takes the steps, waits for them, and returns the last loss or value; ``restart()`` returns to the
+    first weights.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Runner:
         self.advance, self.chunk, self.restart = advance, chunk, restart
 
     def values(self) -> list[float] | None:
-        """Carry out the first steps and return a summary of the result; None if it cannot be compared."""
+        """Take the first steps and return a summary of the result; None if it cannot be compared."""
         result = self.advance(self.chunk)
         parts = [
             np.asarray(part, np.float64) for part in (result if isinstance(result, tuple) else (result,))
@@ -39,10 +39,10 @@ class Runner:
         return [float(f(part)) for part in parts for f in (np.mean, np.linalg.norm, lambda p: p.flat[-1])]
 
     def seconds(self, steps: int) -> float:
-        """Carry out so many steps, a multiple of the chunk, from the first weights; return the seconds that one took.
+        """Take steps, a multiple of the chunk, from the first weights; return the seconds of one.
 
-        Otherwise who is fast would train further than who is slow, and work on other numbers: moments of Adam become
-        subnormal after some thousand steps. What the first steps do with new weights is not counted.
+        Without the restart, a fast contestant would train further than a slow one and compute with other numbers:
+        moments of Adam become subnormal after some thousand steps. The first chunk, on new weights, is not counted.
         """
         self.restart()
         self.advance(self.chunk)
@@ -52,7 +52,7 @@ class Runner:
 
 
 def repeat(function: Callable[..., Any], arguments: tuple[Any, ...], finish: Callable[[Any], Any]) -> Runner:
-    """Return the runner of a calculation; ``finish`` waits for a result and makes it NumPy's."""
+    """Return the runner of a calculation; ``finish`` waits for a result and converts it to NumPy."""
 
     def advance(steps: int) -> Any:
         for _ in range(steps):

@@ -1,61 +1,47 @@
-"""What a comparison found: a line for each network, number of threads and contestant."""
+"""The table of a comparison: a line for each network, number of threads and contestant."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from wengert.bench.contest import Trial, difference
 from wengert.bench.contestants import Contestant
-from wengert.bench.work import NETWORKS
+from wengert.bench.workloads import NETWORKS
 from wengert.core.errors import WengertError
 
 STEPS = 100
-"""Of which the losses are compared."""
+"""The losses of these first steps are compared."""
 TOLERANCE = 1e-4
 """For losses in double precision, which differ by 1e-15."""
 _FIRST_STEPS = 10
 FIRST_TOLERANCE = 1e-3
 """For the losses in single precision of the first steps, which differ by 1e-6."""
-_HEADS = (
-    "network",
-    "threads",
-    "contestant",
-    "s an epoch",
-    "to Wengert",
-    "first call, s",
-    "peak, MB",
-    "before, MB",
-    "new an epoch, MB",
-    "test accuracy",
-    "test loss",
-    "losses differ by",
-)
 
 
 class DisagreementError(WengertError, RuntimeError):
-    """Contestants have not computed the same."""
+    """Contestants computed different losses."""
 
 
 class Spread(NamedTuple):
-    """A mean over seeds, and the standard deviation of one; NaN of one seed alone."""
+    """A mean over seeds and a standard deviation, which is NaN for one seed."""
 
     mean: float
     deviation: float
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
-        """Return that of some values."""
+        """Return the spread of values."""
         return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else float("nan"))
 
     def show(self, mean: str, deviation: str) -> str:
-        """Write both in these formats; the mean alone where there is no deviation."""
+        """Format both; the mean alone where the deviation is NaN."""
         return f"{self.mean:{mean}}" + (f" ± {self.deviation:{deviation}}" if self.deviation >= 0 else "")
 
 
 class Line(NamedTuple):
-    """What a contestant did, over all seeds."""
+    """A contestant's measurements over all seeds."""
 
     network: str
     threads: int
@@ -63,7 +49,7 @@ class Line(NamedTuple):
     seconds: float
     """Of an epoch: the median over epochs and seeds."""
     ratio: float
-    """To Wengert's: the median over neighbouring turns; NaN where Wengert takes no part."""
+    """Relative to Wengert's: the median over neighbouring turns; NaN without Wengert."""
     first: float
     peak: int
     before: int
@@ -71,22 +57,22 @@ class Line(NamedTuple):
     score: Spread
     loss: Spread
     difference: float
-    """The largest difference from the first contestant's losses in the first steps, to the loss where it is over 1."""
+    """From the first contestant's losses in the first steps: see `contest.difference`."""
 
 
 def check(trials: Sequence[Trial]) -> None:
-    """Raise `DisagreementError` where contestants began with other losses than the first: they are no match."""
+    """Raise `DisagreementError` where a contestant's first losses differ from those of the first contestant."""
     for trial in trials[1:]:
-        found = difference(trials[0].losses, trial.losses, _FIRST_STEPS)
-        if not found <= FIRST_TOLERANCE:
+        error = difference(trials[0].losses, trial.losses, _FIRST_STEPS)
+        if not error <= FIRST_TOLERANCE:
             raise DisagreementError(
-                f"{trial.network}: the losses of {trial.contestant} differ by {found:.1e} from those of "
+                f"{trial.network}: the losses of {trial.contestant} differ by {error:.1e} from those of "
                 f"{trials[0].contestant} in the first {_FIRST_STEPS} steps; at most {FIRST_TOLERANCE:g} is rounding"
             )
 
 
 def lines(trials: Iterable[Trial]) -> list[Line]:
-    """Return the lines of a comparison, in the order in which they were run."""
+    """Return the lines of a comparison in the order of the trials."""
     groups: dict[tuple[str, int], dict[Contestant, list[Trial]]] = {}
     for trial in trials:
         groups.setdefault((trial.network, trial.threads), {}).setdefault(trial.contestant, []).append(trial)
@@ -102,10 +88,10 @@ def _line(trials: list[Trial], first: list[Trial], group: dict[Contestant, list[
     by_seed = {trial.seed: trial for trial in ours}
     reference = {trial.seed: trial for trial in first}
     pairs = [
-        one.seconds / other.seconds
+        epoch.seconds / own.seconds
         for trial in trials
         if trial.seed in by_seed
-        for one, other in zip(trial.epochs, by_seed[trial.seed].epochs, strict=True)
+        for epoch, own in zip(trial.epochs, by_seed[trial.seed].epochs, strict=True)
     ]
     epochs = [epoch for trial in trials for epoch in trial.epochs]
     return Line(
@@ -128,38 +114,39 @@ def _line(trials: list[Trial], first: list[Trial], group: dict[Contestant, list[
     )
 
 
-def _cells(line: Line) -> list[str]:
-    classifies = NETWORKS[line.network].classifies
-    return [
-        line.network,
-        str(line.threads),
-        str(line.contestant),
-        f"{line.seconds:.3g}",
-        "" if line.ratio != line.ratio else f"{line.ratio:.2f} x",
-        f"{line.first:.2f}",
-        *(f"{number / 1e6:.0f}" for number in (line.peak, line.before, line.fresh)),
-        line.score.show(".2%", ".2%") if classifies else "",
-        line.loss.show(".4g", ".1g"),
-        f"{line.difference:.0e}",
-    ]
+_COLUMNS: dict[str, Callable[[Line], str]] = {
+    "network": lambda line: line.network,
+    "threads": lambda line: str(line.threads),
+    "contestant": lambda line: str(line.contestant),
+    "s an epoch": lambda line: f"{line.seconds:.3g}",
+    "to Wengert": lambda line: "" if line.ratio != line.ratio else f"{line.ratio:.2f} x",
+    "first call, s": lambda line: f"{line.first:.2f}",
+    "peak, MB": lambda line: f"{line.peak / 1e6:.0f}",
+    "before, MB": lambda line: f"{line.before / 1e6:.0f}",
+    "new an epoch, MB": lambda line: f"{line.fresh / 1e6:.0f}",
+    "test accuracy": lambda line: line.score.show(".2%", ".2%") if NETWORKS[line.network].classifies else "",
+    "test loss": lambda line: line.loss.show(".4g", ".1g"),
+    "losses differ by": lambda line: f"{line.difference:.0e}",
+}
 
 
-def table(found: Sequence[Line]) -> str:
+def table(rows: Sequence[Line]) -> str:
     """Return the table, in Markdown."""
-    rows = [list(_HEADS), *map(_cells, found)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    numbers = [head not in ("network", "contestant") for head in _HEADS]
+    cells = [list(_COLUMNS), *([show(row) for show in _COLUMNS.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    numbers = [head not in ("network", "contestant") for head in _COLUMNS]
     rule = [f"{'-' * (width - right)}{':' * right}" for width, right in zip(widths, numbers, strict=True)]
 
     def written(row: Sequence[str]) -> str:
-        cells = zip(row, widths, numbers, strict=True)
-        return f"| {' | '.join(f'{cell:>{width}}' if right else f'{cell:{width}}' for cell, width, right in cells)} |"
+        columns = zip(row, widths, numbers, strict=True)
+        padded = (f"{cell:{'>' if right else '<'}{width}}" for cell, width, right in columns)
+        return f"| {' | '.join(padded)} |"
 
-    return "\n".join(map(written, [rows[0], rule, *rows[1:]]))
+    return "\n".join(map(written, [cells[0], rule, *cells[1:]]))
 
 
 def as_data(trials: Iterable[Trial]) -> list[dict[str, Any]]:
-    """Return all that was measured, for a file."""
+    """Return all measurements, for a JSON file."""
     return [
         {
             **trial._asdict(),
