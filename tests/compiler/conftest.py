@@ -1,8 +1,9 @@
-"""Tests of the compiler compile: what earlier processes left in the user's cache says nothing about this code."""
+"""Tests of the compiler compile every program: code that earlier processes cached does not stand in for it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,40 +12,32 @@ import wengert as wg
 from tests.compiler.entries import POINT, gradient, rosenbrock
 from tests.compiler.entries import compiled as entry_of
 from wengert.compiler import compiled, specialisation
-from wengert.compiler.codegen import module, module_parts
 from wengert.compiler.llvm.host import host
 from wengert.compiler.machine import costs
-from wengert.compiler.passes import (
-    block_batches,
-    fuse_map_reduce,
-    independence,
-    split_index_sets,
-    split_reductions,
-)
-from wengert.compiler.schedule import delay_stores, fuse_updates, pack_operands, register_tile
 
-#: Thresholds of passes for large programs, and what they are for tests.
-THRESHOLDS = (
-    (independence, "_LONG", 2),
-    (block_batches, "_NESTS", 2),
-    (block_batches, "_LARGE", 50),
-    (module, "SHORT", 10),
-    (delay_stores, "_STEPS", 1),
-    (delay_stores, "_TILES", 1),
-    (costs, "PARALLEL", 10),
-    (pack_operands, "_LARGE", 50),
-    (module_parts, "_SIZE", 3000),
-    (split_reductions, "_LARGE", 50),
-    (split_reductions, "_LONG", 60),
-    (split_reductions, "_PART", 16),
-    (split_index_sets, "_LONG", 8),
-    (split_index_sets, "_PIECE", 2),
-    (fuse_updates, "_ROWS", 2),
-    (fuse_updates, "_TERMS", 2),
-    (fuse_map_reduce, "_LARGE", 20),
-    (fuse_map_reduce, "_ROWS", 2),
-    (fuse_map_reduce, "_TERMS", 2),
-    (register_tile, "_PAGE", 64),
+#: The cost model of a compiler for which small programs are large.
+SMALL = replace(
+    costs.COSTS,
+    blocked_sum_terms=2,
+    blocked_nests=2,
+    blocked_loop_work=50,
+    split_reduction_work=50,
+    long_sum_terms=60,
+    partial_sum_terms=16,
+    split_extent=8,
+    split_piece_extent=2,
+    streamed_map_elements=20,
+    map_reduce_rows=2,
+    map_reduce_terms=2,
+    parallel_nest_work=10,
+    packed_product_work=50,
+    update_rows=2,
+    row_sum_terms=2,
+    streamed_row_bytes=64,
+    delayed_store_steps=1,
+    delayed_store_tiles=1,
+    parallel_program_work=10,
+    module_part_characters=3000,
 )
 
 
@@ -57,14 +50,13 @@ def no_cache() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def small() -> Iterator[None]:
-    """Make every cache tiny and every sum long, so that small programs go through the passes for large ones."""
+    """Make every cache tiny and every sum long: small programs take the passes for large ones."""
     target = host()._replace(level1=256, level2=512)
     with pytest.MonkeyPatch.context() as patch:
-        for owner, name, least in THRESHOLDS:
-            patch.setattr(owner, name, least)
+        patch.setattr(costs, "COSTS", SMALL)
         for owner in (compiled, specialisation):
             patch.setattr(owner, "host", lambda: target)
-        patch.setenv("WENGERT_CACHE", "off")  # which does not know of any of this
+        patch.setenv("WENGERT_CACHE", "off")  # it does not depend on the cost model
         yield
 
 

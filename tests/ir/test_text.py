@@ -244,7 +244,7 @@ def test_custom_derivatives_round_trip() -> None:
     assert wg.grad(lambda x: evaluate(copy, x)[0])(5.0) == 1.0
 
 
-# -- what is no graph ------------------------------------------------------------------------------------
+# -- malformed texts -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_custom_derivatives_round_trip() -> None:
         ('graph() { c1: f64[1] = data 1 return c1 } data { 1: "?" }', "a value must fit its type"),
         ("graph() { return i8(1000) }", "a value must fit its type"),
         ("graph() { return 1 } graph() { return 1 }", "the end is expected; got 'graph'"),
-        ("graph() { return $ }", "this is no part of a graph; got '$ }' on line 1"),
+        ("graph() { return $ }", "this is not part of a graph; got '$ }' on line 1"),
     ],
 )
 def test_errors_name_the_line(text: str, problem: str) -> None:

@@ -1,4 +1,4 @@
-"""Programs of nests carried out one element at a time, by what their parts are said to mean."""
+"""An interpreter of nests: one element at a time, by the definition of each node."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.schedule.arena import lifetimes, only_inside
+from wengert.compiler.schedule.arena import lifetimes, private_buffers
 from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, Reduce
-from wengert.nest.index import Computed, Dim, Index, Part
+from wengert.nest.index import Computed, Digit, Dim, Index
 from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, While
 from wengert.primitive import REGISTRY
 
@@ -45,7 +45,7 @@ class Interpreter:
 
     def shared(self, loop: Loop) -> None:
         """Carry out the turns of a loop in another order, each with new memory for what is used inside only."""
-        own = only_inside(loop, self.program, lifetimes(self.program))
+        own = private_buffers(loop, self.program, lifetimes(self.program))
         for count in reversed(range(loop.counter.extent)):
             for buffer in own:
                 self.memory.pop(buffer, None)
@@ -106,7 +106,7 @@ class Interpreter:
             match term:
                 case Dim():
                     count = self.counters[term]
-                case Part():
+                case Digit():
                     count = self.index(term.index) // term.divisor % term.modulus
                 case Computed():
                     count = int(self.value(term.expression))

@@ -1,6 +1,6 @@
-"""What small programs become: their nests, compared with texts that were read and found good.
+"""The nests of small programs, compared with reviewed texts.
 
-After a change that is meant, write the texts anew and read what `git diff` shows of them:
+After an intended change, write the texts anew and review the output of `git diff`:
 
     WENGERT_GOLDEN=write python -m pytest tests/nest/test_golden.py
 """
@@ -19,7 +19,7 @@ import pytest
 import wengert as wg
 from tests.compiler.comparing import assert_same
 from wengert import nn
-from wengert.compiler import compiled
+from wengert.compiler import compiled, specialisation
 from wengert.compiler.llvm.host import named
 from wengert.core import tree
 
@@ -92,7 +92,8 @@ each_case = pytest.mark.parametrize("name", CASES)
 @each_case
 def test_nests(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     caches = {"level1": 32 << 10, "level2": 1 << 20}
-    monkeypatch.setattr(compiled, "host", lambda: named("avx2")._replace(**caches))
+    for module in (compiled, specialisation):
+        monkeypatch.setattr(module, "host", lambda: named("avx2")._replace(**caches))
     case = CASES[name]
     found = wg.jit(case.function, donate=case.donate).nests(*case.arguments) + "\n"
     path = FOLDER / f"{name}.txt"

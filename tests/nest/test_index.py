@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from wengert.core.dtypes import FLOAT64, INT64
 from wengert.nest.expression import Apply, Buffer, Const, Guard, Iota, Load, Reduce, free_dims, instantiate
-from wengert.nest.index import Dim, Index, Part, flatten, reshaped, unflatten
+from wengert.nest.index import Digit, Dim, Index, flatten, reshaped, unflatten
 from wengert.nest.nest import Nest, Store
 from wengert.nest.rewrite import bijection
 from wengert.nest.split import is_affine, split_digits
@@ -27,7 +27,7 @@ def value(index: Index, point: Point) -> int:
         if isinstance(term, Dim):
             total += coefficient * point[term]
         else:
-            assert isinstance(term, Part)
+            assert isinstance(term, Digit)
             total += coefficient * (value(term.index, point) // term.divisor % term.modulus)
     return total
 
@@ -197,7 +197,7 @@ def test_reshaped_elements(shape: list[int], data: st.DataObject) -> None:
 
 
 def test_digits_of_what_may_be_negative_may_lie_outside() -> None:
-    """A processor's remainder of a negative number is negative: what is read there must stay behind its guard."""
+    """The remainder of a negative number is negative: such a load must stay behind its guard."""
     i = Dim(6, "i")
     assert (Index.of(i) - 3).digit(2, 4).bounds == (-3, 3)
     assert Index.of(i).digit(2, 4).bounds == (0, 2)

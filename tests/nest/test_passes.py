@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,13 +14,7 @@ import wengert as wg
 from tests.nest.interpreting import Interpreter
 from wengert import nn
 from wengert.compiler.llvm.host import named
-from wengert.compiler.passes import (
-    block_batches,
-    fuse_map_reduce,
-    independence,
-    split_index_sets,
-    split_reductions,
-)
+from wengert.compiler.machine import costs
 from wengert.compiler.pipeline import LOWERED, PASSES, stages
 from wengert.compiler.unit import Options, Unit
 from wengert.core import tree
@@ -36,18 +31,19 @@ TINY = named("avx2")._replace(level1=256, level2=512)
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the passes for large programs change small ones."""
-    for module, name, least in (
-        (independence, "_LONG", 2),
-        (block_batches, "_NESTS", 2),
-        (block_batches, "_LARGE", 50),
-        (split_reductions, "_LARGE", 50),
-        (split_reductions, "_LONG", 20),
-        (split_reductions, "_PART", 8),
-        (fuse_map_reduce, "_LARGE", 20),
-        (split_index_sets, "_LONG", 8),
-        (split_index_sets, "_PIECE", 2),
-    ):
-        monkeypatch.setattr(module, name, least)
+    model = replace(
+        costs.COSTS,
+        blocked_sum_terms=2,
+        blocked_nests=2,
+        blocked_loop_work=50,
+        split_reduction_work=50,
+        long_sum_terms=20,
+        partial_sum_terms=8,
+        streamed_map_elements=20,
+        split_extent=8,
+        split_piece_extent=2,
+    )
+    monkeypatch.setattr(costs, "COSTS", model)
 
 
 def normal(*shape: int) -> Any:

@@ -105,7 +105,7 @@ class Programs:
 
 
 def bits(value: Any) -> tuple[Any, ...]:
-    """Return what tells values apart: type and bits, any NaN being the same."""
+    """Return a key of type and bits, the same for every NaN."""
     array = np.asarray(value)
     if array.dtype.kind == "f":
         array = np.where(np.isnan(array), np.full_like(array, np.nan), array)

@@ -10,30 +10,30 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from wengert.compiler.passes.anti_dependences import readers_first
+from wengert.compiler.passes.anti_dependences import order_anti_dependences
 from wengert.compiler.passes.block_batches import block_batches
 from wengert.compiler.passes.coalesce import coalesce
 from wengert.compiler.passes.fuse import fuse
-from wengert.compiler.passes.fuse_map_reduce import tally
+from wengert.compiler.passes.fuse_map_reduce import fuse_map_reduce
 from wengert.compiler.passes.lower import lower
-from wengert.compiler.passes.nan_checks import watch
+from wengert.compiler.passes.nan_checks import add_nan_checks
 from wengert.compiler.passes.narrow import narrow
-from wengert.compiler.passes.recover_predicates import ask_what_was_chosen
+from wengert.compiler.passes.recover_predicates import recover_predicates
 from wengert.compiler.passes.sink_sums import sink_sums
-from wengert.compiler.passes.split_index_sets import cut_pieces
+from wengert.compiler.passes.split_index_sets import split_index_sets
 from wengert.compiler.passes.split_reductions import split_reductions
 from wengert.compiler.passes.verify import Verifier
 from wengert.compiler.schedule.arena import plan
-from wengert.compiler.schedule.fuse_updates import join_sweeps
+from wengert.compiler.schedule.fuse_updates import fuse_updates
 from wengert.compiler.schedule.layout import choose_layouts
-from wengert.compiler.schedule.pack_operands import pack
+from wengert.compiler.schedule.pack_operands import pack_operands
 from wengert.compiler.schedule.schedule_nests import schedule_nests
 from wengert.compiler.unit import Options, Unit
 from wengert.core.errors import ArgumentError, message
 from wengert.ir.graph import Graph
 from wengert.nest.nest import Program
-from wengert.passes.expand_linalg import write_out
-from wengert.passes.scatter_add import add_in_place
+from wengert.passes.expand_linalg import expand_linalg
+from wengert.passes.scatter_add import fuse_scatter_add
 from wengert.passes.simplify import simplify
 
 #: Whether a verifier runs after each pass on nests.
@@ -88,13 +88,13 @@ PASSES: tuple[Pass, ...] = (
     _on_graph(
         "expand_linalg",
         "write small factorisations and solutions as operations on elements",
-        write_out,
+        expand_linalg,
         _optimises,
     ),
     _on_graph(
         "scatter_add",
         "add scattered values into an array, not into an array of zeros",
-        add_in_place,
+        fuse_scatter_add,
         _optimises,
     ),
     Pass(
@@ -105,10 +105,14 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "nan_checks",
         "with WENGERT_CHECK=nan, check each float that an operation stores",
-        lambda unit: replace(unit, nests=watch(unit.program)),
+        lambda unit: replace(unit, nests=add_nan_checks(unit.program)),
         lambda options: options.check_nan,
     ),
-    _on_nests("anti_dependences", "let steps read a buffer before others write into its copy", readers_first),
+    _on_nests(
+        "anti_dependences",
+        "let steps read a buffer before others write into its copy",
+        order_anti_dependences,
+    ),
     Pass(
         "fuse",
         "compute cheap values where they are used, put epilogues into reductions, and join nests over one domain",
@@ -125,7 +129,7 @@ PASSES: tuple[Pass, ...] = (
     _on_nests(
         "recover_predicates",
         "find a predicate in the value that it chose, and keep that value alone",
-        ask_what_was_chosen,
+        recover_predicates,
     ),
     Pass(
         "sink_sums",
@@ -140,8 +144,10 @@ PASSES: tuple[Pass, ...] = (
         _optimises,
     ),
     _on_nests("coalesce", "make values where copies would put them", coalesce),
-    _on_nests("split_index_sets", "split a nest where a condition on an index changes its value", cut_pieces),
-    _on_nests("fuse_map_reduce", "reduce what a large map makes or reads within the map", tally),
+    _on_nests(
+        "split_index_sets", "split a nest where a condition on an index changes its value", split_index_sets
+    ),
+    _on_nests("fuse_map_reduce", "reduce what a large map makes or reads within the map", fuse_map_reduce),
     _on_nests(
         "split_reductions",
         "split long sums into partial sums, for accuracy and for threads",
@@ -155,12 +161,12 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "pack_operands",
         "copy an operand of a large product into panels first",
-        lambda unit: replace(unit, nests=pack(unit.program, unit.layouts, unit.target)),
+        lambda unit: replace(unit, nests=pack_operands(unit.program, unit.layouts, unit.target)),
     ),
     Pass(
         "fuse_updates",
         "fuse the product that reads a matrix with the update that writes it",
-        lambda unit: replace(unit, nests=join_sweeps(unit.program, unit.layouts, unit.target)),
+        lambda unit: replace(unit, nests=fuse_updates(unit.program, unit.layouts, unit.target)),
         _optimises,
     ),
     Pass(

@@ -25,7 +25,7 @@ from wengert.control.subgraphs import (
 from wengert.control.values import flatten_numbers, is_followable, pack
 from wengert.core import tree
 from wengert.ir.graph import Graph
-from wengert.nest.lowering import HoldsPrograms
+from wengert.nest.lowering import ControlFlow
 from wengert.ops.conversion import stop_gradient_primitive
 from wengert.primitive import HigherOrder, Primitive, primitive
 from wengert.transforms.reverse_mode import walk_back
@@ -169,7 +169,7 @@ checkpoint_primitive = primitive(
     evaluate=_evaluate,
     derivative=HigherOrder(_push, _pull, lambda marks, program: propagate(program, marks)),
     batch=_batch,
-    lowering=HoldsPrograms(),
+    lowering=ControlFlow(),
     source=lambda *operands, program: f"checkpoint(program)({', '.join(operands)})",
     samples=None,
 )

@@ -31,7 +31,7 @@ from wengert.core.errors import ArgumentError, DtypeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType
-from wengert.nest.lowering import HoldsPrograms
+from wengert.nest.lowering import ControlFlow
 from wengert.ops.comparison import where
 from wengert.ops.conversion import stop_gradient_primitive
 from wengert.ops.shape import reshape
@@ -212,7 +212,7 @@ cond_primitive = primitive(
     evaluate=_evaluate,
     derivative=HigherOrder(_push, _pull, _reach),
     batch=_batch,
-    lowering=HoldsPrograms(),
+    lowering=ControlFlow(),
     source=lambda pred, *operands, on_true, on_false: (
         f"cond({', '.join((pred, 'on_true', 'on_false', *operands))})"
     ),

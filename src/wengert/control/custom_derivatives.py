@@ -45,7 +45,7 @@ from wengert.core.errors import (
 )
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, is_weak, show, type_of
-from wengert.nest.lowering import HoldsPrograms
+from wengert.nest.lowering import ControlFlow
 from wengert.ops.reduction import reduce_sum
 from wengert.primitive import (
     Derivative,
@@ -371,7 +371,7 @@ def _primitive(name: str, doc: str, push: Callable[..., Any], pull: Callable[...
         evaluate=_evaluate,
         derivative=HigherOrder(push_operands, pull_operands),
         batch=_batch,
-        lowering=HoldsPrograms(),
+        lowering=ControlFlow(),
         source=lambda *operands, graph, call, captured: f"{call!r}({', '.join(operands[captured:])})",
         samples=None,
     )

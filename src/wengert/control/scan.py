@@ -37,7 +37,7 @@ from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import TensorType, show, type_of
-from wengert.nest.lowering import HoldsPrograms
+from wengert.nest.lowering import ControlFlow
 from wengert.ops.shape import concatenate, slice_, transpose, whole
 from wengert.primitive import HigherOrder, Primitive, primitive
 from wengert.transforms.staging import evaluate, stage
@@ -399,7 +399,7 @@ scan_primitive = primitive(
     evaluate=_evaluate,
     derivative=HigherOrder(_push, _pull, _reach),
     batch=_batch,
-    lowering=HoldsPrograms(),
+    lowering=ControlFlow(),
     source=_source,
     samples=None,
 )

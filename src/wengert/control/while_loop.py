@@ -38,7 +38,7 @@ from wengert.core.errors import DtypeError, UnsupportedError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import show, type_of
-from wengert.nest.lowering import HoldsPrograms
+from wengert.nest.lowering import ControlFlow
 from wengert.ops.reduction import reduce_any
 from wengert.primitive import HigherOrder, Primitive, primitive
 from wengert.transforms.staging import evaluate, stage
@@ -344,7 +344,7 @@ while_primitive = primitive(
     evaluate=_evaluate,
     derivative=HigherOrder(_push, _pull, _reach),
     batch=_batch,
-    lowering=HoldsPrograms(),
+    lowering=ControlFlow(),
     source=_source,
     samples=None,
 )

@@ -13,7 +13,7 @@ from wengert.ir.types import TensorType
 class Var:
     """A value of a graph: defined once, by an input, a constant or an equation.
 
-    ``name`` is what the user calls it, if anything; the printer numbers the values that have none.
+    ``name`` is the user's name for it; the printer numbers unnamed values.
     """
 
     __slots__ = ("name", "type")
@@ -110,7 +110,7 @@ class Graph:
     equations: tuple[Equation, ...]
     outputs: tuple[Atom, ...]
     derived: dict[Any, Any] = field(default_factory=dict[Any, Any], init=False)
-    """What transforms have made of the graph. It may hold the graph itself, so it must be freed together with it."""
+    """Results of transforms of the graph. They may hold the graph itself, so they must be freed together with it."""
 
     def defined(self) -> Iterable[Var]:
         """Yield every value in the order of its definition."""

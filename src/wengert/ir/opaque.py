@@ -1,7 +1,7 @@
 """Objects that a graph refers to by name: the rules of custom derivatives, which text cannot hold.
 
-The registry keeps no object alive. What is named in a text is found again as long as the program that wrote it, or
-one that registered the same rules, holds the object.
+The registry keeps no object alive. A name in a text resolves as long as the program that wrote it, or one that
+registered the same rules, holds the object.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def _tokens(source: str) -> list[_Token]:
         found = _TOKEN.match(source, position)
         if found is None:
             shown = source[position : position + 10].split("\n")[0]
-            raise _problem("this is no part of a graph", repr(shown), line)
+            raise _problem("this is not part of a graph", repr(shown), line)
         assert found.lastgroup is not None
         if found.lastgroup != "space":
             tokens.append(_Token(found.lastgroup, found.group(), line))
@@ -120,7 +120,7 @@ class _Parser:
         raise _problem(f"{wanted} is expected", found, token.line)
 
     def made(self, make: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Return a value made of what was read, or raise `GraphError` where there is no such value."""
+        """Return the value that a function makes of parsed text, or raise `GraphError`."""
         try:
             with np.errstate(over="ignore"):
                 return make(*arguments, **options)

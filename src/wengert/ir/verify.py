@@ -1,4 +1,4 @@
-"""The verifier: a graph is well formed, whoever made it."""
+"""The verifier: every graph is well formed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def verify(graph: Graph) -> None:
     Whether an operation accepts its operands is not checked here: a graph is data and knows no operations.
 
     Raises:
-        GraphError: what is wrong, and in which equation.
+        GraphError: the graph is malformed; the message names the equation.
 
     Example:
         >>> import numpy as np

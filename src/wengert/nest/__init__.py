@@ -1,1 +1,1 @@
-"""Loop nests: what the compiler's passes work on."""
+"""Loop nests: the representation that the compiler's passes transform."""

@@ -1,4 +1,4 @@
-"""What a nest computes at one point: loads, scalar operations, guards and reductions."""
+"""Expressions, the values of a nest at one point: loads, scalar operations, guards and reductions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.core.dtypes import INT64, Dtype
 from wengert.core.shapes import Shape
-from wengert.nest.index import Computed, Dim, Index, Part, Term
+from wengert.nest.index import Computed, Digit, Dim, Index, Term
 
 
 class Buffer:
@@ -37,7 +37,7 @@ class Buffer:
 
 
 class Facts(NamedTuple):
-    """What passes ask of an expression again and again."""
+    """Cached properties of an expression."""
 
     children: tuple[Expression, ...]
     """The expressions directly inside it, those in computed indices included."""
@@ -53,14 +53,14 @@ class Facts(NamedTuple):
 
 
 class Node:
-    """What an expression is made of. It does not change, so that its facts are found once."""
+    """A node of an expression. Nodes are immutable, so that their facts are computed once."""
 
     __slots__ = ("_facts",)
     _facts: Facts
 
     @property
     def facts(self) -> Facts:
-        """What holds for the node and all that is inside it."""
+        """The facts about the node and everything inside it."""
         try:
             return self._facts
         except AttributeError:
@@ -129,7 +129,7 @@ class Apply(Node):
     param: int = 0
     location: str = ""
     requirement: str = ""
-    """Of a check, one of `CHECKS`: what is said where it fails."""
+    """The message of a check (one of `CHECKS`) that fails."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -166,7 +166,7 @@ class Reduce(Node):
     dtype: Dtype
 
     @property
-    def finds_place(self) -> bool:
+    def returns_index(self) -> bool:
         """Whether it gives a position, not one of the values."""
         return self.combiner.startswith("arg")
 
@@ -197,7 +197,7 @@ def computed(indices: Iterable[Index]) -> Iterator[Expression]:
         for term, _ in index.terms:
             if isinstance(term, Computed):
                 yield term.expression
-            elif isinstance(term, Part):
+            elif isinstance(term, Digit):
                 yield from computed((term.index,))
 
 
@@ -232,7 +232,7 @@ def _facts_of(node: Expression) -> Facts:
         tuple(buffers),
         frozenset(dims).union(*(facts.dims for facts in inside)),
         isinstance(node, Reduce) or any(facts.has_reductions for facts in inside),
-        any(isinstance(term, Part) for index in indices for term, _ in index.terms)
+        any(isinstance(term, Digit) for index in indices for term, _ in index.terms)
         or any(facts.has_digits for facts in inside),
     )
 
@@ -303,7 +303,7 @@ def free_dims(expression: Expression) -> set[Dim]:
 class Rewriter:
     """Rebuilds expressions from the leaves up; what does not change stays the same object, what is shared stays shared.
 
-    Of a guard whose conditions are decided at the new indices, only the value that they choose is left.
+    A guard whose conditions are decided at the new indices gives way to the value that they choose.
 
     Args:
         change: called with each rebuilt node; what it returns takes the node's place.

@@ -32,7 +32,7 @@ class Dim:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Digit:
     """``(index // divisor) % modulus``: one digit of an index in a mixed radix."""
 
     index: Index
@@ -61,8 +61,8 @@ class Computed:
         return 0, max(self.extent - 1, 0)
 
 
-#: What an index is a sum of.
-Term: TypeAlias = "Dim | Part | Computed"
+#: The terms of an index.
+Term: TypeAlias = "Dim | Digit | Computed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Index:
         if modulus == 1:
             return Index(0)
         period = divisor * modulus
-        # What is a multiple of the period does not count.
+        # Multiples of the period do not count.
         kept = Index(self.offset % period, tuple((t, c) for t, c in self.terms if c % period))
         coarse = Index(
             kept.offset // divisor,
@@ -129,12 +129,12 @@ class Index:
         fine = Index(kept.offset % divisor, tuple((t, c) for t, c in kept.terms if c % divisor))
         low, high = fine.bounds
         if low < 0 or high >= divisor:
-            return Index.of(Part(self, divisor, modulus))
+            return Index.of(Digit(self, divisor, modulus))
         low, high = coarse.bounds
         if low < 0 or high >= modulus:
-            # Digits are those of what is not negative.
+            # Digits are defined for non-negative indices.
             short = divisor == 1 and kept.bounds[0] >= 0
-            return Index.of(Part(kept if short else self, divisor, modulus))
+            return Index.of(Digit(kept if short else self, divisor, modulus))
         return coarse
 
     def substitute(self, replace: Callable[[Term], Index | None]) -> Index:
@@ -152,7 +152,7 @@ class Index:
         for term, _ in self.terms:
             if isinstance(term, Dim):
                 yield term
-            elif isinstance(term, Part):
+            elif isinstance(term, Digit):
                 yield from term.index.dims()
 
     @property
@@ -184,7 +184,7 @@ class Index:
 def _replaced(term: Term, replace: Callable[[Term], Index | None]) -> Index | None:
     """Return what takes the place of a term, or of a term inside it; None if it stays."""
     new = replace(term)
-    if new is None and isinstance(term, Part):
+    if new is None and isinstance(term, Digit):
         inner = term.index.substitute(replace)
         if inner is not term.index:
             return inner.digit(term.divisor, term.modulus)
@@ -194,9 +194,37 @@ def _replaced(term: Term, replace: Callable[[Term], Index | None]) -> Index | No
 def _plain(term: Term) -> str:
     if isinstance(term, Dim):
         return term.name or "d"
-    if isinstance(term, Part):
+    if isinstance(term, Digit):
         return f"(({term.index}) / {term.divisor} % {term.modulus})"
     return "[...]"
+
+
+def point_count(dims: Iterable[Dim]) -> int:
+    """Return the number of points of some loops."""
+    return math.prod(dim.extent for dim in dims)
+
+
+def without_unit(dims: Iterable[Dim]) -> tuple[Dim, ...]:
+    """Return the dimensions of more than one point."""
+    return tuple(dim for dim in dims if dim.extent != 1)
+
+
+def dims_of(indices: Iterable[Index]) -> set[Dim]:
+    """Return the dimensions that indices follow, those inside computed terms not."""
+    return {dim for index in indices for dim in index.dims()}
+
+
+def condition_range(index: Index, extent: int) -> tuple[Dim, int, int] | None:
+    """Return the dimension on which ``0 <= index < extent`` depends alone, and the range in which it holds.
+
+    The range goes from its first value up to the one after its last, and may exceed the dimension.
+    """
+    term, coefficient = index.terms[0] if len(index.terms) == 1 else (None, 0)
+    if not isinstance(term, Dim) or abs(coefficient) != 1:
+        return None
+    if coefficient == 1:
+        return term, -index.offset, extent - index.offset
+    return term, index.offset - extent + 1, index.offset + 1
 
 
 def flatten(indices: Iterable[Index], shape: Iterable[int]) -> Index:

@@ -1,10 +1,10 @@
-"""How a primitive is said as a nest: the forms that the statement of a primitive chooses from.
+"""Lowerings of primitives: the forms that the statement of a primitive chooses from.
 
 =================  ================================================================================
 `Elementwise`      one scalar operation on operands that broadcast
 `Pointwise`        an element of the result as an expression of elements of the operands
 `OnHost`           no native form: the compiled program calls the NumPy evaluation, or a short program, if there is one
-`HoldsPrograms`    holds programs: the compiler turns it into steps
+`ControlFlow`    holds programs: the compiler turns it into steps
 =================  ================================================================================
 """
 
@@ -162,13 +162,13 @@ class Pointwise:
         self.rule = rule
 
 
-class WrittenOut(NamedTuple):
+class Expansion(NamedTuple):
     """A program of other primitives that carries an operation out."""
 
     program: Callable[..., Any]
     """``(*operands, **params) -> result``"""
     length: Callable[..., int]
-    """``(*types) -> int``: about how many operations it has for operands of these types; 0 where there is none."""
+    """``(*types) -> int``: about how many operations it has for operands of these types; 0 without a program."""
 
 
 class OnHost:
@@ -176,19 +176,19 @@ class OnHost:
 
     Args:
         reason: why there is no native form.
-        small: what is done instead where that is short.
+        expansion: the program that replaces the call where it is short.
     """
 
-    def __init__(self, reason: str, small: WrittenOut | None = None) -> None:
+    def __init__(self, reason: str, expansion: Expansion | None = None) -> None:
         self.reason = reason
-        self.small = small
+        self.expansion = expansion
 
 
-class HoldsPrograms:
+class ControlFlow:
     """The primitive holds programs."""
 
 
-Lowering = Elementwise | Pointwise | OnHost | HoldsPrograms
+Lowering = Elementwise | Pointwise | OnHost | ControlFlow
 
 
 _WIDEN = "convert the array first"
@@ -206,12 +206,12 @@ _OF_ANY_INTEGER = {
 
 
 def check_integers(operation: str, values: Sequence[Any], dtypes: Sequence[Dtype]) -> None:
-    """Raise what NumPy raises where a Python integer is none of the dtype that it is used with.
+    """Raise, as NumPy does, where a Python integer does not fit the dtype that it is used with.
 
     Args:
         operation: its name; comparisons, conversions and choices take any integer.
         values: the operands, None for those that are not known.
-        dtypes: what they are converted to.
+        dtypes: the dtypes they are converted to.
 
     Raises:
         RangeError: an integer does not fit.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -58,8 +58,12 @@ class Nest:
         """Return its dimensions and those of its reductions; indices also follow the counters of loops around it."""
         if not self.has_reductions:
             return set(self.dims)
-        reduced = (dim for node in self.nodes() if isinstance(node, Reduce) for dim in node.dims)
-        return {*self.dims, *reduced}
+        return {*self.dims, *(dim for node in self.reductions() for dim in node.dims)}
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether a store combines its value with the element that it overwrites."""
+        return any(store.combiner for store in self.stores)
 
     @property
     def has_reductions(self) -> bool:
@@ -67,7 +71,7 @@ class Nest:
         return any(root.facts.has_reductions for root in self.roots())
 
     def roots(self) -> Iterator[Expression]:
-        """Yield what it stores, and what tells where."""
+        """Yield the values that it stores, and the expressions in their indices."""
         for store in self.stores:
             yield store.value
             yield from computed(store.indices)
@@ -78,6 +82,15 @@ class Nest:
             seen: set[int] = set()
             self._nodes.append(tuple(node for root in self.roots() for node in walk(root, seen=seen)))
         return self._nodes[0]
+
+    def reductions(self) -> list[Reduce]:
+        """Return the reductions of its expressions."""
+        return [node for node in self.nodes() if isinstance(node, Reduce)]
+
+    def accesses(self) -> Iterator[tuple[Buffer, tuple[Index, ...]]]:
+        """Yield the buffer and the indices of every store and load."""
+        yield from ((store.buffer, store.indices) for store in self.stores)
+        yield from ((load.buffer, load.indices) for load in self.loads())
 
     def loads(self) -> Iterator[Load]:
         """Yield every load of its expressions, those in computed indices included."""
@@ -96,8 +109,8 @@ class _Uses(NamedTuple):
 class Loop:
     """Steps carried out for each value of a counter, up or (reverse) down.
 
-    The turns of a ``shared`` loop may be carried out at the same time: what one turn writes no other reads or writes,
-    but for buffers that are in use inside the loop only, of which every thread has its own.
+    The turns of a ``shared`` loop may run in parallel: no turn reads or writes what another writes, except buffers that
+    are used inside the loop only, which are private to each thread.
     """
 
     counter: Dim
@@ -177,7 +190,7 @@ def inner_blocks(step: Step) -> Sequence[tuple[Step, ...]]:
 
 
 def map_blocks(step: Step, change: Callable[[tuple[Step, ...]], tuple[Step, ...]]) -> Step:
-    """Return a step with the lists of steps inside it changed; itself if they stay as they are, or there are none."""
+    """Return a step with its inner lists of steps changed; the same object if nothing changes."""
     before = tuple(inner_blocks(step))
     after = tuple(map(change, before))
     if after == before:
@@ -191,6 +204,27 @@ def map_blocks(step: Step, change: Callable[[tuple[Step, ...]], tuple[Step, ...]
             return replace(step, condition=after[0], steps=after[1])
         case _:
             return step
+
+
+def map_nests(steps: Iterable[Step], change: Callable[[Nest], Iterable[Step]]) -> tuple[Step, ...]:
+    """Return the steps with others in the place of each nest, inside loops and branches too."""
+    done: list[Step] = []
+    for step in steps:
+        if isinstance(step, Nest):
+            done += change(step)
+        else:
+            done.append(map_blocks(step, lambda block: map_nests(block, change)))
+    return tuple(done)
+
+
+def all_nests(steps: Sequence[Step]) -> Iterator[Nest]:
+    """Yield every nest, those inside loops and branches too."""
+    return (step for step in all_steps(steps) if isinstance(step, Nest))
+
+
+def touched(steps: Iterable[Step]) -> set[Buffer]:
+    """Return the buffers that steps read or write."""
+    return {buffer for step in steps for buffer in (*reads(step), *writes(step))}
 
 
 def all_steps(steps: Sequence[Step]) -> Iterator[Step]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from wengert.core.dtypes import SHORT_NAMES
 from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, Reduce
-from wengert.nest.index import Computed, Dim, Index, Part, Term
+from wengert.nest.index import Computed, Digit, Dim, Index, Term
 from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, While
 
 _INFIX = {
@@ -26,7 +26,7 @@ _INFIX = {
 
 
 _LONG = 500
-"""Nodes of a nest, each counted as often as it is written, from which on what occurs several times gets a name."""
+"""Nodes of a nest, counted with repetition, from which repeated values get names."""
 _SHORT = 4
 """Nodes that are written again all the same."""
 
@@ -153,7 +153,7 @@ def index_text(index: Index, names: Names) -> str:
         match term:
             case Dim():
                 return names.dim(term)
-            case Part(index=inner, divisor=divisor, modulus=modulus):
+            case Digit(index=inner, divisor=divisor, modulus=modulus):
                 return f"(({index_text(inner, names)}) / {divisor} % {modulus})"
             case Computed(expression=expression):
                 return expression_text(expression, names)

@@ -1,12 +1,12 @@
-"""Steps rebuilt with other expressions, and what moving a step past others would disturb."""
+"""The machinery that passes share: rewrite steps, replace loads and dimensions, move steps past others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from wengert.nest.expression import Buffer, Expression, Facts, Load, Rewriter
-from wengert.nest.index import Dim, Index
+from wengert.nest.expression import Buffer, Expression, Facts, Load, Reduce, Rewriter
+from wengert.nest.index import Dim, Index, Term
 from wengert.nest.nest import Branch, Host, Nest, Step, Store, While, map_blocks, reads, writes
 
 
@@ -34,18 +34,62 @@ def rewrite_store(store: Store, rewriter: Rewriter) -> Store:
     return store if same else replace(store, value=value, indices=indices)
 
 
+def replace_loads(step: Step, values: Mapping[Buffer, Callable[[Load], Expression]]) -> Step:
+    """Return a step with an expression in the place of each load of some buffers."""
+
+    def change(node: Expression) -> Expression:
+        return values[node.buffer](node) if isinstance(node, Load) and node.buffer in values else node
+
+    return rewrite_step(step, change, lambda facts: not values.keys().isdisjoint(facts.buffers))
+
+
+def always(value: Expression) -> Callable[[Load], Expression]:
+    """Return the function that replaces every load by one value."""
+    return lambda load: value
+
+
+def replace_node(expression: Expression, old: Expression, new: Expression) -> Expression:
+    """Return an expression with one node replaced."""
+    return Rewriter(lambda node: new if node is old else node)(expression)
+
+
+def substitute_dims(nest: Nest, mapping: Mapping[Term, Index]) -> Nest:
+    """Return a nest with indices in the place of dimensions, whose loops run over the dimensions of the indices."""
+
+    def dims(old: Iterable[Dim]) -> tuple[Dim, ...]:
+        return tuple(new for dim in old for new in (mapping[dim].dims() if dim in mapping else (dim,)))
+
+    def change(node: Expression) -> Expression:
+        if isinstance(node, Reduce) and not mapping.keys().isdisjoint(node.dims):
+            return replace(node, dims=dims(node.dims))
+        return node
+
+    rewrite = Rewriter(change, mapping.get, lambda facts: not facts.dims.isdisjoint(mapping))
+    stores = [rewrite_store(store, rewrite) for store in nest.stores]
+    along = tuple(replace(store, along=dims(store.along)) if store.along else store for store in stores)
+    return replace(nest, dims=dims(nest.dims), stores=along, sequential=frozenset(dims(nest.sequential)))
+
+
+def extract_sum(nest: Nest, node: Reduce, combiner: str = "") -> tuple[Nest, Nest]:
+    """Return the nest that makes a sum of a nest with one store, and the nest that reads the total instead."""
+    (store,) = nest.stores
+    total = Buffer(node.dtype, tuple(dim.extent for dim in nest.dims))
+    indices = tuple(map(Index.of, nest.dims))
+    value = replace_node(store.value, node, Load(total, indices))
+    partial = replace(nest, stores=(Store(total, indices, node, combiner),))
+    return partial, replace(nest, stores=(replace(store, value=value),))
+
+
 def renamed(steps: Sequence[Step], names: Mapping[Buffer, Buffer]) -> tuple[Step, ...]:
     """Return the steps with buffers in the places of others."""
 
-    def change(node: Expression) -> Expression:
-        if isinstance(node, Load) and node.buffer in names:
-            return Load(names[node.buffer], node.indices)
-        return node
+    def moved_load(load: Load) -> Load:
+        return Load(names[load.buffer], load.indices)
 
     def rename(step: Step) -> Step:
         match step:
             case Nest():
-                moved = rewrite_step(step, change, lambda facts: not names.keys().isdisjoint(facts.buffers))
+                moved = replace_loads(step, dict.fromkeys(names, moved_load))
                 assert isinstance(moved, Nest)
                 if names.keys().isdisjoint(moved.writes()):
                     return moved
@@ -92,9 +136,6 @@ def bijection(indices: Sequence[Index], shape: Sequence[int], dims: Sequence[Dim
 
 def can_pass(step: Step, others: Sequence[Step]) -> bool:
     """Tell whether a step may be carried out before others that stand before it."""
-    mine, written = set(reads(step)), set(writes(step))
-    for other in others:
-        theirs = set(writes(other))
-        if theirs & mine or theirs & written or written & set(reads(other)):
-            return False
-    return True
+    written = set(writes(step))
+    used = written.union(reads(step))
+    return all(used.isdisjoint(writes(other)) and written.isdisjoint(reads(other)) for other in others)

@@ -1,14 +1,13 @@
-"""Dimensions split until the digits that a reshape takes of them are dimensions themselves."""
+"""Dimension splitting: the digits that a reshape takes of a dimension become dimensions themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 
-from wengert.nest.expression import Expression, Reduce, Rewriter, indices_of
-from wengert.nest.index import Computed, Dim, Index, Part
+from wengert.nest.expression import indices_of
+from wengert.nest.index import Computed, Digit, Dim, Index
 from wengert.nest.nest import Nest
-from wengert.nest.rewrite import rewrite_store
+from wengert.nest.rewrite import substitute_dims
 
 
 def split_digits(nest: Nest) -> Nest:
@@ -21,13 +20,13 @@ def split_digits(nest: Nest) -> Nest:
     while (found := next(_digits(nest), None)) is not None:
         dim, divisor = found
         outer, inner = Dim(dim.extent // divisor, dim.name), Dim(divisor, dim.name)
-        nest = _split(nest, dim, outer, inner)
+        nest = substitute_dims(nest, {dim: Index.of(outer) * inner.extent + Index.of(inner)})
     return nest
 
 
 def _takes_digits(nest: Nest) -> bool:
     return any(root.facts.has_digits for root in nest.roots()) or any(
-        isinstance(term, Part) for store in nest.stores for index in store.indices for term, _ in index.terms
+        isinstance(term, Digit) for store in nest.stores for index in store.indices for term, _ in index.terms
     )
 
 
@@ -36,7 +35,7 @@ def _digits(nest: Nest) -> Iterator[tuple[Dim, int]]:
     mine = nest.own_dims()  # the counters of loops around the nest are not its to split
     for index in _indices(nest):
         for term, _ in index.terms:
-            if isinstance(term, Part):
+            if isinstance(term, Digit):
                 yield from (pair for pair in _split_of(term) if pair[0] in mine)
 
 
@@ -47,34 +46,15 @@ def _indices(nest: Nest) -> Iterator[Index]:
         yield from indices_of(node)
 
 
-def _split_of(part: Part) -> Iterator[tuple[Dim, int]]:
+def _split_of(part: Digit) -> Iterator[tuple[Dim, int]]:
     for term, coefficient in part.index.terms:
-        if isinstance(term, Part):
+        if isinstance(term, Digit):
             yield from _split_of(term)
         elif isinstance(term, Dim) and part.index.offset % max(coefficient, 1) == 0 and coefficient > 0:
             for point in (part.divisor * part.modulus, part.divisor):
                 size, rest = divmod(point, coefficient)
                 if rest == 0 and 1 < size < term.extent and term.extent % size == 0:
                     yield term, size
-
-
-def _split(nest: Nest, dim: Dim, outer: Dim, inner: Dim) -> Nest:
-    index = Index.of(outer) * inner.extent + Index.of(inner)
-    kept = [one for one in (outer, inner) if one.extent != 1]
-
-    def split(dims: Iterable[Dim]) -> tuple[Dim, ...]:
-        return tuple(new for old in dims for new in (kept if old is dim else [old]))
-
-    def change(node: Expression) -> Expression:
-        return replace(node, dims=split(node.dims)) if isinstance(node, Reduce) and dim in node.dims else node
-
-    rewrite = Rewriter(change, lambda term: index if term is dim else None)
-    return replace(
-        nest,
-        dims=split(nest.dims),
-        stores=tuple(rewrite_store(store, rewrite) for store in nest.stores),
-        sequential=frozenset(split(nest.sequential)),
-    )
 
 
 def is_affine(nest: Nest) -> bool:

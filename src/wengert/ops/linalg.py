@@ -16,7 +16,7 @@ from wengert.core.errors import ShapeError, message
 from wengert.core.shapes import broadcast, shape_of
 from wengert.ir.types import TensorType, show, type_of
 from wengert.kernels import cholesky as kernels
-from wengert.nest.lowering import OnHost, WrittenOut
+from wengert.nest.lowering import Expansion, OnHost
 from wengert.ops import small
 from wengert.ops.indexing import gather
 from wengert.ops.matrices import (
@@ -36,7 +36,7 @@ _FEW = 8  # rows up to which a determinant is differentiated by its minors, exac
 
 
 def _lapack(program: Callable[..., Any], length: Callable[..., int] = small.length) -> OnHost:
-    return OnHost("LAPACK does it", WrittenOut(program, length))
+    return OnHost("LAPACK does it", Expansion(program, length))
 
 
 def _matrices(draw: Draw) -> Any:
@@ -185,7 +185,7 @@ def _of_factor(
         evaluate=evaluate,
         derivative=derivative,
         batch=batch,
-        lowering=OnHost("its steps depend on one another", WrittenOut(program, small.length)),
+        lowering=OnHost("its steps depend on one another", Expansion(program, small.length)),
         source=f"{name}({{0}}, {{1}})".format,
         samples=samples,
     )

@@ -11,7 +11,7 @@ from wengert.core.errors import DtypeError, ShapeError, message
 from wengert.core.shapes import shape_of, size
 from wengert.ir.types import TensorType, promote, show
 from wengert.kernels.sparse import product
-from wengert.nest.lowering import OnHost, WrittenOut
+from wengert.nest.lowering import Expansion, OnHost
 from wengert.ops.arithmetic import add, multiply
 from wengert.ops.indexing import gather, scatter_add
 from wengert.ops.reduction import cumulative_sum, reduce_sum
@@ -140,7 +140,7 @@ sparse_product = primitive(
     evaluate=product,
     derivative=Linear(_of_operand, _of_elements, None, None, jointly=False),
     batch=_batch,
-    lowering=OnHost("rows have lengths of their own", WrittenOut(_written_out, _length)),
+    lowering=OnHost("rows have lengths of their own", Expansion(_written_out, _length)),
     source=lambda x, data, columns, pointers, width, transposed: (
         f"sparse_product({x}, {data}, {columns}, {pointers}, {width}, {transposed})"
     ),

@@ -1,7 +1,7 @@
 """Algebra that is exact in floating-point arithmetic: neutral operands, involutions, and moves that cancel or merge.
 
-A rule holds for every value, -0, infinities and NaN among them: ``x + 0`` is no neutral operation, since -0 + 0 = 0,
-but ``x + -0.0`` and ``x - 0`` are.
+A rule holds for every value, -0, infinities and NaN among them: ``x + 0`` is not neutral, since -0 + 0 = 0, but
+``x + -0.0`` and ``x - 0`` are.
 """
 
 from __future__ import annotations

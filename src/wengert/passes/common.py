@@ -1,4 +1,4 @@
-"""Common subexpressions: what is computed twice is computed once."""
+"""Common subexpression elimination: equal values are computed once."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _Merge(Rewrite):
 
 
 def _key(value: Any) -> Any:
-    """Return what tells apart what Python calls equal: 1, 1.0 and True, 0.0 and -0.0."""
+    """Return a key that separates values that Python calls equal: 1, 1.0 and True, 0.0 and -0.0."""
     if isinstance(value, Literal):
         return value.type, repr(value.value)
     if type(value) is tuple:

@@ -1,7 +1,7 @@
-"""Operations that NumPy would be called for, written out as programs of others where these are short.
+"""Expansion: operations that would call NumPy become programs of other operations where these are short.
 
-A call takes some microseconds, and what is done for one small matrix some nanoseconds. Written out, an operation is
-fused with what surrounds it, and the program can be kept on disk.
+A call takes some microseconds, the work on one small matrix some nanoseconds. An expanded operation is fused with its
+surroundings, and the program can be cached on disk.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from wengert.compiler.machine import costs
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
 from wengert.ir.types import TensorType
 from wengert.nest.lowering import OnHost
@@ -17,13 +18,8 @@ from wengert.passes.simplify import simplify
 from wengert.primitive import REGISTRY
 from wengert.transforms.staging import stage
 
-_MOST = 256
-"""Operations of a program that takes the place of one, at most: to compile so many takes half a second."""
-_TOGETHER = 1024
-"""The same of all of them: a second or two, with what a derivative does around them."""
 
-
-def write_out(graph: Graph) -> Graph:
+def expand_linalg(graph: Graph) -> Graph:
     """Return the graph with the programs of operations in their places, as many as are short enough together."""
     chosen = _chosen(graph)
     return simplify(_Writer(graph, chosen).run()) if chosen else graph
@@ -38,7 +34,7 @@ def calls_numpy(graph: Graph, *, written: bool) -> bool:
 def _chosen(graph: Graph) -> set[Equation]:
     """Return the operations that are written out: those in loops first, then the shortest."""
     lengths = {one: (not inside, _length(one)) for one, inside in _equations(graph) if _length(one)}
-    found, left = set[Equation](), _TOGETHER
+    found, left = set[Equation](), costs.COSTS.expanded_operations_together
     for one, (_, length) in sorted(lengths.items(), key=lambda pair: pair[1]):
         left -= length
         if left < 0:
@@ -48,7 +44,7 @@ def _chosen(graph: Graph) -> set[Equation]:
 
 
 def _equations(graph: Graph, inside: bool = False) -> Iterator[tuple[Equation, bool]]:
-    """Yield the equations of a graph, and those that they hold: whether one is held is told with it."""
+    """Yield the equations of a graph and of inner graphs, each with whether it lies in an inner graph."""
     for equation in graph.equations:
         yield equation, inside
         for inner in equation.graphs():
@@ -58,9 +54,9 @@ def _equations(graph: Graph, inside: bool = False) -> Iterator[tuple[Equation, b
 def _length(equation: Equation) -> int:
     """Return about how many operations the program has that can take the place of an operation; 0 for none."""
     lowering = REGISTRY[equation.primitive].lowering
-    small = lowering.small if isinstance(lowering, OnHost) else None
+    small = lowering.expansion if isinstance(lowering, OnHost) else None
     length = small.length(*_types(equation)) if small else 0
-    return length if length <= _MOST else 0
+    return length if length <= costs.COSTS.expanded_operations else 0
 
 
 def _types(equation: Equation) -> list[TensorType]:
@@ -102,8 +98,8 @@ class _Writer:
         """Write down the program of an operation, under the user's line, and return its results."""
         lowering = REGISTRY[equation.primitive].lowering
         assert isinstance(lowering, OnHost)
-        assert lowering.small is not None
-        program = lowering.small.program
+        assert lowering.expansion is not None
+        program = lowering.expansion.program
 
         def called(*values: Any) -> list[Any]:
             return [program(*values, **equation.params)]

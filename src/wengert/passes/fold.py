@@ -1,4 +1,4 @@
-"""Constant folding: what depends on no input is computed beforehand."""
+"""Constant folding: values that depend on no input are computed at compile time."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from wengert.compiler.machine import costs
 from wengert.core.dtypes import dtype_of
 from wengert.core.shapes import shape_of, size
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.types import is_weak
 from wengert.passes.rewrite import Rewrite
 from wengert.primitive import REGISTRY
-
-#: A result is kept as a constant if it has at most this many elements, or no more than its operands.
-LIMIT = 1024
 
 
 def fold_constants(graph: Graph) -> Graph:
@@ -40,7 +38,7 @@ class _Fold(Rewrite):
         values = [self.known(operand) for operand in equation.operands]
         if any(value is None for value in values) or any(equation.graphs()):
             return equation
-        allowed = max(LIMIT, *(size(shape_of(value)) for value in values), 0)
+        allowed = max(costs.COSTS.folded_elements, *(size(shape_of(value)) for value in values), 0)
         if sum(size(var.shape) for var in equation.outputs) > allowed:
             return equation
         results = _evaluate(equation, values)
@@ -57,7 +55,7 @@ class _Fold(Rewrite):
 
 
 def _evaluate(equation: Equation, values: Sequence[Any]) -> list[Any] | None:
-    """Return the results of an equation as its types have them, None where it has none."""
+    """Return the results of an equation in the form of their types, or None if evaluation fails."""
     try:
         with np.errstate(all="ignore"):
             found = REGISTRY[equation.primitive].evaluate(*values, **equation.params)

@@ -1,4 +1,4 @@
-"""What the passes share: one walk along a graph that keeps, changes or drops its equations."""
+"""The walk along a graph that passes share: it keeps, changes or drops equations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 
 
 class Rewrite:
-    """A walk along a graph; subclasses say what becomes of each equation.
+    """A walk along a graph; subclasses rewrite each equation.
 
     Values keep their variables, so that what a pass does not touch is shared by the old graph and the new one.
     """
@@ -60,7 +60,7 @@ class Rewrite:
         return atom.value if isinstance(atom, Literal) else self.constants.get(atom)
 
     def uniform(self, atom: Atom) -> Any:
-        """Return the number of which a literal or a constant consists throughout, None where there is none."""
+        """Return the number that fills a literal or a constant, or None."""
         if isinstance(atom, Literal):
             return atom.value
         if atom not in self.constants:

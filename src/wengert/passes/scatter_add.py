@@ -1,4 +1,4 @@
-"""Sums of an array and of what was scattered into zeros: the values are added where they belong, and no zeros."""
+"""Scatter-add fusion: an array plus values scattered into zeros adds the values in place, without the zeros."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wengert.passes.dead import eliminate_dead
 from wengert.passes.rewrite import Rewrite
 
 
-def add_in_place(graph: Graph) -> Graph:
+def fuse_scatter_add(graph: Graph) -> Graph:
     """Return the graph with ``x + scatter_add(y, i)`` as ``add_at(x, y, i)``, the programs inside it included.
 
     As where eager mode adds to a buffer, an element that nothing is added to stays as it is, -0 too.
@@ -32,6 +32,6 @@ class _Sums(Rewrite):
                 scattered = self.definition(other, "scatter_add")
                 if scattered and self.uses[other] == 1 and x.type == other.type:
                     return replace(equation, primitive="add_at", operands=(x, *scattered.operands))
-        params = {name: map_graphs(add_in_place, param) for name, param in equation.params.items()}
+        params = {name: map_graphs(fuse_scatter_add, param) for name, param in equation.params.items()}
         same = all(param is equation.params[name] for name, param in params.items())
         return equation if same else replace(equation, params=params)

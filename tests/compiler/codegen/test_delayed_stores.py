@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,11 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.compiler.comparing import check
 from wengert import nn
-from wengert.compiler.codegen import delayed_stores
 from wengert.compiler.llvm.host import host
+from wengert.compiler.machine import costs
 from wengert.compiler.schedule import schedule
 from wengert.compiler.schedule.layout import row_major
-from wengert.compiler.schedule.schedule import choose
+from wengert.compiler.schedule.schedule import choose_schedule
 from wengert.core import tree
 from wengert.core.dtypes import FLOAT32
 from wengert.nest.expression import Apply, Buffer, Load, Reduce
@@ -43,7 +44,7 @@ def arguments(rows: int, columns: int, terms: int, dtype: str = "float32") -> tu
     return w, normal(rows, columns, dtype=dtype) ** 2, x, g
 
 
-def is_late(function: Callable[..., Any], *given: Any) -> bool:
+def delays_stores(function: Callable[..., Any], *given: Any) -> bool:
     """Tell whether a nest of a program writes its results late."""
     return "written late" in str(wg.jit(function).report(*given))
 
@@ -52,9 +53,9 @@ def is_late(function: Callable[..., Any], *given: Any) -> bool:
 
 
 def test_roots_and_quotients_of_long_sums() -> None:
-    assert is_late(scaled, *arguments(300, 256, 128))
-    assert not is_late(scaled, *arguments(300, 256, 8)), "the sums are short"
-    assert not is_late(scaled, *arguments(2, 16, 128)), "there is no tile after the first"
+    assert delays_stores(scaled, *arguments(300, 256, 128))
+    assert not delays_stores(scaled, *arguments(300, 256, 8)), "the sums are short"
+    assert not delays_stores(scaled, *arguments(2, 16, 128)), "there is no tile after the first"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_roots_and_quotients_of_long_sums() -> None:
     ],
 )
 def test_nothing_to_wait_for_or_more_than_to_wait(function: Callable[..., Any]) -> None:
-    assert not is_late(function, *arguments(300, 256, 128))
+    assert not delays_stores(function, *arguments(300, 256, 128))
 
 
 # -- and what it must not change -------------------------------------------------------------------------
@@ -74,7 +75,7 @@ def test_nothing_to_wait_for_or_more_than_to_wait(function: Callable[..., Any]) 
 def compiled_at_once(function: Callable[..., Any], *given: Any) -> Any:
     """Return the results of a program that writes nothing late."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schedule, "is_late", lambda *_: False)
+        patch.setattr(schedule, "delays_stores", lambda *_: False)
         return wg.jit(lambda *given: function(*given))(*given)
 
 
@@ -86,7 +87,7 @@ def test_what_lies_beside_a_result_stays(columns: int) -> None:
     w[...], v[...] = 1, 2
     expected = scaled(w.copy(), v.copy(), x, g)
     found = wg.jit(scaled, donate=(0, 1))(w, v, x, g)
-    assert is_late(scaled, *arguments(61, columns, 128))
+    assert delays_stores(scaled, *arguments(61, columns, 128))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
     assert (room[:, :32] == 7).all()
@@ -141,7 +142,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name: str) -> None:
     function, given = PROGRAMS[name]
-    assert is_late(function, *given) is (name not in ("two sums", "truth values"))
+    assert delays_stores(function, *given) is (name not in ("two sums", "truth values"))
     found = check(function, *given, ulp=200, scale=1.0)
     for one, other in zip(tree.leaves(found), tree.leaves(compiled_at_once(function, *given)), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -153,14 +154,14 @@ def test_a_sum_over_no_dimension_is_not_waited_for() -> None:
     at = Index.of(i), Index.of(j)
     value = Apply("sqrt", (Reduce("add", (), Load(x, at), FLOAT32),), FLOAT32)
     layouts = {buffer: row_major(buffer.shape) for buffer in (x, y)}
-    assert not choose(Nest((i, j), (Store(y, at, value),)), layouts, host()).is_late
+    assert not choose_schedule(Nest((i, j), (Store(y, at, value),)), layouts, host()).delays_stores
 
 
 def test_the_last_tile_is_written_too() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delayed_stores, "_TILES", 1)
+        patch.setattr(costs, "COSTS", replace(costs.COSTS, delayed_store_tiles=1))
         w, v, x, g = arguments(12, 64, 128)
-        assert is_late(scaled, w, v, x, g)
+        assert delays_stores(scaled, w, v, x, g)
         check(scaled, w, v, x, g, ulp=500, scale=10.0)
 
 

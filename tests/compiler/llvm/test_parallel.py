@@ -7,6 +7,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,12 @@ import pytest
 
 import wengert as wg
 from tests.compiler.comparing import check
-from wengert.compiler.codegen import module_parts
 from wengert.compiler.compiled import Compiled
 from wengert.compiler.llvm import parallel
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.object_code import CompileError, load
 from wengert.compiler.llvm.parallel import Compilation
+from wengert.compiler.machine import costs
 from wengert.compiler.unit import Options
 from wengert.ir.types import TensorType
 from wengert.passes.simplify import simplify
@@ -164,7 +165,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 @pytest.mark.parametrize("size", [20, 200])
 def test_a_function_a_part(function: Callable[..., Any], size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module_parts, "_SIZE", 1)
+    monkeypatch.setattr(costs, "COSTS", replace(costs.COSTS, module_part_characters=1))
     monkeypatch.setattr(parallel, "available", lambda: 3)
     rng = np.random.default_rng(0)
     w, x = rng.normal(size=(size, size)) / size, rng.normal(size=(size, size))
@@ -176,7 +177,7 @@ def test_the_parts_are_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     types = [TensorType(np.dtype(np.float64), (30, 30))] * 2
     graph = simplify(stage(wg.grad(network), types)[0])
     whole = Compiled.of(graph, {}, Options()).module.text
-    monkeypatch.setattr(module_parts, "_SIZE", 2000)
+    monkeypatch.setattr(costs, "COSTS", replace(costs.COSTS, module_part_characters=2000))
     taken: list[tuple[str, list[str]]] = []
     compiled = Compiled.of(graph, {}, Options())
     module = compiled._built(lambda *part: taken.append(part))  # pyright: ignore[reportPrivateUsage]

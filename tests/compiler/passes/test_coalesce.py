@@ -1,4 +1,4 @@
-"""Copies that are taken away: what a program computes stays as it was."""
+"""Coalesced copies: programs compute the same values without them."""
 
 from __future__ import annotations
 

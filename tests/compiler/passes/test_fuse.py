@@ -117,7 +117,7 @@ def test_work_grows_with_the_length_of_a_program(name: str, monkeypatch: pytest.
 
 
 def test_a_diagonal_is_no_column() -> None:
-    """One dimension that stands for two of another nest is no renaming of it."""
+    """One dimension cannot be renamed to two dimensions of another nest."""
     x, made, last = Buffer(FLOAT64, (3,)), Buffer(FLOAT64, (3, 3)), Buffer(FLOAT64, (3,))
     turn, i, k = Dim(3), Dim(3), Dim(3)
     column = Nest((i,), (Store(made, (Index.of(i), Index.of(turn)), Load(x, (Index.of(i),))),))
@@ -133,7 +133,7 @@ def test_a_diagonal_is_no_column() -> None:
 
 
 def test_nothing_is_done_for_no_elements() -> None:
-    """What is used twice by what is used twice, and so on, would be written twice as often at each turn."""
+    """A chain of values that are each used twice must not double at each link."""
 
     def function(x: Any) -> Any:
         y = x

@@ -1,4 +1,4 @@
-"""Large maps, and long sums of what they make or read: one nest does both, and gives what two did."""
+"""Large maps fused with long sums of their results or operands: one nest gives the results of two."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_the_rest_of_a_sum(shape: tuple[int, ...], threads: int) -> None:
 
 
 def test_in_place() -> None:
-    """A map that overwrites what the sum reads: the sum is of what was there."""
+    """A map overwrites an operand of the sum: the sum reads the values before."""
 
     def step(x: Any, g: Any) -> Any:
         return x - 0.1 * g, np.sum(x * g), np.sum(x)

@@ -1,4 +1,4 @@
-"""Choices between a value and a number: the value is not kept where what was chosen tells as much."""
+"""Choices between a value and a number: the value is dropped where the result gives the same predicate."""
 
 from __future__ import annotations
 

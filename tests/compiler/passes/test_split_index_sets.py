@@ -1,4 +1,4 @@
-"""Nests in pieces: what is joined end to end, or comes from pieces, is computed piece by piece."""
+"""Split index sets: concatenations, and gradients of splits, are computed piece by piece."""
 
 from __future__ import annotations
 

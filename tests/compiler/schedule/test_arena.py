@@ -1,4 +1,4 @@
-"""The arena: what is needed is there, and nothing lies on top of it."""
+"""The arena: every buffer has a place, and no two live buffers overlap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of loops: what the caches keep, and results that pass through them."""
+"""The order of loops: operands that caches keep, and results that stream through them."""
 
 from __future__ import annotations
 

@@ -152,27 +152,27 @@ class Texts:
     """Writes every nest, and remembers the texts by what the nests have in common."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.by_likeness: dict[Any, set[str]] = defaultdict(set)
+        self.by_key: dict[Any, set[str]] = defaultdict(set)
         self.nests = 0
         common: Any = None
-        likeness, emit_nest = program.likeness, program.emit_nest
+        outline_key, emit_nest = program.outline_key, program.emit_nest
 
         def remember(*args: Any) -> None:
             nonlocal common
-            common = likeness(*args)
+            common = outline_key(*args)
 
         def emit(name: str, *args: Any, **options: Any) -> Any:
             text, tiles = emit_nest(name, *args, **options)
             if common is not None:
                 self.nests += 1
-                self.by_likeness[common].add(re.sub(rf"@{name}\b", "@", text) + str(tiles))
+                self.by_key[common].add(re.sub(rf"@{name}\b", "@", text) + str(tiles))
             return text, tiles
 
-        patch.setattr(program, "likeness", remember)
+        patch.setattr(program, "outline_key", remember)
         patch.setattr(program, "emit_nest", emit)
 
     def check(self) -> None:
-        assert all(len(texts) == 1 for texts in self.by_likeness.values())
+        assert all(len(texts) == 1 for texts in self.by_key.values())
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What is asked for ahead of its use: where it pays, and without any other effect."""
+"""Prefetching: emitted where it pays, and without any other effect."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.compiler.comparing import check
 from wengert import nn, optim
 from wengert.compiler.llvm.host import host
 from wengert.compiler.schedule.layout import row_major
-from wengert.compiler.schedule.prefetch import find
+from wengert.compiler.schedule.prefetch import choose_prefetches
 from wengert.core import tree
 from wengert.core.dtypes import FLOAT32, INT64
 from wengert.core.errors import IndexingError
@@ -96,7 +96,7 @@ def test_a_place_that_a_condition_must_see_to_first_is_not_read_early(before: in
     value = Guard(((Index.of(i) + -before, 100),), row, Const(0.0, FLOAT32))
     nest = Nest((i, j), (Store(result, (Index.of(i), Index.of(j)), value),))
     layouts = {buffer: row_major(buffer.shape) for buffer in (table, index, result)}
-    assert bool(find(nest, j, (i, j), layouts, host()).runs) is found
+    assert bool(choose_prefetches(nest, j, (i, j), layouts, host()).runs) is found
 
 
 # -- and has no other effect -----------------------------------------------------------------------------

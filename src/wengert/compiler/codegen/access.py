@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from wengert.compiler.codegen.emission_state import Point, State
 from wengert.compiler.llvm.ir_builder import I64, SCALARS, Kind, Value, constant, constants
+from wengert.compiler.machine import costs
 from wengert.compiler.schedule.layout import linear
 from wengert.core.dtypes import Dtype
 from wengert.nest.expression import Buffer, Load
@@ -13,8 +14,6 @@ from wengert.nest.index import Dim, Index, Term
 
 _LINE = 64
 """Bytes that caches move together, on most processors."""
-_STREAM_AHEAD = 2048
-"""Bytes from what is read of a long array to what is asked for then."""
 
 
 class Access(State):
@@ -81,8 +80,9 @@ class Access(State):
         elif stride == 1:
             value = self._load_vector(pointer, buffer, point.mask)
             if node in self.streams and self._begins_line(point, size):
-                for start in range(0, self.width * size, _LINE):
-                    self._ask_for(self.builder.element(pointer, "i8", constant(I64, _STREAM_AHEAD + start)))
+                ahead = costs.COSTS.stream_distance_bytes
+                for start in range(ahead, ahead + self.width * size, _LINE):
+                    self._ask_for(self.builder.element(pointer, "i8", constant(I64, start)))
         elif (across := self._across(node, stride, point)) is not None:
             value = self._transposed(node, stride or 0, point, across)
         else:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from wengert.compiler.codegen.emission_state import Point
 from wengert.compiler.codegen.expression import Evaluator
 from wengert.compiler.llvm.ir_builder import I1, I64, POINTER, Value, constant
-from wengert.compiler.schedule.prefetch import is_line
+from wengert.compiler.schedule.prefetch import is_contiguous
 from wengert.nest.expression import (
     Guard,
     Reduce,
@@ -40,7 +40,7 @@ class Late:
         self.tile = tile
         self.points = math.prod(tile.values())
         found = [load for store in nest.stores for load in loads(store.value, Guard, Reduce)]
-        lines = [load for load in found if is_line(load, evaluator.lanes, evaluator.layouts)]
+        lines = [load for load in found if is_contiguous(load, evaluator.lanes, evaluator.layouts)]
         self.wanted = list({(load.buffer, load.indices): load for load in lines}.values())
         """What is asked for ahead."""
         self.node = next(node for node in nest.nodes() if isinstance(node, Reduce))

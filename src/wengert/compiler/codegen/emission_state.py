@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 from wengert.compiler.llvm.ir_builder import I64, Builder, Kind, Value, constant, constants
 from wengert.compiler.schedule.layout import Layout
 from wengert.nest.expression import Buffer, Expression, Load, Reduce, children, indices_of
-from wengert.nest.index import Computed, Dim, Index, Part, Term
+from wengert.nest.index import Computed, Digit, Dim, Index, Term
 
 #: How far a point is from the counters of the loops, along the dimensions that are written out.
 Offsets: TypeAlias = tuple[tuple[Dim, int], ...]
@@ -155,7 +155,7 @@ class State(ABC):
         """Return the dimensions that a term of an index depends on."""
         if isinstance(term, Computed):
             return self.dims(term.expression)
-        if isinstance(term, Part):
+        if isinstance(term, Digit):
             return frozenset[Dim]().union(*(self.dims_of(inner) for inner, _ in term.index.terms))
         return frozenset((term,))
 
@@ -205,7 +205,7 @@ class State(ABC):
             return counter
         if isinstance(term, Computed):
             return self.value(term.expression, point)
-        assert isinstance(term, Part)
+        assert isinstance(term, Digit)
         b = self.builder
         inner = self.index(term.index, point)
         digit = b.binary("sdiv", inner, constant(inner.kind, term.divisor))

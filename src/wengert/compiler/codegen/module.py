@@ -9,16 +9,14 @@ from wengert.compiler.codegen.emission_state import Checks
 from wengert.compiler.codegen.interface import ARENA, FIRST, HostCall, Interface, Located
 from wengert.compiler.codegen.module_parts import Parts, Take
 from wengert.compiler.codegen.program import Writing, main_function
-from wengert.compiler.machine.costs import work
+from wengert.compiler.machine import costs
+from wengert.compiler.machine.costs import operation_count
 from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.arena import Plan
 from wengert.compiler.schedule.layout import Layout
 from wengert.compiler.schedule.schedule_nests import ScheduledNest
 from wengert.nest.expression import Buffer
 from wengert.nest.nest import Host, Loop, Nest, Program, Step, inner_blocks
-
-SHORT = 1_000_000
-"""Operations of a program that is over before other threads are there: some tens of microseconds."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,8 @@ def build(
     slots = {buffer: FIRST + n for n, buffer in enumerate(dict.fromkeys(users))}
     total = _total(program.steps)
     parts = Parts(target, take)
-    writing = Writing(layouts, memory, slots, schedules, parts, flags, total > SHORT)
+    is_long = total > costs.COSTS.parallel_program_work
+    writing = Writing(layouts, memory, slots, schedules, parts, flags, is_long)
     main = main_function(program.steps, writing)
     return Module(
         parts.last(main),
@@ -115,5 +114,5 @@ def _total(steps: Sequence[Step]) -> int:
     for step in steps:
         turns = step.counter.extent if isinstance(step, Loop) else 1
         inside = sum(_total(block) for block in inner_blocks(step))
-        total += work(step) if isinstance(step, Nest) else turns * inside
+        total += operation_count(step) if isinstance(step, Nest) else turns * inside
     return total

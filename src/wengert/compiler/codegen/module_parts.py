@@ -9,10 +9,9 @@ from typing import TypeAlias
 
 from wengert.compiler import mathlib
 from wengert.compiler.llvm.ir_builder import Kind
+from wengert.compiler.machine import costs
 from wengert.compiler.machine.target import Target
 
-#: Characters of a part, about: LLVM takes some 45 milliseconds for them, and 2 for what each part has to itself.
-_SIZE = 70_000
 _INTERNAL = "define internal void @"
 _NAME = re.compile(r"@([\w.]+)\(")
 #: What is given the module of a part, and the names of the functions that it defines for later parts.
@@ -57,7 +56,7 @@ class Parts:
         """Add a function, of which `current` knows what it needs; it may be the last one of its part."""
         self.current.texts[name] = text
         self._size += len(text)
-        if self._take and self._size >= _SIZE:
+        if self._take and self._size >= costs.COSTS.module_part_characters:
             part, self.current, self._size = self.current, Part(), 0
             module = part.module(self._target).replace(_INTERNAL, "define void @")
             self._take(module, list(part.texts))

@@ -10,17 +10,15 @@ from wengert.compiler.codegen.emission_state import Checks, Point
 from wengert.compiler.codegen.expression import Evaluator
 from wengert.compiler.codegen.tile import Tile
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
+from wengert.compiler.machine import costs
 from wengert.compiler.schedule.layout import Layout
-from wengert.compiler.schedule.outline import Passed
-from wengert.compiler.schedule.prefetch import RUN_LEVEL, places
+from wengert.compiler.schedule.outline import NestArguments
+from wengert.compiler.schedule.prefetch import computed_places
 from wengert.compiler.schedule.row_padding import is_padded
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.nest.expression import Buffer
 from wengert.nest.index import Dim
 from wengert.nest.nest import Nest
-
-_EVEN = 32
-"""Tiles from which on several threads get about the same."""
 
 
 class _Range(NamedTuple):
@@ -55,7 +53,7 @@ def emit_nest(
     nest: Nest,
     schedule: Schedule,
     layouts: Mapping[Buffer, Layout],
-    passed: Passed,
+    passed: NestArguments,
     checks: Checks,
     functions: set[tuple[str, Kind]],
     declared: set[str],
@@ -81,7 +79,7 @@ class _NestEmitter:
         nest: Nest,
         schedule: Schedule,
         layouts: Mapping[Buffer, Layout],
-        passed: Passed,
+        passed: NestArguments,
         checks: Checks,
         functions: set[tuple[str, Kind]],
         fast: str,
@@ -103,10 +101,10 @@ class _NestEmitter:
             self._report,
             frozenset(nest.own_dims()),
         )
-        self.evaluator.streams = schedule.afar.streams
+        self.evaluator.streams = schedule.prefetches.streams
         self.evaluator.starts = dict(zip(passed.buffers, passed.starts, strict=True))
         self.evaluator.counters |= {dim: Value(f"%c{n}", I64) for n, dim in enumerate(passed.counters)}
-        self.places = tuple(dict.fromkeys(places(nest)))
+        self.places = tuple(dict.fromkeys(computed_places(nest)))
 
     # -- the function ------------------------------------------------------------------------------------
 
@@ -134,7 +132,7 @@ class _NestEmitter:
         """Return how many of the outermost levels threads share: enough for even parts."""
         tiles = 1
         for count, level in enumerate(levels):
-            if tiles >= _EVEN or level.dim in self.nest.sequential:
+            if tiles >= costs.COSTS.even_tiles or level.dim in self.nest.sequential:
                 return count
             tiles *= level.tiles
         return len(levels)
@@ -203,7 +201,7 @@ class _NestEmitter:
 
     def _fetch(self, level: _Level, tile: Value, *, first: bool = False) -> None:
         """Ask for what lies at computed places some turns of a loop ahead; before the loop, for the first turns."""
-        runs = self.schedule.afar.runs.get(level.dim)
+        runs = self.schedule.prefetches.runs.get(level.dim)
         if not runs:
             return
         b, evaluator, last = self.builder, self.evaluator, constant(I64, level.dim.extent - 1)
@@ -213,7 +211,7 @@ class _NestEmitter:
             for offset in range(ahead) if first else range(ahead, ahead + level.step):
                 point = b.intrinsic("smin", b.binary("add", begin, constant(I64, offset)), last)
                 with evaluator.elsewhere({level.dim: point}), evaluator.unreported():
-                    evaluator.fetch(run.load, Point(()), run.size, RUN_LEVEL)
+                    evaluator.fetch(run.load, Point(()), run.size, costs.COSTS.prefetch_cache_level)
 
     def _settle(self, dim: Dim, counts: Mapping[Dim, int]) -> None:
         """Compute the places that change with a loop and with none inside it, once for the loops inside.

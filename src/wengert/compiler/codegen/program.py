@@ -16,20 +16,17 @@ from wengert.compiler.codegen.interface import ARENA, CALLBACK, STATUS
 from wengert.compiler.codegen.module_parts import Parts
 from wengert.compiler.codegen.nest import emit_nest
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
-from wengert.compiler.machine.costs import is_large, work
+from wengert.compiler.machine import costs
+from wengert.compiler.machine.costs import is_large, operation_count
 from wengert.compiler.schedule.arena import Plan
 from wengert.compiler.schedule.layout import Layout
-from wengert.compiler.schedule.outline import Passed, likeness, passed_to
+from wengert.compiler.schedule.outline import NestArguments, nest_arguments, outline_key
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.schedule_nests import ScheduledNest
 from wengert.nest.expression import Buffer
 from wengert.nest.index import Dim
 from wengert.nest.nest import Branch, Host, Loop, Nest, Step, While
 
-_DIVISIBLE = 0.9
-"""The part of a turn's operations that must be in nests large enough to share, for all threads to share one turn."""
-_GRAIN = 32_000
-"""Operations of a grain, at least: to do them takes some ten times as long as to claim them."""
 _POLL = 1 << 27
 """Cycles between two looks at Ctrl-C: about 50 milliseconds."""
 
@@ -57,7 +54,9 @@ class Writing:
     checks: Checks = field(default_factory=Checks)
     hosts: list[Host] = field(default_factory=list[Host])
     parallel: bool = False
-    nests: dict[Nest, tuple[Function, Passed]] = field(default_factory=dict[Nest, "tuple[Function, Passed]"])
+    nests: dict[Nest, tuple[Function, NestArguments]] = field(
+        default_factory=dict[Nest, "tuple[Function, NestArguments]"]
+    )
     """The function of each nest, and what is passed to it."""
     alike: dict[Any, Function] = field(default_factory=dict[Any, "Function"])
     """The functions of nests, by what they have in common with others."""
@@ -168,12 +167,12 @@ class _Writer:
         place = constant(I64, start * buffer.dtype.itemsize)
         return self.builder.element(self.pointers[buffer], "i8", place) if start else self.pointers[buffer]
 
-    def _function_of(self, nest: Nest) -> tuple[Function, Passed]:
+    def _function_of(self, nest: Nest) -> tuple[Function, NestArguments]:
         """Return the function that carries out a nest; write it if there is none yet."""
         writing = self.writing
         plain, schedule = writing.schedules[nest]
-        passed = passed_to(plain, schedule.width * schedule.vectors, writing.layouts, self.counters)
-        common = likeness(plain, schedule, writing.layouts, passed)
+        passed = nest_arguments(plain, schedule.width * schedule.vectors, writing.layouts, self.counters)
+        common = outline_key(plain, schedule, writing.layouts, passed)
         function = None if common is None else writing.alike.get(common)
         if function is None:
             function = self._written(f"nest{len(writing.nests) + 1}", plain, schedule, passed)
@@ -181,7 +180,7 @@ class _Writer:
             writing.alike[common] = function
         return function, passed
 
-    def _written(self, name: str, nest: Nest, schedule: Schedule, passed: Passed) -> Function:
+    def _written(self, name: str, nest: Nest, schedule: Schedule, passed: NestArguments) -> Function:
         writing = self.writing
         text, tiles = emit_nest(
             name,
@@ -326,14 +325,14 @@ class _Writer:
 
 def _grains(nest: Nest) -> int:
     """Return how many grains a nest is worth: a power of two, that most numbers of threads have equal parts of."""
-    return 1 << max(1, (work(nest) // _GRAIN).bit_length() - 1)
+    return 1 << max(1, (operation_count(nest) // costs.COSTS.grain_work).bit_length() - 1)
 
 
 def _is_divisible(step: Loop) -> bool:
     """Tell whether several threads together are soon through one turn of a loop."""
     nests = [inner for inner in step.steps if isinstance(inner, Nest)]
-    total, large = sum(map(work, nests)), sum(map(work, filter(is_large, nests)))
-    return len(nests) == len(step.steps) and large > _DIVISIBLE * total
+    total, large = sum(map(operation_count, nests)), sum(map(operation_count, filter(is_large, nests)))
+    return len(nests) == len(step.steps) and large > costs.COSTS.parallel_turn_share * total
 
 
 def _write_turns(name: str, step: Loop, writing: Writing, around: Sequence[Dim]) -> None:

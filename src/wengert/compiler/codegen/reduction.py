@@ -64,7 +64,7 @@ class Reduction:
         self.slots = [
             _Slot(node, point, position)
             for node, point in found.values()
-            for position in ((False, True) if node.finds_place else (False,))
+            for position in ((False, True) if node.returns_index else (False,))
         ]
 
     def run(self) -> None:
@@ -81,7 +81,7 @@ class Reduction:
         if slot.position:
             place = self._place_of_best(slot.node, values[number - 1], value) if self.inside else value
             return self.builder.convert("sext", place, "i64") if place.kind.bits < 64 else place
-        return self._across(slot.node, value) if self.inside and not slot.node.finds_place else value
+        return self._across(slot.node, value) if self.inside and not slot.node.returns_index else value
 
     def _ordered(self) -> list[Dim]:
         """Return the dimensions as they are nested: bounded ones, others, the lanes, and those that are written out."""
@@ -99,7 +99,9 @@ class Reduction:
         lanes = self.width if vector else 1
         if slot.position:  # half as long, more of them fill a vector
             return Kind("i32" if math.prod(dim.extent for dim in slot.node.dims) < 1 << 31 else "i64", lanes)
-        return self.evaluator.kind(slot.node.body.dtype if slot.node.finds_place else slot.node.dtype, lanes)
+        return self.evaluator.kind(
+            slot.node.body.dtype if slot.node.returns_index else slot.node.dtype, lanes
+        )
 
     def _initial(self, slot: _Slot) -> Value:
         kind = self._kind(slot)
@@ -315,7 +317,7 @@ class Reduction:
                 element = self.builder.splat(element, value.kind.lanes)
             if masked and mask is not None:
                 element = self.builder.select(mask, element, self._neutral(slot.node, element.kind))
-            if slot.node.finds_place:
+            if slot.node.returns_index:
                 after.append(self._best(slot, number, values, element, point))
             else:
                 after.append(self._combined(slot.node, value, element))

@@ -32,7 +32,7 @@ class Tile:
         self.evaluator = evaluator
         self.nest = nest
         self.schedule = schedule
-        self.late = Late(evaluator, nest, schedule.tile) if schedule.is_late else None
+        self.late = Late(evaluator, nest, schedule.tile) if schedule.delays_stores else None
         self.groups: dict[tuple[Dim, ...], list[Reduce]] = {}
         """The reductions, those over the same dimensions together."""
         for node in dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce)):

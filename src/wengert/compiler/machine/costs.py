@@ -1,15 +1,14 @@
-"""What an expression costs at one point, in additions."""
+"""The cost model: the cost of operations, and every threshold by which the compiler decides."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from wengert.nest.expression import Apply, Expression, Guard, Load, Reduce, walk
 from wengert.nest.index import Computed
 from wengert.nest.nest import Nest
 
-PARALLEL = 50_000
-"""Operations in a nest that one thread does sooner than several."""
 #: What a division costs, or a root.
 DIVISION = 4
 #: What an elementary function costs: a polynomial of about so many terms.
@@ -58,7 +57,232 @@ def cost(expression: Expression) -> int:
     return total + max(count - 1, 0)
 
 
-def work(nest: Nest) -> int:
+@dataclass(frozen=True)
+class CostModel:
+    """Every threshold by which the compiler decides, grouped by the room that reads it.
+
+    ``work`` counts scalar operations, weighted as `weight` does; ``share`` is a fraction of something larger. The
+    values were measured on x86-64 servers with AVX-512. Tests replace `COSTS` as a whole to send small programs through
+    the passes for large ones.
+    """
+
+    # -- graph passes ------------------------------------------------------------------------------------
+    folded_elements: int = 1024
+    """Elements: a folded constant may have this many, or as many as its largest operand."""
+    expanded_operations: int = 256
+    """Equations: the longest program that replaces a call of NumPy. Compiling it takes half a second."""
+    expanded_operations_together: int = 1024
+    """Equations of all these programs in one graph: a second or two, derivatives included."""
+
+    # -- nest passes -------------------------------------------------------------------------------------
+    memory_pass_work: int = 6
+    """Work that equals writing an element and reading it again; a producer that costs less is recomputed."""
+    fused_depth: int = 64
+    """Nested operations: a deeper value is stored, because passes descend expressions recursively."""
+    resident_loop_turns: int = 64
+    """Turns from which a loop carries values in their best layout and copies them there and back."""
+    misaligned_row_lines: int = 4
+    """Cache lines: shorter rows of a loop's array may start anywhere in a line."""
+    batch_classes: int = 4
+    """Dimension classes, those with the most work, that are tried as the batch."""
+    blocked_nests: int = 4
+    """Nests in a row from which they are blocked over the batch."""
+    blocked_loop_work: int = 1_000_000
+    """Work from which a run of steps with loops is worth several threads."""
+    blocked_loop_share: float = 0.7
+    """Share of that work that must be independent for each example."""
+    blocked_sum_terms: int = 16
+    """Terms beside the batch from which a sum over the batch is collected block by block."""
+    block_vectors: int = 4
+    """Vectors of examples in a block of nests, at most."""
+    nest_block_cache_share: float = 1 / 2
+    """Share of the second-level cache for a block of nests; their inputs need room, too."""
+    loop_block_cache_share: float = 3 / 4
+    """Share of the second-level cache for a block of loops."""
+    balanced_blocks: int = 4
+    """Blocks of loops from which a late thread does not hold up the others for long."""
+    lane_extent: int = 8
+    """Elements: shorter dimensions leave most of a vector register empty."""
+    gather_work: int = 16
+    """Work that equals reading an element of a row-major array across its rows."""
+    scatter_work: int = 64
+    """Work that equals writing an element of a row-major array across its rows."""
+    row_extent: int = 256
+    """Elements of a row from which a reduction runs along it."""
+    innermost_bonus_divisor: int = 50
+    """A dimension class gains its work divided by this where a row-major array has it innermost."""
+    streamed_map_elements: int = 1 << 16
+    """Points from which a map's pass through memory counts, so that a sum takes it up."""
+    map_reduce_rows: int = 16
+    """Sums from which threads share whole sums; fewer sums are split instead."""
+    map_reduce_terms: int = 32
+    """Terms of each of these sums from which vectors run along them."""
+    streamed_arrays: int = 8
+    """Arrays that one loop streams, at most: about as many as the hardware prefetcher follows."""
+    split_extent: int = 64
+    """Elements from which the index set of a dimension is split."""
+    split_edges: int = 4
+    """Edges that are split off a dimension, at most."""
+    split_piece_extent: int = 16
+    """Elements from which a part of an index set is a piece, not an edge."""
+    split_pieces: int = 16
+    """Pieces into which the index set of a nest is split, at most."""
+    split_interior_share: float = 0.9
+    """Share of a dimension that remains, at least, where only edges are split off."""
+    split_reduction_results: int = 16
+    """Results from which a reduction is parallel enough without being split."""
+    split_reduction_work: int = 500_000
+    """Work from which a reduction to few results is split."""
+    reduction_parts: tuple[int, ...] = (
+        16,
+        8,
+        32,
+        12,
+        10,
+        20,
+        24,
+        14,
+        18,
+        9,
+        25,
+        15,
+        28,
+        30,
+        21,
+        27,
+        6,
+        7,
+        5,
+        4,
+        3,
+        2,
+    )
+    """Numbers of parts in order of preference; the first that divides the dimension is taken."""
+    long_sum_terms: int = 1 << 16
+    """Terms from which the rounding errors of a floating-point sum count."""
+    long_sum_results: int = 1024
+    """Results from which the partial sums of each would take too much memory."""
+    partial_sum_terms: int = 1 << 12
+    """Terms of a partial sum, about."""
+    partial_sum_rows: int = 4
+    """Multiple of that number that a partial sum of whole rows may have."""
+
+    # -- schedule ----------------------------------------------------------------------------------------
+    parallel_nest_work: int = 50_000
+    """Work up to which one thread finishes a nest sooner than several."""
+    padded_row_vectors: int = 3
+    """Vectors from which rows are padded to whole vectors: at most a third more memory."""
+    packed_product_work: int = 200_000
+    """Work from which packing an operand of a product is considered."""
+    packed_sums: int = 4
+    """Sums in a nest up to which packing is considered."""
+    packed_extent: int = 8
+    """Elements of a dimension from which an operand is packed along it."""
+    packed_element_cost: float = 1.0
+    """Instructions for each element of a copy that changes the order."""
+    packing_gain: float = 0.85
+    """Share of its cost that a product may keep, copy included, for the copy to be made."""
+    panel_readers: int = 12
+    """Tiles that read a panel from which it is copied into one piece."""
+    panel_cache_share: float = 1 / 2
+    """Share of the first-level cache from which a panel is copied."""
+    aliasing_bytes: int = 4096
+    """Distance of rows that fall into the same set of the first-level cache: its size divided by its ways."""
+    update_rows: int = 16
+    """Rows from which threads share a sum that carries out an update."""
+    row_sum_terms: int = 16
+    """Terms of a part of a sum over rows, at least."""
+    row_sum_parts: int = 8
+    """Parts of a sum over rows, at most."""
+    shared_tiles: int = 6
+    """Tiles of the two outermost dimensions from which threads share them evenly."""
+    streamed_results_share: float = 1 / 2
+    """Share of the second-level cache from which results stream through the caches."""
+    unrolled_terms: int = 9
+    """Terms of an inner reduction that are unrolled, at most: filter taps, pooling windows."""
+    strided_access_cost: float = 1.2
+    """Instructions for each lane of a load or store that is not contiguous."""
+    broadcast_load_cost: float = 0.7
+    """Instructions of a load of one element for all lanes."""
+    transposed_load_cost: float = 5.0
+    """Instructions of a strided load that is read in square blocks and transposed."""
+    tiled_load_share: float = 0.6
+    """Share of a reduction's loads that remain once a register tile reuses them."""
+    horizontal_step_cost: float = 3.0
+    """Instructions of each halving of a vector that is reduced to one number."""
+
+    # -- register tile -----------------------------------------------------------------------------------
+    latency_operations: int = 8
+    """Independent operations that keep two units with a latency of four cycles busy."""
+    addition_latency_work: int = 12
+    """Work that a processor finishes during one addition."""
+    operand_registers: int = 4
+    """Registers that accumulators leave to operands."""
+    spill_registers: int = 3
+    """Operand registers beyond these that a tile may take before it spills."""
+    tile_points: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16)
+    """Points of a dimension that a tile may have."""
+    whole_tile_extent: int = 28
+    """Points up to which a tile may also have the whole dimension."""
+    tile_operations: int = 288
+    """Operations in the unrolled body of a tile, at most."""
+    tile_remainder_cost: float = 0.3
+    """Cost of a missing point in the last tile, in points."""
+    near_load_cycles: float = 0.5
+    """Cycles of a load from the first-level cache."""
+    far_load_cycles: float = 1.2
+    """Cycles of a load from the other levels."""
+    near_cache_share: float = 5 / 8
+    """Share of the first-level cache that an operand may take to count as near."""
+    near_vectors: int = 8
+    """Vectors along the lanes that one sweep of a reduction reads."""
+    exposed_load_share: float = 0.05
+    """Share of the load cycles that computation does not hide."""
+    streamed_row_bytes: int = 4096
+    """Bytes of a row from which the hardware prefetcher works best on one row at a time."""
+    lane_sum_parts: int = 4
+    """Partial sums of a sum along the lanes, at most."""
+    interleaved_vectors: tuple[int, ...] = (4, 2)
+    """Numbers of vectors whose elementary functions are interleaved, in order of preference."""
+    remainder_vectors_share: float = 1 / 4
+    """Share of the vectors that may remain for one at a time where others are interleaved."""
+    delayed_store_steps: int = 2
+    """Steps of a reduction for each vector whose store it hides, at least."""
+    delayed_store_tiles: int = 4
+    """Whole tiles from which stores are delayed; nothing hides those of the last tile."""
+
+    # -- prefetch ----------------------------------------------------------------------------------------
+    prefetch_cache_level: int = 2
+    """Cache level into which indirect runs are prefetched: it waits for more lines at once than the first."""
+    prefetch_distance_bytes: int = 4096
+    """Bytes to prefetch ahead: the data read while the first line arrives."""
+    prefetch_distance_turns: int = 16
+    """Turns of a loop to prefetch ahead, at most."""
+    streamed_array_bytes: int = 1 << 24
+    """Bytes from which most of an array comes from memory."""
+    streamed_element_work: int = 6
+    """Work on each element of such an array from which it is prefetched."""
+    stream_distance_bytes: int = 2048
+    """Bytes to prefetch ahead in such an array."""
+
+    # -- code generation ---------------------------------------------------------------------------------
+    parallel_program_work: int = 1_000_000
+    """Work up to which a program ends before other threads arrive: some tens of microseconds."""
+    parallel_turn_share: float = 0.9
+    """Share of a turn's work in large nests from which all threads share each turn."""
+    grain_work: int = 32_000
+    """Work of a grain, at least: ten times as long as claiming it takes."""
+    even_tiles: int = 32
+    """Tiles from which an uneven split among threads does not matter."""
+    module_part_characters: int = 70_000
+    """Characters of LLVM IR in a part that is compiled while the next is written: about 45 milliseconds."""
+
+
+#: The model that every pass reads, as ``costs.COSTS``.
+COSTS = CostModel()
+
+
+def operation_count(nest: Nest) -> int:
     """Return about how many operations a nest carries out; what several stores hold is carried out once."""
     total = 0
     seen: set[int] = set()
@@ -75,4 +299,4 @@ def work(nest: Nest) -> int:
 
 def is_large(nest: Nest) -> bool:
     """Tell whether several threads are sooner through a nest than one."""
-    return work(nest) > PARALLEL
+    return operation_count(nest) > COSTS.parallel_nest_work

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _CACHES = Path("/sys/devices/system/cpu")
-#: Bytes of the first and the second level where the system does not tell: those of most x86-64 servers since 2017.
+#: Bytes of the first and the second level where the system reports none: those of x86-64 servers since 2017.
 _USUAL_CACHES = 32 << 10, 1 << 20
 
 
@@ -54,10 +54,7 @@ def _bytes(size: str) -> int:
 
 
 def cache_sizes(folder: Path = _CACHES) -> tuple[int, int]:
-    """Return the bytes of the two levels of data cache that a processor has for itself, by what Linux tells of it.
-
-    Where it tells nothing, the sizes are those of a usual processor.
-    """
+    """Return the bytes of the two private levels of data cache, as Linux reports them; otherwise usual sizes."""
     usable = min(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
     found: dict[int, int] = {}
     for index in sorted(folder.glob(f"cpu{usable}/cache/index*")):

@@ -16,7 +16,7 @@ from wengert.nest.nest import Loop, Program, Step, While, map_blocks, reads, wri
 from wengert.nest.rewrite import can_pass
 
 
-def readers_first(program: Program) -> Program:
+def order_anti_dependences(program: Program) -> Program:
     """Return the program with steps of loops in such an order, where they may pass one another."""
     return replace(program, steps=tuple(map(_in_order, program.steps)))
 

@@ -1,8 +1,8 @@
-"""Blocks of the batch: a run of steps for a few examples at a time, one block after another or each on its own thread.
+"""Batch blocking: a run of steps becomes a loop over blocks of examples, in turn or on several threads.
 
-What a network does for one example it does independently of the others (see `independent`). A run of nests whose
-intermediate arrays outgrow the cache, and a run with loops over the steps of a sequence, becomes a loop over blocks of
-the batch: the arrays shrink to one block and stay in cache, threads take blocks and meet once, at the end, and each
+A network treats each example independently of the others (see `independence`). A run of nests whose intermediate
+arrays outgrow the cache, and a run with loops over the steps of a sequence, becomes a loop over blocks of the batch.
+The arrays shrink to one block and stay in the cache, threads take blocks and synchronise once, at the end, and each
 block's part of the sums over the batch is added up there.
 """
 
@@ -12,9 +12,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from wengert.compiler.machine import costs
 from wengert.compiler.machine.target import Target
 from wengert.compiler.passes.dim_classes import LaneClass, map_classes
-from wengert.compiler.passes.independence import Parts, is_counted, taken_apart, total_work
+from wengert.compiler.passes.independence import Parts, is_loop_nest, split_by_example, total_operations
 from wengert.nest.expression import (
     Apply,
     Buffer,
@@ -28,30 +29,13 @@ from wengert.nest.expression import (
     zero,
 )
 from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Loop, Nest, Program, Step, Store, reads, writes
-from wengert.nest.rewrite import renamed, rewrite_step
-
-_NESTS = 4
-"""Fewer nests in a row are left as they are."""
-_LARGE = 1_000_000
-"""Operations of a run with loops from which on it is worth threads."""
-_MOST = 0.7
-"""Of the operations of a run with loops, what must be done for each example by itself."""
-_CLASSES = 4
-"""Of the classes of axes with the most work, how many may be the batch."""
-_VECTORS = 4
-"""Vectors of a block of lanes, at most, in a run without loops."""
-_NESTS_SHARE = 1 / 2
-"""Of the second cache level, what a block of nests may take: what they read from outside needs room too."""
-_TURNS_SHARE = 3 / 4
-"""The same of a block of loops."""
-_SPREAD = 4
-"""Blocks of loops below which a thread that is late holds up the others for long."""
+from wengert.nest.nest import Loop, Nest, Program, Step, Store, touched
+from wengert.nest.rewrite import renamed, replace_loads
 
 
 def block_batches(program: Program, target: Target) -> Program:
     """Return the program with runs of steps for a large batch in loops over blocks of it."""
-    classes = map_classes(program)[:_CLASSES]
+    classes = map_classes(program)[: costs.COSTS.batch_classes]
     return replace(program, steps=_blocked(program.steps, classes, program.outside(), target))
 
 
@@ -61,24 +45,24 @@ def _blocked(
     done: list[Step] = []
     for start, run in _runs(steps):
         others = (*steps[:start], *steps[start + len(run) :])
-        outside = fixed | {buffer for step in others for buffer in (*reads(step), *writes(step))}
+        outside = fixed | touched(others)
         blocked = _best(run, classes, outside, target)
         if blocked is not None:
             done += blocked
             continue
         for step in run:
             if isinstance(step, Loop):
-                touched = {b for other in steps if other is not step for b in (*reads(other), *writes(other))}
-                step = replace(step, steps=_blocked(step.steps, classes, fixed | touched, target))
+                kept = fixed | touched(other for other in steps if other is not step)
+                step = replace(step, steps=_blocked(step.steps, classes, kept, target))
             done.append(step)
     return tuple(done)
 
 
 def _runs(steps: Sequence[Step]) -> Iterator[tuple[int, list[Step]]]:
-    """Yield the runs of nests and loops, and what stands between them, with their positions."""
+    """Yield the runs of nests and loops, and the steps between them, with their positions."""
     run: list[Step] = []
     for position, step in enumerate(steps):
-        if is_counted(step):
+        if is_loop_nest(step):
             run.append(step)
             continue
         if run:
@@ -93,20 +77,22 @@ def _best(
     run: Sequence[Step], classes: Sequence[LaneClass], outside: set[Buffer], target: Target
 ) -> list[Step] | None:
     """Return a run as a loop over blocks of the class of axes along which the most is independent, or None."""
-    if not all(map(is_counted, run)):
+    if not all(map(is_loop_nest, run)):
         return None
     loops = any(isinstance(step, Loop) for step in run)
-    if not loops and len(run) < _NESTS:
+    if not loops and len(run) < costs.COSTS.blocked_nests:
         return None
-    if loops and total_work(run) < _LARGE:
+    if loops and total_operations(run) < costs.COSTS.blocked_loop_work:
         return None
-    found = [taken_apart(run, batch, outside) for batch in (classes if loops else classes[:1])]
+    found = [split_by_example(run, batch, outside) for batch in (classes if loops else classes[:1])]
     best = max(found, key=lambda parts: parts.work, default=None)
     if best is None or not best.inside:
         return None
     width = target.lanes(4) if best is found[0] else 1  # the first class is that of the lanes
     if any(isinstance(step, Loop) for step in best.inside):
-        if best.work < max(_MOST * total_work(run), _LARGE):
+        if best.work < max(
+            costs.COSTS.blocked_loop_share * total_operations(run), costs.COSTS.blocked_loop_work
+        ):
             return None
         size = _size_of_turns(best, target, width)
     else:
@@ -115,7 +101,7 @@ def _best(
 
 
 def _held(parts: Parts) -> int:
-    """Return the bytes of what is made inside and shrinks to one block."""
+    """Return the bytes of the buffers that shrink to one block."""
     return sum(math.prod(one.shape) * one.dtype.itemsize for one in parts.made.keys() - parts.shared)
 
 
@@ -123,10 +109,10 @@ def _size_of_nests(parts: Parts, target: Target) -> int:
     """Return the examples of a block of nests, so that it fits the cache; 0 if everything does."""
     width = target.lanes(4)
     held, vectors = _held(parts), -(-parts.extent // width)
-    fitting = max(1, int(vectors * _NESTS_SHARE * target.level2 / max(held, 1)))
+    fitting = max(1, int(vectors * costs.COSTS.nest_block_cache_share * target.level2 / max(held, 1)))
     if held <= target.level2 or fitting >= vectors:
         return 0
-    return min(fitting, _VECTORS) * width
+    return min(fitting, costs.COSTS.block_vectors) * width
 
 
 def _size_of_turns(parts: Parts, target: Target, width: int) -> int:
@@ -139,10 +125,11 @@ def _size_of_turns(parts: Parts, target: Target, width: int) -> int:
         if blocks < 2 or (width == 1 and parts.extent % count):
             continue
         size = count * width
-        spilt = size * each > target.level2 * _TURNS_SHARE
+        spilt = size * each > target.level2 * costs.COSTS.loop_block_cache_share
         waste = blocks * size / parts.extent
         uneven = 2 * -(-blocks // 2) / blocks
-        price = spilt, round(waste * (1 + uneven) / 2, 3), blocks < _SPREAD, size if spilt else -size
+        unbalanced = blocks < costs.COSTS.balanced_blocks
+        price = spilt, round(waste * (1 + uneven) / 2, 3), unbalanced, size if spilt else -size
         best = min(best, price) if best else price
     return abs(best[3]) if best else 0
 
@@ -171,7 +158,7 @@ class _Block:
     size: int
     parts: Parts
     new: dict[Buffer, tuple[Buffer, bool]]
-    """What takes the place of what is made inside, and whether it holds all examples."""
+    """The buffer that replaces each buffer made inside, and whether it holds all examples."""
     totals: dict[Buffer, Buffer]
 
     def step(self, step: Step) -> Step:
@@ -234,15 +221,13 @@ class _Block:
     def outside(self, step: Step) -> Step:
         """Return a step after the loop, with buffers of their new names, which adds up the parts of sums."""
 
-        def change(node: Expression) -> Expression:
-            if isinstance(node, Load) and node.buffer in self.totals:
-                total = self.totals[node.buffer]
-                part = Dim(total.shape[0], "block")
-                return Reduce("add", (part,), Load(total, (Index.of(part), *node.indices)), node.dtype)
-            return node
+        def summed(load: Load) -> Expression:
+            total = self.totals[load.buffer]
+            part = Dim(total.shape[0], "block")
+            return Reduce("add", (part,), Load(total, (Index.of(part), *load.indices)), load.dtype)
 
         (moved,) = renamed([step], {old: new for old, (new, _) in self.new.items()})
-        return rewrite_step(moved, change)
+        return replace_loads(moved, dict.fromkeys(self.totals, summed))
 
 
 def _guarded(conditions: tuple[tuple[Index, int], ...], value: Expression) -> Expression:
@@ -251,7 +236,7 @@ def _guarded(conditions: tuple[tuple[Index, int], ...], value: Expression) -> Ex
 
 
 def _is_zero_outside(node: Expression, exists: tuple[tuple[Index, int], ...]) -> bool:
-    """Tell whether a value is zero for examples that do not exist, as what is read is; zero is inside any bounds."""
+    """Tell whether a value is zero for examples that do not exist, as loads are; zero is inside any bounds."""
     if isinstance(node, Apply) and node.operation in ("cast", "position", "bounded"):
         return _is_zero_outside(node.operands[0], exists)
     return isinstance(node, Guard) and is_zero(node.otherwise) and set(exists).issubset(node.conditions)

@@ -1,7 +1,7 @@
-"""Copies removed: a value is made where it is wanted in the end.
+"""Copy coalescing: a value is computed in the buffer where it ends.
 
-What a loop carries starts as a copy of an argument and ends as a copy into a result. Where the two buffers never hold
-different values that are both wanted, they become one.
+A carried value starts as a copy of an argument and ends as a copy into a result. Two buffers that never hold different
+live values become one.
 """
 
 from __future__ import annotations
@@ -9,25 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from wengert.compiler.machine import costs
 from wengert.compiler.passes.interference import Interference, whole_copy
 from wengert.nest.expression import Buffer
 from wengert.nest.nest import Loop, Program, Step, all_steps, map_blocks, reads, writes
 from wengert.nest.rewrite import renamed
 
-_LONG = 64
-"""Turns of a loop from which on it pays to carry values in the best layout, copied there and back."""
 _LINE = 64
 """Bytes of a line of the cache."""
 
 
 def coalesce(program: Program) -> Program:
-    """Return the program with the copies between whole buffers gone that need not be."""
+    """Return the program without unnecessary copies between whole buffers."""
     copies = [pair for step in all_steps(program.steps) if (pair := whole_copy(step)) is not None]
     if not copies:
         return program
     names = _Names(program)
     more = True
-    while more:  # what has become one may let others become one
+    while more:  # united buffers may allow others to unite
         more = sum(names.unite(source, target) for source, target in copies) > 0
     return replace(program, steps=renamed(_without_copies(program.steps, names.of), names.of))
 
@@ -45,7 +44,7 @@ class _Names:
         self.members: dict[Buffer, set[Buffer]] = {}
 
     def unite(self, source: Buffer, target: Buffer) -> bool:
-        """Make one of two buffers, if that can be; tell whether it was done."""
+        """Unite two buffers if they do not interfere; return whether they were united."""
         old, new = self.of.get(source, source), self.of.get(target, target)
         if old in self.outside:
             old, new = new, old
@@ -65,7 +64,7 @@ def _resident(steps: Sequence[Step]) -> set[Buffer]:
     """Return the buffers that a long loop goes through over and over, and whose rows lie badly in an ordinary array."""
     found: set[Buffer] = set()
     for step in all_steps(steps):
-        if isinstance(step, Loop) and step.counter.extent >= _LONG:
+        if isinstance(step, Loop) and step.counter.extent >= costs.COSTS.resident_loop_turns:
             found.update(buffer for buffer in (*reads(step), *writes(step)) if _lies_badly(buffer))
     return found
 
@@ -73,11 +72,11 @@ def _resident(steps: Sequence[Step]) -> set[Buffer]:
 def _lies_badly(buffer: Buffer) -> bool:
     """Tell whether the rows of an ordinary array do not begin where cache lines do."""
     row = buffer.shape[-1] * buffer.dtype.itemsize if len(buffer.shape) > 1 else 0
-    return row > 4 * _LINE and row % _LINE != 0
+    return row > costs.COSTS.misaligned_row_lines * _LINE and row % _LINE != 0
 
 
 def _without_copies(steps: Sequence[Step], names: Mapping[Buffer, Buffer]) -> tuple[Step, ...]:
-    """Return the steps but for copies of a buffer to what is the same one."""
+    """Return the steps without copies of a buffer to itself."""
     kept = (
         step
         for step in steps

@@ -11,11 +11,11 @@ from wengert.nest.index import Index
 from wengert.nest.lowering import Diagonal, Grid, Source
 
 
-def recognised(value: Any) -> Source | None:
+def recognise_constant(value: Any) -> Source | None:
     """Return how an expression says a constant array, or None.
 
     Example:
-        >>> recognised(np.arange(6).reshape(2, 3)).strides
+        >>> recognise_constant(np.arange(6).reshape(2, 3)).strides
         (3, 1)
     """
     first = value.reshape(-1)[0]

@@ -10,17 +10,11 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
-from wengert.compiler.machine.costs import work
+from wengert.compiler.machine import costs
+from wengert.compiler.machine.costs import operation_count
 from wengert.nest.expression import Buffer, loads
 from wengert.nest.index import Dim, follows
 from wengert.nest.nest import Host, Loop, Nest, Program, all_steps, reads, writes
-
-_FEW = 8
-"""Fewer elements than this are no lanes: they would leave most of a vector register empty."""
-_LOAD, _STORE = 16, 64
-"""What it costs, in operations, to read or write elements of an ordinary array one by one."""
-_LONG = 256
-"""Elements of a row of an ordinary array from which on a reduction goes along it."""
 
 
 class _Classes:
@@ -42,8 +36,7 @@ class _Classes:
 
 def _followed(nest: Nest) -> Iterator[tuple[Buffer, int, Dim]]:
     """Yield the axes of buffers that follow a dimension, from their beginning or from block to block."""
-    pairs = [(store.buffer, store.indices) for store in nest.stores]
-    pairs += [(load.buffer, load.indices) for load in nest.loads()]
+    pairs = nest.accesses()
     own = nest.own_dims()
     for buffer, indices in pairs:
         for axis, index in enumerate(indices):
@@ -64,7 +57,7 @@ class LaneClass(NamedTuple):
 
 
 def lane_class(program: Program) -> LaneClass | None:
-    """Return the class of axes that is a map dimension of the most work."""
+    """Return the class of axes that is a map dimension of the most operation_count."""
     loops = (step for step in all_steps(program.steps) if isinstance(step, Loop) and step.shared)
     blocks = {step for loop in loops for step in all_steps(loop.steps)}
     return next(iter(map_classes(program, lambda nest: nest.has_reductions and nest not in blocks)), None)
@@ -75,7 +68,7 @@ def map_classes(program: Program, in_rows: Callable[[Nest], bool] = lambda nest:
 
     Args:
         program: the nests.
-        in_rows: tells which nests go along the rows of arrays, if these are long: reductions, but not of blocks of a
+        in_rows: whether a nest goes along the rows of arrays, if these are long: reductions, but not of blocks of a
             batch, which have few rows.
     """
     nests = [step for step in all_steps(program.steps) if isinstance(step, Nest)]
@@ -86,7 +79,7 @@ def map_classes(program: Program, in_rows: Callable[[Nest], bool] = lambda nest:
     scores: dict[object, int] = defaultdict(int)
     extents: dict[object, int] = {}
     for nest in nests:
-        amount = work(nest)
+        amount = operation_count(nest)
         for dim in nest.dims:
             key = classes.find(dim)
             scores[key] += amount
@@ -96,13 +89,17 @@ def map_classes(program: Program, in_rows: Callable[[Nest], bool] = lambda nest:
     for buffer in fixed:
         if buffer.shape:
             key = classes.find((buffer, len(buffer.shape) - 1))
-            scores[key] += scores[key] // 50
+            scores[key] += scores[key] // costs.COSTS.innermost_bonus_divisor
     prices: dict[object, int] = defaultdict(int)
     for nest in nests:
         for dim, price in _prices(nest, fixed, in_rows(nest)):
             prices[classes.find(dim)] += price
-    # Where little is done with elements, to fetch them one by one would cost more than the work.
-    wide = [key for key, extent in extents.items() if extent >= _FEW and prices[key] < scores[key]]
+    # Where little is done with elements, to fetch them one by one would cost more than the operation_count.
+    wide = [
+        key
+        for key, extent in extents.items()
+        if extent >= costs.COSTS.lane_extent and prices[key] < scores[key]
+    ]
     return [LaneClass(classes, key) for key in sorted(wide, key=lambda key: -scores[key])]
 
 
@@ -112,12 +109,13 @@ def _prices(nest: Nest, fixed: Collection[Buffer], in_rows: bool) -> Iterator[tu
     Where one dimension is innermost, blocks are read along it and transposed in registers, but not where a nest goes
     along long rows.
     """
-    pairs = [(store.buffer, store.indices, _STORE) for store in nest.stores]
-    pairs += [(load.buffer, load.indices, _LOAD) for store in nest.stores for load in loads(store.value)]
+    read, written = costs.COSTS.gather_work, costs.COSTS.scatter_work
+    pairs = [(store.buffer, store.indices, written) for store in nest.stores]
+    pairs += [(load.buffer, load.indices, read) for store in nest.stores for load in loads(store.value)]
     for buffer, indices, price in pairs:
         if buffer not in fixed or not indices:
             continue
-        if len(indices[-1].terms) >= (1 if in_rows and buffer.shape[-1] >= _LONG else 2):
+        if len(indices[-1].terms) >= (1 if in_rows and buffer.shape[-1] >= costs.COSTS.row_extent else 2):
             dims = {dim for index in indices for dim in index.dims()}
             outer = {dim for index in indices[:-1] for dim in index.dims()}
             elements = min(math.prod(dim.extent for dim in dims), buffer.size)

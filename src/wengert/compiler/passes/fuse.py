@@ -1,44 +1,45 @@
-"""Fusion: what is cheap to compute is computed where it is used, and what is used once never reaches memory."""
+"""Fusion: cheap values are computed where they are used, and values used once never reach memory."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import cost
 from wengert.compiler.passes.anti_dependences import written_copies
-from wengert.compiler.passes.fuse_consumers import DEEP, merge_consumers, same_domain
+from wengert.compiler.passes.fuse_consumers import fuse_consumers, same_domain
 from wengert.nest.expression import (
     Buffer,
     Expression,
     Load,
     Reduce,
-    Rewriter,
     children,
     instantiate,
     loads,
     loads_of,
 )
-from wengert.nest.index import Dim, Index
+from wengert.nest.index import Dim, Index, point_count
 from wengert.nest.nest import (
+    Branch,
     Loop,
     Nest,
     Program,
     Step,
     Store,
-    all_steps,
+    While,
+    all_nests,
     inner_blocks,
+    map_blocks,
     reads,
     reads_whole,
+    touched,
     writes,
 )
-from wengert.nest.rewrite import bijection, can_pass, rewrite_step, rewrite_store
+from wengert.nest.rewrite import bijection, can_pass, rewrite_step, substitute_dims
 from wengert.nest.split import split_digits
-
-_PASS = 6  # what writing an element and reading it again costs, in operations
 
 
 def fuse(program: Program) -> Program:
@@ -49,12 +50,9 @@ def fuse(program: Program) -> Program:
     2. Consumers that read just the element that a nest has at hand become further stores of that nest.
     """
     kept = program.outside()
-    count = Counter(
-        buffer for step in all_steps(program.steps) if isinstance(step, Nest) for buffer in writes(step)
-    )
-    mutable = {buffer for buffer, times in count.items() if times > 1} | (
-        kept & set(count) & set(program.inputs)
-    )
+    count = Counter(buffer for nest in all_nests(program.steps) for buffer in nest.writes())
+    mutable = {buffer for buffer, times in count.items() if times > 1}
+    mutable |= kept & set(count) & set(program.inputs)
     block = _Fusion(list(program.steps), kept | mutable)
     block.run()
     used = {buffer for step in block.steps for buffer in reads(step)}
@@ -63,13 +61,13 @@ def fuse(program: Program) -> Program:
 
 
 class _Definition(NamedTuple):
-    """What takes the place of a buffer."""
+    """The producer that replaces a buffer."""
 
     position: int
     producer: Nest
     store: Store
     has_one_user: bool = False
-    """Whether no other step computes it: then it need not be a copy."""
+    """Whether one step alone uses it: then the expression is shared, not copied."""
 
 
 class _Fusion:
@@ -79,14 +77,14 @@ class _Fusion:
         self.steps = steps
         self.kept = kept
         self.gone: set[int] = set()
-        """The positions of producers that are no steps any more."""
+        """The positions of producers that were inlined."""
         self.definitions: dict[Buffer, _Definition] = {}
-        """What later steps have in place of buffers; a step gets it all at once, when its turn comes."""
+        """The expressions that replace buffers in later steps; a step is rewritten once, in its turn."""
         self.readers: dict[Buffer, list[int]] = {}
         """The positions of steps that read a buffer."""
         self.writers: dict[Buffer, list[int]] = {}
         self.copied: dict[Buffer, list[int]] = {}
-        """The positions of copies that are written into; they are no copies if nothing reads the buffer later."""
+        """The positions of copies that are written into; they coalesce if nothing reads the buffer later."""
 
     def run(self) -> None:
         for position, step in enumerate(self.steps):
@@ -106,34 +104,27 @@ class _Fusion:
         self.steps[:] = (step for position, step in enumerate(self.steps) if position not in self.gone)
         self._remove_dead()
         self._hoist_scalars()
-        merge_consumers(self.steps, self.kept)
+        fuse_consumers(self.steps, self.kept)
         self._remove_dead()
 
     def _inside(self, step: Step) -> Step:
-        others = (one for n, one in enumerate(self.steps) if n not in self.gone and one is not step)
-        outside = {b for other in others for b in (*reads(other), *writes(other))}
-        blocks = []
-        for steps in inner_blocks(step):
-            others = {
-                b
-                for block in inner_blocks(step)
-                if block is not steps
-                for one in block
-                for b in (*reads(one), *writes(one))
-            }
-            predicate = getattr(step, "predicate", None)
-            inner = _Fusion(list(steps), self.kept | outside | others | ({predicate} if predicate else set()))
+        others = (other for n, other in enumerate(self.steps) if n not in self.gone and other is not step)
+        kept = self.kept | touched(others)
+        if isinstance(step, (Branch, While)):
+            kept.add(step.predicate)
+
+        def fused(block: tuple[Step, ...]) -> tuple[Step, ...]:
+            beside = (other for blocks in inner_blocks(step) if blocks is not block for other in blocks)
+            inner = _Fusion(list(block), kept | touched(beside))
             inner.run()
-            blocks.append(tuple(inner.steps))
-        if isinstance(step, Loop):
-            return replace(step, steps=blocks[0])
-        names = ("yes", "no") if hasattr(step, "yes") else ("condition", "steps")
-        return replace(step, **dict(zip(names, blocks, strict=True)))
+            return tuple(inner.steps)
+
+        return map_blocks(step, fused)
 
     # -- producers into consumers ------------------------------------------------------------------------
 
     def _inline(self, position: int, producer: Nest) -> bool:
-        """Let consumers compute a value for themselves, where that pays; tell whether its producer is gone."""
+        """Inline a producer into its consumers where that pays; return whether it was inlined."""
         store = producer.stores[0]
         if not self._is_definition(producer):
             return False
@@ -145,7 +136,8 @@ class _Fusion:
         last = uses[-1][0]
         if any(position < n < last for buffer in producer.reads() for n in self.copied.get(buffer, ())):
             return False
-        if store.value.facts.depth > DEEP or any(_is_looked_up(step, store.buffer) for _, step in uses):
+        is_deep = store.value.facts.depth > costs.COSTS.fused_depth
+        if is_deep or any(_is_looked_up(step, store.buffer) for _, step in uses):
             return False
         if store.value.facts.has_reductions:
             worth = len(uses) == 1 and self._is_epilogue(store, uses[0][1])
@@ -183,23 +175,16 @@ class _Fusion:
             for root in merged.roots()
             for load in loads(root)
             if load.buffer is target.buffer
-        ) and not any(
-            written.intersection(node.facts.buffers) for node in merged.nodes() if isinstance(node, Reduce)
-        )
+        ) and not any(written.intersection(node.facts.buffers) for node in merged.reductions())
 
     def _is_epilogue(self, store: Store, step: Step, counters: tuple[Dim, ...] = ()) -> bool:
-        """Tell whether each result is read once, where it can be computed then and there."""
+        """Tell whether each result is read once, at a point where it can be computed."""
         if isinstance(step, Loop):
             readers = [one for one in step.steps if store.buffer in reads(one)]
             return len(readers) == 1 and self._is_epilogue(store, readers[0], (*counters, step.counter))
         if not isinstance(step, Nest) or step.sequential or any(one.combiner for one in step.stores):
             return False
-        inside = {
-            id(load)
-            for node in step.nodes()
-            if isinstance(node, Reduce)
-            for load in loads_of(store.buffer, node.body)
-        }
+        inside = {id(load) for node in step.reductions() for load in loads_of(store.buffer, node.body)}
         found = [load for one in step.stores for load in loads_of(store.buffer, one.value)]
         if len({load.indices for load in found}) != 1 or any(id(load) in inside for load in found):
             return False
@@ -211,7 +196,7 @@ class _Fusion:
             return True
         size = max(store.buffer.size, 1)
         count = sum(_times_read(step, store.buffer) for step in consumers)
-        return price * (count - size) <= _PASS * size
+        return price * (count - size) <= costs.COSTS.memory_pass_work * size
 
     def _remove_dead(self) -> None:
         changed = True
@@ -226,7 +211,7 @@ class _Fusion:
             self.steps[:] = alive
 
     def _hoist_scalars(self) -> None:
-        """Compute scalars as soon as they can be: a learning rate that is late would part what belongs together."""
+        """Compute scalars as early as possible: a late learning rate would separate nests that fuse."""
         for position, step in enumerate(self.steps):
             if isinstance(step, Nest) and all(buffer.size == 1 for buffer in step.writes()):
                 first = position
@@ -237,16 +222,15 @@ class _Fusion:
 
 
 def _is_looked_up(step: Step, buffer: Buffer) -> bool:
-    """Tell whether a step computes an index of an axis with one element: what takes the load's place has no such index.
+    """Tell whether a step computes an index of an axis with one element: the inlined expression has no such index.
 
-    It would not be noticed that it lies outside.
+    An index outside the axis would pass unnoticed.
     """
     if 1 not in buffer.shape:
         return False
-    nests = (one for one in all_steps([step]) if isinstance(one, Nest))
     return any(
         extent == 1 and not index.is_affine
-        for nest in nests
+        for nest in all_nests([step])
         for root in nest.roots()
         for load in loads_of(buffer, root)
         for index, extent in zip(load.indices, buffer.shape, strict=True)
@@ -256,11 +240,8 @@ def _is_looked_up(step: Step, buffer: Buffer) -> bool:
 def _times_read(step: Step, buffer: Buffer) -> int:
     """Return how often the elements of a buffer are read in a step."""
     if isinstance(step, Nest):
-        points = math.prod(dim.extent for dim in step.dims)
-        total = 0
-        for store in step.stores:
-            total += points * _reads_at_a_point(store.value, buffer)
-        return total
+        reads_at_a_point = sum(_reads_at_a_point(store.value, buffer) for store in step.stores)
+        return point_count(step.dims) * reads_at_a_point
     trips = step.counter.extent if isinstance(step, Loop) else 1
     return trips * sum(_times_read(one, buffer) for block in inner_blocks(step) for one in block)
 
@@ -277,7 +258,7 @@ def _reads_at_a_point(expression: Expression, buffer: Buffer) -> int:
         if isinstance(node, Load) and node.buffer is buffer:
             total += times
         if isinstance(node, Reduce):
-            times *= math.prod(dim.extent for dim in node.dims)
+            times *= point_count(node.dims)
         for child in children(node):
             visit(child, times)
 
@@ -317,7 +298,7 @@ def _with_definitions(step: Step, definitions: Mapping[Buffer, _Definition]) -> 
 def _adapted(nest: Nest, found: Mapping[Buffer, _Definition]) -> tuple[Nest, Buffer | None]:
     """Give a nest the dimensions of the largest value that it alone computes, which then goes in as it is.
 
-    Chains of operations would be written again with each link otherwise.
+    Otherwise each link of a chain of operations would rewrite the whole chain.
     """
     own = max(
         (one for one in found.values() if one.has_one_user),
@@ -331,10 +312,7 @@ def _adapted(nest: Nest, found: Mapping[Buffer, _Definition]) -> tuple[Nest, Buf
     mapping = same_domain(own.store, loaded[0], own.producer, nest)
     if mapping is None or any(load.indices != loaded[0].indices for load in loaded):
         return nest, None
-    rewrite = Rewriter(replace_term=mapping.get, concerns=lambda facts: not facts.dims.isdisjoint(mapping))
-    dims = tuple(dim for old in nest.dims for dim in mapping[old].dims())
-    stores = tuple(rewrite_store(store, rewrite) for store in nest.stores)
-    return replace(nest, dims=dims, stores=stores), buffer
+    return substitute_dims(nest, mapping), buffer
 
 
 def _element(store: Store, load: Load) -> Expression:

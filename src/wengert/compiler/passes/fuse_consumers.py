@@ -1,27 +1,25 @@
-"""Consumers that become part of their producers: they read just the elements that a nest has at hand."""
+"""Consumer fusion: a nest that reads only the elements that another has at hand becomes a part of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from wengert.compiler.machine import costs
 from wengert.compiler.passes.anti_dependences import written_copies
-from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, loads, loads_of
+from wengert.nest.expression import Buffer, Expression, Load, Rewriter, loads, loads_of
 from wengert.nest.index import Dim, Index, Term
 from wengert.nest.nest import Nest, Step, Store, reads, writes
-from wengert.nest.rewrite import rewrite_store
-
-DEEP = 64
-"""Operations one inside another, from which on a value is stored and loaded: passes go down them by recursion."""
+from wengert.nest.rewrite import rewrite_store, substitute_dims
 
 
-def merge_consumers(steps: list[Step], kept: set[Buffer]) -> None:
-    """Let nests take up consumers of what they make; drop stores that no step reads any more and that are not kept."""
+def fuse_consumers(steps: list[Step], kept: set[Buffer]) -> None:
+    """Fuse consumers into nests; drop stores that no step reads and that are not kept."""
     _Merging(steps, kept).run()
 
 
 class _Merging:
-    """Steps that keep their positions while some of them become a part of others."""
+    """Steps that keep their positions while some are fused into others."""
 
     def __init__(self, steps: list[Step], kept: set[Buffer]) -> None:
         self.steps = steps
@@ -53,7 +51,7 @@ class _Merging:
             self.writers[buffer].discard(position)
 
     def _absorb(self, position: int, producer: Nest) -> None:
-        """Take up the consumers of a nest that can become a part of it, here or, if it has to wait, at their place."""
+        """Fuse the consumers of a nest into it, at its position or, where it must wait, at theirs."""
         after = position
         while (after := self._next_reader(producer, after)) is not None:
             consumer, between = self.steps[after], range(position + 1, after)
@@ -68,7 +66,7 @@ class _Merging:
         self._drop_dead_stores(position, producer)
 
     def _next_reader(self, producer: Nest, after: int) -> int | None:
-        """Return the first step behind a position that reads what a nest makes."""
+        """Return the first step after a position that reads a result of a nest."""
         found = (
             position
             for store in producer.stores
@@ -85,12 +83,12 @@ class _Merging:
         return not any(position in between for positions in disturbing for position in positions)
 
     def _is_soon(self, step: Step, between: range) -> bool:
-        """Tell whether a step reads what is copied and written into between, so that it should be done before."""
+        """Tell whether a step reads a buffer whose copy is written in between, so that it should run before."""
         copies = (position for buffer in reads(step) for position in self.copied.get(buffer, ()))
         return any(position in between for position in copies)
 
     def _replace(self, position: int, step: Step, gone: int) -> None:
-        """Put a step in the place of another, and in that of one that is gone."""
+        """Put a step in the place of another, and remove a second one."""
         for old in (position, gone):
             self._forget(old)
         self.steps[position] = step
@@ -116,9 +114,7 @@ def merged_nests(producer: Nest, consumer: Nest) -> Nest | None:
     made = {store.buffer: store for store in producer.stores}
     if made.keys().isdisjoint(consumer.reads()) or consumer.sequential:
         return None
-    if any(store.combiner for store in (*producer.stores, *consumer.stores)):
-        return None
-    if consumer.has_reductions:
+    if producer.accumulates or consumer.accumulates or consumer.has_reductions:
         return None
     values = [store.value for store in consumer.stores]
     used = ((buffer, value) for value in values for buffer in value.facts.buffers if buffer in made)
@@ -127,7 +123,7 @@ def merged_nests(producer: Nest, consumer: Nest) -> Nest | None:
         return None
     mapping = same_domain(made[first.buffer], first, producer, consumer)
     depths: dict[int, int] = {}
-    if mapping is None or any(_depth(value, made, depths) > 2 * DEEP for value in values):
+    if mapping is None or any(_depth(value, made, depths) > 2 * costs.COSTS.fused_depth for value in values):
         return None
     if _size(producer) < _size(consumer):  # the smaller one gets the dimensions of the other
         producer, mapping = _renamed(producer, mapping), {}
@@ -145,7 +141,7 @@ def merged_nests(producer: Nest, consumer: Nest) -> Nest | None:
     inner = Rewriter(change, concerns=lambda facts: not made.keys().isdisjoint(facts.buffers))
     renamed = (rewrite_store(store, moved) if mapping else store for store in consumer.stores)
     stores = tuple(rewrite_store(store, inner) for store in renamed)
-    overwritten = {b for store in consumer.stores for b in [store.buffer]} & set(producer.reads())
+    overwritten = set(consumer.writes()) & set(producer.reads())
     if not fits or (overwritten and not _only_in_place(producer, stores, overwritten)):
         return None
     origin = (*producer.origin, *(name for name in consumer.origin if name != "copy"))
@@ -158,7 +154,7 @@ def _size(nest: Nest) -> int:
 
 
 def _depth(node: Expression, made: Mapping[Buffer, Store], known: dict[int, int]) -> int:
-    """Return how deep an expression is once what is made takes the place of loads."""
+    """Return the depth of an expression after loads give way to the values made."""
     if made.keys().isdisjoint(node.facts.buffers):
         return node.facts.depth
     if isinstance(node, Load) and node.buffer in made:
@@ -173,17 +169,12 @@ def _renamed(producer: Nest, mapping: Mapping[Term, Index]) -> Nest:
     given: dict[Term, Index] = {
         own: Index.of(theirs) for theirs, index in mapping.items() for own in index.dims()
     }
-    rewrite = Rewriter(replace_term=given.get)
-    stores = tuple(rewrite_store(store, rewrite) for store in producer.stores)
-    dims = tuple(theirs for own in producer.dims for theirs in given[own].dims())
-    return replace(producer, dims=dims, stores=stores)
+    return substitute_dims(producer, given)
 
 
 def _only_in_place(producer: Nest, stores: Sequence[Store], overwritten: set[Buffer]) -> bool:
     targets = {store.buffer: store.indices for store in stores}
-    reduced = any(
-        overwritten.intersection(node.facts.buffers) for node in producer.nodes() if isinstance(node, Reduce)
-    )
+    reduced = any(overwritten.intersection(node.facts.buffers) for node in producer.reductions())
     return not reduced and all(
         load.indices == targets[load.buffer]
         for store in producer.stores

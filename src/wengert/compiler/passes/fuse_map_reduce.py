@@ -1,4 +1,4 @@
-"""Tallies: what a nest makes, or reads, is added up on the way.
+"""Map-reduce fusion: sums share the loops of other sums and of maps over the same elements.
 
 The value of a loss is a sum, ``sum over i of f(x[i])``, and its gradient a map of the same elements, ``f'(x[i])``. Two
 nests move these through the processor twice, and through memory what both need. So sums over the same elements share
@@ -11,34 +11,25 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import FUNCTION, weight
-from wengert.compiler.passes.fuse_consumers import DEEP
 from wengert.compiler.passes.reduction_domain import is_map, is_safe, matches, sums_over
 from wengert.compiler.passes.split_reductions import is_long
 from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, Rewriter, loads
 from wengert.nest.index import Dim, Index, Term
-from wengert.nest.nest import Loop, Nest, Program, Step, Store, map_blocks, reads
-from wengert.nest.rewrite import can_pass, rewrite_step, rewrite_store
-
-_LARGE = 1 << 16
-"""Elements from which on their way through memory counts."""
-_ROWS = 16
-"""Sums that threads may share as they are; fewer must be so long that they are split."""
-_TERMS = 32
-"""Terms of each of many sums from which on vectors go along them."""
-_ARRAYS = 8
-"""Arrays that one loop goes through, at most: about as many lines as a processor foresees."""
+from wengert.nest.nest import Loop, Nest, Program, Step, Store, map_blocks, map_nests, reads
+from wengert.nest.rewrite import always, can_pass, replace_loads, rewrite_store
 
 
-def tally(program: Program) -> Program:
+def fuse_map_reduce(program: Program) -> Program:
     """Return the program with long sums over the same elements in one, and large maps carried out along sums."""
     steps = _tallied(program.steps)
     used = program.outside().union(*map(reads, steps))
-    return replace(program, steps=tuple(_without_unused(step, used) for step in steps))
+    return replace(program, steps=map_nests(steps, lambda nest: [_without_unused(nest, used)]))
 
 
 def _tallied(steps: Sequence[Step]) -> tuple[Step, ...]:
-    # What a block of a batch needs is in the cache as it is.
+    # The arrays of a batch block are in the cache already.
     done: list[Step | None] = [step if _is_block(step) else map_blocks(step, _tallied) for step in steps]
     _unite(done)
     maps = [place for place, step in enumerate(done) if isinstance(step, Nest) and _is_large_map(step)]
@@ -53,7 +44,7 @@ def _is_block(step: Step) -> bool:
 
 
 def _is_large_map(nest: Nest) -> bool:
-    return math.prod(dim.extent for dim in nest.dims) >= _LARGE and is_map(nest)
+    return math.prod(dim.extent for dim in nest.dims) >= costs.COSTS.streamed_map_elements and is_map(nest)
 
 
 # -- sums over the same elements -----------------------------------------------------------------------------
@@ -94,7 +85,7 @@ def _go_together(one: Nest, other: Nest) -> bool:
     nodes = dict.fromkeys((*one.nodes(), *other.nodes()))
     sums = sum(isinstance(node, Reduce) for node in nodes)
     functions = any(isinstance(node, Apply) and weight(node.operation) >= FUNCTION for node in nodes)
-    return len(arrays) <= _ARRAYS and (sums == 1 or not functions)
+    return len(arrays) <= costs.COSTS.streamed_arrays and (sums == 1 or not functions)
 
 
 def _long_sums(nest: Nest) -> list[tuple[Dim, ...]]:
@@ -139,10 +130,10 @@ def _renamed(nest: Nest, own: tuple[Dim, ...], dims: tuple[Dim, ...], given: dic
 
 
 def _take_up(steps: list[Step | None], place: int, sums: Nest, maps: Sequence[int]) -> None:
-    """Let sums take up maps, those that stand nearest first; None is left where there is no step any more."""
+    """Fuse maps into sums, the nearest first; None marks the place of a fused step."""
     for other in sorted(maps, key=lambda number: abs(number - place)):
         each = steps[other]
-        if not isinstance(each, Nest) or not _is_large_map(each):  # it may have been taken up by others
+        if not isinstance(each, Nest) or not _is_large_map(each):  # other sums may have taken it up
             continue
         if not _go_together(sums, each):
             continue
@@ -164,7 +155,7 @@ def _take_up(steps: list[Step | None], place: int, sums: Nest, maps: Sequence[in
 
 
 def _join(sums: Nest, each: Nest, *, is_first: bool) -> Nest | None:
-    """Return sums with a map along their way, if some run over its points; what it made before is then at hand."""
+    """Return sums that carry out a map, if some run over its points; its results are then at hand."""
     rows = math.prod(dim.extent for dim in sums.dims)
     moved = next(
         (
@@ -175,14 +166,9 @@ def _join(sums: Nest, each: Nest, *, is_first: bool) -> Nest | None:
         ),
         [],
     )
-    values = {store.buffer: store.value for store in moved} if is_first else {}
-
-    def change(node: Expression) -> Expression:
-        return values.get(node.buffer, node) if isinstance(node, Load) else node
-
-    total = rewrite_step(sums, change, lambda facts: not values.keys().isdisjoint(facts.buffers))
+    total = replace_loads(sums, {store.buffer: always(store.value) for store in moved} if is_first else {})
     assert isinstance(total, Nest)
-    if not moved or any(root.facts.depth > 2 * DEEP for root in total.roots()):
+    if not moved or any(root.facts.depth > 2 * costs.COSTS.fused_depth for root in total.roots()):
         return None
     return replace(total, stores=(*total.stores, *moved), origin=(*each.origin, *sums.origin))
 
@@ -191,7 +177,9 @@ def _may_be_shared(rows: int, over: Sequence[Dim], nodes: Sequence[Reduce]) -> b
     """Tell whether threads may share sums with what is along them: as parts, all of them, or as rows of some length."""
     if all(map(is_long, nodes)):
         return True
-    return rows >= _ROWS and math.prod(dim.extent for dim in over) >= _TERMS and not any(map(is_long, nodes))
+    terms = math.prod(dim.extent for dim in over)
+    shared = rows >= costs.COSTS.map_reduce_rows and terms >= costs.COSTS.map_reduce_terms
+    return shared and not any(map(is_long, nodes))
 
 
 def _moved(sums: Nest, each: Nest, over: tuple[Dim, ...], nodes: Sequence[Reduce]) -> list[Store]:
@@ -220,9 +208,7 @@ def _last(indices: Sequence[Index]) -> set[Dim]:
     return set(indices[-1].dims()) if indices else set()
 
 
-def _without_unused(step: Step, used: set[Buffer]) -> Step:
-    """Return a step without what sums write along their way and no one reads."""
-    if not isinstance(step, Nest):
-        return map_blocks(step, lambda steps: tuple(_without_unused(one, used) for one in steps))
-    stores = tuple(store for store in step.stores if not store.along or store.buffer in used)
-    return step if len(stores) == len(step.stores) else replace(step, stores=stores)
+def _without_unused(nest: Nest, used: set[Buffer]) -> Nest:
+    """Return a nest without the stores along its sums that no step reads."""
+    stores = tuple(store for store in nest.stores if not store.along or store.buffer in used)
+    return nest if len(stores) == len(nest.stores) else replace(nest, stores=stores)

@@ -1,4 +1,4 @@
-"""What a run of steps does for each example by itself.
+"""Independence of examples: the steps that treat each example of a batch by itself.
 
 Forward and backward through a network are, example by example, independent of the other examples; only the sums over
 the batch, the gradients of the parameters, are not. A run of nests, and of loops over the steps of a sequence, is taken
@@ -8,19 +8,16 @@ apart too: each block of examples gives a part of it, and what comes after adds 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from wengert.compiler.machine.costs import work
+from wengert.compiler.machine import costs
+from wengert.compiler.machine.costs import operation_count
 from wengert.compiler.passes.dim_classes import LaneClass
-from wengert.nest.expression import Apply, Buffer, Load, Reduce, Rewriter, loads, zero
-from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Loop, Nest, Step, Store, all_steps, reads, writes
-from wengert.nest.rewrite import can_pass
-
-_LONG = 16
-"""Terms of a sum beside the batch from which on it pays to collect it block by block."""
+from wengert.nest.expression import Apply, Buffer, Load, Reduce, loads, zero
+from wengert.nest.index import Dim, Index, point_count, without_unit
+from wengert.nest.nest import Loop, Nest, Step, Store, all_nests, all_steps, map_nests, touched
+from wengert.nest.rewrite import can_pass, extract_sum
 
 
 @dataclass
@@ -41,32 +38,32 @@ class Parts:
 
     @property
     def shared(self) -> set[Buffer]:
-        """The buffers that what comes after sees."""
-        return {buffer for step in self.after for buffer in (*reads(step), *writes(step))}
+        """The buffers that later steps read or write."""
+        return touched(self.after)
 
     @property
     def work(self) -> int:
         """About how many operations are done inside."""
-        return total_work(self.inside)
+        return total_operations(self.inside)
 
 
-def total_work(steps: Sequence[Step]) -> int:
+def total_operations(steps: Sequence[Step]) -> int:
     """Return about how many operations nests and loops of nests carry out."""
     total = 0
     for step in steps:
         if isinstance(step, Nest):
-            total += work(step)
+            total += operation_count(step)
         elif isinstance(step, Loop):
-            total += step.counter.extent * total_work(step.steps)
+            total += step.counter.extent * total_operations(step.steps)
     return total
 
 
-def is_counted(step: Step) -> bool:
+def is_loop_nest(step: Step) -> bool:
     """Tell whether a step is a nest, or a loop of nests."""
     return all(isinstance(one, (Nest, Loop)) for one in all_steps([step]))
 
 
-def taken_apart(steps: Sequence[Step], batch: LaneClass, outside: set[Buffer]) -> Parts:
+def split_by_example(steps: Sequence[Step], batch: LaneClass, outside: set[Buffer]) -> Parts:
     """Return the parts of a run of nests and loops.
 
     Args:
@@ -87,7 +84,7 @@ class _Run:
         self.parts = Parts()
 
     def place(self, step: Step) -> None:
-        """Put a step where it belongs."""
+        """Place a step before, inside or after the loop over blocks."""
         parts = self.parts
         follows = can_pass(step, parts.after)
         if isinstance(step, Loop):
@@ -127,8 +124,7 @@ class _Run:
         return [dim for dim in nest.dims if self.batch.has(dim)]
 
     def _summed(self, nest: Nest) -> list[tuple[Reduce, Dim]]:
-        nodes = dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce))
-        return [(node, dim) for node in nodes for dim in node.dims if self.batch.has(dim)]
+        return [(node, dim) for node in nest.reductions() for dim in node.dims if self.batch.has(dim)]
 
     def _is_mapped(self, nest: Nest, mapped: Sequence[Dim], made: Mapping[Buffer, int]) -> bool:
         """Tell whether a nest makes, for each example, its part of buffers that no one outside the run sees."""
@@ -145,10 +141,10 @@ class _Run:
         return self.parts.extent in (0, dim.extent)
 
     def _reads_own_part(self, nest: Nest, dim: Dim | None, made: Mapping[Buffer, int]) -> bool:
-        """Tell whether of what is made inside, a nest reads what belongs to its own example."""
+        """Tell whether a nest reads only the parts of its own example from buffers made inside."""
         if set(self.parts.totals) & set(nest.reads()):
             return False
-        for load in _all_loads(nest):
+        for load in nest.loads():
             axis = made.get(load.buffer)
             if axis is not None and (dim is None or load.indices[axis] != Index.of(dim)):
                 return False
@@ -161,33 +157,29 @@ class _Run:
         return -1
 
     def _split(self, nest: Nest) -> tuple[Nest, Dim, Nest] | None:
-        """Take a long sum over the batch apart: a part for each block, and what is done with the total."""
+        """Split a long sum over the batch: a partial sum for each block, and the nest that reads the total."""
         summed = self._summed(nest)
         if len(summed) != 1 or len(nest.stores) != 1 or nest.sequential or nest.stores[0].combiner:
             return None
         node, dim = summed[0]
-        others = math.prod(one.extent for one in node.dims if one is not dim)
-        if node.combiner != "add" or others < _LONG or not self._fits(dim):
+        others = point_count(other for other in node.dims if other is not dim)
+        if node.combiner != "add" or others < costs.COSTS.blocked_sum_terms or not self._fits(dim):
             return None
         if not self._reads_own_part(nest, dim, self.parts.made):
             return None
-        total = Buffer(node.dtype, tuple(one.extent for one in nest.dims))
-        indices = tuple(map(Index.of, nest.dims))
-        partial = replace(nest, stores=(Store(total, indices, node),))
-        store = nest.stores[0]
-        value = Rewriter(lambda one: Load(total, indices) if one is node else one)(store.value)
-        return partial, dim, replace(nest, stores=(replace(store, value=value),))
+        partial, rest = extract_sum(nest, node)
+        return partial, dim, rest
 
     # -- loops -------------------------------------------------------------------------------------------
 
     def _take_loop(self, loop: Loop) -> bool:
         """Take a loop inside, if all of its turns are independent for each example but for sums that it collects."""
-        if not is_counted(loop):
+        if not is_loop_nest(loop):
             return False
         kept = self.parts.extent, dict(self.parts.dims)
         made = dict(self.parts.made)
         sums: dict[Nest, tuple[Store, Reduce]] = {}
-        nests = [step for step in all_steps((loop,)) if isinstance(step, Nest)]
+        nests = list(all_nests((loop,)))
         taken = all(self._take_turn(nest, made, sums) for nest in nests)
         if not taken or not self._is_sound(nests, made, sums):
             self.parts.extent, self.parts.dims = kept
@@ -237,8 +229,7 @@ class _Run:
     def _is_made_anew(self, buffer: Buffer, nests: Sequence[Nest], made: Mapping[Buffer, int]) -> bool:
         """Tell whether each turn writes a buffer, the same for all examples, before it reads it; no one else does."""
         parts = self.parts
-        others = [*parts.before, *parts.inside, *parts.after]
-        inside = {b for step in others for b in (*reads(step), *writes(step))}
+        inside = touched((*parts.before, *parts.inside, *parts.after))
         if buffer in made or buffer in self.outside or buffer in inside:
             return False
         first = next(nest for nest in nests if buffer in nest.reads() or buffer in nest.writes())
@@ -256,11 +247,7 @@ class _Run:
             self.parts.totals.append(total)
             self.parts.inside.append(clear)
             self.parts.after.append(_added(store.buffer, total, nest))
-        self.parts.inside.append(_exchanged(loop, changed))
-
-
-def _all_loads(nest: Nest) -> Iterator[Load]:
-    return (node for node in nest.nodes() if isinstance(node, Load))
+        self.parts.inside += map_nests([loop], lambda nest: [changed.get(nest, nest)])
 
 
 def _collected(nest: Nest) -> tuple[Store, Reduce] | None:
@@ -283,27 +270,17 @@ def _collected(nest: Nest) -> tuple[Store, Reduce] | None:
 
 
 def _added(target: Buffer, total: Buffer, nest: Nest) -> Nest:
-    """Return the nest that adds a total to what it belongs to."""
+    """Return the nest that adds a total to its target."""
     dims = tuple(map(Dim, target.shape))
     indices = tuple(map(Index.of, dims))
     value = Apply("add", (Load(target, indices), Load(total, indices)), target.dtype)
-    kept = tuple(dim for dim in dims if dim.extent != 1)
-    return Nest(kept, (Store(target, indices, value),), location=nest.location, origin=nest.origin)
-
-
-def _exchanged(loop: Loop, changed: Mapping[Nest, Nest]) -> Loop:
-    steps: list[Step] = []
-    for step in loop.steps:
-        if isinstance(step, Nest):
-            steps.append(changed.get(step, step))
-        else:
-            assert isinstance(step, Loop)
-            steps.append(_exchanged(step, changed))
-    return replace(loop, steps=tuple(steps))
+    return Nest(
+        without_unit(dims), (Store(target, indices, value),), location=nest.location, origin=nest.origin
+    )
 
 
 def clearing(buffer: Buffer) -> Nest:
     """Return the nest that clears a buffer."""
     dims = tuple(map(Dim, buffer.shape))
-    kept = tuple(dim for dim in dims if dim.extent != 1)
-    return Nest(kept, (Store(buffer, tuple(map(Index.of, dims)), zero(buffer.dtype)),), origin=("clear",))
+    store = Store(buffer, tuple(map(Index.of, dims)), zero(buffer.dtype))
+    return Nest(without_unit(dims), (store,), origin=("clear",))

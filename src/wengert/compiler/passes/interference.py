@@ -1,7 +1,7 @@
-"""Which buffers may be one: those that never hold different values while both are wanted.
+"""Interference: which buffers may share memory, because they never hold different live values.
 
 Two buffers interfere if one is written while the other is live, unless by a copy from one to the other (Chaitin et al.,
-"Register allocation via coloring", 1981). What is live is found going through the steps backwards.
+"Register allocation via coloring", 1981). Liveness is computed backwards through the steps.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from wengert.nest.nest import Branch, Loop, Nest, Program, Step, While, inner_bl
 from wengert.nest.rewrite import bijection
 
 Sides: TypeAlias = "frozenset[int]"
-"""Which of two sets of buffers hold what is wanted."""
+"""Which of two sets of buffers hold a live value."""
 
 
 class Interference:
-    """What the buffers of a program are used for."""
+    """The uses of the buffers of a program."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -50,7 +50,7 @@ class _Pair:
         self.side = {**dict.fromkeys(first, 0), **dict.fromkeys(second, 1)}
         self.found = False
         self._known: dict[tuple[int, Sides], Sides] = {}
-        """What is live before a step, by what is live after it: nested loops ask more than once."""
+        """Liveness before a step by liveness after it: nested loops ask repeatedly."""
 
     def interferes(self) -> bool:
         """Tell whether one of the two is written while the other is live."""
@@ -103,7 +103,7 @@ class _Pair:
         return live - self._of(_overwritten(step)) | read
 
     def _is_lost(self, step: Step, other: int, live: Sides, read: Sides) -> bool:
-        """Tell whether a step that writes one side would write over what is wanted of the other."""
+        """Tell whether a step that writes one side would overwrite a live value of the other."""
         if other in live:
             return True
         return other in read and not _keeps_apart(step, self._members(other), self._members(1 - other))
@@ -152,7 +152,7 @@ def whole_copy(step: Step) -> tuple[Buffer, Buffer] | None:
 
 
 def _overwritten(step: Step) -> Iterable[Buffer]:
-    """Return the buffers of which a step leaves nothing."""
+    """Return the buffers that a step overwrites completely."""
     if not isinstance(step, Nest):
         return writes(step)
     return (

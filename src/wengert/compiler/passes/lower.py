@@ -1,4 +1,4 @@
-"""A graph as the steps of a program: a nest for each operation, loops and branches for control flow."""
+"""Lowering: a graph becomes steps, a nest for each operation, loops and branches for control flow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiler.passes.constant_patterns import recognised
+from wengert.compiler.passes.constant_patterns import recognise_constant
 from wengert.compiler.scalars import COMPARISONS, NATIVE, is_native
 from wengert.core.dtypes import BOOL, INT64, Dtype
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
@@ -16,11 +16,11 @@ from wengert.ir.types import TensorType
 from wengert.nest.expression import Apply, Buffer, Const, Expression, Rewriter, zero
 from wengert.nest.index import Dim, Index
 from wengert.nest.lowering import (
+    ControlFlow,
     Definition,
     Diagonal,
     Elementwise,
     Grid,
-    HoldsPrograms,
     Operand,
     Pointwise,
     Section,
@@ -97,7 +97,7 @@ class _Block:
 
     def constant(self, value: Any) -> Source:
         """Return where a constant array is: in an expression where one says it, else in a buffer."""
-        pattern = recognised(value) if value.dtype in NATIVE and value.size else None
+        pattern = recognise_constant(value) if value.dtype in NATIVE and value.size else None
         return pattern or self.stored(value)
 
     def stored(self, value: Any) -> Buffer:
@@ -112,7 +112,7 @@ class _Block:
         """Write down one equation."""
         lowering = REGISTRY[equation.primitive].lowering
         types = [atom.type for atom in (*equation.operands, *equation.outputs)]
-        if isinstance(lowering, HoldsPrograms):
+        if isinstance(lowering, ControlFlow):
             sources = _PROGRAMS[equation.primitive](self, equation)
             self._sources.update(zip(equation.outputs, sources, strict=True))
         elif not all(one.dtype in NATIVE for one in types):
@@ -186,9 +186,9 @@ class _Block:
         store: Store,
         sequential: frozenset[Dim] = frozenset(),
     ) -> None:
-        """Write down a nest, whose operations name the user's line; dimensions of extent one are none.
+        """Append a nest whose operations name the user's line, without dimensions of extent one.
 
-        One without points is not written down: what it would do is nothing, as often as one likes.
+        A nest without points is left out: it does nothing.
         """
         if not all(dim.extent for dim in dims):
             return
@@ -297,7 +297,7 @@ def _inlined(name: str) -> Any:
 
 
 def _custom(block: _Block, equation: Equation) -> list[Source]:
-    """Carry out the function itself: its rule has done its work by now."""
+    """Lower the function itself: its derivative rule has been applied already."""
     operands, params = equation.operands, equation.params
     graph = params["graph"] or stage(params["call"].value, [atom.type for atom in operands])[0]
     return block.graph(graph, [block.source(atom) for atom in operands])

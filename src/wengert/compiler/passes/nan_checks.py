@@ -1,6 +1,6 @@
-"""Watching for NaN: every float that an operation stores is looked at, and beside it what the operation read.
+"""NaN checks: each float that an operation stores is tested, together with its operands.
 
-A NaN that was among the operands, or that the operation names itself, is none that it made.
+A NaN that was among the operands, or that the operation names itself, is not reported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from wengert.nest.expression import Apply, Const, Expression, Guard, Load, Reduc
 from wengert.nest.nest import Host, Nest, Program, Step, Store, map_blocks
 
 
-def watch(program: Program) -> Program:
+def add_nan_checks(program: Program) -> Program:
     """Return the program, not yet fused, that reports the first NaN that one of its operations makes."""
     return replace(program, steps=_all_watched(program.steps))
 
@@ -39,7 +39,7 @@ def _watched(step: Step) -> Step:
 
 
 def _watched_store(nest: Nest, store: Store) -> Store:
-    """Return a store of a value that is looked at; one that accumulates, as the sum that it makes."""
+    """Return a store with a NaN check; an accumulating store becomes a store of its sum."""
     value = store.value
     if store.combiner:
         before = Load(store.buffer, store.indices)
@@ -55,7 +55,7 @@ def _looked_at(nest: Nest, value: Expression) -> Expression:
 
 
 def _had_nan(value: Expression) -> Expression:
-    """Return whether a NaN is among what an expression is made of."""
+    """Return whether an operand of an expression is NaN."""
     match value:
         case Const():
             return Const(np.bool_(value.value != value.value), BOOL)

@@ -1,4 +1,4 @@
-"""Narrowing: what is zero for certain is not computed, and what no one reads is not stored.
+"""Narrowing: values that are zero for certain are not computed, and values that no step reads are not stored.
 
 A guard whose alternative is zero comes from padding, from the transpose of a slice, or from the border of a
 convolution. It moves outwards through operations that a zero passes through, and from the body of a sum into the bounds
@@ -30,15 +30,15 @@ from wengert.nest.expression import (
     loads,
     zero,
 )
-from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Nest, Program, Step, all_steps, reads_whole, writes
-from wengert.nest.rewrite import rewrite_step
+from wengert.nest.index import Dim, Index, condition_range
+from wengert.nest.nest import Nest, Program, Step, all_nests, reads_whole
+from wengert.nest.rewrite import replace_loads, rewrite_step
 from wengert.nest.split import split_digits
 
 Range = tuple[int, int]
 
 _REPEATED = {"add", "maximum", "minimum", "logical_and", "logical_or"}
-"""What a value that is combined with itself again and again makes, is known."""
+"""Combiners for which the result of combining equal values has a closed form."""
 
 
 def narrow(program: Program, fast: bool = False) -> Program:
@@ -52,8 +52,7 @@ def narrow(program: Program, fast: bool = False) -> Program:
     if fast:
         steps = [rewrite_step(step, _with_absent_zeros) for step in steps]
     fixed = program.outside()
-    nests = [step for step in all_steps(steps) if isinstance(step, Nest)]
-    count = Counter(buffer for nest in nests for buffer in writes(nest))
+    count = Counter(buffer for nest in all_nests(steps) for buffer in nest.writes())
     fixed |= {buffer for step in steps for buffer in reads_whole(step)}
     fixed |= {buffer for buffer, times in count.items() if times > 1}
     for position, step in enumerate(steps):
@@ -200,11 +199,11 @@ def _bounded_sum(node: Reduce, body: Guard) -> Expression:
     dims = list(node.dims)
     left: list[tuple[Index, int]] = []
     for index, extent in body.conditions:
-        dim = _only_dim(index)
-        if dim is None or dim not in dims or dim in rewritten:
+        found = _range(index, extent)
+        if found is None or found[0] not in dims or found[0] in rewritten:
             left.append((index, extent))
             continue
-        low, high = _range(index, dim, extent)
+        dim, low, high = found
         smaller = Dim(high - low, dim.name)
         dims[dims.index(dim)] = smaller
         rewritten[dim] = Index.of(smaller) + low
@@ -217,21 +216,18 @@ def _bounded_sum(node: Reduce, body: Guard) -> Expression:
 
 
 def _only_dim(index: Index) -> Dim | None:
-    if len(index.terms) == 1:
-        term, coefficient = index.terms[0]
-        if isinstance(term, Dim) and abs(coefficient) == 1:
-            return term
-    return None
+    found = condition_range(index, 0)
+    return found[0] if found else None
 
 
-def _range(index: Index, dim: Dim, extent: int) -> Range:
-    """Return the values of a dimension, from the first to before the last, for which ``0 <= index < extent``."""
-    if index.coefficient(dim) == 1:
-        low, high = -index.offset, extent - index.offset
-    else:
-        low, high = index.offset - extent + 1, index.offset + 1
-    low, high = max(low, 0), min(high, dim.extent)
-    return low, max(high, low)
+def _range(index: Index, extent: int) -> tuple[Dim, int, int] | None:
+    """Return the dimension that a condition depends on alone, and the part of its extent for which it holds."""
+    found = condition_range(index, extent)
+    if found is None:
+        return None
+    dim, low, high = found
+    low = max(low, 0)
+    return dim, low, max(min(high, dim.extent), low)
 
 
 # -- buffers ---------------------------------------------------------------------------------------------
@@ -248,12 +244,13 @@ def _narrow_store(steps: list[Step], position: int, nest: Nest, buffer: Buffer, 
     ranges = [(0, extent) for extent in buffer.shape]
     left: list[tuple[Index, int]] = []
     for index, extent in value.conditions:
-        dim = _only_dim(index)
-        axis = next((n for n, one in enumerate(store.indices) if dim and one.terms == ((dim, 1),)), None)
-        if dim is None or axis is None or store.indices[axis].offset:
+        found = _range(index, extent)
+        terms = ((found[0], 1),) if found else None
+        axis = next((n for n, target in enumerate(store.indices) if target.terms == terms), None)
+        if found is None or axis is None or store.indices[axis].offset:
             left.append((index, extent))
         else:
-            low, high = _range(index, dim, extent)
+            _, low, high = found
             ranges[axis] = (max(low, ranges[axis][0]), min(high, ranges[axis][1]))
     if all(one == (0, extent) for one, extent in zip(ranges, buffer.shape, strict=True)):
         return nest
@@ -263,12 +260,9 @@ def _narrow_store(steps: list[Step], position: int, nest: Nest, buffer: Buffer, 
     smaller = _shrink(nest, buffer, ranges, inner)
     steps[position] = smaller
     new = smaller.stores[0].buffer
-
-    def change(node: Expression) -> Expression:
-        return _read_from(new, ranges, node) if isinstance(node, Load) and node.buffer is buffer else node
-
     for later in range(position + 1, len(steps)):
-        steps[later] = hoist_guards(rewrite_step(steps[later], change))
+        reads_new = replace_loads(steps[later], {buffer: lambda load: _read_from(new, ranges, load)})
+        steps[later] = hoist_guards(reads_new)
     return smaller
 
 
@@ -320,26 +314,20 @@ def _narrow_reads(steps: list[Step], fixed: set[Buffer]) -> None:
             continue
         smaller = _shrink(nest, store.buffer, ranges, store.value)
         steps[position] = smaller
-        new, old = smaller.stores[0].buffer, store.buffer
+        new, lows = smaller.stores[0].buffer, [low for low, _ in ranges]
 
-        def change(
-            node: Expression, new: Buffer = new, old: Buffer = old, ranges: Sequence[Range] = ranges
-        ) -> Expression:
-            if isinstance(node, Load) and node.buffer is old:
-                return Load(new, tuple(i - low for i, (low, _) in zip(node.indices, ranges, strict=True)))
-            return node
+        def moved(load: Load, new: Buffer = new, lows: Sequence[int] = lows) -> Expression:
+            return Load(new, tuple(index - low for index, low in zip(load.indices, lows, strict=True)))
 
         for later in range(position + 1, len(steps)):
-            steps[later] = rewrite_step(steps[later], change)
+            steps[later] = replace_loads(steps[later], {store.buffer: moved})
 
 
 def _read_ranges(later: Sequence[Step], buffer: Buffer) -> list[Range] | None:
     """Return the part of each axis that is read; None if nothing is."""
     found: list[Range] | None = None
-    for step in all_steps(later):
-        if not isinstance(step, Nest) or buffer not in step.reads():
-            continue
-        for store in step.stores:
+    for nest in all_nests(later):
+        for store in nest.stores if buffer in nest.reads() else ():
             for load in (*loads(store.value), *loads(Load(store.buffer, store.indices))[1:]):
                 if load.buffer is not buffer:
                     continue

@@ -1,4 +1,4 @@
-"""Choices: where a value is kept only to ask again which way a choice went, what was chosen is asked instead.
+"""Predicate recovery: a value that is kept only to repeat the test of a choice gives way to the chosen value.
 
 The derivative of ``y = where(x <= 0, 0, x)`` needs to know whether ``x <= 0``. That is whether ``y <= 0``, for every x,
 NaN included; and y is what the next layer reads, so that x need not be kept beside it.
@@ -16,13 +16,13 @@ import numpy as np
 
 from wengert.compiler.scalars import COMPARISONS
 from wengert.nest.expression import Apply, Buffer, Const, Expression, Load, children
-from wengert.nest.nest import Nest, Program, Step, all_steps, map_blocks, reads_whole
+from wengert.nest.nest import Nest, Program, Step, all_nests, map_nests, reads_whole
 from wengert.nest.rewrite import renamed
 
 
-def ask_what_was_chosen(program: Program) -> Program:
-    """Return the program without what is only compared again as it was for a choice, where the choice is kept, too."""
-    nests = [step for step in all_steps(program.steps) if isinstance(step, Nest)]
+def recover_predicates(program: Program) -> Program:
+    """Return the program without values that are only compared again as for a choice whose result is kept, too."""
+    nests = list(all_nests(program.steps))
     choices = dict(_choices(nests, program.outside()))
     if not choices:
         return program
@@ -37,7 +37,7 @@ def ask_what_was_chosen(program: Program) -> Program:
         if buffer not in whole
         and all(_is_only_tested(nest, buffer, choice.test) for nest in readers.get(buffer, ()))
     }
-    # What takes the place of another stays.
+    # A value that replaces another is kept.
     spared = {buffer: choice for buffer, choice in spared.items() if choice.chosen not in spared}
     return replace(program, steps=_asking(program.steps, spared)) if spared else program
 
@@ -52,7 +52,7 @@ class _Test(NamedTuple):
 
     @classmethod
     def of(cls, node: Expression) -> tuple[_Test, Expression] | None:
-        """Return the comparison that a node is, and what is compared."""
+        """Return the comparison at a node, and the value compared."""
         if isinstance(node, Apply) and node.operation in COMPARISONS:
             for position, value in enumerate(reversed(node.operands)):
                 number = node.operands[position]
@@ -67,7 +67,7 @@ class _Test(NamedTuple):
 
 
 class _Choice(NamedTuple):
-    """A value or a number, by a test of the value that says the same of what was chosen."""
+    """A choice between a value and a number, by a test that gives the same answer for the result."""
 
     test: _Test
     chosen: Buffer
@@ -122,12 +122,9 @@ def _tested(node: Expression, buffer: Buffer) -> _Test | None:
 def _asking(steps: Sequence[Step], choices: Mapping[Buffer, _Choice]) -> tuple[Step, ...]:
     """Return steps that write, and read, what was chosen only."""
 
-    def sparing(step: Step) -> Step:
-        if not isinstance(step, Nest):
-            return map_blocks(step, lambda block: tuple(map(sparing, block)))
-        if choices.keys().isdisjoint(step.writes()):
-            return step
-        return replace(step, stores=tuple(store for store in step.stores if store.buffer not in choices))
+    def without_operands(nest: Nest) -> list[Nest]:
+        stores = tuple(store for store in nest.stores if store.buffer not in choices)
+        return [nest if len(stores) == len(nest.stores) else replace(nest, stores=stores)]
 
     chosen = {buffer: choice.chosen for buffer, choice in choices.items()}
-    return renamed(tuple(map(sparing, steps)), chosen)
+    return renamed(map_nests(steps, without_operands), chosen)

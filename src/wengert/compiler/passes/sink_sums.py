@@ -7,15 +7,15 @@ if nothing else reads it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from wengert.compiler.machine.target import Target
 from wengert.compiler.passes.independence import clearing
 from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, loads
 from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Loop, Nest, Program, Step, Store, all_steps, reads, reads_whole, writes
-from wengert.nest.rewrite import rewrite_step
+from wengert.nest.nest import Loop, Nest, Program, Step, Store, all_nests, reads, reads_whole, touched, writes
+from wengert.nest.rewrite import extract_sum, replace_loads
 
 
 def sink_sums(program: Program, target: Target) -> Program:
@@ -28,7 +28,7 @@ def _sunk(steps: Sequence[Step], kept: set[Buffer], target: Target) -> tuple[Ste
     done = list(steps)
     for position, step in enumerate(done):
         if isinstance(step, Loop):
-            outside = {b for other in done if other is not step for b in (*reads(other), *writes(other))}
+            outside = touched(other for other in done if other is not step)
             done[position] = replace(step, steps=_sunk(step.steps, kept | outside, target))
     position = 0
     while position < len(done):
@@ -75,8 +75,8 @@ def _sink(steps: list[Step], position: int, stack: Buffer) -> None:
 def _without_stack(steps: tuple[Step, ...], stack: Buffer, row: Store, counter: Dim) -> tuple[Step, ...]:
     """Keep the row of one turn alone, where no turn reads that of another: in a buffer that holds it anyway, if any."""
     here = Index(0, ((counter, 1),))
-    found = [load for step in all_steps(steps) if isinstance(step, Nest) for load in _loads(step, stack)]
-    if any(load.indices[0] != here for load in found):
+    loaded = (load for nest in all_nests(steps) for load in nest.loads() if load.buffer is stack)
+    if any(load.indices[0] != here for load in loaded):
         return steps
     twins = [
         store
@@ -86,17 +86,8 @@ def _without_stack(steps: tuple[Step, ...], stack: Buffer, row: Store, counter: 
         if store.value is row.value and store.indices == row.indices[1:] and not store.combiner
     ]
     kept = twins[0].buffer if twins else Buffer(stack.dtype, stack.shape[1:], stack.name)
-
-    def change(node: Expression) -> Expression:
-        if isinstance(node, Load) and node.buffer is stack:
-            return Load(kept, node.indices[1:])
-        return node
-
-    return tuple(_with_row(rewrite_step(step, change), stack, kept, bool(twins)) for step in steps)
-
-
-def _loads(nest: Nest, buffer: Buffer) -> list[Load]:
-    return [node for node in nest.nodes() if isinstance(node, Load) and node.buffer is buffer]
+    row_load: dict[Buffer, Callable[[Load], Expression]] = {stack: lambda load: Load(kept, load.indices[1:])}
+    return tuple(_with_row(replace_loads(step, row_load), stack, kept, bool(twins)) for step in steps)
 
 
 def _with_row(step: Step, stack: Buffer, kept: Buffer, stored: bool) -> Step:
@@ -114,29 +105,22 @@ def _with_row(step: Step, stack: Buffer, kept: Buffer, stored: bool) -> Step:
 
 def _row_store(loop: Loop, stack: Buffer) -> Store | None:
     """Return the one store that writes the row of each turn."""
-    found = [
-        store
-        for step in all_steps(loop.steps)
-        if isinstance(step, Nest)
-        for store in step.stores
-        if store.buffer is stack
-    ]
+    rows = [store for nest in all_nests(loop.steps) for store in nest.stores if store.buffer is stack]
     direct = [
-        store for step in loop.steps if isinstance(step, Nest) for store in step.stores if store in found
+        store for step in loop.steps if isinstance(step, Nest) for store in step.stores if store in rows
     ]
-    if len(found) != 1 or len(direct) != 1:
+    if len(rows) != 1 or len(direct) != 1:
         return None
-    (store,) = found
+    (store,) = rows
     return store if store.indices[0].terms == ((loop.counter, 1),) and not store.indices[0].offset else None
 
 
 def _split(step: Step, stack: Buffer) -> tuple[Nest, Reduce, Dim, Nest] | None:
-    """Take a sum over the rows apart: collecting it, and what is done with the total."""
+    """Split a sum over the rows into its accumulation and the nest that reads the total."""
     if not isinstance(step, Nest) or len(step.stores) != 1 or step.sequential or step.stores[0].combiner:
         return None
     inside = [load for store in step.stores for load in loads(store.value) if load.buffer is stack]
-    nodes = [node for node in step.nodes() if isinstance(node, Reduce)]
-    nodes = [node for node in dict.fromkeys(nodes) if any(load in loads(node.body) for load in inside)]
+    nodes = [node for node in step.reductions() if any(load in loads(node.body) for load in inside)]
     if len(nodes) != 1 or nodes[0].combiner != "add":
         return None
     (node,) = nodes
@@ -150,12 +134,8 @@ def _split(step: Step, stack: Buffer) -> tuple[Nest, Reduce, Dim, Nest] | None:
     assert isinstance(dim, Dim)
     if dim.extent != stack.shape[0]:
         return None
-    total = Buffer(node.dtype, tuple(one.extent for one in step.dims))
-    indices = tuple(map(Index.of, step.dims))
-    partial = replace(step, stores=(Store(total, indices, node, "add"),))
-    store = step.stores[0]
-    value = Rewriter(lambda one: Load(total, indices) if one is node else one)(store.value)
-    return partial, node, dim, replace(step, stores=(replace(store, value=value),))
+    partial, rest = extract_sum(step, node, "add")
+    return partial, node, dim, rest
 
 
 def _in_turn(partial: Nest, dim: Dim, counter: Dim) -> Nest:

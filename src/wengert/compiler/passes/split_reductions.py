@@ -7,80 +7,59 @@ and so the result does not either.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wengert.compiler.machine.costs import work
+from wengert.compiler.machine import costs
+from wengert.compiler.machine.costs import operation_count
 from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, Rewriter
-from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Nest, Program, Step, Store, map_blocks
+from wengert.nest.index import Dim, Index, point_count, without_unit
+from wengert.nest.nest import Nest, Program, Store, map_nests
 from wengert.nest.rewrite import rewrite_store
-
-_FEW = 16
-"""Results below which a reduction is split."""
-_LARGE = 500_000
-"""Operations from which on a split pays."""
-_LONG = 1 << 16
-"""Terms of a sum of floats from which on its roundings count."""
-_PART = 1 << 12
-"""About the terms of a part of it."""
-_ROWS = 4
-"""Times as many terms as that a part may have, if it is whole rows."""
-_MANY = 1024
-"""Results from which on parts of each would take much memory."""
-_PARTS = (16, 8, 32, 12, 10, 20, 24, 14, 18, 9, 25, 15, 28, 30, 21, 27, 6, 7, 5, 4, 3, 2)
-"""Numbers of parts, the first that divides a dimension is taken."""
 
 
 def split_reductions(program: Program) -> Program:
     """Return the program with large reductions to few results in two steps: the parts, then their total."""
-    return replace(program, steps=_split_all(program.steps))
+    return replace(program, steps=map_nests(program.steps, _split))
 
 
-def _split_all(steps: Sequence[Step]) -> tuple[Step, ...]:
-    done: list[Step] = []
-    for step in steps:
-        done += _split(step) if isinstance(step, Nest) else [map_blocks(step, _split_all)]
-    return tuple(done)
-
-
-def _split(nest: Nest) -> list[Step]:
-    points = math.prod(dim.extent for dim in nest.dims)
-    reductions = list(dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce)))
-    if nest.sequential or any(store.combiner for store in nest.stores):
+def _split(nest: Nest) -> list[Nest]:
+    points, reductions = point_count(nest.dims), nest.reductions()
+    if nest.sequential or nest.accumulates:
         return [nest]
     together: dict[tuple[Dim, ...], list[Reduce]] = {}
     for node in reductions:
-        if points < _MANY and is_long(node):
+        if points < costs.COSTS.long_sum_results and is_long(node):
             together.setdefault(node.dims, []).append(node)
     if together:
         return _long_in_parts(nest, together)
-    if points >= _FEW or work(nest) < _LARGE or len(reductions) != 1:
+    is_large = operation_count(nest) >= costs.COSTS.split_reduction_work
+    if points >= costs.COSTS.split_reduction_results or not is_large or len(reductions) != 1:
         return [nest]
     (node,) = reductions
-    for dim in () if node.finds_place else node.dims:
-        count = next((parts for parts in _PARTS if dim.extent % parts == 0 and dim.extent > parts), 0)
+    for dim in () if node.returns_index else node.dims:
+        counts = costs.COSTS.reduction_parts
+        count = next((n for n in counts if dim.extent % n == 0 and dim.extent > n), 0)
         if count:
             return [*in_parts(nest, [node], dim, count, dim.extent // count)]
     return [nest]
 
 
 def is_long(node: Reduce) -> bool:
-    """Tell whether a sum has so many terms that it is split."""
-    return node.combiner == "add" and node.dtype.kind == "f" and _terms(node.dims) >= _LONG
+    """Tell whether a sum is long enough to be split."""
+    return (
+        node.combiner == "add"
+        and node.dtype.kind == "f"
+        and point_count(node.dims) >= costs.COSTS.long_sum_terms
+    )
 
 
-def _terms(dims: Sequence[Dim]) -> int:
-    return math.prod(dim.extent for dim in dims)
-
-
-def _long_in_parts(nest: Nest, together: Mapping[tuple[Dim, ...], Sequence[Reduce]]) -> list[Step]:
+def _long_in_parts(nest: Nest, together: Mapping[tuple[Dim, ...], Sequence[Reduce]]) -> list[Nest]:
     """Return a nest with long sums in parts, those over the same dimensions in one nest."""
-    done: list[Step] = []
+    done: list[Nest] = []
     for dims, nodes in together.items():
         dim = _cut(dims)
-        size = max(1, _PART * dim.extent // _terms(dims))
+        size = max(1, costs.COSTS.partial_sum_terms * dim.extent // point_count(dims))
         parts, nest = in_parts(nest, nodes, dim, dim.extent // size, size)
         done.append(parts)
     return [*done, nest]
@@ -88,13 +67,14 @@ def _long_in_parts(nest: Nest, together: Mapping[tuple[Dim, ...], Sequence[Reduc
 
 def _cut(dims: Sequence[Dim]) -> Dim:
     """Return the dimension to cut: the first, if that leaves whole rows of some length, or else the longest."""
-    rest = _terms(dims) // dims[0].extent
-    whole = dims[0].extent >= _FEW and rest <= _ROWS * _PART
+    rest = point_count(dims) // dims[0].extent
+    most = costs.COSTS.partial_sum_rows * costs.COSTS.partial_sum_terms
+    whole = dims[0].extent >= costs.COSTS.split_reduction_results and rest <= most
     return dims[0] if whole else max(dims, key=lambda one: one.extent)
 
 
 class _Part:
-    """A part of a dimension: what is over the dimension, over the part; what several share is still shared.
+    """A part of a dimension: rewrites reductions over the dimension to run over the part, with sharing kept.
 
     Args:
         dim: the dimension.
@@ -108,9 +88,7 @@ class _Part:
 
     def dims(self, dims: Sequence[Dim]) -> tuple[Dim, ...]:
         """Return dimensions with the part in the place of the whole."""
-        return tuple(
-            one for one in (self.inner if one is self.dim else one for one in dims) if one.extent != 1
-        )
+        return without_unit(self.inner if dim is self.dim else dim for dim in dims)
 
     def over(self, node: Reduce) -> Expression:
         """Return a reduction over the part."""
@@ -123,7 +101,7 @@ class _Part:
 
 
 def in_parts(nest: Nest, nodes: Sequence[Reduce], dim: Dim, count: int, size: int) -> tuple[Nest, Nest]:
-    """Return a nest that makes the totals of so many parts of some size, and the nest with their totals and the rest.
+    """Return the nest that makes the partial sums, and the nest that adds them up with the rest.
 
     Args:
         nest: where the reductions stand.

@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.core.errors import WengertError
 from wengert.nest.expression import Apply, Buffer, Expression, Guard, Iota, Load, Reduce, computed, indices_of
-from wengert.nest.index import Computed, Dim, Index, Part
+from wengert.nest.index import Computed, Digit, Dim, Index
 from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, While, inner_blocks, reads
 from wengert.nest.printer import Names, step_lines
 
@@ -304,7 +304,7 @@ def _terms(indices: Iterable[Index]) -> list[Any]:
     found: dict[Any, None] = {}
     for index in indices:
         for term, _ in index.terms:
-            if isinstance(term, Part):
+            if isinstance(term, Digit):
                 found.update(dict.fromkeys(_terms([term.index])))
             elif isinstance(term, Dim):
                 found.update(dict.fromkeys(term.parts))
@@ -333,7 +333,7 @@ def _evaluate(index: Index, values: Mapping[Any, Any]) -> Any:
     """Return an index at points."""
     total: Any = np.int64(index.offset)
     for term, coefficient in index.terms:
-        if isinstance(term, Part):
+        if isinstance(term, Digit):
             value = _evaluate(term.index, values) // term.divisor % term.modulus
         elif isinstance(term, Dim) and len(term.parts) > 1:
             value = np.int64(0)

@@ -1,4 +1,4 @@
-"""Memory: every intermediate buffer gets a place in one arena, which others get again as soon as it is dead."""
+"""Memory: every intermediate buffer gets a place in one arena, which is reused once the buffer is dead."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Plan(NamedTuple):
     """The arena."""
 
     size: int
-    """Of what all threads share."""
+    """Bytes that all threads share."""
     places: dict[Buffer, Place]
     private: int = 0
-    """Of what each thread has for itself besides."""
+    """Bytes of each thread's private part."""
 
     def bytes(self, threads: int) -> int:
-        """Return the size of the arena for so many threads."""
+        """Return the size of the arena for a number of threads."""
         return self.size + self.private * threads
 
 
@@ -80,7 +80,7 @@ class _Clock:
 def lifetimes(program: Program) -> dict[Buffer, Lifetime]:
     """Return when each intermediate buffer is in use.
 
-    What a loop touches and what is also touched before or after it lives through the whole loop.
+    A buffer that a loop and a step before or after it touch lives through the whole loop.
     """
     clock = _Clock(program.outside())
     clock.visit(program.steps)
@@ -103,14 +103,14 @@ def plan(program: Program, layouts: Mapping[Buffer, Layout]) -> Plan:
     inside = set[Buffer]()
     for step in all_steps(program.steps):
         if isinstance(step, Loop) and step.shared:
-            inside |= only_inside(step, program, living)
+            inside |= private_buffers(step, program, living)
     places, size = _assigned({b: life for b, life in living.items() if b not in inside}, layouts)
     own, private = _assigned({b: life for b, life in living.items() if b in inside}, layouts)
     places.update((buffer, place._replace(private=True)) for buffer, place in own.items())
     return Plan(size, places, private)
 
 
-def only_inside(loop: Loop, program: Program, living: Mapping[Buffer, Lifetime]) -> set[Buffer]:
+def private_buffers(loop: Loop, program: Program, living: Mapping[Buffer, Lifetime]) -> set[Buffer]:
     """Return the buffers that are in use inside a loop only."""
     outside = {
         buffer

@@ -1,8 +1,8 @@
-"""Dimensions as one: two loops that go through everything they touch in one line become one loop.
+"""Loop collapsing: two loops that traverse every array they touch in one line become one loop.
 
 The last axis of an array may be short, such as the three coordinates of each of a million points, and would leave most
 of a vector register empty. Where every array of a nest lies in memory such that the next row begins where a row ends,
-the rows need not be told apart.
+one loop runs through all rows.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import replace
 
 from wengert.compiler.schedule.layout import Layout, linear
 from wengert.nest.expression import Buffer, Expression, Guard, Iota, Load, Reduce, Rewriter, indices_of
-from wengert.nest.index import Dim, Index, Part, Term
+from wengert.nest.index import Digit, Dim, Index, Term
 from wengert.nest.nest import Nest
 
 
-def collapsed(nest: Nest, layouts: Mapping[Buffer, Layout]) -> Nest:
+def collapse_loops(nest: Nest, layouts: Mapping[Buffer, Layout]) -> Nest:
     """Return a nest with as few dimensions as can be.
 
     An index of the result may lie beyond its axis: indices only count by the positions that they lead to together.
@@ -56,13 +56,13 @@ def _fixed(nest: Nest) -> set[Dim]:
     found = set(nest.sequential)
     indices = [index for store in nest.stores for index in store.indices]
     for node in nest.nodes():
-        if isinstance(node, Reduce) and node.finds_place:
+        if isinstance(node, Reduce) and node.returns_index:
             found.update(node.dims)  # the result is a position
         if isinstance(node, (Iota, Guard)):
             found.update(dim for index in indices_of(node) for dim in index.dims())
         elif isinstance(node, Load):
             indices += node.indices
-    parts = (term for index in indices for term, _ in index.terms if isinstance(term, Part))
+    parts = (term for index in indices for term, _ in index.terms if isinstance(term, Digit))
     found.update(dim for part in parts for dim in part.index.dims())
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import DIVISION, weight
 from wengert.compiler.schedule.layout import Layout
 from wengert.nest.expression import (
@@ -22,13 +23,8 @@ from wengert.nest.expression import (
 from wengert.nest.index import Dim, Index
 from wengert.nest.nest import Nest
 
-_STEPS = 2
-"""Steps of a reduction for each vector that is written meanwhile, at least."""
-_TILES = 4
-"""Whole tiles from which on it pays: the results of the last one are not hidden behind anything."""
 
-
-def is_late(
+def delays_stores(
     nest: Nest,
     lanes: Dim | None,
     width: int,
@@ -36,8 +32,8 @@ def is_late(
     unrolled: frozenset[Dim],
     layouts: Mapping[Buffer, Layout],
 ) -> bool:
-    """Tell whether to write results late: if that is possible, and if they are waited for."""
-    nodes = dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce))
+    """Tell whether to delay the stores of a nest: whether that is legal, and the results have a long latency."""
+    nodes = nest.reductions()
     if len(nodes) != 1 or lanes not in nest.dims or nest.sequential:
         return False
     (node,) = nodes
@@ -46,7 +42,8 @@ def is_late(
     points = math.prod(tile.values())
     whole = math.prod(dim.extent // (tile.get(dim, 1) * (width if dim is lanes else 1)) for dim in nest.dims)
     # Of loops that have no bounds and are not written out, the first dimension's is the outermost.
-    pays = whole >= _TILES and node.dims[0].extent >= _STEPS * points and _is_waited_for(nest)
+    is_hidden = node.dims[0].extent >= costs.COSTS.delayed_store_steps * points
+    pays = whole >= costs.COSTS.delayed_store_tiles and is_hidden and _is_waited_for(nest)
     return pays and _is_long_sum(node, lanes) and _may_wait(nest, layouts)
 
 
@@ -59,13 +56,13 @@ def _is_waited_for(nest: Nest) -> bool:
 def _is_long_sum(node: Reduce, lanes: Dim | None) -> bool:
     """Tell whether a reduction gives a vector of numbers, by loops that go all the way."""
     inner = any(isinstance(one, (Reduce, Guard)) for one in walk(node.body))
-    return not inner and lanes in free_dims(node) and not node.finds_place and node.dtype.kind != "b"
+    return not inner and lanes in free_dims(node) and not node.returns_index and node.dtype.kind != "b"
 
 
 def _may_wait(nest: Nest, layouts: Mapping[Buffer, Layout]) -> bool:
     """Tell whether results are the same wherever they are computed, and complain of nothing.
 
-    What lies in panels is found from the first point of a tile only.
+    An element of a panel is addressed from the first point of its tile.
     """
     results = [node for store in nest.stores for node in walk(store.value, Reduce)]
     buffers = {node.buffer for node in results if isinstance(node, Load)}

@@ -1,4 +1,4 @@
-"""Sweeps: a matrix that a product reads and an update writes goes through the processor once, not twice.
+"""Update fusion: a matrix that a product reads and an update writes passes through the processor once, not twice.
 
 The backward pass of a dense layer on one example reads the weights, ``dx[i] = sum over o of g[o] w[i, o]``, and adds
 an outer product to them, ``w[i, o] -= rate x[i] g[o]``. There is an operation or two for each element, and the time is
@@ -14,36 +14,29 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import is_large
 from wengert.compiler.machine.target import Target
 from wengert.compiler.passes.reduction_domain import is_map, is_safe, matches, sums_over
 from wengert.compiler.passes.split_reductions import in_parts
 from wengert.compiler.schedule.layout import Layout, linear, with_lanes
-from wengert.compiler.schedule.schedule import least_cost
-from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, loads
+from wengert.compiler.schedule.schedule import instruction_count
+from wengert.nest.expression import Buffer, Expression, Load, Rewriter, loads
 from wengert.nest.index import Dim
-from wengert.nest.nest import Nest, Program, Step, Store, all_steps, map_blocks
+from wengert.nest.nest import Nest, Program, Step, Store, all_nests, map_blocks, map_nests
 from wengert.nest.rewrite import can_pass, rewrite_store
 
-_ROWS = 16
-"""Rows from which on threads may share a sweep."""
-_TERMS = 16
-"""Terms of a part of a sum over rows, at least."""
-_PARTS = 8
-"""Parts of a sum over rows, at most."""
 
-
-def join_sweeps(program: Program, layouts: dict[Buffer, Layout], target: Target) -> Program:
+def fuse_updates(program: Program, layouts: dict[Buffer, Layout], target: Target) -> Program:
     """Return the program with updates joined to the sums that read the same; add the layouts of partial sums."""
     joined = replace(program, steps=_joined(program.steps, layouts, target))
-    rows = {
-        store.buffer: store
-        for step in all_steps(joined.steps)
-        if isinstance(step, Nest)
-        for store in step.stores
-        if store.along
-    }
-    return replace(joined, steps=_by_rows(joined.steps, rows, layouts, target)) if rows else joined
+    stores = (store for nest in all_nests(joined.steps) for store in nest.stores)
+    rows = {store.buffer: store for store in stores if store.along}
+    if not rows:
+        return joined
+    # A product that sums over the rows of these matrices sums over parts of them.
+    steps = map_nests(joined.steps, lambda nest: _in_row_parts(nest, rows, layouts, target))
+    return replace(joined, steps=steps)
 
 
 def _joined(steps: Sequence[Step], layouts: Mapping[Buffer, Layout], target: Target) -> tuple[Step, ...]:
@@ -73,9 +66,9 @@ def _joined(steps: Sequence[Step], layouts: Mapping[Buffer, Layout], target: Tar
 def _join(product: Nest, update: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Nest | None:
     """Return the sum that carries out the update on its way, if that reads a matrix in the same places."""
     dims = _summed_dims(product)
-    if math.prod(dim.extent for dim in product.dims) < _ROWS:
+    if math.prod(dim.extent for dim in product.dims) < costs.COSTS.update_rows:
         return None
-    inside = [load for node in product.nodes() if isinstance(node, Reduce) for load in loads(node.body)]
+    inside = [load for node in product.reductions() for load in loads(node.body)]
     own = {load.buffer: load.indices for store in update.stores for load in loads(store.value)}
     given = next(matches(update.dims, own, inside, (*product.dims, *dims)), None)
     if given is None:
@@ -93,8 +86,8 @@ def _join(product: Nest, update: Nest, layouts: Mapping[Buffer, Layout], target:
         return None  # the tiles of a nest begin where panels do, those of a sum need not
     origin = (*product.origin, *update.origin)
     both = replace(product, stores=(*product.stores, *moved), origin=origin)
-    apart = least_cost(product, layouts, target) + least_cost(update, layouts, target)
-    return both if least_cost(both, layouts, target) <= apart else None
+    apart = instruction_count(product, layouts, target) + instruction_count(update, layouts, target)
+    return both if instruction_count(both, layouts, target) <= apart else None
 
 
 def _inner(stores: Sequence[Store], layouts: Mapping[Buffer, Layout]) -> set[Dim]:
@@ -112,38 +105,22 @@ def _inner(stores: Sequence[Store], layouts: Mapping[Buffer, Layout]) -> set[Dim
 
 def _summed_dims(nest: Nest) -> tuple[Dim, ...]:
     """Return the dimensions of the reductions of a nest, if all are sums over the same ones, without conditions."""
-    reduced = {node.dims for node in nest.nodes() if isinstance(node, Reduce)}
+    reduced = {node.dims for node in nest.reductions()}
     over = sums_over(nest)
     return next(iter(over)) if len(reduced) == len(over) == 1 else ()
 
 
-def _by_rows(
-    steps: Sequence[Step], rows: Mapping[Buffer, Store], layouts: dict[Buffer, Layout], target: Target
-) -> tuple[Step, ...]:
-    """Return steps with sums over the rows of matrices that sweeps write in parts."""
-    done: list[Step] = []
-    for step in steps:
-        if isinstance(step, Nest):
-            done += _in_row_parts(step, rows, layouts, target)
-        else:
-            done.append(map_blocks(step, lambda inner: _by_rows(inner, rows, layouts, target)))
-    return tuple(done)
-
-
 def _in_row_parts(
     nest: Nest, rows: Mapping[Buffer, Store], layouts: dict[Buffer, Layout], target: Target
-) -> list[Step]:
-    sums = list(dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce)))
-    if (
-        not is_large(nest)
-        or len(sums) != 1
-        or len(_summed_dims(nest)) != 1
-        or any(s.along for s in nest.stores)
-    ):
+) -> list[Nest]:
+    sums, along = nest.reductions(), any(store.along for store in nest.stores)
+    if not is_large(nest) or len(sums) != 1 or len(_summed_dims(nest)) != 1 or along:
         return [nest]
     (node,) = sums
     (dim,) = node.dims
-    count = next((n for n in range(_PARTS, 1, -1) if dim.extent % n == 0 and dim.extent >= n * _TERMS), 1)
+    counts = range(costs.COSTS.row_sum_parts, 1, -1)
+    terms = costs.COSTS.row_sum_terms
+    count = next((n for n in counts if dim.extent % n == 0 and dim.extent >= n * terms), 1)
     for load in loads(node.body) if count > 1 else ():
         store = rows.get(load.buffer)
         lanes = _lanes_of_rows(nest, load, dim, layouts)

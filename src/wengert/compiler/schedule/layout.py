@@ -11,22 +11,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from wengert.compiler.machine import costs
 from wengert.compiler.machine.target import Target
 from wengert.compiler.passes.dim_classes import lane_class, ordinary_buffers
 from wengert.nest.expression import Buffer
 from wengert.nest.index import Index
 from wengert.nest.nest import Program, reads, writes
 
-_ROW = 3
-"""Vectors of a row from which on it is filled up to whole ones: a third more memory at most."""
-
 
 class Layout(NamedTuple):
     """Where the elements of a buffer lie.
 
     ``lanes`` is the axis that lies innermost, filled up with elements that no one reads to whole vectors; None for the
-    row-major order of an ordinary array. With ``panel`` that axis is cut into pieces of so many elements, one piece
-    behind the other, each with all the other axes.
+    row-major order of an ordinary array. With ``panel`` that axis is cut into pieces of that many elements, one piece
+    after the other, each with all the other axes.
     """
 
     strides: tuple[int, ...]
@@ -74,7 +72,7 @@ def with_lanes(shape: Sequence[int], axis: int, width: int) -> Layout:
 
 
 def with_panels(shape: Sequence[int], axis: int, panel: int) -> Layout:
-    """Return the layout with one axis in panels: what a tile of a product reads lies in one piece.
+    """Return the layout with one axis in panels: a tile of a product reads one contiguous piece.
 
     Example:
         >>> with_panels((784, 300), 1, 64).size == 784 * 320
@@ -102,7 +100,7 @@ def choose_layouts(program: Program, target: Target) -> dict[Buffer, Layout]:
             layouts[buffer] = row_major(buffer.shape)
         elif len(axes) == 1 and buffer.shape[axes[0]] > 1:
             layouts[buffer] = with_lanes(buffer.shape, axes[0], width)
-        elif len(buffer.shape) > 1 and buffer.shape[-1] >= _ROW * width:
+        elif len(buffer.shape) > 1 and buffer.shape[-1] >= costs.COSTS.padded_row_vectors * width:
             layouts[buffer] = with_lanes(
                 buffer.shape, len(buffer.shape) - 1, width
             )  # rows begin where lines do

@@ -6,14 +6,12 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
+from wengert.compiler.machine import costs
 from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.layout import Layout, linear
-from wengert.nest.expression import Buffer, Load, Reduce, loads
+from wengert.nest.expression import Buffer, Load, loads
 from wengert.nest.index import Dim
 from wengert.nest.nest import Nest
-
-SHARED = 6
-"""Tiles of the two outermost dimensions that threads share evenly; points beside a dimension that is one tile."""
 
 
 def loop_order(
@@ -26,13 +24,13 @@ def loop_order(
 ) -> tuple[Dim, ...]:
     """Return the map dimensions, outermost first, and sequential ones inside the others.
 
-    Of a nest with sums, those dimensions come last that take the fewest new bytes from one tile to the next: the rest
+    In a nest with sums, the dimensions come last that load the fewest new bytes from one tile to the next: the rest
     stays in the nearest cache. Otherwise, among equal ones, and where results pass through the caches, those along
     which the first result lies close together. A dimension with tiles for several threads comes first.
     """
     steps = {dim: tile.get(dim, 1) * (width if dim is lanes else 1) for dim in nest.dims}
     place = linear(layouts[nest.stores[0].buffer], nest.stores[0].indices)
-    sums = [node for node in nest.nodes() if isinstance(node, Reduce)]
+    sums = nest.reductions()
     read = list(dict.fromkeys(load for node in sums for load in loads(node.body)))
     inner = min(nest.dims, key=lambda dim: abs(place.coefficient(dim)), default=None)
     streamed = inner is not None and _is_streamed(nest, inner, read, layouts, target)
@@ -71,7 +69,7 @@ def _is_streamed(
 
     results = sum(size(buffer) for buffer in {store.buffer for store in nest.stores})
     swept = sum(size(load.buffer) for load in read if inner in load_dims(load))
-    return results > target.level2 // 2 >= swept
+    return results > target.level2 * costs.COSTS.streamed_results_share >= swept
 
 
 def _shared_first(nest: Nest, order: tuple[Dim, ...], steps: Mapping[Dim, int]) -> tuple[Dim, ...]:
@@ -82,7 +80,7 @@ def _shared_first(nest: Nest, order: tuple[Dim, ...], steps: Mapping[Dim, int]) 
 
     free = [dim for dim in order if dim not in nest.sequential]
     outer = list(itertools.takewhile(lambda dim: dim not in nest.sequential, order))[:2]
-    if not outer or math.prod(map(tiles, outer)) >= SHARED:
+    if not outer or math.prod(map(tiles, outer)) >= costs.COSTS.shared_tiles:
         return order
-    first = max(free, key=lambda dim: (min(tiles(dim), SHARED), -order.index(dim)))
+    first = max(free, key=lambda dim: (min(tiles(dim), costs.COSTS.shared_tiles), -order.index(dim)))
     return (first, *(dim for dim in order if dim is not first))

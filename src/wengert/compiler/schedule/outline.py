@@ -1,7 +1,7 @@
-"""Nests that are alike: one function carries out all of them, on other buffers and from other places in these.
+"""Outlining: one function carries out all nests with the same code, on other buffers and offsets.
 
-The turns of a loop of Python's are such nests. What the text of a function depends on is written down with dimensions,
-buffers and expressions numbered as they are met; nests with the same list have the same text.
+The turns of a Python loop are such nests. A key lists everything that the code of a nest depends on, with dimensions,
+buffers and expressions numbered in order of appearance; nests with equal keys have the same code.
 """
 
 from __future__ import annotations
@@ -23,31 +23,32 @@ from wengert.nest.expression import (
     indices_of,
     is_check,
 )
-from wengert.nest.index import Computed, Dim, Index, Part
+from wengert.nest.index import Computed, Digit, Dim, Index
 from wengert.nest.nest import Nest
 
 #: Stands in the list before what is met for the first time, where otherwise there is its number.
 _NEW = "new"
 
 
-class Passed(NamedTuple):
-    """What is passed to the function of a nest."""
+class NestArguments(NamedTuple):
+    """The arguments of the function of a nest."""
 
     buffers: tuple[Buffer, ...]
     starts: tuple[int, ...]
     """The element of each buffer to which its pointer points."""
     counters: tuple[Dim, ...]
-    """Of the loops around the nest, those that it depends on."""
+    """The counters of surrounding loops that the nest depends on."""
 
 
-def passed_to(nest: Nest, width: int, layouts: Mapping[Buffer, Layout], counters: Iterable[Dim]) -> Passed:
+def nest_arguments(
+    nest: Nest, width: int, layouts: Mapping[Buffer, Layout], counters: Iterable[Dim]
+) -> NestArguments:
     """Return what is passed to the function of a nest, where ``counters`` are those of the loops around it.
 
     The pointer of a buffer points to where the nest begins in it, unless fewer than ``width`` elements follow there:
     for lanes that do not exist, as many are read from the pointer.
     """
-    pairs = [(store.buffer, store.indices) for store in nest.stores]
-    pairs += [(node.buffer, node.indices) for node in nest.nodes() if isinstance(node, Load)]
+    pairs = nest.accesses()
     least: dict[Buffer, int] = {}
     for buffer, indices in pairs:
         first = linear(layouts[buffer], indices).offset
@@ -55,7 +56,7 @@ def passed_to(nest: Nest, width: int, layouts: Mapping[Buffer, Layout], counters
     buffers = tuple(dict.fromkeys((*nest.reads(), *nest.writes())))
     starts = tuple(_start(least.get(buffer, 0), width, layouts[buffer]) for buffer in buffers)
     dims = _all_dims(nest)
-    return Passed(buffers, starts, tuple(dim for dim in counters if dim in dims))
+    return NestArguments(buffers, starts, tuple(dim for dim in counters if dim in dims))
 
 
 def _start(first: int, width: int, layout: Layout) -> int:
@@ -72,19 +73,19 @@ def _all_dims(nest: Nest) -> set[Dim]:
     return found
 
 
-def likeness(
+def outline_key(
     nest: Nest,
     schedule: Schedule,
     layouts: Mapping[Buffer, Layout],
-    passed: Passed,
+    passed: NestArguments,
 ) -> tuple[Any, ...] | None:
-    """Return what nests with one text have in common; None for one that tells where in the program something failed.
+    """Return the key that nests with the same code share; None for a nest with checks, which name their place.
 
     Args:
         nest: the nest.
         schedule: how it is carried out.
         layouts: of its buffers.
-        passed: what is passed to its function.
+        passed: the arguments of its function.
     """
     if any(map(is_check, nest.nodes())):
         return None
@@ -92,7 +93,7 @@ def likeness(
 
 
 class _Likeness:
-    def __init__(self, layouts: Mapping[Buffer, Layout], passed: Passed) -> None:
+    def __init__(self, layouts: Mapping[Buffer, Layout], passed: NestArguments) -> None:
         self.layouts = layouts
         self.counters = passed.counters
         self.starts = dict(zip(passed.buffers, passed.starts, strict=True))
@@ -119,11 +120,11 @@ class _Likeness:
         tile = tuple((self._number(dim), count) for dim, count in schedule.tile.items())
         runs = tuple(
             (self._number(dim), self._number(run.load), run.size, run.ahead)
-            for dim, runs in schedule.afar.runs.items()
+            for dim, runs in schedule.prefetches.runs.items()
             for run in runs
         )
-        streams = frozenset(map(self._number, schedule.afar.streams))
-        self.found += [lanes, schedule.width, tile, schedule.is_late, schedule.vectors, runs, streams]
+        streams = frozenset(map(self._number, schedule.prefetches.streams))
+        self.found += [lanes, schedule.width, tile, schedule.delays_stores, schedule.vectors, runs, streams]
         self._dims(schedule.order)
 
     def _number(self, thing: object) -> int:
@@ -146,7 +147,7 @@ class _Likeness:
                     self._dims(dim.parts)
 
     def _element(self, buffer: Buffer, indices: tuple[Index, ...]) -> None:
-        """Note an element by its distance from where the nest begins, and what is decided by single axes.
+        """Note an element by its distance from where the nest begins, and the facts that single axes decide.
 
         An axis that a dimension follows from its beginning may be read beyond its end, where a layout filled it up;
         what may lie outside is read on a condition only; and two elements are the same one if their indices are.
@@ -172,7 +173,7 @@ class _Likeness:
             match term:
                 case Dim():
                     self._dims((term,))
-                case Part():
+                case Digit():
                     self.found += ["part", term.divisor, term.modulus]
                     self._index(term.index)
                 case Computed():

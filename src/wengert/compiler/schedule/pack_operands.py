@@ -1,4 +1,4 @@
-"""Packing: an operand of a large product copied first, so that what runs along the lanes lies along the lanes."""
+"""Operand packing: an operand of a large product is copied first, so that it is contiguous along the lanes."""
 
 from __future__ import annotations
 
@@ -7,31 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from wengert.compiler.machine.costs import work
+from wengert.compiler.machine import costs
+from wengert.compiler.machine.costs import operation_count
 from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.layout import Layout, linear, with_lanes, with_panels
 from wengert.compiler.schedule.loop_order import load_dims
-from wengert.compiler.schedule.schedule import choose, least_cost
+from wengert.compiler.schedule.schedule import choose_schedule, instruction_count
 from wengert.nest.expression import Buffer, Expression, Load, Reduce, loads, may_lie_outside
 from wengert.nest.index import Dim, Index, follows
 from wengert.nest.nest import Branch, Loop, Nest, Program, Step, Store, While, writes
 from wengert.nest.rewrite import rewrite_step
 
-_LARGE = 200_000
-"""Operations from which on a product is worth a look."""
-_GAIN = 0.85
-"""Of its cost, what a product may still cost with the copy for the copy to be made."""
-_COPY = 1.0
-"""Instructions for each element of a copy that changes the order."""
-_SUMS = 4
-"""Sums of products in a nest up to which copies for one of them are worth a look."""
-_AGAIN = 12
-"""Tiles that read the same panel, from which on it is worth a copy in one piece."""
-_ALIAS = 4096
-"""Bytes from one row to the next of which rows lie in the same set of the first-level cache: its size by its ways."""
 
-
-def pack(program: Program, layouts: dict[Buffer, Layout], target: Target) -> Program:
+def pack_operands(program: Program, layouts: dict[Buffer, Layout], target: Target) -> Program:
     """Return the program with copies of operands in other orders, and add their layouts.
 
     The gradient of a dense layer's weights, ``dW[i, o] = sum over n of x[n, i] g[n, o]``, has the batch innermost in
@@ -93,17 +81,19 @@ def _with_copy(
 ) -> list[Step]:
     """Return a nest, behind the copies that make it cheaper if there are such."""
     sums = {node for node in nest.nodes() if isinstance(node, Reduce)}
-    if work(nest) * math.prod(loop.turns for loop in around) < _LARGE or nest.sequential or len(sums) > _SUMS:
+    amount = operation_count(nest) * math.prod(loop.turns for loop in around)
+    is_small = amount < costs.COSTS.packed_product_work
+    if is_small or nest.sequential or len(sums) > costs.COSTS.packed_sums:
         return [nest]
-    before = least_cost(nest, layouts, target)
+    before = instruction_count(nest, layouts, target)
     best: tuple[float, Nest, Nest, Buffer, Layout] | None = None
     for load, dim in _candidates(nest):
         copy, copied, changed = _copied(nest, load)
         axis = next(n for n, index in enumerate(copied.indices) if index.coefficient(dim))
         layout = with_lanes(copied.buffer.shape, axis, target.lanes(copied.buffer.dtype.itemsize))
-        cost = least_cost(changed, {**layouts, copied.buffer: layout}, target)
-        cost += _COPY * copied.buffer.size / _uses(copy, around)
-        if cost < before * _GAIN and (best is None or cost < best[0]):
+        cost = instruction_count(changed, {**layouts, copied.buffer: layout}, target)
+        cost += costs.COSTS.packed_element_cost * copied.buffer.size / _uses(copy, around)
+        if cost < before * costs.COSTS.packing_gain and (best is None or cost < best[0]):
             best = cost, copy, changed, copied.buffer, layout
     done: list[Step] = []
     if best is not None:
@@ -125,7 +115,7 @@ def _uses(copy: Nest, around: Sequence[_Around]) -> int:
 
 def _in_panels(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> list[Step]:
     """Return a product, behind the copy into panels of the factor that its tiles read over and over."""
-    schedule = choose(nest, layouts, target)
+    schedule = choose_schedule(nest, layouts, target)
     lanes = schedule.lanes
     if lanes is None or lanes not in nest.dims or not schedule.tile:
         return [nest]
@@ -137,9 +127,9 @@ def _in_panels(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> lis
         )
         layout = layouts[load.buffer]
         aligned = layout.lanes is not None and not layout.panel
-        large = swept * panel * load.buffer.dtype.itemsize > target.level1 // 2
+        large = swept * panel * load.buffer.dtype.itemsize > target.level1 * costs.COSTS.panel_cache_share
         far = _is_far(load, nest, layouts, target)
-        if others >= _AGAIN and large and far and not aligned and lanes.extent > panel:
+        if others >= costs.COSTS.panel_readers and large and far and not aligned and lanes.extent > panel:
             copy, copied, changed = _copied(nest, load)
             axis = next(n for n, index in enumerate(copied.indices) if index.coefficient(lanes))
             layouts[copied.buffer] = with_panels(copied.buffer.shape, axis, panel)
@@ -156,7 +146,9 @@ def _is_far(load: Load, nest: Nest, layouts: Mapping[Buffer, Layout], target: Ta
     if layout.size * item > target.level2:
         return True
     position = linear(layout, load.indices)
-    return any(position.coefficient(dim) * item % _ALIAS == 0 for dim in _summed(load, nest))
+    return any(
+        position.coefficient(dim) * item % costs.COSTS.aliasing_bytes == 0 for dim in _summed(load, nest)
+    )
 
 
 def _summed(load: Load, nest: Nest) -> set[Dim]:
@@ -179,12 +171,12 @@ def _candidates(nest: Nest) -> list[tuple[Load, Dim]]:
                 )
                 # A copy reads every element, also where a guard keeps the product from reading it.
                 if plain and not may_lie_outside(load) and len(set(kept)) == len(kept) >= 2:
-                    found += [(load, dim) for dim in kept if dim.extent >= 8]
+                    found += [(load, dim) for dim in kept if dim.extent >= costs.COSTS.packed_extent]
     return found
 
 
 def _copied(nest: Nest, load: Load) -> tuple[Nest, Load, Nest]:
-    """Return the copy of what a load reads, the load of the copy, and the nest with it."""
+    """Return the nest that copies an operand, the load of the copy, and the nest that uses it."""
     own = nest.own_dims()
     dims = [dim for index in load.indices if (dim := follows(index, own)) is not None]
     buffer = Buffer(load.buffer.dtype, tuple(dim.extent for dim in dims), load.buffer.name)

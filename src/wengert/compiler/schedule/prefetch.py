@@ -1,4 +1,4 @@
-"""What a nest reads from afar, and asks for ahead of its use.
+"""Prefetching: which loads of a nest are requested ahead of their use.
 
 A processor foresees what lies one after another. It does not foresee the rows that an index array names (Ainsworth and
 Jones, Software prefetching for indirect memory accesses, 2017). And where there is much to do for each element of a
@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import cost
 from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.layout import Layout, linear
@@ -29,72 +30,61 @@ from wengert.nest.expression import (
 from wengert.nest.index import Computed, Dim
 from wengert.nest.nest import Nest
 
-RUN_LEVEL = 2
-"""Of the caches, the one that runs are asked up to: it waits for more lines at a time than the first."""
-_AHEAD = 4096
-"""Bytes to be ahead by: what is read in the time in which the first of them comes."""
-_MOST_TURNS = 16
-"""Turns of a loop to be ahead by, at most."""
-_FAR = 1 << 24
-"""Bytes of an array from which on most of it comes from memory."""
-_BUSY = 6
-"""Operations on each element of such an array from which on it is asked for ahead."""
 
-
-class Run(NamedTuple):
+class IndirectRun(NamedTuple):
     """Elements that lie together at a computed place."""
 
     load: Load
     size: int
-    """Their bytes, as far as they are asked for."""
+    """Their bytes that are prefetched."""
     ahead: int
     """How many turns of the loop before."""
 
 
-class Afar(NamedTuple):
-    """What is asked for ahead of its use."""
+class Prefetches(NamedTuple):
+    """The loads to prefetch."""
 
-    runs: Mapping[Dim, tuple[Run, ...]] = {}
-    """What lies at computed places: some turns of that loop before."""
+    runs: Mapping[Dim, tuple[IndirectRun, ...]] = {}
+    """Runs at computed places, by the loop whose turns they are prefetched ahead."""
     streams: frozenset[Load] = frozenset()
-    """What is read from beginning to end, each element once: some lines before."""
+    """Loads that stream through an array once: prefetched some lines ahead."""
 
 
-def find(
+def choose_prefetches(
     nest: Nest, lanes: Dim | None, order: Sequence[Dim], layouts: Mapping[Buffer, Layout], target: Target
-) -> Afar:
+) -> Prefetches:
     """Return what to ask for ahead: of buffers that are larger than the processor's own caches."""
-    runs: dict[Dim, tuple[Run, ...]] = {}
+    runs: dict[Dim, tuple[IndirectRun, ...]] = {}
     for load in nest.loads():
         if load.buffer.size * load.buffer.dtype.itemsize > target.level2:
             for dim, run in _runs(load, lanes, order, layouts[load.buffer]):
                 runs[dim] = (*runs.get(dim, ()), run)
-    return Afar(runs, _streams(nest, lanes, layouts))
+    return Prefetches(runs, _streams(nest, lanes, layouts))
 
 
 def _streams(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> frozenset[Load]:
     """Return what reductions read in a line, each element once, if there is much to do for it."""
     points = math.prod(dim.extent for dim in nest.own_dims())
     found: set[Load] = set()
-    for load in (load for node in nest.nodes() if isinstance(node, Reduce) for load in loads(node.body)):
-        large = load.buffer.size * load.buffer.dtype.itemsize > _FAR
-        if large and points <= load.buffer.size and is_line(load, lanes, layouts):
+    for load in (load for node in nest.reductions() for load in loads(node.body)):
+        large = load.buffer.size * load.buffer.dtype.itemsize > costs.COSTS.streamed_array_bytes
+        if large and points <= load.buffer.size and is_contiguous(load, lanes, layouts):
             found.add(load)
-    busy = sum(cost(store.value) for store in nest.stores) >= _BUSY * len(found)
+    busy = sum(cost(store.value) for store in nest.stores) >= costs.COSTS.streamed_element_work * len(found)
     return frozenset(found) if busy else frozenset()
 
 
-def is_line(load: Load, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> bool:
+def is_contiguous(load: Load, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> bool:
     """Tell whether a place is known beforehand, and the lanes read elements that lie next to one another."""
     position = linear(layouts[load.buffer], load.indices)
     affine = all(isinstance(term, Dim) for term, _ in position.terms)
     return affine and lanes is not None and position.coefficient(lanes) == 1
 
 
-def places(nest: Nest) -> Iterator[Expression]:
-    """Go through what tells the computed places that are read or written at each point, on no condition.
+def computed_places(nest: Nest) -> Iterator[Expression]:
+    """Yield the expressions of computed indices that are evaluated at each point unconditionally.
 
-    What a reduction tells is left out: it is known once the reduction has run.
+    Those that depend on a reduction are left out: they are known only after it.
     """
     for store in nest.stores:
         read = [load.indices for load in loads(store.value, Guard, Reduce)]
@@ -108,10 +98,12 @@ def _is_reduced(place: Expression) -> bool:
     return any(isinstance(node, Reduce) for node in walk(place))
 
 
-def _runs(load: Load, lanes: Dim | None, order: Sequence[Dim], layout: Layout) -> Iterator[tuple[Dim, Run]]:
+def _runs(
+    load: Load, lanes: Dim | None, order: Sequence[Dim], layout: Layout
+) -> Iterator[tuple[Dim, IndirectRun]]:
     """Yield the run of a load and the innermost loop on which its place depends, if there is one.
 
-    What tells the place is read earlier than the program says, where no condition may have seen to it that it exists.
+    The computed index is read earlier than in the program, where no condition guarantees that it exists.
     """
     position = linear(layout, load.indices)
     told = [term for term, _ in position.terms if isinstance(term, Computed)]
@@ -128,4 +120,6 @@ def _runs(load: Load, lanes: Dim | None, order: Sequence[Dim], layout: Layout) -
     elements = math.prod(dim.extent for dim, _ in inner)
     if all(factor > 0 for _, factor in inner) and 2 * elements >= span:
         size = span * load.buffer.dtype.itemsize
-        yield mine[-1], Run(load, min(size, _AHEAD), max(1, min(_AHEAD // size, _MOST_TURNS)))
+        most = costs.COSTS.prefetch_distance_bytes
+        turns = max(1, min(most // size, costs.COSTS.prefetch_distance_turns))
+        yield mine[-1], IndirectRun(load, min(size, most), turns)

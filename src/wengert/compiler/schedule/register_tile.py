@@ -12,33 +12,17 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
+from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import FUNCTION, arithmetic, weight
 from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.layout import Layout, linear
-from wengert.compiler.schedule.loop_order import SHARED, load_dims
+from wengert.compiler.schedule.loop_order import load_dims
 from wengert.nest.expression import Apply, Buffer, Guard, Load, Reduce, free_dims, loads, walk
-from wengert.nest.index import Computed, Dim, Part, Term
+from wengert.nest.index import Computed, Digit, Dim, Term
 from wengert.nest.nest import Nest
 
-_LATENCY = 8
-"""Independent operations that keep two units of latency four busy."""
-_WHOLE = 28
-"""Points of a dimension up to which a tile may be all of it."""
-_UNROLLED = 96
-"""Operations in the body of a reduction loop, at most."""
-_KEPT = 4
-"""Registers that are left for operands."""
-_PARTS = 4
-"""Parts of a sum along the lanes, at most."""
-_LEFT_OVER = 1 / 4
-"""Of the vectors of a dimension, what may be left over where several are computed as one."""
-_PAGE = 4096
-"""Bytes that a processor foresees as one line."""
-_MEANWHILE = 12
-"""Operations that a processor carries out while an addition goes on."""
 
-
-def tile_of(
+def choose_tile(
     nest: Nest,
     lanes: Dim | None,
     width: int,
@@ -48,15 +32,15 @@ def tile_of(
     panels: Mapping[Dim, int],
 ) -> dict[Dim, int]:
     """Return the points to compute together; along a panel, all of them."""
-    reductions = list(dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce)))
+    reductions = nest.reductions()
     if nest.sequential:
         return {}
     fixed = {dim: panel // (width if dim is lanes else 1) for dim, panel in panels.items()}
     if not reductions:
-        other = across(nest, lanes, width, layouts)
+        other = transposed_dim(nest, lanes, width, layouts)
         return {**({other: width} if other else {}), **fixed}
     main = max(reductions, key=lambda node: math.prod(dim.extent for dim in node.dims))
-    bounding = {dim for node in reductions for dim in guarding(node, lanes)}
+    bounding = {dim for node in reductions for dim in guarded_dims(node, lanes)}
     follows = free_dims(main.body) - bounding
     dims = sorted((dim for dim in nest.dims if dim in follows), key=lambda dim: dim is not lanes)
     step = _Step(main, dims, lanes, width, layouts, target)
@@ -69,7 +53,9 @@ def tile_of(
         found = {dim: factor for dim, factor in zip(dims, factors, strict=True) if factor > 1}
         count = math.prod(factors)
         written = count * taps * step.applies
-        if count * (len(reductions) + along) > step.budget or written > max(_UNROLLED * 3, count):
+        if count * (len(reductions) + along) > step.budget or written > max(
+            costs.COSTS.tile_operations, count
+        ):
             continue
         price = step.price(found, count)
         if price < least - 1e-9:
@@ -77,7 +63,7 @@ def tile_of(
     return best
 
 
-def vectors_as_one(nest: Nest, lanes: Dim, width: int, tile: Mapping[Dim, int]) -> int:
+def interleave_count(nest: Nest, lanes: Dim, width: int, tile: Mapping[Dim, int]) -> int:
     """Return how many vectors to compute as one, an operation of each in turn; 1 where that gains nothing.
 
     An elementary function is a chain of operations that wait for one another. Of those to come a processor has one or
@@ -89,19 +75,20 @@ def vectors_as_one(nest: Nest, lanes: Dim, width: int, tile: Mapping[Dim, int]) 
     applied = (node.operation for node in nest.nodes() if isinstance(node, Apply))
     functions = any(weight(operation) >= FUNCTION for operation in applied)
     if lanes not in nest.dims:
-        parts = _PARTS if functions else _parts(reductions)
+        parts = costs.COSTS.lane_sum_parts if functions else _parts(reductions)
         share = parts // (math.prod(tile.values()) * len(reductions))
-        return next((count for count in (4, 2) if count < 2 * share and count <= whole), 1)
+        return next((n for n in costs.COSTS.interleaved_vectors if n < 2 * share and n <= whole), 1)
     if not functions or tile or reductions or any(store.combiner for store in nest.stores):
         return 1
     # Vectors that are left over are computed one by one.
-    return next((count for count in (4, 2) if count <= whole and whole % count <= whole * _LEFT_OVER), 1)
+    most = whole * costs.COSTS.remainder_vectors_share
+    return next((n for n in costs.COSTS.interleaved_vectors if n <= whole and whole % n <= most), 1)
 
 
 def _parts(reductions: Sequence[Reduce]) -> int:
     """Return in how many parts to add up: fewer where what is added takes time of its own."""
     work = 1 + max(arithmetic(node.body) for node in reductions)
-    return min(_PARTS, math.ceil(_MEANWHILE / work))
+    return min(costs.COSTS.lane_sum_parts, math.ceil(costs.COSTS.addition_latency_work / work))
 
 
 def _options(
@@ -112,7 +99,7 @@ def _options(
     return [
         [fixed[dim]]
         if dim in fixed
-        else _factors(dim, dim is lanes, width, whole=points >= SHARED * dim.extent)
+        else _factors(dim, dim is lanes, width, whole=points >= costs.COSTS.shared_tiles * dim.extent)
         for dim in dims
     ]
 
@@ -120,8 +107,8 @@ def _options(
 def _factors(dim: Dim, is_lanes: bool, width: int, *, whole: bool) -> list[int]:
     """Return how many points of a dimension a tile may have: all, where others leave tiles for several threads."""
     steps = -(-dim.extent // width) if is_lanes else dim.extent
-    some = [factor for factor in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16) if factor <= steps]
-    return [*some, steps] if whole and steps not in some and steps <= _WHOLE else some
+    some = [factor for factor in costs.COSTS.tile_points if factor <= steps]
+    return [*some, steps] if whole and steps not in some and steps <= costs.COSTS.whole_tile_extent else some
 
 
 class _Step:
@@ -145,11 +132,11 @@ class _Step:
         self.dims = dims
         self.lanes = lanes
         self.width = width
-        self.budget = target.registers - _KEPT
+        self.budget = target.registers - costs.COSTS.operand_registers
         self.applies = max(1, sum(isinstance(each, Apply) for each in walk(node.body)))
         work = arithmetic(node.body)
         # A few operations go on while others wait; many take the time that the tile is there to fill.
-        self.work = work if work >= _LATENCY else 1
+        self.work = work if work >= costs.COSTS.latency_operations else 1
         self.streams = [
             (frozenset(load_dims(load)), _distance(load, node, lanes, width, target))
             for load in loads(node.body)
@@ -161,9 +148,10 @@ class _Step:
         No load is shared then, and vectors of a row hide the latency as those of several would.
         """
         rows = math.prod(dim.extent for dim in self.node.dims) * self.node.body.dtype.itemsize
-        if self.lanes is None or self.lanes.extent < _PARTS * self.width:
+        if self.lanes is None or self.lanes.extent < costs.COSTS.lane_sum_parts * self.width:
             return False
-        return rows >= _PAGE and all(stream >= {*self.dims, *self.node.dims} for stream, _ in self.streams)
+        unshared = all(stream >= {*self.dims, *self.node.dims} for stream, _ in self.streams)
+        return rows >= costs.COSTS.streamed_row_bytes and unshared
 
     def price(self, tile: Mapping[Dim, int], count: int) -> float:
         """Return the cycles for each of the points of a tile, on two loads and two operations a cycle."""
@@ -171,8 +159,12 @@ class _Step:
         loading = sum(points * cycles for points, (_, cycles) in zip(fetched, self.streams, strict=True))
         computing = count * self.work / 2
         # Registers for the operand that is kept, besides the accumulators.
-        spill = max(0, count + min(fetched, default=0) - self.budget - 3)
-        cycles = max(loading, computing, _LATENCY / 2) + 0.05 * loading + spill
+        spill = max(0, count + min(fetched, default=0) - self.budget - costs.COSTS.spill_registers)
+        cycles = (
+            max(loading, computing, costs.COSTS.latency_operations / 2)
+            + costs.COSTS.exposed_load_share * loading
+            + spill
+        )
         return cycles * self._waste(tile) / count
 
     def _waste(self, tile: Mapping[Dim, int]) -> float:
@@ -181,7 +173,8 @@ class _Step:
         for dim in self.dims:
             factor = tile.get(dim, 1)
             steps = -(-dim.extent // self.width) if dim is self.lanes else dim.extent
-            waste *= 1.0 + 0.3 * (factor - steps % factor) / steps if steps % factor else 1.0
+            missing = costs.COSTS.tile_remainder_cost * (factor - steps % factor)
+            waste *= 1.0 + missing / steps if steps % factor else 1.0
         return waste
 
 
@@ -192,18 +185,19 @@ def _distance(load: Load, node: Reduce, lanes: Dim | None, width: int, target: T
         if dim in node.dims:
             swept *= dim.extent
         elif dim is lanes:
-            swept *= min(dim.extent, 8 * width)
-    return 0.5 if swept <= target.level1 * 5 // 8 else 1.2
+            swept *= min(dim.extent, costs.COSTS.near_vectors * width)
+    is_near = swept <= target.level1 * costs.COSTS.near_cache_share
+    return costs.COSTS.near_load_cycles if is_near else costs.COSTS.far_load_cycles
 
 
-def guarding(node: Reduce, lanes: Dim | None) -> set[Dim]:
+def guarded_dims(node: Reduce, lanes: Dim | None) -> set[Dim]:
     """Return the dimensions that the bounds of a reduction's loops depend on: one value for a whole tile."""
     if not isinstance(node.body, Guard):
         return set()
     return {dim for index, _ in node.body.conditions for dim in index.dims() if dim is not lanes}
 
 
-def across(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]) -> Dim | None:
+def transposed_dim(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]) -> Dim | None:
     """Return a dimension along which what does not lie along the lanes does, to be read in square blocks."""
     if lanes is None:
         return None
@@ -231,4 +225,4 @@ def stride(layouts: Mapping[Buffer, Layout], load: Load, dim: Dim) -> int | None
 def _term_dims(term: Term) -> set[Dim]:
     if isinstance(term, Computed):
         return free_dims(term.expression)
-    return set(term.index.dims()) if isinstance(term, Part) else {term}
+    return set(term.index.dims()) if isinstance(term, Digit) else {term}

@@ -1,4 +1,4 @@
-"""Rows filled up to whole vectors: where the lanes may run over the end of what a nest writes."""
+"""Row padding: where the lanes may run over the end of a row."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def is_padded(nest: Nest, dim: Dim, width: int, layouts: Mapping[Buffer, Layout]
 
 
 def _fills(store: Store, dim: Dim, layouts: Mapping[Buffer, Layout]) -> bool:
-    """Tell whether what lies behind the elements that are stored is no element of the buffer."""
+    """Tell whether padding, not elements of the buffer, follows the stored elements."""
     lanes = layouts[store.buffer].lanes
     return lanes is not None and store.buffer.shape[lanes] == dim.extent
 

@@ -8,12 +8,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from wengert.compiler.machine import costs
 from wengert.compiler.machine.target import Target
-from wengert.compiler.schedule.delay_stores import is_late
+from wengert.compiler.schedule.delay_stores import delays_stores
 from wengert.compiler.schedule.layout import Layout, linear
 from wengert.compiler.schedule.loop_order import loop_order
-from wengert.compiler.schedule.prefetch import Afar, find
-from wengert.compiler.schedule.register_tile import across, guarding, stride, tile_of, vectors_as_one
+from wengert.compiler.schedule.prefetch import Prefetches, choose_prefetches
+from wengert.compiler.schedule.register_tile import (
+    choose_tile,
+    guarded_dims,
+    interleave_count,
+    stride,
+    transposed_dim,
+)
 from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, walk
 from wengert.nest.index import Dim
 from wengert.nest.nest import Nest, Store
@@ -33,40 +40,39 @@ class Schedule:
     """The map dimensions, outermost first."""
     unrolled: frozenset[Dim] = field(default_factory=frozenset[Dim])
     """Dimensions of reductions that are written out."""
-    afar: Afar = field(default_factory=Afar)
-    """What is asked for ahead of its use."""
-    is_late: bool = False
+    prefetches: Prefetches = field(default_factory=Prefetches)
+    """The loads to prefetch."""
+    delays_stores: bool = False
     """Whether the results of a tile are written while the reductions of the next one run."""
     vectors: int = 1
     """How many vectors are computed as one, an operation of each in turn: those of a tile, or of a reduction's turn."""
 
 
-def choose(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Schedule:
+def choose_schedule(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Schedule:
     """Return the schedule of a nest."""
     width = target.lanes(_item_bytes(nest))
     if nest.sequential == frozenset(nest.dims) and nest.dims:
         return Schedule(None, 1, {}, nest.dims)
-    costs = _costs(nest, width, layouts)
+    prices = _costs(nest, width, layouts)
     panels = _panels(nest, layouts)
-    lanes = next(iter(panels)) if panels else min(costs, key=lambda dim: costs[dim])
+    lanes = next(iter(panels)) if panels else min(prices, key=lambda dim: prices[dim])
     width = 1 if lanes is None else min(width, 1 << (lanes.extent - 1).bit_length())
     # Whoever reads a panel may have shorter vectors than who packs it.
     width = math.gcd(width, *panels.values())
     unrolled = _unrolled(nest, lanes)
-    tile = tile_of(nest, lanes, width, layouts, target, unrolled, panels)
-    vectors = 1 if lanes is None else vectors_as_one(nest, lanes, width, tile)
+    tile = choose_tile(nest, lanes, width, layouts, target, unrolled, panels)
+    vectors = 1 if lanes is None else interleave_count(nest, lanes, width, tile)
     if lanes in nest.dims and vectors > 1:
         tile = {lanes: vectors}
     order = loop_order(nest, lanes, tile, width, layouts, target)
-    ahead = find(nest, lanes, order, layouts, target)
-    late = is_late(nest, lanes, width, tile, unrolled, layouts)
+    ahead = choose_prefetches(nest, lanes, order, layouts, target)
+    late = delays_stores(nest, lanes, width, tile, unrolled, layouts)
     return Schedule(lanes, width, tile, order, unrolled, ahead, late, vectors)
 
 
 def _panels(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, int]:
     """Return the dimensions along which buffers are cut into panels, and the elements of a panel."""
-    pairs = [(store.buffer, store.indices) for store in nest.stores]
-    pairs += [(load.buffer, load.indices) for load in nest.loads()]
+    pairs = nest.accesses()
     found: dict[Dim, int] = {}
     for buffer, indices in pairs:
         layout = layouts[buffer]
@@ -75,7 +81,7 @@ def _panels(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, int]:
     return found
 
 
-def least_cost(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> float:
+def instruction_count(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> float:
     """Return about how many instructions a nest takes with the best lanes."""
     return min(_costs(nest, target.lanes(_item_bytes(nest)), layouts).values())
 
@@ -95,7 +101,7 @@ def _item_bytes(nest: Nest) -> int:
 
 
 def _lane_candidates(nest: Nest) -> list[Dim]:
-    reduced = [dim for node in nest.nodes() if isinstance(node, Reduce) for dim in node.dims]
+    reduced = [dim for node in nest.reductions() for dim in node.dims]
     return [dim for dim in nest.dims if dim not in nest.sequential] + list(dict.fromkeys(reduced))
 
 
@@ -132,14 +138,14 @@ def _cost(
     points = math.prod(dim.extent for dim in nest.dims)
     mapped = lanes in nest.dims
     shrink = _shrink(lanes, width) if mapped else 1.0
-    in_blocks = functools.cache(lambda: across(nest, lanes, width, layouts) is not None)
+    in_blocks = functools.cache(lambda: transposed_dim(nest, lanes, width, layouts) is not None)
     total = 0.0
     for store in nest.stores:
         if store.along:
             total += points * _along_cost(nest, store, lanes, width, layouts, known)
             continue
         stride = linear(layouts[store.buffer], store.indices).coefficient(lanes) if mapped and lanes else 1
-        writing = 1.0 if stride == 1 or not mapped else width * 1.2
+        writing = 1.0 if stride == 1 or not mapped else width * costs.COSTS.strided_access_cost
         facts = known[store.value]
         total += points * shrink * (writing + facts.applies)
         for node, inner in facts.reductions:
@@ -147,7 +153,7 @@ def _cost(
         for load in facts.loads:
             each = _load_cost(load, lanes if mapped else None, width, layouts)
             if each > 2 and not facts.reductions and in_blocks():
-                each = 5.0
+                each = costs.COSTS.transposed_load_cost
             total += points * shrink * each
     return total
 
@@ -163,7 +169,7 @@ def _along_cost(
     """Return what is written along a reduction costs at one point of the nest; what that reads is at hand."""
     steps = math.prod(dim.extent for dim in store.along)
     stride = linear(layouts[store.buffer], store.indices).coefficient(lanes) if lanes else 1
-    writing = 1.0 if stride == 1 or lanes is None else width * 1.2
+    writing = 1.0 if stride == 1 or lanes is None else width * costs.COSTS.strided_access_cost
     facts = known[store.value]
     at_hand = {
         load for one in nest.stores for _, inner in known[one.value].reductions for load in inner.loads
@@ -189,17 +195,20 @@ def _reduction_cost(
     inside = lanes is not None and lanes in node.dims
     active = lanes if mapped or inside else None
     # Registers take loads off most of the points of a tile.
-    reading = sum(_load_cost(load, active, width, layouts) for load in facts.loads) * 0.6
+    reading = sum(_load_cost(load, active, width, layouts) for load in facts.loads)
+    reading *= costs.COSTS.tiled_load_share
     each = 1.0 + facts.applies + reading
     shrink = _shrink(active, width)
-    return steps * each * shrink + (3.0 * math.log2(max(width, 2)) if inside else 0.0)
+    horizontal = costs.COSTS.horizontal_step_cost * math.log2(max(width, 2))
+    return steps * each * shrink + (horizontal if inside else 0.0)
 
 
 def _load_cost(load: Load, lanes: Dim | None, width: int, layouts: Mapping[Buffer, Layout]) -> float:
     if lanes is None:
         return 1.0
     step = stride(layouts, load, lanes)
-    return 0.7 if step == 0 else 1.0 if step == 1 else width * 1.2
+    strided = width * costs.COSTS.strided_access_cost
+    return costs.COSTS.broadcast_load_cost if step == 0 else 1.0 if step == 1 else strided
 
 
 def _unrolled(nest: Nest, lanes: Dim | None) -> frozenset[Dim]:
@@ -208,9 +217,13 @@ def _unrolled(nest: Nest, lanes: Dim | None) -> frozenset[Dim]:
     for node in nest.nodes():
         if isinstance(node, Reduce):
             size = 1
-            guarded = guarding(node, None)
+            guarded = guarded_dims(node, None)
             for dim in reversed(node.dims):
-                if dim is not lanes and dim not in guarded and dim.extent * size <= 9:
+                if (
+                    dim is not lanes
+                    and dim not in guarded
+                    and dim.extent * size <= costs.COSTS.unrolled_terms
+                ):
                     size *= dim.extent
                     chosen.add(dim)
     return frozenset(chosen)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from wengert.compiler.machine.target import Target
-from wengert.compiler.schedule.collapse import collapsed
+from wengert.compiler.schedule.collapse import collapse_loops
 from wengert.compiler.schedule.layout import Layout
-from wengert.compiler.schedule.schedule import Schedule, choose
+from wengert.compiler.schedule.schedule import Schedule, choose_schedule
 from wengert.nest.expression import Buffer
 from wengert.nest.nest import Nest, Program, all_steps
 from wengert.nest.printer import Names
@@ -27,7 +27,7 @@ class ScheduledNest(NamedTuple):
         tile = {dim: count for dim, count in schedule.tile.items() if not (grouped and dim is lanes)}
         points = " ".join(f"{names.dim(dim)} x {count}" for dim, count in tile.items())
         facts = [f"tile {points}"] * bool(tile) + [f"{schedule.vectors} vectors as one"] * grouped
-        facts += ["written late"] * schedule.is_late
+        facts += ["written late"] * schedule.delays_stores
         return f"lanes {names.dim(lanes)} x {schedule.width}" if lanes else "", ", ".join(facts)
 
 
@@ -38,6 +38,6 @@ def schedule_nests(
     scheduled: dict[Nest, ScheduledNest] = {}
     for step in all_steps(program.steps):
         if isinstance(step, Nest) and step not in scheduled:
-            nest = collapsed(step, layouts)
-            scheduled[step] = ScheduledNest(nest, choose(nest, layouts, target))
+            nest = collapse_loops(step, layouts)
+            scheduled[step] = ScheduledNest(nest, choose_schedule(nest, layouts, target))
     return scheduled

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.codegen.interface import ARENA, FIRST
-from wengert.compiler.codegen.module import SHORT, Module
+from wengert.compiler.codegen.module import Module
+from wengert.compiler.machine import costs
 from wengert.compiler.runtime.execute import STATUS as STATUS_SLOT
 from wengert.compiler.runtime.execute import Executable, address_of, aligned, slow_address_of
 from wengert.compiler.runtime.fastcall.entry_table import (
@@ -77,7 +78,7 @@ def eligible(signature: Signature, module: Module) -> bool:
     steps = list(all_steps(program.steps))
     if not plain or not all(isinstance(step, (Nest, Branch)) for step in steps):
         return False
-    return module.work <= SHORT and supported()
+    return module.work <= costs.COSTS.parallel_program_work and supported()
 
 
 def _has_plain_containers(signature: Signature) -> bool:
