@@ -1,4 +1,4 @@
-"""The choice at every kink, the same in every way to differentiate."""
+"""The choice at every kink, the same in every mode of differentiation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def batched(f: Scalar, *point: float) -> Any:
 
 
 def in_array(f: Scalar, *point: float) -> Any:
-    """Differentiate at the point inside of an array, beside another element."""
+    """Differentiate at the point as an element of an array."""
     argnums = tuple(range(len(point)))
     arrays = [np.array([1.5, x]) for x in point]
     return tuple(part[1] for part in wg.grad(lambda *x: np.sum(f(*x)), argnums)(*arrays))
@@ -133,8 +133,8 @@ def test_choices(choice: str, mode: str) -> None:
     np.testing.assert_allclose(np.array(found, float), expected, rtol=1e-15)
 
 
-#: Programs that keep clear of a singularity by a choice: the value not taken must not spoil the derivative; nor must an
-#: infinite slope behind the choice.
+#: Programs that avoid a singularity by a choice: neither the other value nor an infinite slope behind the choice may
+#: affect the derivative.
 GUARDED: dict[str, Scalar] = {
     "log": lambda x: np.where(x > 0, np.log(x), 0.0),
     "sqrt": lambda x: np.where(x > 0, np.sqrt(x), 0.0),
@@ -207,7 +207,7 @@ def test_second_derivatives_at_kinks(way: str, function: Scalar, point: float, e
     assert SECOND[way](function)(point) == expected
 
 
-# -- what a strong zero must not hide --------------------------------------------------------------------
+# -- mixed derivatives at zero factors -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_one_infinite_slope_in_an_array_leaves_the_others_alone(dtype: str) -> N
 
 
 def test_nan_is_not_hidden() -> None:
-    """A strong zero belongs to a direction that is zero: what really is undefined stays so."""
+    """A strong zero belongs to a zero direction: an undefined derivative stays NaN."""
     with np.errstate(all="ignore"):
         assert np.isnan(wg.grad(lambda x: np.log(x))(NAN))
         assert np.isnan(wg.grad(lambda x: np.arctan2(x, 0.0 * x))(0.0))

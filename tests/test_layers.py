@@ -24,7 +24,7 @@ ROOMS = {
     "nest": "core ir",
     "boxes": "core ir",
     "primitive": "core ir nest boxes",
-    "ops": "core kernels ir nest primitive",
+    "ops": "core kernels ir nest boxes primitive",
     "array": "core ir boxes primitive ops",
     "transforms": "core kernels ir nest boxes primitive ops array",
     "compiler.machine": "nest",
@@ -32,7 +32,7 @@ ROOMS = {
     "control": "core ir nest boxes primitive ops transforms passes",
     "compiler.llvm": "_version core compiler.machine",
     "compiler.mathlib": "core compiler.machine compiler.llvm",
-    "compiler.scalars": "core kernels compiler.llvm compiler.mathlib",
+    "compiler.scalars": "core kernels compiler.machine compiler.llvm compiler.mathlib",
     "compiler.passes": "core ir nest primitive transforms compiler.machine compiler.scalars",
     "compiler.schedule": "nest compiler.machine compiler.passes",
     "compiler.codegen": """core nest compiler.machine compiler.llvm compiler.mathlib compiler.scalars

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,7 +29,7 @@ SAMPLED = [primitive for primitive in REGISTRY if primitive.samples is not None]
 CONSTANT = [primitive for primitive in SAMPLED if isinstance(primitive.derivative, NonDifferentiable)]
 SMOOTH = [primitive for primitive in SAMPLED if primitive not in CONSTANT]
 
-# Shuffled, their matrices would be singular, or not positive definite, have equal eigenvalues, or rows that overlap.
+# Shuffled, their matrices could be singular or not positive definite, or have equal eigenvalues or overlapping rows.
 OF_MATRICES = {
     *("inverse", "solve", "cholesky", "cholesky_tangent", "cholesky_cotangent"),
     *("determinant", "log_determinant", "determinant_sign"),
@@ -111,9 +112,9 @@ def flat(value: Any) -> list[Any]:
 
 
 def assert_close(found: Any, expected: Any, rtol: float, scale: float = 1.0) -> None:
-    for one, other in zip(flat(found), flat(expected), strict=True):
-        assert shape_of(one) == shape_of(other)
-        np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol * scale)
+    for result, reference in zip(flat(found), flat(expected), strict=True):
+        assert shape_of(result) == shape_of(reference)
+        np.testing.assert_allclose(result, reference, rtol=rtol, atol=rtol * scale)
 
 
 def inner(left: Any, right: Any) -> tuple[float, float]:
@@ -127,7 +128,7 @@ def assert_adjoint(pushed: Any, cotangent: Any, pulled: Any, direction: Any) -> 
     assert abs(left - right) <= 1e-10 * (left_scale + right_scale)
 
 
-# -- what is said of each primitive ----------------------------------------------------------------------
+# -- statements ------------------------------------------------------------------------------------------
 
 
 @each(list(REGISTRY))
@@ -137,6 +138,19 @@ def test_statement_is_complete(primitive: Primitive) -> None:
     assert (primitive.samples is None) == isinstance(primitive.derivative, HigherOrder)
     if isinstance(primitive.derivative, NonDifferentiable):
         assert primitive.derivative.reason
+
+
+@each(list(REGISTRY))
+def test_each_primitive_is_documented_as_a_function(primitive: Primitive) -> None:
+    assert (primitive.__doc__, primitive.__name__) == (primitive.doc, primitive.name)
+    kinds = {parameter.kind for parameter in inspect.signature(primitive).parameters.values()}
+    if primitive.elementwise:
+        assert kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.KEYWORD_ONLY}
+
+
+@sampled(SAMPLED, 0.1)
+def test_signature_takes_what_samples_give(sample: Sample) -> None:
+    inspect.signature(sample.primitive).bind(*sample.operands, **sample.params)
 
 
 @sampled(SAMPLED, 0.2)
@@ -152,7 +166,7 @@ def test_source_names_the_operands(sample: Sample) -> None:
 
 @contextlib.contextmanager
 def any_values():
-    """Conversions leave the domain of a function: only types matter here."""
+    """Allow values outside the domain of a function: only types matter here."""
     with np.errstate(all="ignore"):
         yield
 
@@ -195,13 +209,13 @@ def test_type_rule_follows_numpy_for_every_dtype(sample: Sample) -> None:
         except (
             ValueError,
             ArithmeticError,
-        ):  # of these values, not of their types: integers to negative powers
+        ):  # values, not types, are wrong: integers to negative powers
             return
     assert same_type(result, sample.primitive.infer(*map(type_of, operands), **sample.params))
 
 
 @sampled(SMOOTH, 0.4)
-def test_derivatives_have_the_dtype_of_what_they_belong_to(sample: Sample) -> None:
+def test_derivatives_have_the_dtype_of_their_operands(sample: Sample) -> None:
     point = [x.astype(sample.draw.choice([np.float32, np.float64])) for x in sample.point]
     out, tangent = wg.jvp(sample, point, point)
     assert dtype_of(tangent) == dtype_of(out)
@@ -214,8 +228,8 @@ INTEGERS = ("int64", "int8", "uint8", "bool")
 
 
 @sampled([primitive for primitive in SMOOTH if primitive.elementwise], 0.5)
-def test_integers_beside_floats_are_the_numbers_they_stand_for(sample: Sample) -> None:
-    """Unsigned ones, and truth values, do not wrap around in a derivative."""
+def test_integers_with_floats_count_as_their_values(sample: Sample) -> None:
+    """Unsigned integers and truth values do not wrap around in a derivative."""
     as_floats = list(sample.operands)
     for position in sample.followed[1:] if sample.draw.choice([True, False]) else sample.followed[:-1]:
         as_floats[position] = np.abs(np.ceil(as_floats[position]))
@@ -268,7 +282,7 @@ def test_first_derivatives(sample: Sample) -> None:
 
 
 @sampled(SMOOTH, 0.3)
-def test_what_no_rule_reads_need_not_be_kept(sample: Sample) -> None:
+def test_values_that_no_rule_reads_need_not_be_kept(sample: Sample) -> None:
     cotangent, count = sample.cotangent(), len(sample.point)
     for chosen in {(n,) for n in range(count)} | {tuple(range(count))}:
 
@@ -382,7 +396,7 @@ def test_derivatives_of_a_batch_are_those_of_its_examples(sample: Sample) -> Non
 
 
 def staged(function: Callable[..., Any], *operands: Any) -> Any:
-    """Write a function down as a graph, print it, and carry out what is read back."""
+    """Stage a function, print and parse its graph, and evaluate that."""
     graph, captured = stage(lambda *boxes: flat(function(*boxes)), [type_of(x) for x in operands])
     assert not captured
     verify(graph)

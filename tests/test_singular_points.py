@@ -1,4 +1,4 @@
-"""Every primitive where its slope is infinite, undefined or a choice: all modes and nestings give one derivative."""
+"""Every primitive where its slope is infinite, undefined or a choice: all modes and nestings agree."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ STATED = stated()
 
 
 def grid(rule: Partials) -> list[np.ndarray]:
-    """Return an array for each operand: all numbers with all, and the points that the primitive states."""
+    """Return an array for each operand: all combinations of numbers, and the points that the primitive states."""
     count = len(rule.partials)
     points = [*itertools.product(NUMBERS, repeat=count), *rule.singular, *rule.kinks]
     return [np.array(column) for column in zip(*points, strict=True)]
@@ -108,7 +108,7 @@ def hessian(outer: Function, inner: Function, f: Function, count: int) -> Functi
 
 
 def whole_hessian(f: Function, count: int) -> Function:
-    """Return the second derivatives at points one by one, each by `wg.hessian`."""
+    """Return the second derivatives at each point by `wg.hessian`."""
     every = wg.hessian(f, tuple(range(count)))
     return lambda *x: [one for row in wg.vmap(every)(*x) for one in row]
 
@@ -164,7 +164,7 @@ def test_compiled_derivatives_are_those_of_eager_ones(way: str) -> None:
 
 @pytest.mark.parametrize("name", STATED)
 def test_singular_points_are_stated(name: str) -> None:
-    """Where a partial is infinite or NaN at finite operands the primitive says so, and only where it is."""
+    """A primitive states the points at which a partial is infinite or NaN, and no others."""
     f, rule = STATED[name]
     points = np.array(grid(rule)).T
     slopes = np.array(gradient(reverse, f, len(rule.partials))(*points.T)).T
@@ -178,7 +178,7 @@ def test_singular_points_are_stated(name: str) -> None:
 
 @pytest.mark.parametrize("name", STATED)
 def test_kinks_are_stated(name: str) -> None:
-    """Where the differences to both sides are not alike the primitive says so, and only where they are not."""
+    """A primitive states the points at which the one-sided differences disagree, and no others."""
     f, rule = STATED[name]
     points = np.array([*itertools.product(NUMBERS, repeat=len(rule.partials)), *rule.kinks])
     is_kink = np.any([differs(f, points.T, i) for i in range(len(rule.partials))], axis=0)
@@ -188,7 +188,7 @@ def test_kinks_are_stated(name: str) -> None:
 
 
 def differs(f: Function, points: np.ndarray, i: int, step: float = 1e-6) -> Any:
-    """Tell at which points the slopes of f by operand i to both sides differ, or f jumps."""
+    """Return at which points the one-sided slopes of f in operand i differ, or f jumps."""
     above, below = points.copy(), points.copy()
     above[i] += step
     below[i] -= step
@@ -266,7 +266,7 @@ def test_a_product_along_a_path_is_the_same_in_any_order(path: str) -> None:
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_second_derivatives_of_a_power_of_a_negative_number(compiled: bool) -> None:
-    """The slope by the exponent is NaN; that by the base is not spoilt by it."""
+    """The derivative in the exponent is NaN; the derivative in the base stays finite."""
     both = (0, 1)
 
     def f(x: Any, y: Any) -> Any:
@@ -284,7 +284,7 @@ def test_second_derivatives_of_a_power_of_a_negative_number(compiled: bool) -> N
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("compiled", [False, True])
-def test_scale_is_a_product_in_which_zero_is_strong(dtype: str, compiled: bool) -> None:
+def test_multiply_no_nan_is_a_product_in_which_zero_is_strong(dtype: str, compiled: bool) -> None:
     numbers = np.array([0.0, -0.0, 1.5, -2.0, INF, -INF, NAN], dtype)
     x, y = np.meshgrid(numbers, numbers)
     multiply_no_nan = REGISTRY["multiply_no_nan"]

@@ -1,31 +1,19 @@
-"""Compute the tables of wengert/compiler/mathlib/tables.py and print that file (needs mpmath).
+"""Compute the tables of wengert/compiler/mathlib/tables.json and print that file (needs mpmath).
 
-    python tools/elementary_coefficients.py > src/wengert/compiler/mathlib/tables.py
+    python tools/elementary_coefficients.py > src/wengert/compiler/mathlib/tables.json
 
 Every polynomial is minimax; see tools/minimax.py.
 """
 
 from __future__ import annotations
 
+import json
 import sys
-import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import mpmath as mp
 from minimax import Function, fit, rounded, value
-
-HEADER = '''\
-"""Minimax polynomials and constants, lowest power first. Printed by tools/elementary_coefficients.py.
-
-A polynomial is kept by the precision of the result, in bits: 24 for float32 arithmetic, whose coefficients are
-float32 numbers, 36 for float32 results of float64 arithmetic, and 53.
-"""
-
-from __future__ import annotations
-
-# fmt: off
-'''
 
 
 def split(number: Any, *bits: int, last: int = 53) -> list[float]:
@@ -316,65 +304,58 @@ def polynomials() -> dict[str, tuple[Function, Function, Any, Any, tuple[int, ..
     }
 
 
-def show(numbers: Sequence[float]) -> str:
-    """Return the elements of a tuple, as many a line as fit."""
-    text, margin = ", ".join(map(repr, numbers)) + ",", " " * 8
-    return textwrap.fill(text, 120, initial_indent=margin, subsequent_indent=margin) + "\n"
+def constants() -> dict[str, Any]:
+    """Return the tables that are not polynomials."""
+    roots = {parts: [mp.mpf(2) ** (mp.mpf(n) / parts) for n in range(parts)] for parts in (16, 8)}
+    near = {p: [rounded(root, bits) for root in roots[p]] for p, bits in ((16, 24), (8, 53))}
+    lost = {
+        p: [float(rounded(root / kept - 1, bits)) for root, kept in zip(roots[p], near[p], strict=True)]
+        for p, bits in ((16, 24), (8, 53))
+    }
+    return {
+        # log 2, in parts that an exponent multiplies exactly
+        "LN2": {24: split(mp.log(2), 10, last=24), 53: split(mp.log(2), 32)},
+        # pi / 2, in parts that the number of quadrants multiplies exactly
+        "HALF_PI": {24: split(mp.pi / 2, 13, 13, 13, last=24), 53: split(mp.pi / 2, 38, 38)},
+        "PI": {24: split(mp.pi, 24, last=24), 53: split(mp.pi, 53)},
+        # for float32 where a product and a sum are rounded once
+        "PI_IN_THREE": split(mp.pi, 24, 24, last=24),
+        "TWO_THIRDS": split(mp.mpf(2) / 3, 53),
+        "DIGAMMA_ROOT": split(DIGAMMA_ROOT, 53),
+        "BASE_2": scales(2),
+        "BASE_10": scales(10),
+        # the bits of 2 / pi, 64 in a word, after one word of zeros
+        "TWO_OVER_PI": words(lambda: 2 / mp.pi, 20),
+        # 2^(n / parts), rounded to float32 or float64, and the relative error of that
+        "ROOTS_OF_2": {p: [float(root) for root in near[p]] for p in near},
+        "LOST_ROOTS_OF_2": lost,
+    }
+
+
+def scales(base: int) -> dict[int, list[float]]:
+    """Return 1 / log base in two parts, then log 2 to the base: an exponent times its first part is exact."""
+    return {
+        bits: [
+            *split(1 / mp.log(base), bits, last=bits),
+            *(split(mp.log(2, base), bits - 12, last=bits) if base != 2 else [1.0, 0.0]),
+        ]
+        for bits in (24, 53)
+    }
 
 
 def main() -> None:
-    """Print the module."""
-    print(HEADER)
+    """Print the file, one table a line."""
+    tables: dict[str, Any] = {}
     for name, (function, weight, low, high, precisions) in polynomials().items():
         print(name, file=sys.stderr)
-        print(f"{name} = {{")
-        for bits in precisions:
-            target = precisions[bits] if isinstance(precisions, dict) else None
-            print(f"    {bits}: (\n{show(fit(function, weight, low, high, bits, target))}    ),")
-        print("}")
-    constants()
-
-
-def constants() -> None:
-    """Print the tables of constants."""
-    show_parts("LN2", {24: split(mp.log(2), 10, last=24), 53: split(mp.log(2), 32)})
-    print('"""The natural logarithm of 2, in parts that an exponent multiplies exactly."""')
-    show_parts("HALF_PI", {24: split(mp.pi / 2, 13, 13, 13, last=24), 53: split(mp.pi / 2, 38, 38)})
-    print('"""Half of pi, in parts that the number of quadrants multiplies exactly."""')
-    show_parts("PI", {24: split(mp.pi, 24, last=24), 53: split(mp.pi, 53)})
-    print(f"PI_IN_THREE = {tuple(split(mp.pi, 24, 24, last=24))}")
-    print('"""For float32 where products and sums are rounded once."""')
-    print(f"TWO_THIRDS = {tuple(split(mp.mpf(2) / 3, 53))}")
-    print(f"DIGAMMA_ROOT = {tuple(split(DIGAMMA_ROOT, 53))}")
-    roots = {parts: [mp.mpf(2) ** (mp.mpf(n) / parts) for n in range(parts)] for parts in (16, 8)}
-    print("ROOTS_OF_2 = {")
-    for parts, bits in ((16, 24), (8, 53)):
-        near = [rounded(root, bits) for root in roots[parts]]
-        lost = [float(rounded(root / head - 1, bits)) for root, head in zip(roots[parts], near, strict=True)]
-        print(f"    {parts}: ((\n{show([float(root) for root in near])}    ), (\n{show(lost)}    )),")
-    print('}\n"""2^(n / parts), rounded to float32 or float64, and the relative rounding error of each."""')
-    for base in (2, 10):
-        scales = {bits: split(1 / mp.log(base), bits, last=bits) for bits in (24, 53)}
-        twos = {
-            bits: split(mp.log(2, base), bits - 12, last=bits) if base != 2 else [1.0, 0.0] for bits in scales
-        }
-        show_parts(f"BASE_{base}", {bits: [*scales[bits], *twos[bits]] for bits in scales})
-        print(
-            f'"""1 / log {base} in two parts, then log 2 to base {base}: an exponent times its first is exact."""'
-        )
-    print("TWO_OVER_PI = (")
-    bits = [f"0x{word:016X}" for word in words(lambda: 2 / mp.pi, 20)]
-    for i in range(0, len(bits), 4):
-        print(f"    {', '.join(bits[i : i + 4])},")
-    print(')\n"""The bits of 2 / pi, 64 in a word, after one word of zeros."""')
-
-
-def show_parts(name: str, parts: dict[int, list[float]]) -> None:
-    """Print a table of constants by precision."""
-    print(f"{name} = {{")
-    for bits, numbers in parts.items():
-        print(f"    {bits}: ({', '.join(map(repr, numbers))}),")
-    print("}")
+        targets = precisions if isinstance(precisions, dict) else dict.fromkeys(precisions)
+        tables[name] = {bits: fit(function, weight, low, high, bits, targets[bits]) for bits in targets}
+    tables |= constants()
+    print(
+        "{\n"
+        + ",\n".join(f"{json.dumps(name)}: {json.dumps(table)}" for name, table in tables.items())
+        + "\n}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Compute the tables of wengert/kernels/tables.py and print that file (needs mpmath).
+"""Compute the tables of wengert/kernels/tables.json and print that file (needs mpmath).
 
-    python tools/special_tables.py > src/wengert/kernels/tables.py
+    python tools/special_tables.py > src/wengert/kernels/tables.json
 
 Every polynomial interpolates a smooth function at Chebyshev nodes, in 60 digits, and has the lowest degree that
 is exact to 2^-57 of the function. Its variable keeps singularities away: seen through q = (x - c) / (x + c), a
@@ -10,6 +10,7 @@ makes the range symmetric in q.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,11 +18,6 @@ import mpmath as mp
 
 Function = Callable[[Any], Any]
 
-HEADER = '''\
-"""Polynomials of the special functions, lowest power first. Printed by tools/special_tables.py."""
-
-from __future__ import annotations
-'''
 TOLERANCE = 2.0**-57
 CHECKS = 300
 
@@ -123,14 +119,10 @@ def tables() -> Iterator[tuple[str, str, list[float]]]:
 
 
 def main() -> None:
-    """Print the module."""
+    """Print the file, one table a line."""
     mp.mp.dps = 60
-    print(HEADER)
-    listings = [
-        "\n".join([f"#: {meaning}", f"{name} = (", *(f"    {number!r}," for number in numbers), ")"])
-        for name, meaning, numbers in tables()
-    ]
-    print("\n\n".join(listings))
+    entries = ((name, {"meaning": meaning, "numbers": numbers}) for name, meaning, numbers in tables())
+    print("{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries) + "\n}")
 
 
 if __name__ == "__main__":

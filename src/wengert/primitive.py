@@ -1,19 +1,20 @@
-"""What a primitive is: everything Wengert knows about one operation, said once; and the registry.
+"""`Primitive`, the statement of one operation, and the registry of all of them.
 
-The derivative is written once and serves both modes, in one of these forms:
+A derivative is written once and serves both modes, in one of these forms:
 
 =====================  ==========================================================================
 `Partials`             elementwise: the partial derivatives as expressions of output and operands
-`Linear`               linear in its operands: itself forward, its transpose in reverse
+`Linear`               linear in the operands: forward mode applies it, reverse mode its transpose
 `Explicit`             a rule for the tangent; reverse mode transposes the rule
-`HigherOrder`         operations that hold programs: both directions, in terms of those programs
+`HigherOrder`          operations that hold programs: both directions, in terms of those programs
 `NonDifferentiable`    locally constant or not real: no derivative passes
 =====================  ==========================================================================
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -31,7 +32,7 @@ Partial: TypeAlias = (
     float | Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any] | Callable[[Any, Any, int], Any]
 )
 
-#: Operands, a number each.
+#: A number for each operand.
 Point: TypeAlias = tuple[float, ...]
 
 
@@ -39,15 +40,15 @@ class Partials:
     """Elementwise derivative: one partial for each operand, as an expression of output and operands.
 
     ``tangent = sum_i partial_i * tangent_i`` and ``cotangent_i = partial_i * cotangent``; the engine undoes
-    broadcasting. In these products zero times anything is zero, so that the product along a path does not depend on the
-    order in which a mode forms it.
+    broadcasting. In these products zero times anything is zero, so the product along a path does not depend on the
+    order of multiplication, which differs between modes.
 
     Args:
-        partials: ``(output, *operands) -> partial``, or a number; None where nothing passes.
-        singular: points, an operand each, at which a partial is infinite or NaN; where they fill a line, some on it.
+        partials: ``(output, *operands) -> partial``, or a number; None where no derivative passes.
+        singular: points at which a partial is infinite or NaN; some points of each line of them.
         kinks: points at which the one-sided derivatives differ, so that the partials are a choice.
-        at_once: of one operand, the partial shares its parts with the operation: reverse mode computes it along with
-            the operation, not on the way back, and keeps it in place of what it is made of.
+        at_once: the partial of the single operand shares subexpressions with the operation. Reverse mode computes both
+            on the way forward, and keeps the partial in place of the operand and the result.
     """
 
     def __init__(
@@ -69,14 +70,14 @@ class Linear:
 
     Args:
         transposes: for each operand ``(cotangent, *operands, **params) -> cotangent of the operand``; None for operands
-            that take no part (indices, masks), and for all that follow. A single function with ``variadic`` serves any
-            number of operands and gets the operand's position first; with ``first_only`` the operands after the first
-            are indices.
+            without a derivative (indices, masks) and for all operands after them. With ``variadic`` a single function
+            serves any number of operands and gets the operand's position first; with ``first_only`` the operands after
+            the first are indices.
         jointly: linear in all operands together (``concatenate``) rather than in each with the others fixed
             (``contract``).
         accumulate: ``(buffer, cotangent, *operands, **params)`` adds the first operand's cotangent into a plain
-            array, where that saves making one.
-        onto: ``(sum, cotangent, *operands, **params) -> sum``: the same for a sum of which only the type may be known.
+            array, where that avoids a new array.
+        onto: ``(sum, cotangent, *operands, **params) -> sum``: the same for values that may be staged.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class Linear:
         self.reads = not jointly or first_only or any(transpose is None for transpose in transposes)
 
     def linear_in(self, position: int) -> bool:
-        """Tell whether a tangent passes through the operand at ``position``."""
+        """Return whether a tangent passes through the operand at ``position``."""
         if self.first_only:
             return position == 0
         return self.variadic or any(self.transposes[position : position + 1])
@@ -107,22 +108,19 @@ class Linear:
         self, position: int, cotangent: Any, operands: Sequence[Any], params: Mapping[str, Any]
     ) -> Any:
         """Return the cotangent of the operand at ``position``."""
-        if self.variadic:
-            rule = self.transposes[0]
-            assert rule is not None
-            return rule(position, cotangent, *operands, **params)
-        rule = self.transposes[position]
+        rule = self.transposes[0 if self.variadic else position]
         assert rule is not None
-        return rule(cotangent, *operands, **params)
+        leading = (position, cotangent) if self.variadic else (cotangent,)
+        return rule(*leading, *operands, **params)
 
 
 class Explicit:
     """A rule for the tangent, linear in the tangents; reverse mode transposes it.
 
     Args:
-        jvp: ``(primals, tangents, output, **params) -> tangent of the output``; a tangent is None where it is zero.
-        linear: for an operation that is linear in some operands with the others fixed, its transposes in these. So the
-            rule may carry out the operation itself on tangents, as that of ``A x = b`` does.
+        jvp: ``(primals, tangents, output, **params) -> tangent of the output``; None stands for a zero tangent.
+        linear: for an operation that is linear in some operands with the others fixed, its transposes in these. The
+            rule may then apply the operation itself to tangents, as the rule of ``A x = b`` does.
     """
 
     reads = True
@@ -137,11 +135,10 @@ class HigherOrder:
 
     Args:
         push: ``(primals, tangents, **params) -> (outputs, tangents of the outputs)``; None is a zero tangent.
-        pull: ``(primals, active, **params) -> (outputs, pullback)`` where ``active`` tells which operands are
-            followed and ``pullback(cotangents) -> cotangents of the operands``.
-        reach: ``(marks, **params) -> marks of the results``: a mark is a set of things that an operand depends on, as
-            the bits of a number, and a result has those of the operands from which a derivative passes to it. None
-            where one passes from each operand to each result.
+        pull: ``(primals, active, **params) -> (outputs, pullback)`` where ``active`` holds a flag for each operand,
+            whether it has a derivative, and ``pullback(cotangents) -> cotangents of the operands``.
+        reach: ``(marks, **params) -> marks of the results``: a mark is a bit set, and a result has the bits of all
+            operands from which a derivative passes to it. None where derivatives pass from each operand to each result.
     """
 
     reads = True
@@ -158,7 +155,7 @@ class HigherOrder:
 
 
 class NonDifferentiable:
-    """No derivative passes, and why."""
+    """No derivative passes, for the reason given."""
 
     reads = False
 
@@ -166,27 +163,27 @@ class NonDifferentiable:
         self.reason = reason
 
 
-#: What a user would catch, the narrower before the wider.
-_BUILTIN = (
+#: The builtin errors that Wengert's errors subclass, narrow ones before wide ones.
+_BUILTIN: tuple[type[Exception], ...] = (
     *(IndexError, TypeError, OverflowError, ZeroDivisionError, FloatingPointError),
     *(ValueError, ArithmeticError),
 )
-#: The most axes that an array of NumPy's can have.
+#: The largest number of axes of a NumPy array.
 MOST_AXES = 64
-#: Classes of operands that need no second look.
+#: The classes of operands that need no check.
 _USUAL = frozenset((np.ndarray, np.float64, float, int, bool))
 Derivative = Partials | Linear | Explicit | HigherOrder | NonDifferentiable
 
 
 class Draw(Protocol):
-    """Where samples come from: in the tests, hypothesis."""
+    """The source of samples: hypothesis, in the tests."""
 
     def integer(self, low: int, high: int) -> int:
         """Draw an integer, both ends included."""
         ...
 
     def choice(self, options: Sequence[Any]) -> Any:
-        """Draw one of several."""
+        """Draw one of the options."""
         ...
 
     def shape(self, min_rank: int = 0, max_rank: int = 3) -> tuple[int, ...]:
@@ -198,7 +195,7 @@ class Draw(Protocol):
         ...
 
     def array(self, shape: tuple[int, ...], low: float = -2.0, high: float = 2.0) -> Any:
-        """Draw a float64 array, strided in some way."""
+        """Draw a float64 array of any memory layout."""
         ...
 
     def integers(self, shape: tuple[int, ...], low: int, high: int) -> Any:
@@ -208,19 +205,36 @@ class Draw(Protocol):
 
 #: ``draw -> (operands, params)``
 Samples = Callable[[Draw], tuple[tuple[Any, ...], dict[str, Any]]]
-#: ``(primitive, size, operands, batched, params) -> result``; batched operands and the result lead with the batch axis.
+#: ``(primitive, size, operands, batched, params) -> result``; the batch axis is the first of each batched value.
 Batching = Callable[["Primitive", int, Sequence[Any], Sequence[bool], Mapping[str, Any]], Any]
+
+
+class _OfInstance:
+    """A descriptor that computes an attribute of instances, and leaves the class a value of its own."""
+
+    def __init__(self, of_class: Any, of_instance: Callable[[Any], Any]) -> None:
+        self.of_class = of_class
+        self.of_instance = of_instance
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self.of_class if instance is None else self.of_instance(instance)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Primitive:
-    """One operation: type, evaluation, derivative, batching, lowering, NumPy source and samples, in one place.
+    """The statement of one operation: type, evaluation, derivative, batching, lowering, NumPy source and samples.
 
-    Calling it carries it out: on arrays by evaluation, on boxes by the newest transform among them.
+    A call applies the operation: arrays go to ``evaluate``, boxes to the newest transform among them. Users meet some
+    primitives as functions, so each has the docstring and the signature of one.
     """
+
+    __doc__ = _OfInstance(__doc__, lambda primitive: primitive.doc)  # pyright: ignore[reportAssignmentType]
+    __name__ = _OfInstance("Primitive", lambda primitive: primitive.name)
+    __signature__ = _OfInstance(None, lambda primitive: primitive.signature())
 
     name: str
     doc: str
+    """The docstring: a line, which names the choice at each kink, or several paragraphs."""
     type_rule: Callable[..., Any]
     """``(*types, **params) -> TensorType``, or a tuple of them."""
     evaluate: Callable[..., Any]
@@ -228,15 +242,19 @@ class Primitive:
     derivative: Derivative
     batch: Batching
     lowering: Lowering
-    """How the compiler says it as a loop nest."""
+    """The operation as a loop nest."""
     source: Callable[..., str]
     """``(*operand names, **params) -> str``: the operation as a NumPy expression."""
     samples: Samples | None
-    """None for operations that hold programs: they have tests of their own."""
+    """None for operations that hold programs, which have their own tests."""
     elementwise: bool = False
+    operands: tuple[str, ...] = ()
+    """The names of the operands, where the type rule does not name them."""
+    parameters: tuple[str, ...] = ()
+    """The names of the parameters, where the type rule does not name them."""
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
-        """Carry out the operation."""
+        """Apply the operation."""
         top = None
         for operand in operands:
             if isinstance(operand, Box):
@@ -262,41 +280,53 @@ class Primitive:
     def explained(
         self, problem: Exception, operands: Sequence[Any], params: Mapping[str, Any]
     ) -> WengertError:
-        """Turn NumPy's complaint into one that names the operation, what came and the user's line."""
+        """Turn NumPy's error into one that names the operation, the operands and the user's line."""
         try:
-            self.infer(*map(type_of, operands), **params)  # most often raises what should be said
-        except WengertError as said:
-            return said
-        kind = type(problem)
-        if issubclass(kind, np.linalg.LinAlgError):
-            return MatrixError(message(self.name, str(problem), show(*operands)))
-        known = next(
-            (k for k in _BUILTIN if issubclass(kind, k)),
-            ValueError,
-        )
-        error = type(f"Wengert{known.__name__}", (WengertError, known), {})
-        return error(message(self.name, str(problem), show(*operands)))
+            self.infer(*map(type_of, operands), **params)  # most often raises the better error
+        except WengertError as better:
+            return better
+        text = message(self.name, str(problem), show(*operands))
+        if isinstance(problem, np.linalg.LinAlgError):
+            return MatrixError(text)
+        builtin = next((kind for kind in _BUILTIN if isinstance(problem, kind)), ValueError)
+        return type(f"Wengert{builtin.__name__}", (WengertError, builtin), {})(text)
 
     def infer(self, *types: TensorType, **params: Any) -> Any:
-        """Return the type of the result, or raise what is wrong with the operands."""
-        found = self.type_rule(*types, **params)
-        if isinstance(found, TensorType) and len(found.shape) > MOST_AXES:
+        """Return the type of the result, or raise an error that explains what is wrong with the operands."""
+        result = self.type_rule(*types, **params)
+        if isinstance(result, TensorType) and len(result.shape) > MOST_AXES:
             requirement = f"an array has at most {MOST_AXES} axes"
-            raise ShapeError(message(self.name, requirement, f"{len(found.shape)} for {show(*types)}"))
-        return found
+            raise ShapeError(message(self.name, requirement, f"{len(result.shape)} for {show(*types)}"))
+        return result
+
+    def signature(self) -> inspect.Signature:
+        """Return the signature of a call: the operands, then the parameters as keywords, without annotations."""
+        rule = inspect.signature(self.type_rule).parameters.values()
+        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        stated = [
+            *(inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in self.operands),
+            *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in self.parameters),
+        ]
+        for position, parameter in enumerate(() if stated else rule):
+            # A type rule takes the type of each operand, and parameters as they are.
+            is_operand = position == 0 or parameter.annotation == TensorType.__name__
+            kind = inspect.Parameter.POSITIONAL_ONLY if is_operand else inspect.Parameter.KEYWORD_ONLY
+            kind = parameter.kind if parameter.kind in variadic else kind
+            stated.append(parameter.replace(annotation=inspect.Parameter.empty, kind=kind))
+        return inspect.Signature(stated)
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"
 
 
 class Registry:
-    """All primitives, by name."""
+    """All primitives by name."""
 
     def __init__(self) -> None:
         self._primitives: dict[str, Primitive] = {}
 
     def add(self, primitive: Primitive) -> Primitive:
-        """Register a primitive; each name is said once."""
+        """Register a primitive under its name, which must be new."""
         if primitive.name in self._primitives:
             raise ValueError(f"primitive {primitive.name} is stated twice")
         self._primitives[primitive.name] = primitive
@@ -308,7 +338,7 @@ class Registry:
     def __contains__(self, name: str) -> bool:
         return name in self._primitives
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Primitive]:
         return iter(self._primitives.values())
 
 
@@ -316,5 +346,5 @@ REGISTRY = Registry()
 
 
 def primitive(**fields: Any) -> Primitive:
-    """State a primitive: every field must be given, or the import fails."""
+    """State and register a primitive; a missing field fails at import."""
     return REGISTRY.add(Primitive(**fields))

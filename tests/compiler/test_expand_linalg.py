@@ -14,7 +14,7 @@ import wengert as wg
 from tests.compiler.comparing import check, eager
 from wengert.core.errors import MatrixError
 from wengert.ir.types import type_of
-from wengert.ops import small
+from wengert.ops import unrolled_linalg as unrolled
 
 Case = tuple[Callable[..., Any], tuple[Any, ...]]
 
@@ -212,5 +212,9 @@ def test_a_filter(rng: Any) -> None:
 
 def test_the_length_of_a_program() -> None:
     a, b = type_of(np.ones((2, 3, 3))), type_of(np.ones((3, 4)))
-    assert [small.length(a), small.length(a, b), small.length(type_of(np.eye(3, dtype=int)))] == [27, 63, 0]
-    assert small.length(type_of(np.ones((0, 0)))) == small.length(a, type_of(np.ones((3, 0)))) == 0
+    assert [unrolled.length(a), unrolled.length(a, b), unrolled.length(type_of(np.eye(3, dtype=int)))] == [
+        27,
+        63,
+        0,
+    ]
+    assert unrolled.length(type_of(np.ones((0, 0)))) == unrolled.length(a, type_of(np.ones((3, 0)))) == 0

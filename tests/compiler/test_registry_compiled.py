@@ -18,14 +18,14 @@ from wengert.core.shapes import shape_of
 from wengert.primitive import REGISTRY, NonDifferentiable, Primitive
 
 SAMPLED = [primitive for primitive in REGISTRY if primitive.samples is not None]
-SMOOTH = [one for one in SAMPLED if not isinstance(one.derivative, NonDifferentiable)]
-ELEMENTWISE = [one for one in SAMPLED if one.elementwise]
+SMOOTH = [primitive for primitive in SAMPLED if not isinstance(primitive.derivative, NonDifferentiable)]
+ELEMENTWISE = [primitive for primitive in SAMPLED if primitive.elementwise]
 
-#: Of two zeros, NumPy's choice depends on the processor; `scale`'s, on whether another factor is infinite.
-EITHER_ZERO = {"maximum", "minimum", "fmax", "fmin", "scale"}
+#: For zeros of both signs, NumPy's choice depends on the processor.
+EITHER_ZERO = {"maximum", "minimum", "fmax", "fmin"}
 #: Near a zero of the function, NumPy's own error is more than a few units in the last place of the result.
 CANCELLING = {"logaddexp", "logaddexp2"}
-#: LAPACK answers differently for matrices that lie differently in memory; so may sums of many terms.
+#: LAPACK's results depend on the memory layout of a matrix; so may sums of many terms.
 SUMS = {primitive.name for primitive in SAMPLED if not primitive.elementwise}
 
 EXTENTS = (0, 1, 1, 2, 3, 5, 15, 16, 17, 31, 33, 64, 65)
@@ -37,7 +37,7 @@ INTEGERS = [0, 1, 2, 3, 7, 8, 31, 32, 63, 64, 100, -1, -2, -7]
 
 
 class SeededDraw(HypothesisDraw):
-    """Draws from a generator, arrays whose extents lie around those of vectors."""
+    """Draws from a generator; extents lie around the lengths of vectors."""
 
     def __init__(self, seed: int) -> None:
         self._plain = False
@@ -89,7 +89,7 @@ class Sample:
 
 
 def laid_out_as(x: Any, dtype: str) -> Any:
-    """Return an array converted, with strides like those it had."""
+    """Return an array converted, with the same memory layout."""
     with np.errstate(all="ignore"):
         return np.asarray(x).astype(dtype, order="K")
 
@@ -103,7 +103,7 @@ def seed_of(primitive: Primitive, salt: int = 0) -> int:
 
 
 def takes(function: Callable[..., Any], operands: Sequence[Any]) -> bool:
-    """Tell whether NumPy knows an operation on these types and values."""
+    """Return whether NumPy has the operation for these types and values."""
     try:
         eager(function, operands)
     except (DtypeError, ValueError, ArithmeticError, TypeError, np.linalg.LinAlgError):
@@ -115,7 +115,7 @@ def takes(function: Callable[..., Any], operands: Sequence[Any]) -> bool:
 
 
 def check_together(applications: Sequence[tuple[Callable[..., Any], Sequence[Any]]], **how: Any) -> None:
-    """Compile several applications of a primitive as one function, which takes less time."""
+    """Compile several applications of a primitive as one function, which is faster."""
     functions = [function for function, _ in applications]
 
     def all_of_them(operands: Any) -> Any:
@@ -132,9 +132,9 @@ def tolerance(primitive: Primitive) -> dict[str, float]:
 
 def check_samples(primitive: Primitive, seed: int, count: int) -> None:
     draws = [Sample(primitive, SeededDraw(seed + number)) for number in range(count)]
-    found = [(one.apply, one.operands) for one in draws]
-    converted = [(one.apply, one.converted()) for one in draws]
-    check_together([*found, *(pair for pair in converted if takes(*pair))], **tolerance(primitive))
+    plain = [(sample.apply, sample.operands) for sample in draws]
+    converted = [(sample.apply, sample.converted()) for sample in draws]
+    check_together([*plain, *(pair for pair in converted if takes(*pair))], **tolerance(primitive))
 
 
 @each(SAMPLED)
@@ -143,7 +143,7 @@ def test_values_of_every_size_layout_and_dtype(primitive: Primitive) -> None:
 
 
 def specials(dtype: str) -> Any:
-    """Return the numbers of a dtype that operations treat in ways of their own."""
+    """Return the special values of a dtype."""
     kind = np.dtype(dtype)
     with np.errstate(all="ignore"):
         if kind.kind == "f":
@@ -162,7 +162,7 @@ def every_pair(count: int, dtype: str) -> list[Any]:
 
 def check_specials(primitive: Primitive, dtypes: Sequence[str]) -> None:
     sample = Sample(primitive, SeededDraw(0))
-    if primitive.name == "cast":  # of numbers that the other type has not, NumPy leaves open what becomes
+    if primitive.name == "cast":  # NumPy does not define conversions of values out of range
         return
     cases = [every_pair(len(sample.operands), dtype) for dtype in dtypes]
     cases = [given for given in cases if takes(sample.apply, given)]
@@ -181,7 +181,7 @@ def test_special_values(primitive: Primitive) -> None:
 
 @pytest.mark.parametrize("number", [-1, 0, 127, 128, 255, 256, 2**40])
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "uint32", "int64", "uint64"])
-def test_python_integers_are_compared_as_what_they_are(dtype: str, number: int) -> None:
+def test_python_integers_are_compared_by_value(dtype: str, number: int) -> None:
     signs = [np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal]
     check(lambda x: [sign(x, number) for sign in signs] + [number < x, number == x], specials(dtype))
 
@@ -199,8 +199,8 @@ def test_python_integers_that_do_not_fit() -> None:
 
 
 @pytest.mark.parametrize("after", ["bool", "int8", "uint16", "int32", "float32", "float64"])
-def test_nothing_is_written_beside_a_result(after: str) -> None:
-    """Results that take the places of arguments which are parts of larger arrays leave the other parts as they are."""
+def test_results_write_only_their_own_elements(after: str) -> None:
+    """Results written into views of larger arrays leave the other elements unchanged."""
     sizes, dtypes = (1, 9, 15, 17, 33, 65), ("int8", "int16", "float32", "int64", "float64")
     given = [np.arange(size).astype(dtype) for size in sizes for dtype in dtypes]
     around = [np.ones(len(x) + 32, after) for x in given]

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from wengert.kernels.cholesky import cotangent, tangent
+from wengert.kernels.triangular import cotangent, tangent
 
 ROWS = (0, 1, 2, 5, 31, 32, 33, 64, 100)
 

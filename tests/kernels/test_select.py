@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wengert.kernels.select import select
+from wengert.kernels.elementwise import select
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, 5e-324]
 

@@ -76,7 +76,7 @@ def dims_of(access: Access) -> set[int]:
 
 
 def is_composite(access: Iterable[Affine]) -> bool:
-    """Tell whether some axis combines several dimensions, as the window ``h + kh`` does."""
+    """Return whether some axis combines several dimensions, as the window ``h + kh`` does."""
     return any(len(terms) > 1 for _, terms in access)
 
 
@@ -91,11 +91,11 @@ def shift(access: Access, dim: int, start: int) -> Access:
 
 
 def is_injective(access: Access, dims: Iterable[int], extents: Sequence[int]) -> bool:
-    """Tell whether distinct values of ``dims`` surely reach distinct elements, the others being fixed.
+    """Return whether distinct values of ``dims`` certainly reach distinct elements, with the others fixed.
 
     An axis determines its dimensions where they are the digits of a mixed-radix number: each coefficient
-    exceeds what all smaller digits can add up to. What one axis determines is known to the other axes. The
-    test may miss an injective map, and never accepts another; with ``dims`` it accepts any part of them.
+    exceeds the sum of all smaller digits. Dimensions that one axis determines are fixed for the other axes. The
+    test may reject an injective map, and accepts no other map; if it accepts ``dims``, it accepts any subset.
 
     Example:
         >>> is_injective(((0, ((0, 3), (1, 1))),), dims=(0, 1), extents=(4, 3))
@@ -104,14 +104,14 @@ def is_injective(access: Access, dims: Iterable[int], extents: Sequence[int]) ->
         False
     """
     unknown = set(dims)
-    found = True
-    while found:
-        found = False
+    progress = True
+    while progress:
+        progress = False
         for _, terms in access:
             digits = sorted((abs(coefficient), dim) for dim, coefficient in terms if dim in unknown)
             if digits and _is_mixed_radix(digits, extents):
                 unknown.difference_update(dim for _, dim in digits)
-                found = True
+                progress = True
     return not unknown
 
 
@@ -125,7 +125,7 @@ def _is_mixed_radix(digits: Iterable[tuple[int, int]], extents: Sequence[int]) -
 
 
 def colliding_dims(access: Access, dims: Iterable[int], extents: Sequence[int]) -> tuple[int, ...]:
-    """Return a cheap set of ``dims`` to loop over, so that ``access`` is injective in the rest.
+    """Return a cheap set of ``dims`` to loop over, such that ``access`` is injective in the rest.
 
     The largest dimensions are kept first: of ``h + kh`` the image rows stay and the taps are looped over.
 
@@ -154,7 +154,7 @@ class Unfolding(NamedTuple):
     Attributes:
         axes: The order in which the array's axes are stored, outermost first.
         shape: The shape as stored, C-contiguous.
-        dims: The dimensions of the map, outermost in memory first; taps come before what they slide over.
+        dims: The dimensions of the map, outermost in memory first; taps come before the dimension that they slide over.
         strides: The stride in bytes of each of ``dims``.
         offset: The byte where the element of the point 0 lies.
     """

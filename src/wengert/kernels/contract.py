@@ -125,7 +125,7 @@ def _plan(
 
 
 def _contract_all(factors: list[Factor], target: _Target, space: Space) -> Factor:
-    """Sum what a single factor has, then multiply the cheapest pair until one factor is left."""
+    """Sum over dimensions of a single factor, then multiply the cheapest pair until one factor is left."""
 
     def needed(*done: Factor) -> set[int]:
         return set(target.order).union(*(factor.dims for factor in factors if factor not in done))
@@ -215,10 +215,10 @@ def _target(out: Access, shape: Dims, read: set[int], space: Space) -> _Target:
 
 
 def _cut(extents: Dims, accesses: Sequence[Access], out: Access, out_shape: Dims) -> tuple[int, int] | None:
-    """Return a dimension and the length of the pieces to cut it into, if overlapping windows take too much.
+    """Return a dimension and the length of the pieces to cut it into, if overlapping windows take too much memory.
 
-    They do not where they are the output, or an operand, themselves. The dimension is one that is summed, or one that
-    is all of an axis of the output: then the pieces are added, or put side by side.
+    Windows that are the output or an operand themselves take none. The dimension is summed, so that the pieces are
+    added, or it is a whole axis of the output, so that they are concatenated.
     """
     read, written = set[int]().union(*map(dims_of, accesses)), dims_of(out)
     whole = {dim for dim in written if _axis_of(dim, extents[dim], out, out_shape) is not None}
@@ -235,7 +235,7 @@ def _cut(extents: Dims, accesses: Sequence[Access], out: Access, out_shape: Dims
 
 
 def _axis_of(dim: int, extent: int, out: Access, out_shape: Dims) -> int | None:
-    """Return the axis of the output that ``dim`` runs along, if it does nothing else."""
+    """Return the axis of the output that ``dim`` alone makes up, if there is one."""
     axes = [axis for axis, (_, terms) in enumerate(out) if dim in dict(terms)]
     alone = len(axes) == 1 and out[axes[0]] == (0, ((dim, 1),)) and out_shape[axes[0]] == extent
     return axes[0] if alone else None

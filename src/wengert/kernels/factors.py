@@ -1,7 +1,7 @@
 """Factors of a contraction: arrays with one axis for each dimension, and their sums and products.
 
-A factor is planned from shapes and strides alone and evaluated on the operands later. What can be decided
-beforehand (orders of axes, copies, the call that multiplies) is, so that evaluating is a chain of few calls.
+A factor is planned from shapes and strides alone, and evaluated on the operands later. The plan fixes orders of axes,
+copies, and the call that multiplies, so that evaluation is a chain of few calls.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def computed(dims: Dims, evaluate: Evaluate, space: Space) -> Factor:
 
 
 def then(evaluate: Evaluate, *steps: Step | None) -> Evaluate:
-    """Return ``evaluate`` followed by those ``steps`` that there are."""
+    """Return ``evaluate`` followed by the ``steps`` that are not None."""
     for step in steps:
         if step is not None:
             evaluate = _compose(evaluate, step)
@@ -264,7 +264,7 @@ def _flat(batch: Dims, first: Dims, second: Dims, space: Space) -> Dims:
 
 
 def _is_nested(factor: Factor, dims: Dims, space: Space) -> bool:
-    """Tell whether ``dims`` lie in this order in memory, the last without gaps and none overlapping."""
+    """Return whether ``dims`` have this order in memory, the last without gaps, and no two overlap."""
     itemsize = space.dtype.itemsize
     strides = [factor.strides[factor.dims.index(dim)] for dim in dims]
     reach = itemsize

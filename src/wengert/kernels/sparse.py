@@ -1,4 +1,4 @@
-"""Products with a sparse matrix in CSR format: SciPy's, which whoever has such a matrix has loaded, or NumPy's."""
+"""Products with a sparse matrix in CSR format: by SciPy where it is loaded, as with any sparse matrix, or by NumPy."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _SINGLE = np.dtype(np.float32)
 
 
 def product(x: Any, data: Any, columns: Any, pointers: Any, width: int, transposed: bool) -> Any:
-    """Return the product of a matrix, or of its transpose, and an array; of half precision summed in single.
+    """Return the product of a matrix, or of its transpose, and an array; half precision is summed in single.
 
     Args:
-        x: its first axis is multiplied.
+        x: an array, whose first axis is summed over.
         data: the elements, row after row.
-        columns: where in its row each element stands.
-        pointers: where each row begins, and the last ends.
+        columns: the column of each element.
+        pointers: the start of each row, and the end of the last one.
         width: the number of columns.
         transposed: whether the matrix is transposed.
     """

@@ -9,26 +9,26 @@ import numpy as np
 
 from wengert.core.shapes import Shape
 
-#: By how many bits each round rotates; one line is four rounds, between injections of the key.
+#: The distances of the rotations, for four rounds each; an injection of the key follows every four rounds.
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 INJECTIONS = 5
-#: What makes the third word of the key, so that no key has only zeros.
+#: A constant of the third word of the key: no key has only zeros.
 PARITY = 0x1BD11BDA
 _WORD = np.uint64(32)
 
 
 def threefry(key: Any, counter: Any, shape: Shape) -> Any:
-    """Return the blocks of the counters ``counter, counter + 1, ...`` under a key, as many as ``shape`` holds.
+    """Return the blocks of the counters ``counter, counter + 1, ...`` under a key, one for each element of ``shape``.
 
     Args:
         key: uint64, of any shape.
         counter: uint64, of a shape that broadcasts with it.
-        shape: of the blocks of each key.
+        shape: the shape of the blocks of each key.
 
     Returns:
         uint64 of the shape of the keys and counters, followed by ``shape``.
     """
-    key, counter = (np.asarray(each, np.uint64) for each in (key, counter))
+    key, counter = (np.asarray(words, np.uint64) for words in (key, counter))
     trailing = (1,) * len(shape)
     key = key.reshape((*key.shape, *trailing))
     counters = counter.reshape((*counter.shape, *trailing))

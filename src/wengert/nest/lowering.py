@@ -133,6 +133,8 @@ class Elementwise:
         inputs: ``(operand types, result type) -> dtypes`` that the operands are converted to first; by default the
             dtype of the result.
         param: the name of a parameter that the operation takes.
+        program: ``(*operands, **params) -> result``: the operation as a composition of other primitives, where the
+            backend has no scalar operation of that name.
     """
 
     def __init__(
@@ -140,10 +142,12 @@ class Elementwise:
         operation: str = "",
         inputs: Callable[[Sequence[TensorType], TensorType], Sequence[Dtype]] | None = None,
         param: str = "",
+        program: Callable[..., Any] | None = None,
     ) -> None:
         self.operation = operation
         self.inputs = inputs
         self.param = param
+        self.program = program
 
     def dtypes(self, types: Sequence[TensorType], result: TensorType) -> Sequence[Dtype]:
         """Return the dtypes that the operation works on."""

@@ -21,12 +21,10 @@ from wengert.numpy.norms import norm
 from wengert.numpy.reducing import all_, any_, count_nonzero, max_, sum_
 from wengert.numpy.registry import floating, implements, rank_of, strong
 from wengert.ops import decompositions as factors
-from wengert.ops import least_squares
 from wengert.ops.comparison import equal, greater, isnan, logical_and, logical_not, where
 from wengert.ops.conversion import cast
 from wengert.ops.decompositions import as_numbers, parts
-from wengert.ops.linalg import inverse
-from wengert.ops.matrices import check_matrices, floating_dtype, multiply, swapped, symmetric
+from wengert.ops.linalg import check_matrices, floating_dtype, inverse, multiply, swapped, symmetric
 from wengert.ops.shape import concatenate, reshape
 
 _NOT_GIVEN: Any = getattr(np, "_NoValue")  # noqa: B009 - NumPy's own mark, which it does not make public
@@ -157,7 +155,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NOT
     elif rtol is not _NOT_GIVEN:
         raise ArgumentError(message("pinv", "only one of rcond and rtol can be given"))
     share = _tolerance("pinv", shape_of(a), dtype_of(a), rcond)
-    return least_squares.pinv(symmetric(a) if hermitian else a, rcond=share)
+    return factors.pinv(symmetric(a) if hermitian else a, rcond=share)
 
 
 @implements(np.linalg.lstsq)
@@ -179,7 +177,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     rows, columns = shape_of(a)
     share = _tolerance("lstsq", (rows, columns), dtype_of(a), rcond)
     share = share if share >= 0 else float(np.finfo(dtype_of(a)).eps)
-    x = least_squares.lstsq(a, right, rcond=share)
+    x = factors.lstsq(a, right, rcond=share)
     rest = right - multiply(a, x)
     residuals = sum_(rest * rest, 0) if rows > columns else np.zeros(0, dtype_of(x))
     values = factors.svdvals(a)

@@ -12,7 +12,7 @@ from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 from wengert.numpy.registry import floating, implements, rank_of
 from wengert.ops import linalg
-from wengert.ops.matrices import swapped
+from wengert.ops.linalg import swapped
 from wengert.ops.shape import reshape
 
 

@@ -9,30 +9,18 @@ import numpy as np
 
 from wengert.core.dtypes import BOOL, DEFAULT_DTYPE, INT64, NUMPY_SCALAR, dtype_of
 from wengert.ir.types import TensorType
-from wengert.kernels.strong import strong_product
+from wengert.kernels.elementwise import strong_product
 from wengert.nest.lowering import Elementwise, check_integers
-from wengert.ops.comparison import equal, signbit, where
+from wengert.ops.comparison import equal, isnan, less, signbit, where
 from wengert.ops.conversion import cast
-from wengert.ops.elementwise import elementwise, locally_constant, operator_evaluation, same_type
+from wengert.ops.elementwise import elementwise, locally_constant, same_type
 from wengert.primitive import Linear, Primitive
 
-add = elementwise(
-    "add",
-    np.add,
-    1.0,
-    1.0,
-    doc="x + y",
-    source="{0} + {1}",
-    evaluate=operator_evaluation(np.add, operator.add),
-)
+_POSITIVE_SECOND = ((-2.0, 2.0), (0.5, 2.0))
+
+add = elementwise("add", np.add, 1.0, 1.0, doc="x + y", source="{0} + {1}", operator=operator.add)
 subtract = elementwise(
-    "subtract",
-    np.subtract,
-    1.0,
-    -1.0,
-    doc="x - y",
-    source="{0} - {1}",
-    evaluate=operator_evaluation(np.subtract, operator.sub),
+    "subtract", np.subtract, 1.0, -1.0, doc="x - y", source="{0} - {1}", operator=operator.sub
 )
 multiply = elementwise(
     "multiply",
@@ -41,29 +29,29 @@ multiply = elementwise(
     lambda out, x, y: x,
     doc="x y",
     source="{0} * {1}",
-    evaluate=operator_evaluation(np.multiply, operator.mul),
+    operator=operator.mul,
 )
 negative = elementwise("negative", np.negative, -1.0, doc="-x", source="-{0}")
 positive = elementwise("positive", np.positive, 1.0, doc="x", source="+{0}")
 
 
-def _scale(x: Any, y: Any) -> Any:
+def _multiply_no_nan(x: Any, y: Any) -> Any:
     with np.errstate(invalid="ignore"):
         product = strong_product(x, y)
-    both_weak = isinstance(product, NUMPY_SCALAR) and type(x) in DEFAULT_DTYPE and type(y) in DEFAULT_DTYPE
-    return product.item() if both_weak else product
+    is_weak = isinstance(product, NUMPY_SCALAR) and type(x) in DEFAULT_DTYPE and type(y) in DEFAULT_DTYPE
+    return product.item() if is_weak else product
 
 
 multiply_no_nan = elementwise(
     "multiply_no_nan",
     strong_product,
-    doc="x y, but 0 where either is 0, whatever the other one is: 0 inf = 0, 0 nan = 0",
+    doc="x y, but 0 where either is 0, even if the other is not finite: 0 inf = 0, 0 nan = 0",
     derivative=Linear(
         lambda cotangent, x, y: multiply_no_nan(cotangent, y),
         lambda cotangent, x, y: multiply_no_nan(x, cotangent),
         jointly=False,
     ),
-    evaluate=_scale,
+    evaluate=_multiply_no_nan,
     source="np.where((({0} == 0) | ({1} == 0)) & np.isnan({0} * {1}), 0, {0} * {1})",
     type_rule=same_type("multiply_no_nan"),
     operands=2,
@@ -74,10 +62,10 @@ divide = elementwise(
     lambda out, x, y: divide(1, y),
     lambda out, x, y: negative(divide(out, y)),
     doc="x / y",
-    domain=((-2.0, 2.0), (0.5, 2.0)),
+    domain=_POSITIVE_SECOND,
     singular=[(1.0, 0.0), (0.0, 0.0)],
     source="{0} / {1}",
-    evaluate=operator_evaluation(np.divide, operator.truediv),
+    operator=operator.truediv,
 )
 reciprocal = elementwise(
     "reciprocal", np.reciprocal, lambda out, x: -out * out, doc="1 / x", domain=(0.5, 2.0), singular=[(0.0,)]
@@ -97,26 +85,22 @@ absolute = elementwise(
     kinks=[(0.0,)],
 )
 fabs = elementwise(
-    "fabs",
-    np.fabs,
-    lambda out, x: sign(x),
-    doc="|x| in floating point; the derivative at 0 is 0",
-    kinks=[(0.0,)],
+    "fabs", np.fabs, lambda out, x: sign(x), doc="|x| as a float; the derivative at 0 is 0", kinks=[(0.0,)]
 )
-sign = locally_constant("sign", np.sign, "-1, 0 or 1", "it is constant on either side of zero")
+sign = locally_constant("sign", np.sign, "-1, 0 or 1", "it is constant on both sides of zero")
 copysign = elementwise(
     "copysign",
     np.copysign,
     lambda out, x, y: sign(x) * (1 - 2 * _signed(signbit(y), out)),
     None,
     doc="|x| with the sign of y; the derivative at x = 0 is 0, as for |x|",
-    domain=((-2.0, 2.0), (0.5, 2.0)),
+    domain=_POSITIVE_SECOND,
     kinks=[(0.0, 1.0), (0.0, -1.0), (1.0, 0.0)],
 )
 
 
 def _winner(out: Any, mine: Any, other: Any) -> Any:
-    """Return 1 where ``mine`` was taken and 1/2 at a tie: the mean of the two one-sided derivatives."""
+    """Return 1 where the result is ``mine``, and 1/2 at a tie: the mean of the two one-sided derivatives."""
     number = dtype_of(out).type
     return where(equal(mine, out), where(equal(other, out), number(0.5), number(1.0)), number(0.0))
 
@@ -127,15 +111,15 @@ def _extremum(name: str, ufunc: np.ufunc, doc: str) -> Primitive:
         ufunc,
         lambda out, x, y: _winner(out, x, y),
         lambda out, x, y: _winner(out, y, x),
-        doc=f"{doc}; at a tie each operand gets half of the derivative",
+        doc=f"{doc}; each operand gets half of the derivative at a tie",
         kinks=[(1.0, 1.0), (0.0, 0.0)],
     )
 
 
-maximum = _extremum("maximum", np.maximum, "max(x, y), NaN if either is")
-minimum = _extremum("minimum", np.minimum, "min(x, y), NaN if either is")
-fmax = _extremum("fmax", np.fmax, "max(x, y), the other one where one is NaN")
-fmin = _extremum("fmin", np.fmin, "min(x, y), the other one where one is NaN")
+maximum = _extremum("maximum", np.maximum, "max(x, y), NaN if either is NaN")
+minimum = _extremum("minimum", np.minimum, "min(x, y), NaN if either is NaN")
+fmax = _extremum("fmax", np.fmax, "max(x, y), the other operand where one is NaN")
+fmin = _extremum("fmin", np.fmin, "min(x, y), the other operand where one is NaN")
 
 _STEP = "it is constant between its jumps"
 floor = locally_constant("floor", np.floor, "the largest integer <= x", _STEP)
@@ -143,22 +127,17 @@ ceil = locally_constant("ceil", np.ceil, "the smallest integer >= x", _STEP)
 trunc = locally_constant("trunc", np.trunc, "x rounded towards zero", _STEP)
 rint = locally_constant("rint", np.rint, "x rounded to the nearest integer, ties to even", _STEP)
 floor_divide = locally_constant(
-    "floor_divide",
-    np.floor_divide,
-    "floor(x / y)",
-    _STEP,
-    source="{0} // {1}",
-    domain=((-2.0, 2.0), (0.5, 2.0)),
+    "floor_divide", np.floor_divide, "floor(x / y)", _STEP, source="{0} // {1}", domain=_POSITIVE_SECOND
 )
 remainder = elementwise(
     "remainder",
     np.remainder,
     1.0,
     lambda out, x, y: -floor_divide(x, y),
-    doc="x - y floor(x / y), with the sign of y; the derivative at a jump is the one beside it",
+    doc="x - y floor(x / y), with the sign of y; the derivative at a jump is that of its neighbourhood",
     singular=[(1.0, 0.0)],
     kinks=[(0.0, 1.0), (4.0, 2.0)],
-    domain=((-2.0, 2.0), (0.5, 2.0)),
+    domain=_POSITIVE_SECOND,
     source="{0} % {1}",
 )
 fmod = elementwise(
@@ -166,16 +145,24 @@ fmod = elementwise(
     np.fmod,
     1.0,
     lambda out, x, y: -trunc(x / y),
-    doc="x - y trunc(x / y), with the sign of x; the derivative at a jump is the one beside it",
+    doc="x - y trunc(x / y), with the sign of x; the derivative at a jump is that of its neighbourhood",
     singular=[(1.0, 0.0)],
     kinks=[(4.0, 2.0)],
-    domain=((-2.0, 2.0), (0.5, 2.0)),
+    domain=_POSITIVE_SECOND,
 )
+
+
+def _heaviside(x: Any, y: Any) -> Any:
+    number = dtype_of(y).type
+    return where(equal(x, 0), y, where(less(x, 0), number(0), where(isnan(x), x, number(1))))
+
+
 heaviside = elementwise(
     "heaviside",
     np.heaviside,
     None,
     lambda out, x, y: _signed(equal(x, 0), out),
+    native=_heaviside,
     doc="0 below zero, y at zero, 1 above; the derivative in x is 0 everywhere",
     kinks=[(0.0, 0.5)],
 )
@@ -193,11 +180,8 @@ def _integer_power_type(x: TensorType, exponent: int) -> TensorType:
 def _integer_power(x: Any, exponent: int) -> Any:
     if exponent == 2:
         return np.square(x) if dtype_of(x) == BOOL and not isinstance(x, bool) else x * x
-    return (
-        np.power(x, exponent).item()
-        if isinstance(x, float) and not isinstance(x, np.floating)
-        else x**exponent
-    )
+    is_python_float = isinstance(x, float) and not isinstance(x, np.floating)
+    return np.power(x, exponent).item() if is_python_float else x**exponent
 
 
 def _integer_power_partial(out: Any, x: Any, exponent: int) -> Any:

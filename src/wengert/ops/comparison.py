@@ -11,7 +11,7 @@ from wengert.core.dtypes import BOOL
 from wengert.core.errors import MatrixError, message
 from wengert.core.shapes import broadcast
 from wengert.ir.types import TensorType, promote
-from wengert.kernels.select import select
+from wengert.kernels.elementwise import select
 from wengert.nest.expression import Apply, Expression
 from wengert.nest.index import Index
 from wengert.nest.lowering import Elementwise, Operand, Pointwise
@@ -68,7 +68,7 @@ def _where_samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 where = primitive(
     name="where",
-    doc="x where the condition holds, y elsewhere; the value not taken has no derivative, not even an infinite one",
+    doc="x where the condition holds, y elsewhere; the other value has no derivative, even where its slope is infinite",
     type_rule=_where_type,
     evaluate=evaluation(select),
     derivative=Linear(
@@ -110,7 +110,7 @@ def _require_samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 require = primitive(
     name="require",
-    doc="x, where truth values must hold, or an error that says what is required of a matrix",
+    doc="x, where truth values must hold, or an error with the requirement on a matrix",
     type_rule=_require_type,
     evaluate=_require,
     derivative=Linear(lambda cotangent, x, holds, operation, requirement: cotangent, None),

@@ -5,13 +5,14 @@ this one operation: over every point i of an iteration space,
 
     Y[out(i)] += X_1[access_1(i)] X_2[access_2(i)] ...
 
-It is linear in each operand, and its transpose in operand k is the same sum with ``out`` and ``access_k`` in each
-other's place. The derivative of convolution is written nowhere.
+It is linear in each operand, and its transpose in operand k is the same sum with ``out`` and ``access_k`` exchanged. So
+convolution needs no derivative rule of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -45,8 +46,9 @@ def _type(
 ) -> TensorType:
     if len(accesses) != len(operands):
         raise ShapeError(message("contract", "every operand needs an access map", show(*operands)))
-    for one_shape, access in (*zip((one.shape for one in operands), accesses, strict=True), (shape, out)):
-        check_access(one_shape, access, extents)
+    shapes = (*(operand.shape for operand in operands), shape)
+    for array_shape, access in zip(shapes, (*accesses, out), strict=True):
+        check_access(array_shape, access, extents)
     return TensorType(promote(*operands)[0], shape)
 
 
@@ -67,19 +69,15 @@ def _transpose(
     if scaling is not None:
         return scaling
     return contract(
-        *exchanged,
-        extents=extents,
-        accesses=maps,
-        out=accesses[position],
-        shape=shape_of(operands[position]),
+        *exchanged, extents=extents, accesses=maps, out=accesses[position], shape=shape_of(operands[position])
     )
 
 
 def _scaling(factors: Sequence[Any], maps: Sequence[Access], out: Access, extents: Any, shape: Shape) -> Any:
     """Return the product of two factors where nothing is summed and one has all axes of the result; else None.
 
-    Zero times anything is zero there, as in every product of a partial with a cotangent: `sqrt(x @ x)` is `sqrt(x * x)`
-    for a vector of one element.
+    In it zero times anything is zero, as in every product of a partial with a cotangent: for a vector of one element
+    `sqrt(x @ x)` has the derivative of `sqrt(x * x)`.
     """
     subscripts = as_subscripts(extents, maps, out) if len(factors) == 2 else None
     if subscripts is None or dtype_of(factors[0]) != dtype_of(factors[1]):
@@ -100,7 +98,7 @@ def _axes(access: Access) -> list[int]:
 
 
 def _aligned(x: Any, term: str, result: str) -> Any:
-    """Return an operand with the axes of the result, of extent 1 where it has none."""
+    """Return an operand with the axes of the result, with extent 1 for the axes that it lacks."""
     order = sorted(range(len(term)), key=lambda axis: result.index(term[axis]))
     extent_of = dict(zip(term, shape_of(x), strict=True))
     moved = x if order == list(range(len(term))) else transpose(x, permutation=tuple(order))
@@ -130,7 +128,7 @@ def _lowering(
     out: Access,
     shape: Shape,
 ) -> Expression | Definition:
-    """Sum over the dimensions that the result leaves open; where it leaves a choice, add up in memory."""
+    """Sum over the dimensions that the result does not determine; add up in memory where the solution is not unique."""
     solved = _solve(i, shape, extents, out)
     if solved is None:
         dims = tuple(map(Dim, extents))
@@ -145,11 +143,11 @@ def _lowering(
 
 
 def _solve(i: Sequence[Index], shape: Shape, extents: tuple[int, ...], out: Access) -> Any:
-    """Express the iteration space by the indices of the result and what is summed.
+    """Express the iteration space by the indices of the result and the summed dimensions.
 
     Returns:
         The index of each dimension, the summed dimensions, and the conditions under which a point exists; or None if
-        an axis of the result has no dimension of step one left to solve for.
+        no dimension of step one is left to solve an axis of the result for.
     """
     positions: dict[int, Index] = {}
     chosen: list[tuple[int, int, Affine]] = []
@@ -165,7 +163,7 @@ def _solve(i: Sequence[Index], shape: Shape, extents: tuple[int, ...], out: Acce
                 return None
             continue
         dimension = max(free, key=lambda d: extents[d])
-        positions[dimension] = Index(0)  # taken; its value comes below
+        positions[dimension] = Index(0)  # taken; its value follows below
         chosen.append((axis, dimension, (offset, terms)))
     for dimension, extent in enumerate(extents):
         if dimension not in positions:
@@ -188,7 +186,7 @@ def _solve(i: Sequence[Index], shape: Shape, extents: tuple[int, ...], out: Acce
 
 
 class _Strided(NamedTuple):
-    """An axis ``step window + tap``, as that of what a convolution with strides reads."""
+    """An axis ``step window + tap``, such as an axis of the input of a strided convolution."""
 
     window: int
     tap: int
@@ -204,7 +202,7 @@ class _Strided(NamedTuple):
         summed: list[Dim],
         conditions: list[tuple[Index, int]],
     ) -> None:
-        """Find the taps that meet an element: with ``tap = step t + i mod step``, ``window = i div step - t``."""
+        """Solve for the taps that reach an element: ``tap = step t + i mod step``, ``window = i div step - t``."""
         step = self.step
         count = -(-self.taps // step)
         turn = Dim(count)
@@ -219,11 +217,11 @@ class _Strided(NamedTuple):
 
 
 def _steps(offset: int, terms: Sequence[tuple[int, int]], extents: tuple[int, ...]) -> _Strided | None:
-    """Return an axis as windows and taps, if there are fewer taps to an element than windows."""
+    """Return an axis as windows and taps, if fewer taps than windows reach an element."""
     if offset or len(terms) != 2:
         return None
-    (tap, one), (window, step) = sorted(terms, key=lambda term: term[1])
-    if one != 1 or step < 2 or -(-extents[tap] // step) >= extents[window]:
+    (tap, tap_step), (window, step) = sorted(terms, key=lambda term: term[1])
+    if tap_step != 1 or step < 2 or -(-extents[tap] // step) >= extents[window]:
         return None
     return _Strided(window, tap, step, extents[window], extents[tap])
 
@@ -239,12 +237,8 @@ def _product(
         converted(x.at(_positions(access, dims)), result.dtype)
         for x, access in zip(operands, accesses, strict=True)
     ]
-    product = factors[0]
-    for factor in factors[1:]:
-        product = Apply(
-            "logical_and" if result.dtype == BOOL else "multiply", (product, factor), result.dtype
-        )
-    return product
+    operation = "logical_and" if result.dtype == BOOL else "multiply"
+    return reduce(lambda product, factor: Apply(operation, (product, factor), result.dtype), factors)
 
 
 def _samples(draw: Draw) -> Any:
@@ -300,19 +294,19 @@ def product_params(subscripts: str, *shapes: Shape) -> dict[str, Any]:
 
     def access(term: str, shape: Shape) -> Access:
         pairs = zip(term, shape, strict=True)
-        return tuple(along(where[one]) if extent == extents[one] else (0, ()) for one, extent in pairs)
+        return tuple(along(where[k]) if extent == extents[k] else (0, ()) for k, extent in pairs)
 
     shape = tuple(extents[letter] for letter in output)
     return {
         "extents": tuple(extents[letter] for letter in letters),
-        "accesses": tuple(access(term, one) for term, one in zip(terms, shapes, strict=True)),
+        "accesses": tuple(map(access, terms, shapes)),
         "out": access(output, shape),
         "shape": shape,
     }
 
 
 def product(subscripts: str, *operands: Any) -> Any:
-    """Return the sum of products that explicit subscripts describe, as ``np.einsum`` does."""
+    """Return the sum of products of explicit subscripts, as ``np.einsum`` does."""
     return contract(*operands, **product_params(subscripts, *map(shape_of, operands)))
 
 
@@ -323,10 +317,9 @@ def as_subscripts(extents: Any, accesses: Sequence[Access], out: Access) -> str 
         return None
     terms: list[str] = []
     for access in (*accesses, out):
-        plain = all(offset == 0 and len(terms_) == 1 and terms_[0][1] == 1 for offset, terms_ in access)
-        if not plain:
+        if not all(offset == 0 and len(sums) == 1 and sums[0][1] == 1 for offset, sums in access):
             return None
-        terms.append("".join(letters[terms_[0][0]] for _, terms_ in access))
+        terms.append("".join(letters[sums[0][0]] for _, sums in access))
     read = set("".join(terms[:-1]))
     if len(set(terms[-1])) != len(terms[-1]) or not set(terms[-1]) <= read:
         return None

@@ -12,7 +12,7 @@ from wengert.primitive import Draw, Linear, NonDifferentiable, primitive
 
 
 def _cast(x: Any, dtype: Dtype) -> Any:
-    if getattr(x, "dtype", dtype).kind == "c":  # complex numbers that came in on arrays of the user's
+    if getattr(x, "dtype", dtype).kind == "c":  # a complex array of the user's
         check_known("cast", x.dtype)
     return x.astype(dtype) if isinstance(x, NUMPY_VALUE) else dtype.type(x)
 
@@ -26,9 +26,7 @@ cast = primitive(
     doc="x converted to another dtype; a derivative passes between floating dtypes only",
     type_rule=lambda x, dtype: TensorType(dtype, x.shape),
     evaluate=_cast,
-    derivative=Linear(
-        lambda cotangent, x, dtype: cotangent
-    ),  # the engine gives a cotangent its operand's dtype
+    derivative=Linear(lambda cotangent, x, dtype: cotangent),  # the engine converts it to the operand's dtype
     batch=batch_elementwise,
     lowering=Elementwise("cast", inputs=lambda types, result: [types[0].dtype]),
     source=lambda x, dtype: f"np.asarray({x}).astype(np.{dtype.name})",
@@ -41,7 +39,7 @@ stop_gradient_primitive = primitive(
     doc="x, through which no derivative passes",
     type_rule=lambda x: x,
     evaluate=lambda x: x,
-    derivative=NonDifferentiable("the user said so"),
+    derivative=NonDifferentiable("the user stops the derivative"),
     batch=batch_elementwise,
     lowering=Elementwise("positive"),
     source=lambda x: f"+{x}",

@@ -1,66 +1,69 @@
-"""Factors of matrices, stacked along leading axes: eigenvalues and vectors, singular values and vectors, Q and R.
+"""Factors of matrices, stacked along leading axes: eigenvalues, singular values, Q and R; and least squares.
 
-An operation has one result, so factors stand above one another in it, and `parts` takes them apart.
+An operation has one result, so its factors stand above one another in it, and `parts` separates them.
 
-Eigenvectors of equal eigenvalues can be any basis of a subspace, so they have no derivative: ``1 / (w_j - w_i)`` is
-infinite. It meets only what a program makes of the vectors, and 0 of it gives 0: eigenvalues and singular values, their
-sums and norms have their derivatives at ties, too (of each value, that for the vectors found). A program that needs the
-derivative of the vectors there gets what is not finite. Singular values are magnitudes: at 0 their derivative is 0.
+Eigenvectors of equal eigenvalues are an arbitrary basis of a subspace, so they have no derivative: ``1 / (w_j - w_i)``
+is infinite. It multiplies only the cotangent of the vectors, and 0 times it is 0: eigenvalues, singular values, their
+sums and norms have derivatives at ties too (for each value, the derivative for the vectors found). A program that needs
+the derivative of the vectors at a tie gets numbers that are not finite. Singular values are magnitudes: their
+derivative at 0 is 0. Pseudoinverses are differentiated as if the number of nonzero singular values were constant.
 
 Sources: Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation" (2008);
 Townsend, "Differentiating the singular value decomposition" (2016); Walter, Lehmann and Lamour, "On evaluating
-higher-order derivatives of the QR decomposition" (2012).
+higher-order derivatives of the QR decomposition" (2012); Golub and Pereyra, "The differentiation of pseudo-inverses
+and nonlinear least squares problems whose variables separate" (1973).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ShapeError, message
-from wengert.core.shapes import Shape, shape_of
-from wengert.ir.types import TensorType, show
+from wengert.core.shapes import Shape, broadcast, shape_of
+from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import OnHost
 from wengert.ops.arithmetic import multiply_no_nan, reciprocal
-from wengert.ops.comparison import equal, where
-from wengert.ops.linalg import solve
-from wengert.ops.matrices import (
-    batch,
+from wengert.ops.comparison import equal, greater, logical_and, logical_not, where
+from wengert.ops.elementwise import batch_elementwise
+from wengert.ops.linalg import (
     check_matrices,
     check_square,
     floating_dtype,
     inner,
     lower,
     multiply,
+    solve,
     swapped,
     symmetric,
 )
+from wengert.ops.reduction import reduce_max
 from wengert.ops.shape import concatenate, reshape, slice_, whole
 from wengert.primitive import Draw, Explicit, Primitive, Samples, primitive
 
 
 def parts(stacked: Any, *rows: int) -> list[Any]:
-    """Return factors that stand above one another, by the number of rows of each."""
-    start, found = 0, list[Any]()
+    """Return the factors stacked in one matrix, given the number of rows of each."""
+    start, factors = 0, list[Any]()
     for count in rows:
         index = whole(shape_of(stacked))
         index[-2] = (start, count, 1)
-        found.append(slice_(stacked, index=tuple(index)))
+        factors.append(slice_(stacked, index=tuple(index)))
         start += count
-    return found
+    return factors
 
 
 def as_row(values: Any) -> Any:
-    """Return numbers, one for each column, as a matrix of one row."""
+    """Return a vector as a matrix of one row."""
     *lead, count = shape_of(values)
     return reshape(values, shape=(*lead, 1, count))
 
 
 def as_numbers(row: Any) -> Any:
-    """Return the numbers of a matrix of one row."""
+    """Return a matrix of one row as a vector."""
     *lead, _, count = shape_of(row)
     return reshape(row, shape=(*lead, count))
 
@@ -71,12 +74,12 @@ def _stacked(*factors: Any) -> Any:
 
 def _inverse_off_diagonal(x: Any) -> Any:
     """Return ``1 / x`` off the diagonal, and 0 on it."""
-    here, number = np.eye(shape_of(x)[-1], dtype=bool), dtype_of(x).type
-    return where(here, number(0), _inverse(where(here, number(1), x)))
+    is_diagonal, number = np.eye(shape_of(x)[-1], dtype=bool), dtype_of(x).type
+    return where(is_diagonal, number(0), _inverse(where(is_diagonal, number(1), x)))
 
 
 def _inverse(x: Any) -> Any:
-    """Return ``1 / x`` without a warning at 0: `multiply_no_nan` multiplies with it."""
+    """Return ``1 / x`` without a warning at 0, as a factor for `multiply_no_nan`."""
     with np.errstate(divide="ignore"):
         return reciprocal(x)
 
@@ -91,7 +94,7 @@ def _stated(
     samples: Samples,
     check: Callable[[str, TensorType], None] = check_matrices,
 ) -> Primitive:
-    """State a factorisation: ``tangent(a, da, out, **params)`` is what ``da`` makes of it."""
+    """State a factorisation; ``tangent(a, da, out, **params)`` is the tangent of its result."""
 
     def rule(a: TensorType, **params: Any) -> TensorType:
         check(name, a)
@@ -105,8 +108,8 @@ def _stated(
         derivative=Explicit(
             lambda primals, tangents, out, **params: tangent(*primals, *tangents, out, **params)
         ),
-        batch=batch,
-        lowering=OnHost("LAPACK does it"),
+        batch=batch_elementwise,
+        lowering=OnHost("LAPACK computes it"),
         source=source.format,
         samples=samples,
     )
@@ -151,8 +154,8 @@ def _square(draw: Draw) -> Any:
 
 eigh = _stated(
     "eigh",
-    "the eigenvalues of symmetric matrices, ascending, as a row above their eigenvectors, which are columns; one "
-    "half of the matrices alone is read",
+    "the eigenvalues of symmetric matrices, ascending, as a row above their eigenvectors, which are columns; only "
+    "one half of each matrix is read",
     lambda a: (a.shape[-1] + 1, a.shape[-1]),
     _eigh,
     _eigh_tangent,
@@ -162,7 +165,7 @@ eigh = _stated(
 )
 eigvalsh = _stated(
     "eigvalsh",
-    "the eigenvalues of symmetric matrices, ascending; one half of the matrices alone is read",
+    "the eigenvalues of symmetric matrices, ascending; only one half of each matrix is read",
     lambda a: a.shape[-1:],
     lambda a, half: np.linalg.eigvalsh(a, half),
     _eigvalsh_tangent,
@@ -278,4 +281,120 @@ qr = _stated(
     "np.concatenate(np.linalg.qr({0}), -2)",
     _tall,
     _check_tall,
+)
+
+# -- pseudoinverses and least squares -----------------------------------------------------------------------
+
+_ROUNDING = 1e4
+"""Cut-off singular values below this number of units in the last place are rounding errors, and ignored."""
+
+
+def _pinv_type(a: TensorType, rcond: float) -> TensorType:
+    check_matrices("pinv", a)
+    return TensorType(floating_dtype(a), (*a.shape[:-2], a.shape[-1], a.shape[-2]))
+
+
+def _pinv_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, rcond: float) -> Any:
+    """Return ``dP = P P^T dA^T (1 - A P) + (1 - P A) dA^T P^T P - P dA P``."""
+    a, da, p = primals[0], tangents[0], out
+    back, normal = swapped(da), swapped(p)
+    into = multiply(multiply(p, normal), back - multiply(multiply(back, a), p))
+    beside = multiply(multiply(back - multiply(multiply(p, a), back), normal), p)
+    return _with_cut(into + beside - multiply(multiply(p, da), p), a, da, rcond)
+
+
+def _with_cut(tangent: Any, a: Any, da: Any, rcond: float, right: Any = None) -> Any:
+    """Correct ``dP``, or ``dP b``, for nonzero singular values that are cut off.
+
+    Between a value ``s`` that is kept and a value ``t`` that is cut off, the symmetric part of ``U^T dA V`` has the
+    weight ``1 / (s (s - t))`` and the skew part ``1 / (s (s + t))``, instead of ``1 / s^2`` (Noferini, "A formula for
+    the Frechet derivative of a generalized matrix function", 2017).
+    """
+    rows, columns = shape_of(a)[-2:]
+    if rcond <= _ROUNDING * np.finfo(dtype_of(tangent)).eps or not (rows and columns):
+        return tangent
+    u, t, v = parts(svd(a), rows, 1, columns)
+    largest = reduce_max(t, axes=(len(shape_of(t)) - 1,))
+    kept = greater(t, reshape(largest, shape=(*shape_of(largest), 1)) * rcond)
+    s, between = swapped(t), logical_and(swapped(kept), logical_not(kept))
+    s, t = where(between, s, dtype_of(t).type(1)), where(between, t, 0)
+    turned = multiply(multiply(swapped(u), da), v)
+    even = _symmetric_part(where(between, 1 / (s * (s - t)) - 1 / (s * s), 0)) * _symmetric_part(turned)
+    odd = _symmetric_part(where(between, 1 / (s * (s + t)) - 1 / (s * s), 0)) * (turned - swapped(turned))
+    change = multiply(multiply(v, swapped(even + odd)), swapped(u)) * 0.5
+    return tangent + (change if right is None else multiply(change, right))
+
+
+def _symmetric_part(x: Any) -> Any:
+    """Return ``x + x^T``."""
+    return x + swapped(x)
+
+
+def _draw(draw: Draw) -> Any:
+    rows, columns, lead = draw.integer(1, 4), draw.integer(1, 4), draw.choice([(), (2,), (1, 2)])
+    return draw.array((*lead, rows, columns), -0.5, 0.5) + 2 * np.eye(rows, columns)
+
+
+pinv = primitive(
+    name="pinv",
+    doc="the pseudoinverse of matrices; singular values up to rcond times the largest count as 0",
+    type_rule=_pinv_type,
+    evaluate=np.linalg.pinv,
+    derivative=Explicit(_pinv_tangent),
+    batch=batch_elementwise,
+    lowering=OnHost("LAPACK computes it"),
+    source="np.linalg.pinv({0}, {rcond!r})".format,
+    samples=lambda draw: ((_draw(draw),), {"rcond": 1e-12}),
+)
+
+
+def _lstsq_type(a: TensorType, b: TensorType, rcond: float) -> TensorType:
+    check_matrices("lstsq", a, b)
+    if a.shape[-2] != b.shape[-2]:
+        raise ShapeError(
+            message("lstsq", "the right-hand side must have a row for each equation", show(a, b))
+        )
+    lead = broadcast("lstsq", a.shape[:-2], b.shape[:-2])
+    return TensorType(floating_dtype(a, b), (*lead, a.shape[-1], b.shape[-1]))
+
+
+def _lstsq(a: Any, b: Any, rcond: float) -> Any:
+    result = _lstsq_type(type_of(a), type_of(b), rcond)
+    lead, x = result.shape[:-2], np.empty(result.shape, result.dtype)
+    a, b = (np.broadcast_to(operand, lead + np.shape(operand)[-2:]) for operand in (a, b))
+    for position in np.ndindex(lead):
+        x[position] = np.linalg.lstsq(a[position], b[position], rcond)[0]
+    return x
+
+
+def _lstsq_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, rcond: float) -> Any:
+    """Return ``dx = P (db - dA x) + P P^T dA^T (b - A x) + (1 - P A) dA^T P^T x``, for the pseudoinverse P of A."""
+    (a, b), (da, db), x = primals, tangents, out
+    p = pinv(a, rcond=rcond)
+    if da is None:
+        return multiply(p, db)
+    back, normal = swapped(da), swapped(p)
+    beside = multiply(back, multiply(normal, x))
+    moved = multiply(p, multiply(normal, multiply(back, b - multiply(a, x))) - multiply(da, x))
+    moved = _with_cut(moved + beside - multiply(p, multiply(a, beside)), a, da, rcond, b)
+    return moved if db is None else moved + multiply(p, db)
+
+
+def _draw_equations(draw: Draw) -> Any:
+    a = _draw(draw)
+    lead = draw.choice([a.shape[:-2], ()])
+    return (a, draw.array((*lead, a.shape[-2], draw.integer(1, 2)))), {"rcond": 1e-12}
+
+
+lstsq = primitive(
+    name="lstsq",
+    doc="the x of least norm among those that make the sum of squares of b - a x least; singular values up to rcond "
+    "times the largest count as 0; the leading axes broadcast",
+    type_rule=_lstsq_type,
+    evaluate=_lstsq,
+    derivative=Explicit(_lstsq_tangent),
+    batch=batch_elementwise,
+    lowering=OnHost("LAPACK computes it"),
+    source="stacked_lstsq({0}, {1}, {rcond!r})".format,
+    samples=_draw_equations,
 )

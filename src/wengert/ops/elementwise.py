@@ -1,7 +1,8 @@
-"""What elementwise primitives share: type rule, evaluation, batching, samples, and how one is stated."""
+"""The statement of elementwise primitives: type rules, evaluation, batching and samples, and `elementwise` itself."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -34,47 +35,30 @@ from wengert.primitive import (
     primitive,
 )
 
-#: NumPy's ufunc for each primitive that has one, filled as the primitives are stated.
+#: The primitive of each NumPy ufunc that has one; `elementwise` fills it.
 UFUNCS: dict[np.ufunc, Primitive] = {}
 Interval = tuple[float, float]
 _PYTHON = DEFAULT_DTYPE.keys()
-
-
+#: The ufuncs for which Python's True stays a truth value; for the others it is the integer 1, as in Python.
 _OF_TRUTH = {
-    *(
-        np.equal,
-        np.not_equal,
-        np.less,
-        np.less_equal,
-        np.greater,
-        np.greater_equal,
-        np.isnan,
-        np.isinf,
-        np.isfinite,
-    ),
-    *(
-        np.logical_and,
-        np.logical_or,
-        np.logical_xor,
-        np.logical_not,
-        np.bitwise_and,
-        np.bitwise_or,
-        np.bitwise_xor,
-    ),
-    *(np.maximum, np.minimum, np.fmax, np.fmin),
+    *(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
+    *(np.isnan, np.isinf, np.isfinite, np.maximum, np.minimum, np.fmax, np.fmin),
+    *(np.logical_and, np.logical_or, np.logical_xor, np.logical_not),
+    *(np.bitwise_and, np.bitwise_or, np.bitwise_xor),
 }
-"""The ufuncs for which Python's True stays a truth value; for the others it is 1, as for Python."""
 
 
-def _standing(ufunc: np.ufunc, types: Sequence[TensorType]) -> Sequence[Any]:
-    """Return what stands for operands where NumPy resolves the dtypes of a ufunc."""
-    if not all(one.weak for one in types):
-        return [one.scalar for one in types]
-    dtypes = [one.dtype for one in types]
-    return [INT64] * len(dtypes) if _counts(ufunc) and all(dtype == BOOL for dtype in dtypes) else dtypes
+def _dtype_arguments(ufunc: np.ufunc, types: Sequence[TensorType]) -> Sequence[Any]:
+    """Return the operands as NumPy's dtype resolution of a ufunc takes them."""
+    if not all(operand.weak for operand in types):
+        return [operand.scalar for operand in types]
+    dtypes = [operand.dtype for operand in types]
+    is_integer = _takes_integers(ufunc) and all(dtype == BOOL for dtype in dtypes)
+    return [INT64] * len(dtypes) if is_integer else dtypes
 
 
-def _counts(function: Callable[..., Any]) -> bool:
+def _takes_integers(function: Callable[..., Any]) -> bool:
+    """Return whether a function takes Python's True as the integer 1."""
     return isinstance(function, np.ufunc) and function not in _OF_TRUTH
 
 
@@ -82,14 +66,13 @@ def ufunc_type(name: str, ufunc: np.ufunc) -> Callable[..., TensorType]:
     """Return the type rule of a ufunc: NumPy's own dtype resolution and broadcasting."""
 
     def rule(*types: TensorType, **params: Any) -> TensorType:
-        shape = broadcast(name, *(one.shape for one in types))
-        weak = all(one.weak for one in types)
+        shape = broadcast(name, *(operand.shape for operand in types))
+        weak = all(operand.weak for operand in types)
         try:
-            dtype = ufunc.resolve_dtypes((*_standing(ufunc, types), None))[-1]
+            dtype = ufunc.resolve_dtypes((*_dtype_arguments(ufunc, types), None))[-1]
         except TypeError:
-            raise DtypeError(
-                message(name, "NumPy defines no such operation for these types", show(*types))
-            ) from None
+            requirement = "NumPy defines no such operation for these types"
+            raise DtypeError(message(name, requirement, show(*types))) from None
         return TensorType(DEFAULT_DTYPE[PYTHON_TYPE[dtype.kind]] if weak else dtype, shape, weak)
 
     return rule
@@ -99,18 +82,18 @@ def ufunc_inputs(ufunc: np.ufunc) -> Callable[..., Sequence[Dtype]]:
     """Return the dtypes that a ufunc converts its operands to."""
 
     def inputs(types: Sequence[TensorType], result: TensorType) -> Sequence[Dtype]:
-        return ufunc.resolve_dtypes((*_standing(ufunc, types), None))[: ufunc.nin]
+        return ufunc.resolve_dtypes((*_dtype_arguments(ufunc, types), None))[: ufunc.nin]
 
     return inputs
 
 
 def float_type(name: str) -> Callable[..., TensorType]:
-    """Return the type rule of a function that NumPy lacks: floats stay, everything else becomes float64."""
+    """Return the type rule of a function that NumPy lacks: floats keep their dtype, integers become float64."""
+    promoted = same_type(name)
 
     def rule(*types: TensorType, **params: Any) -> TensorType:
-        dtype, weak = promote(*types)
-        shape = broadcast(name, *(one.shape for one in types))
-        return TensorType(dtype if is_float(dtype) else FLOAT64, shape, weak)
+        result = promoted(*types)
+        return result if is_float(result.dtype) else result._replace(dtype=FLOAT64)
 
     return rule
 
@@ -120,17 +103,21 @@ def same_type(name: str) -> Callable[..., TensorType]:
 
     def rule(*types: TensorType, **params: Any) -> TensorType:
         dtype, weak = promote(*types)
-        return TensorType(dtype, broadcast(name, *(one.shape for one in types)), weak)
+        return TensorType(dtype, broadcast(name, *(operand.shape for operand in types)), weak)
 
     return rule
 
 
 def evaluation(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Evaluate by NumPy; Python scalars alone give a Python scalar, so that they stay weak."""
-    counts = _counts(function)
+    """Return the evaluation by NumPy; Python scalars give a Python scalar, so that they stay weak."""
+    takes_integers = _takes_integers(function)
 
     def evaluate(*operands: Any, **params: Any) -> Any:
-        if counts and type(operands[0]) is bool and all(type(operand) is bool for operand in operands):
+        if (
+            takes_integers
+            and type(operands[0]) is bool
+            and all(type(operand) is bool for operand in operands)
+        ):
             operands = tuple(map(int, operands))
         result = function(*operands, **params)
         if isinstance(result, NUMPY_SCALAR) and all(type(operand) in _PYTHON for operand in operands):
@@ -141,18 +128,18 @@ def evaluation(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def operator_evaluation(ufunc: Callable[..., Any], operator: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """Evaluate by Python's operator, which is quicker on scalars, except on Python's own, which may raise."""
+    """Return the evaluation by Python's operator: faster for NumPy's scalars; for two Python scalars it may raise."""
 
     def evaluate(x: Any, y: Any) -> Any:
         if type(x) in _PYTHON and type(y) in _PYTHON:
-            return ufunc(+x, +y).item()  # +: of truth values Python makes numbers
+            return ufunc(+x, +y).item()  # +: truth values become integers, as in Python
         return operator(x, y)
 
     return evaluate
 
 
 def align(size: int, operands: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
-    """Give the batched operands one rank, so that their leading batch axes meet under broadcasting."""
+    """Return the operands with one rank for all batched ones, so that broadcasting aligns their batch axes."""
     rank = max(len(shape_of(x)) - flag for x, flag in zip(operands, batched, strict=True))
     aligned: list[Any] = []
     for x, flag in zip(operands, batched, strict=True):
@@ -171,12 +158,12 @@ def batch_elementwise(
     batched: Sequence[bool],
     params: Mapping[str, Any],
 ) -> Any:
-    """Batch an elementwise operation: broadcasting does the rest."""
+    """Batch an operation on operands that broadcast along their leading axes."""
     return operation(*align(size, operands, batched), **params)
 
 
 def elementwise_samples(domains: Sequence[Interval], params: Mapping[str, Any]) -> Any:
-    """Return samples that broadcast together, each operand drawn from its interval."""
+    """Return the samples of operands that broadcast together, each drawn from its interval."""
 
     def samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
         shapes = draw.broadcastable(len(domains))
@@ -190,14 +177,16 @@ def elementwise(
     name: str,
     function: Callable[..., Any],
     *partials: Partial | None,
-    doc: str,
+    doc: str = "",
     domain: Interval | Sequence[Interval] = (-2.0, 2.0),
     singular: Sequence[Point] = (),
     kinks: Sequence[Point] = (),
     at_once: bool = False,
     derivative: Derivative | None = None,
+    operator: Callable[[Any, Any], Any] | None = None,
     evaluate: Callable[..., Any] | None = None,
-    source: str = "",
+    native: Callable[..., Any] | None = None,
+    source: str | Callable[..., str] = "",
     params: Mapping[str, Any] | None = None,
     operands: int = 0,
     type_rule: Callable[..., TensorType] | None = None,
@@ -207,47 +196,57 @@ def elementwise(
     """State an elementwise primitive.
 
     Args:
-        name: its name, NumPy's own where NumPy has it.
+        name: the name; NumPy's own where NumPy has the function.
         function: a ufunc, or a function that works elementwise on arrays.
-        partials: its partial derivatives, one for each operand.
-        doc: what it computes, and the choice at each kink.
-        domain: where samples are drawn, one interval or one for each operand.
+        partials: the partial derivatives, one for each operand.
+        doc: one line that names the choice at each kink; by default the docstring of ``function``.
+        domain: the interval of samples, or one for each operand.
         singular: see `Partials`.
         kinks: see `Partials`.
         at_once: see `Partials`.
-        derivative: instead of ``partials``.
-        evaluate: instead of calling ``function``.
-        source: the NumPy expression, ``{0}`` standing for the first operand.
-        params: parameters for the samples.
-        operands: how many operands, where there are no partials to count.
-        type_rule: where neither NumPy's ufunc nor "floats stay floats" decides.
-        samples: where an interval for each operand does not describe them.
-        lowering: where it is not the scalar operation of the same name.
+        derivative: replaces ``partials``.
+        operator: Python's operator, which evaluates faster than the ufunc.
+        evaluate: replaces the evaluation by ``function``.
+        native: the operation as a composition of primitives that have native code, where the backend has no code
+            under its name.
+        source: the NumPy expression, with ``{0}`` for the first operand, or a function that returns it.
+        params: the parameters of samples.
+        operands: the number of operands, where there are no partials to count.
+        type_rule: replaces the rule of the ufunc, or "floats keep their dtype".
+        samples: replaces the samples from ``domain``.
+        lowering: replaces the scalar operation of the same name.
     """
-    if isinstance(function, np.ufunc):
-        count, rule, text = function.nin, ufunc_type(name, function), f"np.{function.__name__}"
-    else:
-        count, rule, text = operands or len(partials), float_type(name), f"wengert.special.{name}"
-    call = source or f"{text}({', '.join(f'{{{i}}}' for i in range(count))})"
+    ufunc = function if isinstance(function, np.ufunc) else None
+    count = ufunc.nin if ufunc else operands or len(partials)
+    call = f"np.{name}" if ufunc else f"wengert.special.{name}"
+    text = source or f"{call}({', '.join(f'{{{position}}}' for position in range(count))})"
     domains: Sequence[Any] = domain if isinstance(domain[0], tuple) else [domain] * count
+    inputs = ufunc_inputs(ufunc) if ufunc else None
     operation = primitive(
         name=name,
-        doc=doc,
-        type_rule=type_rule or rule,
-        evaluate=evaluate or evaluation(function),
+        doc=doc or inspect.getdoc(function),
+        type_rule=type_rule or (ufunc_type(name, ufunc) if ufunc else float_type(name)),
+        evaluate=evaluate or (operator_evaluation(function, operator) if operator else evaluation(function)),
         derivative=derivative or Partials(*partials, singular=singular, kinks=kinks, at_once=at_once),
         batch=batch_elementwise,
-        lowering=lowering
-        or Elementwise(name, ufunc_inputs(function) if isinstance(function, np.ufunc) else None),
-        source=call.format,
+        lowering=lowering or Elementwise(name, inputs, program=native),
+        source=text.format if isinstance(text, str) else text,
         samples=samples or elementwise_samples(domains, params or {}),
         elementwise=True,
+        operands=_operand_names(partials, count),
+        parameters=tuple(params or ()),
     )
-    if isinstance(function, np.ufunc):
-        UFUNCS[function] = operation
+    if ufunc:
+        UFUNCS[ufunc] = operation
     return operation
 
 
+def _operand_names(partials: Sequence[Partial | None], count: int) -> tuple[str, ...]:
+    """Return the names that a partial derivative gives to the operands."""
+    named = next((partial for partial in partials if callable(partial)), None)
+    return named.__code__.co_varnames[1 : count + 1] if named else ("x", "y")[:count]
+
+
 def locally_constant(name: str, ufunc: np.ufunc, doc: str, reason: str, **more: Any) -> Primitive:
-    """State an elementwise primitive through which no derivative passes."""
+    """State an elementwise primitive without a derivative."""
     return elementwise(name, ufunc, doc=doc, derivative=NonDifferentiable(reason), **more)

@@ -12,7 +12,6 @@ import numpy as np
 from wengert.core.dtypes import BOOL, INT64, NUMPY_SCALAR, Dtype
 from wengert.core.errors import DtypeError, message
 from wengert.ir.types import TensorType, show
-from wengert.kernels import logistic
 from wengert.kernels import special as kernels
 from wengert.nest.lowering import Elementwise
 from wengert.ops.arithmetic import square
@@ -21,28 +20,14 @@ from wengert.ops.elementwise import elementwise, operator_evaluation, ufunc_type
 from wengert.primitive import Draw, Linear, NonDifferentiable
 
 _POSITIVE = (0.3, 3.0)
-_AT_0 = [(0.0,)]
+_FROM_0: dict[str, Any] = {"domain": _POSITIVE, "singular": [(0.0,)]}
 
 exp = elementwise("exp", np.exp, lambda out, x: out, doc="e^x")
 exp2 = elementwise("exp2", np.exp2, lambda out, x: math.log(2) * out, doc="2^x")
 expm1 = elementwise("expm1", np.expm1, lambda out, x: exp(x), doc="e^x - 1, exact near 0")
-log = elementwise("log", np.log, lambda out, x: 1 / x, doc="ln x", domain=_POSITIVE, singular=_AT_0)
-log2 = elementwise(
-    "log2",
-    np.log2,
-    lambda out, x: 1 / (math.log(2) * x),
-    doc="log to base 2",
-    domain=_POSITIVE,
-    singular=_AT_0,
-)
-log10 = elementwise(
-    "log10",
-    np.log10,
-    lambda out, x: 1 / (math.log(10) * x),
-    doc="log to base 10",
-    domain=_POSITIVE,
-    singular=_AT_0,
-)
+log = elementwise("log", np.log, lambda out, x: 1 / x, doc="ln x", **_FROM_0)
+log2 = elementwise("log2", np.log2, lambda out, x: 1 / (math.log(2) * x), doc="log to base 2", **_FROM_0)
+log10 = elementwise("log10", np.log10, lambda out, x: 1 / (math.log(10) * x), doc="log to base 10", **_FROM_0)
 log1p = elementwise(
     "log1p",
     np.log1p,
@@ -52,25 +37,15 @@ log1p = elementwise(
     singular=[(-1.0,)],
 )
 sqrt = elementwise(
-    "sqrt",
-    np.sqrt,
-    lambda out, x: 0.5 / out,
-    doc="the square root; the derivative at 0 is infinite",
-    domain=_POSITIVE,
-    singular=_AT_0,
+    "sqrt", np.sqrt, lambda out, x: 0.5 / out, doc="the square root; its slope at 0 is infinite", **_FROM_0
 )
 cbrt = elementwise(
-    "cbrt",
-    np.cbrt,
-    lambda out, x: square(1 / out) / 3,
-    doc="the cube root; the derivative at 0 is infinite",
-    domain=_POSITIVE,
-    singular=_AT_0,
+    "cbrt", np.cbrt, lambda out, x: square(1 / out) / 3, doc="the cube root; infinite slope at 0", **_FROM_0
 )
 
 
 def _base_partial(out: Any, x: Any, y: Any) -> Any:
-    """Return y x^(y-1), and 0 at x = y = 0: x^0 is constant, also there."""
+    """Return y x^(y-1), and 0 at x = y = 0, because x^0 is constant."""
     if isinstance(y, NUMPY_SCALAR) and y != 0:
         return y * power(x, y - 1.0)
     origin = logical_and(equal(x, 0), equal(y, 0))
@@ -78,7 +53,7 @@ def _base_partial(out: Any, x: Any, y: Any) -> Any:
 
 
 def _exponent_partial(out: Any, x: Any, y: Any) -> Any:
-    """Return x^y ln x, and 0 where x = 0: the limit for y > 0, and the choice at 0^0."""
+    """Return x^y ln x, and 0 at x = 0: the limit for y > 0, and the choice at 0^0."""
     return out * log(where(equal(x, 0), 1.0, x))
 
 
@@ -103,25 +78,19 @@ power = elementwise(
 )
 
 
-# The slopes of the logistic function and of tanh from the argument: made of the result, 1 - out cancels where out is
-# nearly 1. Both functions are computed from the same exponential as their slopes.
+# The slopes of the logistic function and of tanh are computed from the argument: in a formula of the result, 1 - out
+# cancels where out is nearly 1. Each function is computed from the same exponential as its slope.
 expit_slope = elementwise(
     "expit_slope",
-    logistic.expit_slope,
+    kernels.expit_slope,
     lambda out, x: -out * tanh(0.5 * x),
     doc="e^-x / (1 + e^-x)^2, the derivative of expit",
     source="np.square(0.5 / np.cosh(0.5 * {0}))",
 )
-expit = elementwise(
-    "expit",
-    kernels.expit,
-    lambda out, x: expit_slope(x),
-    doc="1 / (1 + e^-x), the logistic function",
-    at_once=True,
-)
+expit = elementwise("expit", kernels.expit, lambda out, x: expit_slope(x), at_once=True)
 tanh_slope = elementwise(
     "tanh_slope",
-    logistic.tanh_slope,
+    kernels.tanh_slope,
     lambda out, x: -2 * (out * tanh(x)),
     doc="1 / cosh^2 x, the derivative of tanh",
     source="np.square(1 / np.cosh({0}))",
@@ -129,21 +98,21 @@ tanh_slope = elementwise(
 tanh = elementwise("tanh", np.tanh, lambda out, x: tanh_slope(x), doc="sinh x / cosh x", at_once=True)
 
 
-def _ahead(x: Any, y: Any) -> Any:
+def _difference(x: Any, y: Any) -> Any:
     """Return x - y, and 0 where both are the same infinity."""
     return where(logical_and(isinf(x), equal(x, y)), 0.0, x - y)
 
 
 def _binary_share(x: Any, y: Any) -> Any:
     """Return 2^x / (2^x + 2^y)."""
-    return 1 / (1 + exp2(_ahead(y, x)))
+    return 1 / (1 + exp2(_difference(y, x)))
 
 
 logaddexp = elementwise(
     "logaddexp",
     np.logaddexp,
-    lambda out, x, y: expit(_ahead(x, y)),
-    lambda out, x, y: expit(_ahead(y, x)),
+    lambda out, x, y: expit(_difference(x, y)),
+    lambda out, x, y: expit(_difference(y, x)),
     doc="ln(e^x + e^y), without overflow",
 )
 logaddexp2 = elementwise(
@@ -174,7 +143,7 @@ def _ldexp_samples(draw: Draw) -> Any:
 
 
 def _frexp_dtypes(dtype: Dtype) -> Sequence[Dtype]:
-    """Return the dtypes of the number that NumPy's function takes, of the significand and of the exponent."""
+    """Return the dtypes of the operand of NumPy's function, of the significand and of the exponent."""
     return np.frexp.resolve_dtypes((dtype, None, None))
 
 
@@ -185,7 +154,7 @@ def _exponent_of(x: Any) -> Any:
 ldexp = elementwise(
     "ldexp",
     np.ldexp,
-    doc="x 2^e for an integer e, rounded once: exact but where the result is subnormal or infinite",
+    doc="x 2^e for an integer e, rounded once: exact unless the result is subnormal or infinite",
     derivative=Linear(lambda cotangent, x, exponent: ldexp(cotangent, exponent), None),
     type_rule=_ldexp_type,
     lowering=Elementwise("ldexp", _ldexp_inputs),

@@ -1,4 +1,4 @@
-"""Indexing by integer arrays: gather, its transpose scatter_add, which write wins, and what numbers must lie within."""
+"""Indexing by integer arrays: gather, its transpose scatter_add, scatter, the last writer, and bounds checks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from wengert.ops.shape import move_batch, reshape
 from wengert.primitive import Draw, Linear, NonDifferentiable, Primitive, primitive
 
 _MOST_OF_ADD_AT = 32
-"""Axes that `np.add.at` takes: it crashes on more."""
+"""The largest number of axes that `np.add.at` takes; with more it crashes."""
 
 
 def _check_indices(operation: str, indices: Sequence[TensorType]) -> Shape:
@@ -37,7 +37,7 @@ def _gather_type(x: TensorType, *indices: TensorType) -> TensorType:
 
 
 def _check_values(operation: str, shape: Shape, y: TensorType, indices: Sequence[TensorType]) -> None:
-    """Raise where values do not have the shape of what indices point to in an array."""
+    """Raise where values do not have the shape of the elements that indices select."""
     expected = _check_indices(operation, indices) + shape[len(indices) :]
     if y.shape != expected:
         raise ShapeError(message(operation, f"the values must have shape {expected}", show(y)))
@@ -55,7 +55,7 @@ def _scatter_add(y: Any, *indices: Any, shape: Shape) -> Any:
 
 
 def _add_each(target: Any, indices: Sequence[Any], y: Any) -> None:
-    """Add where the indices point; of an array of too many axes, those that are not indexed become one."""
+    """Add at the indices; axes that are not indexed become one where the array has too many axes."""
     if target.ndim <= _MOST_OF_ADD_AT:
         np.add.at(target, tuple(indices), y)
         return
@@ -70,7 +70,7 @@ def _add_at(buffer: Any, cotangent: Any, x: Any, *indices: Any) -> None:
 
 
 def _batched_indices(size: int, indices: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
-    """Return the indices of one rank, behind an index of the batch axis itself."""
+    """Return the indices with one rank, after an index of the batch axis itself."""
     rank = max(len(shape_of(i)) - flag for i, flag in zip(indices, batched, strict=True))
     rows = np.arange(size).reshape((size, *(1,) * rank))
     aligned: list[Any] = [rows]
@@ -101,7 +101,7 @@ def _indices(draw: Draw, shape: Shape) -> tuple[Any, ...]:
 
 
 def _positions(i: Sequence[Index], shape: Shape, indices: Sequence[Operand]) -> list[Index]:
-    """Return where the index arrays point, for the element at ``i`` of their broadcast shape."""
+    """Return the position that the index arrays give for the element at ``i`` of their broadcast shape."""
     return [
         _position(converted(index.broadcast_at(i), INT64), extent)
         for index, extent in zip(indices, shape, strict=False)
@@ -119,7 +119,7 @@ def _position(number: Expression, extent: int) -> Index:
 def _gather_lowering(i: Sequence[Index], result: Operand, x: Operand, *indices: Operand) -> Expression:
     lead = len(i) - (len(x.shape) - len(indices))
     positions = _positions(i[:lead], x.shape, indices)
-    if 0 in x.shape:  # there is nothing to read, but an index to complain about
+    if 0 in x.shape:  # nothing is read, but the indices are checked
         return converted(Iota(sum(positions, Index(0))), result.dtype)
     return x.at([*positions, *i[lead:]])
 
@@ -138,7 +138,7 @@ def _into(
     combiner: str,
     initial: Callable[[Sequence[Index]], Expression],
 ) -> Definition:
-    """Return an array of a shape as it is at first, and then with each value where the indices point."""
+    """Return the definition of an array from initial values and values combined at the indices."""
     dims = tuple(map(Dim, y.shape))
     mine = [Index.of(dim) for dim in dims]
     lead = len(dims) - (len(shape) - len(indices))
@@ -151,15 +151,15 @@ def _last_writer_lowering(i: Sequence[Index], result: Operand, *indices: Operand
     dims = tuple(map(Dim, taken))
     mine = [Index.of(dim) for dim in dims]
     target = (*_positions(mine, shape, indices), *i[len(indices) :])
-    check_bounds = tuple(dim for index in i[len(indices) :] for dim in index.dims())
+    kept = tuple(dim for index in i[len(indices) :] for dim in index.dims())
     number = Iota(flatten(mine, taken))
     start = Const(np.int64(-1), INT64)
-    return Definition((*check_bounds, *dims), target, number, "assign", lambda i: start, frozenset(dims))
+    return Definition((*kept, *dims), target, number, "assign", lambda i: start, frozenset(dims))
 
 
 def _within_type(x: TensorType, *, count: int, operation: str, requirement: str) -> TensorType:
     if x.dtype.kind not in "iu":
-        raise DtypeError(message(operation, "what is counted must be integers", show(x)))
+        raise DtypeError(message(operation, "the operand must be integers", show(x)))
     return TensorType(INT64, x.shape)
 
 
@@ -212,7 +212,7 @@ gather = primitive(
 )
 scatter_add = primitive(
     name="scatter_add",
-    doc="zeros of a shape, to which y is added where integer arrays point, each time they do: the transpose of gather",
+    doc="zeros of a shape, with y added where integer arrays point, once for each index: the transpose of gather",
     type_rule=_scatter_type,
     evaluate=_scatter_add,
     derivative=Linear(
@@ -235,13 +235,13 @@ def _last_writer(*indices: Any, shape: Shape) -> Any:
 
 
 def _batch_last_writer(op: Primitive, size: int, xs: Any, flags: Any, params: Mapping[str, Any]) -> Any:
-    # Numbers count through the whole batch; what is wanted counts within one example.
+    # The numbers count through the whole batch; the result counts within one example.
     (first, *_) = indices = _batched_indices(size, xs, flags)
     shape = params["shape"]
     numbers = op(*indices, shape=(size, *shape))
     count = int(np.prod(broadcast("last_writer", *map(shape_of, indices)))) // max(size, 1)
-    check_bounds = numbers - count * first.reshape((size, *(1,) * len(shape)))
-    return where(less(numbers, 0), -1, check_bounds)
+    own_numbers = numbers - count * first.reshape((size, *(1,) * len(shape)))
+    return where(less(numbers, 0), -1, own_numbers)
 
 
 def _last_writer_type(*indices: TensorType, shape: Shape) -> TensorType:
@@ -257,7 +257,7 @@ def _last_writer_samples(draw: Draw) -> Any:
 
 last_writer = primitive(
     name="last_writer",
-    doc="for each element, the number of the last write to it, where integer arrays say what is written; -1 for none",
+    doc="for each element, the number of the last write to it by integer arrays; -1 for an element without a write",
     type_rule=_last_writer_type,
     evaluate=_last_writer,
     derivative=NonDifferentiable("its result is an integer"),
@@ -268,7 +268,7 @@ last_writer = primitive(
 )
 
 
-# -- what stands where integer arrays point, written over or added to ------------------------------------
+# -- elements at integer arrays, replaced or added to ----------------------------------------------------
 
 
 def _into_type(operation: str) -> Callable[..., TensorType]:
@@ -299,13 +299,13 @@ def _scattered(x: Any, y: Any, *indices: Any) -> Any:
 
 
 def _of_the_last(cotangent: Any, x: Any, y: Any, *indices: Any) -> Any:
-    """Return the cotangent of what was written: zero for what was written over by a later one."""
-    taken, found = broadcast("scatter", *map(shape_of, indices)), gather(cotangent, *indices)
+    """Return the cotangent of the values: zero for a value that a later one overwrites."""
+    taken, gathered = broadcast("scatter", *map(shape_of, indices)), gather(cotangent, *indices)
     if size(taken) == 1:
-        return found
+        return gathered
     writer = last_writer(*indices, shape=shape_of(x)[: len(indices)])
     stays = equal(gather(writer, *indices), np.arange(size(taken)).reshape(taken))
-    return where(reshape(stays, shape=(*taken, *(1,) * (len(shape_of(x)) - len(indices)))), found, 0.0)
+    return where(reshape(stays, shape=(*taken, *(1,) * (len(shape_of(x)) - len(indices)))), gathered, 0.0)
 
 
 def _batch_into(
@@ -322,7 +322,7 @@ def _into_samples(draw: Draw) -> Any:
 
 scatter = primitive(
     name="scatter",
-    doc="x with y written where integer arrays point to its leading axes; of writes to one element the last stays",
+    doc="x with y written where integer arrays index its leading axes; the last of several writes to an element wins",
     type_rule=_into_type("scatter"),
     evaluate=_scattered,
     derivative=Linear(
@@ -337,7 +337,7 @@ scatter = primitive(
 )
 add_at = primitive(
     name="add_at",
-    doc="x, to which y is added where integer arrays point to its leading axes, each time they do",
+    doc="x, with y added where integer arrays index its leading axes, once for each index",
     type_rule=_into_type("add_at"),
     evaluate=_added_at,
     derivative=Linear(
@@ -353,7 +353,7 @@ add_at = primitive(
 
 check_bounds = primitive(
     name="check_bounds",
-    doc="x, whose integers must lie in [0, count), or an error that says what is required of them",
+    doc="x, whose integers must lie in [0, count), or an error with the requirement",
     type_rule=_within_type,
     evaluate=_within,
     derivative=NonDifferentiable("its result is an integer"),

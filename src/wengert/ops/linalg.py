@@ -1,6 +1,6 @@
 """Square matrices, stacked along leading axes: inverse, solution of equations, Cholesky factor, determinant.
 
-The tangents are written with operations that are linear in them, so that reverse mode can transpose them (Giles,
+Each tangent is an expression linear in the tangents of the operands, so reverse mode can transpose it (Giles,
 "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008).
 """
 
@@ -11,32 +11,80 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ShapeError, message
+from wengert.core.dtypes import FLOAT64, Dtype, dtype_of, is_float
+from wengert.core.errors import DtypeError, ShapeError, message
 from wengert.core.shapes import broadcast, shape_of
-from wengert.ir.types import TensorType, show, type_of
-from wengert.kernels import cholesky as kernels
+from wengert.ir.types import TensorType, promote, show, type_of
+from wengert.kernels import triangular as kernels
 from wengert.nest.lowering import Expansion, OnHost
-from wengert.ops import small
+from wengert.ops import unrolled_linalg as unrolled
+from wengert.ops.comparison import where
+from wengert.ops.contraction import product
+from wengert.ops.elementwise import batch_elementwise
 from wengert.ops.indexing import gather
-from wengert.ops.matrices import (
-    batch,
-    check_matrices,
-    check_square,
-    floating_dtype,
-    lower,
-    multiply,
-    swapped,
-)
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape, transpose
-from wengert.primitive import Draw, Explicit, Linear, NonDifferentiable, Primitive, primitive
+from wengert.primitive import MOST_AXES, Draw, Explicit, Linear, NonDifferentiable, Primitive, primitive
 
-_FEW = 8  # rows up to which a determinant is differentiated by its minors, exact for singular matrices too
+_FEW = 8  # rows up to which a determinant is differentiated by its minors, exact also for singular matrices
+_LEAD = "".join(map(chr, range(ord("À"), ord("À") + MOST_AXES)))  # names of the other axes
 
 
-def _lapack(program: Callable[..., Any], length: Callable[..., int] = small.length) -> OnHost:
-    return OnHost("LAPACK does it", Expansion(program, length))
+def check_matrices(operation: str, *types: TensorType) -> None:
+    """Raise where operands have fewer than two axes, or half precision, which LAPACK lacks."""
+    if any(operand.ndim < 2 for operand in types):
+        raise ShapeError(message(operation, "matrices are required", show(*types)))
+    if any(operand.dtype == np.float16 for operand in types):
+        raise DtypeError(message(operation, "single or double precision is required", show(*types)))
+
+
+def check_square(operation: str, x: TensorType) -> None:
+    """Raise where an operand is not a stack of square matrices."""
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(message(operation, "square matrices are required", show(x)))
+    check_matrices(operation, x)
+
+
+def floating_dtype(*types: TensorType) -> Dtype:
+    """Return the dtype of a result: integers count as float64."""
+    return promote(*types)[0] if all(is_float(operand.dtype) for operand in types) else FLOAT64
+
+
+def multiply(a: Any, b: Any) -> Any:
+    """Return the products of stacked matrices; leading axes broadcast."""
+    lead, other = len(shape_of(a)) - 2, len(shape_of(b)) - 2
+    rank = max(lead, other)
+    return product(f"{_LEAD[rank - lead : rank]}xy,{_LEAD[rank - other : rank]}yz->{_LEAD[:rank]}xz", a, b)
+
+
+def inner(a: Any, b: Any) -> Any:
+    """Return the scalar products of the columns of ``a`` with those of ``b``."""
+    lead = _LEAD[: len(shape_of(a)) - 2]
+    return product(f"{lead}xi,{lead}xi->{lead}i", a, b)
+
+
+def swapped(a: Any) -> Any:
+    """Return stacked matrices transposed."""
+    rank = len(shape_of(a))
+    return transpose(a, permutation=(*range(rank - 2), rank - 1, rank - 2))
+
+
+def lower(a: Any, offset: int = 0) -> Any:
+    """Return the lower triangle of stacked matrices, with zeros above the diagonal at ``offset``."""
+    return where(np.tri(*shape_of(a)[-2:], k=offset, dtype=bool), a, 0.0)
+
+
+def symmetric(a: Any, half: str = "L") -> Any:
+    """Return the symmetric matrices with the lower or upper triangle of ``a``."""
+    taken = np.tri(*shape_of(a)[-2:], dtype=bool)
+    return where(taken if half == "L" else taken.T, a, swapped(a))
+
+
+# -- statements ------------------------------------------------------------------------------------------
+
+
+def _lapack(program: Callable[..., Any], length: Callable[..., int] = unrolled.length) -> OnHost:
+    return OnHost("LAPACK computes it", Expansion(program, length))
 
 
 def _matrices(draw: Draw) -> Any:
@@ -65,7 +113,7 @@ def _stated(
         type_rule=rule,
         evaluate=evaluate,
         derivative=derivative,
-        batch=batch,
+        batch=batch_elementwise,
         lowering=lowering,
         source=source.format,
         samples=lambda draw: ((_matrices(draw),), {}),
@@ -80,7 +128,7 @@ def _inverse_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) 
 inverse = _stated(
     "inverse",
     np.linalg.inv,
-    _lapack(small.inverse, lambda a: small.length(a, a)),
+    _lapack(unrolled.inverse, lambda a: unrolled.length(a, a)),
     "the inverse of square matrices",
     Explicit(_inverse_tangent),
     "np.linalg.inv({0})",
@@ -101,15 +149,15 @@ def _solve_type(a: TensorType, b: TensorType) -> TensorType:
     return TensorType(floating_dtype(a, b), (*lead, *b.shape[-2:]))
 
 
-def _less(b: Any, a: Any) -> Any:
-    """Return ``b - a``, either of which is None for zero."""
+def _difference(b: Any, a: Any) -> Any:
+    """Return ``b - a``, where None stands for zero."""
     return b if a is None else -a if b is None else b - a
 
 
 def _solve_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
     """Differentiate ``A x = b``: ``A dx = db - dA x``."""
     da, db = tangents
-    return solve(primals[0], _less(db, None if da is None else multiply(da, out)))
+    return solve(primals[0], _difference(db, None if da is None else multiply(da, out)))
 
 
 def _solve_samples(draw: Draw) -> Any:
@@ -124,8 +172,8 @@ solve = primitive(
     type_rule=_solve_type,
     evaluate=np.linalg.solve,
     derivative=Explicit(_solve_tangent, Linear(None, lambda cotangent, a, b: solve(swapped(a), cotangent))),
-    batch=batch,
-    lowering=_lapack(small.solve),
+    batch=batch_elementwise,
+    lowering=_lapack(unrolled.solve),
     source="np.linalg.solve({0}, {1})".format,
     samples=_solve_samples,
 )
@@ -145,12 +193,12 @@ def _cholesky_type(a: TensorType) -> TensorType:
 
 cholesky = primitive(
     name="cholesky",
-    doc="the lower triangular L with L L^T = A, for symmetric positive definite A, whose lower half alone is read",
+    doc="the lower triangular L with L L^T = A, for symmetric positive definite A; only the lower half is read",
     type_rule=_cholesky_type,
     evaluate=np.linalg.cholesky,
     derivative=Explicit(lambda primals, tangents, out: cholesky_tangent(out, tangents[0])),
-    batch=batch,
-    lowering=_lapack(small.cholesky),
+    batch=batch_elementwise,
+    lowering=_lapack(unrolled.cholesky),
     source="np.linalg.cholesky({0})".format,
     samples=lambda draw: ((_positive(draw),), {}),
 )
@@ -184,8 +232,8 @@ def _of_factor(
         type_rule=rule,
         evaluate=evaluate,
         derivative=derivative,
-        batch=batch,
-        lowering=OnHost("its steps depend on one another", Expansion(program, small.length)),
+        batch=batch_elementwise,
+        lowering=OnHost("its steps depend on one another", Expansion(program, unrolled.length)),
         source=f"{name}({{0}}, {{1}})".format,
         samples=samples,
     )
@@ -195,21 +243,21 @@ def _tangent_of_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: An
     """Differentiate ``T L^T + L T^T = S``: ``dT L^T + L dT^T = dS - (T dL^T + dL T^T)``."""
     (factor, _), (moved, right) = primals, tangents
     half = None if moved is None else multiply(out, swapped(lower(moved)))
-    return cholesky_tangent(factor, _less(right, None if half is None else half + swapped(half)))
+    return cholesky_tangent(factor, _difference(right, None if half is None else half + swapped(half)))
 
 
 def _tangent_of_cotangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
     """Differentiate ``(B + B^T) L = G``: ``(dB + dB^T) L = dG - (B + B^T) dL``."""
     (factor, _), (moved, right) = primals, tangents
     known = None if moved is None else multiply(out + swapped(out), lower(moved))
-    return cholesky_cotangent(factor, _less(right, known))
+    return cholesky_cotangent(factor, _difference(right, known))
 
 
 cholesky_tangent = _of_factor(
     "cholesky_tangent",
     kernels.tangent,
-    small.cholesky_tangent,
-    "the lower triangular T with T L^T + L T^T = S; of L and of the symmetric S the lower half alone is read",
+    unrolled.cholesky_tangent,
+    "the lower triangular T with T L^T + L T^T = S; only the lower halves of L and of the symmetric S are read",
     Explicit(
         _tangent_of_tangent, Linear(None, lambda cotangent, factor, _: cholesky_cotangent(factor, cotangent))
     ),
@@ -217,8 +265,8 @@ cholesky_tangent = _of_factor(
 cholesky_cotangent = _of_factor(
     "cholesky_cotangent",
     kernels.cotangent,
-    small.cholesky_cotangent,
-    "the lower triangular B with (B + B^T) L = G on and below the diagonal; the lower half of L and G alone is read",
+    unrolled.cholesky_cotangent,
+    "the lower triangular B with (B + B^T) L = G on and below the diagonal; only the lower halves of L and G are read",
     Explicit(
         _tangent_of_cotangent, Linear(None, lambda cotangent, factor, _: cholesky_tangent(factor, cotangent))
     ),
@@ -232,7 +280,7 @@ def _cofactors(a: Any) -> Any:
     rows, lead = shape_of(a)[-1], len(shape_of(a)) - 2
     if rows > _FEW:
         return reshape(determinant(a), shape=(*shape_of(a)[:-2], 1, 1)) * swapped(inverse(a))
-    others = np.array([[k for k in range(rows) if k != left_out] for left_out in range(rows)], dtype=np.int64)
+    others = np.array([[k for k in range(rows) if k != skipped] for skipped in range(rows)], dtype=np.int64)
     first = transpose(a, permutation=(lead, lead + 1, *range(lead)))
     others = others.reshape(rows, max(rows - 1, 0))
     minors = gather(first, others[:, None, :, None], others[None, :, None, :])
@@ -248,7 +296,7 @@ def _over_matrix(product_: Any) -> Any:
 determinant = _stated(
     "determinant",
     np.linalg.det,
-    _lapack(small.determinant),
+    _lapack(unrolled.determinant),
     f"the determinant; the derivative is exact for singular matrices of up to {_FEW} rows",
     Explicit(lambda primals, tangents, out: _over_matrix(_cofactors(primals[0]) * tangents[0])),
     "np.linalg.det({0})",
@@ -257,7 +305,7 @@ determinant = _stated(
 log_determinant = _stated(
     "log_determinant",
     lambda x: np.linalg.slogdet(x)[1],
-    _lapack(small.log_determinant),
+    _lapack(unrolled.log_determinant),
     "ln |det A|, without overflow",
     Explicit(lambda primals, tangents, out: _over_matrix(swapped(inverse(primals[0])) * tangents[0])),
     "np.linalg.slogdet({0})[1]",
@@ -266,7 +314,7 @@ log_determinant = _stated(
 determinant_sign = _stated(
     "determinant_sign",
     lambda x: np.linalg.slogdet(x)[0],
-    _lapack(small.determinant_sign),
+    _lapack(unrolled.determinant_sign),
     "the sign of det A",
     NonDifferentiable("it is constant between singular matrices"),
     "np.linalg.slogdet({0})[0]",

@@ -1,8 +1,8 @@
-"""Random bits: a keyed function of counters, which holds no state."""
+"""Random bits: a stateless function of a key and counters."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,32 +15,22 @@ from wengert.kernels import threefry as kernels
 from wengert.nest.expression import Apply, Expression, Iota
 from wengert.nest.index import Index, flatten
 from wengert.nest.lowering import Operand, Pointwise, converted
-from wengert.ops.elementwise import align
-from wengert.primitive import Draw, NonDifferentiable, Primitive, primitive
+from wengert.ops.elementwise import batch_elementwise
+from wengert.primitive import Draw, NonDifferentiable, primitive
 
 UINT64: Dtype = np.dtype(np.uint64)
 
 
 def _type(key: TensorType, counter: TensorType, shape: Shape) -> TensorType:
-    if any(one.dtype != UINT64 for one in (key, counter)):
+    if any(operand.dtype != UINT64 for operand in (key, counter)):
         raise DtypeError(message("threefry", "keys and counters must be uint64", show(key, counter)))
     return TensorType(UINT64, broadcast("threefry", key.shape, counter.shape) + shape)
 
 
 def _evaluate(key: Any, counter: Any, shape: Shape) -> Any:
-    if any(np.asarray(one).dtype != UINT64 for one in (key, counter)):
+    if any(np.asarray(operand).dtype != UINT64 for operand in (key, counter)):
         raise TypeError("keys and counters must be uint64")
     return kernels.threefry(key, counter, shape)
-
-
-def _batch(
-    operation: Primitive,
-    size: int,
-    operands: Sequence[Any],
-    batched: Sequence[bool],
-    params: Mapping[str, Any],
-) -> Any:
-    return operation(*align(size, operands, batched), **params)
 
 
 def _lowering(
@@ -54,10 +44,8 @@ def _lowering(
 
 
 def _samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    shapes = draw.broadcastable(2)
-    return tuple(draw.integers(shape, -(2**63), 2**63 - 1).view(np.uint64) for shape in shapes), {
-        "shape": draw.shape(0, 2)
-    }
+    words = [draw.integers(shape, -(2**63), 2**63 - 1).view(np.uint64) for shape in draw.broadcastable(2)]
+    return tuple(words), {"shape": draw.shape(0, 2)}
 
 
 threefry = primitive(
@@ -66,7 +54,7 @@ threefry = primitive(
     type_rule=_type,
     evaluate=_evaluate,
     derivative=NonDifferentiable("its result is random bits"),
-    batch=_batch,
+    batch=batch_elementwise,  # keys and counters broadcast along their leading axes
     lowering=Pointwise(_lowering),
     source=lambda key, counter, shape: f"wengert.random.threefry({key}, {counter}, {shape})",
     samples=_samples,

@@ -1,4 +1,4 @@
-"""Reductions over axes: sum, product, extrema, their positions, and truth of any or all."""
+"""Reductions over axes: sum, product, extrema and their positions, any and all; running sums; sorting."""
 
 from __future__ import annotations
 
@@ -41,13 +41,8 @@ def draw_axes(draw: Draw, rank: int) -> Axes:
     return draw.choice([tuple(range(rank)), *((axis,) for axis in range(rank)), tuple(range(1, rank))])
 
 
-def _samples(draw: Draw) -> Any:
-    shape = draw.shape()
-    return (draw.array(shape),), {"axes": draw_axes(draw, len(shape))}
-
-
-def _extremum_samples(draw: Draw) -> Any:
-    shape = tuple(max(extent, 1) for extent in draw.shape())
+def _samples(draw: Draw, least: int = 0) -> Any:
+    shape = tuple(max(extent, least) for extent in draw.shape())
     return (draw.array(shape),), {"axes": draw_axes(draw, len(shape))}
 
 
@@ -91,11 +86,11 @@ reduce_sum = primitive(
 
 
 def _product_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, axes: Axes) -> Any:
-    """Multiply in pairs, ``(a, da)(b, db) = (a b, a db + b da)``, so that zeros among the factors do no harm."""
+    """Multiply in pairs, ``(a, da)(b, db) = (a b, a db + b da)``: exact with zeros among the factors."""
     (x,), (dx,) = primals, tangents
     shape = shape_of(x)
     kept = tuple(axis for axis in range(len(shape)) if axis not in axes)
-    flat = (*(shape[axis] for axis in kept), int(np.prod([shape[axis] for axis in axes], dtype=int)))
+    flat = (*(shape[axis] for axis in kept), size(tuple(shape[axis] for axis in axes)))
     x, dx = (reshape(transpose(value, permutation=kept + axes), shape=flat) for value in (x, dx))
     while (extent := shape_of(x)[-1]) > 1:
         half = extent // 2
@@ -140,27 +135,23 @@ def _extremum_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any,
     (x,), (dx,) = primals, tangents
     taken = equal(x, expand(out, shape_of(x), axes))
     count = reduce_sum(cast(taken, dtype=dtype_of(x)), axes=axes)
-    # NaN equals nothing: then none was taken, as of two elements in `maximum`, and the derivative is 0.
+    # NaN equals nothing: no element is taken, as in `maximum`, and the derivative is 0.
     return multiply_no_nan(reduce_sum(where(taken, dx, 0.0), axes=axes), 1 / count)
 
 
-_SHORT = 8
-"""The extent of a short axis, at most."""
-_SLICES = 64
-"""Slices that are reduced against one another, at most."""
-_LONG = 512
-"""Elements of a slice, at least."""
+#: NumPy reduces a short axis element by element. Combining whole slices is faster for axes of at most this extent, at
+#: most this number of slices, and slices of at least this number of elements.
+_SHORT, _SLICES, _LONG = 8, 64, 512
 
 
 def _reduce_by(ufunc: np.ufunc) -> Callable[..., Any]:
     def evaluate(x: Any, axes: Axes) -> Any:
-        # NumPy reduces a short axis element by element; whole slices against one another are quicker.
         extents = tuple(x.shape[axis] for axis in axes) if isinstance(x, NDARRAY) else ()
         if max(extents, default=0) <= _SHORT and 1 < size(extents) <= min(_SLICES, x.size // _LONG):
             moved = np.moveaxis(x, axes, range(len(axes)))
-            parts = [moved[position] for position in np.ndindex(*moved.shape[: len(axes)])]
-            result = ufunc(parts[0], parts[1])
-            for part in parts[2:]:
+            first, second, *others = (moved[position] for position in np.ndindex(*moved.shape[: len(axes)]))
+            result = ufunc(first, second)
+            for part in others:
                 ufunc(result, part, out=result)
             return result
         return ufunc.reduce(x, axis=axes)
@@ -178,7 +169,7 @@ reduce_max = primitive(
     batch=_batch_axes,
     lowering=_reduction("maximum"),
     source=_source("max"),
-    samples=_extremum_samples,
+    samples=lambda draw: _samples(draw, least=1),
 )
 reduce_min = primitive(
     name="reduce_min",
@@ -189,7 +180,7 @@ reduce_min = primitive(
     batch=_batch_axes,
     lowering=_reduction("minimum"),
     source=_source("min"),
-    samples=_extremum_samples,
+    samples=lambda draw: _samples(draw, least=1),
 )
 
 # -- positions and truth ---------------------------------------------------------------------------------
@@ -200,23 +191,23 @@ def _position_samples(draw: Draw) -> Any:
     return (draw.array(shape),), {"axis": draw.integer(0, len(shape) - 1)}
 
 
-def _position_lowering(name: str) -> Pointwise:
-    def rule(i: Sequence[Index], result: Operand, x: Operand, axis: int) -> Expression:
-        dim = Dim(x.shape[axis])
-        return Reduce(name, (dim,), x.at(_with_axes(i, (axis,), (dim,))), INT64)
-
-    return Pointwise(rule)
+def _batch_along(op: Primitive, size: int, xs: Sequence[Any], flags: Any, params: Mapping[str, Any]) -> Any:
+    return op(xs[0], **{**params, "axis": params["axis"] + 1})
 
 
 def _position(name: str, function: Callable[..., Any], doc: str) -> Primitive:
+    def lowering(i: Sequence[Index], result: Operand, x: Operand, axis: int) -> Expression:
+        dim = Dim(x.shape[axis])
+        return Reduce(name, (dim,), x.at(_with_axes(i, (axis,), (dim,))), INT64)
+
     return primitive(
         name=name,
         doc=doc,
         type_rule=lambda x, axis: TensorType(INT64, _extremum_type(name)(x, (axis,)).shape),
         evaluate=lambda x, axis: function(x, axis=axis),
         derivative=NonDifferentiable("its result is an integer"),
-        batch=lambda op, size, xs, flags, params: op(xs[0], axis=params["axis"] + 1),
-        lowering=_position_lowering(name),
+        batch=_batch_along,
+        lowering=Pointwise(lowering),
         source=lambda x, axis: f"np.{name}({x}, axis={axis})",
         samples=_position_samples,
     )
@@ -248,14 +239,12 @@ reduce_all = _truth("reduce_all", np.logical_and, "all", "whether every element 
 
 def _running_samples(draw: Draw) -> Any:
     shape = draw.shape(1)
-    return (draw.array(shape),), {
-        "axis": draw.integer(0, len(shape) - 1),
-        "reverse": draw.choice([False, True]),
-    }
+    params = {"axis": draw.integer(0, len(shape) - 1), "reverse": draw.choice([False, True])}
+    return (draw.array(shape),), params
 
 
 def _running_lowering(operation: str, neutral: float) -> Pointwise:
-    """Return the lowering of a running sum or product: each element from the one before it, in order."""
+    """Return the lowering of a running sum or product: each element combined with the one before it, in order."""
 
     def rule(i: Sequence[Index], result: Operand, x: Operand, axis: int, reverse: bool) -> Definition:
         dims = tuple(map(Dim, x.shape))
@@ -286,18 +275,11 @@ def _running(ufunc: np.ufunc) -> Callable[..., Any]:
 
 def _running_source(name: str) -> Callable[..., str]:
     def source(x: str, axis: int, reverse: bool) -> str:
-        flipped = f"np.flip({x}, {axis})"
-        return (
-            f"np.flip(np.{name}({flipped}, axis={axis}), {axis})"
-            if reverse
-            else f"np.{name}({x}, axis={axis})"
-        )
+        if reverse:
+            return f"np.flip(np.{name}(np.flip({x}, {axis}), axis={axis}), {axis})"
+        return f"np.{name}({x}, axis={axis})"
 
     return source
-
-
-def _batch_running(op: Primitive, size: int, xs: Sequence[Any], flags: Any, params: Mapping[str, Any]) -> Any:
-    return op(xs[0], axis=params["axis"] + 1, reverse=params["reverse"])
 
 
 cumulative_sum = primitive(
@@ -308,7 +290,7 @@ cumulative_sum = primitive(
     derivative=Linear(
         lambda cotangent, x, axis, reverse: cumulative_sum(cotangent, axis=axis, reverse=not reverse)
     ),
-    batch=_batch_running,
+    batch=_batch_along,
     lowering=_running_lowering("add", -0.0),
     source=_running_source("cumsum"),
     samples=_running_samples,
@@ -318,7 +300,7 @@ cumulative_sum = primitive(
 def _running_product_tangent(
     primals: Sequence[Any], tangents: Sequence[Any], out: Any, axis: int, reverse: bool
 ) -> Any:
-    """Combine with ever farther neighbours (Hillis and Steele, 1986): exact at zeros, log2(n) steps."""
+    """Combine neighbours at doubling distances (Hillis and Steele, 1986): exact at zeros, in log2(n) steps."""
     (x,), (dx,) = primals, tangents
     extent, distance = shape_of(x)[axis], 1
     while distance < extent:
@@ -343,25 +325,21 @@ cumulative_product = primitive(
     type_rule=lambda x, axis, reverse: x._replace(weak=False),
     evaluate=_running(np.multiply),
     derivative=Explicit(_running_product_tangent),
-    batch=_batch_running,
+    batch=_batch_along,
     lowering=_running_lowering("multiply", 1),
     source=_running_source("cumprod"),
     samples=_running_samples,
 )
 
 
-def _sort_type(x: TensorType, axis: int) -> TensorType:
-    return TensorType(INT64, x.shape)
-
-
 argsort = primitive(
     name="argsort",
-    doc="the positions along an axis in the order of their elements; equal ones keep their order",
-    type_rule=_sort_type,
+    doc="the positions along an axis in the order of their elements; equal elements keep their order",
+    type_rule=lambda x, axis: TensorType(INT64, x.shape),
     evaluate=lambda x, axis: np.argsort(x, axis=axis, kind="stable"),
     derivative=NonDifferentiable("its result is an integer"),
-    batch=lambda op, size, xs, flags, params: op(xs[0], axis=params["axis"] + 1),
-    lowering=OnHost("sorting is no loop nest"),
+    batch=_batch_along,
+    lowering=OnHost("NumPy sorts"),
     source=lambda x, axis: f"np.argsort({x}, axis={axis}, kind='stable')",
-    samples=lambda draw: _position_samples(draw),
+    samples=_position_samples,
 )

@@ -1,4 +1,4 @@
-"""Shape operations: reshape, transpose, broadcast, concatenate, and the pair slice and embed."""
+"""Shape operations: reshape, transpose, broadcast, concatenate, slice and its transpose embed, and place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Index: TypeAlias = tuple[int | tuple[int, int, int], ...]
 
 
 def move_batch(operands: Sequence[Any], batched: Sequence[bool], size_: int) -> list[Any]:
-    """Return the operands all batched: those that are not are broadcast along a new leading axis."""
+    """Return all operands batched: the others are broadcast along a new leading axis."""
     return [
         x if flag else broadcast_to(x, shape=(size_, *shape_of(x)))
         for x, flag in zip(operands, batched, strict=True)
@@ -49,7 +49,9 @@ reshape = primitive(
     name="reshape",
     doc="the same elements in row-major order, in another shape",
     type_rule=_reshape_type,
-    evaluate=lambda x, shape: np.reshape(x, shape),  # by position: its name changed in NumPy 2.1
+    evaluate=lambda x, shape: np.reshape(
+        x, shape
+    ),  # by position: the parameter has another name in NumPy 2.1
     derivative=Linear(lambda cotangent, x, shape: reshape(cotangent, shape=shape_of(x))),
     batch=lambda op, size_, xs, flags, params: op(xs[0], shape=(size_, *params["shape"])),
     lowering=Pointwise(lambda i, result, x, shape: x.at(reshaped(i, shape, x.shape))),
@@ -140,7 +142,7 @@ broadcast_to = primitive(
 
 
 def _concatenate_type(*types: TensorType, axis: int) -> TensorType:
-    shapes = [one.shape for one in types]
+    shapes = [operand.shape for operand in types]
     if len({(len(shape), drop_axes(shape, (axis,))) for shape in shapes}) != 1 or axis >= len(shapes[0]):
         raise ShapeError(message("concatenate", f"shapes must agree but in axis {axis}", show(*types)))
     extent = sum(shape[axis] for shape in shapes)
@@ -162,7 +164,7 @@ def _concatenate_lowering(
     starts = list(itertools.accumulate((x.shape[axis] for x in pieces), initial=0))
 
     def among(first: int, last: int) -> Expression:
-        """Return the element of one of some pieces: of the first half or of the second."""
+        """Return the element at ``i`` of the pieces from ``first`` to ``last``, by bisection."""
         mine = list(i)
         mine[axis] = mine[axis] - starts[first]
         if last - first == 1:
@@ -195,12 +197,12 @@ concatenate = primitive(
 
 
 def whole(shape: Shape) -> list[Any]:
-    """Return the index that takes everything, one entry an axis."""
+    """Return the index of a whole array, one entry for each axis."""
     return [(0, extent, 1) for extent in shape]
 
 
 def numpy_index(index: Index) -> tuple[Any, ...]:
-    """Return the index as NumPy takes it."""
+    """Return an index in NumPy's form."""
     return tuple(entry if isinstance(entry, int) else _range_slice(*entry) for entry in index)
 
 
@@ -210,7 +212,7 @@ def _range_slice(start: int, extent: int, step: int) -> slice:
 
 
 def indexed_shape(index: Index) -> Shape:
-    """Return the shape of what an index takes."""
+    """Return the shape of the part that an index selects."""
     return tuple(entry[1] for entry in index if not isinstance(entry, int))
 
 
@@ -220,7 +222,7 @@ def index_source(index: Index) -> str:
         repr(entry)
         if isinstance(entry, int)
         else ":".join("" if part is None else str(part) for part in parts)
-        for entry, parts in ((one, _slice_parts(one)) for one in index)
+        for entry, parts in ((entry, _slice_parts(entry)) for entry in index)
     ]
     return f"[{', '.join(entries)}]" if entries else "[()]"
 
@@ -261,7 +263,7 @@ def _embed(x: Any, shape: Shape, index: Index) -> Any:
 
 
 def zeros_along(x: Any, shape: Shape, dtype: Any) -> Any:
-    """Return zeros whose axes lie in memory in the order of those of x, where the ranks agree."""
+    """Return zeros whose axes have the memory order of the axes of x, where the ranks agree."""
     if not isinstance(x, np.ndarray) or x.ndim != len(shape) or x.flags.c_contiguous:
         return np.zeros(shape, dtype)
     order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
@@ -285,7 +287,7 @@ def draw_index(draw: Draw, shape: Shape) -> Index:
 
 
 def _indexed(i: Sequence[Position], index: Index) -> list[Position]:
-    """Return where in the whole array the element at ``i`` of the indexed part stands."""
+    """Return the position in the whole array of the element at ``i`` of the indexed part."""
     inside = iter(i)
     return [
         Position(entry) if isinstance(entry, int) else next(inside) * entry[2] + entry[0] for entry in index
@@ -295,7 +297,7 @@ def _indexed(i: Sequence[Position], index: Index) -> list[Position]:
 def _placed(
     i: Sequence[Position], result: Operand, x: Operand, index: Index, beside: Any, *, absent: bool = False
 ) -> Expression | Definition:
-    """Return x where a basic index points and ``beside(i)`` elsewhere: a zero that is ``absent``, see `Guard`."""
+    """Return x where a basic index points, and ``beside(i)`` elsewhere; for ``absent`` see `Guard`."""
     if any(not isinstance(entry, int) and abs(entry[2]) > 1 for entry in index):
         dims = tuple(map(Dim, x.shape))
         mine = [Position.of(dim) for dim in dims]
@@ -326,13 +328,13 @@ def _embed_samples(draw: Draw) -> Any:
 
 
 def batch_index(size_: int, index: Index) -> Index:
-    """Return the index behind a leading batch axis."""
+    """Return the index after a leading batch axis."""
     return ((0, size_, 1), *index)
 
 
 slice_ = primitive(
     name="slice",
-    doc="the part of x that a basic index takes: for each axis an integer, or start, extent and step",
+    doc="the part of x that a basic index selects: for each axis an integer, or start, extent and step",
     type_rule=_slice_type,
     evaluate=lambda x, index: x[numpy_index(index)] if index else np.asarray(x)[()],
     derivative=Linear(

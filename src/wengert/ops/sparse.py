@@ -1,4 +1,4 @@
-"""Products with sparse matrices, whose nonzero elements are stored row by row, as SciPy's CSR format has them."""
+"""Products with sparse matrices in CSR format: the nonzero elements row by row, as in SciPy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wengert.ops.shape import concatenate, move_batch, reshape, slice_, transpos
 from wengert.primitive import Draw, Linear, Primitive, primitive
 
 _FEW = 10_000
-"""Products of elements up to which a loop takes less time than a call of SciPy."""
+"""Products of elements up to which a loop is faster than a call of SciPy."""
 
 
 def _product_type(
@@ -32,7 +32,7 @@ def _product_type(
     transposed: bool,
 ) -> TensorType:
     types = show(x, data, columns, pointers)
-    if any(one.dtype.kind not in "iu" for one in (columns, pointers)):
+    if any(operand.dtype.kind not in "iu" for operand in (columns, pointers)):
         raise DtypeError(message("sparse_product", "columns and pointers must be integers", types))
     if not (data.ndim == columns.ndim == pointers.ndim == 1 and data.shape == columns.shape):
         requirement = "data, columns and pointers must be vectors, the first two of one length"
@@ -49,15 +49,15 @@ def _shape(rows: int, width: int, transposed: bool) -> tuple[int, int]:
 
 
 def _rows(pointers: Any, count: int) -> Any:
-    """Return the row that each element stands in: how many rows have ended before it."""
+    """Return the row of each element: the number of rows that end before it."""
     ends = slice_(pointers, index=((1, shape_of(pointers)[0] - 1, 1),))
-    one = np.ones(shape_of(ends), np.int64)
-    ended = cumulative_sum(scatter_add(one, ends, shape=(count + 1,)), axis=0, reverse=False)
+    ones = np.ones(shape_of(ends), np.int64)
+    ended = cumulative_sum(scatter_add(ones, ends, shape=(count + 1,)), axis=0, reverse=False)
     return slice_(ended, index=((0, count, 1),))
 
 
 def _along(numbers: Any, rank: int) -> Any:
-    """Return numbers that multiply the rows of an array."""
+    """Return a vector reshaped to multiply the rows of an array."""
     return reshape(numbers, shape=(*shape_of(numbers), *(1,) * (rank - 1)))
 
 
@@ -71,13 +71,17 @@ def _written_out(x: Any, data: Any, columns: Any, pointers: Any, *, width: int, 
 
 def _length(x: TensorType, data: TensorType, columns: TensorType, pointers: TensorType) -> int:
     is_short = data.shape[0] * size(x.shape[1:]) <= _FEW
-    return 8 if is_short and all(one.dtype.kind == "f" and one.dtype.itemsize > 2 for one in (x, data)) else 0
+    return (
+        8
+        if is_short and all(operand.dtype.kind == "f" and operand.dtype.itemsize > 2 for operand in (x, data))
+        else 0
+    )
 
 
 def _of_elements(
     cotangent: Any, x: Any, data: Any, columns: Any, pointers: Any, *, width: int, transposed: bool
 ) -> Any:
-    """Return the cotangent of each element: of the row it adds to, times the row of ``x`` that it multiplies."""
+    """Return the cotangent of each element: that of the row it adds to, times the row of ``x`` that it multiplies."""
     rows = _rows(pointers, shape_of(data)[0])
     read, written = (rows, columns) if transposed else (columns, rows)
     products = multiply(gather(cotangent, written), gather(x, read))
@@ -93,7 +97,7 @@ def _of_operand(
 def _batch(
     op: Primitive, count: int, xs: Sequence[Any], flags: Sequence[bool], params: Mapping[str, Any]
 ) -> Any:
-    """Take examples of ``x`` as further columns; matrices of their own as blocks of one, along its diagonal."""
+    """Batch ``x`` as further columns; batched matrices become the diagonal blocks of one matrix."""
     if not any(flags[1:]):
         rank = len(shape_of(xs[0]))
         result = op(transpose(xs[0], permutation=(*range(1, rank), 0)), *xs[1:], **params)
@@ -116,7 +120,7 @@ def _batch(
 
 
 def _flat(x: Any) -> Any:
-    """Return the parts along the first axis one after the other."""
+    """Return the first two axes as one."""
     count, extent, *rest = shape_of(x)
     return reshape(x, shape=(count * extent, *rest))
 

@@ -14,15 +14,12 @@ _POLES = [(0.0,), (-1.0,), (-2.0,)]
 _BELL = 2 / math.sqrt(math.pi)
 
 
-erf = elementwise("erf", kernels.erf, lambda out, x: _BELL * exp(-x * x), doc="the error function")
-erfc = elementwise(
-    "erfc", kernels.erfc, lambda out, x: -_BELL * exp(-x * x), doc="1 - erf x, exact for large x"
-)
+erf = elementwise("erf", kernels.erf, lambda out, x: _BELL * exp(-x * x))
+erfc = elementwise("erfc", kernels.erfc, lambda out, x: -_BELL * exp(-x * x))
 erfinv = elementwise(
     "erfinv",
     kernels.erfinv,
-    lambda out, x: exp(out * out) / _BELL,
-    doc="the inverse of erf; the derivative at +-1 is infinite",
+    lambda out, y: exp(out * out) / _BELL,
     domain=(-0.9, 0.9),
     singular=[(-1.0,), (1.0,)],
 )
@@ -44,18 +41,6 @@ polygamma = elementwise(
     singular=_POLES,
 )
 digamma = elementwise(
-    "digamma",
-    kernels.digamma,
-    lambda out, x: polygamma(x, order=1),
-    doc="the derivative of ln Gamma(x)",
-    domain=(0.5, 4.0),
-    singular=_POLES,
+    "digamma", kernels.digamma, lambda out, x: polygamma(x, order=1), domain=(0.5, 4.0), singular=_POLES
 )
-lgamma = elementwise(
-    "lgamma",
-    kernels.lgamma,
-    lambda out, x: digamma(x),
-    doc="ln |Gamma(x)|",
-    domain=(0.5, 4.0),
-    singular=_POLES,
-)
+lgamma = elementwise("lgamma", kernels.lgamma, lambda out, x: digamma(x), domain=(0.5, 4.0), singular=_POLES)

@@ -10,8 +10,7 @@ from wengert.ops.comparison import equal, where
 from wengert.ops.elementwise import elementwise
 from wengert.ops.exponential import sqrt
 
-_INSIDE = (-0.9, 0.9)
-_AT_BOTH_ENDS = [(-1.0,), (1.0,)]
+_BETWEEN_POLES: dict[str, Any] = {"domain": (-0.9, 0.9), "singular": [(-1.0,), (1.0,)]}
 
 sin = elementwise("sin", np.sin, lambda out, x: cos(x), doc="sin x, x in radians")
 cos = elementwise("cos", np.cos, lambda out, x: -sin(x), doc="cos x, x in radians")
@@ -21,16 +20,14 @@ arcsin = elementwise(
     np.arcsin,
     lambda out, x: 1 / sqrt((1 - x) * (1 + x)),
     doc="the angle in [-pi/2, pi/2] whose sine is x; the derivative at +-1 is infinite",
-    domain=_INSIDE,
-    singular=_AT_BOTH_ENDS,
+    **_BETWEEN_POLES,
 )
 arccos = elementwise(
     "arccos",
     np.arccos,
     lambda out, x: -1 / sqrt((1 - x) * (1 + x)),
     doc="the angle in [0, pi] whose cosine is x; the derivative at +-1 is infinite",
-    domain=_INSIDE,
-    singular=_AT_BOTH_ENDS,
+    **_BETWEEN_POLES,
 )
 arctan = elementwise("arctan", np.arctan, lambda out, x: 1 / (1 + x * x), doc="the angle whose tangent is x")
 
@@ -50,13 +47,12 @@ arctanh = elementwise(
     np.arctanh,
     lambda out, x: 1 / ((1 - x) * (1 + x)),
     doc="the inverse of tanh; the derivative at +-1 is infinite",
-    domain=_INSIDE,
-    singular=_AT_BOTH_ENDS,
+    **_BETWEEN_POLES,
 )
 
 
 def _direction(component: Any, length: Any) -> Any:
-    """Return component / length, and 0 at the origin, where the length has no slope of its own."""
+    """Return component / length, and 0 at the origin, where the length has a kink."""
     at_origin = equal(length, 0)
     return where(at_origin, 0.0, component) / where(at_origin, 1.0, length)
 
@@ -74,7 +70,7 @@ arctan2 = elementwise(
     np.arctan2,
     lambda out, y, x: x / hypot(x, y) / hypot(x, y),
     lambda out, y, x: -(y / hypot(x, y) / hypot(x, y)),
-    doc="the angle of the point (x, y), in (-pi, pi]; the derivative at the origin is NaN: there is none",
+    doc="the angle of the point (x, y), in (-pi, pi]; there is no derivative at the origin: it is NaN",
     domain=((0.2, 2.0), (-2.0, 2.0)),
     singular=[(0.0, 0.0)],
 )

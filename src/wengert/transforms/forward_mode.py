@@ -19,7 +19,7 @@ from wengert.core.dtypes import check_known, dtype_of, is_float
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType, show
-from wengert.kernels.strong import strong_product
+from wengert.kernels.elementwise import strong_product
 from wengert.ops.arithmetic import multiply_no_nan
 from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to

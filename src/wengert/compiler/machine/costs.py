@@ -9,39 +9,21 @@ from wengert.nest.expression import Apply, Expression, Guard, Load, Reduce, walk
 from wengert.nest.index import Computed
 from wengert.nest.nest import Nest
 
-#: What a division costs, or a root.
 DIVISION = 4
-#: What an elementary function costs: a polynomial of about so many terms.
+"""The cost of a division or a square root: a division of a vector takes about four times as long as a sum."""
 FUNCTION = 12
-#: What an operation costs: a division of a vector takes about four times as long.
-_COST = {
-    **dict.fromkeys(("divide", "sqrt", "reciprocal", "remainder", "floor_divide", "fmod"), DIVISION),
-    **dict.fromkeys(
-        ("exp", "log", "expm1", "log1p", "exp2", "log2", "tanh", "expit", "sin", "cos"), FUNCTION
-    ),
-    **dict.fromkeys(("power", "tan", "arctan2", "lgamma", "digamma", "erf", "erfc", "erfinv"), 30),
-    "threefry": 40,
-    "integer_power": 2,
-    **dict.fromkeys(("ldexp", "binary_exponent"), 8),
-    "multiply_no_nan": 3,
-    **dict.fromkeys(("positive", "where", "cast"), 1),
-}
-_CHEAP = frozenset(
-    """add subtract multiply negative square absolute fabs sign copysign maximum minimum fmax fmin floor ceil trunc rint
-    equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor logical_not isnan isinf
-    isfinite signbit bitwise_and bitwise_or bitwise_xor invert left_shift right_shift heaviside position bounded
-    required
-    """.split()  # noqa: SIM905 (a list of them would fill a page)
-)
+"""The cost of an elementary function: a polynomial of about twelve terms."""
+#: The cost of each scalar operation; `compiler.scalars` and `compiler.mathlib` register it beside the code.
+OPERATION_COSTS = {"position": 1, "bounded": 1, "required": 1}
 
 
 def weight(operation: str) -> int:
-    """Return what an operation costs for itself."""
-    return 1 if operation in _CHEAP else _COST.get(operation, FUNCTION)
+    """Return the cost of an operation itself."""
+    return OPERATION_COSTS.get(operation, FUNCTION)
 
 
 def arithmetic(expression: Expression) -> int:
-    """Return what the operations of an expression cost at one point, without what it reads."""
+    """Return the cost of the operations of an expression at one point, without its loads."""
     return sum(weight(node.operation) for node in walk(expression) if isinstance(node, Apply))
 
 

@@ -12,14 +12,14 @@ import math
 from collections.abc import Callable, Sequence
 
 from wengert.compiler.llvm.ir_builder import I1, I64, POINTER, Builder, Kind, Value, constant
-from wengert.compiler.mathlib import tables
+from wengert.compiler.mathlib.tables import table
 from wengert.compiler.mathlib.terms import Term, Writer, nearest, quick_two_sum
 
-#: The largest sizes that the quick reduction takes.
+#: The largest magnitudes that the quick reduction handles.
 _QUICK = {32: 3000.0, 64: 24000.0}
 _DOUBLE, _I128 = Kind("double"), Kind("i128")
 _SCALAR = "{ double, double, i64 }"
-#: What reduces huge numbers lane by lane.
+#: The function that reduces huge numbers lane by lane.
 HELPER = "remainder"
 _NAME, _TABLE = f"wengert.{HELPER}", "wengert.two_over_pi"
 
@@ -31,8 +31,8 @@ def _struct(kind: Kind) -> str:
 def quick_reduction(x: Term) -> tuple[Term, Term, Term]:
     """Return r in two parts and n, right in its low bits, for moderate x."""
     count, n = nearest(x, 2 / math.pi)
-    parts = tables.HALF_PI[24 if x.kind.bits == 32 else 53]
-    # Where the sums below cancel they are exact, so that the order of their operands matters nowhere.
+    parts = table("HALF_PI", x.precision)
+    # The sums below are exact where they cancel, so the order of their operands does not matter.
     high, low = quick_two_sum(count.muladd(-parts[0], x), count * -parts[1])
     for part in parts[2:-1]:
         high, error = quick_two_sum(high, count * -part)
@@ -48,13 +48,13 @@ def reduction(x: Term) -> tuple[Term, Term, Term]:
 
 
 def unless_huge(x: Term, quick: Sequence[Term], slow: Callable[[Term], Sequence[Term]]) -> list[Term]:
-    """Return what was found for moderate x, and where a lane is too large for that, what a slow way makes of it."""
+    """Return the results of the quick way; lanes with huge x, if any, take the slow way."""
     writer, kind = x.writer, x.kind
     huge = abs(x) > _QUICK[kind.bits]
     rare, after = writer.new_label("huge"), writer.new_label("reduced")
     before = writer.block
-    found = huge.value if kind.lanes == 1 else writer.intrinsic("vector.reduce.or", huge.value, result=I1)
-    writer.branch_if(found, rare, after)
+    any_huge = huge.value if kind.lanes == 1 else writer.intrinsic("vector.reduce.or", huge.value, result=I1)
+    writer.branch_if(any_huge, rare, after)
     writer.label(rare)
     corrected = slow(huge)
     writer.branch(after)
@@ -71,23 +71,23 @@ def _slow_reduction(x: Term, huge: Term, quick: Sequence[Term]) -> list[Term]:
     writer, kind = x.writer, x.kind
     writer.helpers.add((HELPER, kind))
     infinite = abs(x).equals(math.inf)
-    given = x.where(huge & ~infinite, 2.0**40)
-    parts = writer.emit(f"call {_struct(kind)} @{_NAME}.{kind.suffix}({given.value})", kind)
-    news: list[Term] = []
+    argument = x.where(huge & ~infinite, 2.0**40)
+    parts = writer.emit(f"call {_struct(kind)} @{_NAME}.{kind.suffix}({argument.value})", kind)
+    results: list[Term] = []
     for i, old in enumerate(quick):
-        got = writer.emit(f"extractvalue {_struct(kind)} {parts.text}, {i}", old.kind)
-        news.append(Term(writer, got).where(huge, old))
-    news[0] = x.number(math.nan).where(infinite, news[0])
-    return news
+        part = writer.emit(f"extractvalue {_struct(kind)} {parts.text}, {i}", old.kind)
+        results.append(Term(writer, part).where(huge, old))
+    results[0] = x.number(math.nan).where(infinite, results[0])
+    return results
 
 
 def lanewise_definition(kind: Kind) -> str:
-    """Return the function that reduces every lane of a vector by itself."""
+    """Return the function that reduces a vector lane by lane."""
     builder = Builder(fast="")
-    high, low, n = (Value("poison", each) for each in (kind, kind, kind.integer))
+    high, low, n = (Value("poison", part) for part in (kind, kind, kind.integer))
     for lane in range(kind.lanes):
         x = Value("%x", kind) if kind.lanes == 1 else builder.extract(Value("%x", kind), lane)
-        r, rest, count = _one_lane(builder, x)
+        r, rest, count = _scalar_reduction(builder, x)
         if kind.lanes == 1:
             high, low, n = r, rest, count
         else:
@@ -97,7 +97,7 @@ def lanewise_definition(kind: Kind) -> str:
     return f"define internal {_struct(kind)} @{_NAME}.{kind.suffix}({kind} %x) noinline cold nounwind {{\n{body}\n}}\n"
 
 
-def _one_lane(builder: Builder, x: Value) -> tuple[Value, Value, Value]:
+def _scalar_reduction(builder: Builder, x: Value) -> tuple[Value, Value, Value]:
     """Return the reduction of one number in its own type."""
     wide = x if x.kind == _DOUBLE else builder.convert("fpext", x, "double")
     parts = builder.emit(f"call {_SCALAR} @{_NAME}({wide})", _DOUBLE)
@@ -119,7 +119,7 @@ def _return(builder: Builder, struct: str, *parts: Value) -> None:
 
 
 def scalar_definition() -> tuple[str, set[str]]:
-    """Return the function that reduces one number of float64 of at least 2^14, and what it declares."""
+    """Return the function that reduces a float64 number of at least 2^14, and its declarations."""
     writer = Writer(_DOUBLE, 53)
     x = writer.term("%x")
     bits = x.bits()
@@ -138,8 +138,8 @@ def scalar_definition() -> tuple[str, set[str]]:
     count = (0 - count).where(negative, count)
     _return(writer, _SCALAR, high.value, low.value, count.value)
     body = "\n".join(writer.lines)
-    table = ", ".join(f"i64 {constant(I64, word).text}" for word in tables.TWO_OVER_PI)
-    data = f"@{_TABLE} = internal unnamed_addr constant [{len(tables.TWO_OVER_PI)} x i64] [{table}]\n"
+    words = [f"i64 {constant(I64, word).text}" for word in table("TWO_OVER_PI")]
+    data = f"@{_TABLE} = internal unnamed_addr constant [{len(words)} x i64] [{', '.join(words)}]\n"
     define = f"define internal {_SCALAR} @{_NAME}(double %x) noinline cold nounwind {{\n{body}\n}}\n"
     return data + define, writer.declared
 
@@ -147,17 +147,17 @@ def scalar_definition() -> tuple[str, set[str]]:
 def _window(writer: Writer, bits: Term) -> Value:
     """Return x times 2/pi modulo 4 in units of 2^-126.
 
-    With x = m 2^e, bits before the one of weight 2^(1 - e) give multiples of 4.
+    With x = m 2^e, the bits of 2/pi before the bit of weight 2^(1 - e) give multiples of 4.
     """
     e = ((bits >> 52) & 0x7FF) - (1023 + 52)
     m = (bits & ((1 << 52) - 1)) | (1 << 52)
     start = e + (64 - 2)  # the table begins with a word of zeros; bit 1 of 2/pi has the weight 1 / 2
     index, shift = start >> 6, start & 63
-    given: list[Value] = []
+    table_words: list[Value] = []
     for i in range(4):
         place = writer.element(Value(f"@{_TABLE}", POINTER), "i64", (index + i).value)
-        given.append(writer.load(place, I64, 8))
-    high, middle, low = (writer.intrinsic("fshl", *given[i : i + 2], shift.value) for i in range(3))
+        table_words.append(writer.load(place, I64, 8))
+    high, middle, low = (writer.intrinsic("fshl", *table_words[i : i + 2], shift.value) for i in range(3))
     wide = writer.convert("zext", m.value, "i128")
     product = writer.binary("mul", wide, writer.convert("zext", low, "i128"))
     carry = writer.binary("lshr", product, constant(_I128, 64))
@@ -176,7 +176,7 @@ def _times_half_pi(writer: Writer, size: Value, zeros: Value) -> tuple[Term, Ter
         return kept.convert("uitofp", "double") * 2.0**exponent
 
     first, second = part(75, 75 - 126), part(22, 22 - 126)
-    half_pi, rest = (part / 2 for part in tables.PI[53])
+    half_pi, rest = (part / 2 for part in table("PI", 53))
     high = first * half_pi
     low = first.fma(half_pi, -high) + first.muladd(rest, second * half_pi)
     exponent = Term(writer, writer.convert("trunc", zeros, "i64"))

@@ -2,17 +2,18 @@
 
 On [1/2, 5/2] and [5/2, 25/2] polynomials in q = (x - c) / (x + c), where c is the geometric mean of the ends; beyond,
 Stirling's series. The recurrence takes |x| < 1/2 to 1 + x, and the reflection formula x <= -1/2 to -x. Near the zeros
-that the functions have left of 0 the error is absolute: that of the terms which cancel.
+of the functions left of 0 the error is absolute: that of the terms that cancel.
 """
 
 from __future__ import annotations
 
 import math
 
-from wengert.compiler.mathlib import tables
 from wengert.compiler.mathlib.logarithmic import correction, exponent_and_fraction, log
+from wengert.compiler.mathlib.tables import table
 from wengert.compiler.mathlib.terms import (
     Term,
+    elementary,
     format_of,
     polynomial,
     quick_two_sum,
@@ -23,7 +24,7 @@ from wengert.compiler.mathlib.terms import (
 _NEAR, _MID = math.sqrt(1.25), math.sqrt(31.25)
 """The geometric means of the ends of the intervals whose polynomials are in `_ratio`."""
 _STIRLING = 0.5 * math.log(2 * math.pi) - 0.5
-"""The constant of Stirling's series, ln(2 pi) / 2, less the half that is taken out of ``x - 1/2``."""
+"""The constant of Stirling's series, ln(2 pi) / 2, less 1/2: ``x - 1/2`` accounts for that."""
 
 
 def _ratio(x: Term, centre: float) -> Term:
@@ -40,11 +41,11 @@ def _fraction(x: Term) -> Term:
 def _lgamma_tail(x: Term, digits: int) -> Term:
     """Return (x - 1/2) (log x - 1) + ... with the logarithm and the product in two parts, for x >= 25/2."""
     e, f = exponent_and_fraction(x)
-    first, last = tables.LN2[53]
+    first, last = table("LN2", 53)
     high, low = two_sum(e * first, f)
     high, low = quick_two_sum(high, low + correction(f, e * last))
     inverse = 1.0 / x
-    rest = inverse * polynomial(inverse * inverse, tables.LGAMMA_TAIL[digits]) + _STIRLING
+    rest = inverse * polynomial(inverse * inverse, table("LGAMMA_TAIL", digits)) + _STIRLING
     product, error = two_product(x - 0.5, high - 1.0)
     result = product + (error + (x - 0.5).muladd(low, rest))
     return x.number(math.inf).where(product.equals(math.inf), result)
@@ -63,6 +64,7 @@ def _product_of_sums(x: Term, x_low: Term, y: Term, y_low: Term) -> Term:
     return x.muladd(first, x.muladd(last, x_low * first))
 
 
+@elementary(wide=True, inline=False, cost=30)
 def lgamma(x: Term) -> Term:
     """Return log |Gamma(x)|, infinite at 0, -1, -2, ..."""
     number, digits = x.number, x.digits
@@ -71,37 +73,38 @@ def lgamma(x: Term) -> Term:
     t = (x + 1.0).where(small, size)
     above = x.where(small, t - 1.0)  # t - 1, exact
     product, error = _product_before(above)
-    rest = polynomial(_ratio(t, _NEAR), tables.LGAMMA[digits])
+    rest = polynomial(_ratio(t, _NEAR), table("LGAMMA", digits))
     near = _product_of_sums(product, error, number(9 / 16), rest)
-    rest = polynomial(_ratio(t, _MID), tables.LGAMMA_MID[digits])
+    rest = polynomial(_ratio(t, _MID), table("LGAMMA_MID", digits))
     mid = _product_of_sums(product, error, number(17 / 64), rest)
     far = _lgamma_tail(t.at_least(12.0), digits)
     value = near.where(t < 2.5, mid.where(t < 12.5, far))
     f = _fraction(t)
-    sine = abs(f * polynomial(f * f, tables.SINPI[digits]))
+    sine = abs(f * polynomial(f * f, table("SINPI", digits)))
     argument = (t * sine * (1 / math.pi)).where(reflected, size)
     logarithm = log(argument)
     result = ((-value).where(reflected, value) - logarithm).where(small | reflected, value)
     return number(math.inf).where(size.equals(math.inf), result + 0.0)
 
 
+@elementary(wide=True, inline=False, cost=30)
 def digamma(x: Term) -> Term:
     """Return the derivative of log Gamma(x), NaN at -1, -2, ... and -+inf at +-0."""
     number, digits = x.number, x.digits
     size = abs(x)
     small, reflected = size < 0.5, x <= -0.5
     t = (x + 1.0).where(small, size)
-    high, low = tables.DIGAMMA_ROOT
+    high, low = table("DIGAMMA_ROOT")
     offset, error = two_sum(x.where(small, t - 1.0), number(1.0 - high))
-    rest = polynomial(_ratio(t, _NEAR), tables.DIGAMMA[digits])
+    rest = polynomial(_ratio(t, _NEAR), table("DIGAMMA", digits))
     near = _product_of_sums(offset, error - low, number(9 / 8), rest)
-    mid = polynomial(_ratio(t, _MID), tables.DIGAMMA_MID[digits]) + 3 / 2
+    mid = polynomial(_ratio(t, _MID), table("DIGAMMA_MID", digits)) + 3 / 2
     inverse = 1.0 / t
     square = inverse * inverse
-    rest = inverse.muladd(0.5, square * polynomial(square, tables.DIGAMMA_TAIL[digits]))
+    rest = inverse.muladd(0.5, square * polynomial(square, table("DIGAMMA_TAIL", digits)))
     value = near.where(t < 2.5, mid.where(t < 12.5, log(t) - rest))
     f = _fraction(x)
-    bent = f * polynomial(f * f, tables.COTANGENT[digits]) - 1.0 / f
+    bent = f * polynomial(f * f, table("COTANGENT", digits)) - 1.0 / f
     bent = number(math.nan).where(f.equals(0.0), bent)
     added = (bent + inverse).where(reflected, -1.0 / x)
     return (value + added).where(small | reflected, value)

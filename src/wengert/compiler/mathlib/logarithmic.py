@@ -1,17 +1,18 @@
 """Logarithms: x = 2^e m with sqrt(1/2) <= m < sqrt 2, and log m from f = m - 1, which is exact.
 
 In float32 a polynomial in f (Cody and Waite 1980); in float64 the series of artanh in s = f / (2 + f), with f kept
-apart from what corrects it (Tang, *Table-driven implementation of the logarithm function*, 1990).
+apart from its correction (Tang, *Table-driven implementation of the logarithm function*, 1990).
 """
 
 from __future__ import annotations
 
 import math
 
-from wengert.compiler.mathlib import tables
 from wengert.compiler.mathlib.exponential import exp, exp2
+from wengert.compiler.mathlib.tables import table
 from wengert.compiler.mathlib.terms import (
     Term,
+    elementary,
     format_of,
     polynomial,
     quick_two_sum,
@@ -39,24 +40,24 @@ def exponent_and_fraction(x: Term) -> tuple[Term, Term]:
 
 
 def with_limits(x: Term, result: Term) -> Term:
-    """Return a logarithm with its values at 0, infinity, NaN and negative numbers put in."""
+    """Return a logarithm with its values at 0, infinity, NaN and negative numbers."""
     outside = x.number(-math.inf).where(x.equals(0.0), math.nan)
     outside = x.where(x > 0.0, outside)  # infinity is its own logarithm
     infinity = ((1 << (x.kind.bits - 1)) - 1) ^ ((1 << format_of(x).fraction) - 1)
-    # Without signs, the bits of every number but 0 and the positive finite ones are out of this range.
+    # As unsigned integers, the bits of all numbers except positive finite ones are outside this range.
     return result.where((x.bits() - 1).below(infinity - 1), outside)
 
 
 def correction(f: Term, small: Term | None = None) -> Term:
-    """Return log (1 + f) - f, and a small term that comes with it."""
+    """Return log (1 + f) - f plus a small term."""
     square = f * f
     if f.digits == 24:
-        rest = (square * f) * polynomial(f, tables.LOG[24])
+        rest = (square * f) * polynomial(f, table("LOG", 24))
         return square.muladd(-0.5, rest if small is None else rest + small)
     s = f / (f + 2.0)
     z = s * s
     half = square * 0.5
-    series = z * polynomial(z, tables.ARTANH[f.digits])
+    series = z * polynomial(z, table("ARTANH", f.digits))
     if small is None:
         return s.muladd(half + series, -half)
     return s.muladd(half + series, small) - half
@@ -65,29 +66,31 @@ def correction(f: Term, small: Term | None = None) -> Term:
 def log_of_sum(x: Term, low: Term | None = None) -> Term:
     """Return log (x + low) for a positive finite x and a low part of it."""
     e, f = exponent_and_fraction(x)
-    first, last = tables.LN2[24 if x.kind.bits == 32 else 53]
+    first, last = table("LN2", x.precision)
     small = e * last
     if low is not None and x.digits != 36:
         small = small + low / x
     return e.muladd(first, f + correction(f, small))
 
 
+@elementary()
 def log(x: Term) -> Term:
     """Return log x = e ln 2 + f - f^2 / 2 + ..., the smallest terms first."""
     return with_limits(x, log_of_sum(x))
 
 
+@elementary()
 def log1p(x: Term) -> Term:
-    """Return log (1 + x) with the rounding error of 1 + x made good."""
+    """Return log (1 + x), corrected for the rounding error of 1 + x."""
     total, error = two_sum(x.number(1.0), x)
     result = with_limits(total, log_of_sum(total, error))
     return x.where(abs(x) < 2.0 ** -(format_of(x).fraction + 2), result)
 
 
-def _log_to_base(x: Term, base: dict[int, tuple[float, ...]]) -> Term:
+def _log_to_base(x: Term, constants: str) -> Term:
     """Return e log 2 + log m with the logarithm of m in two parts before it is scaled."""
     e, f = exponent_and_fraction(x)
-    first, last, two, rest_of_two = base[24 if x.kind.bits == 32 else 53]
+    first, last, two, rest_of_two = table(constants, x.precision)
     high, low = quick_two_sum(f, correction(f))
     scaled = high.muladd(first, high.muladd(last, low * first))
     if rest_of_two:
@@ -95,22 +98,26 @@ def _log_to_base(x: Term, base: dict[int, tuple[float, ...]]) -> Term:
     return with_limits(x, e.muladd(two, scaled))
 
 
+@elementary()
 def log2(x: Term) -> Term:
     """Return log2 x = e + log m / log 2."""
-    return _log_to_base(x, tables.BASE_2)
+    return _log_to_base(x, "BASE_2")
 
 
+@elementary()
 def log10(x: Term) -> Term:
     """Return log10 x = e log10 2 + log m / log 10."""
-    return _log_to_base(x, tables.BASE_10)
+    return _log_to_base(x, "BASE_10")
 
 
+@elementary()
 def logaddexp(x: Term, y: Term) -> Term:
     """Return log (exp x + exp y) = max(x, y) + log1p(exp(-|x - y|))."""
     rest = log1p(exp(-abs(x - y)))
     return (x + math.log(2)).where(x.equals(y), x.at_least(y) + rest)
 
 
+@elementary()
 def logaddexp2(x: Term, y: Term) -> Term:
     """Return log2 (2^x + 2^y) = max(x, y) + log1p(2^(-|x - y|)) / log 2."""
     rest = log1p(exp2(-abs(x - y)))
@@ -127,11 +134,12 @@ def _root_of_sum(high: Term, low: Term) -> tuple[Term, Term]:
     return root, (rest / (root + root)).where(high > 0.0, 0.0)
 
 
+@elementary()
 def arcsinh(x: Term) -> Term:
     """Return arsinh x = x + x^3 p(x^2) near 0, else log (|x| + sqrt(x^2 + 1)) in two parts; log 2 |x| far out."""
     size = abs(x)
     z = x * x
-    near = (x * z).muladd(polynomial(z, tables.ARSINH[x.digits]), x)
+    near = (x * z).muladd(polynomial(z, table("ARSINH", x.digits)), x)
     far = size > 2.0**30
     tame = size.at_most(2.0**30)
     square, error = two_product(tame, tame)
@@ -145,6 +153,7 @@ def arcsinh(x: Term) -> Term:
     return near.where(size < 0.5, result).sign_of(x)
 
 
+@elementary()
 def arccosh(x: Term) -> Term:
     """Return arcosh x = log (1 + t + sqrt(t^2 + 2 t)) with t = x - 1, in two parts; log 2 x far out."""
     far = x > 2.0**30
@@ -162,11 +171,12 @@ def arccosh(x: Term) -> Term:
     return x.number(math.nan).where(x < 1.0, result)
 
 
+@elementary()
 def arctanh(x: Term) -> Term:
     """Return artanh x = x + x^3 p(x^2) near 0, else log (1 + 2 x / (1 - x)) / 2."""
     size = abs(x)
     z = x * x
-    near = (x * z).muladd(polynomial(z, tables.ARTANH_NEAR[x.digits]), x)
+    near = (x * z).muladd(polynomial(z, table("ARTANH_NEAR", x.digits)), x)
     one = x.number(1.0)
     below = one - size
     ratio = (size + size) / below

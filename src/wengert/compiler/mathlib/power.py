@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 
-from wengert.compiler.mathlib import tables
 from wengert.compiler.mathlib.exponential import exp, exp_of_sum
 from wengert.compiler.mathlib.logarithmic import correction, exponent_and_fraction
+from wengert.compiler.mathlib.tables import table
 from wengert.compiler.mathlib.terms import (
     Term,
+    elementary,
     format_of,
     nearest,
     polynomial,
@@ -26,7 +27,7 @@ from wengert.compiler.mathlib.terms import (
 def _two_part_log(x: Term) -> tuple[Term, Term]:
     """Return log x in two parts, for a positive finite x."""
     e, f = exponent_and_fraction(x)
-    first, last = tables.LN2[53]
+    first, last = table("LN2", 53)
     if x.digits == 36:
         return e.muladd(math.log(2), f + correction(f)), x.number(0.0)
     bottom, lost = quick_two_sum(x.number(2.0), f)
@@ -35,8 +36,8 @@ def _two_part_log(x: Term) -> tuple[Term, Term]:
     s_low = (s.fma(-bottom, f) - s * lost) * inverse
     z, error = two_product(s, s)
     z_low = (s * 2.0).muladd(s_low, error)
-    third, third_low = tables.TWO_THIRDS
-    tail = z * polynomial(z, tables.ARTANH_TAIL[53])
+    third, third_low = table("TWO_THIRDS")
+    tail = z * polynomial(z, table("ARTANH_TAIL", 53))
     weight, lost = quick_two_sum(x.number(third), tail + third_low)
     cube, error = two_product(z, s)
     cube_low = z.muladd(s_low, z_low.muladd(s, error))
@@ -70,11 +71,12 @@ def _of_positive(x: Term, y: Term) -> Term:
     return exp_of_sum(product, lost.where(abs(product) < 2.0**12, 0.0))
 
 
+@elementary(inline=False, cost=30)
 def power(x: Term, y: Term) -> Term:
-    """Return x^y; 1 if x is 1 or y is 0, even for NaN; NaN for a negative x and a y that is no integer."""
+    """Return x^y; 1 if x is 1 or y is 0, even for NaN; NaN for a negative x with a y that is not an integer."""
     number, size = x.number, abs(x)
     if x.kind.bits == 32:
-        wide = (each.convert("fpext", "double") for each in (size, y))
+        wide = (operand.convert("fpext", "double") for operand in (size, y))
         result = _of_positive(*wide).convert("fptrunc", "float")
     else:
         result = _of_positive(size, y)
@@ -90,6 +92,7 @@ def power(x: Term, y: Term) -> Term:
     return number(1.0).where(one, result)
 
 
+@elementary(wide=True)
 def hypot(x: Term, y: Term) -> Term:
     """Return sqrt(x^2 + y^2), scaled by a power of two where a square could overflow or underflow."""
     infinite = abs(x).equals(math.inf) | abs(y).equals(math.inf)
@@ -104,6 +107,7 @@ def hypot(x: Term, y: Term) -> Term:
     return x.number(math.inf).where(infinite, u.muladd(u, v * v).sqrt() * back)
 
 
+@elementary()
 def cbrt(x: Term) -> Term:
     """Return the cube root: of m = |x| 2^(-3 k), 0.35 < m < 2.83, from a polynomial for m^(-1/3).
 
@@ -116,7 +120,7 @@ def cbrt(x: Term) -> Term:
     rest = e - third * 3.0
     two, half = x.number(2.0), x.number(0.5)
     m = (f + 1.0) * two.where(rest > 0.0, half.where(rest < 0.0, 1.0))
-    y = polynomial(m, tables.CBRT[53])
+    y = polynomial(m, table("CBRT", 53))
     h = 1.0 - (m * y) * (y * y)
     y = y.muladd(h * h.muladd(h.muladd(14 / 81, 2 / 9), 1 / 3), y)
     root = m * (y * y)

@@ -1,4 +1,4 @@
-"""What AVX-512 does to a whole register in one instruction, for terms of any number of lanes."""
+"""Instructions of AVX-512 on whole registers, for terms of any number of lanes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wengert.compiler.mathlib.terms import Term
 
 _BITS = 512
 _ROUND_AS_SET = 4
-"""The operand of instructions of AVX-512 that leaves rounding as the processor is set."""
+"""The operand of AVX-512 instructions that keeps the processor's rounding mode."""
 
 
 def available(x: Term) -> bool:
@@ -19,12 +19,12 @@ def available(x: Term) -> bool:
 
 
 def lanes(x: Term) -> int:
-    """Return how many elements a register holds: so many numbers can be chosen from."""
+    """Return the number of elements of a register, which is the size of a lookup table."""
     return _BITS // x.kind.bits
 
 
 def scaled(x: Term, exponent: Term) -> Term:
-    """Return x 2^n, rounded once, for the largest integer n that is no more than the exponent, a float."""
+    """Return x 2^n, rounded once, for the integer part n of a floating exponent, rounded down."""
     builder, full = x.writer, x.kind._replace(lanes=lanes(x))
     name = f"llvm.x86.avx512.mask.scalef.{'ps' if x.kind.bits == 32 else 'pd'}.{_BITS}"
     every, rounding = constant(Kind(f"i{full.lanes}"), -1), constant(Kind("i32"), _ROUND_AS_SET)
@@ -36,7 +36,7 @@ def scaled(x: Term, exponent: Term) -> Term:
 
 
 def chosen(place: Term, numbers: Sequence[float]) -> Term:
-    """Return the number whose place in a register the low bits of an integer tell, for each lane."""
+    """Return for each lane the number at the place in the table that the low bits of an integer give."""
     builder = place.writer
     full, letter = (Kind("float", 16), "s") if place.kind.bits == 32 else (Kind("double", 8), "d")
     table = constants(full, numbers)
@@ -48,7 +48,7 @@ def chosen(place: Term, numbers: Sequence[float]) -> Term:
 
 
 def _register_by_register(builder: Builder, operate: Callable[..., Value], *operands: Value) -> Value:
-    """Return what an operation makes of operands that fill several registers, or a part of one."""
+    """Apply an operation to operands that fill several registers, or a part of one."""
     count, full = operands[0].kind.lanes, _BITS // operands[0].kind.bits
     results = [
         operate(*(builder.window(operand, start, full) for operand in operands))

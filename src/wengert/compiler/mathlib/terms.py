@@ -1,12 +1,50 @@
-"""What the elementary functions share: terms that write instructions, exponents, polynomials, exact sums."""
+"""The tools of the elementary functions: their registry, terms that write instructions, polynomials, exact sums."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 from wengert.compiler.llvm.ir_builder import Builder, Kind, Value, constant
+from wengert.compiler.machine.costs import DIVISION, FUNCTION, OPERATION_COSTS
 
 Number = int | float
+
+
+class Function(NamedTuple):
+    """An elementary function, as `elementary` registers it."""
+
+    write: Callable[..., Term]
+    operands: int
+    wide: bool
+    inline: bool
+    rare: bool
+
+
+#: The elementary functions by name.
+FUNCTIONS: dict[str, Function] = {}
+_Write = TypeVar("_Write", bound=Callable[..., "Term"])
+
+
+def elementary(
+    *, cost: int = FUNCTION, wide: bool = False, inline: bool = True, rare: bool = False
+) -> Callable[[_Write], _Write]:
+    """Register a function of terms as the code of the scalar operation of the same name.
+
+    Args:
+        cost: its cost, in additions.
+        wide: whether float32 numbers are computed in float64.
+        inline: whether the body replaces each call.
+        rare: whether calls are rare, and must cost nothing where they are not made; of one operand.
+    """
+
+    def register(write: _Write) -> _Write:
+        name = write.__name__
+        FUNCTIONS[name] = Function(write, write.__code__.co_argcount, wide, inline, rare)
+        OPERATION_COSTS[name] = cost
+        return write
+
+    return register
 
 
 def symbol(name: str, kind: Kind) -> str:
@@ -22,14 +60,14 @@ def symbol(name: str, kind: Kind) -> str:
 class Writer(Builder):
     """Writes one elementary function.
 
-    No operation carries a fast-math flag, not even ``contract``: the rounding errors that are computed below are
-    those of the operations as they stand. Where a fused operation is merely welcome, ``muladd`` asks for one.
+    No operation carries a fast-math flag, not even ``contract``: the rounding errors computed below are those of the
+    operations as written. ``muladd`` allows a fused operation but does not require one.
 
     Args:
         kind: the type that the function works in.
-        digits: the precision, in bits, that float64 arithmetic is for: 53, or 36 where the result is a float32.
+        digits: the precision, in bits, of float64 arithmetic: 53, or 36 where the result is a float32.
         has_fma: whether the processor multiplies and adds in one instruction.
-        has_avx512: whether it has what `registers` writes.
+        has_avx512: whether the processor has the instructions of `registers`.
     """
 
     def __init__(self, kind: Kind, digits: int, *, has_fma: bool = False, has_avx512: bool = False) -> None:
@@ -44,6 +82,34 @@ class Writer(Builder):
     def term(self, text: str) -> Term:
         """Return an operand by its name."""
         return Term(self, Value(text, self.kind))
+
+
+def _arithmetic(operation: str):
+    """Return an operator on terms, and the operator with its operands in the other order."""
+
+    def forward(self: Term, other: Term | Number) -> Term:
+        name = f"f{operation}" if self.kind.is_float else operation
+        return Term(self.writer, self.writer.binary(name, self.value, self.operand(other)))
+
+    def reflected(self: Term, other: Number) -> Term:
+        return forward(self.number(other), self)
+
+    return forward, reflected
+
+
+def _bitwise(operation: str):
+    def operator(self: Term, other: Term | Number) -> Term:
+        return Term(self.writer, self.writer.binary(operation, self.value, self.operand(other)))
+
+    return operator
+
+
+def _comparison(condition: str):
+    def operator(self: Term, other: Term | Number) -> Term:
+        ordered = ("o" if self.kind.is_float else "s") + condition
+        return Term(self.writer, self.writer.compare(ordered, self.value, self.operand(other)))
+
+    return operator
 
 
 class Term:
@@ -71,95 +137,46 @@ class Term:
         """The precision of the polynomials to use, in bits: 24 for float32 arithmetic, else 36 or 53."""
         return 24 if self.kind.bits == 32 else self.writer.wide_digits
 
+    @property
+    def precision(self) -> int:
+        """The bits of the significand of the type: 24 or 53."""
+        return 24 if self.kind.bits == 32 else 53
+
     def number(self, number: Number) -> Term:
         """Return a constant of the same type."""
         return Term(self.writer, constant(self.kind, number))
 
-    def _operand(self, other: Term | Number) -> Value:
+    def operand(self, other: Term | Number) -> Value:
+        """Return the value of another term, or a number as one of the same type."""
         return other.value if isinstance(other, Term) else constant(self.kind, other)
 
-    def _write(self, operation: str, other: Term | Number, swapped: bool = False) -> Term:
-        name = "f" + operation if self.kind.is_float else operation
-        x, y = self.value, self._operand(other)
-        return Term(self.writer, self.writer.binary(name, *((y, x) if swapped else (x, y))))
-
-    def __add__(self, other: Term | Number) -> Term:
-        return self._write("add", other)
-
-    def __radd__(self, other: Number) -> Term:
-        return self._write("add", other, swapped=True)
-
-    def __sub__(self, other: Term | Number) -> Term:
-        return self._write("sub", other)
-
-    def __rsub__(self, other: Number) -> Term:
-        return self._write("sub", other, swapped=True)
-
-    def __mul__(self, other: Term | Number) -> Term:
-        return self._write("mul", other)
-
-    def __rmul__(self, other: Number) -> Term:
-        return self._write("mul", other, swapped=True)
-
-    def __truediv__(self, other: Term | Number) -> Term:
-        return self._write("div", other)
-
-    def __rtruediv__(self, other: Number) -> Term:
-        return self._write("div", other, swapped=True)
+    __add__, __radd__ = _arithmetic("add")
+    __sub__, __rsub__ = _arithmetic("sub")
+    __mul__, __rmul__ = _arithmetic("mul")
+    __truediv__, __rtruediv__ = _arithmetic("div")
+    __and__, __or__, __xor__ = _bitwise("and"), _bitwise("or"), _bitwise("xor")
+    __lshift__, __rshift__ = _bitwise("shl"), _bitwise("ashr")
+    __lt__, __gt__ = _comparison("lt"), _comparison("gt")
+    __le__, __ge__ = _comparison("le"), _comparison("ge")
 
     def __neg__(self) -> Term:
         return Term(self.writer, self.writer.fneg(self.value))
 
-    def _bitwise(self, operation: str, other: Term | Number) -> Term:
-        return Term(self.writer, self.writer.binary(operation, self.value, self._operand(other)))
-
-    def __and__(self, other: Term | Number) -> Term:
-        return self._bitwise("and", other)
-
-    def __or__(self, other: Term | Number) -> Term:
-        return self._bitwise("or", other)
-
-    def __xor__(self, other: Term | Number) -> Term:
-        return self._bitwise("xor", other)
-
-    def __lshift__(self, other: Term | Number) -> Term:
-        return self._bitwise("shl", other)
-
-    def __rshift__(self, other: Term | Number) -> Term:
-        """Shift to the right and keep the sign."""
-        return self._bitwise("ashr", other)
-
     def logical_shift(self, other: int) -> Term:
         """Shift to the right and fill with zeros."""
-        return self._bitwise("lshr", other)
+        return Term(self.writer, self.writer.binary("lshr", self.value, self.operand(other)))
 
     def __invert__(self) -> Term:
-        return self._bitwise("xor", -1 if self.kind.scalar != "i1" else 1)
-
-    def _compare(self, condition: str, other: Term | Number) -> Term:
-        ordered = ("o" if self.kind.is_float else "s") + condition
-        return Term(self.writer, self.writer.compare(ordered, self.value, self._operand(other)))
-
-    def __lt__(self, other: Term | Number) -> Term:
-        return self._compare("lt", other)
-
-    def __gt__(self, other: Term | Number) -> Term:
-        return self._compare("gt", other)
-
-    def __le__(self, other: Term | Number) -> Term:
-        return self._compare("le", other)
-
-    def __ge__(self, other: Term | Number) -> Term:
-        return self._compare("ge", other)
+        return self ^ (-1 if self.kind.scalar != "i1" else 1)
 
     def equals(self, other: Term | Number) -> Term:
-        """Return where the values are equal: nowhere that one is NaN."""
+        """Return where the values are equal; NaN equals nothing."""
         condition = "oeq" if self.kind.is_float else "eq"
-        return Term(self.writer, self.writer.compare(condition, self.value, self._operand(other)))
+        return Term(self.writer, self.writer.compare(condition, self.value, self.operand(other)))
 
     def below(self, other: Term | Number) -> Term:
-        """Return where an integer is less than another, both without sign."""
-        return Term(self.writer, self.writer.compare("ult", self.value, self._operand(other)))
+        """Return where an integer is less than another, both taken as unsigned."""
+        return Term(self.writer, self.writer.compare("ult", self.value, self.operand(other)))
 
     def is_nan(self) -> Term:
         """Return where the value is NaN."""
@@ -167,7 +184,7 @@ class Term:
 
     def where(self, condition: Term, otherwise: Term | Number) -> Term:
         """Return this value where a condition holds, another elsewhere."""
-        return Term(self.writer, self.writer.select(condition.value, self.value, self._operand(otherwise)))
+        return Term(self.writer, self.writer.select(condition.value, self.value, self.operand(otherwise)))
 
     def bits(self) -> Term:
         """Return the bits of a floating-point number as an integer."""
@@ -183,7 +200,7 @@ class Term:
 
     def call(self, intrinsic: str, *others: Term | Number) -> Term:
         """Call an intrinsic of LLVM that is overloaded on this type."""
-        operands = [self.value, *map(self._operand, others)]
+        operands = [self.value, *map(self.operand, others)]
         return Term(self.writer, self.writer.intrinsic(intrinsic, *operands))
 
     def helper(self, name: str) -> Term:
@@ -222,6 +239,8 @@ class Term:
         return upper.where(self > upper, self)
 
 
+elementary(cost=DIVISION)(Term.sqrt)
+
 # -- the format ---------------------------------------------------------------------------------------------------
 
 
@@ -256,7 +275,7 @@ def polynomial(t: Term, powers: Sequence[float]) -> Term:
 
 
 def horner(t: Term, powers: Sequence[float]) -> Term:
-    """Evaluate a polynomial, lowest power first, with as few operations as can be, one after another."""
+    """Evaluate a polynomial, lowest power first, by Horner's rule: the fewest operations, each waiting for the last."""
     total = t.number(powers[-1])
     for power in reversed(powers[:-1]):
         total = total.muladd(t, power)
@@ -270,7 +289,7 @@ def power_of_two(k: Term, like: Term) -> Term:
 
 
 def nearest(x: Term, factor: Term | Number, parts: int = 1) -> tuple[Term, Term]:
-    """Return the multiple n / parts of an integer n that is nearest to x * factor, and n, right in its low bits."""
+    """Return n / parts for the integer n that brings it nearest to x * factor, and n, correct in its low bits."""
     magic = format_of(x).magic / parts
     shifted = x.muladd(factor, magic)
     return shifted - magic, shifted.bits()

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 
-from wengert.compiler.mathlib import tables
 from wengert.compiler.mathlib.argument_reduction import reduction, unless_huge
-from wengert.compiler.mathlib.terms import Term, format_of, polynomial, quick_two_sum
+from wengert.compiler.mathlib.tables import table
+from wengert.compiler.mathlib.terms import Term, elementary, format_of, polynomial, quick_two_sum
 
 
 def _sine_parts(high: Term, low: Term) -> tuple[Term, Term]:
     """Return sin(high + low) as high and the rest: low (1 - high^2 / 2) + high^3 p(high^2)."""
     z = high * high
-    p = polynomial(z, tables.SIN[high.digits])
+    p = polynomial(z, table("SIN", high.digits))
     if high.digits == 53:
         low = low.muladd(z * -0.5, low)
     return high, (high * z).muladd(p, low)
@@ -26,13 +26,13 @@ def _sine_parts(high: Term, low: Term) -> tuple[Term, Term]:
 def _cosine_parts(high: Term, low: Term) -> tuple[Term, Term]:
     """Return cos(high + low) as 1 - high^2 / 2, rounded, and the rest."""
     z = high * high
-    p = polynomial(z, tables.COS[high.digits])
+    p = polynomial(z, table("COS", high.digits))
     main, error = quick_two_sum(high.number(1.0), z * -0.5)
     return main, error + (z * z).muladd(p, high * -low)
 
 
 def _circular(x: Term, quarter: int) -> Term:
-    """Return sin(x + quarter pi/2) for a quarter of 0 or 1; -0 at -0, which a remainder in two parts does not keep."""
+    """Return sin(x + quarter pi/2) for a quarter of 0 or 1; -0 at -0, which a remainder in two parts loses."""
     if x.digits != 24 or not x.writer.has_fma:
         result = _by_quarters(x, quarter)
         return result if quarter else x.where(x.equals(0.0), result)
@@ -43,18 +43,18 @@ def _circular(x: Term, quarter: int) -> Term:
 def _by_halves(x: Term, quarter: int) -> Term:
     """Return (-1)^k sin r with |x| + quarter pi/2 = k pi + r, |r| <= pi/2, within 2 ulp of float32.
 
-    The first difference is exact, its terms being multiples of 2^-23 or of one unit of a smaller x. The sine has the
-    sign of x besides, -0 at -0.
+    The first difference is exact, its terms being multiples of 2^-23 or of one unit of a smaller x. The sine takes the
+    sign of x, -0 at -0.
     """
     magic, size = format_of(x).magic, abs(x)
     shifted = size.muladd(1 / math.pi, -0.5) + magic if quarter else size.muladd(1 / math.pi, magic)
     k, n = shifted - magic, shifted.bits()
     count = k + 0.5 if quarter else k
     r = size
-    for part in tables.PI_IN_THREE:
+    for part in table("PI_IN_THREE"):
         r = count.fma(-part, r)
     z = r * r
-    result = (r * z).muladd(polynomial(z, tables.SIN_WIDE[24]), r)
+    result = (r * z).muladd(polynomial(z, table("SIN_WIDE", 24)), r)
     negative = ((n ^ 1) if quarter else n) << (x.kind.bits - 1)
     sign = negative if quarter else (negative ^ x.bits()) & format_of(x).sign
     return (result.bits() ^ sign).as_float()
@@ -71,30 +71,35 @@ def _by_quarters(x: Term, quarter: int) -> Term:
     return (result.bits() ^ negative).as_float()
 
 
-#: The functions for numbers of any size, which those of float32 call.
+#: The functions for numbers of any magnitude, which the float32 functions call.
 HELPERS = ("sin_by_quarters", "cos_by_quarters")
 
 
+@elementary(rare=True)
 def sin_by_quarters(x: Term) -> Term:
     """Return sin x of large x."""
     return _by_quarters(x, 0)
 
 
+@elementary(rare=True)
 def cos_by_quarters(x: Term) -> Term:
     """Return cos x of large x."""
     return _by_quarters(x, 1)
 
 
+@elementary()
 def sin(x: Term) -> Term:
     """Return sin x; -0 at -0."""
     return _circular(x, 0)
 
 
+@elementary()
 def cos(x: Term) -> Term:
     """Return cos x = sin(x + pi/2)."""
     return _circular(x, 1)
 
 
+@elementary(cost=30)
 def tan(x: Term) -> Term:
     """Return tan x = sin r / cos r, or -cos r / sin r for odd n, each in two parts; -0 at -0."""
     high, low, n = reduction(x)
@@ -128,19 +133,21 @@ def _arctangent(top: Term, bottom: Term) -> Term:
     divisor = top.where(last, (top + bottom).where(first, bottom))
     t = dividend / divisor
     z = t * t
-    rest = (t * z) * polynomial(z, tables.ARCTAN[top.digits])
-    high, low = tables.PI[24 if top.kind.bits == 32 else 53]
+    rest = (t * z) * polynomial(z, table("ARCTAN", top.digits))
+    high, low = table("PI", top.precision)
     base = number(high / 2).where(last, number(high / 4).where(first, 0.0))
     base_low = number(low / 2).where(last, number(low / 4).where(first, 0.0))
     main, error = quick_two_sum(base, t)
     return (main + (rest + (error + base_low))).where(first, t + rest)
 
 
+@elementary()
 def arctan(x: Term) -> Term:
     """Return arctan x; -0 at -0."""
     return _arctangent(abs(x).at_most(2.0**60), x.number(1.0)).sign_of(x)
 
 
+@elementary(cost=30)
 def arctan2(y: Term, x: Term) -> Term:
     """Return the angle of the point (x, y), with the signs of zero of ISO C, annex F."""
     number = x.number
@@ -148,39 +155,41 @@ def arctan2(y: Term, x: Term) -> Term:
     both = top.equals(math.inf) & bottom.equals(math.inf)
     top, bottom = number(1.0).where(both, top), number(1.0).where(both, bottom)
     larger = top.at_least(bottom)
-    # A quotient of numbers that are far apart is what it is; sums of large ones must not overflow.
+    # A quotient of numbers far apart needs no care; sums of large numbers must not overflow.
     tiny = larger < format_of(x).least * 2.0**60
     scale = number(0.25).where(larger > 2.0 ** (format_of(x).bias - 1), number(2.0**60).where(tiny, 1.0))
     angle = _arctangent(top * scale, bottom * scale)
     angle = number(0.0).where(top.equals(0.0), angle)
     angle = number(math.pi / 2).where(top.equals(math.inf), angle)
     angle = number(0.0).where(bottom.equals(math.inf), angle)
-    high, low = tables.PI[24 if x.kind.bits == 32 else 53]
+    high, low = table("PI", x.precision)
     angle = (high - (angle - low)).where(x.bits() < 0, angle)
     return number(math.nan).where(x.is_nan() | y.is_nan(), angle.sign_of(y))
 
 
 def _arcsine_parts(x: Term) -> tuple[Term, Term, Term]:
-    """Return where |x| <= 1/2, and arcsin t in two parts with t = |x| there and sqrt((1 - |x|) / 2) elsewhere."""
+    """Return whether |x| <= 1/2, and arcsin t in two parts, t = |x| there and sqrt((1 - |x|) / 2) elsewhere."""
     size = abs(x)
     small = size <= 0.5
     z = (size * size).where(small, 0.5 - size * 0.5)
     t = size.where(small, z.sqrt())
-    return small, t, (t * z) * polynomial(z, tables.ARCSIN[x.digits])
+    return small, t, (t * z) * polynomial(z, table("ARCSIN", x.digits))
 
 
+@elementary()
 def arcsin(x: Term) -> Term:
     """Return arcsin x = pi/2 - 2 arcsin sqrt((1 - x) / 2) for x > 1/2."""
     small, t, rest = _arcsine_parts(x)
-    high, low = tables.PI[24 if x.kind.bits == 32 else 53]
+    high, low = table("PI", x.precision)
     far = high / 2 - (t * 2.0 - rest.muladd(-2.0, low / 2))
     return (t + rest).where(small, far).sign_of(x)
 
 
+@elementary()
 def arccos(x: Term) -> Term:
     """Return arccos x = pi/2 - arcsin x for |x| <= 1/2, else 2 arcsin sqrt((1 - |x|) / 2), or pi less that."""
     small, t, rest = _arcsine_parts(x)
-    high, low = tables.PI[24 if x.kind.bits == 32 else 53]
+    high, low = table("PI", x.precision)
     rest_signed = rest.sign_of(x)
     near = high / 2 - (t.sign_of(x) + (rest_signed - low / 2))
     twice, twice_rest = t + t, rest + rest

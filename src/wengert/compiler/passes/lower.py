@@ -127,6 +127,9 @@ class _Block:
     def elementwise(self, equation: Equation, lowering: Elementwise) -> None:
         """Write down a scalar operation for every element."""
         (out,) = equation.outputs
+        if lowering.program is not None:
+            self._sources[out] = self.composition(equation, lowering)
+            return
         wanted = lowering.dtypes([atom.type for atom in equation.operands], out.type)
         operation = lowering.operation or equation.primitive
         if operation in COMPARISONS:
@@ -150,6 +153,21 @@ class _Block:
         else:
             value = Apply(operation, operands, out.dtype, param, equation.location)
         self.define(equation, out, dims, value)
+
+    def composition(self, equation: Equation, lowering: Elementwise) -> Source:
+        """Write down an operation that is a composition of others, and return where its result is."""
+        types = [atom.type for atom in equation.operands]
+        dtypes = lowering.dtypes(types, equation.outputs[0].type)
+
+        def program(*operands: Any) -> list[Any]:
+            assert lowering.program is not None
+            taken = [_cast(x, dtype) for x, dtype in zip(operands, dtypes, strict=True)]
+            return [lowering.program(*taken, **equation.params)]
+
+        graph = stage(program, types)[0]
+        equations = tuple(replace(inner, location=equation.location) for inner in graph.equations)
+        (result,) = self.graph(replace(graph, equations=equations), list(map(self.source, equation.operands)))
+        return result
 
     def pointwise(self, equation: Equation, lowering: Pointwise) -> None:
         """Write down what a rule says."""
@@ -259,6 +277,10 @@ def _taken(operation: str, operand: Operand, indices: Sequence[Index], dtype: Dt
     if is_python_integer and not isinstance(element, Const) and is_limited(operation, dtype):
         return fitting(operation, element, dtype)
     return converted(element, dtype)
+
+
+def _cast(x: Any, dtype: Dtype) -> Any:
+    return x if x.dtype == dtype else REGISTRY["cast"](x, dtype=dtype)
 
 
 def _compared_dtypes(types: Sequence[TensorType], wanted: Sequence[Dtype]) -> Sequence[Dtype]:

@@ -1,44 +1,44 @@
-"""Sums, products, quotients, powers, signs and extrema."""
+"""Sums, products, quotients, remainders, powers, signs, extrema and rounding."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from wengert.compiler import mathlib
 from wengert.compiler.llvm.ir_builder import Value, constant
-from wengert.compiler.scalars.context import EMITTERS, Context, like, operation
+from wengert.compiler.machine.costs import DIVISION
+from wengert.compiler.scalars.context import Context, like, operation
 
 
-def _arithmetic(name: str, on_floats: str, on_integers: str, on_bools: str) -> None:
-    @operation(name)
-    def emitter(context: Context, x: Value, y: Value) -> Value:  # pyright: ignore[reportUnusedFunction]
-        kind = context.dtype.kind
-        name = on_floats if kind == "f" else on_bools if kind == "b" else on_integers
-        return context.builder.binary(name, x, y)
+def _by_kind(on_floats: str, on_integers: str, on_bools: str, context: Context, x: Value, y: Value) -> Value:
+    instruction = {"f": on_floats, "b": on_bools}.get(context.dtype.kind, on_integers)
+    return context.builder.binary(instruction, x, y)
 
 
-_arithmetic("add", "fadd", "add", "or")
-_arithmetic("subtract", "fsub", "sub", "xor")
-_arithmetic("multiply", "fmul", "mul", "and")
+operation("add")(partial(_by_kind, "fadd", "add", "or"))
+operation("subtract")(partial(_by_kind, "fsub", "sub", "xor"))
+_multiply = operation("multiply")(partial(_by_kind, "fmul", "mul", "and"))
 
 
-@operation("divide")
+@operation("divide", cost=DIVISION)
 def _divide(context: Context, x: Value, y: Value) -> Value:
     return context.builder.fdiv(x, y)
 
 
-@operation("multiply_no_nan")
-def _scale(context: Context, x: Value, y: Value) -> Value:
+@operation("multiply_no_nan", cost=3)
+def _multiply_no_nan(context: Context, x: Value, y: Value) -> Value:
     """Return x y, and zero where either is zero."""
     b = context.builder
     if not context.is_float:
-        return b.binary("and" if context.dtype.kind == "b" else "mul", x, y)
+        return _multiply(context, x, y)
     product, zero = b.fmul(x, y), like(x, 0.0)
     if b.fast:
         return product
-    counts = b.both(b.compare("une", x, zero), b.compare("une", y, zero))
-    # Where it does not, a zero with the sign of the product: with AVX-512 three instructions more than a product.
-    one, other = (b.convert("bitcast", each, x.kind.integer.scalar) for each in (x, y))
-    sign = b.both(b.binary("xor", one, other), constant(one.kind, 1 << (one.kind.bits - 1)))
-    return b.select(counts, product, b.convert("bitcast", sign, x.kind.scalar))
+    is_ordinary = b.both(b.compare("une", x, zero), b.compare("une", y, zero))
+    # Elsewhere the result is a zero with the sign of the product: with AVX-512 three instructions more than a product.
+    x_bits, y_bits = (b.convert("bitcast", operand, x.kind.integer.scalar) for operand in (x, y))
+    sign = b.both(b.binary("xor", x_bits, y_bits), constant(x_bits.kind, 1 << (x_bits.kind.bits - 1)))
+    return b.select(is_ordinary, product, b.convert("bitcast", sign, x.kind.scalar))
 
 
 @operation("negative")
@@ -46,14 +46,14 @@ def _negative(context: Context, x: Value) -> Value:
     return context.builder.fneg(x) if context.is_float else context.builder.binary("sub", like(x, 0), x)
 
 
-@operation("reciprocal")
+@operation("reciprocal", cost=DIVISION)
 def _reciprocal(context: Context, x: Value) -> Value:
     return context.builder.fdiv(like(x, 1.0), x)
 
 
 @operation("square")
 def _square(context: Context, x: Value) -> Value:
-    return EMITTERS["multiply"](context, x, x)
+    return _multiply(context, x, x)
 
 
 @operation("absolute", "fabs")
@@ -81,22 +81,15 @@ def _copysign(context: Context, x: Value, y: Value) -> Value:
     return context.builder.intrinsic("copysign", x, y)
 
 
-@operation("heaviside")
-def _heaviside(context: Context, x: Value, y: Value) -> Value:
-    b, zero = context.builder, like(x, 0.0)
-    beside = b.select(b.compare("olt", x, zero), zero, b.select(b.compare("uno", x, x), x, like(x, 1.0)))
-    return b.select(b.compare("oeq", x, zero), y, beside)
-
-
 MAX_POWER = 64
-"""The largest exponent that is written out as products; NumPy takes the others, which leave no integer but 0 and 1."""
+"""The largest exponent that has code; NumPy evaluates larger ones, which overflow for all integers except 0 and +-1."""
 _EXACT = 4
-"""The largest exponent up to which a few products err by no more than the power itself."""
+"""The largest exponent for which repeated products are as accurate as the general power."""
 
 
-@operation("integer_power")
+@operation("integer_power", cost=2)
 def _integer_power(context: Context, x: Value) -> Value:
-    """Multiply by repeated squaring, where that is as exact as the general power."""
+    """Multiply by repeated squaring where that is as accurate as the general power."""
     exponent = abs(context.param)
     if context.is_float and exponent > _EXACT:
         context.functions.add(("power", x.kind))
@@ -106,36 +99,111 @@ def _integer_power(context: Context, x: Value) -> Value:
     power = x
     while exponent:
         if exponent & 1:
-            result = power if result is None else EMITTERS["multiply"](context, result, power)
+            result = power if result is None else _multiply(context, result, power)
         exponent >>= 1
         if exponent:
-            power = EMITTERS["multiply"](context, power, power)
-    one = like(x, 1)
+            power = _multiply(context, power, power)
     if result is None:
-        return one
-    return context.builder.fdiv(one, result) if context.param < 0 else result
+        return like(x, 1)
+    return context.builder.fdiv(like(x, 1), result) if context.param < 0 else result
 
 
 # -- extrema ---------------------------------------------------------------------------------------------
 
 
-def _extremum(name: str, condition: str) -> None:
-    @operation(name)
-    def emitter(context: Context, x: Value, y: Value) -> Value:  # pyright: ignore[reportUnusedFunction]
-        b = context.builder
-        if not context.is_float:
-            return b.select(b.compare(("s" if context.is_signed else "u") + condition, x, y), x, y)
-        best = b.select(b.compare("o" + condition, x, y), x, y)
-        return b.select(b.compare("uno", x, x), x, best)
-
-    @operation("f" + name[:3])
-    def ignoring_nan(context: Context, x: Value, y: Value) -> Value:  # pyright: ignore[reportUnusedFunction]
-        b = context.builder
-        if not context.is_float:
-            return emitter(context, x, y)
-        taken = b.either(b.compare("o" + condition, x, y), b.compare("uno", y, y))
-        return b.select(taken, x, y)
+def _extremum(condition: str, context: Context, x: Value, y: Value) -> Value:
+    b = context.builder
+    if not context.is_float:
+        return b.select(b.compare(("s" if context.is_signed else "u") + condition, x, y), x, y)
+    best = b.select(b.compare("o" + condition, x, y), x, y)
+    return b.select(b.compare("uno", x, x), x, best)
 
 
-_extremum("maximum", "gt")
-_extremum("minimum", "lt")
+def _number_extremum(condition: str, context: Context, x: Value, y: Value) -> Value:
+    """Return the other operand where one is NaN."""
+    b = context.builder
+    if not context.is_float:
+        return _extremum(condition, context, x, y)
+    return b.select(b.either(b.compare("o" + condition, x, y), b.compare("uno", y, y)), x, y)
+
+
+operation("maximum")(partial(_extremum, "gt"))
+operation("minimum")(partial(_extremum, "lt"))
+operation("fmax")(partial(_number_extremum, "gt"))
+operation("fmin")(partial(_number_extremum, "lt"))
+
+# -- rounding, and division with remainder ---------------------------------------------------------------
+
+
+def _rounded(intrinsic: str, context: Context, x: Value) -> Value:
+    return context.builder.intrinsic(intrinsic, x) if context.is_float else x
+
+
+for _name in ("floor", "ceil", "trunc", "rint"):
+    operation(_name)(partial(_rounded, _name))
+
+
+def _safe_divisor(context: Context, y: Value) -> tuple[Value, Value]:
+    """Return the divisor with 1 in place of numbers that a division would trap on, and whether it was replaced."""
+    b = context.builder
+    unsafe = b.compare("eq", y, like(y, 0))
+    if context.is_signed:
+        unsafe = b.either(unsafe, b.compare("eq", y, like(y, -1)))
+    return b.select(unsafe, like(y, 1), y), unsafe
+
+
+def _signs_differ(context: Context, x: Value, y: Value) -> Value:
+    b, condition = context.builder, "olt" if context.is_float else "slt"
+    return b.binary("xor", b.compare(condition, x, like(x, 0)), b.compare(condition, y, like(y, 0)))
+
+
+@operation("fmod", cost=DIVISION)
+def _fmod(context: Context, x: Value, y: Value) -> Value:
+    b = context.builder
+    if context.is_float:
+        return b.binary("frem", x, y)
+    divisor, unsafe = _safe_divisor(context, y)
+    rest = b.binary("srem" if context.is_signed else "urem", x, divisor)
+    return b.select(unsafe, like(x, 0), rest)
+
+
+@operation("remainder", cost=DIVISION)
+def _remainder(context: Context, x: Value, y: Value) -> Value:
+    b = context.builder
+    rest = _fmod(context, x, y)
+    if not (context.is_float or context.is_signed):
+        return rest
+    if not context.is_float:
+        wrong = b.both(b.compare("ne", rest, like(x, 0)), _signs_differ(context, rest, y))
+        return b.select(wrong, b.binary("add", rest, y), rest)
+    moved = b.select(_signs_differ(context, rest, y), b.fadd(rest, y), rest)
+    return b.select(b.compare("oeq", rest, like(x, 0.0)), b.intrinsic("copysign", like(x, 0.0), y), moved)
+
+
+@operation("floor_divide", cost=DIVISION)
+def _floor_divide(context: Context, x: Value, y: Value) -> Value:
+    if context.is_float:
+        return _floor_divide_floats(context, x, y)
+    b, zero = context.builder, like(x, 0)
+    divisor, _ = _safe_divisor(context, y)
+    if not context.is_signed:
+        return b.select(b.compare("eq", y, zero), zero, b.binary("udiv", x, divisor))
+    quotient, rest = b.binary("sdiv", x, divisor), b.binary("srem", x, divisor)
+    down = b.both(b.compare("ne", rest, zero), _signs_differ(context, rest, divisor))
+    quotient = b.select(down, b.binary("sub", quotient, like(x, 1)), quotient)
+    quotient = b.select(b.compare("eq", y, like(x, -1)), b.binary("sub", zero, x), quotient)
+    return b.select(b.compare("eq", y, zero), zero, quotient)
+
+
+def _floor_divide_floats(context: Context, x: Value, y: Value) -> Value:
+    """Divide x less the remainder, and round: exact where x / y itself would round up to an integer."""
+    b, zero = context.builder, like(x, 0.0)
+    rest = b.binary("frem", x, y)
+    quotient = b.fdiv(b.fsub(x, rest), y)
+    inexact = b.both(b.compare("une", rest, zero), _signs_differ(context, rest, y))
+    quotient = b.select(inexact, b.fsub(quotient, like(x, 1.0)), quotient)
+    low = b.intrinsic("floor", quotient)
+    low = b.select(b.compare("ogt", b.fsub(quotient, low), like(x, 0.5)), b.fadd(low, like(x, 1.0)), low)
+    plain = b.fdiv(x, y)
+    low = b.select(b.compare("oeq", quotient, zero), b.intrinsic("copysign", zero, plain), low)
+    return b.select(b.compare("oeq", y, zero), plain, low)

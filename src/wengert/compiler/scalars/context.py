@@ -1,4 +1,4 @@
-"""What the emissions of scalar operations share."""
+"""The context in which a scalar operation is emitted, and the registry of emitters."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from wengert.compiler.llvm.ir_builder import Builder, Kind, Value, constant
+from wengert.compiler.machine.costs import OPERATION_COSTS
 from wengert.core.dtypes import Dtype
 
 
 class Context(NamedTuple):
-    """What an emission has at hand."""
+    """The builder that an emitter writes to, and the dtypes of the operation."""
 
     builder: Builder
     dtype: Dtype
@@ -31,16 +32,22 @@ class Context(NamedTuple):
         return self.dtype.kind == "i"
 
 
-Emit: TypeAlias = Callable[..., Value]
-#: What writes the instructions of each operation.
-EMITTERS: dict[str, Emit] = {}
+Emitter: TypeAlias = Callable[..., Value]
+#: The emitter of each operation: ``(context, *operands) -> result`` writes its instructions.
+EMITTERS: dict[str, Emitter] = {}
 
 
-def operation(*names: str) -> Callable[[Emit], Emit]:
-    """Register what writes the instructions of operations."""
+def operation(*names: str, cost: int = 1) -> Callable[[Emitter], Emitter]:
+    """Register the emitter of scalar operations.
 
-    def register(emitter: Emit) -> Emit:
+    Args:
+        names: the names of the operations.
+        cost: the cost of one, in additions.
+    """
+
+    def register(emitter: Emitter) -> Emitter:
         EMITTERS.update(dict.fromkeys(names, emitter))
+        OPERATION_COSTS.update(dict.fromkeys(names, cost))
         return emitter
 
     return register

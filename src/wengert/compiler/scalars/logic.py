@@ -1,9 +1,12 @@
-"""Comparison, logic, tests of floating-point numbers, and bits."""
+"""Comparison, logic, tests of floating-point numbers, choice, and conversion between dtypes."""
 
 from __future__ import annotations
 
-from wengert.compiler.llvm.ir_builder import Value, constant
+from functools import partial
+
+from wengert.compiler.llvm.ir_builder import SCALARS, Builder, Kind, Value, constant
 from wengert.compiler.scalars.context import Context, like, operation
+from wengert.core.dtypes import UINT64, Dtype
 
 COMPARISONS = {
     "equal": ("oeq", "eq"),
@@ -15,15 +18,14 @@ COMPARISONS = {
 }
 
 
-def _comparison(name: str, on_floats: str, on_integers: str) -> None:
-    @operation(name)
-    def emitter(context: Context, x: Value, y: Value) -> Value:  # pyright: ignore[reportUnusedFunction]
-        sign = "" if on_integers in ("eq", "ne") else "s" if context.is_signed else "u"
-        return context.builder.compare(on_floats if context.is_float else sign + on_integers, x, y)
+def _comparison(name: str, context: Context, x: Value, y: Value) -> Value:
+    on_floats, on_integers = COMPARISONS[name]
+    sign = "" if on_integers in ("eq", "ne") else "s" if context.is_signed else "u"
+    return context.builder.compare(on_floats if context.is_float else sign + on_integers, x, y)
 
 
-for _name, _conditions in COMPARISONS.items():
-    _comparison(_name, *_conditions)
+for _name in COMPARISONS:
+    operation(_name)(partial(_comparison, _name))
 
 
 def truth(context: Context, x: Value) -> Value:
@@ -33,14 +35,12 @@ def truth(context: Context, x: Value) -> Value:
     return context.builder.compare("une" if context.is_float else "ne", x, like(x, 0))
 
 
-def _logic(name: str, instruction: str) -> None:
-    @operation(name)
-    def emitter(context: Context, x: Value, y: Value) -> Value:  # pyright: ignore[reportUnusedFunction]
-        return context.builder.binary(instruction, truth(context, x), truth(context, y))
+def _logical(instruction: str, context: Context, x: Value, y: Value) -> Value:
+    return context.builder.binary(instruction, truth(context, x), truth(context, y))
 
 
-for _name, _instruction in (("logical_and", "and"), ("logical_or", "or"), ("logical_xor", "xor")):
-    _logic(_name, _instruction)
+for _name in ("and", "or", "xor"):
+    operation(f"logical_{_name}")(partial(_logical, _name))
 
 
 @operation("logical_not")
@@ -57,18 +57,14 @@ def _isnan(context: Context, x: Value) -> Value:
     return context.builder.compare("uno", x, x) if context.is_float else _always(context, x, False)
 
 
-@operation("isinf")
-def _isinf(context: Context, x: Value) -> Value:
+def _against_infinity(condition: str, of_integers: bool, context: Context, x: Value) -> Value:
     if not context.is_float:
-        return _always(context, x, False)
-    return context.builder.compare("oeq", context.builder.intrinsic("fabs", x), like(x, float("inf")))
+        return _always(context, x, of_integers)
+    return context.builder.compare(condition, context.builder.intrinsic("fabs", x), like(x, float("inf")))
 
 
-@operation("isfinite")
-def _isfinite(context: Context, x: Value) -> Value:
-    if not context.is_float:
-        return _always(context, x, True)
-    return context.builder.compare("olt", context.builder.intrinsic("fabs", x), like(x, float("inf")))
+operation("isinf")(partial(_against_infinity, "oeq", False))
+operation("isfinite")(partial(_against_infinity, "olt", True))
 
 
 @operation("signbit")
@@ -82,39 +78,37 @@ def _where(context: Context, condition: Value, x: Value, y: Value) -> Value:
     return context.builder.select(condition, x, y)
 
 
-# -- bits ------------------------------------------------------------------------------------------------
+# -- conversion ------------------------------------------------------------------------------------------
 
 
-def _bitwise(name: str, instruction: str) -> None:
-    @operation(name)
-    def emitter(context: Context, x: Value, y: Value) -> Value:  # pyright: ignore[reportUnusedFunction]
-        return context.builder.binary(instruction, x, y)
+@operation("cast")
+def _cast(context: Context, x: Value) -> Value:
+    before, after = context.dtype, context.result
+    if before == after:
+        return x
+    if after.kind == "b":
+        return truth(context, x)
+    if before.kind == "f":
+        return _from_float(context, x, after)
+    scalar = SCALARS[after]
+    if after.kind == "f":
+        return context.builder.convert("sitofp" if before.kind == "i" else "uitofp", x, scalar)
+    return _resized(context.builder, x, scalar, before.kind == "i")
 
 
-for _name, _instruction in (("bitwise_and", "and"), ("bitwise_or", "or"), ("bitwise_xor", "xor")):
-    _bitwise(_name, _instruction)
+def _from_float(context: Context, x: Value, after: Dtype) -> Value:
+    b, scalar = context.builder, SCALARS[after]
+    if after.kind == "f":
+        return b.convert("fpext" if x.kind.scalar == "float" else "fptrunc", x, scalar)
+    # As C on x86: through a wider signed integer, whose upper bits are cut off.
+    wide = "i64" if after.itemsize == 8 or (after.kind, after.itemsize) == ("u", 4) else "i32"
+    number = b.convert("fptoui" if after == UINT64 else "fptosi", x, wide)
+    # A float without a counterpart gives an arbitrary number: an index made from it is checked before use.
+    return _resized(b, b.emit(f"freeze {number}", number.kind), scalar, signed=True)
 
 
-@operation("invert")
-def _invert(context: Context, x: Value) -> Value:
-    return context.builder.binary("xor", x, like(x, 1 if context.dtype.kind == "b" else -1))
-
-
-@operation("left_shift")
-def _left_shift(context: Context, x: Value, y: Value) -> Value:
-    return _shifted(context, "shl", x, y, like(x, 0))
-
-
-@operation("right_shift")
-def _right_shift(context: Context, x: Value, y: Value) -> Value:
-    if not context.is_signed:
-        return _shifted(context, "lshr", x, y, like(x, 0))
-    beyond = context.builder.binary("ashr", x, like(x, x.kind.bits - 1))
-    return _shifted(context, "ashr", x, y, beyond)
-
-
-def _shifted(context: Context, instruction: str, x: Value, y: Value, beyond: Value) -> Value:
-    """Shift; by the width or more, ``beyond``."""
-    b = context.builder
-    inside = b.compare("ult", y, like(y, y.kind.bits))
-    return b.select(inside, b.binary(instruction, x, b.select(inside, y, like(y, 0))), beyond)
+def _resized(b: Builder, x: Value, scalar: str, signed: bool) -> Value:
+    bits = Kind(scalar).bits
+    if x.kind.bits == bits:
+        return x
+    return b.convert("trunc" if bits < x.kind.bits else "sext" if signed else "zext", x, scalar)

@@ -9,40 +9,42 @@ from __future__ import annotations
 
 import math
 
-from wengert.compiler.mathlib import tables
 from wengert.compiler.mathlib.exponential import exp, exp_of_sum
 from wengert.compiler.mathlib.logarithmic import log
-from wengert.compiler.mathlib.terms import Term, polynomial, quick_two_sum, two_product, two_sum
+from wengert.compiler.mathlib.tables import table
+from wengert.compiler.mathlib.terms import Term, elementary, polynomial, quick_two_sum, two_product, two_sum
 
 
 def _near(x: Term) -> Term:
     """Return erf x for |x| < 1."""
     digits = 24 if x.digits == 24 else 53
-    return x.muladd(polynomial(x * x, tables.ERF[digits]), x)
+    return x.muladd(polynomial(x * x, table("ERF", digits)), x)
 
 
+@elementary(cost=30)
 def erf(x: Term) -> Term:
     """Return 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x."""
     size = abs(x)
     if x.digits == 24:
         tame = size.at_most(3.95)
-        rest = exp(-(tame * polynomial(tame, tables.ERF_TAIL[24])))
+        rest = exp(-(tame * polynomial(tame, table("ERF_TAIL", 24))))
     else:
         tame = size.at_most(6.0)
         inverse = 1.0 / (tame + 3.0)
-        scaled = polynomial(1.0 - 6.0 * inverse, tables.ERFC_NEAR[53]) * inverse
+        scaled = polynomial(1.0 - 6.0 * inverse, table("ERFC_NEAR", 53)) * inverse
         rest = exp(-(tame * tame)) * scaled
     return _near(x).where(size < 1.0, (1.0 - rest).sign_of(x))
 
 
+@elementary(wide=True, cost=30)
 def erfc(x: Term) -> Term:
     """Return erfc x = 1 - erf x without cancellation; for x < 0, 2 - erfc |x|."""
     size = abs(x)
     tame = size.at_most(28.0)
-    table = tables.ERFC[53] if x.digits == 53 else tables.ERFC_SINGLE[36]
+    powers = table("ERFC", 53) if x.digits == 53 else table("ERFC_SINGLE", 36)
     bottom, lost = two_sum(tame, x.number(0.5))
     inverse = 1.0 / bottom
-    rest = polynomial((tame - 3.0) / (tame + 3.0), table)
+    rest = polynomial((tame - 3.0) / (tame + 3.0), powers)
     p, p_low = quick_two_sum(x.number(39 / 64), rest)
     factor, error = two_product(p, inverse)
     error = factor.muladd(inverse.fma(-bottom, 1.0) - inverse * lost, p_low.muladd(inverse, error))
@@ -53,6 +55,7 @@ def erfc(x: Term) -> Term:
     return (1.0 - _near(x)).where(size < 0.7, tail)
 
 
+@elementary(wide=True, inline=False, cost=30)
 def erfinv(y: Term) -> Term:
     """Return the x for which erf x = y: infinite at +-1 and NaN beyond.
 
@@ -63,10 +66,10 @@ def erfinv(y: Term) -> Term:
     digits = y.digits
     w = -log((1.0 - size) * (size + 1.0))
     root = w.sqrt()
-    rest = polynomial(w - 3.0, tables.ERFINV[digits])
+    rest = polynomial(w - 3.0, table("ERFINV", digits))
     first, last = quick_two_sum(y.number(23 / 16), rest)
     near = size.muladd(first, size * last)
-    tail = root * polynomial(root - 4.2, tables.ERFINV_TAIL[digits])
+    tail = root * polynomial(root - 4.2, table("ERFINV_TAIL", digits))
     result = near.where(w < 6.0, tail)
     result = y.number(math.inf).where(size.equals(1.0), result).sign_of(y)
     return y.number(math.nan).where(size > 1.0, result)

@@ -1,9 +1,9 @@
-"""Small matrices written out: their factors and solutions as programs of operations on the elements.
+"""Unrolled factorisations and solutions of small matrices, as programs of operations on the elements.
 
-For a matrix of few rows, a call of LAPACK takes many times as long as the arithmetic. Written out, a stack of matrices
-is a loop over the stack, a matrix in each lane, and a single matrix a sequence of scalar operations. The steps are
-those of LAPACK: Gaussian elimination with the largest pivot of a column, and Cholesky's factor column by column. As in
-NumPy, they are carried out in float64, also for float32.
+For a matrix of few rows, a call of LAPACK takes many times as long as the arithmetic. Unrolled, a stack of matrices is
+a loop over the stack with a matrix in each lane, and a single matrix is a sequence of scalar operations. The steps are
+those of LAPACK: Gaussian elimination with partial pivoting, and Cholesky factorisation column by column. As in NumPy,
+they run in float64, also for float32.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ Rows: TypeAlias = list[list[Any]]
 
 
 def length(matrix: TensorType, *right: TensorType) -> int:
-    """Return about how many operations eliminate the rows of a matrix and of right-hand sides; 0 for integers."""
-    rows, columns = matrix.shape[-1], sum(one.shape[-1] for one in right)
-    is_known = all(one.dtype.kind == "f" and all(one.shape[-2:]) for one in (matrix, *right))
+    """Return the approximate number of operations of an elimination with right-hand sides; 0 for integers."""
+    rows, columns = matrix.shape[-1], sum(operand.shape[-1] for operand in right)
+    is_known = all(operand.dtype.kind == "f" and all(operand.shape[-2:]) for operand in (matrix, *right))
     return rows * rows * (rows + columns) if is_known else 0
 
 
@@ -74,7 +74,7 @@ def inverse(a: Any) -> Any:
 
 
 def determinant(a: Any) -> Any:
-    """Return the product of the pivots, also where that of some is too large or too small for a number."""
+    """Return the product of the pivots, also where a partial product overflows or underflows."""
     pivots, is_odd = _pivots(a)
     first, *others = map(absolute, pivots)
     products = list(accumulate(others, multiply, initial=first))[1:]
@@ -91,7 +91,7 @@ def log_determinant(a: Any) -> Any:
 
 
 def determinant_sign(a: Any) -> Any:
-    """Return -1 where an odd number of pivots is negative or rows were exchanged, 0 where a pivot is, or 1."""
+    """Return the sign of the product of the pivots and of the row exchanges: -1, 0 or 1."""
     pivots, is_odd = _pivots(a)
     one = _dtype(a).type(1)
     return where(_is_singular(pivots), 0 * one, where(_is_negative(pivots, is_odd), -one, one))
@@ -109,7 +109,7 @@ def cholesky_cotangent(factor: Any, right: Any) -> Any:
     """Return the lower triangular B with ``(B + B^T) L = G``: ``low(L^-T (W + W^T) L^-1)`` for ``W = low(L^T G)``."""
     upper, g = _transposed(_rows(factor)), _transposed(_rows(right))
     w = [[_products(row[i:], column[i:]) for column in g] for i, row in enumerate(upper)]
-    # In the reverse order of rows and columns, L^T is lower triangular.
+    # With rows and columns in reverse order, L^T is lower triangular.
     x = _reversed(_between_inverses(_reversed(upper), _reversed(_symmetric(w))))
     return _stacked(_low(x), _dtype(factor, right))
 
@@ -118,18 +118,18 @@ def cholesky_cotangent(factor: Any, right: Any) -> Any:
 
 
 def _solved(rows: Rows, right: Rows, dtype: Dtype) -> tuple[Any, list[Any], str]:
-    """Return the solutions, where there are none, and what that means."""
+    """Return the solutions, the conditions of failure, and the message of failure."""
     count = len(rows)
     rows, _ = _eliminated([row + more for row, more in zip(rows, right, strict=True)], count)
     upper, right = [row[:count] for row in rows], [row[count:] for row in rows]
-    # In the reverse order, the upper triangle is a lower one.
-    found = _substituted(_reversed(upper), right[::-1])[::-1]
+    # In reverse order, the upper triangle is a lower one.
+    solutions = _substituted(_reversed(upper), right[::-1])[::-1]
     failed = [equal(row[k], 0.0) for k, row in enumerate(upper)]
-    return _stacked(found, dtype), failed, "Singular matrix"
+    return _stacked(solutions, dtype), failed, "Singular matrix"
 
 
 def _pivots(a: Any) -> tuple[list[Any], Any]:
-    """Return the pivots, and whether an odd number of rows was exchanged."""
+    """Return the pivots, and whether the number of row exchanges is odd."""
     rows = _rows(a)
     rows, is_odd = _eliminated(rows, len(rows))
     return [row[k] for k, row in enumerate(rows)], is_odd
@@ -149,7 +149,7 @@ def _logarithm(pivots: Sequence[Any]) -> Any:
 
 
 def _eliminated(rows: Rows, count: int) -> tuple[Rows, Any]:
-    """Return rows with zeros below the diagonal, which are not looked at, and whether an odd number was exchanged."""
+    """Return the rows after elimination, undefined below the diagonal, and whether the number of exchanges is odd."""
     is_odd: Any = np.False_
     for k in range(count):
         for i in range(k + 1, count):
@@ -159,7 +159,7 @@ def _eliminated(rows: Rows, count: int) -> tuple[Rows, Any]:
             rows[i] = [where(is_larger, x, y) for x, y in pairs]
             is_odd = logical_xor(is_odd, is_larger)
         pivot = rows[k][k]
-        divisor = where(equal(pivot, 0.0), 1.0, pivot)  # there are zeros below it then
+        divisor = where(equal(pivot, 0.0), 1.0, pivot)  # all elements below it are 0 then
         for i in range(k + 1, count):
             factor = rows[i][k] / divisor
             rows[i] = [y - factor * x for x, y in zip(rows[k], rows[i], strict=True)]
@@ -173,16 +173,16 @@ def _between_inverses(lower: Rows, s: Rows) -> Rows:
 
 def _substituted(lower: Rows, right: Rows) -> Rows:
     """Return x with ``L x = B`` for a lower triangular L."""
-    found: Rows = [[] for _ in right[0]]
+    columns: Rows = [[] for _ in right[0]]
     for i, row in enumerate(right):
-        for known, x in zip(found, row, strict=True):
+        for known, x in zip(columns, row, strict=True):
             products = map(multiply, lower[i][:i], known)
             known.append(reduce(subtract, products, x) / lower[i][i])
-    return _transposed(found)
+    return _transposed(columns)
 
 
 def _unless(result: Any, failed: Sequence[Any], problem: str, operation: str, *operands: Any) -> Any:
-    """Return the result, or raise what the problem is where something failed."""
+    """Return the result, or raise the problem where a condition of failure holds."""
     holds = logical_not(reduce(logical_or, failed))
     holds = reshape(holds, shape=(*shape_of(holds), 1, 1))
     return require(result, holds, operation=operation, requirement=f"{problem}; got {show(*operands)}")
@@ -203,7 +203,7 @@ def _rows(a: Any) -> Rows:
 
 
 def _stacked(rows: Rows, dtype: Dtype) -> Any:
-    """Return the stacked matrices of elements, of which some may be numbers."""
+    """Return the stacked matrices of elements, some of which may be numbers."""
     lead = broadcast("stack", *(shape_of(x) for row in rows for x in row))
 
     def single(x: Any) -> Any:

@@ -1,0 +1,91 @@
+"""Elementwise operations that NumPy evaluates slowly or lacks: a choice without branches, and strong products."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.core.dtypes import NDARRAY
+
+_BITS = {4: np.int32, 8: np.int64}
+_SMALL = 512  # elements below which the checks here take longer than np.where
+_numpy: Any = np  # NumPy's stubs give np.where no element type
+
+
+def select(condition: Any, x: Any, y: Any) -> Any:
+    """Return x where the condition holds and y elsewhere, as ``np.where`` does.
+
+    NumPy branches on each element, and an unpredictable condition costs ten times the rest. For large floating arrays
+    masks choose instead: ``y ^ ((x ^ y) & m)`` on the bits, with m all ones or all zeros.
+
+    Example:
+        >>> import numpy as np
+        >>> select(np.array([True, False]), np.array([1.0, 2.0]), 0.0)
+        array([1., 0.])
+    """
+    if not isinstance(condition, NDARRAY) or condition.size < _SMALL or condition.dtype != np.bool_:
+        return _where(condition, x, y)
+    dtype: Any = np.result_type(x, y)
+    if dtype.kind != "f" or dtype.itemsize not in _BITS:
+        return _where(condition, x, y)
+    bits = _BITS[dtype.itemsize]
+    holds = condition.view(np.int8)
+    if _is_zero(x):
+        return _into(np.bitwise_and, np.subtract(holds, 1, dtype=bits), np.asarray(y, dtype).view(bits)).view(
+            dtype
+        )
+    mask, first = np.negative(holds, dtype=bits), np.asarray(x, dtype).view(bits)
+    if _is_zero(y):
+        return _into(np.bitwise_and, mask, first).view(dtype)
+    second = np.asarray(y, dtype).view(bits)
+    # In one buffer: memory costs more than arithmetic.
+    return _into(np.bitwise_xor, _into(np.bitwise_and, first ^ second, mask), second).view(dtype)
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    return _numpy.where(condition, x, y)[()]
+
+
+def _into(ufunc: Any, own: Any, other: Any) -> Any:
+    """Return ``ufunc(own, other)``, in the memory of ``own`` where the result fits there."""
+    fits = own.shape == np.broadcast_shapes(own.shape, other.shape)
+    return ufunc(own, other, out=own) if fits else ufunc(own, other)
+
+
+def _is_zero(value: Any) -> bool:
+    """Return whether a value is the number +0, whose bits are all zero."""
+    return isinstance(value, (int, float)) and value == 0 and not np.signbit(value)
+
+
+# -- products in which zero is strong --------------------------------------------------------------------
+
+_NUMBERS = (int, float)
+
+
+def strong_product(x: Any, y: Any) -> Any:
+    """Return x y, and a zero with the sign of the product where either is zero, even if the other is infinite or NaN.
+
+    The product of several factors is then the same in any order. NumPy warns of 0 inf unless `np.errstate` ignores it.
+
+    Example:
+        >>> import numpy as np
+        >>> with np.errstate(invalid="ignore"):
+        ...     strong_product(np.array([0.0, 2.0, np.inf]), np.array([np.inf, np.nan, 0.0]))
+        array([ 0., nan,  0.])
+    """
+    product = x * y
+    if (type(y) in _NUMBERS and y and math.isfinite(y)) or not _holds_nan(product):
+        return product
+    negative = np.signbit(x) != np.signbit(y)
+    zero = select(negative, *map(np.result_type(product).type, (-0.0, 0.0)))
+    return select(np.isnan(product) & (np.equal(x, 0) | np.equal(y, 0)), zero, product)
+
+
+def _holds_nan(value: Any) -> bool:
+    """Return whether an element is NaN: then the minimum is NaN."""
+    if not isinstance(value, NDARRAY):
+        return bool(value != value)
+    least = np.minimum.reduce(value, axis=None) if value.size else 0.0
+    return bool(least != least)
