@@ -45,6 +45,9 @@ VALID: dict[str, tuple[Step, ...]] = {
         Nest((DI, DJ), (store(Y, (i, j), Guard(((j, 1),), ONE, Load(X, (i, j - 1)))),)),
     ),
     "a scatter in order": (ZEROS, Nest((DI,), (SCATTER,), ORDERED)),
+    "a read that never happens": (
+        Nest((DI, DJ), (store(Y, (i, j), Guard(((Index(-1), 1),), Load(Y, (i, j)), ONE)),)),
+    ),
     "a loop": (Loop(DI, False, (Nest((DJ,), (store(Y, (i, j), Load(X, (i, j))),)),)),),
     "a branch": (Branch(TRUTH, (COPY,), (COPY,)), Nest((DI, DJ), (store(X, (i, j), Load(Y, (i, j))),))),
     "a flattened axis": (Nest((DI, DJ), (store(Buffer(FLOAT64, (24,)), (i * 6 + j,), Load(X, (i, j))),)),),

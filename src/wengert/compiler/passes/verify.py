@@ -14,7 +14,18 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from wengert.core.errors import WengertError
-from wengert.nest.expression import Apply, Buffer, Expression, Guard, Iota, Load, Reduce, computed, indices_of
+from wengert.nest.expression import (
+    Apply,
+    Buffer,
+    Expression,
+    Guard,
+    Iota,
+    Load,
+    Reduce,
+    children,
+    computed,
+    indices_of,
+)
 from wengert.nest.index import Computed, Digit, Dim, Index
 from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, While, inner_blocks, reads
 from wengert.nest.printer import Names, step_lines
@@ -90,7 +101,8 @@ class Verifier:
                 return written.union(outputs)
             case Nest():
                 own = set(step.writes()) - {store.buffer for store in step.stores if store.combiner}
-                self._require(set(step.reads()) - own, written, step, name)
+                if not written.issuperset(missing := set(step.reads()) - own):
+                    self._require(missing & _live_reads(step), written, step, name)
                 if self._known.get(id(step)) is not step:
                     _Nest(step, counters, name).check()
                     self._known[id(step)] = step
@@ -100,6 +112,26 @@ class Verifier:
         for buffer in buffers:
             if buffer not in written and buffer.size:
                 _fail(name, f"{buffer!r} is read before it is written", step)
+
+
+def _live_reads(nest: Nest) -> set[Buffer]:
+    """Return the buffers that a nest reads, but not behind conditions that never hold."""
+    buffers = {store.buffer for store in nest.stores if store.combiner}
+    waiting, seen = list(nest.roots()), set[int]()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, Load):
+            buffers.add(node.buffer)
+        if isinstance(node, Guard) and any(
+            index.bounds[1] < 0 or index.bounds[0] >= extent for index, extent in node.conditions
+        ):
+            waiting.append(node.otherwise)
+        else:
+            waiting += children(node)
+    return buffers
 
 
 def _fail(name: str, problem: str, step: Step) -> NoReturn:
