@@ -1,4 +1,4 @@
-"""The command in processes of its own, and how it ended."""
+"""The command in its own process, and its result."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import sys
 import time
 
 _PATIENCE = 600.0
-"""Seconds: a process that shares its processor with many others takes a hundred times as long as one that does not."""
+"""Seconds: a process on a busy machine can take a hundred times as long as on an idle one."""
 
 
 class Ended:
-    """How a run of the command ended."""
+    """The exit code and the output of a command."""
 
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
         assert "Traceback" not in out + err
 
-    def failed(self, code, *says):
-        """Check that one line on stderr says what is wrong, and nothing else does."""
+    def failed(self, code, *message):
+        """Check that stderr has exactly one line, with the given parts."""
         assert (self.code, self.err.count("\n"), self.err[:9]) == (code, 1, "wengert: "), self.err
-        for words in says:
+        for words in message:
             assert words in self.err
 
 
 def start(*arguments, cwd, **options):
-    """Start the command in a process of its own."""
+    """Start the command in a new process."""
     environment = {
         key: value for key, value in os.environ.items() if key not in ("WENGERT_DATA", "FORCE_COLOR")
     }
@@ -38,7 +38,7 @@ def start(*arguments, cwd, **options):
 
 
 def end(process):
-    """Wait until a process ends; of one that does not, show what it said."""
+    """Wait for a process to end; if it does not, show its output."""
     try:
         out, err = process.communicate(timeout=_PATIENCE)
     except subprocess.TimeoutExpired:
@@ -48,7 +48,7 @@ def end(process):
 
 
 def wait_for(condition, process):
-    """Wait until something holds, or the process has ended."""
+    """Wait until a condition holds, or the process has ended."""
     deadline = time.monotonic() + _PATIENCE
     while not condition() and process.poll() is None:
         assert time.monotonic() < deadline, f"{process.args} waits for ever"

@@ -14,7 +14,7 @@ import pytest
 # Each room and the rooms that it may import, all of them above it; its own files import one another without a circle.
 # A file belongs to the room with the longest matching name. `wengert` is the facade.
 ROOMS = {
-    "_starting": "",
+    "_startup": "",
     "_version": "",
     "core": "",
     "tree": "core",
@@ -54,9 +54,9 @@ ROOMS = {
     "predict": "core nn data train",
     "report": "core nn inspect data train",
     "bench": "core transforms control compiler compiler.runtime optim data train",
-    "command": "_starting _version core compiler.runtime data train predict report bench",
+    "command": "_startup _version core compiler.runtime data train predict report bench",
     "__main__": "command",
-    "": """_starting _version core tree errors array transforms control compiler compiler.runtime numpy special
+    "": """_startup _version core tree errors array transforms control compiler compiler.runtime numpy special
         random nn optim testing inspect data""",
 }
 ORDER = list(ROOMS)
@@ -70,7 +70,7 @@ HOME = {
     "rich": "wengert.command.cli",
     "matplotlib": "nowhere",
     "PIL": "nowhere",
-    "safetensors": "wengert.train.tensors",
+    "safetensors": "wengert.train.storage",
     "sklearn": "wengert.estimators",
     "tensorboardX": "nowhere",
     "torch": "nowhere",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from wengert import _starting as _starting  # before the slow imports
+from wengert import _startup as _startup  # before the slow imports
 from wengert import errors as errors
 from wengert import numpy as numpy  # registers NumPy's functions
 from wengert import special as special

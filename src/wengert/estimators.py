@@ -1,4 +1,4 @@
-"""Networks as scikit-learn's estimators, for its pipelines, searches and scores. This needs ``wengert[sklearn]``."""
+"""Networks as scikit-learn estimators, for its pipelines, searches and scores. Needs ``wengert[sklearn]``."""
 
 # scikit-learn declares few types.
 # pyright: reportUnknownVariableType=false
@@ -19,15 +19,13 @@ from wengert.core.shapes import shape_of
 from wengert.core.tree import map_tree
 from wengert.data import Dataset
 from wengert.data.batches import consecutive
-from wengert.train.checks import advice_on, is_model
-from wengert.train.lines import Lines
-from wengert.train.loop import steps_by, train
-from wengert.train.optimisers import OPTIMISERS
-from wengert.train.settings import Settings
-from wengert.train.state import State
-from wengert.train.stateful import first_memory, trained
+from wengert.train.loop import make_steps, train
+from wengert.train.reporters import EpochLines
+from wengert.train.settings import OPTIMISERS, Settings
+from wengert.train.state import State, initial_layer_state, trained_model
 from wengert.train.steps import Steps
 from wengert.train.tasks import Task
+from wengert.train.user_models import is_model, model_hint
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -57,51 +55,45 @@ Array: TypeAlias = np.ndarray[Any, Any]
 Network: TypeAlias = Callable[[np.random.Generator, tuple[int, ...], int], Any]
 
 _ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
-    "relu": nn.relu,
-    "leaky_relu": nn.leaky_relu,
-    "elu": nn.elu,
-    "gelu": nn.gelu,
-    "silu": nn.silu,
-    "sigmoid": nn.sigmoid,
-    "tanh": nn.tanh,
+    name: getattr(nn, name) for name in ("relu", "leaky_relu", "elu", "gelu", "silu", "sigmoid", "tanh")
 }
 _AT_ONCE = 1000
-"""Examples to predict: enough for full speed, few enough for the memory."""
+"""Examples per prediction: enough for full speed, few enough to fit into memory."""
 
 
 class Classifier(ClassifierMixin, BaseEstimator):
-    """Classify by a network, with the interface of scikit-learn.
+    """A neural-network classifier with the interface of scikit-learn.
 
-    The loss is the cross-entropy of softmax, in float32, and the loop is that of `wengert.train.train`. Unless
-    ``network`` says otherwise, the network is a perceptron with the layers ``hidden``. Features should be of the order
-    of 1: put a ``StandardScaler`` in front.
+    It minimises the softmax cross-entropy in float32 with the loop of `wengert.train.train`. Without ``network``, the
+    model is a perceptron with the layers ``hidden``. Features should be of the order of 1: put a ``StandardScaler`` in
+    front.
 
     Args:
         hidden: widths of the hidden layers.
-        activation: after each of them: a name (relu, leaky_relu, elu, gelu, silu, sigmoid, tanh) or a function.
+        activation: after each hidden layer: a name (relu, leaky_relu, elu, gelu, silu, sigmoid, tanh) or a function.
         network: ``(generator, shape of an example, classes) -> model``, instead of the perceptron; the model maps
-            float32 (examples, *shape) to logits (examples, classes), and its layers may have a state. A shape may be
-            (1, 28, 28), say.
+            float32 (examples, *shape) to logits (examples, classes), and its layers may have a state. A shape is for
+            example (1, 28, 28).
         optimiser: a name (sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw, lion), or a function of the learning
             rate that returns an optimiser.
-        epochs: how often to go through the examples, at most.
-        batch_size: examples a step.
+        epochs: the largest number of passes over the examples.
+        batch_size: examples per step.
         rate: the learning rate.
-        validation_fraction: the share of the examples that is put aside where ``patience`` is given.
-        patience: end after so many epochs without a better accuracy on the examples put aside, with the model of the
-            best epoch; None: learn all examples for all epochs.
-        random_state: of the first weights, the order of the examples and the split: an integer, a
-            ``numpy.random.RandomState``, or None for another one each time.
-        compiled: compile the loop; otherwise NumPy carries out each operation, which is quicker for tiny sets.
-        verbose: print a line for each epoch.
+        validation_fraction: the share of the examples that is held out if ``patience`` is given.
+        patience: stop after this number of epochs without a better accuracy on the held-out examples, and keep the
+            model of the best epoch; None: learn all examples for all epochs.
+        random_state: the seed of the initial weights, the order of the examples and the split: an integer, a
+            ``numpy.random.RandomState``, or None for a new seed each time.
+        compiled: compile the loop; otherwise NumPy runs each operation, which is faster for tiny sets.
+        verbose: print one line per epoch.
 
     Attributes:
         classes_: the labels, in the order of the columns of `predict_proba`.
         n_features_in_: the length of the second axis of the examples.
-        feature_names_in_: names of the features, where they came in a data frame.
+        feature_names_in_: the names of the features in a data frame.
         shape_in_: the shape of an example.
         model_: the trained network.
-        history_: a dict for each epoch: ``epoch``, ``loss``, ``accuracy`` and ``seconds`` of training, and with
+        history_: a dict for each epoch: ``epoch``, ``loss``, ``accuracy`` and ``seconds`` of training; with
             ``patience`` also ``validation_loss`` and ``validation_accuracy``.
         n_iter_: the number of epochs.
 
@@ -148,47 +140,47 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """Train a new network.
 
         Args:
-            X: numbers (examples, features), or (examples, ...) of any shape.
-            y: labels (examples,), of any kind that can be sorted.
-            sample_weight: how much each example counts, (examples,), in losses and accuracies: one of weight 2 as much
-                as two of weight 1 in the same step, one of weight 0 adds nothing. Their mean does not matter.
-                None: all the same.
+            X: numbers (examples, features), or (examples, ...) with any shape of an example.
+            y: labels (examples,) of any sortable kind.
+            sample_weight: the weight of each example, (examples,), in losses and accuracies: an example of weight 2
+                counts as two of weight 1 in the same step. The mean of the weights does not matter. None: equal
+                weights.
 
         Returns:
-            Itself.
+            The classifier itself.
 
         Raises:
-            ArgumentError: a parameter has a value that it cannot have, or the network does not fit the data.
-            ValueError: the data are no such arrays, or not finite.
-            DivergedError: the loss became NaN or infinite, or grew out of all proportion.
-            KeyboardInterrupt: after Ctrl-C, with what was learned until then kept.
+            ArgumentError: a parameter is out of its range, or the network does not fit the data.
+            ValueError: the data have a wrong form, or are not finite.
+            DivergedError: the loss became NaN or infinite, or grew beyond all bounds.
+            KeyboardInterrupt: after Ctrl-C; the classifier keeps the result of the last step.
         """
         examples, labels = self._validated(X, y, reset=True)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         random = self._begin(examples)
         targets = self._targets(examples, codes, sample_weight)
         dataset = self._split(examples, targets, codes, random)
-        reporter = Lines(self.epochs, bool(self.verbose), self.patience is not None)
+        reporter = EpochLines(self.epochs, bool(self.verbose), self.patience is not None)
         return self._train(self._settings(), dataset, reporter)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Classifier:
-        """Go once through some examples, from where `fit` or the last call ended: parameters and optimiser's state.
+        """Train for one pass over some examples, from the parameters and the optimiser state of the last call.
 
-        No examples are put aside, whatever ``patience`` is. With ``compiled``, calls with equally many examples share
-        one program, which lives as long as the estimator.
+        No examples are held out, even with ``patience``. With ``compiled``, calls with the same number of examples
+        share one program, which lives as long as the estimator.
 
         Args:
-            X: numbers (examples, ...), of the shape of the first call's.
+            X: numbers (examples, ...), with examples of the shape in the first call.
             y: labels (examples,).
-            classes: all labels that there are; needed in the first call, if there was no `fit`.
-            sample_weight: the factor of each of these examples in the loss; unlike in `fit`, their mean matters.
+            classes: all labels; the first call needs them, unless `fit` came before.
+            sample_weight: the factor of each example in the loss; unlike in `fit`, their mean matters.
 
         Returns:
-            Itself.
+            The classifier itself.
 
         Raises:
-            ArgumentError: a label is none of the classes; and see `fit`.
-            ValueError: the classes are needed, or are others than before; and see `fit`.
+            ArgumentError: a label is not in the classes; see also `fit`.
+            ValueError: the classes are missing, or differ from the earlier ones; see also `fit`.
 
         Example:
             >>> from sklearn.datasets import load_iris
@@ -204,7 +196,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         first = not hasattr(self, "_seed")
         examples, labels = self._validated(X, y, reset=first)
         if not np.all(known := np.isin(labels, self.classes_)):
-            requirement = f"labels must be of the classes {self.classes_.tolist()}"
+            requirement = f"labels must be among the classes {self.classes_.tolist()}"
             raise ArgumentError(message("Classifier", requirement, repr(labels[~known].tolist()[0])))
         if first:
             self._begin(examples)
@@ -213,29 +205,30 @@ class Classifier(ClassifierMixin, BaseEstimator):
         dataset = self._split(examples, targets)
         count = len(self.history_) + 1
         settings = self._settings()._replace(epochs=count, patience=None, keep="last")
-        return self._train(settings, dataset, Lines(count, bool(self.verbose), False))
+        return self._train(settings, dataset, EpochLines(count, bool(self.verbose), False))
 
     def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Array, Array]:
-        """Return the examples and labels as arrays."""
-        with np.errstate(over="ignore", invalid="ignore"):  # what float32 cannot hold is refused as infinite
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # numbers that overflow float32 are rejected as infinite
             examples, labels = _validate_data(self, X, y, reset=reset, dtype=np.float32, allow_nd=True)
         check_classification_targets(labels)
         return examples, labels
 
     def _begin(self, examples: Array) -> Any:
-        """Forget what was learned before, and return the random numbers of what is learned now."""
+        """Reset the training, and return the random numbers of the new one."""
         self.shape_in_ = shape_of(examples)[1:]
         self._check_model(self._task(), examples[:2])
         random = check_random_state(self.random_state)
         self._seed = int(random.randint(np.iinfo(np.int32).max))
         self._state: State | None = None
-        self._taking: tuple[Any, Steps] | None = None
+        self._steps: tuple[Any, Steps] | None = None
         self._optimiser: Any = None
         self.history_: list[dict[str, Any]] = []
         return random
 
     def _targets(self, examples: Array, codes: Array, sample_weight: Any) -> Array:
-        """Return what the loss compares with: codes (examples,), or weights (examples, classes) in their places."""
+        """Return the targets of the loss: codes (examples,), or weights (examples, classes) at the codes."""
         if sample_weight is None:
             return codes
         weights = _check_sample_weight(sample_weight, examples, dtype=np.float64)
@@ -246,17 +239,19 @@ class Classifier(ClassifierMixin, BaseEstimator):
         targets[np.arange(len(codes)), codes] = weights
         return targets
 
-    def _train(self, settings: Settings, dataset: Dataset, reporter: Lines) -> Classifier:
-        """Train from the state that there is, and keep what comes of it."""
+    def _train(self, settings: Settings, dataset: Dataset, reporter: EpochLines) -> Classifier:
+        """Train from the present state, and keep the result."""
         task, compiled = self._task(), bool(self.compiled)
         kind = self.optimiser, settings.rate, compiled
-        if self._taking is None or self._taking[0] != kind:
-            self._taking = kind, steps_by(task, settings, dataset, compiled=compiled)
-        if self._state is not None and self._optimiser != self.optimiser:  # it begins anew, the model goes on
-            fresh = self._taking[1].optimiser.init(self._state.model)
+        if self._steps is None or self._steps[0] != kind:
+            self._steps = kind, make_steps(task, settings, dataset, compiled=compiled)
+        if (
+            self._state is not None and self._optimiser != self.optimiser
+        ):  # a new optimiser for the same model
+            fresh = self._steps[1].optimiser.init(self._state.model)
             self._state = self._state._replace(optimiser=fresh)
         self._optimiser = self.optimiser
-        outcome = train(task, settings, dataset, reporter, state=self._state, taking=self._taking[1])
+        outcome = train(task, settings, dataset, reporter, state=self._state, steps=self._steps[1])
         new = outcome.history[len(self.history_) :]
         self._state, self.model_ = outcome.state.at_rest(), outcome.model
         self.history_ = [*self.history_, *map(reporter.described, new)]
@@ -266,27 +261,41 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return self
 
     def __getstate__(self) -> Any:
-        """Return what is copied and pickled: all but the compiled steps, which are made again."""
+        """Return the content of copies and pickles: everything except the compiled steps."""
         state: Any = super().__getstate__()
-        return state | ({"_taking": None} if "_taking" in state else {})
+        return state | ({"_steps": None} if "_steps" in state else {})
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class, float64 (examples, classes)."""
+        """Return the probability of each class.
+
+        Args:
+            X: numbers (examples, ...), with examples of the shape in `fit`.
+
+        Returns:
+            float64 (examples, classes).
+        """
         check_is_fitted(self)
         with np.errstate(over="ignore", invalid="ignore"):
             examples = _validate_data(self, X, reset=False, dtype=np.float32, allow_nd=True)
         self._check_shape(examples)
-        # In float64, so that an example's probabilities do not depend on the others that come with it.
+        # In float64, so that an example's probabilities do not depend on the other examples in the call.
         model = map_tree(_in_float64, self.model_)
         parts = [model(_in_float64(examples[part])) for part in consecutive(len(examples), _AT_ONCE)]
         return nn.softmax(np.concatenate(parts))
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable label of each example."""
-        best = np.argmax(self.predict_proba(X), axis=1)
+        """Return the most probable label of each example.
+
+        Args:
+            X: as in `predict_proba`.
+
+        Returns:
+            Labels (examples,).
+        """
+        best = np.argmax(self.predict_proba(X), axis=1)  # raises NotFittedError before classes_ is read
         return self.classes_[best]
 
-    # -- what is trained, and how ------------------------------------------------------------------------
+    # -- the task and its data ---------------------------------------------------------------------------
 
     def _check_shape(self, examples: Array) -> None:
         shape = shape_of(examples)[1:]
@@ -295,24 +304,24 @@ class Classifier(ClassifierMixin, BaseEstimator):
             raise ArgumentError(message("Classifier", requirement, f"{shape}"))
 
     def _task(self) -> Task:
-        make = _chosen("optimiser", self.optimiser, OPTIMISERS)
+        make = _function("optimiser", self.optimiser, OPTIMISERS)
 
         def optimiser(rate: float, steps: int) -> optim.Optimiser:
-            made = make(rate)
-            if not isinstance(made, optim.Optimiser):
+            result = make(rate)
+            if not isinstance(result, optim.Optimiser):
                 requirement = "optimiser must return an Optimiser for a learning rate"
-                raise ArgumentError(message("Classifier", requirement, type(made).__name__))
-            return made
+                raise ArgumentError(message("Classifier", requirement, type(result).__name__))
+            return result
 
-        return Task("classifier", "classifier", self._build, prepare=_unchanged, optimiser=optimiser)
+        return Task("classifier", "classifier", self._build, prepare=_identity, optimiser=optimiser)
 
     def _build(self, rng: np.random.Generator) -> Any:
         shape, classes = self.shape_in_, len(self.classes_)
         if self.network is not None:
             return self.network(rng, shape, classes)
-        given = self.hidden
-        widths = [_whole("hidden", width) for width in (given if isinstance(given, Iterable) else [given])]
-        activation = _chosen("activation", self.activation, _ACTIVATIONS)
+        hidden = self.hidden
+        widths = [_whole("hidden", width) for width in (hidden if isinstance(hidden, Iterable) else [hidden])]
+        activation = _function("activation", self.activation, _ACTIVATIONS)
         layers: list[Any] = [nn.Flatten()] if len(shape) > 1 else []
         inputs = math.prod(shape)
         for width in widths:
@@ -320,8 +329,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             inputs = width
         return nn.Chain(*layers, nn.Dense(inputs, classes, seed=rng))
 
-    def _check_model(self, task: Task, some: Array) -> None:
-        """Raise `ArgumentError` where the user's network does not return logits."""
+    def _check_model(self, task: Task, examples: Array) -> None:
         if self.network is None:
             return
         if is_model(self.network) or not callable(self.network):
@@ -332,11 +340,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
         model = task.build(rng)
         if not is_model(model):
             requirement = "network must return a model: a container of arrays that can be called"
-            raise ArgumentError(message("Classifier", requirement, type(model).__name__ + advice_on(model)))
-        outputs = trained(model, first_memory(model, rng))(some)
-        expected, got = (len(some), len(self.classes_)), shape_of(outputs)
+            raise ArgumentError(message("Classifier", requirement, type(model).__name__ + model_hint(model)))
+        outputs = trained_model(model, initial_layer_state(model, rng))(examples)
+        expected, got = (len(examples), len(self.classes_)), shape_of(outputs)
         if got != expected:
-            requirement = f"the network must return logits {expected} for inputs {shape_of(some)}"
+            requirement = f"the network must return logits {expected} for inputs {shape_of(examples)}"
             raise ArgumentError(message("Classifier", requirement, f"{got}"))
 
     def _settings(self) -> Settings:
@@ -357,13 +365,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
         )
 
     def _split(self, examples: Array, targets: Array, codes: Any = None, random: Any = None) -> Dataset:
-        """Return the examples to learn and those to judge by.
+        """Return the training and the validation examples.
 
-        Without random numbers, none are put aside, and weights stay what they are.
+        Without random numbers, no examples are held out, and weights are not normalised.
         """
         names = tuple(map(str, self.classes_))
         if self.patience is None or random is None:
-            # The loop wants something to test with after each epoch; one example costs next to nothing.
+            # The loop tests after each epoch; one example costs almost nothing.
             targets = targets if random is None else _balanced(targets)
             return Dataset(examples, targets, examples[:1], targets[:1], "arrays", names)
         fraction = self.validation_fraction
@@ -371,24 +379,23 @@ class Classifier(ClassifierMixin, BaseEstimator):
             raise ArgumentError(
                 message("Classifier", "validation_fraction must be between 0 and 1", repr(fraction))
             )
-        learned, judged, learned_targets, judged_targets = _train_test_split(
+        train, test, train_targets, test_targets = _train_test_split(
             examples, targets, test_size=float(fraction), stratify=codes, random_state=random
         )
-        both = _balanced(learned_targets), _balanced(judged_targets)
-        return Dataset(learned, both[0], judged, both[1], "arrays", names)
+        return Dataset(train, _balanced(train_targets), test, _balanced(test_targets), "arrays", names)
 
 
-def _unchanged(examples: Any) -> Any:
+def _identity(examples: Any) -> Any:
     return examples
 
 
 def _balanced(targets: Array) -> Array:
-    """Return weights (examples, classes) divided by their mean over the examples; codes as they are."""
+    """Return weights (examples, classes) divided by their mean over the examples, and codes unchanged."""
     if targets.ndim == 1:
         return targets
     total = float(np.sum(targets, dtype=np.float64))
     if not total:
-        requirement = "of the examples put aside for patience some must have a sample_weight"
+        requirement = "some examples held out for patience must have a positive sample_weight"
         raise ArgumentError(message("Classifier", requirement, "only zeros", "raise validation_fraction"))
     return (targets * (len(targets) / total)).astype(np.float32)
 
@@ -403,14 +410,14 @@ def _whole(name: str, value: Any) -> int:
     return int(value)
 
 
-def _chosen(name: str, value: Any, known: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
-    """Return a function that is given by itself or by its name."""
+def _function(name: str, value: Any, known: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
+    """Return a function given as such or by name."""
     if callable(value):
         return value
     if not isinstance(value, str) or value not in known:
         requirement = f"{name} must be a function or one of {', '.join(known)}"
         if isinstance(value, optim.Optimiser):
-            got, hint = "an Optimiser", "write optimiser=lambda rate: optim.adam(rate), say"
+            got, hint = "an Optimiser", "for example optimiser=lambda rate: optim.adam(rate)"
         else:
             got, hint = repr(value), ""
         raise ArgumentError(message("Classifier", requirement, got, hint))

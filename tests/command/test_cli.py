@@ -1,4 +1,4 @@
-"""The command line, as a user meets it: what it prints, what it leaves behind, and its exit codes."""
+"""The command line: its output, its files and its exit codes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NETWORKS = ("cnn", "rnn", "lstm", "gru", "autoencoder", "mlp")
 
 @pytest.fixture(scope="module", autouse=True)
 def listening_to_ctrl_c():
-    """Undo what a shell does to whoever runs in its background: processes inherit a Ctrl-C that is ignored."""
+    """Handle Ctrl-C, which processes of a background job ignore by inheritance."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -39,7 +39,8 @@ def test_train(network, small_mnist, wengert, tmp_path):
     ended = wengert("train", network, *mnist(small_mnist), "--epochs", 2, "--out", "run")
     assert (ended.code, ended.err) == (0, "")
     assert "\x1b" not in ended.out
-    assert max(map(len, ended.out.splitlines())) <= 80
+    lines = [line for line in ended.out.splitlines() if not line.startswith("note ")]  # a slow compilation
+    assert max(map(len, lines)) <= 80
     for words in (
         "200 images to train",
         "2 epochs",
@@ -118,7 +119,7 @@ def test_few_test_images_make_a_picture(wengert, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (("train", "gan"), "'gan' is not one of 'cnn'"),
         (("train", "cnn", "rnn"), "unexpected extra argument (rnn)"),
@@ -137,8 +138,8 @@ def test_few_test_images_make_a_picture(wengert, tmp_path):
         (("trian",), "'trian'"),
     ],
 )
-def test_usage_errors_exit_with_2(arguments, says, wengert, tmp_path):
-    wengert(*arguments).failed(2, says, "; see wengert", " --help\n")
+def test_usage_errors_exit_with_2(arguments, message, wengert, tmp_path):
+    wengert(*arguments).failed(2, message, "; see wengert", " --help\n")
     assert not list(tmp_path.iterdir())
 
 
@@ -159,7 +160,7 @@ def shorten(data):
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "says"),
+    ("name", "change", "message"),
     [
         ("train-images-idx3-ubyte", None, "but not train-images"),
         ("train-images-idx3-ubyte", shorten, "at byte 16"),
@@ -171,7 +172,7 @@ def shorten(data):
         ("train-labels-idx1-ubyte", lambda data: data[:7] + b"\x01" + data[8:9], "200 labels"),
     ],
 )
-def test_missing_and_damaged_files_exit_with_1(name, change, says, small_mnist, wengert, tmp_path):
+def test_missing_and_damaged_files_exit_with_1(name, change, message, small_mnist, wengert, tmp_path):
     folder = tmp_path / "damaged"
     folder.mkdir()
     for path in small_mnist.iterdir():
@@ -180,7 +181,7 @@ def test_missing_and_damaged_files_exit_with_1(name, change, says, small_mnist, 
         (folder / name).unlink()
     else:
         (folder / name).write_bytes(change((folder / name).read_bytes()))
-    wengert("train", *mnist(folder)).failed(1, says, "damaged")
+    wengert("train", *mnist(folder)).failed(1, message, "damaged")
     assert not (tmp_path / "runs").exists()
 
 
@@ -190,18 +191,18 @@ def test_a_missing_folder_exits_with_1(wengert, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("sizes", "shape", "says"),
+    ("sizes", "shape", "message"),
     [
         ((0, 10), (28, 28), "must be images"),
         ((10, 0), (28, 28), "must be images"),
         ((10, 10), (32, 32), "28"),
     ],
 )
-def test_sets_that_do_not_fit_exit_with_1(sizes, shape, says, wengert, tmp_path):
+def test_sets_that_do_not_fit_exit_with_1(sizes, shape, message, wengert, tmp_path):
     for name, count in zip(("train", "t10k"), sizes, strict=True):
         write_idx(tmp_path / f"{name}-images-idx3-ubyte", np.zeros((count, *shape), np.uint8))
         write_idx(tmp_path / f"{name}-labels-idx1-ubyte", np.zeros(count, np.uint8))
-    wengert("train", *mnist(tmp_path), "--out", "run").failed(1, says)
+    wengert("train", *mnist(tmp_path), "--out", "run").failed(1, message)
 
 
 # -- a loss that is not finite ---------------------------------------------------------------------------
@@ -235,15 +236,17 @@ def test_a_run_that_diverges_late_leaves_its_metrics(small_mnist, wengert, tmp_p
 
 
 def test_a_folder_in_use_or_unwritable_exits_with_1(wengert, tmp_path, monkeypatch):
-    # The folder is looked at before 35,000 digits are drawn.
+    # The folder is checked before 35,000 digits are drawn.
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("keep me")
     wengert("train", "--out", "full").failed(1, "full is not empty")
-    wengert("train", "--out", "full/file").failed(1, "cannot be written: full/file is not a folder")
-    wengert("train", "--out", "full/file/run").failed(1, "cannot be written: full/file is not a folder")
+    wengert("train", "--out", "full/file").failed(1, "cannot be written: full/file is not a writable folder")
+    wengert("train", "--out", "full/file/run").failed(
+        1, "cannot be written: full/file is not a writable folder"
+    )
     wengert("train", "--out", "x" * 300).failed(1, "File name too long")
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anywhere
-    wengert("train", "--out", "new").failed(1, "new cannot be written: . is not a folder to write into")
+    wengert("train", "--out", "new").failed(1, "new cannot be written: . is not a writable folder")
     wengert("train").failed(1, "runs cannot be written")
     assert [path.name for path in tmp_path.rglob("*")] == ["full", "file"]
 
@@ -254,14 +257,14 @@ def test_a_full_disk_exits_with_1(small_mnist, tmp_path):
     command = ("train", "mlp", *mnist(small_mnist), "--epochs", 1, "--out", "run")
     ended = end(start(*command, cwd=tmp_path, preexec_fn=limit))
     ended.failed(
-        1, "run/model.safetensors cannot be written: File too large; nor could the model be saved in "
+        1, "run/model.safetensors cannot be written: File too large; the model could not be saved in "
     )
     assert "run/checkpoints/step-00000002.safetensors cannot be written: File too large" in ended.out
     assert {path.name for path in tmp_path.glob("run/*")} == {"settings.json", "metrics.jsonl", "checkpoints"}
     assert not list(tmp_path.rglob("run/**/.*")), "no partial file stays behind"
 
 
-# -- the end of the run is asked for ---------------------------------------------------------------------
+# -- interrupts ------------------------------------------------------------------------------------------
 
 
 def endless(folder):
@@ -274,8 +277,8 @@ def test_ctrl_c_saves_what_was_learned(small_mnist, tmp_path):
     process.send_signal(signal.SIGINT)
     ended = end(process)
     assert (ended.code, ended.err) == (130, "")
-    says = "by Ctrl-C; what was learned until then is saved in run\ngo on     wengert train --resume run\n"
-    assert ended.out.endswith(says)
+    message = "by Ctrl-C; the run is saved in run\nresume    wengert train --resume run\n"
+    assert ended.out.endswith(message)
     load_run(tmp_path / "run")
     run = Run.open(tmp_path / "run")
     assert run.summary["interrupted"]
@@ -297,7 +300,7 @@ sys.meta_path.insert(0, Interrupting())
 
 @pytest.fixture
 def interrupted(tmp_path, monkeypatch):
-    """Run a program that is interrupted as it begins to import a module."""
+    """Run a program that gets SIGINT when it starts to import a module."""
 
     def run(module, *program, handler="default_int_handler"):
         (tmp_path / "sitecustomize.py").write_text(INTERRUPTING.format(module=module, handler=handler))
@@ -317,7 +320,7 @@ def test_ctrl_c_while_modules_are_imported(interrupted, module, program):
 
 
 def test_ctrl_c_elsewhere_is_not_the_commands(interrupted):
-    """In programs that import the package, and where a shell lets jobs in its background ignore it."""
+    """Programs that import the package, and background jobs, keep their handling of Ctrl-C."""
     assert interrupted("wengert.numpy", "mine.py").stderr.endswith("\nKeyboardInterrupt\n")
     assert interrupted("wengert.numpy", "wengert", "--version", handler="SIG_IGN").returncode == 0
 
@@ -351,7 +354,7 @@ def test_a_terminal_shows_a_live_line(small_mnist, tmp_path):
         while select.select([terminal], [], [], 120)[0]:
             try:
                 shown += terminal.read(65536)
-            except OSError:  # how Linux says that the other end was closed
+            except OSError:  # Linux, after the other end was closed
                 break
             if not pressed and b" left" in shown and b"epoch 3" in shown:
                 process.send_signal(signal.SIGINT)

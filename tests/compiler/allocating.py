@@ -14,7 +14,7 @@ import wengert as wg
 from wengert.compiler.runtime import execute
 from wengert.data import digits
 from wengert.train import TASKS
-from wengert.train.stateful import training_loss
+from wengert.train.state import training_loss
 
 STEPS = 100
 

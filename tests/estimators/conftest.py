@@ -1,4 +1,4 @@
-"""What the tests of estimators learn from."""
+"""The training data of the tests of estimators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classifiers that learn in moments."""
+"""Classifiers that train quickly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks as scikit-learn's estimators."""
+"""Networks as scikit-learn estimators."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def test_scikit_learns_checks(estimator, check):
 @pytest.mark.slow
 @pytest.mark.parametrize("chosen", [{}, {"patience": 50, "validation_fraction": 0.2}, {"hidden": (20, 20)}])
 def test_scikit_learns_checks_of_compiled_networks(chosen):
-    found = check_estimator(
+    actual = check_estimator(
         Classifier(rate=0.01, **chosen), on_fail=None, on_skip=None, expected_failed_checks=EXPECTED
     )
-    assert [each["check_name"] for each in found if each["status"] == "failed"] == []
-    assert sum(each["status"] == "passed" for each in found) > 40
+    assert [record["check_name"] for record in actual if record["status"] == "failed"] == []
+    assert sum(record["status"] == "passed" for record in actual) > 40
 
 
 # -- what is learned -------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def test_digits_compiled():
     X, y = load_digits(return_X_y=True)
     classifier = Classifier(epochs=30, random_state=0).fit(X[:1200] / 16, y[:1200])
     assert classifier.score(X[1200:] / 16, y[1200:]) > 0.9
-    assert [each["epoch"] for each in classifier.history_] == list(range(1, 31))
+    assert [record["epoch"] for record in classifier.history_] == list(range(1, 31))
     assert classifier.history_[-1]["loss"] < 0.3 * classifier.history_[0]["loss"]
     assert {leaf.dtype for leaf in leaves(classifier.model_)} == {np.dtype(np.float32)}
 
@@ -114,7 +114,7 @@ def test_every_optimiser_and_activation_learns(iris):
 def test_patience_ends_with_the_best_model(iris):
     X, y = iris
     classifier = quick(epochs=200, patience=4, validation_fraction=0.3).fit(X, y)
-    accuracies = [each["validation_accuracy"] for each in classifier.history_]
+    accuracies = [record["validation_accuracy"] for record in classifier.history_]
     best = int(np.argmax(accuracies))
     assert classifier.n_iter_ == len(accuracies) == best + 1 + 4 < 200
     assert {"epoch", "loss", "accuracy", "validation_loss", "validation_accuracy", "seconds"} == set(
@@ -224,7 +224,7 @@ def test_layers_with_a_state_and_random_numbers(iris):
 
 
 @pytest.mark.parametrize(
-    ("network", "says"),
+    ("network", "message"),
     [
         (lambda rng, shape, classes: nn.Dense(4, classes + 1, seed=rng), r"logits \(2, 3\).*got \(2, 4\)"),
         (
@@ -239,8 +239,8 @@ def test_layers_with_a_state_and_random_numbers(iris):
         (lambda rng, shape, classes: Plain(), "got Plain; make Plain a dataclass"),
     ],
 )
-def test_networks_that_do_not_fit(network, says, iris):
-    with pytest.raises(ArgumentError, match=says):
+def test_networks_that_do_not_fit(network, message, iris):
+    with pytest.raises(ArgumentError, match=message):
         quick(network=network).fit(*iris)
 
 
@@ -248,7 +248,7 @@ def test_networks_that_do_not_fit(network, says, iris):
 
 
 @pytest.mark.parametrize(
-    ("chosen", "says"),
+    ("chosen", "message"),
     [
         ({"hidden": (0,)}, "hidden must be an integer of at least 1; got 0"),
         ({"hidden": "wide"}, "hidden"),
@@ -258,7 +258,7 @@ def test_networks_that_do_not_fit(network, says, iris):
         ({"optimiser": None}, "optimiser"),
         (
             {"optimiser": optim.adam(0.1)},
-            "optimiser must .*; got an Optimiser; write optimiser=lambda rate: ",
+            "optimiser must .*; got an Optimiser; for example optimiser=lambda rate: ",
         ),
         ({"optimiser": lambda rate: None}, "optimiser must return an Optimiser .*; got NoneType"),
         ({"epochs": 0}, "epochs"),
@@ -272,8 +272,8 @@ def test_networks_that_do_not_fit(network, says, iris):
         ({"patience": 1, "validation_fraction": None}, "validation_fraction"),
     ],
 )
-def test_parameters_that_cannot_be(chosen, says, iris):
-    with pytest.raises(ArgumentError, match=says):
+def test_parameters_that_cannot_be(chosen, message, iris):
+    with pytest.raises(ArgumentError, match=message):
         quick(**chosen).fit(*iris)
 
 

@@ -1,4 +1,4 @@
-"""Weights of examples, and examples that come in parts."""
+"""Sample weights and incremental training."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from wengert.core.errors import ArgumentError
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_an_example_of_weight_2_counts_as_two(iris, compiled):
-    """In steps of all examples, where their order does not matter; one of weight 0 does not count."""
+    """Steps use all examples, so that their order does not matter; weight 0 has no effect."""
     X, y = iris
     weights = np.random.default_rng(0).integers(0, 4, len(X))
     chosen = {"batch_size": 1000, "epochs": 5, "compiled": compiled}
     repeated = quick(**chosen).fit(X.repeat(weights, axis=0), y.repeat(weights))
     weighted = quick(**chosen).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-4, atol=1e-6)
-    for one, other in zip(weighted.history_, repeated.history_, strict=True):
-        assert one["loss"] == pytest.approx(other["loss"], rel=1e-5)
-        assert one["accuracy"] == pytest.approx(other["accuracy"], rel=1e-5)
+    for result, other in zip(weighted.history_, repeated.history_, strict=True):
+        assert result["loss"] == pytest.approx(other["loss"], rel=1e-5)
+        assert result["accuracy"] == pytest.approx(other["accuracy"], rel=1e-5)
     scaled = quick(**chosen).fit(X, y, sample_weight=weights * 4.0)
     assert np.array_equal(scaled.predict_proba(X), weighted.predict_proba(X))
     assert not np.allclose(quick(**chosen).fit(X, y).predict_proba(X), weighted.predict_proba(X), rtol=1e-3)
@@ -93,20 +93,20 @@ def test_passes_over_the_same_examples_are_the_epochs_of_fit(iris, network, comp
     for classifier in (parts, begun):
         again = pickle.loads(pickle.dumps(classifier)).partial_fit(X, y)
         classifier.partial_fit(X, y).partial_fit(X, y)
-        for one in (classifier, again.partial_fit(X, y, classes=np.unique(y))):
-            assert np.array_equal(one.predict_proba(X), whole.predict_proba(X))
-            assert [each["loss"] for each in one.history_] == [each["loss"] for each in whole.history_]
-            assert one.n_iter_ == 4
+        for result in (classifier, again.partial_fit(X, y, classes=np.unique(y))):
+            assert np.array_equal(result.predict_proba(X), whole.predict_proba(X))
+            assert [epoch["loss"] for epoch in result.history_] == [epoch["loss"] for epoch in whole.history_]
+            assert result.n_iter_ == 4
 
 
 def test_passes_of_one_size_share_a_program(iris, caplog):
     X, y = iris
-    classifier, told = quick(compiled=True), []
+    classifier, counts = quick(compiled=True), []
     with caplog.at_level(logging.INFO, "wengert.jit"):
         for part in range(3):
             classifier.partial_fit(X[part::3], y[part::3], classes=np.unique(y))
-            told.append(len(caplog.messages))
-    assert 0 < told[0] == told[-1]
+            counts.append(len(caplog.messages))
+    assert 0 < counts[0] == counts[-1]
 
 
 def test_the_best_model_goes_on(iris):
@@ -138,7 +138,7 @@ def test_passes_that_cannot_be(iris):
     classifier = quick()
     with pytest.raises(ValueError, match="classes must be passed on the first call"):
         classifier.partial_fit(X, y)
-    with pytest.raises(ArgumentError, match=r"labels must be of the classes .*; got 'versicolor'"):
+    with pytest.raises(ArgumentError, match=r"labels must be among the classes .*; got 'versicolor'"):
         classifier.partial_fit(X, y, classes=["setosa", "virginica"])
     classifier = quick()
     with pytest.raises(ValueError, match="NaN"):
@@ -149,6 +149,6 @@ def test_passes_that_cannot_be(iris):
         classifier.partial_fit(X, y, classes=["setosa"])
     with pytest.raises(ValueError, match="features"):
         classifier.partial_fit(X[:, :3], y)
-    with pytest.raises(ArgumentError, match="labels must be of the classes"):
+    with pytest.raises(ArgumentError, match="labels must be among the classes"):
         classifier.partial_fit(X, np.arange(150) % 3)
     assert np.array_equal(classifier.predict_proba(X), before)

@@ -1,4 +1,4 @@
-"""A small run to predict with."""
+"""A small run for predictions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wengert.train import TASKS, RunFolder, train
 
 @pytest.fixture(scope="session")
 def run(small_mnist, tmp_path_factory):
-    """Return the folder of a perceptron that knows its 200 digits."""
+    """Return the folder of a perceptron trained on 200 digits."""
     task = TASKS["mlp"]
     settings = task.settings("mnist", epochs=8, batch_size=20, data_dir=str(small_mnist))
     folder = RunFolder(tmp_path_factory.mktemp("runs") / "run", settings)
@@ -20,6 +20,6 @@ def run(small_mnist, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def learned(small_mnist):
-    """Return the images and labels that the perceptron knows."""
+    """Return the perceptron's training images and labels."""
     data = load("mnist", small_mnist)
     return data.train_images, data.train_labels

@@ -14,7 +14,7 @@ from wengert.data import write_idx
 
 @pytest.fixture
 def files(learned, tmp_path):
-    """Make five pictures and an IDX file of what the network knows; return the labels."""
+    """Make five pictures and an IDX file of training images; return the labels."""
     images, labels = learned
     for number in range(5):
         Image.fromarray(images[number]).save(tmp_path / f"{number}.png")
@@ -45,14 +45,14 @@ def test_top(run, files, wengert):
 
 def test_json(run, files, wengert):
     ended = wengert("predict", run, "some-idx3.gz", "1.png", "--json", "--top", 10)
-    found = [json.loads(line) for line in ended.out.splitlines()]
-    assert [line["index"] for line in found] == [*range(12), None]
-    assert found[12]["file"] == "1.png"
-    assert found[12]["resized_from"] is None
-    for line in found:
+    actual = [json.loads(line) for line in ended.out.splitlines()]
+    assert [line["index"] for line in actual] == [*range(12), None]
+    assert actual[12]["file"] == "1.png"
+    assert actual[12]["resized_from"] is None
+    for line in actual:
         assert line["top"][0] == {"label": line["label"], "probability": line["probability"]}
-        assert sum(each["probability"] for each in line["top"]) == pytest.approx(1, abs=1e-12)
-    assert found[1]["probability"] == pytest.approx(found[12]["probability"], rel=1e-4)
+        assert sum(guess["probability"] for guess in line["top"]) == pytest.approx(1, abs=1e-12)
+    assert actual[1]["probability"] == pytest.approx(actual[12]["probability"], rel=1e-4)
 
 
 def test_folders(run, files, wengert):
@@ -81,7 +81,9 @@ def test_sizes(run, files, wengert, tmp_path):
     large = np.kron(np.asarray(Image.open(tmp_path / "0.png")), np.ones((3, 3), np.uint8))
     Image.fromarray(large).save(tmp_path / "large.png")
     refused = wengert("predict", run, "large.png")
-    refused.failed(1, "large.png: images must be 28x28, got 84x84 (height x width); --resize")
+    refused.failed(
+        1, "large.png: images must be 28x28 (height x width); got 84x84; resize them with --resize"
+    )
     resized = wengert("predict", run, "large.png", "--resize")
     assert (resized.code, resized.err) == (0, "")
     assert resized.out.rstrip().endswith("(resized from 84x84)")
@@ -100,7 +102,7 @@ def test_dark_ink_on_light_paper(run, files, wengert, tmp_path):
     noted = wengert("predict", run, "0.png", "1.png")
     assert noted.code == 0
     assert noted.err == (
-        "wengert: note: 0.png and 1 more: light at the edges; networks learn light on black: try --invert\n"
+        "wengert: note: 0.png and 1 more: the edges are light, but networks learn light on black: try --invert\n"
     )
     inverted = wengert("predict", run, "0.png", "--invert")
     assert (inverted.code, inverted.err, inverted.out) == (0, "", as_learned)

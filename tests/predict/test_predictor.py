@@ -42,14 +42,14 @@ def test_what_is_no_image_is_refused(run):
 
 
 def test_images_of_another_size_are_refused_where_the_network_does(run):
-    says = r"images must be 28x28, as the network learned them; got 32x30; Dense: .* in layers\[0\], Dense"
-    with pytest.raises(ArgumentError, match=says):
+    message = r"images must be 28x28, the network's input size; got 32x30; Dense: .* in layers\[0\], Dense"
+    with pytest.raises(ArgumentError, match=message):
         Predictor.open(run).probabilities(np.zeros((2, 32, 30), np.uint8))
 
 
 @pytest.mark.parametrize("layer", ["nn.tanh", "nn.BatchNorm(8)"])
 def test_a_checkpoint_instead_of_a_model(wengert, small_mnist, tmp_path, learned, layer, monkeypatch):
-    """A run that diverged says so, and that its checkpoint can be used; that of a finished run is its model."""
+    """The error for a diverged run names its checkpoint; the last checkpoint of a finished run has its model."""
     (tmp_path / "mine.py").write_text(f"""
 import numpy as np
 from wengert import nn
@@ -62,8 +62,8 @@ def network(rng):
     images = learned[0][:5]
     expected = Predictor.open("whole").probabilities(images)
     for ending in ("json", "safetensors"):
-        found = Predictor.open(f"whole/checkpoints/step-00000004.{ending}").probabilities(images)
-        np.testing.assert_array_equal(found, expected)
+        actual = Predictor.open(f"whole/checkpoints/step-00000004.{ending}").probabilities(images)
+        np.testing.assert_array_equal(actual, expected)
     earlier = Predictor.open("whole/checkpoints/step-00000002.json").probabilities(images)
     assert not np.array_equal(earlier, expected)
     with monkeypatch.context() as inside:
@@ -72,7 +72,7 @@ def network(rng):
             Predictor.open("step-00000002.safetensors").probabilities(images), earlier
         )
     (tmp_path / "whole/checkpoints/step-00000002.safetensors").unlink()
-    with pytest.raises(DataError, match=r"no step-00000002.safetensors, which the checkpoint consists of"):
+    with pytest.raises(DataError, match=r"no step-00000002.safetensors, which is part of the checkpoint"):
         Predictor.open("whole/checkpoints/step-00000002.json")
 
     run = RunFolder.again("whole")
@@ -98,9 +98,7 @@ def test_runs_that_cannot_predict(tmp_path):
     with pytest.raises(DataError, match="not the folder of a run"):
         Predictor.open(tmp_path)
     unfinished = RunFolder(tmp_path / "run", TASKS["mlp"].settings("digits"))
-    with pytest.raises(
-        DataError, match=r"has no model\.safetensors: it has not come to its end; it has no chec"
-    ):
+    with pytest.raises(DataError, match=r"has no model\.safetensors: it has not finished; it has no chec"):
         Predictor.open(unfinished.path)
     RunFolder(tmp_path / "other", TASKS["autoencoder"].settings("digits"))
     with pytest.raises(DataError, match="does not classify"):
@@ -108,14 +106,14 @@ def test_runs_that_cannot_predict(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("body", "error", "says"),
+    ("body", "error", "message"),
     [
         ("return x.reshape(len(x), -1) @ self.weight * np.inf", DataError, "finite logits"),
         ("return x.reshape(len(x), -1)", DataError, r"finite logits \(1, 10\); got \(1, 784\)"),
         ("return x.nothing", ModelError, r"model\.py:12: AttributeError"),
     ],
 )
-def test_networks_of_the_users_that_fail(body, error, says, tmp_path):
+def test_networks_of_the_users_that_fail(body, error, message, tmp_path):
     (tmp_path / "mine.py").write_text(f"""
 import dataclasses
 from typing import Any
@@ -139,5 +137,5 @@ def network(rng):
     state = begin(task_of(settings), settings, 1)
     folder.finish(Outcome(state.model, [], False, state))
     predictor = Predictor.open(folder.path)
-    with pytest.raises(error, match=says), np.errstate(all="ignore"):
+    with pytest.raises(error, match=message), np.errstate(all="ignore"):
         predictor.probabilities(np.full((1, 28, 28), 255, np.uint8))

@@ -1,4 +1,4 @@
-"""Runs to look at, trained once."""
+"""Runs to report on, trained once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages taken apart: what a browser would make of them."""
+"""A parser and checker of pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ VOID = {"br", "col", "img", "link", "meta"}
 
 
 class Page(HTMLParser):
-    """The elements and the text of a page; every element must be ended."""
+    """The elements and the text of a page; every element must be closed."""
 
     def __init__(self, source):
         super().__init__()
@@ -40,10 +40,10 @@ class Page(HTMLParser):
 
     @property
     def titles(self):
-        return [each["aria-labelledby"].removesuffix("-title") for each in self.all("section")]
+        return [section["aria-labelledby"].removesuffix("-title") for section in self.all("section")]
 
     def check(self):
-        """Check what must hold of every page."""
+        """Check the rules for every page."""
         ids = [attributes["id"] for _, attributes in self.elements if "id" in attributes]
         assert len(ids) == len(set(ids))
         assert {link["href"][1:] for link in self.all("a")} <= set(ids)
@@ -56,6 +56,6 @@ class Page(HTMLParser):
         assert all(not address or address.startswith(("data:", "#")) for address in addresses)
         assert not re.search(r"@import|url\(|fetch\(|XMLHttpRequest|https?://(?!www\.w3\.org)", self.source)
         assert not re.search(
-            r"\bnan\b", " ".join(str(value) for _, found in self.elements for value in found.values())
+            r"\bnan\b", " ".join(str(value) for _, actual in self.elements for value in actual.values())
         )
         return self

@@ -1,4 +1,4 @@
-"""Pages as a browser shows them: on a desk and on a phone, light and dark, without a word on the console."""
+"""Pages in a browser: desktop and phone, light and dark, without console messages."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ return [...document.querySelectorAll("main *")].filter(
 
 @pytest.fixture(scope="module")
 def browser():
-    """Return a browser without a window; CI=1 lets nothing but a missing browser skip these tests."""
+    """Return a headless browser; with CI=1, only a missing browser skips these tests."""
     binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not binary or not driver:
         pytest.skip("Chromium and its driver are not installed")
@@ -65,10 +65,10 @@ def browser():
 
 @pytest.fixture(scope="module")
 def pages(runs, tmp_path_factory):
-    """Return a folder with a page about each run, and one about all."""
+    """Return a folder with a page for each run, and one for all."""
     folder = tmp_path_factory.mktemp("pages")
     opened = {network: Run.open(runs / network) for network in PAGES[:3]}
-    named = opened["rnn"].settings._replace(data="fashion-mnist")  # whose classes have long names
+    named = opened["rnn"].settings._replace(data="fashion-mnist")  # its classes have long names
     opened["named"] = dataclasses.replace(opened["rnn"], settings=named)
     for network, run in opened.items():
         (folder / f"{network}.html").write_text(run_report(run), "utf-8")
@@ -95,7 +95,7 @@ def test_a_page_is_shown(browser, pages, name, width, scheme):
     run = browser.execute_script
     assert browser.get_log("browser") == []
     assert run("return innerWidth") == width
-    assert run("return document.documentElement.scrollWidth") == width  # nothing stands out to the right
+    assert run("return document.documentElement.scrollWidth") == width  # nothing overflows to the right
     assert (
         run("return performance.getEntriesByType('resource').filter((one) => !one.name.startsWith('data:'))")
         == []

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from tests.report.pages import Page
 from wengert.report.charts import HEIGHT, WIDTH, Curve, axis_of, chart, ticks
-from wengert.report.numbers import percent
+from wengert.report.formats import percent
 
 losses = st.floats(-3e38, 3e38).filter(lambda x: x == 0 or abs(x) > 1e-30)
 
 
 @given(losses, losses, st.integers(2, 8))
-def test_ticks_are_few_and_around_the_range(one, other, most):
-    low, high = sorted((one, other))
+def test_ticks_are_few_and_around_the_range(left, right, most):
+    low, high = sorted((left, right))
     marks = ticks(low, high, most)
     little = 1e-6 * (high - low) + 1e-9 * max(abs(low), abs(high))
     assert marks[0] <= low + little
@@ -69,6 +69,6 @@ def test_every_point_says_its_number_and_every_curve_its_name():
     curves = [Curve("fit & more", [(1, 0.5)], 1), Curve("test", [(1, 0.75), (2, 0.8)], 2, faint=True)]
     page = Page(chart("accuracy", "epoch", curves, write=percent))
     assert "fit & more, epoch 1: 50%" in page.text
-    (drawing,) = [each for each in page.all("svg") if "role" in each]
+    (drawing,) = [svg for svg in page.all("svg") if "role" in svg]
     assert drawing["aria-label"] == "accuracy; fit & more ends at 50%; test ends at 80%"
     assert len(page.all("circle")) == 1

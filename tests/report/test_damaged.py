@@ -1,4 +1,4 @@
-"""Damaged files of a run: each reader says so in one line, or leaves out a last line that is not whole."""
+"""Damaged files of a run: a reader raises a one-line error, or leaves out an incomplete last line."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pytest
 
 from wengert.core.errors import WengertError
 from wengert.data import DataError
-from wengert.report.comparison import comparison, comparison_report
-from wengert.report.sections import costs, curves, headline, how_it_ended, settings
+from wengert.report.compare import comparison, comparison_report
+from wengert.report.run import costs, curves, headline, how_it_ended, settings
 from wengert.train import Run
-from wengert.train.checkpoints import checkpoints_in
+from wengert.train.checkpoint_files import checkpoints_in
 
 CASES = 300
 VALUES = (
@@ -63,10 +63,10 @@ def removed(draw: random.Random, content: bytes) -> bytes:
 
 
 def replaced(draw: random.Random, content: bytes) -> bytes:
-    """Put another value in the place of one of the numbers and texts."""
+    """Replace one of the numbers and strings by another value."""
     places = [place for place, byte in enumerate(content) if content[place : place + 2] == b": "]
     start = draw.choice(places) + 2
-    stop = min(found for mark in b",}\n" if (found := content.find(bytes([mark]), start)) >= 0)
+    stop = min(actual for mark in b",}\n" if (actual := content.find(bytes([mark]), start)) >= 0)
     return content[:start] + draw.choice(VALUES).encode() + content[stop:]
 
 
@@ -88,7 +88,7 @@ DAMAGES: tuple[Callable[[random.Random, bytes], bytes], ...] = (
 
 
 def read(folder: Path) -> None:
-    """Read all that readers of runs read, but for what needs the model."""
+    """Read all parts of a run that do not need the model."""
     run = Run.open(folder)
     assert all(result.epoch == number for number, result in enumerate(run.history, 1))
     for step in run.steps:
@@ -124,13 +124,13 @@ def test_random_damage(profiled: Path, tmp_path: Path, name: str) -> None:
         try:
             read(run)
         except WengertError as problem:
-            said = str(problem)
+            text = str(problem)
         except Exception as problem:
             raise AssertionError(f"case {number}, {damage.__name__}: {problem!r}") from problem
         else:
-            said = ""
-        assert "\n" not in said
-        assert len(said) < 1000
+            text = ""
+        assert "\n" not in text
+        assert len(text) < 1000
 
 
 def test_a_last_line_that_is_not_whole_is_left_out_and_told(
@@ -141,14 +141,14 @@ def test_a_last_line_that_is_not_whole_is_left_out_and_told(
     metrics.write_bytes(metrics.read_bytes()[:-20])
     opened = Run.open(run)
     assert [result.epoch for result in opened.history] == [1, 2]
-    says = f"metrics.jsonl:{len(metrics.read_bytes().splitlines())}: the line is damaged"
-    assert says in opened.left_out
-    assert says in "".join(wengert("compare", "run").out.split("\n"))
+    message = f"metrics.jsonl:{len(metrics.read_bytes().splitlines())}: the line is damaged"
+    assert message in opened.left_out
+    assert message in "".join(wengert("compare", "run").out.split("\n"))
     assert wengert("report", "run").code == 0
-    assert says in (run / "report.html").read_text()
+    assert message in (run / "report.html").read_text()
     ended = wengert("train", "--resume", "run", "--epochs", "4")
     assert ended.code == 0
-    assert says in "".join(ended.out.split("\n"))
+    assert message in "".join(ended.out.split("\n"))
     assert [result.epoch for result in Run.open(run).history] == [1, 2, 3, 4]
     assert Run.open(run).left_out == ""
 
@@ -184,7 +184,7 @@ def test_random_damage_of_checkpoints(
             damage = DAMAGES[number % 5]
             file.write_bytes(damage(draw, file.read_bytes()) if number % 7 else b'{"a":' * 50_000)
         ended = wengert("train", "--resume", run, "--epochs", "4")
-        ended.failed(1, "is damaged", "no other checkpoint is whole")
+        ended.failed(1, "is damaged", "no undamaged checkpoint is left")
 
 
 def test_deeply_nested_files_are_damaged_ones(profiled: Path, tmp_path: Path, wengert: Any) -> None:

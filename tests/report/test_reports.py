@@ -1,4 +1,4 @@
-"""The commands, and what is on their pages."""
+"""``wengert report`` and ``wengert compare``, and the content of their pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.report.pages import Page
 from wengert.data import digit_set
 from wengert.report import comparison, run_report
-from wengert.report.sections import step_points, steps_of_epoch
+from wengert.report.run import step_points, steps_of_epoch
 from wengert.train import Run
 
 JUDGED = {
@@ -39,7 +39,7 @@ def test_report(runs, network, wengert):
 def test_numbers_of_the_matrix(runs):
     run = Run.open(runs / "cnn")
     wrong = round(50 * (1 - run.history[-1].test_score))
-    assert f"{wrong} of 50 test images are taken for another class" in Page(run_report(run)).text
+    assert f"{wrong} of 50 test images are classified incorrectly" in Page(run_report(run)).text
 
 
 def test_steps_are_where_they_are_in_their_epoch(runs):
@@ -86,11 +86,9 @@ def test_when_the_run_began_and_what_memory_it_took(run):
 
 
 def test_a_graph_that_is_too_large(run, monkeypatch):
-    monkeypatch.setattr("wengert.report.graph._LARGEST", 3)
+    monkeypatch.setattr("wengert.report.network._LARGEST", 3)
     page = Page(run_report(Run.open(run))).check()
-    assert re.search(
-        r"The graph is left out: it has \d+ operations, and one of more than 3 cannot be", page.text
-    )
+    assert re.search(r"The graph is left out: it has \d+ operations, and more than 3 cannot be", page.text)
     assert not page.all("button")
     assert "network" in page.titles
 
@@ -104,7 +102,7 @@ def test_digits_to_train_with_are_not_drawn(run, monkeypatch):
     )
     page = Page(run_report(Run.open(run))).check()
     assert drawn == [{"train": 0, "test": 5000}]
-    assert "of 50 test images are taken" in page.text
+    assert "of 50 test images are classified" in page.text
     assert steps_of_epoch(Run.open(run), None) == 30_000 // settings["batch_size"]
 
 
@@ -145,12 +143,12 @@ def test_what_cannot_be_written_or_read(runs, wengert, tmp_path):
 def test_files_that_are_no_reports_stay(runs, wengert, tmp_path):
     mine = tmp_path / "comparison.html"
     mine.write_text("<p>mine</p>")
-    says = "comparison.html is there, and no report of wengert's: choose another name with --out"
-    wengert("compare", runs / "rnn").failed(1, says)
+    message = "comparison.html exists and is not a report of wengert: choose another file with --out"
+    wengert("compare", runs / "rnn").failed(1, message)
     for command in ("compare", "report"):
-        wengert(command, runs / "rnn", "--out", mine).failed(1, says)
+        wengert(command, runs / "rnn", "--out", mine).failed(1, message)
     assert mine.read_text() == "<p>mine</p>"
-    for command in ("compare", "report", "compare"):  # their own they replace
+    for command in ("compare", "report", "compare"):  # they replace their own pages
         assert wengert(command, runs / "rnn", "--out", "other.html").code == 0
     (tmp_path / "folder.html").mkdir()
     wengert("compare", runs / "rnn", "--out", "folder.html").failed(1, "folder.html cannot be written")
@@ -167,7 +165,7 @@ def test_compare(runs, wengert, tmp_path):
         for shown in (ended.out, page.text):
             assert network in shown
             assert f"{last.test_loss:.4f}" in shown
-    captions = [each["aria-label"] for each in page.all("svg") if "role" in each]
+    captions = [svg["aria-label"] for svg in page.all("svg") if "role" in svg]
     assert [caption.split(";")[0] for caption in captions] == [
         "Test loss",
         "Test accuracy",
@@ -181,10 +179,13 @@ def test_only_what_differs_is_compared(runs, tmp_path):
     other = shutil.copytree(runs / "rnn", tmp_path / "rnn")
     settings = json.loads((other / "settings.json").read_text())
     (other / "settings.json").write_text(json.dumps(settings | {"rate": 0.5, "log_every": 7}))
-    found = comparison([Run.open(runs / "rnn"), Run.open(other)])
-    assert found.head[: found.texts] == ["run", "lr"]
-    assert [row[0] for row in found.rows] == [str(runs / "rnn"), str(other)]  # equal names would not tell
-    assert [row[1] for row in found.rows] == ["0.015", "0.5"]
+    actual = comparison([Run.open(runs / "rnn"), Run.open(other)])
+    assert actual.head[: actual.texts] == ["run", "lr"]
+    assert [row[0] for row in actual.rows] == [
+        str(runs / "rnn"),
+        str(other),
+    ]  # paths, because the names are equal
+    assert [row[1] for row in actual.rows] == ["0.015", "0.5"]
 
 
 def test_many_runs_are_printed_in_parts(runs, wengert, tmp_path):
@@ -201,12 +202,12 @@ def test_a_network_that_fails_now(run):
     settings = json.loads((run / "settings.json").read_text())
     (run / "settings.json").write_text(json.dumps(settings | {"model": "mine.py:rnn"}))
     (run / "model.py").write_text(
-        "from wengert import nn\nfrom wengert.train.networks import rnn as make\n\n"
+        "from wengert import nn\nfrom wengert.train.tasks import rnn as make\n\n"
         "class Failing(nn.Chain):\n    def __call__(self, x):\n        return {}[x.shape]\n\n"
         "def rnn(rng):\n    return Failing(*make(rng).layers)\n"
     )
     page = Page(run_report(Run.open(run, trust=True))).check()
-    assert "What the model makes of the images is left out" in page.text
+    assert "The model's predictions are left out" in page.text
     assert "model.py:6: KeyError" in page.text
     assert "The graph is left out: model: " in page.text
     assert page.titles == ["settings", "curves", "costs", "weights", "network"]

@@ -1,4 +1,4 @@
-"""The command on few images."""
+"""``wengert train`` on few images."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.commands import mnist
 
 @pytest.fixture
 def quick(wengert, small_mnist, monkeypatch):
-    """Train the perceptron on few images without pictures, in a folder ``run`` unless another is named."""
+    """Train the perceptron on few images without pictures, by default into the folder ``run``."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
     def run(*options, network=("mlp",)):

@@ -1,4 +1,4 @@
-"""What a run is asked to do, and what it survives, as a user meets it."""
+"""``wengert train``: settings, early stopping, resuming, and killed processes."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ import pytest
 from tests.commands import end, mnist, start, wait_for
 from wengert.compiler.runtime.threads.team import get_threads
 from wengert.core.tree import leaves
-from wengert.train import Run, keeper
-from wengert.train.folder import MODEL, RunFolder
+from wengert.train import Run, reporters
+from wengert.train.runs import MODEL, RunFolder
+from wengert.train.storage import read_arrays
 from wengert.train.tasks import TASKS
-from wengert.train.tensors import read_arrays
 
 
 def differences(left, right):
-    """Say in what two runs differ, bit for bit: final parameters, results of epochs, logged steps."""
+    """Describe the differences of two runs, bit for bit: final parameters, results of epochs, logged steps."""
     runs = [Run.open(folder) for folder in (left, right)]
     arrays = [read_arrays(run.path / MODEL) for run in runs]
-    found = (
+    actual = (
         [f"names: {sorted(arrays[0].keys() ^ arrays[1].keys())}"]
         if arrays[0].keys() != arrays[1].keys()
         else []
     )
     for name in arrays[0].keys() & arrays[1].keys():
-        ours, others = (np.atleast_1d(each[name]) for each in arrays)
+        ours, others = (np.atleast_1d(file[name]) for file in arrays)
         if ours.dtype != others.dtype or ours.shape != others.shape:
-            found.append(f"{name}: {ours.dtype}{ours.shape}, {others.dtype}{others.shape}")
+            actual.append(f"{name}: {ours.dtype}{ours.shape}, {others.dtype}{others.shape}")
         elif ours.tobytes() != others.tobytes():
             count = np.sum(ours.view(np.uint8) != others.view(np.uint8))
-            found.append(f"{name}: {count} bytes of {ours.nbytes}, by up to {np.max(np.abs(ours - others))}")
+            actual.append(f"{name}: {count} bytes of {ours.nbytes}, by up to {np.max(np.abs(ours - others))}")
     histories = [[result[:5] for result in run.history] for run in runs]
-    for what, (one, other) in (("epoch", histories), ("step", [run.steps for run in runs])):
-        first = next((pair for pair in zip_longest(one, other) if pair[0] != pair[1]), None)
-        found += [f"first {what} that differs: {first}"] if first else []
-    return found
+    for kind, (left_lines, right_lines) in (("epoch", histories), ("step", [run.steps for run in runs])):
+        first = next((pair for pair in zip_longest(left_lines, right_lines) if pair[0] != pair[1]), None)
+        actual += [f"first {kind} that differs: {first}"] if first else []
+    return actual
 
 
 def same(left, right):
-    """Tell whether two runs came to the same."""
+    """Return whether two runs have the same results."""
     return not differences(left, right)
 
 
@@ -66,14 +66,14 @@ def test_options_override_the_file(quick, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
-        ("epochs = 2\nbatchsize = 3\n", "mine.toml:2: there is no setting 'batchsize'; there are network"),
+        ("epochs = 2\nbatchsize = 3\n", "mine.toml:2: unknown setting 'batchsize'; the settings are network"),
         ("\n# more\nepochs = 1.5\n", "mine.toml:3: epochs must be an integer of at least 1; got 1.5"),
         ("epochs = true\n", "mine.toml:1: epochs must be an integer of at least 1; got True"),
         ("lr = nan\n", "mine.toml:1: lr must be a positive finite number; got nan"),
         ("keep = 'all'\n", "mine.toml:1: keep must be best, last or an integer"),
-        ("seed = 1\n[train]\nepochs = 1\n", "mine.toml:2: there is no setting 'train'"),
+        ("seed = 1\n[train]\nepochs = 1\n", "mine.toml:2: unknown setting 'train'"),
         ("network = 'gan'\n", "network must be one of cnn, rnn, lstm, gru, autoencoder, mlp"),
         ("network = 'mlp'\nrecipe = 'fast'\n", "recipe must be one of paper for mlp; got 'fast'"),
         ("epochs = 1\nepochs = 2\n", "mine.toml: Cannot overwrite a value (at line 2"),
@@ -82,17 +82,17 @@ def test_options_override_the_file(quick, tmp_path):
         ("\udcff", "mine.toml: 'utf-8' codec can't decode"),
     ],
 )
-def test_wrong_settings_exit_with_2(quick, tmp_path, text, says):
+def test_wrong_settings_exit_with_2(quick, tmp_path, text, message):
     if text is not None:
         (tmp_path / "mine.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
-    quick("--settings", "mine.toml", network=()).failed(2, says)
+    quick("--settings", "mine.toml", network=()).failed(2, message)
     assert not (tmp_path / "run").exists()
 
 
 def test_a_dry_run_writes_nothing(quick, tmp_path):
     ended = quick("--dry-run", "--profile")
     assert (ended.code, ended.err) == (0, "")
-    assert "dry run   of one batch" in ended.out
+    assert "dry run   one batch" in ended.out
     assert {path.name for path in tmp_path.iterdir()} <= {"cache"}
 
 
@@ -125,8 +125,8 @@ def test_patience(quick, monkeypatch):
     assert quick("--epochs", 9, "--patience", 9, "--out", "all").code == 0
     monkeypatch.setitem(TASKS, "mlp", TASKS["mlp"]._replace(classifies=True))
     assert quick("--epochs", 9, "--patience", 2).code == 0
-    assert [result.epoch for result in Run.open("run").history] == [1, 2, 3], "the scores are all equal"
-    assert len(Run.open("all").history) == 9, "the losses fall all the time"
+    assert [result.epoch for result in Run.open("run").history] == [1, 2, 3], "all scores are equal"
+    assert len(Run.open("all").history) == 9, "the losses always fall"
 
 
 def test_the_best_model(quick, monkeypatch, tmp_path):
@@ -142,12 +142,12 @@ def test_the_best_model(quick, monkeypatch, tmp_path):
     assert len(list((tmp_path / "last" / "checkpoints").iterdir())) == 4
 
 
-# -- going on --------------------------------------------------------------------------------------------
+# -- resuming --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("keep", ["last", "best"])
 def test_a_run_goes_on_where_it_was(quick, monkeypatch, keep):
-    """Interrupted after any number of steps, inside an epoch or between two."""
+    """A run may be interrupted after any number of steps, within an epoch or between two."""
     options = (
         "--epochs",
         3,
@@ -165,19 +165,19 @@ def test_a_run_goes_on_where_it_was(quick, monkeypatch, keep):
     steps = 3 * 7
 
     for stop in (1, 7, 10, steps):
-        told = []
+        log = []
 
-        def on_steps(self, progress, state, stop=stop, told=told, before=keeper.Keeper.on_steps):
-            told.append(progress)
-            if len(told) == stop:
+        def on_steps(self, progress, state, stop=stop, log=log, before=reporters.RunReporter.on_steps):
+            log.append(progress)
+            if len(log) == stop:
                 self.interrupts.signal = signal.SIGTERM
             before(self, progress, state)
 
         with monkeypatch.context() as patch:
-            patch.setattr(keeper.Keeper, "on_steps", on_steps)
+            patch.setattr(reporters.RunReporter, "on_steps", on_steps)
             ended = quick(*options, "--out", f"cut{stop}")
         assert ended.code == 128 + signal.SIGTERM
-        assert f"by SIGTERM; what was learned until then is saved in cut{stop}\n" in ended.out
+        assert f"by SIGTERM; the run is saved in cut{stop}\n" in ended.out
         ended = quick("--resume", f"cut{stop}", network=())
         assert (ended.code, ended.err) == (0, "")
         assert "resumed   after" in ended.out
@@ -217,27 +217,27 @@ def test_what_cannot_be_resumed(quick, tmp_path, small_mnist):
         ("--data", "digits"),
     ):
         quick("--resume", "run", option, value, network=()).failed(
-            2, option[2:], "cannot change when it is resumed"
+            2, option[2:], "a resumed run cannot change it"
         )
     quick("--resume", "run", network=("cnn",)).failed(2, "network is mlp in run")
-    for option, said in (("--clip=1", "clip is not set in run"), ("--eager", "eager is off in run")):
+    for option, message in (("--clip=1", "clip is not set in run"), ("--eager", "eager is off in run")):
         ended = quick("--resume", "run", option, network=())
-        ended.failed(2, said, "cannot change when it is resumed")
+        ended.failed(2, message, "a resumed run cannot change it")
         assert "None" not in ended.err
     for option in (("--out", "new"), ("--settings", "x.toml"), ("--dry-run",)):
-        quick("--resume", "run", *option, network=()).failed(2, "--resume goes with neither")
-    quick("--epochs", 1).failed(1, "run is not empty: go on with it by --resume")
+        quick("--resume", "run", *option, network=()).failed(2, "--resume cannot be combined with")
+    quick("--epochs", 1).failed(1, "run is not empty: resume it with --resume run, or")
     with RunFolder.again("run").in_use():
         quick("--resume", "run", network=()).failed(1, "run is being trained by another process")
 
 
 def test_a_plan_is_not_lost(quick):
     assert quick("--epochs", 2).code == 0
-    quick("--resume", "run", "--epochs", 1, network=()).failed(2, "epochs is 1", "has gone through 2 epochs")
+    quick("--resume", "run", "--epochs", 1, network=()).failed(2, "epochs is 1", "has already done 2 epochs")
     assert Run.open("run").settings.epochs == 2
     ended = quick("--resume", "run", network=())
     assert ended.code == 0
-    assert "the run has come to its end; --epochs N goes on" in " ".join(ended.out.split())
+    assert "the run is complete; --epochs N continues it" in " ".join(ended.out.split())
 
 
 def test_other_images_are_noticed(quick, tmp_path, small_mnist):
@@ -250,7 +250,7 @@ def test_other_images_are_noticed(quick, tmp_path, small_mnist):
     content = bytearray(labels.read_bytes())
     content[-1] = (content[-1] + 1) % 10
     labels.write_bytes(content)
-    quick("--resume", "run", network=()).failed(1, "the run learned other images than those of mnist now")
+    quick("--resume", "run", network=()).failed(1, "the run learned other images than the present mnist")
 
 
 @pytest.mark.parametrize("part", ["json", "safetensors", "torn", "missing"])
@@ -264,7 +264,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(quick, tmp_pat
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 4
         path.write_bytes(content)
-    elif part == "torn":  # of another step
+    elif part == "torn":  # from another step
         new.with_suffix(".safetensors").write_bytes(old.with_suffix(".safetensors").read_bytes())
     else:
         new.with_suffix(".safetensors").unlink()
@@ -274,7 +274,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(quick, tmp_pat
     assert "resumed   after 2 epochs and 0 steps" in ended.out
     assert same("whole", "run")
     assert {path.stem for path in folder.glob("step-*")} == {"step-00000004", "step-00000006"}
-    assert list(folder.glob("damaged-step-00000006.*")), "it is put aside, not lost"
+    assert list(folder.glob("damaged-step-00000006.*")), "it is set aside, not lost"
     ended = quick("--resume", "run", network=())
     assert (ended.code, "warning" in ended.out) == (0, False)
 
@@ -286,12 +286,12 @@ def test_no_checkpoint_is_whole(quick, tmp_path):
         path.write_text("{}")
     before = {path: path.read_bytes() for path in folder.iterdir()}
     quick("--resume", "run", network=()).failed(
-        1, "step-00000004.json: the checkpoint is damaged", "no other checkpoint is whole"
+        1, "step-00000004.json: the checkpoint is damaged", "no undamaged checkpoint is left"
     )
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_other_versions_are_told(quick, tmp_path):
+def test_other_versions_are_reported(quick, tmp_path):
     assert quick("--epochs", 1).code == 0
     settings = tmp_path / "run" / "settings.json"
     settings.write_text(re.sub(r'"numpy": "[^"]*"', '"numpy": "1.26.4"', settings.read_text()))
@@ -302,7 +302,7 @@ def test_other_versions_are_told(quick, tmp_path):
 
 @pytest.mark.parametrize("keep", ["last", "best"])
 def test_a_kill_between_any_two_changes_of_files(quick, monkeypatch, tmp_path, keep):
-    """What is on the disk before each file gets its name or loses it: all that a kill can leave, but for its moment."""
+    """A run resumes from the files on the disk before any rename or removal: a kill can leave no others."""
     options = (
         "--epochs",
         2,
@@ -341,12 +341,8 @@ def test_a_kill_between_any_two_changes_of_files(quick, monkeypatch, tmp_path, k
 
 
 def killed_and_resumed(command, folder, moments):
-    """Train in processes that are killed after so many seconds of training, until one comes to the end.
-
-    Returns:
-        How the last one ended, and of each killed one when that was and what it and its checkpoints say.
-    """
-    run, told = folder / "run", []
+    """Kill training processes at some moments, then let the last one finish; return its end and a log of the others."""
+    run, log = folder / "run", []
     metrics = run / "metrics.jsonl"
     for moment in moments:
         resumed = (run / "settings.json").exists()
@@ -355,9 +351,9 @@ def killed_and_resumed(command, folder, moments):
         wait_for(lambda: metrics.exists() and metrics.stat().st_mtime_ns != before, process)  # noqa: B023
         time.sleep(moment)
         process.kill()
-        told += [f"killed after {moment:.3f} s", *process.communicate()]
-        told.append(f"files {sorted(path.name for path in (run / 'checkpoints').glob('*'))}")
-    return end(start("train", "--resume", "run", cwd=folder)), told
+        log += [f"killed after {moment:.3f} s", *process.communicate()]
+        log.append(f"files {sorted(path.name for path in (run / 'checkpoints').glob('*'))}")
+    return end(start("train", "--resume", "run", cwd=folder)), log
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.slow)])
@@ -369,8 +365,8 @@ def test_kill_9_at_any_moment(small_mnist, tmp_path, kills):
     first = end(start(*command, cwd=whole))
     draw = random.Random(kills)
     moments = [draw.uniform(0, 0.5) for _ in range(kills)]
-    ended, told = killed_and_resumed((*command, "--save-every", 0.05), tmp_path, moments)
-    said = "\n".join((first.out, first.err, *told, ended.out, ended.err))
-    assert (first.code, ended.code, ended.err) == (0, 0, ""), said
-    assert not differences(whole / "run", tmp_path / "run"), said
-    assert not list((tmp_path / "run").rglob(".*")), f"a partial file stays behind\n{said}"
+    ended, log = killed_and_resumed((*command, "--save-every", 0.05), tmp_path, moments)
+    log_text = "\n".join((first.out, first.err, *log, ended.out, ended.err))
+    assert (first.code, ended.code, ended.err) == (0, 0, ""), log_text
+    assert not differences(whole / "run", tmp_path / "run"), log_text
+    assert not list((tmp_path / "run").rglob(".*")), f"a partial file stays behind\n{log_text}"

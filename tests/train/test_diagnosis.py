@@ -1,4 +1,4 @@
-"""A run that diverges names the step, and the layer at which it began."""
+"""A run that diverges names the step and the first bad layer."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def infinite_at(step):
 def test_the_step_and_the_array(small, step, compiled):
     task = Task("bad", "bad", two, as_vectors, optimiser=lambda rate, steps: infinite_at(step))
     epoch, number = divmod(step - 1, 4)
-    says = diverged(task, small, compiled)
-    assert f"in epoch {epoch + 1}, step {number + 1}: " in says
-    assert "the update of model.layers[2].bias is not finite" in says
-    assert says.endswith("try a smaller learning rate than 0.001")
+    message = diverged(task, small, compiled)
+    assert f"in epoch {epoch + 1}, step {number + 1}: " in message
+    assert "the update of model.layers[2].bias is not finite" in message
+    assert message.endswith("try a smaller learning rate than 0.001")
 
 
 @pytest.mark.parametrize(
-    ("layer", "says"),
+    ("layer", "message"),
     [
         (lambda x: np.log(x - 1e9), "the output of model.layers[1] (<lambda>) is not finite"),
         (lambda x: np.exp(100 * np.abs(x) + 100), "the output of model.layers[1] (<lambda>) is not finite"),
@@ -67,14 +67,14 @@ def test_the_step_and_the_array(small, step, compiled):
         ),
     ],
 )
-def test_the_layer(small, layer, says):
+def test_the_layer(small, layer, message):
     def build(rng):
         return nn.Chain(nn.Dense(784, 8, seed=rng), layer, nn.Dense(8, 10, seed=rng))
 
-    found = diverged(Task("bad", "bad", build, as_vectors, optimiser=sgd), small)
-    assert says in found
-    assert "epoch 1, step 1" in found
-    assert found.endswith("the inputs and the first parameters are finite: look at the network and the loss")
+    actual = diverged(Task("bad", "bad", build, as_vectors, optimiser=sgd), small)
+    assert message in actual
+    assert "epoch 1, step 1" in actual
+    assert actual.endswith("the inputs and the initial parameters are finite: check the network and the loss")
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -88,13 +88,11 @@ def test_what_is_not_finite_before_the_first_step(small, compiled):
         return model
 
     with np.errstate(all="ignore"):
-        found = diverged(Task("bad", "bad", two, prepare, optimiser=sgd), small, compiled)
-    assert "step 1: " in found
-    assert found.endswith("the inputs are not finite: look at the images and at what prepares them")
-    found = diverged(Task("bad", "bad", build, as_vectors, optimiser=sgd), small, compiled)
-    assert found.endswith(
-        "model.layers[2].weight is not finite from the start: look at how it is initialised"
-    )
+        actual = diverged(Task("bad", "bad", two, prepare, optimiser=sgd), small, compiled)
+    assert "step 1: " in actual
+    assert actual.endswith("the inputs are not finite: check the images and their preparation")
+    actual = diverged(Task("bad", "bad", build, as_vectors, optimiser=sgd), small, compiled)
+    assert actual.endswith("model.layers[2].weight is not finite from the start: check its initialisation")
 
 
 def test_the_loss(small):
@@ -112,16 +110,16 @@ def test_a_loss_that_grows(small):
         return value, value
 
     task = Task("bad", "bad", two, as_vectors, loss, optimiser=lambda rate, steps: optim.sgd(rate))
-    says = diverged(task, small, rate=1e4)
-    assert "the loss grew to -" in says
-    assert "at the first step" in says
+    message = diverged(task, small, rate=1e4)
+    assert "the loss grew to -" in message
+    assert "at the first step" in message
 
 
 def test_recurrent_networks(small):
-    """Layers inside a compiled loop have no numbers to look at; the layer around it has."""
+    """Layers inside a compiled loop have no numbers to check; the layer around the loop has."""
 
     def build(rng):
         return nn.Chain(nn.LSTM(28, 8, seed=rng), nn.Dense(8, 10, seed=rng))
 
-    says = diverged(Task("bad", "bad", build, as_rows, optimiser=sgd), small, rate=1e38)
-    assert "is not finite" in says
+    message = diverged(Task("bad", "bad", build, as_rows, optimiser=sgd), small, rate=1e38)
+    assert "is not finite" in message

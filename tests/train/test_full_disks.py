@@ -16,7 +16,7 @@ from wengert.train.tasks import TASKS
 
 @pytest.fixture
 def full_disk(monkeypatch):
-    """Let no file be written any more whose path holds one of some words."""
+    """Make writing fail for paths that contain any of some words."""
     words = []
     plain = os.fsync
 
@@ -43,7 +43,7 @@ def test_a_model_that_finds_no_room_is_saved_elsewhere(quick, full_disk, tmp_pat
     assert leaves(load_model(saved, task.build(np.random.default_rng(0))))
     assert len(Run.open("run").history) == 2
     full_disk += ["spare", "again/.model"]
-    quick("--epochs", 2, "--out", "run/again").failed(1, "nor could the model be saved in")
+    quick("--epochs", 2, "--out", "run/again").failed(1, "the model could not be saved in")
 
 
 def test_logs_and_checkpoints_that_find_no_room_do_not_end_a_run(quick, full_disk):

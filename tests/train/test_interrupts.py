@@ -1,4 +1,4 @@
-"""Signals: the first is noted, the second is not, and others' handlers stay."""
+"""Signals: the first is noted, the second has its usual effect, and other handlers stay."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from wengert.train.interrupts import Interrupts
+from wengert.train.reporters import Interrupts
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "raise_signal"), reason="needs signals")
 
@@ -41,13 +41,13 @@ def test_others_handlers_stay(number):
 
 
 def test_other_threads_do_not_listen(number):
-    before, found = signal.getsignal(number), []
+    before, actual = signal.getsignal(number), []
 
     def enter():
         with Interrupts():
-            found.append(signal.getsignal(number))
+            actual.append(signal.getsignal(number))
 
     thread = threading.Thread(target=enter)
     thread.start()
     thread.join()
-    assert found == [before]
+    assert actual == [before]

@@ -1,4 +1,4 @@
-"""What a run logs: lines that survive a full disk and a killed process, and event files."""
+"""The log of a run: lines that survive a full disk and a killed process, and event files."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 from tests.commands import mnist
 from wengert.core.errors import MissingExtraError
 from wengert.train import Run
-from wengert.train.files import RunError
 from wengert.train.logs import JsonLines, TensorBoard, check_tensorboard, epoch_line, step_lines
 from wengert.train.loop import Progress
 from wengert.train.state import EpochResult
+from wengert.train.storage import RunError
 
 RESULT = EpochResult(1, 0.5, 0.75, 0.25, 0.5, 2.0, 30.0)
 
@@ -26,8 +26,8 @@ def progress(step, count):
 
 
 @pytest.mark.parametrize("every", [0, 1, 3, 7, 100])
-def test_every_so_many_steps_have_a_line(every):
-    """Wherever the groups of steps end; the losses here are the numbers of the steps."""
+def test_steps_are_logged_at_an_interval(every):
+    """The groups of steps do not matter; the losses here are the numbers of the steps."""
     lines = [line for step in range(4, 41, 4) for line in step_lines(progress(step, 4), every)]
     expected = [step for step in range(1, 41) if every and step % every == 0]
     assert [line["step"] for line in lines] == expected == [line["loss"] for line in lines]
@@ -77,16 +77,16 @@ def test_event_files(wengert, small_mnist, no_pictures, tmp_path):
     assert wengert(*command, "--out", "run").code == 0
     from tensorboardX.proto.event_pb2 import Event
 
-    found = {}
+    actual = {}
     for record in records(tmp_path / "run" / "tensorboard"):
         event = Event.FromString(record)
         for value in event.summary.value:
-            found.setdefault(value.tag, {})[event.step] = value.simple_value
+            actual.setdefault(value.tag, {})[event.step] = value.simple_value
     run = Run.open("run")
-    assert list(found["step/loss"]) == [1, 2, 3, 4]
+    assert list(actual["step/loss"]) == [1, 2, 3, 4]
     for number, line in enumerate(run.steps, 1):
-        assert math.isclose(found["step/loss"][number], line["loss"], rel_tol=1e-6)
-    assert found["epoch/test_score"] == pytest.approx(
+        assert math.isclose(actual["step/loss"][number], line["loss"], rel_tol=1e-6)
+    assert actual["epoch/test_score"] == pytest.approx(
         {2: run.history[0].test_score, 4: run.history[1].test_score}
     )
 

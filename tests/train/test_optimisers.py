@@ -13,13 +13,13 @@ from wengert import optim
 from wengert.core.errors import ArgumentError
 from wengert.core.tree import leaves
 from wengert.train import TASKS, Descent, SettingsError, task_named
-from wengert.train.optimisers import OPTIMISERS, SCHEDULES
+from wengert.train.settings import OPTIMISERS, SCHEDULES
 
 STEPS = 40
 
 
 def path_of(optimiser, steps=STEPS):
-    """Return where an optimiser goes from (3, -2) on a bowl, (steps, 2)."""
+    """Return the path of an optimiser from (3, -2) on a quadratic, (steps, 2)."""
     x, places = np.array([3.0, -2.0]), []
     state = optimiser.init(x)
     for _ in range(steps):
@@ -38,7 +38,7 @@ def test_a_name_is_the_optimiser_of_that_name(name):
 @pytest.mark.parametrize("name", SCHEDULES)
 @pytest.mark.parametrize("steps", [1, 2, 3, 7, 1000])
 def test_a_schedule_has_its_peak_at_the_rate_and_ends_near_zero(name, steps):
-    """Of runs of any length: the dry run has one step."""
+    """Runs may have any length: the dry run has one step."""
     rate = SCHEDULES[name](0.5, steps)
     rates = np.array([rate(step) if callable(rate) else rate for step in range(steps)], float)
     assert np.all(np.isfinite(rates))
@@ -66,7 +66,7 @@ def test_what_there_is_not():
 
 
 def test_settings_count_more_than_the_recipe():
-    """What is not chosen stays the recipe's."""
+    """Other settings stay those of the recipe."""
     fast = task_named("cnn", "fast")
     assert fast.descent(fast.settings("digits")) == Descent("adam", "warm-up-cosine")
     chosen = fast.settings("digits", optimiser="momentum", clip=2.0)
@@ -80,7 +80,7 @@ def test_a_task_with_an_optimiser_of_its_own():
     assert own.descent(own.settings("digits")) is own.optimiser
     assert own.descent(own.settings("digits", optimiser="lion", clip=1)) == Descent("lion", clip=1)
     with pytest.raises(
-        SettingsError, match="schedule and clip: choose optimiser, too: the Task makes its own"
+        SettingsError, match="schedule and clip: choose an optimiser, too: the Task makes its own"
     ):
         own.settings("digits", schedule="cosine", clip=1.0)
 
@@ -110,11 +110,11 @@ def test_options_files_and_resuming_come_to_the_same_bits(mlp, wengert, tmp_path
         checkpoint.unlink()  # as if it had been killed in the second epoch
     (tmp_path / "whole" / "model.safetensors").unlink()
     assert wengert("train", "--resume", "whole").code == 0
-    found = [load_file(tmp_path / name / "model.safetensors") for name in ("whole", "file")]
-    for a, b in zip(*map(leaves, found), strict=True):
+    actual = [load_file(tmp_path / name / "model.safetensors") for name in ("whole", "file")]
+    for a, b in zip(*map(leaves, actual), strict=True):
         np.testing.assert_array_equal(a, b)
     refused = wengert("train", "--resume", "whole", "--optimiser", "sgd")
-    refused.failed(2, "optimiser is adamw in whole, and cannot change when it is resumed")
+    refused.failed(2, "optimiser is adamw in whole; a resumed run cannot change it")
 
 
 def test_a_dry_run_of_every_schedule(mlp):
@@ -123,13 +123,13 @@ def test_a_dry_run_of_every_schedule(mlp):
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "says"),
+    ("option", "value", "message"),
     [("--optimiser", "adma", "adam"), ("--schedule", "cos", "cosine"), ("--clip", "0", "clip")],
 )
-def test_wrong_options(mlp, option, value, says, tmp_path):
+def test_wrong_options(mlp, option, value, message, tmp_path):
     ended = mlp(option, value, "--out", "run")
     assert ended.code == 2
-    assert says in ended.err
+    assert message in ended.err
     name = option.removeprefix("--")
     (tmp_path / "mine.toml").write_text(f"{name} = {json.dumps(value) if name != 'clip' else value}\n")
     mlp("--settings", "mine.toml", "--out", "run").failed(2, f"mine.toml:1: {name} must be")

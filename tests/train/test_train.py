@@ -11,13 +11,12 @@ from wengert import train as training
 from wengert.core.errors import ArgumentError
 from wengert.core.tree import leaves
 from wengert.data import Dataset, digit_set, load
-from wengert.train.images import as_vectors, shifts
 from wengert.train.steps import Steps
-from wengert.train.tasks import RECIPES, TASKS, task_named
+from wengert.train.tasks import RECIPES, TASKS, as_vectors, shifts, task_named
 
 
 class Notes:
-    """A reporter that remembers, and can press Ctrl-C."""
+    """A reporter that records its calls, and can raise KeyboardInterrupt."""
 
     def __init__(self, interrupt_at=None):
         self.steps, self.epochs, self.states, self.interrupt_at = [], [], [], interrupt_at
@@ -86,10 +85,10 @@ def test_images_may_be_varied(small):
 
 
 def test_the_papers_settings():
-    found = {name: (task.batch_size, task.rate) for name, task in TASKS.items()}
-    assert found["cnn"] == (100, 0.01)
-    assert found["rnn"] == (100, 0.015)
-    assert found["autoencoder"] == (1, 0.02)
+    actual = {name: (task.batch_size, task.rate) for name, task in TASKS.items()}
+    assert actual["cnn"] == (100, 0.01)
+    assert actual["rnn"] == (100, 0.015)
+    assert actual["autoencoder"] == (1, 0.02)
 
 
 def test_the_same_seed_gives_the_same_run(small):
@@ -109,7 +108,7 @@ def test_ctrl_c_keeps_what_was_learned(small):
 
 
 def test_ctrl_c_in_a_step_and_in_evaluation(small):
-    """What counts is the last whole step, wherever Ctrl-C hits."""
+    """Ctrl-C at any moment keeps the result of the last complete step."""
     once = TASKS["mlp"].settings("digits", epochs=1, batch_size=100)
     after_one = training.train(TASKS["mlp"], once, small, Notes(interrupt_at=1), compiled=False).model
     for call, steps in ((2, 1), (4, 3)):  # in the second step; in the evaluation after the third
@@ -125,8 +124,8 @@ def test_ctrl_c_in_a_step_and_in_evaluation(small):
         outcome = training.train(task, settings, small, notes, compiled=False)
         assert (outcome.interrupted, outcome.history, len(notes.steps)) == (True, [], steps)
         if steps == 1:
-            for found, expected in zip(leaves(outcome.model), leaves(after_one), strict=True):
-                np.testing.assert_array_equal(found, expected)
+            for actual, expected in zip(leaves(outcome.model), leaves(after_one), strict=True):
+                np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize("name", ["cnn", "rnn", "mlp"])
@@ -160,7 +159,7 @@ def test_batches_of_any_size(small):
 
 
 def test_means_count_each_example_once(small):
-    """The training loss at rate almost 0 is the loss over the whole set, whatever the batches."""
+    """At a rate of almost 0, the training loss is the loss over the whole set for any batch size."""
     task = TASKS["mlp"]._replace(build=lambda rng: TASKS["mlp"].build(np.random.default_rng(5)))
     still = [
         training.train(task, task.settings("digits", epochs=1, batch_size=size, rate=1e-30), small, Notes())
@@ -179,8 +178,8 @@ def test_evaluation_goes_in_parts(small):
     images, labels = (np.resize(x, (2345, *x.shape[1:])) for x in (small.train_images, small.train_labels))
     loss, right = task.loss(model, task.prepare(images), labels)
     for compiled in (False, True):
-        found = Steps(task, task.optimiser(task.rate, 10), compiled=compiled).evaluate(model, images, labels)
-        np.testing.assert_allclose(found, (loss, right / 2345), rtol=1e-5)
+        actual = Steps(task, task.optimiser(task.rate, 10), compiled=compiled).evaluate(model, images, labels)
+        np.testing.assert_allclose(actual, (loss, right / 2345), rtol=1e-5)
 
 
 def test_every_example_is_seen_once_an_epoch(small):
@@ -228,7 +227,7 @@ def test_settings_are_checked(wrong):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "recipe", "each", "mean"),
+    ("name", "recipe", "least", "mean"),
     [
         ("cnn", "paper", 0.962, 0.964),
         ("rnn", "paper", 0.922, 0.93),
@@ -237,11 +236,11 @@ def test_settings_are_checked(wrong):
         ("gru", "paper", 0.97, 0.975),
     ],
 )
-def test_accuracy_on_mnist(name, recipe, each, mean, mnist_folder):
+def test_accuracy_on_mnist(name, recipe, least, mean, mnist_folder):
     dataset, task = load("mnist", mnist_folder), task_named(name, recipe)
-    found = []
+    actual = []
     for seed in range(3):
         outcome = training.train(task, task.settings("mnist", epochs=5, seed=seed), dataset, Notes())
-        found.append(outcome.history[-1].test_score)
-    assert min(found) >= each
-    assert np.mean(found) >= mean
+        actual.append(outcome.history[-1].test_score)
+    assert min(actual) >= least
+    assert np.mean(actual) >= mean

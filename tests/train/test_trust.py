@@ -1,4 +1,4 @@
-"""Programs in folders of runs: which are run, and what is said of the others."""
+"""Programs in the folders of runs: only trusted ones are run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOOKING = (("report", "run"), ("predict", "run", "one.idx"), ("compare", "run"),
 
 @pytest.fixture
 def trained(wengert, small_mnist, no_pictures, tmp_path, monkeypatch):
-    """Train with a file that leaves a mark where it is run, and remove the mark."""
+    """Train with a file that creates a marker when it is run, and remove the marker."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "helper.py").write_text("WIDTH = 12\n")
@@ -42,7 +42,7 @@ def trained(wengert, small_mnist, no_pictures, tmp_path, monkeypatch):
 
 @pytest.fixture
 def foreign(trained, monkeypatch, tmp_path):
-    """Return the run as another user has it, who has not trained."""
+    """Return the run as seen by another user, who has not trained."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another"))
     return trained
 
@@ -50,7 +50,7 @@ def foreign(trained, monkeypatch, tmp_path):
 @pytest.mark.parametrize("command", LOOKING, ids=lambda command: command[0])
 def test_a_program_of_somebody_else_is_run_where_that_is_asked_for(foreign, wengert, command):
     wengert(*command).failed(
-        1, "run/model.py: this program would be run", "read it and run/modules", "say --trust"
+        1, "run/model.py: opening the run would run this program", "read it and run/modules", "add --trust"
     )
     assert not os.path.exists("ran")
     assert wengert(*command, "--trust").code == 0
@@ -60,7 +60,7 @@ def test_a_program_of_somebody_else_is_run_where_that_is_asked_for(foreign, weng
 def test_what_is_trusted_once_is_asked_for_again_unless_it_trained(foreign, wengert):
     for command in LOOKING[:3]:
         assert wengert(*command, "--trust").code == 0
-        wengert(*command).failed(1, "say --trust")
+        wengert(*command).failed(1, "add --trust")
     assert wengert(*LOOKING[3], "--trust").code == 0
     assert [wengert(*command).code for command in LOOKING] == [0] * 4
 
@@ -68,7 +68,7 @@ def test_what_is_trusted_once_is_asked_for_again_unless_it_trained(foreign, weng
 def test_in_python(foreign):
     for opened in (Run.open, load_run, Predictor.open):
         with pytest.raises(
-            UntrustedError, match=r"run/model\.py: this program would be run.*trust=True"
+            UntrustedError, match=r"run/model\.py: opening the run would run this program.*trust=True"
         ) as caught:
             opened(foreign)
         assert isinstance(caught.value, PermissionError)
@@ -117,7 +117,7 @@ def test_a_program_that_has_changed_is_another_one(trained, change):
     Run.open(trained)
     os.remove("ran")
     change(trained)
-    with pytest.raises(UntrustedError, match=r"model\.py: this program would be run"):
+    with pytest.raises(UntrustedError, match=r"model\.py: opening the run would run this program"):
         Run.open(trained)
     assert not os.path.exists("ran")
 
@@ -146,8 +146,8 @@ def test_a_record_that_is_none_is_not_believed(trained, tmp_path, spoil):
 def test_without_a_place_for_the_record_training_works(trained, wengert, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", os.devnull)
     assert wengert("train", "--resume", "run", "--trust").code == 0
-    wengert("report", "run").failed(1, "say --trust")
+    wengert("report", "run").failed(1, "add --trust")
 
 
 def test_trust_is_for_what_is_there(wengert):
-    wengert("train", "--trust").failed(2, "--trust goes with --resume")
+    wengert("train", "--trust").failed(2, "--trust needs --resume")

@@ -9,8 +9,8 @@ import numpy as np
 
 from wengert.bench.contest import Trial
 from wengert.bench.workloads import NETWORKS
-from wengert.train.console import counted
-from wengert.train.pictures import figure_of, png
+from wengert.train.plots import new_figure, png
+from wengert.train.reporters import counted
 
 
 def comparison(trials: Sequence[Trial]) -> bytes:
@@ -20,7 +20,7 @@ def comparison(trials: Sequence[Trial]) -> bytes:
     """
     networks = list(dict.fromkeys(trial.network for trial in trials))
     threads = list(dict.fromkeys(trial.threads for trial in trials))
-    figure, axes = figure_of(len(networks), 1 + len(threads), 4.5 * (1 + len(threads)), 3.4 * len(networks))
+    figure, axes = new_figure(len(networks), 1 + len(threads), 4.5 * (1 + len(threads)), 3.4 * len(networks))
     contestants = dict.fromkeys(trial.contestant for trial in trials)
     colours = {contestant: f"C{number}" for number, contestant in enumerate(contestants)}
     for row, network in zip(axes, networks, strict=True):

@@ -1,1 +1,1 @@
-"""The command line: `cli` declares the commands, and each other file carries out one of them."""
+"""The command line: `cli` declares the commands; each other file implements one of them."""

@@ -19,11 +19,10 @@ from wengert.bench.engine import ContestantError, warn_if_busy
 from wengert.bench.workloads import NETWORKS
 from wengert.core.errors import ArgumentError
 from wengert.data import Dataset, digit_set, load
-from wengert.train.console import counted
-from wengert.train.files import write_file
-from wengert.train.folder import RUNS, check_place, make_new
-from wengert.train.pictures import NO_PICTURES, available
-from wengert.train.runs import DRAWN
+from wengert.train.plots import NO_PLOTS, available
+from wengert.train.reporters import counted
+from wengert.train.runs import DRAWN, RUNS, check_place, make_new
+from wengert.train.storage import write_file
 
 _PACKAGES = {"torch": ("torch",), "jax": ("jax",), "tensorflow": ("tensorflow", "tensorflow-cpu")}
 """The packages of each library, which may have several names."""
@@ -148,7 +147,7 @@ class _Comparison:
         if available():
             write_file(self.folder / "comparison.png", plot.comparison(self.trials))
         else:
-            print(f"pictures: {NO_PICTURES}")
+            print(f"pictures: {NO_PLOTS}")
         print(f"kept in {self.folder}")
 
     def _agree(self, network: str, dataset: Dataset) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wengert._starting import INTERRUPTED, leave_in_order
+from wengert._startup import INTERRUPTED, restore_interrupts
 from wengert._version import __version__
 from wengert.bench.contestants import LIBRARIES
 from wengert.bench.workloads import NETWORKS
@@ -19,10 +19,10 @@ from wengert.command.predict import Output, PredictOptions, run_prediction
 from wengert.command.report import write_comparison, write_report
 from wengert.command.train import resume_training, run_training, try_training
 from wengert.core.errors import WengertError
+from wengert.train.blas_threads import one_thread
 from wengert.train.runs import Run, resumed_settings, task_of
 from wengert.train.settings import DATA, OPTIONS, Option, Settings, SettingsError, read_settings
 from wengert.train.tasks import RECIPES, TASKS
-from wengert.train.threads import one_thread
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -39,22 +39,18 @@ def command(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-class _Kept(ParamType):
-    """What ``--keep`` takes."""
-
+class _Keep(ParamType):
     name = "best|last|N"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | int:
         rule = OPTIONS["keep"].rule
-        found = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
-        if not rule.holds(found):
+        keep = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
+        if not rule.holds(keep):
             self.fail(f"{value!r} is not {rule.requirement}.", param, ctx)
-        return found
+        return keep
 
 
 class _Finite(click.FloatRange):
-    """A number that is neither NaN nor infinite."""
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
@@ -65,12 +61,11 @@ class _Finite(click.FloatRange):
 _RECIPES = ("paper", *dict.fromkeys(recipe for _, recipe in RECIPES))
 _AT_LEAST_1 = click.IntRange(min=1)
 _AT_LEAST_0 = click.IntRange(min=0)
-_TYPES: dict[str, Any] = {"recipe": click.Choice(_RECIPES), "data-dir": click.Path(), "keep": _Kept()}
-"""What the command line takes for a setting whose rule says too little about it."""
+_TYPES: dict[str, Any] = {"recipe": click.Choice(_RECIPES), "data-dir": click.Path(), "keep": _Keep()}
+"""The types of settings whose rule does not determine them."""
 
 
 def _type_of(option: Option) -> Any:
-    """Return what the command line takes for a setting."""
     rule = option.rule
     if option.name in _TYPES:
         return _TYPES[option.name]
@@ -82,32 +77,31 @@ def _type_of(option: Option) -> Any:
 
 
 def _settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command an option for each setting; what is not given is None."""
+    """Give a command an option for each setting, None by default."""
     for option in reversed(OPTIONS.values()):
         name = f"--{option.name}"
         if option.name == "network":
             continue
         if option.rule.kind is bool:
-            given = click.option(f"{name}/--no-{option.name}", option.field, default=None, help=option.help)
+            switch = f"{name}/--no-{option.name}"
+            decorate = click.option(switch, option.field, default=None, help=option.help)
         else:
-            given = click.option(name, option.field, type=_type_of(option), default=None, help=option.help)
-        function = given(function)
+            decorate = click.option(name, option.field, type=_type_of(option), default=None, help=option.help)
+        function = decorate(function)
     return function
 
 
-_trust = click.option(
-    "--trust", is_flag=True, help="Run the Python file in the run's folder, whoever wrote it."
-)
+_trust = click.option("--trust", is_flag=True, help="Run the Python file in the run's folder. Read it first.")
 
 
 @command.command()
 @click.argument("network", type=click.Choice(tuple(TASKS)), required=False)
 @click.option(
-    "--settings", type=click.Path(), help="A TOML file of these options; those given here count more."
+    "--settings", type=click.Path(), help="A TOML file of these options; the command line overrides it."
 )
 @_settings_options
 @click.option("--out", type=click.Path(), help="A new folder for the run.  [default: runs/NETWORK-DATE-TIME]")
-@click.option("--resume", type=click.Path(), metavar="RUN", help="Go on with the run in this folder.")
+@click.option("--resume", type=click.Path(), metavar="RUN", help="Resume the run in this folder.")
 @_trust
 @click.option("--dry-run", is_flag=True, help="Train and test with one batch; write nothing.")
 def train(
@@ -119,9 +113,9 @@ def train(
     dry_run: bool,
     **options: Any,
 ) -> int:
-    """Train a network of the papers, cnn unless NETWORK says otherwise, or one of your own.
+    """Train a network, by default the papers' cnn, or your own (--model).
 
-    Without options, the network has its paper's settings and learns a set of digits that Wengert draws itself.
+    Without options, the network has its paper's settings and learns digits that Wengert draws.
     """
     given = {field: value for field, value in options.items() if value is not None}
     if network is not None:
@@ -129,25 +123,25 @@ def train(
     one_thread()
     if resume is not None:
         if settings is not None or out is not None or dry_run:
-            raise click.UsageError("--resume goes with neither --settings nor --out nor --dry-run.")
+            raise click.UsageError("--resume cannot be combined with --settings, --out or --dry-run.")
         run = Run.open(resume, trust=trust)
         return resume_training(run, resumed_settings(run, given))
     if trust:
-        raise click.UsageError("--trust goes with --resume: a file that you name with --model is run anyway.")
-    chosen = _chosen(given, read_settings(settings) if settings is not None else {})
-    return try_training(chosen) if dry_run else run_training(chosen, out)
+        raise click.UsageError("--trust needs --resume; the file of --model is always run.")
+    complete = _complete(given, read_settings(settings) if settings is not None else {})
+    return try_training(complete) if dry_run else run_training(complete, out)
 
 
 def _check_data_dir(data: str, folder: str | None) -> None:
-    """Raise `click.UsageError` where a folder is given for images that are drawn."""
+    """Raise `click.UsageError` if a folder is given for digits, which are drawn."""
     if folder is not None and data == "digits":
-        raise click.UsageError("--data-dir needs --data mnist or --data fashion-mnist: the digits are drawn.")
+        raise click.UsageError("--data-dir needs --data mnist or fashion-mnist; digits are drawn, not read.")
 
 
-def _chosen(given: dict[str, Any], written: dict[str, Any]) -> Settings:
-    """Return the settings of a new run: those given, then those of the file, then the network's own."""
+def _complete(given: dict[str, Any], written: dict[str, Any]) -> Settings:
+    """Return the settings of a new run: from the command line, then from the file, then the network's own."""
     if "task" in given and "model" in given:
-        raise click.UsageError("--model is a network of your own: NETWORK cannot be given too.")
+        raise click.UsageError("NETWORK and --model cannot be combined.")
     if "task" in given:
         written.pop("model", None)
     if "model" in given:
@@ -157,33 +151,29 @@ def _chosen(given: dict[str, Any], written: dict[str, Any]) -> Settings:
         raise SettingsError("network and model cannot both be set")
     data = both.pop("data", "digits")
     _check_data_dir(data, both.get("data_dir"))
-    wanted = Settings(both.pop("task", "cnn"), data, 1, 1, 1.0, 0)
-    wanted = wanted._replace(**{name: both[name] for name in ("recipe", "model") if name in both})
+    known = {name: both[name] for name in ("recipe", "model") if name in both}
+    wanted = Settings(both.pop("task", "cnn"), data, 1, 1, 1.0, 0, **known)
     if wanted.model is not None and wanted.recipe != "paper":
-        raise SettingsError("recipe is for the networks of the papers; a network of your own has its Task")
+        raise SettingsError("recipe cannot be combined with model: define a Task in the file instead")
     return task_of(wanted).settings(data, **both)
 
 
 @command.command()
 @click.argument("run", type=click.Path())
 @click.argument("images", type=click.Path(), nargs=-1, required=True)
-@click.option("--top", type=_AT_LEAST_1, default=3, show_default=True, help="How many labels to name.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line.")
-@click.option("--invert", is_flag=True, help="Exchange light and dark: for dark ink on light paper.")
+@click.option("--top", type=_AT_LEAST_1, default=3, show_default=True, help="The number of labels to print.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per image.")
+@click.option("--invert", is_flag=True, help="Invert the images: for dark ink on light paper.")
+@click.option("--resize", is_flag=True, help="Resize images of other sizes to the network's input size.")
 @click.option(
-    "--resize", is_flag=True, help="Bring images of other sizes to the size that the network learned."
-)
-@click.option(
-    "--centre",
-    is_flag=True,
-    help="Bring what is drawn to the middle, as MNIST's digits are; images of any size.",
+    "--centre", is_flag=True, help="Crop, scale and centre the drawing as in MNIST; any image size."
 )
 @_trust
 def predict(run: str, images: tuple[str, ...], **options: Any) -> int:
-    """Say what the network of RUN takes IMAGES for, with probabilities.
+    """Classify IMAGES with the network of RUN, and print labels with probabilities.
 
-    RUN is the folder of a run, or a file of one of its checkpoints, for the network as it was then.
-    IMAGES are pictures (PNG, JPEG, BMP, PGM, PPM), IDX files, gzipped or not, and folders of these.
+    RUN is the folder of a run, or a file of a checkpoint.
+    IMAGES are pictures (PNG, JPEG, BMP, PGM, PPM), IDX files (gzipped or not), and folders of these.
     """
     one_thread()
     output = Output(click.echo, lambda problem: click.echo(_line(problem), err=True))
@@ -192,75 +182,76 @@ def predict(run: str, images: tuple[str, ...], **options: Any) -> int:
 
 @command.command()
 @click.argument("run", type=click.Path())
-@click.option("--out", type=click.Path(), help="The page to write.  [default: RUN/report.html]")
+@click.option("--out", type=click.Path(), help="The HTML page.  [default: RUN/report.html]")
 @_trust
 def report(run: str, out: str | None, trust: bool) -> None:
-    """Write a page about the run of a folder: settings, curves, time, mistakes, weights, the network's graph."""
+    """Write an HTML page about RUN: settings, learning curves, time, mistakes, weights, the network's graph."""
     one_thread()
     click.echo(f"report    {write_report(run, out, trust=trust)}")
 
 
 @command.command()
 @click.argument("runs", type=click.Path(), nargs=-1, required=True)
-@click.option("--out", type=click.Path(), help="The page to write.  [default: comparison.html]")
+@click.option("--out", type=click.Path(), help="The HTML page.  [default: comparison.html]")
 @_trust
 def compare(runs: tuple[str, ...], out: str | None, trust: bool) -> None:
-    """Print runs beside one another, and write a page with their curves."""
+    """Print a table that compares RUNS, and write an HTML page with their learning curves."""
     click.echo(f"report    {write_comparison(runs, out, trust=trust)}")
 
 
-class _Several(ParamType):
-    """What takes several values, commas between them."""
-
-    def __init__(self, one: ParamType, name: str) -> None:
-        self.one, self.name = one, name
+class _List(ParamType):
+    def __init__(self, item: ParamType, name: str) -> None:
+        self.item, self.name = item, name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[Any]:
         if not isinstance(value, str):
             return list(value)
-        return [self.one.convert(part.strip(), param, ctx) for part in value.split(",")]
+        return [self.item.convert(part.strip(), param, ctx) for part in value.split(",")]
 
 
-def _several(option: str, one: ParamType, metavar: str, default: str, text: str) -> Any:
-    """Return an option that takes several values."""
-    return click.option(option, type=_Several(one, metavar), default=default, show_default=True, help=text)
+def _list_option(option: str, item: ParamType, metavar: str, default: str, text: str) -> Any:
+    return click.option(option, type=_List(item, metavar), default=default, show_default=True, help=text)
 
 
 @command.command()
-@_several("--networks", click.Choice(tuple(NETWORKS)), "NETWORK,...", ",".join(NETWORKS), "What is trained.")
-@_several("--libraries", click.Choice(LIBRARIES), "LIBRARY,...", ",".join(LIBRARIES), "Who takes part.")
+@_list_option("--networks", click.Choice(tuple(NETWORKS)), "NETWORK,...", ",".join(NETWORKS), "The networks.")
+@_list_option("--libraries", click.Choice(LIBRARIES), "LIBRARY,...", ",".join(LIBRARIES), "The libraries.")
 @click.option("--epochs", type=_AT_LEAST_1, help="Epochs of a run.  [default: the papers']")
-@_several("--seeds", _AT_LEAST_0, "SEED,...", "0,1,2", "A run for each: weights and order of the images.")
-@_several("--threads", _AT_LEAST_1, "NUMBER,...", "1,2", "How many threads a library may take.")
-@click.option("--limit", type=click.IntRange(min=100), help="Learn the first so many images only.")
-@click.option("--data", type=click.Choice(DATA), default="mnist", show_default=True, help="What is learned.")
+@_list_option(
+    "--seeds", _AT_LEAST_0, "SEED,...", "0,1,2", "Seeds of the weights and the order; a run for each."
+)
+@_list_option("--threads", _AT_LEAST_1, "NUMBER,...", "1,2", "Numbers of threads; a run for each.")
+@click.option("--limit", type=click.IntRange(min=100), help="Use only the first N training images.")
+@click.option("--data", type=click.Choice(DATA), default="mnist", show_default=True, help="The images.")
 @click.option("--data-dir", type=click.Path(), help=OPTIONS["data-dir"].help)
 @click.option(
     "--out", type=click.Path(), help="A new folder for the results.  [default: runs/bench-DATE-TIME]"
 )
 def bench(out: str | None, **options: Any) -> int:
-    """Train the papers' networks with every installed library, under the same conditions, and compare.
+    """Train the papers' networks with every installed library under the same conditions, and compare.
 
-    A table and a picture tell time, memory and what was learned. All of it takes hours; --limit and --epochs make it
-    shorter.
+    A table and a picture show time, memory and accuracy. The full comparison takes hours; --limit and --epochs
+    shorten it.
     """
     _check_data_dir(options["data"], options["data_dir"])
     return run_bench(BenchSettings(**options), out)
 
 
 def main() -> None:
-    """Run the command line; every expected failure is one line and an exit code: 2 for usage, 1 for the rest."""
+    """Run the command line. An expected failure prints one line; the exit code is 2 for usage errors, else 1."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a file name may hold what the terminal cannot show
+        sys.stdout.reconfigure(
+            errors="replace"
+        )  # a file name may contain characters that the terminal cannot show
     try:
-        leave_in_order()
+        restore_interrupts()
         sys.exit(command(prog_name="wengert", standalone_mode=False))
     except click.ClickException as problem:
         context = problem.ctx if isinstance(problem, click.UsageError) else None
         path = context.command_path if context else "wengert"
         _fail(f"{problem.format_message().rstrip('.')}; see {path} --help", problem.exit_code)
     except MemoryError:
-        _fail("there is not enough memory: try a smaller --batch-size", 1)
+        _fail("out of memory: try a smaller --batch-size", 1)
     except SettingsError as problem:
         _fail(str(problem), 2)
     except (WengertError, OSError) as problem:

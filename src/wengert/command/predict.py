@@ -1,4 +1,4 @@
-"""What ``wengert predict`` does: a line for each image, and one for each file that cannot be read."""
+"""``wengert predict``: a line for each image, and one for each file that cannot be read."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from wengert.predict.predictor import Predictor
 
 
 class PredictOptions(NamedTuple):
-    """How images are read, and what is said of them."""
+    """The options of the command."""
 
     top: int = 3
-    """How many labels to name, the most probable first."""
+    """The number of labels to print, the most probable first."""
     as_json: bool = False
     invert: bool = False
     resize: bool = False
     centre: bool = False
     trust: bool = False
-    """Whether the run's own program may be run: see `Run.open`."""
+    """As in `Run.open`."""
 
 
 class Output(NamedTuple):
-    """Where lines go."""
+    """Prints lines."""
 
     result: Callable[[str], None]
     problem: Callable[[str], None]
@@ -37,36 +37,29 @@ class Output(NamedTuple):
 def run_prediction(
     run: str | os.PathLike[str], places: Sequence[str], options: PredictOptions, output: Output
 ) -> int:
-    """Say what a run's network takes images for. A file that cannot be read is said, and the others are still done.
+    """Print the predictions of a run's network.
 
-    Args:
-        run: the folder of a run.
-        places: files and folders of images.
-        options: how to read them and what to say.
-        output: gets a line for each image, and one for each problem.
-
-    Returns:
-        The exit code: 0, or 1 if something could not be read.
+    If a file cannot be read, it continues with the next; the exit code is then 1, otherwise 0.
 
     Raises:
         WengertError: the run cannot be used.
     """
     predictor = Predictor.open(run, trust=options.trust)
     failed, light = False, []
-    for found in _read(places, options):
-        if isinstance(found, WengertError):
+    for images in _read(places, options):
+        if isinstance(images, WengertError):
             failed = True
-            output.problem(str(found))
+            output.problem(str(images))
             continue
-        if found.light:
-            light.append(found.path)
+        if images.light:
+            light.append(images.path)
         lines = _json_lines if options.as_json else _text_lines
-        for line in lines(predictor, found, options):
+        for line in lines(predictor, images, options):
             output.result(line)
     if light and not options.invert:
         others = f" and {len(light) - 1} more" if len(light) > 1 else ""
         output.problem(
-            f"note: {light[0]}{others}: light at the edges; networks learn light on black: try --invert"
+            f"note: {light[0]}{others}: the edges are light, but networks learn light on black: try --invert"
         )
     return int(failed)
 
@@ -86,28 +79,27 @@ def _read(places: Sequence[str], options: PredictOptions) -> Iterator[Images | W
 
 
 def _best(predictor: Predictor, images: Any, top: int) -> Iterator[list[tuple[str, float]]]:
-    """Yield the most probable labels of each image, with their probabilities."""
     for row in predictor.probabilities(images):
         order = np.argsort(-row, kind="stable")[:top]
         yield [(predictor.classes[index], float(row[index])) for index in order]
 
 
-def _text_lines(predictor: Predictor, found: Images, options: PredictOptions) -> Iterator[str]:
-    names = found.names
+def _text_lines(predictor: Predictor, images: Images, options: PredictOptions) -> Iterator[str]:
+    names = images.names
     width = max(map(len, names))
-    note = f"  (resized from {found.resized[0]}x{found.resized[1]})" if found.resized else ""
-    for name, best in zip(names, _best(predictor, found.images, options.top), strict=True):
+    note = f"  (resized from {images.resized[0]}x{images.resized[1]})" if images.resized else ""
+    for name, best in zip(names, _best(predictor, images.images, options.top), strict=True):
         guesses = "  ".join(f"{label} {probability:6.2%}" for label, probability in best)
         yield f"{name:<{width}}  {guesses}{note}"
 
 
-def _json_lines(predictor: Predictor, found: Images, options: PredictOptions) -> Iterator[str]:
-    for number, best in enumerate(_best(predictor, found.images, options.top)):
+def _json_lines(predictor: Predictor, images: Images, options: PredictOptions) -> Iterator[str]:
+    for number, best in enumerate(_best(predictor, images.images, options.top)):
         yield json.dumps(
             {
-                "file": found.path,
-                "index": number if found.many else None,
-                "resized_from": found.resized,
+                "file": images.path,
+                "index": number if images.many else None,
+                "resized_from": images.resized,
                 "label": best[0][0],
                 "probability": best[0][1],
                 "top": [{"label": label, "probability": probability} for label, probability in best],

@@ -1,4 +1,4 @@
-"""Prediction: what a trained network takes images for."""
+"""Prediction: a trained network classifies images."""
 
 from wengert.predict.images import Images, read_images
 from wengert.predict.predictor import Predictor

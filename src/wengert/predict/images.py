@@ -1,4 +1,4 @@
-"""Files of images as a network sees them: grey, uint8, of the size that it learned."""
+"""Image files as a network's input: grey, uint8, of the size that it learned."""
 
 from __future__ import annotations
 
@@ -30,44 +30,44 @@ _FORMATS = {
 _ENDINGS = {".png", ".jpg", ".jpeg", ".bmp", ".pgm", ".ppm"}
 _KNOWN = "PNG, JPEG, BMP, PGM, PPM or IDX"
 _BOX = 20 / 28
-"""Of the height and width, what MNIST's digits fill."""
+"""The fraction of the height and width that MNIST's digits fill."""
 _FAINT = 64
-"""Of 255: what is darker is no part of what is drawn."""
+"""Darker pixels (of 255) are background when a drawing is cropped."""
 _MOST_PIXELS = 1 << 25
-"""Of a picture: one from a telephone has 12 to 24 million."""
+"""Of a picture; a phone's camera takes 12 to 24 million."""
 _MOST_IN_ALL = 1 << 28
-"""Pixels of all images of an IDX file: MNIST has 47 million."""
+"""Pixels of all images in an IDX file; MNIST has 47 million."""
 _STRIP = 1 << 20
-"""Pixels that become grey at a time."""
+"""Pixels that are converted to grey at a time."""
 _LEVELS_16 = 257
 """Levels of 16 bits for each of 8 bits: 65535 / 255."""
 
 
 class Images(NamedTuple):
-    """What a file holds."""
+    """The images in a file."""
 
     path: str
     images: Array
     """uint8 (examples, height, width), 0 for the background."""
     many: bool
-    """Whether the file is one of many images (IDX), which are numbered."""
+    """Whether the file can hold many images (IDX), which are numbered."""
     resized: tuple[int, int] | None = None
-    """The height and width that the images had, if they were resized."""
+    """The original height and width, if the images were resized."""
     light: bool = False
-    """Whether most pixels at the edges of the images were light, as on a scan of ink on paper."""
+    """Whether most pixels at the edges are light, as on a scan of ink on paper."""
 
     @property
     def names(self) -> list[str]:
-        """What to call each of the images."""
+        """A name for each image."""
         return [f"{self.path}[{number}]" if self.many else self.path for number in range(len(self.images))]
 
 
 def image_files(place: str | os.PathLike[str]) -> list[str]:
-    """Return the file, or the files of images in a folder: by the endings of their names, or ``idx3`` in them.
+    """Return the file, or the image files in a folder: those with a known ending or with ``idx3`` in their names.
 
     Raises:
-        DataError: the folder holds none.
-        DataNotFoundError: there is no such file or folder.
+        DataError: the folder holds no images.
+        DataNotFoundError: the file or folder does not exist.
     """
     path = Path(place)
     if not path.exists():
@@ -78,10 +78,10 @@ def image_files(place: str | os.PathLike[str]) -> list[str]:
         files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
     except OSError as problem:
         raise DataError(f"{place}: cannot be read: {problem.strerror or problem}") from None
-    found = [str(file) for file in files if file.suffix.lower() in _ENDINGS or "idx3" in file.name]
-    if not found:
+    images = [str(file) for file in files if file.suffix.lower() in _ENDINGS or "idx3" in file.name]
+    if not images:
         raise DataError(f"{place}: the folder holds no images ({_KNOWN})")
-    return found
+    return images
 
 
 def read_images(
@@ -92,27 +92,27 @@ def read_images(
     resize: bool = False,
     centre: bool = False,
 ) -> Images:
-    """Read a file of images: a picture (PNG, JPEG, BMP, PGM, PPM), or IDX, gzipped or not.
+    """Read an image file: a picture (PNG, JPEG, BMP, PGM, PPM) or an IDX file, gzipped or not.
 
-    The content decides what a file is, not its name. Colours become grey, 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601);
-    16 bits become 8. What is transparent becomes background.
+    The content decides the format, not the name. Colours become grey, 0.299 R + 0.587 G + 0.114 B (ITU-R BT.601);
+    16 bits become 8. Transparent pixels become background.
 
     Args:
         path: the file.
-        size: height and width that the images must have; None for any.
-        invert: exchange light and dark, for ink on paper: networks learn light on black.
-        resize: bring images of other sizes to ``size``, their proportions kept, amid what is at their edges.
-        centre: bring what is drawn to where MNIST's digits are: cut out, without the background's grey, scaled to fit
-            into a square of 20/28 of the image, its centre of mass in the middle; images may have any size.
+        size: the required height and width; None for any.
+        invert: invert the levels, for dark ink on light paper: networks learn light on black.
+        resize: resize images of other sizes to ``size``; keep the proportions, pad with the level of the edges.
+        centre: crop the drawing, subtract the background's grey, scale it into a square of 20/28 of the image, and move
+            its centre of mass to the middle, as in MNIST; images may have any size.
 
     Returns:
         Images, uint8 (examples, height, width).
 
     Raises:
-        DataNotFoundError: there is no such file.
-        DataError: it is damaged, holds no images, images of another size, or too many pixels: 2^25 are allowed in a
-            picture, 2^28 in all images of an IDX file. They are counted before they are unpacked.
-        MissingExtraError: pictures, and images to be resized, need Pillow.
+        DataNotFoundError: the file does not exist.
+        DataError: the file is damaged, holds no images, images of another size, or too many pixels: a picture may have
+            2^25, all images of an IDX file together 2^28. They are counted before decompression.
+        MissingExtraError: pictures and resizing need Pillow.
 
     Example:
         >>> import tempfile
@@ -129,18 +129,18 @@ def read_images(
     elif start.startswith(tuple(magic for magics in _FORMATS.values() for magic in magics)):
         images, many = _read_picture(name, invert)[np.newaxis], False
     else:
-        raise DataError(f"{name}: the file is no {_KNOWN} file" if start else f"{name}: the file is empty")
-    had, light = images.shape[1:], float(np.median(_edges(images))) > 127
-    if size is None or (had == size and not centre):
+        raise DataError(f"{name}: the file is {f'not {_KNOWN}' if start else 'empty'}")
+    original, light = images.shape[1:], float(np.median(_edges(images))) > 127
+    if size is None or (original == size and not centre):
         return Images(name, images, many, light=light)
     if not (resize or centre):
-        expected = f"images must be {size[0]}x{size[1]}, got {had[0]}x{had[1]} (height x width)"
-        raise DataError(f"{name}: {expected}; --resize (resize=True) fits them in")
+        requirement = f"images must be {size[0]}x{size[1]} (height x width); got {original[0]}x{original[1]}"
+        raise DataError(f"{name}: {requirement}; resize them with --resize (resize=True)")
     if (count := len(images) * size[0] * size[1]) > _MOST_IN_ALL:
-        expected = f"images may have {_MOST_IN_ALL:,} pixels when they are brought to {size[0]}x{size[1]}"
-        raise DataError(f"{name}: {expected}, {len(images):,} images have {count:,}; split the file")
-    brought = np.stack([(_centred if centre else _fitted)(image, size) for image in images])
-    return Images(name, brought, many, None if had == size else had, light)
+        requirement = f"resized to {size[0]}x{size[1]}, all images may have {_MOST_IN_ALL:,} pixels"
+        raise DataError(f"{name}: {requirement}; {len(images):,} images have {count:,}; split the file")
+    resized = np.stack([(_centred if centre else _fitted)(image, size) for image in images])
+    return Images(name, resized, many, None if original == size else original, light)
 
 
 def _start(path: str | os.PathLike[str]) -> bytes:
@@ -175,35 +175,34 @@ def _pillow() -> Any:
 
 
 def _read_picture(path: str, invert: bool) -> Array:
-    """Return the one image of a file, uint8 (height, width)."""
     module = _pillow()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", module.DecompressionBombWarning)  # our own bound is lower
+            warnings.simplefilter("ignore", module.DecompressionBombWarning)  # our bound is lower
             with module.open(path, formats=tuple(_FORMATS)) as picture:
                 _check_pixels(path, picture.width * picture.height, f" ({picture.height}x{picture.width})")
-                picture.verify()  # compares checksums, which reading alone does not
+                picture.verify()  # checks the checksums; reading does not
             with module.open(path, formats=tuple(_FORMATS)) as picture:
                 return _grey(picture, invert)
     except DataError:
         raise
-    except module.DecompressionBombError as problem:  # Pillow will not say the height and width
+    except module.DecompressionBombError as problem:  # Pillow does not provide the height and width
         count = re.search(r"\d+", str(problem))
         _check_pixels(path, int(count[0]) if count else 2 * _MOST_PIXELS, "")
         raise
-    except Exception as problem:  # there is no list of what decoders raise for damaged files
+    except Exception as problem:  # a damaged file can raise anything in a decoder
         raise DataError(f"{path}: the picture is damaged or cannot be read: {problem}") from None
 
 
 def _check_pixels(path: str, count: int, size: str) -> None:
-    """Raise `DataError` where a picture has so many pixels that unpacking them would take the memory."""
+    """Raise `DataError` if a decoded picture would take too much memory."""
     if count > _MOST_PIXELS:
-        requirement = f"a picture may have {_MOST_PIXELS:,} pixels, got {count:,}{size}"
+        requirement = f"a picture may have {_MOST_PIXELS:,} pixels; got {count:,}{size}"
         raise DataError(f"{path}: {requirement}; make it smaller first")
 
 
 def _grey(picture: Picture, invert: bool) -> Array:
-    """Return the levels of a picture, some rows at a time: colours take many times the memory of grey."""
+    """Return the grey levels of a picture, converted some rows at a time: colours take several times the memory."""
     from PIL import ImageOps
 
     upright: Any = ImageOps.exif_transpose(picture)
@@ -230,37 +229,35 @@ def _grey_levels(strip: Any, invert: bool) -> Array:
 
 
 def _edges(images: Array) -> Array:
-    """Return the outermost pixels of images."""
     sides = (images[..., 0, :], images[..., -1, :], images[..., 0], images[..., -1])
     return np.concatenate([np.ravel(side) for side in sides])
 
 
 def _fitted(image: Array, size: tuple[int, int]) -> Array:
-    """Return an image brought to a size, its proportions kept."""
+    """Return an image resized to fit; the proportions stay, the rest is padded."""
     module = _pillow()
     from PIL import ImageOps
 
     height, width = size
     around = int(np.median(_edges(image)))
-    how = (
-        module.Resampling.BILINEAR
-    )  # the mean over what a pixel covers, without the overshoot of longer filters
-    return np.asarray(ImageOps.pad(module.fromarray(image), (width, height), how, color=around))
+    # Pillow's bilinear filter averages over the area of a pixel, without the overshoot of longer filters.
+    method = module.Resampling.BILINEAR
+    return np.asarray(ImageOps.pad(module.fromarray(image), (width, height), method, color=around))
 
 
 def _centred(image: Array, size: tuple[int, int]) -> Array:
-    """Return what is drawn light on an image, of the size and at the place that MNIST's digits have."""
+    """Return the light drawing of an image with the size and position of MNIST's digits."""
     module, placed = _pillow(), np.zeros(size, np.uint8)
-    ink = np.maximum(np.arange(256) - np.median(_edges(image)), 0)  # of each level
+    ink = np.maximum(np.arange(256) - np.median(_edges(image)), 0)  # by level
     if not (most := ink[int(image.max())]):
         return placed
     ink *= 255 / most
-    seen = (ink > _FAINT)[image]
-    rows, columns = (np.flatnonzero(seen.any(axis)) for axis in (1, 0))
-    drawn = image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-    factor = min(extent * _BOX / had for extent, had in zip(size, drawn.shape, strict=True))
-    height, width = (max(1, round(factor * extent)) for extent in drawn.shape)
-    picture = module.fromarray(np.rint(ink).clip(0, 255).astype(np.uint8)[drawn])
+    visible = (ink > _FAINT)[image]
+    rows, columns = (np.flatnonzero(visible.any(axis)) for axis in (1, 0))
+    cropped = image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    factor = min(whole * _BOX / part for whole, part in zip(size, cropped.shape, strict=True))
+    height, width = (max(1, round(factor * extent)) for extent in cropped.shape)
+    picture = module.fromarray(np.rint(ink).clip(0, 255).astype(np.uint8)[cropped])
     small = np.asarray(picture.resize((width, height), module.Resampling.BILINEAR), np.float64)
     top, left = (
         int(np.clip(round(whole / 2 - _centre_of_mass(small, axis)), 0, whole - part))
@@ -271,6 +268,5 @@ def _centred(image: Array, size: tuple[int, int]) -> Array:
 
 
 def _centre_of_mass(levels: Array, axis: int) -> float:
-    """Return where the middle of the light is along an axis, in pixels from the edge."""
     sums = np.sum(levels, axis=1 - axis)
     return float(np.sum(sums * (np.arange(len(sums)) + 0.5)) / np.sum(sums))

@@ -6,38 +6,38 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from wengert.report.elements import Markup, element, joined
-from wengert.report.numbers import short
+from wengert.report.formats import short
+from wengert.report.markup import Markup, element, joined
 
 WIDTH, HEIGHT = 400, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 10, 8, 36
 _DOTS = 40
-"""Curves with more points than that show none of them."""
+"""Curves with more points show only their line."""
 
 Point = tuple[float, float]
 
 
 class Curve(NamedTuple):
-    """Points joined by a line; where a number is not finite, the line is interrupted."""
+    """Points joined by a line, which breaks at numbers that are not finite."""
 
     label: str
     points: Sequence[Point]
     colour: int
-    """A number of the page's colours, from 1."""
+    """One of the page's colours, from 1."""
     faint: bool = False
-    """Whether it is behind the others, and does not count for the range of the axis."""
+    """Whether it is behind the others and does not affect the range of the axis."""
     dashes: int = 0
-    """How the line is broken: 0 not at all, 1 and 2 in two ways."""
+    """The line style: 0 solid, 1 and 2 dashed."""
 
     @property
     def look(self) -> str:
-        """The classes of the line and of its key."""
+        """The CSS classes of the line and of its key."""
         dashed = f" dashed{min(self.dashes, 2)}" if self.dashes else ""
         return f"c{self.colour}{' faint' if self.faint else ''}{dashed}"
 
 
 class Axis(NamedTuple):
-    """A range of numbers along a line of the picture."""
+    """A range of numbers along one side of the chart."""
 
     low: float
     high: float
@@ -45,14 +45,14 @@ class Axis(NamedTuple):
     logarithmic: bool = False
 
     def part(self, value: float) -> float:
-        """Return where a number is, from 0 at the low end to 1."""
+        """Return the position of a number, from 0 at the low end to 1."""
         if self.logarithmic:
             return math.log(max(value, 1e-300) / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
 
 def ticks(low: float, high: float, most: int, *, whole: bool = False) -> tuple[float, ...]:
-    """Return round numbers, the ends of the range among them or outside: multiples of 1, 2 or 5 times a power of ten.
+    """Return ticks that cover a range: multiples of 1, 2 or 5 times a power of ten.
 
     Example:
         >>> ticks(0.03, 0.94, 6), ticks(1, 4, 5, whole=True)
@@ -63,7 +63,7 @@ def ticks(low: float, high: float, most: int, *, whole: bool = False) -> tuple[f
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= least * (1 - 1e-9))
     step = max(step, 1.0) if whole else step
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    # Multiplied by the inverse of a power of ten, 0.1 would give 0.30000000000000004.
+    # Without rounding, 3 * 0.1 would be 0.30000000000000004.
     return tuple(float(f"{number * step:.12g}") for number in range(first, max(last, first + 1) + 1))
 
 
@@ -83,17 +83,12 @@ def powers(low: float, high: float) -> tuple[float, ...]:
 
 
 def _moderate(value: float) -> float:
-    """Return a number moved into a range in which differences and quotients neither overflow nor underflow."""
+    """Return a number clipped to a range in which differences and quotients neither overflow nor underflow."""
     return math.copysign(min(abs(value), 1e150), value) if abs(value) > 1e-150 else 0.0
 
 
 def axis_of(values: Sequence[float], *, most: float = math.inf) -> Axis:
-    """Return an axis for numbers, logarithmic if they are positive and far apart.
-
-    Args:
-        values: the numbers; those that are not finite do not count.
-        most: no number can be larger.
-    """
+    """Return an axis for numbers, logarithmic if they are positive and far apart."""
     known = [_moderate(value) for value in values if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(known), max(known)
     if high <= low:
@@ -117,17 +112,7 @@ def chart(
     most: float = math.inf,
     whole: bool = True,
 ) -> Markup:
-    """Draw curves.
-
-    Args:
-        title: what the numbers are.
-        horizontal: what they depend on.
-        curves: the curves, the last in front.
-        write: writes a number of the vertical axis.
-        least: a number that the axis shows in any case.
-        most: what none of them can exceed.
-        whole: whether the horizontal axis counts.
-    """
+    """Draw curves, the last in front; the vertical axis includes ``least``, and its ticks do not exceed ``most``."""
     shown = [point for curve in curves if not curve.faint for point in curve.points]
     everything = [point for curve in curves for point in curve.points] or [(0.0, 0.0), (1.0, 1.0)]
     up = axis_of([least, *(y for _, y in shown or everything)], most=most)
@@ -140,15 +125,15 @@ def chart(
         *(_drawn(curve, along, up, write, horizontal) for curve in curves if not curve.faint),
     )
     picture = element(
-        "svg", drawing, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=_told(title, curves, write)
+        "svg", drawing, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=_summary(title, curves, write)
     )
     key = (element("span", element("i", class_=f"key {curve.look}"), curve.label) for curve in curves)
     caption = element("figcaption", element("b", title), *(key if len(curves) > 1 else ()))
     return element("figure", caption, picture, class_="chart")
 
 
-def _told(title: str, curves: Sequence[Curve], write: Callable[[float], str]) -> str:
-    """Say in words what the curves show."""
+def _summary(title: str, curves: Sequence[Curve], write: Callable[[float], str]) -> str:
+    """Describe the curves in words, for screen readers."""
     known = [(curve.label, [y for _, y in curve.points if math.isfinite(y)]) for curve in curves]
     return "; ".join([title, *(f"{label} ends at {write(values[-1])}" for label, values in known if values)])
 
@@ -174,7 +159,6 @@ def _grid(along: Axis, up: Axis, write: Callable[[float], str], horizontal: str)
 
 
 def _window(*drawn: Markup) -> Markup:
-    """Cut off what is outside of the axes."""
     x, y, width, height = _LEFT, _TOP, WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
     return element("svg", *drawn, x=x, y=y, width=width, height=height, viewBox=f"{x} {y} {width} {height}")
 
@@ -189,8 +173,8 @@ def _drawn(curve: Curve, along: Axis, up: Axis, write: Callable[[float], str], h
         across, down = _place((x, y), along, up)
         path += f"{pen}{across:g} {down:g}"
         pen = "L"
-        told = element("title", f"{curve.label}, {horizontal} {short(x)}: {write(y)}")
-        dots.append(element("circle", told, cx=across, cy=down, r=3))
+        tooltip = element("title", f"{curve.label}, {horizontal} {short(x)}: {write(y)}")
+        dots.append(element("circle", tooltip, cx=across, cy=down, r=3))
     line = element("path", d=path)
     marked = not curve.faint and len(curve.points) <= _DOTS
     return element("g", line, *(dots if marked else ()), class_=f"curve {curve.look}")

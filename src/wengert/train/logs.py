@@ -1,4 +1,4 @@
-"""What a run logs as it goes: JSON lines always, event files for TensorBoard where they are asked for."""
+"""The log of a run: JSON lines always, and event files for TensorBoard on request."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from typing import Any, NamedTuple
 
 from wengert.core.errors import MissingExtraError
 from wengert.data import DataError
-from wengert.train.files import parsed, write_file, writing
 from wengert.train.loop import Progress
 from wengert.train.state import EpochResult
+from wengert.train.storage import parsed, write_file, writing
+
+_LARGEST = 2.0**53
+"""The bound of counts, times and rates: below it, every integer is a float."""
+_FIELDS = {"epoch": EpochResult._fields, "step": ("epoch", "step", "loss", "score")}
+"""The fields of a line, by its kind."""
 
 
 def step_lines(progress: Progress, every: int) -> Iterator[dict[str, Any]]:
-    """Return a line for each of the steps reported whose number in the epoch is a multiple of ``every``.
+    """Yield a line for each reported step whose number in the epoch is a multiple of ``every``.
 
     Example:
         >>> now = Progress(1, 5, 4, 600, 0.5, 0.9, 1.0, 1.0, losses=[0.4, 0.3], scores=[0.8, 0.7])
@@ -35,28 +40,16 @@ def epoch_line(result: EpochResult) -> dict[str, Any]:
 
 
 def is_epoch(line: dict[str, Any]) -> bool:
-    """Tell whether a line is that of an epoch; runs of earlier versions have no others, and do not say so."""
+    """Return whether a line is that of an epoch; earlier versions wrote only those, without a kind."""
     return line.get("kind", "epoch") == "epoch"
 
 
 def without_kind(line: dict[str, Any]) -> dict[str, Any]:
-    """Return what a line says, but for whether it is about a step or an epoch."""
+    """Return a line without its kind."""
     return {name: value for name, value in line.items() if name != "kind"}
 
 
-_LARGEST = 2.0**53
-"""Counts, times and rates are below it: up to there, every whole number is a float."""
-_COUNTS = ("epoch", "step")
-_FIELDS = {"epoch": EpochResult._fields, "step": ("epoch", "step", "loss", "score")}
-"""What a line says, by its kind. The losses and scores of a run that went wrong need not be finite."""
-
-
 def _checked(content: bytes) -> dict[str, Any]:
-    """Return what a line says.
-
-    Raises:
-        ValueError: it is damaged.
-    """
     line = parsed(content)
     kind: Any = line.get("kind", "epoch")
     fields = _FIELDS.get(kind) if isinstance(kind, str) else None
@@ -68,38 +61,35 @@ def _checked(content: bytes) -> dict[str, Any]:
 
 
 def _check_number(name: str, value: Any) -> None:
-    if name in _COUNTS:
-        holds, requirement = type(value) is int and 1 <= value < _LARGEST, "a whole number from 1 on"
+    is_number = type(value) is float or (type(value) is int and abs(value) < _LARGEST)
+    if name in ("epoch", "step"):
+        holds, requirement = type(value) is int and 1 <= value < _LARGEST, "an integer of at least 1"
     elif name in ("seconds", "examples_per_second"):
-        holds, requirement = _is_number(value) and 0 <= value < _LARGEST, "a number from 0 on"
-    else:
-        holds, requirement = _is_number(value), "a number"
+        holds, requirement = is_number and 0 <= value < _LARGEST, "a number of at least 0"
+    else:  # losses and scores of a run that diverged may be NaN or infinite
+        holds, requirement = is_number, "a number"
     if not holds:
         raise ValueError(f"{name} must be {requirement}; got {value!r:.40}")
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) is float or (type(value) is int and abs(value) < _LARGEST)
-
-
 class Examined(NamedTuple):
-    """What a file of lines holds."""
+    """The content of a file of lines."""
 
     lines: list[dict[str, Any]]
     problems: list[str]
-    """What is wrong with the damaged ones."""
+    """One for each damaged line."""
     is_last: bool
-    """Whether nothing but the last line is damaged."""
+    """Whether only the last line is damaged."""
 
 
 class JsonLines:
-    """A file of one JSON object a line, written through at once."""
+    """A file with one JSON object per line, written without buffering."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def add(self, *lines: dict[str, Any]) -> None:
-        """Append lines; none of them is left half written if the disk is full.
+        """Append lines; if the disk is full, none of them.
 
         Raises:
             RunError: they cannot be written.
@@ -118,18 +108,18 @@ class JsonLines:
                 raise
 
     def read(self) -> list[dict[str, Any]]:
-        """Return the lines; a damaged last one, as a killed process leaves it, is left out.
+        """Return the lines without a damaged last line, which a killed process may leave.
 
         Raises:
             DataError: another line is damaged.
         """
         lines, problems, is_last = self.examined()
         if problems and not is_last:
-            raise DataError(f"{problems[0]}; remove the line to go on without it")
+            raise DataError(f"{problems[0]}; remove the line to continue without it")
         return lines
 
     def examined(self) -> Examined:
-        """Return the lines that are whole, and what is wrong with the others."""
+        """Return the undamaged lines, and the problems with the others."""
         lines: list[dict[str, Any]] = []
         problems: list[str] = []
         content = self.path.read_bytes() if self.path.exists() else b""
@@ -146,10 +136,7 @@ class JsonLines:
         return Examined(lines, problems, len(problems) == 1 and damaged == last)
 
     def go_back(self, epoch: int, step: int, history: Sequence[EpochResult]) -> list[str]:
-        """Make the file what it was after a step of an epoch: what came later will be done again.
-
-        Returns:
-            What is wrong with damaged lines, which are left out.
+        """Restore the file as it was after a step of an epoch; return the problems with damaged lines, now left out.
 
         Raises:
             RunError: the file cannot be written.
@@ -167,9 +154,9 @@ class TensorBoard:
     """Event files for TensorBoard, written by tensorboardX.
 
     Args:
-        folder: where the files are.
+        folder: of the files.
         steps: of an epoch.
-        begin: the number of the first step that will be told; later ones in earlier files do not count.
+        begin: the number of the first step; TensorBoard ignores this and later steps in earlier files.
 
     Raises:
         MissingExtraError: tensorboardX is not installed.
@@ -184,7 +171,7 @@ class TensorBoard:
             self._writer: Any = SummaryWriter(str(folder), purge_step=begin or None)
 
     def add(self, *lines: dict[str, Any]) -> None:
-        """Add the numbers of some lines of ``metrics.jsonl``."""
+        """Add the numbers in some lines of ``metrics.jsonl``."""
         for line in lines:
             epoch = line["kind"] == "epoch"
             number = self._steps * (line["epoch"] if epoch else line["epoch"] - 1) + line.get("step", 0)
@@ -193,12 +180,12 @@ class TensorBoard:
                     self._writer.add_scalar(f"{line['kind']}/{name}", value, number)
 
     def close(self) -> None:
-        """Write what is waiting."""
+        """Write the remaining events."""
         self._writer.close()
 
 
 def check_tensorboard() -> None:
-    """Raise `MissingExtraError` where tensorboardX is not installed."""
+    """Raise `MissingExtraError` if tensorboardX is not installed."""
     try:
         import tensorboardX as _  # noqa: F401
     except ImportError:

@@ -15,7 +15,7 @@ from wengert.train.diagnosis import DivergedError, check_group, check_tested
 from wengert.train.profile import DATA, Stopwatch
 from wengert.train.settings import Settings
 from wengert.train.state import EpochResult, Mean, State, begin, best_epoch, is_over
-from wengert.train.steps import Steps, groups
+from wengert.train.steps import Carry, Steps, groups
 from wengert.train.tasks import Task
 
 __all__ = [
@@ -23,15 +23,15 @@ __all__ = [
     "Outcome",
     "Progress",
     "Reporter",
+    "make_steps",
     "parameter_count",
-    "steps_by",
     "steps_of",
     "train",
 ]
 
 
 class Progress(NamedTuple):
-    """Where a run is, after a group of steps."""
+    """The progress of a run, after a group of steps."""
 
     epoch: int
     epochs: int
@@ -44,24 +44,24 @@ class Progress(NamedTuple):
     score: float
     """Mean over the examples of the epoch so far."""
     rate: float
-    """Examples a second of the steps that did not have to be compiled first; NaN before there are any."""
+    """Examples per second, without the steps that compiled; NaN before there are other steps."""
     remaining: float
-    """Seconds to the end of the run, at this speed; NaN where it is not known."""
+    """Seconds to the end of the run at this rate; NaN if the rate is NaN."""
     losses: Any = ()
-    """Of the steps since the last report, the last one being ``step``."""
+    """Of the steps since the last report; the last of them is ``step``."""
     scores: Any = ()
-    """Of these steps, for each the mean over its examples."""
+    """The mean score of each of these steps."""
 
 
 class Reporter(Protocol):
-    """Who is told how a run goes, and may end it by raising `KeyboardInterrupt`."""
+    """Follows a run, and may end it by raising `KeyboardInterrupt`."""
 
     def on_steps(self, progress: Progress, state: State) -> None:
-        """Take note of some steps."""
+        """Report some steps."""
         ...
 
     def on_epoch(self, result: EpochResult, state: State) -> None:
-        """Take note of an epoch."""
+        """Report an epoch."""
         ...
 
 
@@ -72,14 +72,14 @@ class _Silent:
 
 
 class Outcome(NamedTuple):
-    """How a run ended."""
+    """The result of a run."""
 
     model: Any
-    """The last one, or that of the best epoch where the settings say so; a `Trained` where its layers have a state."""
+    """The last model, or that of the best epoch (``keep="best"``); a `Trained` if its layers have a state."""
     history: list[EpochResult]
     interrupted: bool
     state: State
-    """From which the run can go on."""
+    """The run can be continued from it."""
 
 
 def train(
@@ -91,29 +91,29 @@ def train(
     compiled: bool = True,
     state: State | None = None,
     stopwatch: Stopwatch | None = None,
-    taking: Steps | None = None,
+    steps: Steps | None = None,
 ) -> Outcome:
-    """Train a task's network. Nothing is written: who wants to keep the run does so as a reporter.
+    """Train a task's network. This writes no files; a reporter can.
 
     Args:
         task: the network and its loss.
-        settings: epochs, batch size, learning rate, seed, patience, and which model to keep; the same settings give the
+        settings: epochs, batch size, learning rate, seed, patience, and the model to keep; the same settings give the
             same numbers.
         dataset: images and labels.
-        reporter: told of steps and epochs; nobody by default.
-        compiled: carry out several steps (gather, forward, backward, update) as one call of native code; otherwise
-            each operation by NumPy.
-        state: where to go on, of a run with the same settings; by default, at the beginning.
+        reporter: is called after each group of steps and each epoch.
+        compiled: run several steps (gather, forward, backward, update) as one call of native code; otherwise each
+            operation in NumPy.
+        state: the state to continue from, of a run with the same settings; by default, the initial state.
         stopwatch: measures where the time goes.
-        taking: what takes the steps, with the optimiser; by default, of the task and the settings. Who trains in
-            several calls keeps it, so that nothing is compiled twice.
+        steps: takes the steps, with the optimiser; by default, made from the task and the settings. Pass it to
+            several calls to compile only once.
 
     Returns:
-        The trained model and the results of the epochs; after Ctrl-C, what was learned until then.
+        The trained model and the results of the epochs; after Ctrl-C, as of the last step.
 
     Raises:
         ArgumentError: there are no images.
-        DivergedError: the loss became NaN or infinite, or grew out of all proportion.
+        DivergedError: the loss became NaN or infinite, or grew beyond all bounds.
 
     Example:
         >>> from wengert.data import digit_set
@@ -124,15 +124,15 @@ def train(
         1
     """
     if not (len(dataset.train_images) and len(dataset.test_images)):
-        requirement = "there must be images to train with and to test"
+        requirement = "there must be images for training and for testing"
         raise ArgumentError(message("train", requirement, repr(dataset)))
     state = state or begin(task, settings, settings.epochs * steps_of(settings, dataset))
     stopwatch = stopwatch or Stopwatch()
-    taking = taking or steps_by(task, settings, dataset, compiled=compiled, stopwatch=stopwatch)
-    run = _Training(task, settings, dataset, reporter or _Silent(), state, taking, stopwatch)
+    steps = steps or make_steps(task, settings, dataset, compiled=compiled, stopwatch=stopwatch)
+    run = _Training(task, settings, dataset, reporter or _Silent(), state, steps, stopwatch)
     interrupted = False
     try:
-        with np.errstate(all="ignore"):  # what overflows shows in the loss
+        with np.errstate(all="ignore"):  # an overflow shows in the loss
             while not is_over(run.state, task, settings):
                 run.epoch()
     except KeyboardInterrupt:
@@ -147,10 +147,10 @@ def steps_of(settings: Settings, dataset: Dataset) -> int:
     return -(-len(dataset.train_images) // settings.batch_size)
 
 
-def steps_by(
+def make_steps(
     task: Task, settings: Settings, dataset: Dataset, *, compiled: bool, stopwatch: Stopwatch | None = None
 ) -> Steps:
-    """Return what takes the steps of a run."""
+    """Return the `Steps` of a run."""
     optimiser = task.descent(settings)(settings.rate, settings.epochs * steps_of(settings, dataset))
     return Steps(task, optimiser, compiled=compiled, stopwatch=stopwatch)
 
@@ -161,7 +161,7 @@ def parameter_count(model: Any) -> int:
 
 
 class _Training:
-    """A run in progress; ``state`` is always that after the last whole group of steps."""
+    """A run in progress; ``state`` is that after the last complete group of steps."""
 
     def __init__(
         self,
@@ -170,24 +170,23 @@ class _Training:
         dataset: Dataset,
         reporter: Reporter,
         state: State,
-        taking: Steps,
+        steps: Steps,
         stopwatch: Stopwatch,
     ) -> None:
         self.task, self.settings, self.dataset, self.reporter = task, settings, dataset, reporter
-        self.state, self.taking, self.stopwatch = state, taking, stopwatch
-        self.steps = steps_of(settings, dataset)
+        self.state, self.steps, self.stopwatch = state, steps, stopwatch
         self.pace = Mean()
-        """Seconds for an example, of the steps that compiled nothing."""
+        """Seconds per example, without the steps that compiled."""
 
     def epoch(self) -> None:
-        """Go to the end of the epoch in progress."""
+        """Finish the epoch in progress."""
         self.stopwatch.begin()
         rng = np.random.default_rng()
         rng.bit_generator.state = self.state.random
         images = self.dataset.train_images
         with self.stopwatch.measuring(DATA):
             order = batches(len(images), self.settings.batch_size, rng=rng)
-            parts = list(groups(order, self.taking.group(self.settings, images)))
+            parts = list(groups(order, self.steps.group(self.settings, images)))
         done = 0
         for index in parts:
             if done >= self.state.step:
@@ -196,31 +195,28 @@ class _Training:
         self._finish(dict(rng.bit_generator.state))
 
     def _advance(self, index: Any) -> None:
-        """Take some steps."""
         before = self.state
-        is_ready, start = self.taking.is_ready(index.shape), time.perf_counter()
-        numbers = self._variation(index.shape)
-        given = (self.dataset.train_images, self.dataset.train_labels, index, numbers)
-        after = self.taking.run(before.model, before.memory, before.optimiser, *given)
-        losses, count = np.asarray(after.losses, np.float64), index.shape[1]
-        check_group(self.taking, self.settings, before, after, given)
+        is_ready, start = self.steps.is_ready(index.shape), time.perf_counter()
+        inputs = self.dataset.train_images, self.dataset.train_labels, index, self._variation(index.shape)
+        carry = Carry(before.model, before.layer_state, before.optimiser)
+        carry, (losses, scores) = self.steps.run(carry, *inputs)
+        losses, count = np.asarray(losses, np.float64), index.shape[1]
+        check_group(self.steps, self.settings, before, carry, losses, inputs)
         seconds = time.perf_counter() - start
         if is_ready:
             self.pace = self.pace.plus(seconds, index.size)
         self.state = before._replace(
-            model=after.model,
-            memory=after.memory,
-            optimiser=after.state,
+            **carry._asdict(),
             step=before.step + len(index),
             loss=before.loss.plus(float(np.sum(losses)) * count, index.size),
-            score=before.score.plus(float(np.sum(after.scores, dtype=np.float64)), index.size),
+            score=before.score.plus(float(np.sum(scores, dtype=np.float64)), index.size),
             seconds=before.seconds + seconds,
             first_loss=float(losses[0]) if before.first_loss is None else before.first_loss,
         )
-        self.reporter.on_steps(self._progress(losses, np.asarray(after.scores) / count), self.state)
+        self.reporter.on_steps(self._progress(losses, np.asarray(scores) / count), self.state)
 
     def _variation(self, shape: tuple[int, int]) -> Any:
-        """Draw how the images of some steps are varied: it depends on the seed and the place in the run alone."""
+        """Draw the variations of some steps; they depend only on the seed and the position in the run."""
         vary, (steps, examples) = self.task.vary, shape
         if vary is None:
             return None
@@ -233,28 +229,21 @@ class _Training:
         state, epochs = self.state, self.settings.epochs
         rate = 1 / max(self.pace.value, 1e-12) if self.pace.examples else math.nan
         left = len(self.dataset.train_images) * (epochs - state.epoch + 1) - state.loss.examples
-        means = (state.loss.value, state.score.value)
-        return Progress(
-            state.epoch, epochs, state.step, self.steps, *means, rate, left / rate, losses, scores
-        )
+        place = state.epoch, epochs, state.step, steps_of(self.settings, self.dataset)
+        return Progress(*place, state.loss.value, state.score.value, rate, left / rate, losses, scores)
 
     def _finish(self, random: dict[str, Any]) -> None:
-        """Evaluate the model at the end of an epoch."""
         state, data = self.state, self.dataset
-        test_loss, test_score = self.taking.evaluate(state.trained, data.test_images, data.test_labels)
+        test_loss, test_score = self.steps.evaluate(state.trained, data.test_images, data.test_labels)
         check_tested(test_loss, self.settings, state.epoch)
         seconds = max(state.seconds, 1e-9)
         means = (state.loss.value, state.score.value, test_loss, test_score)
         result = EpochResult(state.epoch, *means, state.seconds, state.loss.examples / seconds)
         history = (*state.history, result)
         is_best = best_epoch(history, self.task.classifies) == state.epoch
-        self.state = state._replace(
+        self.state = state.next_epoch()._replace(
             random=random,
             epoch=state.epoch + 1,
-            step=0,
-            loss=Mean(),
-            score=Mean(),
-            seconds=0.0,
             history=history,
             best=state.trained if is_best and self.settings.keep == "best" else state.best,
         )

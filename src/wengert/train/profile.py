@@ -1,4 +1,4 @@
-"""Where the time of a run goes, and how much memory it takes."""
+"""The time that the parts of a run take, and its peak memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 try:
     import resource
-except ImportError:  # where there is none, memory is not measured
+except ImportError:  # Windows: memory is not measured
     resource = None
 
 COMPILING = "tracing and compiling"
@@ -25,12 +25,11 @@ _REST = "the loop itself"
 
 
 class Stopwatch:
-    """Sums up the seconds that the parts of each epoch take. The parts do not overlap."""
+    """Sums up the seconds of the parts of each epoch. The parts do not overlap."""
 
     def __init__(self) -> None:
         self.epochs: list[dict[str, float]] = []
-        self._parts: defaultdict[str, float] = defaultdict(float)
-        self._start = time.perf_counter()
+        self.begin()
 
     @contextmanager
     def measuring(self, part: str) -> Generator[None, None, None]:
@@ -43,35 +42,34 @@ class Stopwatch:
 
     def begin(self) -> None:
         """Begin an epoch."""
-        self._parts, self._start = defaultdict(float), time.perf_counter()
+        self._parts: defaultdict[str, float] = defaultdict(float)
+        self._start = time.perf_counter()
 
     def end(self) -> None:
         """End an epoch."""
         total = time.perf_counter() - self._start
-        parts = dict(self._parts)
-        parts[_REST] = max(total - sum(parts.values()), 0.0)
-        self.epochs.append(parts)
+        self.epochs.append(self._parts | {_REST: max(total - sum(self._parts.values()), 0.0)})
 
     def table(self) -> list[tuple[str, float, float]]:
-        """Return parts, their seconds and their share, of the typical epoch: the median of those after the first.
+        """Return the parts of the typical epoch, their seconds and their share, without compiling.
 
-        Compiling is no part of it: it happens once, and is `compiling`.
+        The typical epoch is the median of those after the first.
         """
         epochs = self.epochs[1:] or self.epochs
         if not epochs:
             return []
-        chosen = sorted(epochs, key=_seconds)[len(epochs) // 2]
-        total = _seconds(chosen)
-        parts = [(part, seconds, seconds / total) for part, seconds in chosen.items() if part != COMPILING]
+        typical = sorted(epochs, key=_seconds)[len(epochs) // 2]
+        total = _seconds(typical)
+        parts = [(part, seconds, seconds / total) for part, seconds in typical.items() if part != COMPILING]
         return sorted(parts, key=lambda row: -row[1])
 
     @property
     def compiling(self) -> float:
-        """The seconds of the run that compiling took, the first call of each program included."""
+        """The run's seconds in the first calls of its programs, which compile."""
         return sum(epoch.get(COMPILING, 0.0) for epoch in self.epochs)
 
     def described(self) -> dict[str, Any]:
-        """Return what was measured, for ``profile.json``."""
+        """Return the content of ``profile.json``."""
         table = {part: {"seconds": seconds, "share": share} for part, seconds, share in self.table()}
         return {"compiling": self.compiling, "typical_epoch": table, "epochs": self.epochs}
 
@@ -81,9 +79,9 @@ def _seconds(parts: dict[str, float]) -> float:
 
 
 def peak_memory() -> int:
-    """Return the most bytes that this process had; 0 where the system does not say."""
+    """Return the largest number of bytes that this process has used; 0 if the system does not provide it."""
     status = Path("/proc/self/status")
-    if status.exists():  # getrusage would count what the parent had when it started this process
+    if status.exists():  # getrusage includes the memory of the parent before it started this process
         for line in status.read_text("ascii").splitlines():
             if line.startswith("VmHWM:"):
                 return 1024 * int(line.split()[1])

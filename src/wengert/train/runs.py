@@ -1,8 +1,13 @@
-"""Runs as they are read: what was trained, with which settings, and what came of it."""
+"""Runs on disk: `RunFolder` writes the folder of a run, `Run` reads it."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import tempfile
+import time
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -10,58 +15,279 @@ from typing import Any, cast
 
 import numpy as np
 
+from wengert._version import versions
+from wengert.core.errors import WengertError
 from wengert.data import DataError, Dataset, digit_set, load
-from wengert.train.files import read_json
-from wengert.train.folder import METRICS, MODEL, MODULES, SETTINGS, SOURCE, SUMMARY
 from wengert.train.logs import JsonLines, is_epoch, without_kind
-from wengert.train.own import own_task
+from wengert.train.loop import Outcome
+from wengert.train.profile import peak_memory
 from wengert.train.settings import OPTIONS, Settings, SettingsError, check_value
-from wengert.train.state import EpochResult
-from wengert.train.stateful import first_memory, trained
+from wengert.train.state import EpochResult, initial_layer_state, trained_model
+from wengert.train.storage import (
+    RunError,
+    load_model,
+    read_arrays,
+    read_json,
+    remove_partial,
+    restored,
+    save_model,
+    write_file,
+    writing,
+)
 from wengert.train.tasks import Task, task_named
-from wengert.train.tensors import load_model, read_arrays, restored
-from wengert.train.trust import require_trust
+from wengert.train.trust import remember, require_trust
+from wengert.train.user_models import MODULES, SETTINGS, SOURCE, local_imports, user_task
 
+RUNS = Path("runs")
+MODEL, METRICS, SUMMARY = "model.safetensors", "metrics.jsonl", "summary.json"
+CHECKPOINTS, PROFILE, TENSORBOARD = "checkpoints", "profile.json", "tensorboard"
 DRAWN = {"train": 30_000, "test": 5_000}
-"""How many digits are drawn to train with and to test, where no files are read."""
+"""The numbers of digits that are drawn for training and for testing."""
 _OLD_MODEL = "model.npz"
 _NEEDED = set(Settings._fields) - Settings._field_defaults.keys()
-"""The settings without which there is no run."""
+
+
+# -- the settings of a run -------------------------------------------------------------------------------
 
 
 def task_of(settings: Settings, source: Path | None = None) -> Task:
-    """Return what a run trains; ``source`` is its copy of the user's file, if there is one.
+    """Return the task that a run trains.
 
     Raises:
-        SettingsError: the settings name no network, or a file that is not there.
+        SettingsError: the settings name a network or a file that does not exist.
         ModelError: the user's file fails.
     """
     if settings.model is None:
         return task_named(settings.task, settings.recipe)
-    return own_task(settings.model, source)
+    return user_task(settings.model, source)
 
 
 def drawn_counts(settings: Settings) -> dict[str, int]:
-    """Return how many digits are drawn to train with and to test."""
+    """Return the numbers of digits to draw for training and for testing."""
     return DRAWN | {"train": min(settings.limit or DRAWN["train"], DRAWN["train"])}
 
 
 def dataset_of(settings: Settings, *, tested_only: bool = False) -> Dataset:
     """Return the images that a run learns.
 
-    Args:
-        settings: of the run.
-        tested_only: digits to train with are not drawn, which takes longer than reading: there are none then.
-
     Raises:
-        DataNotFoundError: they are not there.
-        DataError: they are damaged.
+        DataNotFoundError: the files do not exist.
+        DataError: the files are damaged.
     """
     if settings.data == "digits":
         return digit_set(**drawn_counts(settings) | ({"train": 0} if tested_only else {}))
     dataset = load(settings.data, settings.data_dir)
     images, labels = (part[: settings.limit] for part in (dataset.train_images, dataset.train_labels))
     return replace(dataset, train_images=images, train_labels=labels)
+
+
+def absolute(settings: Settings) -> Settings:
+    """Return settings with absolute paths."""
+    paths = {"data_dir": settings.data_dir, "model": settings.model}
+    return settings._replace(**{name: path and str(Path(path).resolve()) for name, path in paths.items()})
+
+
+def resumed_settings(run: Run, changed: dict[str, Any]) -> Settings:
+    """Return a run's settings with some of them changed.
+
+    Raises:
+        SettingsError: a changed setting is fixed for a run.
+    """
+    before, wanted = absolute(run.settings), absolute(run.settings._replace(**changed))
+    for option in OPTIONS.values():
+        value = getattr(before, option.field)
+        if option.fixed and getattr(wanted, option.field) != value:
+            raise SettingsError(
+                f"{option.name} is {_shown(value)} in {run.path}; a resumed run cannot change it"
+            )
+    return wanted
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "not set" if value is None else str(value)
+
+
+# -- writing a run ---------------------------------------------------------------------------------------
+
+
+def check_place(folder: str | os.PathLike[str] | None) -> None:
+    """Raise `RunError` if a new run cannot be written to a folder, before work is done for it."""
+    path = RUNS if folder is None else Path(folder)
+    with writing(path):
+        nearest = next((place for place in (path, *path.parents) if place.exists()), path)
+        if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+            raise RunError(f"{path} cannot be written: {nearest} is not a writable folder")
+        if folder is not None and nearest == path and any(path.iterdir()):
+            hint = f"resume it with --resume {path}, or " if (path / SETTINGS).exists() else ""
+            raise RunError(f"{path} is not empty: {hint}choose another folder with --out")
+
+
+class RunFolder:
+    """The folder of a run, for writing.
+
+    Args:
+        folder: must be new or empty; by default ``runs/TASK-DATE-TIME``.
+        settings: of the run; they are written at once.
+        source: the user's file with the network; it is copied with its local imports.
+
+    Raises:
+        RunError: the folder is in use or cannot be written.
+
+    Example:
+        >>> import os, tempfile
+        >>> from wengert.train import TASKS
+        >>> place = os.path.join(tempfile.mkdtemp(), "run")
+        >>> RunFolder(place, TASKS["mlp"].settings("digits")).path.name
+        'run'
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str] | None, settings: Settings, source: Path | None = None
+    ) -> None:
+        if folder is None:
+            self.path = make_new(RUNS / f"{settings.task}-{time.strftime('%Y%m%d-%H%M%S')}")
+        else:
+            self.path = Path(folder)
+            check_place(self.path)
+            with writing(self.path):
+                self.path.mkdir(parents=True, exist_ok=True)
+        self.metrics = JsonLines(self.path / METRICS)
+        if source is not None:
+            self._copy({SOURCE: source})
+            self._copy({f"{MODULES}/{name}": file for name, file in local_imports(source).items()})
+        self.describe(settings, datetime.now().astimezone())
+
+    @classmethod
+    def again(cls, folder: str | os.PathLike[str]) -> RunFolder:
+        """Return the folder of a run that is resumed.
+
+        Args:
+            folder: of the run.
+
+        Raises:
+            RunError: it cannot be written.
+        """
+        opened = cls.__new__(cls)
+        opened.path = Path(folder)
+        opened.metrics = JsonLines(opened.path / METRICS)
+        if not os.access(opened.path, os.W_OK | os.X_OK):
+            raise RunError(f"{opened.path} cannot be written: Permission denied")
+        with writing(opened.path):
+            for place in (opened.path, opened.path / CHECKPOINTS):
+                remove_partial(place)
+        return opened
+
+    def describe(self, settings: Settings, began: datetime | None) -> None:
+        """Write the settings and the start of the run, if known, and record the program that it trains."""
+        known = {} if began is None else {"began": began.isoformat(timespec="seconds")}
+        self.write_json(SETTINGS, settings._asdict() | {"versions": versions()} | known)
+        source = self.path / SOURCE
+        if settings.model is not None and source.exists():
+            remember(source, self.path / MODULES, settings.model)
+
+    @contextlib.contextmanager
+    def in_use(self) -> Generator[None, None, None]:
+        """Lock the run, so that no other process trains it at the same time.
+
+        Raises:
+            RunError: another process trains it.
+        """
+        if os.name == "nt":
+            yield
+            return
+        import fcntl
+
+        with writing(self.path):
+            handle = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise RunError(f"{self.path} is being trained by another process") from None
+        except OSError:  # a file system without locks
+            pass
+        try:
+            yield
+        finally:
+            os.close(handle)
+
+    def write(self, name: str, content: bytes) -> Path:
+        """Write a file of the run completely or not at all, and return its path."""
+        path = self.path / name
+        write_file(path, content)
+        return path
+
+    def _copy(self, files: dict[str, Path]) -> None:
+        for name, file in files.items():
+            with writing(self.path / name):
+                (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+                content = file.read_bytes()
+            self.write(name, content)
+
+    def write_json(self, name: str, content: Any) -> Path:
+        """Write a file of the run as JSON."""
+        return self.write(name, (json.dumps(content, indent=2) + "\n").encode())
+
+    def finish(self, outcome: Outcome) -> None:
+        """Save the model and the end of the run.
+
+        Args:
+            outcome: of the run.
+
+        Raises:
+            RunError: a file cannot be written; the message names the place of the model.
+        """
+        try:
+            save_model(self.path / MODEL, outcome.model)
+        except RunError as problem:
+            raise RunError(f"{problem}; {_save_elsewhere(outcome.model, self.path.name)}") from None
+        last = outcome.history[-1]._asdict() if outcome.history else None
+        try:
+            self._summarise(interrupted=outcome.interrupted, problem=None, last_epoch=last)
+        except RunError as problem:
+            raise RunError(f"{problem}; the model is saved in {self.path / MODEL}") from None
+
+    def fail(self, problem: Exception) -> None:
+        """Save the reason why the run ended without a model."""
+        epochs = [without_kind(line) for line in self.metrics.examined().lines if is_epoch(line)]
+        self._summarise(interrupted=False, problem=str(problem), last_epoch=epochs[-1] if epochs else None)
+
+    def _summarise(self, **content: Any) -> None:
+        try:
+            before: Any = read_json(self.path / SUMMARY).get("peak_memory")
+        except (OSError, DataError):  # the run ends for the first time
+            before = None
+        peak = max(before if isinstance(before, int) else 0, peak_memory())
+        self.write_json(SUMMARY, content | {"peak_memory": peak})
+
+
+def _save_elsewhere(model: Any, name: str) -> str:
+    place = tempfile.gettempdir()
+    try:
+        path = Path(tempfile.mkdtemp(prefix=f"wengert-{name}-")) / MODEL
+        save_model(path, model)
+    except (OSError, WengertError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        return f"the model could not be saved in {place} either: {reason}"
+    return f"the model is saved in {path} instead"
+
+
+def make_new(stem: Path) -> Path:
+    """Make a new folder; the name gets a number if several runs start in the same second."""
+    folder, number = stem, 1
+    with writing(stem):
+        while True:
+            try:
+                folder.mkdir(parents=True)
+                return folder
+            except FileExistsError:
+                number += 1
+                folder = stem.with_name(f"{stem.name}-{number}")
+
+
+# -- reading a run ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -83,26 +309,27 @@ class Run:
     task: Task
     versions: dict[str, str]
     began: datetime | None = None
-    """None of runs of earlier versions, which did not say so."""
+    """None for runs of earlier versions, which did not record it."""
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], *, trust: bool = False) -> Run:
-        """Return the run of a folder.
-
-        A network of the user's is made by the folder's copy of the user's file, which is run.
+        """Return the run in a folder. This runs the folder's copy of a user's file, if any.
 
         Args:
             folder: of the run.
-            trust: run that copy even if this user has not trained with it, as it is, on this machine.
+            trust: run that copy even if this user has not trained with its present version on this machine.
+
+        Returns:
+            The run.
 
         Raises:
             DataError: the folder holds no run, or a damaged one.
-            UntrustedError: the copy of a user's file would be run, and is not trusted.
-            ModelError: the copy of the user's file fails, or does not find what it imports.
+            UntrustedError: the copy of a user's file is not trusted.
+            ModelError: the copy of the user's file fails, or an import in it.
         """
         path = Path(folder)
-        described = _described(path)
-        settings = _settings(described, path / SETTINGS)
+        content = _content(path)
+        settings = _settings(content, path / SETTINGS)
         source = path / SOURCE
         if settings.model is not None and source.exists() and not trust:
             require_trust(source, path / MODULES, settings.model)
@@ -110,16 +337,19 @@ class Run:
             task = task_of(settings, source)
         except SettingsError as problem:
             raise DataError(f"{path / SETTINGS}: {problem}") from None
-        versions: Any = described.get("versions")
-        told = cast("dict[str, Any]", versions) if isinstance(versions, dict) else {}
-        began: Any = described.get("began")
+        versions: Any = content.get("versions")
+        known = cast("dict[str, Any]", versions) if isinstance(versions, dict) else {}
+        began: Any = content.get("began")
         try:
             began = datetime.fromisoformat(began)
         except (TypeError, ValueError):
             began = None
-        return cls(
-            path, settings, task, {name: said for name, said in told.items() if isinstance(said, str)}, began
-        )
+        known = {name: version for name, version in known.items() if isinstance(version, str)}
+        return cls(path, settings, task, known, began)
+
+    @property
+    def _lines(self) -> JsonLines:
+        return JsonLines(self.path / METRICS)
 
     @property
     def history(self) -> tuple[EpochResult, ...]:
@@ -128,77 +358,84 @@ class Run:
         Raises:
             DataError: ``metrics.jsonl`` is damaged before its last line.
         """
-        found = tuple(EpochResult(**without_kind(line)) for line in self._lines() if is_epoch(line))
-        for number, result in enumerate(found, 1):
+        results = tuple(EpochResult(**without_kind(line)) for line in self._lines.read() if is_epoch(line))
+        for number, result in enumerate(results, 1):
             if result.epoch != number:
-                expected = f"the results of epoch {number} must come before those of epoch {result.epoch}"
-                raise DataError(f"{self.path / METRICS}: the file is damaged: {expected}")
-        return found
+                problem = f"the results of epoch {number} must come before those of epoch {result.epoch}"
+                raise DataError(f"{self.path / METRICS}: the file is damaged: {problem}")
+        return results
 
     @property
     def steps(self) -> list[dict[str, Any]]:
         """The logged steps: epoch, step, loss, score."""
-        return [without_kind(line) for line in self._lines() if not is_epoch(line)]
+        return [without_kind(line) for line in self._lines.read() if not is_epoch(line)]
 
     @property
     def left_out(self) -> str:
-        """The problem with a damaged last line of ``metrics.jsonl``, which is left out; empty if the line is whole."""
-        problems = JsonLines(self.path / METRICS).examined().problems
+        """The problem with a damaged last line of ``metrics.jsonl``, which is left out; otherwise empty."""
+        problems = self._lines.examined().problems
         return f"{problems[-1]}; it is left out" if problems else ""
-
-    def _lines(self) -> list[dict[str, Any]]:
-        return JsonLines(self.path / METRICS).read()
 
     @property
     def summary(self) -> dict[str, Any] | None:
-        """How the run ended; None as long as it did not."""
+        """The end of the run; None before."""
         try:
             return read_json(self.path / SUMMARY)
         except FileNotFoundError:
             return None
 
     def model(self, checkpoint: str | os.PathLike[str] | None = None) -> Any:
-        """Return the trained model, a function of its input: a `Trained` where its layers have a state.
+        """Return the trained model, a function of its input: a `Trained` if its layers have a state.
 
         Args:
-            checkpoint: the ``.safetensors`` file of one of the run's; the model as it was then is returned.
+            checkpoint: the ``.safetensors`` file of a checkpoint, for the model at that time.
+
+        Returns:
+            The model.
 
         Raises:
             DataError: its file is damaged.
-            FileNotFoundError: the run has none yet.
+            FileNotFoundError: the run has no model yet.
         """
         rng = np.random.default_rng(0)
         model = self.task.build(rng)
-        memory = first_memory(model, rng)
+        layer_state = initial_layer_state(model, rng)
         if checkpoint is not None:
             arrays = {
                 name: array
                 for name, array in read_arrays(checkpoint).items()
                 if not name.startswith(("optimiser", "best"))
             }
-            return trained(*restored(arrays, os.fspath(checkpoint), model=model, memory=memory))
+            return trained_model(*restored(arrays, os.fspath(checkpoint), model=model, memory=layer_state))
         path, old = self.path / MODEL, self.path / _OLD_MODEL
-        return load_model(old if old.exists() and not path.exists() else path, trained(model, memory))
+        file = old if old.exists() and not path.exists() else path
+        return load_model(file, trained_model(model, layer_state))
 
     def dataset(self, *, tested_only: bool = False) -> Dataset:
-        """Return the images that the run learned: see `dataset_of`."""
+        """Return the images that the run learned.
+
+        Args:
+            tested_only: as in `dataset_of`.
+
+        Returns:
+            The images and labels.
+        """
         return dataset_of(self.settings, tested_only=tested_only)
 
 
-def _described(path: Path) -> dict[str, Any]:
-    """Return what the settings of a folder say."""
+def _content(path: Path) -> dict[str, Any]:
     try:
         return read_json(path / SETTINGS)
     except OSError as problem:
-        missing = f"there is no {SETTINGS} in it" if path.is_dir() else problem.strerror or str(problem)
-        raise DataError(f"{path}: this is not the folder of a run: {missing}") from None
+        reason = f"it has no {SETTINGS}" if path.is_dir() else problem.strerror or str(problem)
+        raise DataError(f"{path}: this is not the folder of a run: {reason}") from None
 
 
-def _settings(described: dict[str, Any], file: Path) -> Settings:
-    known = {field: described[field] for field in Settings._fields if field in described}
-    lacking = [option.name for option in OPTIONS.values() if option.field in _NEEDED - known.keys()]
-    if lacking:
-        raise DataError(f"{file}: the file is damaged: it does not say {', '.join(lacking)}")
+def _settings(content: dict[str, Any], file: Path) -> Settings:
+    known = {field: content[field] for field in Settings._fields if field in content}
+    missing = [option.name for option in OPTIONS.values() if option.field in _NEEDED - known.keys()]
+    if missing:
+        raise DataError(f"{file}: the file is damaged: it lacks {', '.join(missing)}")
     settings = Settings(**known)
     for option in OPTIONS.values():
         value = getattr(settings, option.field)
@@ -211,18 +448,18 @@ def _settings(described: dict[str, Any], file: Path) -> Settings:
 
 
 def load_run(folder: str | os.PathLike[str], *, trust: bool = False) -> tuple[Settings, Any]:
-    """Return the settings and the model of a run; see `Run` for the rest.
+    """Return the settings and the model of a run; `Run` has the rest.
 
     Args:
         folder: of the run.
-        trust: run its copy of a user's file even if this user has not trained with it: see `Run.open`.
+        trust: as in `Run.open`.
 
     Returns:
-        The settings, and the model.
+        The settings and the model.
 
     Raises:
         DataError: the folder holds no run, or a damaged one.
-        UntrustedError: the copy of a user's file would be run, and is not trusted.
+        UntrustedError: the copy of a user's file is not trusted.
         FileNotFoundError: the run has no model yet.
 
     Example:
@@ -239,35 +476,3 @@ def load_run(folder: str | os.PathLike[str], *, trust: bool = False) -> tuple[Se
     """
     run = Run.open(folder, trust=trust)
     return run.settings, run.model()
-
-
-def resumed_settings(run: Run, changed: dict[str, Any]) -> Settings:
-    """Return a run's settings with some changed.
-
-    Raises:
-        SettingsError: with one of these, it would be another run.
-    """
-    before, wanted = absolute(run.settings), absolute(run.settings._replace(**changed))
-    for option in OPTIONS.values():
-        value = getattr(before, option.field)
-        if option.fixed and getattr(wanted, option.field) != value:
-            raise SettingsError(
-                f"{option.name} is {_told(value)} in {run.path}, and cannot change when it is resumed"
-            )
-    return wanted
-
-
-def absolute(settings: Settings) -> Settings:
-    """Return settings whose files are found from any folder."""
-    folder, model = settings.data_dir, settings.model
-    return settings._replace(
-        data_dir=None if folder is None else str(Path(folder).resolve()),
-        model=None if model is None else str(Path(model).resolve()),
-    )
-
-
-def _told(value: Any) -> str:
-    """Say what a setting is."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return "not set" if value is None else str(value)

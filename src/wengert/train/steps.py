@@ -1,4 +1,4 @@
-"""The steps of training: several at a time as one native function, or each operation by NumPy."""
+"""Training steps: several at a time as one native function, or each operation in NumPy."""
 
 from __future__ import annotations
 
@@ -13,34 +13,26 @@ from wengert.data.batches import consecutive
 from wengert.optim import Optimiser
 from wengert.train.profile import COMPILING, EVALUATION, STEPS, Stopwatch
 from wengert.train.settings import Settings
-from wengert.train.state import Mean
-from wengert.train.stateful import training_loss
+from wengert.train.state import LayerState, Mean, training_loss
 from wengert.train.tasks import Task
 from wengert.transforms.reverse_mode import value_and_grad
 
 _EVALUATION_BATCH = 1000
-_EXAMPLES = 2000
-"""In one call: enough that the call costs nothing, few enough that progress is seen."""
+_EXAMPLES_PER_CALL = 2000
+"""Enough to hide the cost of a call, few enough to show progress."""
 
 
-class Advance(NamedTuple):
-    """What a group of steps came to."""
+class Carry(NamedTuple):
+    """The input of a step, and its output for the next step."""
 
     model: Any
-    memory: Any
-    """Of its layers: see `Memory`."""
-    state: Any
-    """Of the optimiser."""
-    losses: Any
-    """Of each step."""
-    scores: Any
+    layer_state: LayerState | None
+    optimiser: Any
+    """The optimiser's state."""
 
 
 class Steps:
-    """Takes steps of training with one network and one optimiser.
-
-    Nothing is written into: the model, its memory and the optimiser's state before a call are what they were.
-    """
+    """Takes training steps with one network and one optimiser. Arrays in the input of a step are never modified."""
 
     def __init__(
         self, task: Task, optimiser: Optimiser, *, compiled: bool, stopwatch: Stopwatch | None = None
@@ -55,72 +47,63 @@ class Steps:
         self._known: set[Any] = set()
 
     def group(self, settings: Settings, images: Any) -> int:
-        """Return how many steps to take in one call: a divisor of the steps of an epoch, so that one program does."""
+        """Return the number of steps for one call: a divisor of the epoch's steps, so that one program serves all."""
         whole = len(images) // settings.batch_size
-        most = max(1, _EXAMPLES // settings.batch_size) if self.compiled else 1
+        most = max(1, _EXAMPLES_PER_CALL // settings.batch_size) if self.compiled else 1
         return next((count for count in range(min(most, whole), 0, -1) if whole % count == 0), 1)
 
     def run(
-        self, model: Any, memory: Any, state: Any, images: Any, labels: Any, index: Any, numbers: Any
-    ) -> Advance:
-        """Take a step for each row of ``index``, the images varied by ``numbers``."""
+        self, carry: Carry, images: Any, labels: Any, index: Any, variation: Any
+    ) -> tuple[Carry, tuple[Any, Any]]:
+        """Take a step for each row of ``index``, and return the carry, and the losses and scores of the steps."""
         with self._stopwatch.measuring(self._part(STEPS, index.shape)):
-            return self._run(model, memory, state, images, labels, index, numbers)
+            return self._run(carry, images, labels, index, variation)
 
     def is_ready(self, shape: tuple[int, int]) -> bool:
-        """Return whether a call with an index of some shape computes at once, and compiles nothing first."""
+        """Return whether the program for an index of some shape is compiled already."""
         return not self.compiled or (STEPS, shape) in self._known
 
     def _part(self, part: str, shape: Any) -> str:
-        """Return what a call's time is spent on: the first one of its kind is traced and compiled."""
+        """Return the part of the profile that a call belongs to; the first call of its kind compiles."""
         new = self.compiled and (part, shape) not in self._known
         self._known.add((part, shape))
         return COMPILING if new else part
 
     def step(
-        self, model: Any, memory: Any, state: Any, images: Any, labels: Any, index: Any, numbers: Any
-    ) -> Advance:
+        self, carry: Carry, images: Any, labels: Any, index: Any, variation: Any
+    ) -> tuple[Carry, tuple[Any, Any]]:
         """Take one step."""
-        batch = self.batch(images, labels, index, numbers)
-        (loss, (score, memory)), gradients = self._differentiate(model, memory, *batch)
-        model, state = self.optimiser.update(gradients, state, model)
-        return Advance(model, memory, state, loss, score)
+        model, layer_state, optimiser = carry
+        batch = self.batch(images, labels, index, variation)
+        (loss, (score, layer_state)), gradients = self._differentiate(model, layer_state, *batch)
+        model, optimiser = self.optimiser.update(gradients, optimiser, model)
+        return Carry(model, layer_state, optimiser), (loss, score)
 
-    def loss(self, model: Any, memory: Any, inputs: Any, labels: Any) -> Any:
-        """Return the loss of a step, and the score and the next memory."""
-        return training_loss(self.task, model, memory, inputs, labels)
+    def loss(self, model: Any, layer_state: LayerState | None, inputs: Any, labels: Any) -> Any:
+        """Return the loss of a step, the score and the next layer state."""
+        return training_loss(self.task, model, layer_state, inputs, labels)
 
-    def batch(self, images: Any, labels: Any, index: Any, numbers: Any) -> tuple[Any, Any]:
+    def batch(self, images: Any, labels: Any, index: Any, variation: Any) -> tuple[Any, Any]:
         """Return the inputs and the labels of a step."""
         chosen = images[index]
         if self.task.vary is not None:
-            chosen = self.task.vary.apply(chosen, numbers)
+            chosen = self.task.vary.apply(chosen, variation)
         return self.task.prepare(chosen), labels[index]
 
-    def _scanned(
-        self, model: Any, memory: Any, state: Any, images: Any, labels: Any, index: Any, numbers: Any
-    ) -> Advance:
-        def body(carry: Any, batch: Any) -> Any:
-            (model, memory, state), (index, numbers) = carry, batch
-            after = self.step(model, memory, state, images, labels, index, numbers)
-            return (after.model, after.memory, after.state), (after.losses, after.scores)
+    def _scanned(self, carry: Carry, images: Any, labels: Any, index: Any, variation: Any) -> Any:
+        def body(carry: Any, row: Any) -> Any:
+            return self.step(carry, images, labels, *row)
 
-        carry, (losses, scores) = scan(body, (model, memory, state), (index, numbers))
-        model, memory, state = carry
-        return Advance(model, memory, state, losses, scores)
+        return scan(body, carry, (index, variation))
 
-    def _repeated(
-        self, model: Any, memory: Any, state: Any, images: Any, labels: Any, index: Any, numbers: Any
-    ) -> Advance:
-        losses: list[Any] = []
-        scores: list[Any] = []
-        for position, batch in enumerate(index):
-            varied = None if numbers is None else numbers[position]
-            after = self.step(model, memory, state, images, labels, batch, varied)
-            model, memory, state, loss, score = after
-            losses.append(loss)
-            scores.append(score)
-        return Advance(model, memory, state, np.asarray(losses), np.asarray(scores))
+    def _repeated(self, carry: Carry, images: Any, labels: Any, index: Any, variation: Any) -> Any:
+        results: list[Any] = []
+        for position, row in enumerate(index):
+            varied = None if variation is None else variation[position]
+            carry, result = self.step(carry, images, labels, row, varied)
+            results.append(result)
+        losses, scores = map(np.asarray, zip(*results, strict=True))
+        return carry, (losses, scores)
 
     def _measured(self, model: Any, images: Any, labels: Any) -> Any:
         return self.task.loss(model, self.task.prepare(images), labels)
@@ -137,21 +120,18 @@ class Steps:
         return loss.value, score.value
 
 
-def groups(parts: Iterable[Any], count: int) -> Iterator[Any]:
-    """Yield batches of equal size ``count`` at a time, as arrays (steps, examples); a shorter one by itself.
+def groups(batches: Iterable[Any], count: int) -> Iterator[Any]:
+    """Yield batches of equal size ``count`` at a time, as arrays (steps, examples); a shorter batch comes alone.
 
     Example:
         >>> [group.tolist() for group in groups([np.array([0, 1]), np.array([2, 3]), np.array([4])], 2)]
         [[[0, 1], [2, 3]], [[4]]]
     """
     waiting: list[Any] = []
-    for part in parts:
-        if waiting and len(part) != len(waiting[0]):
+    for batch in batches:
+        if waiting and (len(batch) != len(waiting[0]) or len(waiting) == count):
             yield np.stack(waiting)
             waiting = []
-        waiting.append(part)
-        if len(waiting) == count:
-            yield np.stack(waiting)
-            waiting = []
+        waiting.append(batch)
     if waiting:
         yield np.stack(waiting)

@@ -1,7 +1,7 @@
-"""Decides which programs in the folders of runs may be run: those that the user has trained with, or trusts.
+"""Programs in the folders of runs: only those that the user has trained with, or trusts, may be run.
 
-A run with a network of the user's holds a copy of his file. Whoever gives away a run gives away a program, and looking
-at the run would start it. So `wengert train` keeps a record of what it has run, in the user's own folder.
+A run with a user's network holds a copy of its file: a run from somebody else contains a program, and opening the run
+starts it. So ``wengert train`` records in the user's state folder which programs it has run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from wengert.core.errors import WengertError
 from wengert.core.private_files import add_line, make_folder, read_own, state_folder, weakness
 
 _RECORD = "trained-with"
-"""A file of the user's state: the digest of a program a line."""
+"""A file in the user's state folder with the digest of one program per line."""
 
 
 class UntrustedError(WengertError, PermissionError):
@@ -25,25 +25,19 @@ class UntrustedError(WengertError, PermissionError):
 
 
 def require_trust(source: Path, modules: Path, place: str) -> None:
-    """Raise `UntrustedError` where this user has not trained with the program of a run.
-
-    Args:
-        source: the run's copy of a user's file.
-        modules: the folder with what it imports.
-        place: what the settings say of it; the folder there is searched for imports, too.
-    """
+    """Raise `UntrustedError` if this user has not trained with the program: the file, its modules, and its place."""
     digest = _digest(source, modules, place)
     if digest is not None and digest in _known():
         return
     more = f" and {modules}" if modules.exists() else ""
     raise UntrustedError(
-        f"{source}: this program would be run, and you have not trained with it here as it is now; "
-        f"read it{more}, and if you trust it, say --trust (trust=True in Python)"
+        f"{source}: opening the run would run this program, and you have not trained with its present version on "
+        f"this machine; read it{more}, and if you trust it, add --trust (trust=True in Python)"
     )
 
 
 def remember(source: Path, modules: Path, place: str) -> None:
-    """Record that this user trains with the program of a run; where that fails, the program is not trusted later."""
+    """Record that this user trains with the program of a run; if that fails, later commands ask for trust."""
     folder, digest = _folder(), _digest(source, modules, place)
     if folder is None or digest is None or digest in _known():
         return
@@ -59,7 +53,7 @@ def _folder() -> Path | None:
 
 
 def _known() -> set[str]:
-    """Return the digests of the record; none where somebody else could have written it."""
+    """Return the recorded digests, unless another user could have written them."""
     folder = _folder()
     if folder is None or weakness(folder):
         return set()
@@ -67,7 +61,7 @@ def _known() -> set[str]:
 
 
 def _digest(source: Path, modules: Path, place: str) -> str | None:
-    """Return the digest of all that the import system could run; None unless that is plain files and folders alone."""
+    """Return the digest of all files that an import could run; None if they are not all plain files and folders."""
     digest = hashlib.sha256()
     try:
         for name, content in [("place", place.encode()), *_contents(source, modules)]:
@@ -80,7 +74,7 @@ def _digest(source: Path, modules: Path, place: str) -> str | None:
 
 
 def _contents(source: Path, modules: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield each file with its place: compiled ones, too, which Python may prefer to their text."""
+    """Yield each file with its name, compiled files included: Python may prefer them to the source."""
     yield "source", _plain(source)
     if os.path.lexists(modules):
         for path in sorted((modules, *modules.rglob("*"))):
@@ -90,5 +84,5 @@ def _contents(source: Path, modules: Path) -> Iterator[tuple[str, bytes]]:
 
 def _plain(path: Path) -> bytes:
     if not stat.S_ISREG(path.lstat().st_mode):
-        raise ValueError(f"{path} is no plain file")
+        raise ValueError(f"{path} must be a plain file")
     return path.read_bytes()

@@ -4,20 +4,21 @@ import numpy as np
 
 from wengert import nn
 from wengert.data import digit_set
-from wengert.report.findings import classified, first_weights, largest, reconstructed
+from wengert.report.evaluation import classified, largest, reconstructed
+from wengert.report.network import first_weights
 
 
 def test_what_a_classifier_says(rng):
     data = digit_set(train=1, test=50)
     logits = (10 * rng.normal(size=(50, 10))).astype("f4")
-    found = classified(logits, data)
-    assert found is not None
-    assert found.confusion.sum() == 50
-    assert np.trace(found.confusion) == round(50 * float(nn.accuracy(logits, data.test_labels)))
-    assert np.array_equal(found.confusion.sum(axis=1), np.bincount(data.test_labels, minlength=10))
+    actual = classified(logits, data)
+    assert actual is not None
+    assert actual.confusion.sum() == 50
+    assert np.trace(actual.confusion) == round(50 * float(nn.accuracy(logits, data.test_labels)))
+    assert np.array_equal(actual.confusion.sum(axis=1), np.bincount(data.test_labels, minlength=10))
     mean = nn.softmax_cross_entropy(logits.astype(float), data.test_labels)
-    assert np.isclose(found.losses.mean(), mean)
-    assert np.all((found.probabilities >= 0.1) & (found.probabilities <= 1))
+    assert np.isclose(actual.losses.mean(), mean)
+    assert np.all((actual.probabilities >= 0.1) & (actual.probabilities <= 1))
     assert classified(logits[:, :9], data) is None
 
 
@@ -25,17 +26,17 @@ def test_logits_without_an_end():
     data = digit_set(train=1, test=2)
     logits = np.zeros((2, 10))
     logits[0, data.test_labels[0]] = 1e300
-    found = classified(logits, data)
-    assert found is not None
-    assert (found.losses[0], found.probabilities[0]) == (0.0, 1.0)
+    actual = classified(logits, data)
+    assert actual is not None
+    assert (actual.losses[0], actual.probabilities[0]) == (0.0, 1.0)
 
 
 def test_what_an_autoencoder_draws():
     data = digit_set(train=1, test=4)
     exact = data.test_images.reshape(4, -1) / 255
-    found = reconstructed(exact + np.eye(4, 784), data)
-    assert found is not None
-    assert np.allclose(found.losses, 1)
+    actual = reconstructed(exact + np.eye(4, 784), data)
+    assert actual is not None
+    assert np.allclose(actual.losses, 1)
     assert reconstructed(exact[:, :10], data) is None
 
 
@@ -54,5 +55,5 @@ def test_first_weights():
     )
     matrix = first_weights(nn.GRU(28, 4, seed=0), 28, 28)
     assert matrix is not None
-    assert [one.shape for one in matrix.pictures] == [(28, 12)]
+    assert [picture.shape for picture in matrix.pictures] == [(28, 12)]
     assert first_weights(nn.Chain(nn.relu), 28, 28) is None

@@ -1,4 +1,4 @@
-"""Networks of the user's own: from a file to a run, and what is said of a file that does not work."""
+"""Users' networks: from a file to a run, and the errors for files that do not work."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ network = Task(
 
 @pytest.fixture
 def own(wengert, small_mnist, no_pictures, tmp_path):
-    """Train a network whose file has some text."""
+    """Train a network from a file with some text."""
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "helper.py").write_text("WIDTH = 12\n")
     file = tmp_path / "there" / "mine.py"
@@ -57,7 +57,7 @@ def own(wengert, small_mnist, no_pictures, tmp_path):
 
 def test_a_function_that_makes_a_network(own, wengert, tmp_path):
     assert own(GOOD, "--epochs", 1).code == 0
-    (tmp_path / "there" / "mine.py").write_text("the run has a copy of what was here")
+    (tmp_path / "there" / "mine.py").write_text("the run has a copy of the old text")
     ended = wengert("train", "--resume", "run", "--epochs", 2)
     assert (ended.code, ended.err) == (0, "")
     run = Run.open("run")
@@ -77,7 +77,7 @@ def network(rng):
 
 @pytest.fixture
 def gone(own, tmp_path):
-    """Train a network made of several files, and let these go."""
+    """Train a network made of several files, then delete the files."""
     there = tmp_path / "there"
     (there / "parts").mkdir(parents=True)
     (there / "parts" / "__init__.py").write_text("from . import sizes\n")
@@ -119,10 +119,10 @@ def test_runs_keep_modules_of_the_same_name_apart(own, tmp_path):
 
 def test_what_is_missing_is_named(gone, wengert):
     (gone / "modules" / "helper.py").unlink()
-    says = "model.py:2: ModuleNotFoundError: No module named 'helper'; install it, or put helper.py into run/modules"
+    message = "model.py:2: ModuleNotFoundError: No module named 'helper'; install it, or put helper.py into run/modules"
     for command in (("train", "--resume", "run"), ("predict", "run", "one.idx"), ("report", "run")):
-        wengert(*command).failed(1, "run/model.py: this program would be run")
-        wengert(*command, "--trust").failed(1, says)
+        wengert(*command).failed(1, "run/model.py: opening the run would run this program")
+        wengert(*command, "--trust").failed(1, message)
     (gone / "model.py").unlink()
     wengert("report", "run").failed(1, "run/settings.json: model: run/model.py cannot be read: No such file")
 
@@ -130,8 +130,10 @@ def test_what_is_missing_is_named(gone, wengert):
 def test_a_module_that_only_a_function_imports(own, tmp_path):
     (tmp_path / "there" / "late.py").write_text("WIDTH = 3\n")
     text = GOOD.replace("    return", "    import late\n    return")
-    says = "ModuleNotFoundError: No module named 'late'; import it at the top of the file, not in a function"
-    own(text).failed(1, "there/mine.py:6: " + says)
+    message = (
+        "ModuleNotFoundError: No module named 'late'; import it at the top of the file, not in a function"
+    )
+    own(text).failed(1, "there/mine.py:6: " + message)
 
 
 def test_a_task(own):
@@ -143,17 +145,17 @@ def test_a_task(own):
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "says"),
+    ("text", "code", "message"),
     [
-        ("def network(rng:\n", 1, "model: there/mine.py is no Python: "),
+        ("def network(rng:\n", 1, "model: there/mine.py is not valid Python: "),
         (
             "import nothing_of_this_name\n",
             1,
-            "mine.py:1: ModuleNotFoundError: No module named 'nothing_of_this_name'; it is not",
+            "mine.py:1: ModuleNotFoundError: No module named 'nothing_of_this_name'; install it",
         ),
         ("raise SystemExit(0)\n", 1, "mine.py:1: SystemExit: 0"),
-        ("def other(rng): ...\n", 2, "model: network is not there in there/mine.py"),
-        ("network = 3\n", 2, "model: network is no function and no Task"),
+        ("def other(rng): ...\n", 2, "model: network is not defined in there/mine.py"),
+        ("network = 3\n", 2, "model: network must be a function or a Task"),
         ("def network():\n    pass\n", 1, "TypeError: network() takes 0 positional arguments"),
         (
             "def network(rng):\n    return None\n",
@@ -188,8 +190,8 @@ def test_a_task(own):
         (GOOD.replace("nn.tanh", "lambda x: x[:, 99]"), 1, "mine.py:6: "),
     ],
 )
-def test_files_that_do_not_work(own, tmp_path, text, code, says):
-    own(text).failed(code, says)
+def test_files_that_do_not_work(own, tmp_path, text, code, message):
+    own(text).failed(code, message)
     assert not (tmp_path / "run").exists()
 
 
@@ -198,7 +200,7 @@ LOSS = "reconstruction_loss, classifies"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "says"),
+    ("old", "new", "message"),
     [
         (
             OPTIMISER,
@@ -208,7 +210,7 @@ LOSS = "reconstruction_loss, classifies"
         (
             OPTIMISER,
             "lambda rate, steps: None",
-            "must return an Optimiser; got None; is there a return in it?",
+            "must return an Optimiser; got None; does it return a value?",
         ),
         (OPTIMISER, "lambda rate: optim.scale(rate)", "must return an Optimiser; got Transform; optim.chain"),
         (
@@ -230,7 +232,7 @@ LOSS = "reconstruction_loss, classifies"
         (
             "shifts(1)",
             "Variation(lambda rng, n: rng.random(n), lambda images, numbers: None)",
-            "so many images",
+            "as many images",
         ),
         (
             LOSS,
@@ -252,11 +254,11 @@ LOSS = "reconstruction_loss, classifies"
         ("lambda rng: nn.Chain", "lambda rng: Plain", "got Plain; make Plain a dataclass (@dataclass)"),
     ],
 )
-def test_tasks_that_do_not_work(own, tmp_path, old, new, says):
+def test_tasks_that_do_not_work(own, tmp_path, old, new, message):
     text = "class Plain:\n    def __init__(self, *layers): ...\n    def __call__(self, x): ...\n"
     text += "import numpy as np\nrng = np.random.default_rng(0)\nfrom wengert.train import Variation\n"
     rest = ", classifies" if old == LOSS else ""
-    own(text + TASK.replace(old, new + rest)).failed(1, "model: ", says)
+    own(text + TASK.replace(old, new + rest)).failed(1, "model: ", message)
     assert not (tmp_path / "run").exists()
 
 
@@ -267,7 +269,7 @@ def test_an_optimiser_of_the_rate_alone(own, make):
 
 
 def test_an_error_in_the_middle_of_a_run(own):
-    """The dry run before it sees two images; a group of steps has as many as the batch."""
+    """The check before the run uses two images; a step uses a whole batch."""
     text = (
         GOOD.replace("nn.tanh", "squash")
         + "\ndef squash(x):\n    if len(x) > 2:\n        raise KeyError('mine')\n    return x\n"

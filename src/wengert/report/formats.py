@@ -1,4 +1,4 @@
-"""Numbers as a page shows them."""
+"""Numbers as text for a page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def short(value: float) -> str:
-    """Write a number with few digits.
+    """Format a number with few digits.
 
     Example:
         >>> [short(number) for number in (0.0, 0.25, 1200.0, 1e-7)]
@@ -16,7 +16,7 @@ def short(value: float) -> str:
 
 
 def percent(value: float) -> str:
-    """Write a part of 1 as per cent.
+    """Format a fraction as per cent.
 
     Example:
         >>> percent(0.5), percent(0.975)
@@ -26,7 +26,7 @@ def percent(value: float) -> str:
 
 
 def bytes_text(count: float) -> str:
-    """Write a number of bytes.
+    """Format a number of bytes.
 
     Example:
         >>> [bytes_text(number) for number in (512, 37_320, 5_200_000)]
@@ -39,7 +39,7 @@ def bytes_text(count: float) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """Write a time.
+    """Format a time.
 
     Example:
         >>> seconds_text(0.0123), seconds_text(1.25), seconds_text(4000)
@@ -55,7 +55,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def setting_text(value: Any) -> str:
-    """Write the value of a setting."""
-    if isinstance(value, float):
-        return f"{value:g}"
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+    """Format the value of a setting."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""Runs beside one another: what they differ in, what came of them, and their curves in the same pictures."""
+"""The comparison of runs: different settings, results, and learning curves."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from wengert.report.charts import Curve, chart
-from wengert.report.elements import Markup, element, table
-from wengert.report.numbers import percent, setting_text
-from wengert.report.page import Section, page
-from wengert.report.sections import epoch_points
+from wengert.report.formats import percent, setting_text
+from wengert.report.markup import Markup, Section, element, page, table
+from wengert.report.run import epoch_points
 from wengert.train.runs import Run
 from wengert.train.settings import OPTIONS
 from wengert.train.state import EpochResult, best_epoch
@@ -20,7 +19,7 @@ _COLOURS = 7
 _FIRST = 2
 _BLANK = "–"
 _UNIMPORTANT = frozenset({"data-dir", "save-every", "log-every", "tensorboard", "profile"})
-"""Settings that change nothing about what is learned."""
+"""Settings that do not affect the trained model."""
 
 
 class Comparison(NamedTuple):
@@ -29,23 +28,23 @@ class Comparison(NamedTuple):
     head: list[str]
     rows: list[list[str]]
     texts: int
-    """How many of the columns, from the left, hold settings and not results."""
+    """The number of columns, from the left, that hold settings; the others hold results."""
 
 
 def names_of(runs: Sequence[Run]) -> list[str]:
-    """Return what to call each run: the name of its folder, or the whole path where names are equal."""
+    """Return the name of each run: that of its folder, or the path if names are equal."""
     short = [run.path.resolve().name for run in runs]
     return [name if short.count(name) == 1 else str(run.path) for name, run in zip(short, runs, strict=True)]
 
 
 def comparison(runs: Sequence[Run]) -> Comparison:
-    """Return the settings in which runs differ, and what came of them.
+    """Return the settings in which runs differ, and their results.
 
     Args:
-        runs: at least one; they may be of different networks, and need not be finished.
+        runs: at least one; they may train different networks, and may be unfinished.
 
     Returns:
-        The table: one row for each run.
+        The table.
 
     Example:
         >>> import os, tempfile
@@ -63,23 +62,18 @@ def comparison(runs: Sequence[Run]) -> Comparison:
         for option in OPTIONS.values()
         if option.name not in _UNIMPORTANT and option.name != "epochs"
     }
-    differing = {
-        name: values for name, values in settings.items() if any(value != values[0] for value in values)
+    columns = {"run": names_of(runs)} | {
+        name: [_BLANK if value is None else setting_text(value) for value in values]
+        for name, values in settings.items()
+        if any(value != values[0] for value in values)
     }
-    columns = {"run": names_of(runs)}
-    columns |= {name: [_setting(value) for value in values] for name, values in differing.items()}
     texts = len(columns)
     results = [_results(run) for run in runs]
     columns |= {name: [result[name] for result in results] for name in results[0]}
     return Comparison(list(columns), [list(row) for row in zip(*columns.values(), strict=True)], texts)
 
 
-def _setting(value: Any) -> str:
-    return _BLANK if value is None else setting_text(value)
-
-
 def _results(run: Run) -> dict[str, str]:
-    """Return what came of a run: as it ended, and at its best epoch."""
     history, classifies = run.history, run.task.classifies
     names = ("training loss", "test loss", "test accuracy", "best", "s/epoch")
     if not history:
@@ -98,13 +92,13 @@ def _results(run: Run) -> dict[str, str]:
 
 
 def comparison_report(runs: Sequence[Run]) -> str:
-    """Return the page about several runs, as HTML that fetches nothing from elsewhere.
+    """Return the page about several runs, as HTML that loads nothing from elsewhere.
 
     Args:
-        runs: as `comparison` takes them.
+        runs: as in `comparison`.
 
     Returns:
-        The text of an HTML file.
+        The page.
 
     Example:
         >>> import os, tempfile
@@ -114,9 +108,9 @@ def comparison_report(runs: Sequence[Run]) -> str:
         >>> comparison_report([Run.open(place)] * 2).startswith("<!doctype html>")
         True
     """
-    found = comparison(runs)
-    told = "As each run ended; best: with the epoch, by test accuracy, or test loss where there is none"
-    written = table(told, found.head, found.rows, texts=found.texts, class_="runs")
+    results = comparison(runs)
+    caption = "The last epoch of each run; best: the best epoch, by test accuracy, or by test loss of an autoencoder"
+    written = table(caption, results.head, results.rows, texts=results.texts, class_="runs")
     same = {run.task.title for run in runs}
     title = f"{len(runs)} runs" + (f" of {same.pop()}" if len(same) == 1 else "")
     parts = [Section("runs", "Results", written), Section("curves", "Curves", _charts(runs))]
@@ -131,24 +125,23 @@ def _charts(runs: Sequence[Run]) -> Markup | None:
         _chart(runs, runs, "Training loss", "train_loss"),
         _chart(runs, runs, "Test loss by time", "test_loss", timed=True),
     ]
-    shown = [one for one in drawn if one is not None]
-    return element("div", *shown, class_="charts") if shown else None
+    return element("div", *drawn, class_="charts") if any(drawn) else None
 
 
 def _chart(
     runs: Sequence[Run],
-    drawn: Sequence[Run | None],
+    shown: Sequence[Run | None],
     title: str,
     field: str,
     *,
     timed: bool = False,
     **options: Any,
 ) -> Markup | None:
-    """Draw a number of all runs; None where no run has it."""
+    """Draw a number of all runs; None if no run has it."""
     points: Callable[[Sequence[EpochResult], str], Any] = _by_time if timed else epoch_points
     curves = [
         Curve(name, points(run.history, field), _FIRST + number % _COLOURS, dashes=number // _COLOURS)
-        for number, (name, run) in enumerate(zip(names_of(runs), drawn, strict=True))
+        for number, (name, run) in enumerate(zip(names_of(runs), shown, strict=True))
         if run is not None and run.history
     ]
     axis = "seconds of training" if timed else "epoch"

@@ -1,4 +1,4 @@
-"""Models on disk: whole or not at all, and checked when they are read."""
+"""Models on disk: complete or unchanged, and checked when they are read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wengert import nn
 from wengert.core.tree import leaves
 from wengert.data import DataError
 from wengert.train import load_model, save_model
-from wengert.train.files import RunError
+from wengert.train.storage import RunError
 
 SMALL = {"a": nn.Dense(3, 2, seed=0), "b": [np.float64(2.5), 1.5, np.zeros((0, 2))], "none": None}
 
@@ -29,16 +29,16 @@ def test_a_model_comes_back_as_it_was(saved):
     again = load_model(saved, SMALL)
     assert list(again) == list(SMALL)
     assert isinstance(again["a"], nn.Dense)
-    for found, expected in zip(leaves(again), leaves(SMALL), strict=True):
-        assert type(found) is type(expected)
-        np.testing.assert_array_equal(found, expected)
+    for actual, expected in zip(leaves(again), leaves(SMALL), strict=True):
+        assert type(actual) is type(expected)
+        np.testing.assert_array_equal(actual, expected)
     assert set(load_file(saved)) == {
         "model['a'].weight", "model['a'].bias", "model['b'][0]", "model['b'][1]", "model['b'][2]",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("model", "says"),
+    ("model", "message"),
     [
         (nn.Dense(3, 2, seed=0), "not a file of this model"),
         (SMALL | {"c": 1.0}, r"not a file of this model: it lacks model\['c'\]$"),
@@ -54,22 +54,22 @@ def test_a_model_comes_back_as_it_was(saved):
         (SMALL | {"b": [np.float32(1), 1.0, np.zeros((0, 2))]}, r"must be float32\(\); got float64\(\)"),
     ],
 )
-def test_a_file_of_another_model(saved, model, says):
-    with pytest.raises(DataError, match=says) as error:
+def test_a_file_of_another_model(saved, model, message):
+    with pytest.raises(DataError, match=message) as error:
         load_model(saved, model)
     assert "model.safetensors" in str(error.value)
 
 
 def test_arrays_with_gaps_and_of_the_other_byte_order(tmp_path):
-    """The format takes for granted that an array lies in one piece."""
+    """The format requires contiguous arrays."""
     plain = np.arange(12.0).reshape(3, 4)
     for number, array in enumerate(
         (plain.T, plain[:, ::2], plain[::-1], plain.astype(">f8"), np.asarray(2.5))
     ):
         path = tmp_path / f"{number}.safetensors"
         save_model(path, [array])
-        (found,) = load_file(path).values()
-        np.testing.assert_array_equal(found, array)
+        (actual,) = load_file(path).values()
+        np.testing.assert_array_equal(actual, array)
         native = array.astype(array.dtype.newbyteorder("="))
         np.testing.assert_array_equal(load_model(path, [native])[0], array)
 
@@ -100,7 +100,7 @@ def test_files_that_are_no_models(saved):
 
 
 def test_damage_is_an_error_or_harmless(saved):
-    """Bytes changed or cut off at random: the same model, or DataError; never anything else."""
+    """After random changes or truncation, loading returns the same model or raises DataError."""
     whole, rng, refused = saved.read_bytes(), random.Random(0), 0
     for trial in range(300):
         damaged = bytearray(whole)
@@ -115,8 +115,8 @@ def test_damage_is_an_error_or_harmless(saved):
         except DataError:
             refused += 1
         else:
-            for found, expected in zip(leaves(again), leaves(SMALL), strict=True):
-                np.testing.assert_array_equal(found, expected)
+            for actual, expected in zip(leaves(again), leaves(SMALL), strict=True):
+                np.testing.assert_array_equal(actual, expected)
     assert refused > 200
 
 

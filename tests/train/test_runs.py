@@ -1,4 +1,4 @@
-"""The folder of a run: what is written when, and what happens where it cannot be."""
+"""The folder of a run: its files, and errors when they cannot be written or read."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ import pytest
 from wengert.core.tree import leaves
 from wengert.data import DataError
 from wengert.train import Outcome, Run, RunFolder, State, load_run, save_model
-from wengert.train.files import RunError
-from wengert.train.folder import METRICS, MODEL, SETTINGS, SUMMARY, check_place
 from wengert.train.logs import epoch_line
+from wengert.train.runs import METRICS, MODEL, SUMMARY, check_place
 from wengert.train.state import EpochResult
+from wengert.train.storage import RunError
 from wengert.train.tasks import TASKS
+from wengert.train.user_models import SETTINGS
 
 
 def result(epoch):
@@ -36,7 +37,7 @@ def test_a_run_folder_holds_the_run(tmp_path):
     assert described["versions"]["numpy"] == np.__version__
     for epoch in (1, 2):
         folder.metrics.add(epoch_line(result(epoch)))
-        lines = (folder.path / METRICS).read_text().splitlines()  # each epoch is on the disk at once
+        lines = (folder.path / METRICS).read_text().splitlines()  # each epoch is written at once
         assert json.loads(lines[-1]) == {"kind": "epoch"} | result(epoch)._asdict()
     model = task.build(np.random.default_rng(9))
     folder.finish(outcome(model, [result(1), result(2)], interrupted=True))
@@ -45,8 +46,8 @@ def test_a_run_folder_holds_the_run(tmp_path):
     assert summary == {"interrupted": True, "problem": None, "last_epoch": result(2)._asdict()}
     kept, again = load_run(folder.path)
     assert kept == settings
-    for found, expected in zip(leaves(again), leaves(model), strict=True):
-        np.testing.assert_array_equal(found, expected)
+    for actual, expected in zip(leaves(again), leaves(model), strict=True):
+        np.testing.assert_array_equal(actual, expected)
     with pytest.raises(RunError, match="not empty"):
         RunFolder(folder.path, settings)
     assert not list(folder.path.glob(".*")), "no partial file stays behind"
@@ -83,15 +84,15 @@ def test_when_a_run_began_and_its_largest_peak_are_kept(tmp_path):
 
 DAMAGED = {
     "": "settings.json: the file is damaged: Expecting value",
-    "[]": "settings.json: the file is damaged: it holds no JSON object",
-    "{}": "settings.json: the file is damaged: it does not say network, data, epochs, batch-size, lr, seed",
+    "[]": "settings.json: the file is damaged: it must hold a JSON object",
+    "{}": "settings.json: the file is damaged: it lacks network, data, epochs, batch-size, lr, seed",
     "\\": "settings.json: the file is damaged: Expecting value",
     "\0": "settings.json: the file is damaged: ",
     '"task": "gan"': "settings.json: network must be one of cnn, rnn",
-    '"task": null': "settings.json: network must be a text that is not empty; got None",
+    '"task": null': "settings.json: network must be a non-empty string; got None",
     '"rate": null': "settings.json: lr must be a positive finite number; got None",
     '"epochs": "3"': "settings.json: epochs must be an integer of at least 1; got '3'",
-    '"model": "mine"': "settings.json: model must be FILE.py:FUNCTION; got 'mine'",
+    '"model": "mine"': "settings.json: model must be FILE.py:NAME; got 'mine'",
 }
 
 
@@ -136,7 +137,7 @@ def test_places_for_runs(tmp_path, monkeypatch):
     (tmp_path / "empty").mkdir()
     check_place("empty")
     (tmp_path / "runs").write_text("a file where runs go")
-    with pytest.raises(RunError, match="runs cannot be written: runs is not a folder"):
+    with pytest.raises(RunError, match="runs cannot be written: runs is not a writable folder"):
         check_place(None)
     for name in ("runs", "runs/x"):
         with pytest.raises(RunError, match=f"{name} cannot be written"):
@@ -148,13 +149,13 @@ def test_damaged_runs_are_named(tmp_path):
     task = TASKS["mlp"]
     folder = RunFolder(tmp_path / "run", task.settings("digits"))
     with pytest.raises(FileNotFoundError):
-        load_run(folder.path)  # nothing was learned yet
+        load_run(folder.path)  # there is no model yet
     folder.finish(outcome(task.build(np.random.default_rng(0))))
     load_run(folder.path)
     save_model(folder.path / MODEL, TASKS["rnn"].build(np.random.default_rng(0)))
     with pytest.raises(DataError, match="not a file of this model"):
         load_run(folder.path)
-    with pytest.raises(DataError, match=r"not the folder of a run: there is no settings.json in it"):
+    with pytest.raises(DataError, match=r"not the folder of a run: it has no settings.json"):
         load_run(tmp_path)
     with pytest.raises(DataError, match="not the folder of a run: No such file or directory"):
         load_run(tmp_path / "nowhere")

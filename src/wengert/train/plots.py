@@ -1,4 +1,4 @@
-"""Pictures of a run, as PNG files, drawn with matplotlib where it is installed."""
+"""PNG plots of a run, drawn with matplotlib if it is installed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import numpy as np
 from wengert.train.loop import EpochResult
 from wengert.train.tasks import Task
 
-NO_PICTURES = "none: they need matplotlib (pip install 'wengert[plot]')"
-"""What is said where it is not."""
+NO_PLOTS = "none: they need matplotlib (pip install 'wengert[plot]')"
 
 
 def available() -> bool:
-    """Tell whether matplotlib is installed."""
+    """Return whether matplotlib is installed."""
     try:
         import matplotlib as _  # noqa: F401
     except ImportError:
@@ -24,9 +23,9 @@ def available() -> bool:
     return True
 
 
-def figure_of(rows: int, columns: int, width: float, height: float) -> tuple[Any, Any]:
+def new_figure(rows: int, columns: int, width: float, height: float) -> tuple[Any, Any]:
     """Return an empty figure and its axes, (rows, columns); width and height are in inches."""
-    # The object interface: no global state, no display, no backend of the user's disturbed.
+    # Figure without pyplot: no global state, no display, and the user's backend stays as it is.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -43,11 +42,11 @@ def png(figure: Any) -> bytes:
 
 
 def learning_curve(task: Task, history: Sequence[EpochResult]) -> bytes:
-    """Draw the loss by epoch and, of a classifier, the accuracy."""
+    """Plot the loss and, for a classifier, the accuracy over the epochs."""
     columns = [("loss", [r.train_loss for r in history], [r.test_loss for r in history])]
     if task.classifies:
         columns.append(("accuracy", [r.train_score for r in history], [r.test_score for r in history]))
-    figure, axes = figure_of(1, len(columns), 4.5 * len(columns), 3.6)
+    figure, axes = new_figure(1, len(columns), 4.5 * len(columns), 3.6)
     epochs = [result.epoch for result in history]
     for axis, (title, trained, tested) in zip(axes[0], columns, strict=True):
         axis.plot(epochs, trained, marker="o", label="training")
@@ -61,8 +60,8 @@ def learning_curve(task: Task, history: Sequence[EpochResult]) -> bytes:
 
 
 def reconstructions(inputs: Any, outputs: Any) -> bytes:
-    """Draw pictures (upper row) and what the autoencoder makes of them (lower row), with values in [0, 1]."""
-    figure, axes = figure_of(2, len(inputs), len(inputs), 2.2)
+    """Draw pictures (upper row) and an autoencoder's reconstructions (lower row), with values in [0, 1]."""
+    figure, axes = new_figure(2, len(inputs), len(inputs), 2.2)
     for row, images in zip(axes, (inputs, outputs), strict=True):
         for axis, image in zip(row, images, strict=True):
             axis.imshow(image, cmap="gray_r", vmin=0, vmax=1)
@@ -71,13 +70,13 @@ def reconstructions(inputs: Any, outputs: Any) -> bytes:
 
 
 def examples(images: Any, predicted: Sequence[str], expected: Sequence[str]) -> bytes:
-    """Draw pictures with what the network takes them for; mistakes in red."""
+    """Draw pictures with their predicted labels; mistakes are red."""
     rows = -(-len(images) // 8)
-    figure, axes = figure_of(rows, 8, 9, 1.45 * rows)
-    places: Any = np.ravel(axes)
-    for axis in places:
+    figure, axes = new_figure(rows, 8, 9, 1.45 * rows)
+    flat: Any = np.ravel(axes)
+    for axis in flat:
         axis.axis("off")
-    for axis, image, guess, truth in zip(places, images, predicted, expected, strict=False):
+    for axis, image, guess, truth in zip(flat, images, predicted, expected, strict=False):
         axis.imshow(image, cmap="gray_r", vmin=0, vmax=255)
         text, color = (guess, "black") if guess == truth else (f"{guess} for {truth}", "red")
         axis.set_title(text, color=color, fontsize=9)

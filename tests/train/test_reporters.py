@@ -1,4 +1,4 @@
-"""What a run prints: texts, throttling, closed outputs; and Ctrl-C, and threads."""
+"""The console: texts, throttling and closed outputs; Ctrl-C and BLAS threads."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ import pytest
 
 from wengert.data import digit_set
 from wengert.train import steps
-from wengert.train.console import Console, duration, progress_text
-from wengert.train.interrupts import Interrupts
+from wengert.train.blas_threads import one_thread
 from wengert.train.loop import EpochResult, Progress, train
+from wengert.train.reporters import Console, Interrupts, duration, progress_text
 from wengert.train.tasks import TASKS
-from wengert.train.threads import one_thread
 
 PROGRESS = Progress(4, 5, 228, 600, 0.13941, 0.95718, 5349.4, 113.2)
 
 
 class Terminal(io.StringIO):
-    """A terminal that remembers."""
+    """A terminal that records its output."""
 
     def isatty(self):
         return True
@@ -35,7 +34,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def listening():
-    """Listen to Ctrl-C, which a shell lets the jobs in its background ignore."""
+    """Handle Ctrl-C, which a shell's background jobs ignore."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -64,19 +63,19 @@ def test_progress_in_a_line():
     assert "accuracy" not in progress_text(TASKS["autoencoder"], PROGRESS)
 
 
-def test_time_that_is_not_known_is_not_told():
+def test_unknown_time_is_not_shown():
     unknown = PROGRESS._replace(rate=float("nan"), remaining=float("nan"))
     assert progress_text(TASKS["cnn"], unknown) == "epoch 4/5  228/600  loss 0.1394  accuracy 95.72%"
 
 
 class Listener:
-    """Notes how a run goes."""
+    """Records the progress of a run."""
 
     def __init__(self):
-        self.told = []
+        self.reports = []
 
     def on_steps(self, progress, state):
-        self.told.append(progress)
+        self.reports.append(progress)
 
     def on_epoch(self, result, state):
         pass
@@ -85,7 +84,7 @@ class Listener:
 @pytest.mark.parametrize("compiled", [True, False])
 def test_the_time_that_is_left_does_not_count_compiling(monkeypatch, compiled):
     def slow_at_first(function):
-        waiting = [2.0]  # seconds, which would make 14 of the time that is left
+        waiting = [2.0]  # seconds, which would add 14 to the remaining time
 
         def call(*arguments):
             time.sleep(waiting.pop() if waiting else 0)
@@ -94,11 +93,11 @@ def test_the_time_that_is_left_does_not_count_compiling(monkeypatch, compiled):
         return call
 
     monkeypatch.setattr(steps, "jit", slow_at_first)
-    monkeypatch.setattr(steps, "_EXAMPLES", 20)
-    task, told = TASKS["mlp"], Listener()
+    monkeypatch.setattr(steps, "_EXAMPLES_PER_CALL", 20)
+    task, reports = TASKS["mlp"], Listener()
     settings = task.settings("digits", epochs=2, batch_size=10)
-    train(task, settings, digit_set(train=80, test=10), told, compiled=compiled)
-    first, *others = told.told
+    train(task, settings, digit_set(train=80, test=10), reports, compiled=compiled)
+    first, *others = reports.reports
     assert math.isnan(first.remaining) is compiled
     assert math.isnan(first.rate) is compiled
     assert others
@@ -134,7 +133,7 @@ def test_a_terminal_has_one_live_line(monkeypatch, columns):
 
 
 class Broken(io.StringIO):
-    """An output that fails after a while."""
+    """An output that fails after some writes."""
 
     def __init__(self, error, allowed):
         super().__init__()
@@ -155,7 +154,7 @@ class Broken(io.StringIO):
     "error", [BrokenPipeError(32, "Broken pipe"), OSError(28, "No space left on device")]
 )
 def test_an_output_that_fails_is_closed(monkeypatch, error, terminal):
-    monkeypatch.setattr("os.dup2", lambda *numbers: None)  # the output of the tests themselves
+    monkeypatch.setattr("os.dup2", lambda *numbers: None)  # keep the output of the tests
     stream = Broken(error, allowed=2)
     monkeypatch.setattr(stream, "isatty", lambda: terminal)
     monkeypatch.setattr(sys, "stdout", stream)
@@ -182,7 +181,7 @@ def test_the_first_ctrl_c_waits_and_the_second_does_not():
 
 
 def test_ctrl_c_goes_on_meaning_what_it_means():
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as for a job in the background
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as for a background job
     try:
         with Interrupts() as interrupts:
             signal.raise_signal(signal.SIGINT)
@@ -193,10 +192,10 @@ def test_ctrl_c_goes_on_meaning_what_it_means():
 
 
 def test_one_thread(monkeypatch):
-    found = [*Path(np.__file__).parent.with_name("numpy.libs").glob("*openblas*")]
-    if not found:
+    actual = [*Path(np.__file__).parent.with_name("numpy.libs").glob("*openblas*")]
+    if not actual:
         pytest.skip("this build of NumPy brings no OpenBLAS along")
-    library = ctypes.CDLL(str(found[0]))
+    library = ctypes.CDLL(str(actual[0]))
     threads, set_threads = (
         getattr(library, f"scipy_openblas_{verb}_num_threads64_") for verb in ("get", "set")
     )
@@ -214,7 +213,7 @@ def test_one_thread(monkeypatch):
         set_threads(before)
 
 
-def test_what_the_compiler_tells_is_said_on_the_console(monkeypatch, capsys):
+def test_compiler_warnings_are_printed(monkeypatch, capsys):
     log = logging.getLogger("wengert.jit")
 
     def use(console):
@@ -224,5 +223,5 @@ def test_what_the_compiler_tells_is_said_on_the_console(monkeypatch, capsys):
     assert printed(monkeypatch, io.StringIO(), use) == "note      jit: it takes long\n"
     assert not log.handlers
     monkeypatch.setattr(log, "handlers", [logging.NullHandler()])
-    assert printed(monkeypatch, io.StringIO(), use) == "", "who listens already is told, and nobody else"
+    assert printed(monkeypatch, io.StringIO(), use) == "", "only the user's own handler gets the message"
     assert capsys.readouterr().err == ""

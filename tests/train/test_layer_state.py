@@ -1,4 +1,4 @@
-"""Networks whose layers have a state or draw random numbers: trained, resumed, saved, and used afterwards."""
+"""Networks whose layers have a state or draw random numbers: training, resuming, saving and inference."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from wengert.train import (
     save_model,
     train,
 )
-from wengert.train.images import as_vectors
-from wengert.train.stateful import first_memory, trained
+from wengert.train.state import initial_layer_state, trained_model
 from wengert.train.steps import Steps
+from wengert.train.tasks import as_vectors
 
 OWN = """
 from wengert import nn
@@ -43,7 +43,7 @@ def network(rng):
 
 
 def network(rng):
-    """Return a network without a bias before the normalisation: its derivative would be rounding alone."""
+    """Return a network without a bias before the normalisation: its derivative would be only rounding."""
     layers = nn.Dense(784, 24, seed=rng, bias=False), nn.BatchNorm(24), nn.relu, nn.Dropout(0.2)
     return nn.Chain(*layers, nn.Dense(24, 10, seed=rng))
 
@@ -95,7 +95,7 @@ def test_it_learns_and_is_a_function_of_images_afterwards(whole, small):
 
 
 def test_the_state_is_the_running_mean_of_what_the_layer_was_given(small):
-    """With weights that stay, the running mean and variance come to those of the whole training set."""
+    """With fixed weights, the running mean and variance converge to those of the whole training set."""
     outcome = run(small, rate=1e-30, epochs=8)
     given = outcome.model.layers[0](as_vectors(small.train_images))
     state = outcome.model.state[1]
@@ -106,7 +106,7 @@ def test_the_state_is_the_running_mean_of_what_the_layer_was_given(small):
 def test_eager_and_compiled_do_the_same(small):
     compiled, eager = (run(small, compiled=compiled, epochs=2) for compiled in (True, False))
     np.testing.assert_allclose(compiled.history[-1][1:5], eager.history[-1][1:5], rtol=2e-2)
-    assert compiled.state.memory.key == eager.state.memory.key
+    assert compiled.state.layer_state.key == eager.state.layer_state.key
     for a, b in zip(leaves(compiled.model), leaves(eager.model), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-2, atol=2e-3)
 
@@ -118,17 +118,17 @@ def test_it_goes_on_to_the_same_bits(small, whole, compiled, after):
     stopped = run(small, reporter=Stop(after), compiled=compiled, epochs=epochs)
     assert stopped.interrupted
     resumed = run(small, compiled=compiled, state=stopped.state, epochs=epochs)
-    same((resumed.model, resumed.state.memory), (expected.model, expected.state.memory))
+    same((resumed.model, resumed.state.layer_state), (expected.model, expected.state.layer_state))
 
 
 def test_seeds_draw_other_numbers():
     model = network(np.random.default_rng(5))
-    first = [first_memory(model, np.random.default_rng(seed)).key for seed in (1, 1, 2)]
+    first = [initial_layer_state(model, np.random.default_rng(seed)).key for seed in (1, 1, 2)]
     assert first[0] == first[1] != first[2]
 
 
 def test_no_step_drops_what_another_dropped():
-    """Each step has its key, and each call of the model in it."""
+    """Each step has its own key, and so does each call of the model in it."""
     seen = []
 
     def loss(model, inputs, labels):
@@ -138,29 +138,29 @@ def test_no_step_drops_what_another_dropped():
     model = nn.Chain(nn.Dropout(0.5))
     task = Task("drop", "drop", lambda rng: model, loss=loss)
     steps = Steps(task, optim.sgd(0.1), compiled=False)
-    memory = first_memory(model, np.random.default_rng(0))
+    layer_state = initial_layer_state(model, np.random.default_rng(0))
     ones, labels = np.ones((4, 10), np.float32), np.zeros(4, int)
     for _ in range(3):
-        _, (_, memory) = steps.loss(model, memory, ones, labels)
-    drawn = [one for one in seen if np.ndim(one) == 2]
-    assert len(drawn) == len({one.tobytes() for one in drawn}) == 6
+        _, (_, layer_state) = steps.loss(model, layer_state, ones, labels)
+    drawn = [array for array in seen if np.ndim(array) == 2]
+    assert len(drawn) == len({array.tobytes() for array in drawn}) == 6
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=list(TASKS))
-def test_other_networks_have_no_memory_and_the_program_they_had(task):
-    """Without a memory, a step is that of the loss alone: the same list of operations."""
+def test_other_networks_have_no_layer_state_and_the_same_program(task):
+    """Without a layer state, a step traces to the same operations as the loss alone."""
     rng = np.random.default_rng(0)
     model = task.build(rng)
-    assert first_memory(model, rng) is None
-    assert trained(model, None) is model
+    assert initial_layer_state(model, rng) is None
+    assert trained_model(model, None) is model
     given = model, task.prepare(np.zeros((3, 28, 28), np.uint8)), np.zeros(3, np.int64)
     steps = Steps(task, optim.sgd(0.1), compiled=True)
 
     def step(model, inputs, labels):
-        (loss, (score, memory)), gradients = wg.value_and_grad(steps.loss, has_aux=True)(
+        (loss, (score, layer_state)), gradients = wg.value_and_grad(steps.loss, has_aux=True)(
             model, None, inputs, labels
         )
-        assert memory is None
+        assert layer_state is None
         return (loss, score), gradients
 
     plain = wg.value_and_grad(task.loss, has_aux=True)
@@ -185,7 +185,7 @@ def test_a_trained_model_on_disk(whole, tmp_path):
 
 @dataclasses.dataclass
 class Shortcut:
-    """A layer of a user's that holds others."""
+    """A user's layer that contains other layers."""
 
     inner: Any
 
@@ -208,11 +208,11 @@ class Hiding:
 @pytest.mark.parametrize("layer", [nn.Dropout(0.5), nn.BatchNorm(784)])
 def test_a_layer_that_passes_the_state_on_and_one_that_hides_it(layer):
     passes, rng = Shortcut(nn.Chain(layer)), np.random.default_rng(0)
-    memory = first_memory(passes, rng)
-    assert memory is not None
-    assert trained(passes, memory)(np.ones((2, 784), np.float32)).shape == (2, 784)
+    layer_state = initial_layer_state(passes, rng)
+    assert layer_state is not None
+    assert trained_model(passes, layer_state)(np.ones((2, 784), np.float32)).shape == (2, 784)
     with pytest.raises(ModelError, match=f"a Hiding hides its {type(layer).__name__} from training: put it"):
-        first_memory(nn.Chain(Hiding(layer)), rng)
+        initial_layer_state(nn.Chain(Hiding(layer)), rng)
 
 
 def test_a_run_that_diverges_names_the_layer_with_a_state(small):
@@ -223,15 +223,15 @@ def test_a_run_that_diverges_names_the_layer_with_a_state(small):
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_layer_with_a_state_is_named_where_a_run_diverges(small, compiled):
-    """The normalisation makes an infinite number of what was finite before it."""
+    """The input of the normalisation is finite, its output is not."""
 
     def build(rng):
         model = network(rng)
         model.layers[1].weight = np.full(24, 3e38, np.float32)
         return model
 
-    says = r"the output of model.layers\[1\] \(BatchNorm\) is not finite"
-    with pytest.raises(DivergedError, match=says):
+    message = r"the output of model.layers\[1\] \(BatchNorm\) is not finite"
+    with pytest.raises(DivergedError, match=message):
         run(small, TASK._replace(build=build), compiled=compiled)
 
 
@@ -264,8 +264,8 @@ def test_the_command_from_training_to_a_report(own, wengert, tmp_path, small_mni
     expected = own("whole", "--epochs", 2, "--keep", "best")
     own("parts", "--epochs", 1, "--keep", "best")
     assert wengert("train", "--resume", "parts", "--epochs", 2).code == 0
-    found = load_file(tmp_path / "parts" / "model.safetensors")
-    assert {name: value.tobytes() for name, value in found.items()} == {
+    actual = load_file(tmp_path / "parts" / "model.safetensors")
+    assert {name: value.tobytes() for name, value in actual.items()} == {
         name: value.tobytes() for name, value in expected.items()
     }
     opened = Run.open("whole")
@@ -273,8 +273,8 @@ def test_the_command_from_training_to_a_report(own, wengert, tmp_path, small_mni
     best = max(result.test_score for result in opened.history)
     logits = model(opened.task.prepare(data.test_images))
     assert nn.accuracy(logits, data.test_labels) == pytest.approx(best)
-    told = wengert("predict", "whole", small_mnist / "t10k-images-idx3-ubyte", "--json")
-    assert told.code == 0, told.err
+    predicted = wengert("predict", "whole", small_mnist / "t10k-images-idx3-ubyte", "--json")
+    assert predicted.code == 0, predicted.err
     assert wengert("report", "whole").code == 0
     page = (tmp_path / "whole" / "report.html").read_text()
     assert "BatchNorm" in page
@@ -284,9 +284,9 @@ def test_the_command_from_training_to_a_report(own, wengert, tmp_path, small_mni
 def test_a_batch_that_is_too_small_is_seen_before_the_run(wengert, small_mnist, tmp_path):
     (tmp_path / "mine.py").write_text(OWN)
     options = ("--model", "mine.py:network", *mnist(small_mnist), "--batch-size", 199, "--out", "run")
-    says = (
+    message = (
         "BatchNorm: training needs more than one value in each channel",
         "choose another batch-size than 199",
     )
-    wengert("train", *options).failed(1, *says)
+    wengert("train", *options).failed(1, *message)
     assert not (tmp_path / "run").exists()
