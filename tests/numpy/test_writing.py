@@ -134,7 +134,7 @@ def test_positions_that_are_followed_need_what_numpy_needs() -> None:
         return y
 
     with pytest.raises(
-        IndexingError, match=r"index 7 is out of bounds for axis 0 with size 4\. \[test_expand_linalg"
+        IndexingError, match=r"index 7 is out of bounds for axis 0 with size 4\. \[test_writing"
     ):
         written(A, np.array([0, 7]))
     with pytest.raises(DtypeError, match="the result must fit int64"):
@@ -207,7 +207,7 @@ def test_nothing_loses_a_derivative_silently(name: str) -> None:
             transform(A)
         assert isinstance(caught.value, TypeError)
         assert "; " in str(caught.value), "the message says what to write"
-        assert "test_expand_linalg.py" in str(caught.value)
+        assert "test_writing.py" in str(caught.value)
 
 
 UNSUPPORTED = {
@@ -225,7 +225,7 @@ UNSUPPORTED = {
 
 @pytest.mark.parametrize("name", UNSUPPORTED)
 def test_what_has_no_derivative_here_says_so(name: str) -> None:
-    with pytest.raises(UnsupportedError, match=r"; .*\[test_expand_linalg.py"):
+    with pytest.raises(UnsupportedError, match=r"; .*\[test_writing.py"):
         UNSUPPORTED[name](CONSTANT.constant(A.copy()))
 
 

@@ -220,7 +220,7 @@ def advance(unit: Unit, last: str = SCHEDULED) -> Unit:
         >>> from wengert.ir.parser import parse
         >>> graph = parse("graph(x: f64[3]) { v1: f64[3] = exp(x) v2: f64[3] = multiply(v1, 2) return v2 }")
         >>> target = Target("x86_64-unknown-linux-gnu", "x86-64-v3", "+avx2", 32, 16, True, 32 << 10, 1 << 20)
-        >>> print(advance(Unit(graph, {}, target), "fuse"))
+        >>> print(advance(Unit(graph, {}, target, Options()), "fuse"))
         program(x: f64[3])
           nest i<3:
             out0[i] = (exp(x[i]) * 2.0)

@@ -37,6 +37,31 @@ MISFIT: Any = object()
 _USES = itertools.count()
 
 
+class _Flat:
+    """A function of leaves that returns leaves. It holds the structure of its arguments, and none of their leaves.
+
+    Args:
+        function: takes static arguments, the others by position, and those by name.
+        structure: of the arguments that are not static.
+        static: the static arguments.
+    """
+
+    def __init__(self, function: Callable[..., Any], structure: tree.Structure, static: Any) -> None:
+        self._function = function
+        self._structure = structure
+        self._static = static
+        self.outputs: Any = None
+        """The structure of the results."""
+        self.fixed: dict[int, Any] = {}
+        """The results that are the same in every call, by position."""
+
+    def __call__(self, *values: Any) -> list[Any]:
+        positional, named = tree.unflatten(self._structure, values)
+        leaves, self.outputs = tree.flatten(self._function(self._static, positional, named))
+        self.fixed = constants(leaves, self.outputs)
+        return [leaf for n, leaf in enumerate(leaves) if n not in self.fixed]
+
+
 class Specialisation:
     """A function traced and compiled for the types of its arguments.
 
@@ -54,20 +79,11 @@ class Specialisation:
         self.donated = donated
         self.is_loaded = False
         self.touch()
-        self._outputs: Any = None
-        self.fixed: dict[int, Any] = {}
-        structure, static = given.structure, given.static  # not the leaves, which are to be freed
         start = time.perf_counter()
 
-        def flat(*values: Any) -> list[Any]:
-            positional, named = tree.unflatten(structure, values)
-            result = function(static, positional, named)
-            found, self._outputs = tree.flatten(result)
-            self.fixed = constants(found, self._outputs)
-            return [leaf for n, leaf in enumerate(found) if n not in self.fixed]
-
-        self._trace = lambda: stage(flat, self.types, "jit")[0]
-        graph, self.captured = stage(flat, self.types, "jit")
+        self._flat = _Flat(function, given.structure, given.static)
+        graph, self.captured = stage(self._flat, self.types, "jit")
+        self._outputs, self.fixed = self._flat.outputs, self._flat.fixed
         unit = advance(Unit(graph, {}, host(), Options(flags, checks_nan())), SIMPLIFIED)
         self.graph: Graph = unit.graph
         self._made = tree.maker(self._outputs)
@@ -92,7 +108,7 @@ class Specialisation:
     def stages(self) -> list[tuple[str, str]]:
         """Trace the function anew and run the passes; return the name of each, and the program after it as text."""
         unit = self.compiled.unit
-        traced = Unit(self._trace(), self.places, unit.target, unit.options)
+        traced = Unit(stage(self._flat, self.types, "jit")[0], self.places, unit.target, unit.options)
         found = [("trace", str(traced))]
         return found + [(name, str(after)) for name, after in stages(traced)]
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from wengert.compiler.llvm import disk_cache, object_code
-from wengert.compiler.llvm.host import host, named
+from wengert.compiler.llvm.host import host, identity, named
 from wengert.compiler.llvm.object_code import (
     CompileError,
     assembly,
@@ -266,7 +266,7 @@ def test_functions_of_another_version_on_the_disk_are_compiled_anew(
 ) -> None:
     monkeypatch.setenv("WENGERT_CACHE", str(tmp_path))
     text = LINEAR.format(7, 1)
-    key = disk_cache.key("some", host().identity, text)
+    key = disk_cache.key("some", identity(host()), text)
     disk_cache.default().put(key, b"linear\0" + bytes(100))
     for _ in range(2):
         assert unary(stored_library("some", text))(2) == 15

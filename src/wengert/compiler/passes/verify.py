@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ from wengert.core.errors import WengertError
 from wengert.nest.expression import (
     Apply,
     Buffer,
+    Const,
     Expression,
     Guard,
     Iota,
@@ -26,7 +27,7 @@ from wengert.nest.expression import (
     computed,
     indices_of,
 )
-from wengert.nest.index import Computed, Digit, Dim, Index
+from wengert.nest.index import Computed, Digit, Dim, Index, Term
 from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, While, inner_blocks, reads
 from wengert.nest.printer import Names, step_lines
 
@@ -102,7 +103,9 @@ class Verifier:
             case Nest():
                 own = set(step.writes()) - {store.buffer for store in step.stores if store.combiner}
                 if not written.issuperset(missing := set(step.reads()) - own):
-                    self._require(missing & _live_reads(step), written, step, name)
+                    alive = {load.buffer for load in _live_loads(step)}
+                    alive |= {store.buffer for store in step.stores if store.combiner}
+                    self._require(missing & alive, written, step, name)
                 if self._known.get(id(step)) is not step:
                     _Nest(step, counters, name).check()
                     self._known[id(step)] = step
@@ -114,9 +117,8 @@ class Verifier:
                 _fail(name, f"{buffer!r} is read before it is written", step)
 
 
-def _live_reads(nest: Nest) -> set[Buffer]:
-    """Return the buffers that a nest reads, but not behind conditions that never hold."""
-    buffers = {store.buffer for store in nest.stores if store.combiner}
+def _live_loads(nest: Nest) -> Iterator[Load]:
+    """Yield the loads of a nest that are not behind conditions that never hold."""
     waiting, seen = list(nest.roots()), set[int]()
     while waiting:
         node = waiting.pop()
@@ -124,14 +126,13 @@ def _live_reads(nest: Nest) -> set[Buffer]:
             continue
         seen.add(id(node))
         if isinstance(node, Load):
-            buffers.add(node.buffer)
+            yield node
         if isinstance(node, Guard) and any(
             index.bounds[1] < 0 or index.bounds[0] >= extent for index, extent in node.conditions
         ):
             waiting.append(node.otherwise)
         else:
             waiting += children(node)
-    return buffers
 
 
 def _fail(name: str, problem: str, step: Step) -> NoReturn:
@@ -153,6 +154,7 @@ class _Nest:
         self.nest = nest
         self.name = name
         self.around = frozenset(part for dim in counters for part in dim.parts) | counters
+        self.computed: dict[Any, Computed] = {}
         self.visited: set[tuple[int, tuple[Case, ...]]] = set()
 
     def fail(self, problem: str) -> NoReturn:
@@ -227,8 +229,26 @@ class _Nest:
             return
         for index, extent in zip(indices, buffer.shape, strict=True):
             low, high = index.bounds
-            if (low < 0 or high >= extent) and not _lies_inside(index, extent, cases):
+            if (low < 0 or high >= extent) and not self.lies_inside(index, extent, cases):
                 self.fail(f"the index {index} leaves the axis of {extent} elements of {buffer!r}")
+
+    def lies_inside(self, index: Index, extent: int, cases: tuple[Case, ...]) -> bool:
+        """Tell whether an index lies in ``[0, extent)`` in some cases."""
+        same = [
+            (tuple((self.canonical(condition), bound) for condition, bound in conditions), hold)
+            for conditions, hold in cases
+        ]
+        return _lies_inside(self.canonical(index), extent, same)
+
+    def canonical(self, index: Index) -> Index:
+        """Return an index with one object for all computed terms that are written alike."""
+
+        def replaced(term: Term) -> Index | None:
+            if not isinstance(term, Computed):
+                return None
+            return Index.of(self.computed.setdefault((term.extent, _structure(term.expression)), term))
+
+        return index.substitute(replaced)
 
     # -- parallel points ---------------------------------------------------------------------------------
 
@@ -244,10 +264,41 @@ class _Nest:
             return
         places: dict[Buffer, set[tuple[Index, ...]]] = {}
         for store in self.nest.stores:
-            places.setdefault(store.buffer, set()).add(store.indices)
-        for load in self.nest.loads():
-            if load.buffer in places and places[load.buffer] != {load.indices}:
+            places.setdefault(store.buffer, set()).add(tuple(map(self.canonical, store.indices)))
+        for load in _live_loads(self.nest):
+            if load.buffer in places and places[load.buffer] != {tuple(map(self.canonical, load.indices))}:
                 self.fail(f"{load.buffer!r} is read where another point writes")
+
+
+def _structure(node: Expression) -> Any:
+    """Return a key that expressions have in common if they are written alike."""
+    match node:
+        case Const(value=value, dtype=dtype):
+            return repr(value), dtype
+        case Iota(index=index, dtype=dtype):
+            return _index_structure(index), dtype
+        case Load(buffer=buffer, indices=indices):
+            return buffer, tuple(map(_index_structure, indices))
+        case Apply(operation=operation, operands=operands, dtype=dtype, param=param):
+            return operation, dtype, param, tuple(map(_structure, operands))
+        case Guard(conditions=conditions, body=body, otherwise=otherwise):
+            tests = tuple((_index_structure(index), extent) for index, extent in conditions)
+            return tests, _structure(body), _structure(otherwise)
+        case Reduce():
+            return id(node)
+
+
+def _index_structure(index: Index) -> Any:
+    def key(term: Term) -> Any:
+        match term:
+            case Computed(expression=expression, extent=extent):
+                return _structure(expression), extent
+            case Digit(index=inner, divisor=divisor, modulus=modulus):
+                return _index_structure(inner), divisor, modulus
+            case _:
+                return term
+
+    return index.offset, tuple((key(term), coefficient) for term, coefficient in index.terms)
 
 
 def _lies_inside(index: Index, extent: int, cases: Sequence[Case]) -> bool:
