@@ -1,4 +1,4 @@
-"""Steps of training under `allocation.c`, in a process of their own: what they ask for is printed as JSON."""
+"""Training steps under `allocation.c`, in a process of their own: their allocations are printed as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEPS = 100
 
 
 class Counter:
-    """What has been asked for since the last look."""
+    """The allocations since the last look."""
 
     def __init__(self) -> None:
         library: Any = ctypes.CDLL(None)
@@ -31,7 +31,7 @@ class Counter:
         self.library = library
 
     def program(self, address: int) -> Any:
-        """Return a compiled program that is watched while it runs."""
+        """Return a compiled program whose allocations are counted."""
         return lambda context, team: self.library.allocation_call(address, context, team)
 
     def look(self) -> dict[str, int]:
@@ -42,7 +42,7 @@ class Counter:
 
 
 def training_step(name: str) -> tuple[Any, list[Any]]:
-    """Return a step of a network of `wengert train`, and what it is first called with."""
+    """Return a training step of a network of `wengert train`, and its first arguments."""
     task = TASKS[name]
     model = task.build(np.random.default_rng(0))
     optimiser = task.optimiser(0.01, STEPS)
@@ -65,11 +65,11 @@ def steps(run: Any, given: list[Any], count: int) -> float:
 
 
 def main(name: str, watched: str) -> None:
-    counter, found = Counter(), dict[str, Any]()
+    counter, report = Counter(), dict[str, Any]()
     if watched == "programs":
         execute._MAIN = counter.program  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
     run, given = training_step(name)
-    found["arena"] = run.memory(*given)
+    report["arena"] = run.memory(*given)
     for threads in (1, 2):
         wg.set_threads(threads)
         first = steps(run, given, 5)
@@ -79,13 +79,13 @@ def main(name: str, watched: str) -> None:
         last = steps(run, given, STEPS)
         counter.library.allocation_watch(0)
         now = {"learns": last < first, "threads": len(os.listdir("/proc/self/task"))}
-        found[str(threads)] = counter.look() | now
-    inverse = wg.jit(lambda x: np.linalg.inv(x) + 1)  # which NumPy carries out, and which asks for memory
+        report[str(threads)] = counter.look() | now
+    inverse = wg.jit(lambda x: np.linalg.inv(x) + 1)  # NumPy runs it, and allocates memory
     inverse(np.eye(100))
     counter.look()
     inverse(np.eye(100))
-    found["control"] = counter.look()
-    print(json.dumps(found))
+    report["control"] = counter.look()
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

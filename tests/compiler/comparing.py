@@ -1,4 +1,4 @@
-"""What the tests of the compiler share: results against those of eager mode."""
+"""Comparisons of compiled results with those of eager mode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FEW = 6.0
 
 
 def eager(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what NumPy gives, without its warnings."""
+    """Return the results of NumPy, without its warnings."""
     with np.errstate(all="ignore"):
         return function(*arguments)
 
@@ -29,71 +29,65 @@ def check(
 ) -> Any:
     """Compare a compiled function with the same function in eager mode, and return the compiled one's results."""
     expected = eager(function, *arguments)
-    found = (compiled or wg.jit(function))(*arguments)
-    assert_same(found, expected, ulp, scale)
-    return found
+    actual = (compiled or wg.jit(function))(*arguments)
+    assert_same(actual, expected, ulp, scale)
+    return actual
 
 
-def assert_same(found: Any, expected: Any, ulp: float = FEW, scale: float = 0.0) -> None:
+def assert_same(actual: Any, expected: Any, ulp: float = FEW, scale: float = 0.0) -> None:
     """Compare containers leaf by leaf: kind of value, shape, dtype, and numbers.
 
     Integers and truth values are equal; NaN and infinities stand in the same places; other floats differ by ``ulp``
     units in the last place of themselves or of ``scale``, whichever is larger. With no ``scale``, zeros have the same
     sign.
     """
-    leaves, structure = tree.flatten(found)
+    leaves, structure = tree.flatten(actual)
     others, other_structure = tree.flatten(expected)
     assert structure == other_structure
-    for position, (one, other) in enumerate(zip(leaves, others, strict=True)):
-        _assert_same_leaf(one, other, ulp, scale, f"result {position}")
+    for position, (x, y) in enumerate(zip(leaves, others, strict=True)):
+        _assert_same_leaf(x, y, ulp, scale, f"result {position}")
 
 
-def _assert_same_leaf(found: Any, expected: Any, ulp: float, scale: float, place: str) -> None:
-    assert is_python_number(found) == is_python_number(expected), (place, type(found), type(expected))
-    one, other = np.asarray(found), np.asarray(expected)
-    assert (one.dtype, one.shape) == (other.dtype, other.shape), place
-    if one.dtype.kind != "f":
-        np.testing.assert_array_equal(one, other, err_msg=place)
+def _assert_same_leaf(actual: Any, expected: Any, ulp: float, scale: float, place: str) -> None:
+    assert is_python_number(actual) == is_python_number(expected), (place, type(actual), type(expected))
+    x, y = np.asarray(actual), np.asarray(expected)
+    assert (x.dtype, x.shape) == (y.dtype, y.shape), place
+    if x.dtype.kind != "f":
+        np.testing.assert_array_equal(x, y, err_msg=place)
         return
-    special = ~np.isfinite(other)
-    np.testing.assert_array_equal(
-        np.where(special | ~np.isfinite(one), one, 0), np.where(special, other, 0), place
-    )
-    unit = np.finfo(one.dtype)
+    special = ~np.isfinite(y)
+    np.testing.assert_array_equal(np.where(special | ~np.isfinite(x), x, 0), np.where(special, y, 0), place)
+    unit = np.finfo(x.dtype)
     with np.errstate(all="ignore"):
-        size = np.maximum(np.abs(np.where(special, 0, other)), scale)
-        wrong = ~special & ~(
-            np.abs(one - other) <= ulp * np.maximum(size * unit.eps, unit.smallest_subnormal)
-        )
-    assert not wrong.any(), f"{place}: {one[wrong][:4]} instead of {other[wrong][:4]}"
+        size = np.maximum(np.abs(np.where(special, 0, y)), scale)
+        wrong = ~special & ~(np.abs(x - y) <= ulp * np.maximum(size * unit.eps, unit.smallest_subnormal))
+    assert not wrong.any(), f"{place}: {x[wrong][:4]} instead of {y[wrong][:4]}"
     if not scale:
-        zeros = other == 0
-        np.testing.assert_array_equal(
-            np.signbit(one[zeros]), np.signbit(other[zeros]), f"signs of zeros, {place}"
-        )
+        zeros = y == 0
+        np.testing.assert_array_equal(np.signbit(x[zeros]), np.signbit(y[zeros]), f"signs of zeros, {place}")
 
 
 def is_python_number(value: Any) -> bool:
-    """Tell whether a value is a Python scalar and not one of NumPy's."""
+    """Return whether a value is a Python scalar and not a NumPy scalar."""
     return type(value) in (bool, int, float)
 
 
 def address(x: Any) -> int:
-    """Return where the elements of an array begin."""
+    """Return the address of the elements of an array."""
     return x.__array_interface__["data"][0]
 
 
 def unaligned(x: Any) -> Any:
     """Return a copy whose elements begin at odd addresses."""
     raw = np.empty(x.nbytes + 1, np.uint8)[1:]
-    found = raw.view(x.dtype).reshape(x.shape)
-    found[...] = x
-    assert not found.flags.aligned
-    return found
+    actual = raw.view(x.dtype).reshape(x.shape)
+    actual[...] = x
+    assert not actual.flags.aligned
+    return actual
 
 
 def read_only(x: Any) -> Any:
-    """Return a copy that cannot be written to."""
-    found = x.copy()
-    found.flags.writeable = False
-    return found
+    """Return a read-only copy."""
+    actual = x.copy()
+    actual.flags.writeable = False
+    return actual

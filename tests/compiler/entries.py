@@ -1,4 +1,4 @@
-"""What the tests of entries share: a program as a built-in function of Python, and two examples."""
+"""Helpers for tests of entries: a program as a built-in function of Python, and two examples."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.object_code import compile_module, load
 from wengert.compiler.runtime.execute import Executable
 from wengert.compiler.runtime.fastcall import entry
-from wengert.compiler.runtime.fastcall.entry_code import entry_ir
-from wengert.compiler.runtime.fastcall.entry_table import Signature
+from wengert.compiler.runtime.fastcall.entry_code import Signature, entry_ir
 from wengert.compiler.runtime.threads import team
 from wengert.compiler.unit import Options
 from wengert.core import tree
@@ -33,7 +32,7 @@ where_there_are_entries = pytest.mark.skipif(
 
 
 class PassedOnError(Exception):
-    """Raised by the callable that comes next; has what that was called with."""
+    """Raised by the next callable, with its arguments."""
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.args = args
@@ -52,9 +51,9 @@ def staged(
 
     def flat(*values: Any) -> list[Any]:
         positional, by_name = tree.unflatten(structure_of_all, values)
-        found, structure = tree.flatten(function(*positional, **by_name))
+        actual, structure = tree.flatten(function(*positional, **by_name))
         results.append(structure)
-        return found
+        return actual
 
     types = tuple(map(type_of, leaves))
     graph = simplify(stage(flat, types)[0])
@@ -95,9 +94,9 @@ gradient = wg.grad(wengert, argnums=(0, 1))
 POINT = np.linspace(-1, 1, 10)
 
 
-def assert_same(found: Any, expected: Any) -> None:
-    assert tree.flatten(found)[1] == tree.flatten(expected)[1]
-    for one, other in zip(tree.leaves(found), tree.leaves(expected), strict=True):
-        assert type(one) is type(other)
-        assert type_of(one) == type_of(other)
-        np.testing.assert_allclose(one, other, rtol=1e-12)
+def assert_same(actual: Any, expected: Any) -> None:
+    assert tree.flatten(actual)[1] == tree.flatten(expected)[1]
+    for x, y in zip(tree.leaves(actual), tree.leaves(expected), strict=True):
+        assert type(x) is type(y)
+        assert type_of(x) == type_of(y)
+        np.testing.assert_allclose(x, y, rtol=1e-12)

@@ -85,7 +85,7 @@ class Program:
         return values[max(self.random.randrange(len(values)), self.random.randrange(len(values)))]
 
     def array(self, x: Any) -> Any:
-        """Return a value with an axis at least."""
+        """Return a value with at least one axis."""
         return x if shape_of(x) else np.reshape(x, (1,))
 
     def axis(self, x: Any) -> int:
@@ -96,11 +96,11 @@ class Program:
         return tuple(self.random.sample(range(rank), self.random.randint(0, rank)))
 
     def positions(self, extent: int) -> Any:
-        """Return indices into an axis that depend on an argument: negative ones among them."""
+        """Return indices into an axis that depend on an argument, some of them negative."""
         return np.clip(self.integers[0], -extent, extent - 1)
 
     def flags(self, shape: tuple[int, ...]) -> Any:
-        """Return truth values that depend on nothing that is rounded."""
+        """Return truth values that do not depend on rounding."""
         flat = np.resize(np.array([False, True, True, False, True]), math.prod(shape)).reshape(shape)
         return flat ^ (self.integers[1][self.random.randrange(17)] > 0)
 
@@ -126,7 +126,7 @@ def binary(program: Program, x: Any, values: Sequence[Any]) -> Any:
 
 
 def fitted(program: Program, y: Any, shape: tuple[int, ...]) -> Any:
-    """Return a value that broadcasts with a shape: parts of its axes, or a mean where they do not fit."""
+    """Return a value that broadcasts with a shape: slices of its axes, or a mean where they do not fit."""
     while len(shape_of(y)) > len(shape):
         y = np.mean(y, axis=0)
     lead = len(shape) - len(shape_of(y))
@@ -236,7 +236,7 @@ def product(program: Program, x: Any, values: Sequence[Any]) -> Any:
 
 
 def images(x: Any) -> Any:
-    """Return a value with examples, channels, and two axes of space."""
+    """Return a value with a batch axis, channels, and two spatial axes."""
     shape = shape_of(x)
     return np.reshape(x, ((1,) * (4 - len(shape)) + shape)[:4]) if len(shape) <= 4 else x
 
@@ -295,12 +295,12 @@ def scan(program: Program, x: Any, values: Sequence[Any]) -> Any:
     bias = np.mean(program.pick(values))
 
     def step(carry: Any, row: Any) -> Any:
-        one, other = carry
-        return (0.5 * other + row, function(one) + bias), one * 0.5
+        first, second = carry
+        return (0.5 * second + row, function(first) + bias), first * 0.5
 
     start = np.zeros(shape_of(x)[1:], x.dtype)
-    (one, other), stack = wg.scan(step, (start, start + 0.5), x, reverse=reverse)
-    return program.random.choice([one + other, stack])
+    (first, second), stack = wg.scan(step, (start, start + 0.5), x, reverse=reverse)
+    return program.random.choice([first + second, stack])
 
 
 def repeat(program: Program, x: Any, values: Sequence[Any]) -> Any:

@@ -29,7 +29,7 @@ def run(program: str, *, timeout: float = 120, **environment: str) -> subprocess
 
 
 def output(program: str, *, timeout: float = 120, **environment: str) -> str:
-    """Run a program that must end well, and return what it prints."""
+    """Run a program that must succeed, and return its output."""
     done = run(program, timeout=timeout, **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -1,4 +1,4 @@
-"""A program that a team of threads takes part in, and what to ask of a team."""
+"""Helpers for tests of teams: a program with shared loops, and the state of a team."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Callable
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.object_code import Library, compile_module, load
 from wengert.compiler.runtime.threads import team as teams
-from wengert.compiler.runtime.threads.shared_block import FIELDS
 from wengert.compiler.runtime.threads.team import Team
+from wengert.compiler.runtime.threads.team_code import FIELDS
 
-# Round i adds i to each word of the tiles that are shared, and then looks for i in these and nothing in the others.
-# Each round has another number of tiles, and every other round other words and another frame, so that a chunk that is
-# done twice, not at all, too late or for another round is seen.
+# Round i adds i to each word of the shared tiles, and then expects i in these and zero in the others. Each round has
+# another number of tiles, and every other round uses other words and another frame, so that a chunk that runs twice,
+# never, too late or for another round is an error.
 PROGRAM = """
 declare void @wengert_share(ptr, ptr, ptr, i64, i64)
 declare void @wengert_wake(ptr)
@@ -114,13 +114,13 @@ class Code:
         self._rounds: Callable[..., int] = _ROUNDS(self.library.address("rounds"))
 
     def rounds(self, team: Team, count: int, most: int = 50, spin: int = 10) -> int:
-        """Return how many words were found wrong."""
+        """Return how many words were wrong."""
         words = (ctypes.c_int64 * (2 * most))()
         return self._rounds(team.address, words, most, count, spin)
 
 
 def share(team: Team, tiles: int, function: Callable[[int, int], None], most: int | None = None) -> None:
-    """Share tiles out to a function of Python, in so many chunks at most."""
+    """Share tiles by calls of a Python function, in ``most`` chunks at most."""
     shared = SHARED(lambda _frame, first, last: function(first, last))
     SHARE(teams.symbols()["wengert_share"])(
         team.address, shared, None, tiles, tiles if most is None else most
@@ -132,7 +132,7 @@ def wake(team: Team) -> None:
 
 
 def chunks(team: Team, tiles: int, most: int | None = None) -> list[tuple[int, int]]:
-    """Return the chunks that tiles are done in, in order."""
+    """Return the chunks of tiles, sorted."""
     done: list[tuple[int, int]] = []
     share(team, tiles, lambda first, last: done.append((first, last)), most)
     return sorted(done)
@@ -143,7 +143,7 @@ def field(team: Team, name: str) -> int:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     end = time.monotonic() + 20
     while not condition():
         assert time.monotonic() < end
@@ -151,7 +151,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def helped(team: Team, patience: float, delay: float = 0.0) -> bool:
-    """Return whether a worker takes part in what the caller is at for a time, and let it take a time itself."""
+    """Return whether a worker joins a region in which the caller waits; let its own chunk take a time."""
     caller = threading.get_ident()
     came = threading.Event()
 

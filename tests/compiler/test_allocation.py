@@ -1,4 +1,4 @@
-"""A call of a compiled program asks the system for no memory: counted by an allocator that stands before the C library.
+"""A call of a compiled program allocates no memory from the system, as an allocator before the C library counts.
 
 The interpreter is not counted in the first test: it makes lists and dicts of its own, whatever a program does. The
 second counts all of a step, in Python too: nothing of the size of an array is among it.
@@ -28,7 +28,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the allocator that counts."""
+    """Return the counting allocator."""
     path = tmp_path_factory.mktemp("allocation") / "allocation.so"
     made = subprocess.run(
         ["cc", "-O1", "-shared", "-fPIC", "-o", path, HERE / "allocation.c", "-ldl"],
@@ -41,7 +41,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def counted(library: Path, watched: str) -> Any:
-    """Return what `allocating.py` found."""
+    """Return the output of `allocating.py`."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHONMALLOC")}
     environment |= {"LD_PRELOAD": str(library), "WENGERT_CACHE": str(library.parent)}
     command = [sys.executable, "-m", "tests.compiler.allocating", "cnn", watched]
@@ -59,17 +59,17 @@ def counted(library: Path, watched: str) -> Any:
 
 
 def test_programs_ask_for_no_memory(library: Path) -> None:
-    found = counted(library, "programs")
+    actual = counted(library, "programs")
     for threads in ("1", "2"):
-        del found[threads]["threads"], found[threads]["learns"]
-        assert found[threads] == {"requests": 0, "largest": 0}
-    assert found["control"]["largest"] >= 80_000, "the inverse of NumPy's is counted"
+        del actual[threads]["threads"], actual[threads]["learns"]
+        assert actual[threads] == {"requests": 0, "largest": 0}
+    assert actual["control"]["largest"] >= 80_000, "the inverse of NumPy's is counted"
 
 
 def test_steps_make_no_arrays(library: Path) -> None:
-    found = counted(library, "steps")
-    assert found["arena"] > 100 * PYTHONS_OWN
+    actual = counted(library, "steps")
+    assert actual["arena"] > 100 * PYTHONS_OWN
     for threads in ("1", "2"):
-        assert found[threads]["learns"]
-        assert found[threads]["largest"] < PYTHONS_OWN
-    assert found["2"]["threads"] == found["1"]["threads"] + 1
+        assert actual[threads]["learns"]
+        assert actual[threads]["largest"] < PYTHONS_OWN
+    assert actual["2"]["threads"] == actual["1"]["threads"] + 1

@@ -1,4 +1,4 @@
-"""Branches and loops, compiled: what eager mode gives, in both modes of differentiation."""
+"""Branches and loops, compiled: the results of eager mode, in both modes of differentiation."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def total(value: Any) -> Any:
 
 
 def check_modes(function: Function, *point: Any, reverse: bool = True) -> None:
-    """Compare values, derivatives in a direction, and gradients; all of them in one program."""
+    """Compare values, directional derivatives, and gradients; all in one program."""
     direction = wg.tree.map_tree(
         lambda x: np.cos(np.arange(np.size(x)) + 1.0).reshape(np.shape(x))[()], point
     )
 
     def everything(*point: Any) -> Any:
-        found = [function(*point), wg.jvp(function, point, direction)]
+        actual = [function(*point), wg.jvp(function, point, direction)]
         if reverse:
             numbers = tuple(range(len(point)))
-            found.append(wg.grad(lambda *point: total(function(*point)), argnums=numbers)(*point))
-            found.append(
+            actual.append(wg.grad(lambda *point: total(function(*point)), argnums=numbers)(*point))
+            actual.append(
                 wg.jvp(wg.grad(lambda *point: total(function(*point)), argnums=numbers), point, direction)
             )
-        return found
+        return actual
 
     check(everything, *point, ulp=2e3, scale=1.0)
 
@@ -114,8 +114,8 @@ def test_fori_with_known_and_with_unknown_bounds(upper: int) -> None:
 @pytest.mark.parametrize("length", [0, 1, 2, 7])
 def test_scan_with_carries_that_swap(length: int, reverse: bool) -> None:
     def step(carry: Any, row: Any) -> Any:
-        one, other = carry
-        return (other, np.tanh(one + row)), (one, other * row)
+        h, c = carry
+        return (c, np.tanh(h + row)), (h, c * row)
 
     def function(x: Any, y: Any, rows: Any) -> Any:
         return wg.scan(step, (x, y), rows, reverse=reverse)
@@ -151,7 +151,7 @@ def test_scans_of_scans() -> None:
 
 
 def test_one_start_for_several_loops() -> None:
-    """A value that one loop starts from is still there for the next."""
+    """The initial value of one loop is still available for the next."""
 
     def function(x: Any) -> Any:
         start = np.tanh(x)

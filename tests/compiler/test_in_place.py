@@ -1,4 +1,4 @@
-"""Loops that write elements of arrays that they carry: drawn programs against NumPy, and how much they move."""
+"""Loops that write elements of carried arrays: random programs against NumPy, and their memory traffic."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ STATEMENTS = (assigned, added, shifted, viewed, of_columns, exchanged, copied, s
 
 @st.composite
 def turns(draw: st.DrawFn) -> Callable[..., Any]:
-    """Draw the body of a loop over two arrays."""
+    """Draw the body of a loop with two arrays."""
     count = draw(st.integers(1, 4))
     places = st.sampled_from(PLACES)
     chosen = [draw(st.sampled_from(STATEMENTS))(draw(places), draw(places)) for _ in range(count)]
@@ -177,7 +177,7 @@ def recurrence(x: Any, count: int) -> Any:
 
 
 def table(x: Any) -> Any:
-    """Return the sums along the best ways down a table, a row made of the one before."""
+    """Return the sums along the best paths down a table, row by row."""
     y = np.zeros_like(x)
 
     def turn(i: Any, y: Any) -> Any:
@@ -215,7 +215,7 @@ def test_a_turn_moves_an_element_and_not_the_array(name: str) -> None:
 
 
 def test_what_was_read_before_is_what_was_there_before() -> None:
-    """A copy that is written into is the array itself only where nothing reads that any more."""
+    """A copy may share the memory of its array only if no later operation reads the array."""
 
     def turn(y: Any, i: Any) -> Any:
         new = y.copy()
@@ -228,7 +228,7 @@ def test_what_was_read_before_is_what_was_there_before() -> None:
 
 @pytest.mark.parametrize("per_example", [False, True])
 def test_places_computed_from_what_the_same_nest_makes(per_example: bool) -> None:
-    """The first write makes i as well, and the second one reads it."""
+    """The first write also produces i, and the second one reads it."""
 
     def written(a: Any, b: Any, j: Any) -> Any:
         i, a = j % 5, a.copy()
@@ -243,7 +243,7 @@ def test_places_computed_from_what_the_same_nest_makes(per_example: bool) -> Non
 
 
 def test_arrays_of_fewer_axes_in_one_nest_with_a_stack() -> None:
-    """One nest writes what the turn makes to its row of the stack and, moved by one, to a second array."""
+    """One nest writes the result of a turn to its row of the stack and, shifted by one, to a second array."""
 
     def stacked(n: Any, more: Any) -> Any:
         def turn(carry: Any, j: Any) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from wengert._version import __version__
 from wengert.compiler.codegen.interface import Interface
 from wengert.compiler.codegen.module import Module, build
-from wengert.compiler.codegen.module_parts import Take
+from wengert.compiler.codegen.module_builder import Take
 from wengert.compiler.llvm import disk_cache
 from wengert.compiler.llvm.host import host, identity
 from wengert.compiler.llvm.object_code import load
@@ -25,8 +25,7 @@ from wengert.compiler.machine.target import Target
 from wengert.compiler.pipeline import LOWERED, SCHEDULED, SIMPLIFIED, advance
 from wengert.compiler.runtime.execute import Executable
 from wengert.compiler.runtime.fastcall import entry
-from wengert.compiler.runtime.fastcall.entry_code import entry_ir
-from wengert.compiler.runtime.fastcall.entry_table import Signature
+from wengert.compiler.runtime.fastcall.entry_code import Signature, entry_ir
 from wengert.compiler.runtime.threads import team
 from wengert.compiler.unit import Options, Unit
 from wengert.core.errors import ArgumentError, message

@@ -44,11 +44,10 @@ class Served(NamedTuple):
     """Takes apart what is not static, if it is in containers such as these."""
     specialisation: Specialisation
 
-    def at_once(self, static: tuple[Any, ...], rest: tuple[Any, Any]) -> Any:
-        """Carry out a call that is alike, or return `MISFIT`."""
-        leaves: list[Any] = []
+    def fits(self, static: tuple[Any, ...], rest: tuple[Any, Any], leaves: list[Any]) -> bool:
+        """Return whether a call has the same static arguments and containers; append its leaves."""
         same = len(static) == len(self.static) and all(map(arguments.is_same, static, self.static))
-        return self.specialisation.at_once(leaves) if same and self.take(rest, leaves) else MISFIT
+        return same and self.take(rest, leaves)
 
 
 class Dispatch:
@@ -86,16 +85,21 @@ class Dispatch:
         if kwargs:
             args, kwargs = self.roles.in_places(args, kwargs)
         static, rest = self.roles.divided(args, kwargs)
-        last = self._last
-        if last is not None and (result := last.at_once(static, rest)) is not MISFIT:
-            return result
+        last, misfit = self._last, None
+        leaves: list[Any] = []
+        if last is not None and last.fits(static, rest, leaves):
+            misfit = last.specialisation
+            if (result := misfit.at_once(leaves)) is not MISFIT:
+                return result
         leaves, structure = tree.flatten(rest)
-        newest = self._newest_for(structure, static)
+        outer = arguments.outer_key_of(structure, static)
+        newest = self._newest_for(outer)
         if newest is not None:
             self._last = newest
-            if (result := newest.specialisation.at_once(leaves)) is not MISFIT:
+            known = newest.specialisation
+            if known is not misfit and (result := known.at_once(leaves)) is not MISFIT:
                 return result
-        given = self._given(static, leaves, structure)
+        given = self._given(static, leaves, structure, outer)
         if given is None:
             return tree.map_tree(own, self.function(*args, **kwargs))
         found = self._known.get(given.key) or self._specialised(given, args, kwargs)
@@ -110,27 +114,30 @@ class Dispatch:
         """Return the specialisation for some arguments, which need not be compiled yet."""
         args, kwargs = self.roles.in_places(args, kwargs)
         static, rest = self.roles.divided(args, kwargs)
-        given = self._given(static, *tree.flatten(rest))
+        leaves, structure = tree.flatten(rest)
+        given = self._given(static, leaves, structure, arguments.outer_key_of(structure, static))
         if given is None:
             raise ArgumentError(
                 message("jit", "inside another transform there is nothing compiled to look at")
             )
         return self._known.get(given.key) or self._specialised(given, args, kwargs)
 
-    def _newest_for(self, structure: tree.Structure, static: tuple[Any, ...]) -> Served | None:
+    def _newest_for(self, outer: Any) -> Served | None:
         """Return how the last call with these containers and static arguments was served, whatever its leaves."""
         try:
-            return self._newest.get(arguments.outer_key_of(structure, static))
+            return self._newest.get(outer)
         except TypeError:  # what has no hash is refused elsewhere
             return None
 
-    def _given(self, static: tuple[Any, ...], leaves: list[Any], structure: tree.Structure) -> Given | None:
+    def _given(
+        self, static: tuple[Any, ...], leaves: list[Any], structure: tree.Structure, outer: Any
+    ) -> Given | None:
         """Return the arguments with the key of the specialisation; None inside another transform."""
         for leaf in leaves:
             if isinstance(leaf, Box):
                 return None
         try:
-            return Given(leaves, structure, static, arguments.key_of(leaves, structure, static))
+            return Given(leaves, structure, static, arguments.key_of(leaves, outer))
         except TypeError:
             raise arguments.unusable(self.function, leaves, structure, static, self.roles.static) from None
 

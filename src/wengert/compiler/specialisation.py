@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from wengert.compiler.compiled import Compiled, checks_nan
 from wengert.compiler.llvm.host import host
 from wengert.compiler.pipeline import SIMPLIFIED, advance, stages
@@ -17,12 +15,12 @@ from wengert.compiler.runtime import donation
 from wengert.compiler.runtime.arguments import Given
 from wengert.compiler.runtime.bounds_errors import explained
 from wengert.compiler.runtime.execute import Context, empty
-from wengert.compiler.runtime.fastcall.entry_table import Signature
+from wengert.compiler.runtime.fastcall.entry_code import Signature
 from wengert.compiler.runtime.fastcall.reader import Reader
 from wengert.compiler.runtime.results import constants
 from wengert.compiler.unit import Options, Unit
 from wengert.core import tree
-from wengert.core.dtypes import NDARRAY, check_known
+from wengert.core.dtypes import check_known
 from wengert.core.errors import IndexingError
 from wengert.core.lazy import lazy
 from wengert.ir.graph import Graph
@@ -89,11 +87,9 @@ class Specialisation:
         self._made = tree.maker(self._outputs)
         self.seconds = time.perf_counter() - start
         self.places = _places(self.graph, self.donated)
-        self._dtypes = [type_.dtype for type_ in self.types]
         results = [atom.type for atom in self.graph.outputs]
         self._results = [(type_.shape, type_.dtype, self.places.get(n)) for n, type_ in enumerate(results)]
         self._numbers = [(n, type_.weak) for n, type_ in enumerate(results) if not type_.shape]
-        self._taking = donation.Taking(donated, frozenset(self.places.values()))
         self.signature = self._signature(given)
         self.compiled = Compiled(replace(unit, places=self.places), self.signature)
 
@@ -125,31 +121,22 @@ class Specialisation:
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Carry out the function on arguments of its types."""
-        donation.refuse_given_up(leaves)
-        if self.donated:
-            donation.refuse_shared(leaves, self.donated)
-        inputs = list(map(_array, leaves, self._dtypes))
-        # What is donated must be as it is: a copy would leave the memory with its owner.
-        for position in self.donated:
-            inputs[position] = leaves[position]
-        self._taking(inputs)
+        inputs = self._reader.prepared(leaves)
         with self.compiled.executable.context() as context:
             context.take(inputs)
             return self._carried_out(leaves, inputs, context)
 
     def at_once(self, leaves: list[Any]) -> Any:
-        """Carry out the function if all the arguments lie in memory as the program takes them, else return `MISFIT`."""
+        """Carry out the function if the program can read all arguments in place, else return `MISFIT`."""
         with self.compiled.executable.context() as context:
-            if not self._reader(leaves, context.address):
+            if not self._reader.in_place(leaves, context.address):
                 return MISFIT
-            donation.refuse_given_up(leaves)
-            self._taking.all_placed()
             return self._carried_out(leaves, leaves, context)
 
     @lazy
     def _reader(self) -> Reader:
         slots = self.compiled.executable.interface.inputs
-        return Reader(self.types, slots, self.donated, self.places.values())
+        return Reader(self.types, slots, self.donated, frozenset(self.places.values()))
 
     def _carried_out(self, leaves: Sequence[Any], inputs: Sequence[Any], context: Context) -> Any:
         """Carry out the function on arrays whose addresses are in the context."""
@@ -179,13 +166,6 @@ def _known_type(leaf: Any) -> TensorType:
     """Return the type of an argument, in the byte order of this machine."""
     type_ = type_of(leaf)
     return type_._replace(dtype=check_known("jit", type_.dtype))
-
-
-def _array(leaf: Any, dtype: Any) -> Any:
-    """Return an argument as the program takes it: as it is, if it is contiguous and aligned, else as a copy."""
-    if isinstance(leaf, NDARRAY) and leaf.flags.c_contiguous and leaf.flags.aligned and leaf.dtype == dtype:
-        return leaf
-    return np.array(leaf, dtype, order="C")
 
 
 def _places(graph: Graph, donated: Sequence[int]) -> dict[int, int]:

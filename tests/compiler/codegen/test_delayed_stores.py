@@ -1,4 +1,4 @@
-"""Results written late: where it pays, and the same numbers to the last bit."""
+"""Delayed stores: where they pay, and that results keep every bit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def normal(*shape: int, dtype: str = "float32") -> Any:
 
 
 def scaled(w: Any, v: Any, x: Any, g: Any) -> Any:
-    """Return parameters and a mean square after a step: what is waited for is a root and a quotient."""
+    """Return parameters and a mean square after a step, which has a root and a quotient."""
     gradient = x.T @ g
     v = 0.9 * v + 0.1 * gradient**2
     return w - 0.01 * gradient / (np.sqrt(v) + 1e-3), v
@@ -69,11 +69,11 @@ def test_nothing_to_wait_for_or_more_than_to_wait(function: Callable[..., Any]) 
     assert not delays_stores(function, *arguments(300, 256, 128))
 
 
-# -- and what it must not change -------------------------------------------------------------------------
+# -- results must not change -----------------------------------------------------------------------------
 
 
 def compiled_at_once(function: Callable[..., Any], *given: Any) -> Any:
-    """Return the results of a program that writes nothing late."""
+    """Return the results of a program without delayed stores."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(schedule, "delays_stores", lambda *_: False)
         return wg.jit(lambda *given: function(*given))(*given)
@@ -95,7 +95,7 @@ def test_what_lies_beside_a_result_stays(columns: int) -> None:
 
 
 def ratio(x: Any, y: Any) -> Any:
-    """Divide two sums that run side by side."""
+    """Return the quotient of two sums that run side by side."""
     return (x @ y) / (np.square(x) @ np.square(y) + 1)
 
 
@@ -148,7 +148,7 @@ def test_programs(name: str) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_sum_over_no_dimension_is_not_waited_for() -> None:
+def test_a_sum_over_no_dimension_has_no_latency() -> None:
     i, j = Dim(64), Dim(256)
     x, y = (Buffer(FLOAT32, (64, 256)) for _ in range(2))
     at = Index.of(i), Index.of(j)
@@ -165,7 +165,7 @@ def test_the_last_tile_is_written_too() -> None:
         check(scaled, w, v, x, g, ulp=500, scale=10.0)
 
 
-def test_a_network_with_what_is_left_of_a_batch() -> None:
+def test_a_network_with_a_partial_batch() -> None:
     def loss(w: Any, x: Any) -> Any:
         return np.sum(nn.relu(x @ w) ** 2) / len(x)
 
@@ -193,9 +193,9 @@ def test_updates_have_the_same_bits(
     given, before = arguments(rows, columns, terms, dtype), wg.get_threads()
     wg.set_threads(n)
     try:
-        found = wg.jit(scaled)(*given)
-        for one, other in zip(found, compiled_at_once(scaled, *given), strict=True):
-            np.testing.assert_array_equal(one, other)
+        actual = wg.jit(scaled)(*given)
+        for left, right in zip(actual, compiled_at_once(scaled, *given), strict=True):
+            np.testing.assert_array_equal(left, right)
         check(scaled, *given, ulp=500, scale=10.0)
     finally:
         wg.set_threads(before)

@@ -1,4 +1,4 @@
-"""Reductions along the lanes: any number of elements, and places of the first among equals."""
+"""Reductions along the lanes: any number of elements, and the place of the first of equal ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of the compiler on disk."""
+"""The disk cache of compiled code."""
 
 from __future__ import annotations
 
@@ -277,7 +277,7 @@ import sys, time
 from pathlib import Path
 from wengert.compiler.llvm.disk_cache import Cache, key
 cache, number = Cache(Path(sys.argv[1])), sys.argv[2]
-sys.stdin.read()  # all begin at once
+sys.stdin.read()  # all begin at the same time
 cache.put(key(number), number.encode())
 """
 
@@ -381,7 +381,7 @@ def test_the_folder_is_looked_through_seldom(tmp_path: Path, monkeypatch: pytest
     cache = Cache(tmp_path, bound=1_600_000)
     for number in range(200):
         cache.put(key(str(number)), bytes(1000))
-    assert len(times) == 3  # at first, and after every sixteenth of the bound
+    assert len(times) == 3  # the first time, and after every sixteenth of the bound
 
 
 def test_what_a_dead_process_left_is_removed(tmp_path: Path) -> None:
@@ -437,7 +437,7 @@ def test_the_folder_is_that_of_the_user(variables: pytest.MonkeyPatch, tmp_path:
     folder = default().folder
     assert folder is not None
     assert folder.parent == tmp_path / ".cache" / "wengert"
-    variables.setenv("XDG_CACHE_HOME", "relative")  # which the specification says to ignore
+    variables.setenv("XDG_CACHE_HOME", "relative")  # the specification ignores it
     assert default().folder == folder
     variables.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert default().folder == tmp_path / "xdg" / "wengert" / folder.name

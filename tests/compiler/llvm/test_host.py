@@ -1,4 +1,4 @@
-"""The processor that code is made for."""
+"""The target of compiled code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LLVM on several threads: who passes its lock, and that no one is in the middle of something when a process forks."""
+"""LLVM on several threads: which threads pass its lock, and that no call is running when a process forks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_if_it_is_not_threads_take_turns(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 class Lock:
-    """Counts who waits for it."""
+    """A lock that counts the threads that wait for it."""
 
     def __init__(self) -> None:
         self.entered = self.left = 0
@@ -68,7 +68,7 @@ def test_who_has_a_context_passes_and_others_wait() -> None:
             pass
 
     with in_own_context():
-        with in_own_context():  # a finalizer that compiles, in the middle of it
+        with in_own_context():  # a finalizer that compiles meanwhile
             call()
         call()
         assert (lock.entered, lock.left) == (0, 0)

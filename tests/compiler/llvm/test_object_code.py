@@ -182,7 +182,7 @@ def test_the_passes_inline_and_hoist_and_leave_the_loops_alone() -> None:
     loop = text[text.index("phi i64") :]
     assert loop.count("load double") == 1  # the factor is read and squared before the loop
     assert loop.count("fmul") == 1
-    assert "x double>" not in text  # neither vectorised nor unrolled behind the schedule's back
+    assert "x double>" not in text  # LLVM neither vectorises nor unrolls
 
 
 def test_constants_are_operands_of_the_instructions_that_use_them() -> None:
@@ -246,7 +246,7 @@ def test_a_child_compiles_although_its_parent_was_compiling() -> None:
     def compile_on() -> None:
         while not over.is_set():
             compile_module(INLINED, host())
-            time.sleep(0.001)  # between two compilations others have a chance
+            time.sleep(0.001)  # between two compilations other threads can run
 
     busy = threading.Thread(target=compile_on)
     busy.start()
@@ -274,7 +274,7 @@ def test_functions_of_another_version_on_the_disk_are_compiled_anew(
 
 
 def test_masked_accesses_are_in_the_form_that_every_llvm_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """LLVM before 22 has alignment as an operand; LLVM 22 has it as an attribute, and reads the older form, too."""
+    """Before LLVM 22, alignment is an operand; in LLVM 22 it is an attribute, but it reads the older form, too."""
     texts: list[str] = []
     monkeypatch.setattr(disk_cache, "default", lambda: disk_cache.Cache(None))
     monkeypatch.setattr(object_code.llvm, "parse_assembly", _noting(texts, object_code.llvm.parse_assembly))

@@ -1,4 +1,4 @@
-"""Programs in parts, each compiled while the next is written."""
+"""Programs in parts: one is compiled while the next is written."""
 
 from __future__ import annotations
 
@@ -121,13 +121,13 @@ def test_an_interrupted_program_leaves_what_waits(monkeypatch: pytest.MonkeyPatc
 def test_programs_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "available", lambda: 4)
     expected = code()
-    found: list[bytes] = []
-    threads = [threading.Thread(target=lambda: found.append(code())) for _ in range(6)]
+    actual: list[bytes] = []
+    threads = [threading.Thread(target=lambda: actual.append(code())) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [expected] * 6
+    assert actual == [expected] * 6
 
 
 # -- whole programs --------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_a_function_a_part(function: Callable[..., Any], size: int, monkeypatch:
 
 
 def test_the_parts_are_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is defined in the parts is what is defined in one module, each once, and called only from behind."""
+    """The parts together define the functions of one module, each once; a call follows its definition."""
     types = [TensorType(np.dtype(np.float64), (30, 30))] * 2
     graph = simplify(stage(wg.grad(network), types)[0])
     whole = Compiled.of(graph, {}, Options()).module.text
@@ -193,15 +193,15 @@ def test_the_parts_are_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(defined) == sorted(names_of("define", whole))
 
 
-def names_of(what: str, text: str) -> list[str]:
-    return re.findall(rf"^{what} (?:internal )?void @(nest\d+|main)\(", text, re.MULTILINE)
+def names_of(keyword: str, text: str) -> list[str]:
+    return re.findall(rf"^{keyword} (?:internal )?void @(nest\d+|main)\(", text, re.MULTILINE)
 
 
 # -- Ctrl-C ----------------------------------------------------------------------------------------------
 
 
 class Interrupt:
-    """Raises `KeyboardInterrupt` in this thread, at a line of the module that compiles."""
+    """Raises `KeyboardInterrupt` in this thread, at a line of the module `parallel`."""
 
     def __init__(self, line: int) -> None:
         self.left = line
@@ -241,17 +241,17 @@ def test_ctrl_c_at_any_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Program:
-    """Stands for one."""
+    """A weakly referenced object in place of a program."""
 
 
 def test_programs_in_any_order_leave_the_usual_interval() -> None:
     usual = sys.getswitchinterval()
-    handing_over = parallel._HandingOver()  # pyright: ignore[reportPrivateUsage]
+    interval_of_threads = parallel._SwitchInterval()  # pyright: ignore[reportPrivateUsage]
 
     def work(programs: list[object]) -> None:
         for program in programs:
-            handing_over.begin(program)
-            handing_over.end(program)
+            interval_of_threads.begin(program)
+            interval_of_threads.end(program)
 
     sys.setswitchinterval(1e-3)
     try:
@@ -261,7 +261,7 @@ def test_programs_in_any_order_leave_the_usual_interval() -> None:
         for thread in threads:
             thread.join()
         assert sys.getswitchinterval() == pytest.approx(1e-3)
-        sys.setswitchinterval(1e-5)  # which is sooner
+        sys.setswitchinterval(1e-5)  # shorter than ours
         work([Program()])
         assert sys.getswitchinterval() == pytest.approx(1e-5)
     finally:

@@ -1,4 +1,4 @@
-"""What is said of the arguments of a compiled function: which one it is, and that there is none."""
+"""Messages about the arguments of a compiled function: their names, and missing ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_leaves_are_named_by_argument() -> None:
 
 def test_errors_name_the_argument() -> None:
     with pytest.raises(
-        DtypeError, match=r"got str in argument 1 \(y\)\['a'\]; name what is neither in static_argnums"
+        DtypeError, match=r"got str in argument 1 \(y\)\['a'\]; name other arguments in static_argnums"
     ):
         wg.jit(lambda x, y: x)(X, {"a": "text"})
     with pytest.raises(DtypeError, match=r"got NoneType in argument 2 \(y\)|got object in argument 2 \(y\)"):
@@ -104,7 +104,7 @@ def test_options_within_the_arguments() -> None:
         functools.wraps(scaled)(lambda *a, **k: scaled(*a, **k)),
     ):
         compiled = wg.jit(function, static_argnums=1)
-        np.testing.assert_array_equal(compiled(2 * X), 4 * X)  # left out, as a default may be
+        np.testing.assert_array_equal(compiled(2 * X), 4 * X)  # left out: it has a default
         np.testing.assert_array_equal(compiled(2 * X, 3), 8 * X)
         np.testing.assert_array_equal(compiled(2 * X, power=3, shift=1.0), 9 * X)
     np.testing.assert_array_equal(wg.jit(lambda *all_: all_[0] + all_[1], static_argnums=1)(X, 2), 3 * X)

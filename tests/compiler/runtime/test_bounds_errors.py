@@ -1,4 +1,4 @@
-"""Compiled code that was given an index outside its array says which, and where."""
+"""The error for an index outside its array: it shows the index and the line."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_index_is_told(name: str) -> None:
     says = f"getitem: index {index} is out of bounds for axis {axis} with size {size}"
     expected = rf"^{says}\. \[.*test_bounds_errors.py:\d+\]$"
     compiled = wg.jit(function)
-    for _ in range(3):  # the first call, and what entries do later
+    for _ in range(3):  # the first call, and later ones of the entry
         with pytest.raises(IndexingError, match=expected):
             compiled(X, PLACES)
     np.testing.assert_array_equal(compiled(X, PLACES * 0), function(X, PLACES * 0))
@@ -113,7 +113,7 @@ def test_eager_errors_are_the_same() -> None:
 
 
 def test_with_donated_arguments() -> None:
-    """Labels are told where the parameters are written over; what depends on the parameters is not."""
+    """Errors show labels, even if parameters were overwritten; not indices that depend on the parameters."""
     with pytest.raises(IndexingError, match="index 2 is out of bounds for axis 1 with size 2"):
         wg.jit(classified, donate=0)(np.ones((3, 2)), X, np.array([0, 1, 2, 0]))
     donated = np.array([1.0, 9.0])
@@ -163,7 +163,7 @@ def test_labels_of_donated_arguments() -> None:
 
 @pytest.mark.parametrize("bad", [None, 0, 36])
 def test_every_label_is_looked_at_and_nothing_else(bad: int | None) -> None:
-    """Lanes that are filled up, and the last ones, have no label."""
+    """Padded lanes and masked lanes have no label."""
     labels = np.zeros(37, np.int32)
     count = wg.jit(lambda labels: check_bounds(labels, count=1, operation="count", requirement="none"))
     if bad is None:
@@ -219,7 +219,7 @@ def test_an_axis_of_one_element(function: Callable[..., Any], shape: tuple[int, 
 
 @st.composite
 def moved(draw: st.DrawFn, rows: int) -> tuple[str, Callable[[Any], Any]]:
-    """Draw what moves the rows of an array to other places, beside numbers or one another."""
+    """Draw an operation that moves the rows of an array, next to numbers or other rows."""
     before, after = draw(st.integers(0, 3)), draw(st.integers(0, 3))
     fill, shift = draw(st.sampled_from([0.0, 1.5])), draw(st.integers(-3, 3))
     start = draw(st.integers(0, rows))
@@ -237,7 +237,7 @@ def moved(draw: st.DrawFn, rows: int) -> tuple[str, Callable[[Any], Any]]:
 
 @given(st.data())
 def test_rows_that_are_gathered_and_moved(data: st.DataObject) -> None:
-    """Places beyond what was gathered are no places: none is reported, and none is read."""
+    """Places beyond the gathered ones do not exist: they are neither reported nor read."""
     rows = data.draw(st.integers(1, 9))
     count = data.draw(st.integers(1, 20))
     start, step = data.draw(st.integers(-rows, rows - 1)), data.draw(st.integers(-9, 9))

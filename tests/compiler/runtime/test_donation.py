@@ -1,4 +1,4 @@
-"""Donation: results in the memory of arguments, and the arrays that were given up for it."""
+"""Donation: results in the memory of arguments, and the arrays that were given up for them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from hypothesis.extra import numpy as hnp
 
 import wengert as wg
 from tests.compiler.comparing import address, assert_same, read_only, unaligned
-from wengert.compiler.runtime import donation
+from wengert.compiler.runtime.fastcall.reader import Reader
 from wengert.core.errors import ArgumentError
 
 
 def donated(function: Callable[..., Any], *arguments: Any, donate: Any = 0) -> Any:
-    """Compare a function that takes arguments over with the same function in eager mode."""
+    """Compare a function with donated arguments with the same function in eager mode."""
     compiled = wg.jit(function, donate=donate)
     expected = function(*arguments)
-    found = compiled(*[x.copy() if isinstance(x, np.ndarray) else x for x in arguments])
-    assert_same(found, expected, ulp=200, scale=1.0)
+    actual = compiled(*[x.copy() if isinstance(x, np.ndarray) else x for x in arguments])
+    assert_same(actual, expected, ulp=200, scale=1.0)
 
 
 IN_PLACE: dict[str, Callable[[Any], Any]] = {
@@ -82,9 +82,9 @@ def test_results_in_the_places_of_two_arguments(function: Callable[[Any, Any], A
 def test_updates_of_drawn_arrays(data: st.DataObject) -> None:
     x = data.draw(hnp.arrays("float64", (6, 5), elements=st.floats(-2, 2, width=16)))
     y = data.draw(hnp.arrays("float64", (6, 5), elements=st.floats(-2, 2, width=16)))
-    found = UPDATES(x.copy(), y.copy())
-    np.testing.assert_allclose(found[0], y[::-1] * x.sum(0), atol=1e-12)
-    np.testing.assert_allclose(found[1], x - y, atol=1e-12)
+    actual = UPDATES(x.copy(), y.copy())
+    np.testing.assert_allclose(actual[0], y[::-1] * x.sum(0), atol=1e-12)
+    np.testing.assert_allclose(actual[1], x - y, atol=1e-12)
 
 
 UPDATES = wg.jit(lambda x, y: (y[::-1] * x.sum(0), x - y), donate=(0, 1))
@@ -92,7 +92,7 @@ UPDATES = wg.jit(lambda x, y: (y[::-1] * x.sum(0), x - y), donate=(0, 1))
 
 @pytest.fixture(scope="module")
 def update() -> Any:
-    """Return a compiled step on a container that is given up, with a batch that is not."""
+    """Return a compiled step that takes a donated container and a batch."""
 
     def step(params: Any, x: Any) -> Any:
         return {"w": params["w"] - 0.1 * x, "b": params["b"] + x.sum()}, x.sum()
@@ -113,8 +113,8 @@ def test_memory_is_reused(update: Any) -> None:
 
 def test_by_name_too() -> None:
     x = np.ones(10)
-    found = wg.jit(lambda x: x + 1, donate=0)(x=x)
-    assert address(found) == address(x)
+    actual = wg.jit(lambda x: x + 1, donate=0)(x=x)
+    assert address(actual) == address(x)
 
 
 def test_an_array_that_was_given_up_is_refused(update: Any) -> None:
@@ -148,24 +148,24 @@ def test_of_two_threads_one_has_the_array(monkeypatch: pytest.MonkeyPatch) -> No
     x = np.zeros(1000)
     for _ in range(3):
         x = add(x)
-    both, found = threading.Barrier(2), list[Any]()
-    # Where neither has the array yet, and both have been told that it is free.
-    monkeypatch.setattr(donation.Taking, "all_placed", lambda self: both.wait(10))  # pyright: ignore[reportUnknownLambdaType]
+    both, actual = threading.Barrier(2), list[Any]()
+    # Both have found the array free, and neither has given it up yet.
+    monkeypatch.setattr(Reader, "_note_placed", lambda self: both.wait(10))  # pyright: ignore[reportUnknownLambdaType]
 
     def call() -> None:
         try:
-            found.append(add(x)[0])
+            actual.append(add(x)[0])
         except ArgumentError as error:
-            found.append(str(error))
+            actual.append(str(error))
 
     threads = [threading.Thread(target=call) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    number, said = sorted(found, key=str)
+    number, error = sorted(actual, key=str)
     assert number == 4.0
-    assert "use the returned array" in said
+    assert "use the returned array" in error
 
 
 def test_an_array_made_at_the_place_of_one_that_was_given_up_is_not_refused(update: Any) -> None:

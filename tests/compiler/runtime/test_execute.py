@@ -1,4 +1,4 @@
-"""Compiled programs at work: errors, Ctrl-C, operations left to NumPy, threads, forks, memory."""
+"""Calls of compiled programs: errors, Ctrl-C, operations left to NumPy, threads, forks, memory."""
 
 from __future__ import annotations
 
@@ -91,17 +91,17 @@ def inverse() -> Any:
     return wg.jit(lambda x: np.linalg.inv(x) * 2)
 
 
-# Few rows are inverted by the program itself.
+# The program itself inverts a small matrix.
 @pytest.mark.parametrize("rows", [2, 9])
 def test_an_error_of_numpys(inverse: Any, rows: int) -> None:
-    one = np.eye(rows)
+    identity = np.eye(rows)
     for _ in range(2):
         with pytest.raises(np.linalg.LinAlgError, match="Singular matrix") as caught:
-            inverse(0 * one)
+            inverse(0 * identity)
         said = rf"^inverse: Singular matrix; got f64\[{rows},{rows}\]\. \[test_execute.py:\d+\]$"
         assert re.search(said, str(caught.value))
         assert isinstance(caught.value, wg.WengertError)
-        np.testing.assert_allclose(inverse(one), 2 * one)
+        np.testing.assert_allclose(inverse(identity), 2 * identity)
 
 
 @pytest.mark.parametrize("rows", [2, 9])
@@ -185,8 +185,8 @@ call(accumulated, np.array([1.0, np.nan]), np.arange(3.0))
 
 def test_the_operation_that_made_a_nan() -> None:
     said = output(NAN_PROGRAM, WENGERT_CHECK="nan").splitlines()
-    assert said[0] == "sqrt: the result must be no NaN while WENGERT_CHECK=nan is set. [user.py:8]"
-    assert re.fullmatch(r"\w+: the result must be no NaN .* \[adjoint of user.py:10\]", said[1])
+    assert said[0] == "sqrt: the result must not be NaN while WENGERT_CHECK=nan is set. [user.py:8]"
+    assert re.fullmatch(r"\w+: the result must not be NaN .* \[adjoint of user.py:10\]", said[1])
     assert re.fullmatch(r"log: .* \[user.py:14\]", said[2])
     assert re.fullmatch(r"divide: .* \[user.py:17\]", said[3])
     assert said[4:7] == ["[0. 1.]", "[nan  2.]", "[-inf -inf]"]
@@ -313,7 +313,7 @@ def test_two_threads_of_pythons_call_one_function(threads: int) -> None:
     wg.set_threads(threads)
     compiled = wg.jit(wg.value_and_grad(model))  # and compile it at the same time
     given = [(W * n, INPUT + n) for n in range(4)]
-    expected = [wg.value_and_grad(model)(*one) for one in given]
+    expected = [wg.value_and_grad(model)(*arguments) for arguments in given]
     start = threading.Barrier(4)
 
     def work(number: int) -> list[Any]:
@@ -321,8 +321,8 @@ def test_two_threads_of_pythons_call_one_function(threads: int) -> None:
         return [compiled(*given[number]) for _ in range(10)]
 
     with ThreadPoolExecutor(4) as pool:
-        for number, found in enumerate(pool.map(work, range(4))):
-            for value, gradient in found:
+        for number, actual in enumerate(pool.map(work, range(4))):
+            for value, gradient in actual:
                 np.testing.assert_allclose(value, expected[number][0], rtol=1e-12)
                 np.testing.assert_allclose(gradient, expected[number][1], rtol=1e-9, atol=1e-11)
 
@@ -331,17 +331,17 @@ def test_a_compiled_function_called_from_inside_itself(monkeypatch: pytest.Monke
     compiled = wg.jit(lambda x: np.tanh(x) + np.linalg.inv(x * 2.0))
     inner, outer = np.eye(9), np.eye(9) * 2.0 + np.eye(9, k=1)
     expected = compiled(inner), compiled(outer)
-    found: list[Any] = []
+    actual: list[Any] = []
     carry_out = Executable.host
 
     def host(self: Executable, number: int, context: Any) -> None:
-        if not found:
-            found.append(None)
-            found.append(compiled(inner))
+        if not actual:
+            actual.append(None)
+            actual.append(compiled(inner))
         carry_out(self, number, context)
 
     monkeypatch.setattr(Executable, "host", host)
-    assert_same((compiled(outer), found[1]), (expected[1], expected[0]))
+    assert_same((compiled(outer), actual[1]), (expected[1], expected[0]))
 
 
 FORK = """
@@ -398,7 +398,7 @@ def test_a_call_allocates_its_results_and_little_else(training: Any) -> None:
     finally:
         tracemalloc.stop()
     assert not left
-    assert most < x.nbytes // 2  # Python's own tables now and then take a megabyte
+    assert most < x.nbytes // 2  # Python's own tables sometimes take a megabyte
 
 
 def test_native_code_calls_no_allocator(training: Any) -> None:

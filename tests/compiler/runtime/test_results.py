@@ -1,4 +1,4 @@
-"""The results of a compiled function that are neither arrays nor numbers: constants, and what is none."""
+"""Results of a compiled function that are neither arrays nor numbers: constants, and refused ones."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def test_constants_come_back_as_they_are(name: str) -> None:
     constant = CONSTANTS[name]
     compiled = wg.jit(lambda x: (x * 2, {"constant": constant}, constant))
     for x in (X, X + 1):
-        doubled, inside, found = compiled(x)
+        doubled, inside, actual = compiled(x)
         np.testing.assert_array_equal(doubled, x * 2)
-        assert found == inside["constant"] == constant
-        assert type(found) is type(constant)
+        assert actual == inside["constant"] == constant
+        assert type(actual) is type(constant)
 
 
 class Model:
@@ -89,9 +89,9 @@ TEXTS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_a_text_that_tells_of_a_value_is_refused(name: str) -> None:
+def test_text_made_from_a_value_is_refused(name: str) -> None:
     with pytest.raises(
-        ConcreteError, match=r"^jit: a text cannot tell of .*; return the value, and write"
+        ConcreteError, match=r"^jit: text cannot show .*; return the value, and write"
     ) as caught:
         wg.jit(TEXTS[name])(X)
     assert "setting of the result" in str(caught.value) or " as the result" in str(caught.value)

@@ -1,23 +1,212 @@
-"""Elements of buffers as instructions: addresses, loads along the lanes or across them, and stores."""
+"""Indices and elements of buffers as instructions: the base of `Evaluator`.
+
+Values are numbered locally: an emitter remembers what it computed, to the end of the scope in which it did.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, NamedTuple, TypeAlias
 
-from wengert.compiler.codegen.emission_state import Point, State
-from wengert.compiler.llvm.ir_builder import I64, SCALARS, Kind, Value, constant, constants
+from wengert.compiler.codegen.module_builder import ModuleBuilder
+from wengert.compiler.llvm.ir_builder import I64, POINTER, SCALARS, Builder, Kind, Value, constant, constants
 from wengert.compiler.machine import costs
 from wengert.compiler.schedule.layout import linear
+from wengert.compiler.schedule.outline import NestArguments
+from wengert.compiler.schedule.schedule import Schedule
 from wengert.core.dtypes import Dtype
-from wengert.nest.expression import Buffer, Load
-from wengert.nest.index import Dim, Index, Term
+from wengert.nest.expression import Buffer, Expression, Load, Reduce, children, indices_of
+from wengert.nest.index import Computed, Digit, Dim, Index, Term
+from wengert.nest.nest import Nest
 
 _LINE = 64
-"""Bytes that caches move together, on most processors."""
+"""Bytes of a cache line, on most processors."""
+
+#: The distance of a point from the counters of the loops, along the dimensions that are unrolled.
+Offsets: TypeAlias = tuple[tuple[Dim, int], ...]
 
 
-class Access(State):
-    """Emits what reads and writes memory."""
+class Point(NamedTuple):
+    """A point of a tile."""
+
+    offsets: Offsets
+    mask: Value | None = None
+    """The lanes that exist, where some do not."""
+
+    def offset(self, dim: Dim) -> int:
+        """Return the offset along a dimension."""
+        return next((offset for other, offset in self.offsets if other is dim), 0)
+
+
+class Emitter(ABC):
+    """Emits indices, loads and stores of the function of a nest with the arguments ``passed``."""
+
+    def __init__(self, nest: Nest, schedule: Schedule, passed: NestArguments, module: ModuleBuilder) -> None:
+        self.builder = Builder(module.fast)
+        self.checks = module.checks
+        self.layouts = module.layouts
+        self.functions = module.part.functions
+        self.lanes = schedule.lanes
+        self.width = schedule.width
+        self.streams = schedule.prefetches.streams
+        """The loads that are prefetched as they are read."""
+        self.own_dims = frozenset(nest.own_dims())
+        self.pointers = {buffer: Value(f"%b{n}", POINTER) for n, buffer in enumerate(passed.buffers)}
+        self.starts = dict(zip(passed.buffers, passed.starts, strict=True))
+        """The element of each buffer to which its pointer points."""
+        self.counters: dict[Dim, Value] = {dim: Value(f"%c{n}", I64) for n, dim in enumerate(passed.counters)}
+        """The counters of the open loops, but for unrolled dimensions."""
+        self.guarded: frozenset[Dim] = frozenset()
+        """The dimensions of the conditions of the guards around the code."""
+        self.tile: Mapping[Dim, int] = {}
+        """The points that are computed together."""
+        self.reduced: dict[tuple[int, Any], Value] = {}
+        """The values of reductions, by node and point."""
+        self.reports = True
+        """Whether an index outside its array is an error."""
+        self._known: list[dict[Any, Value]] = [{}]
+        self._facts: dict[int, tuple[Expression, frozenset[Dim], bool]] = {}
+
+    @abstractmethod
+    def value(self, node: Expression, point: Point) -> Value:
+        """Return the value of an expression: one number, or a vector where it depends on the lanes."""
+
+    # -- scopes ------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def using(self, **attributes: Any) -> Generator[None]:
+        """Change attributes for a while."""
+        current = vars(self)
+        before = {name: current[name] for name in attributes}
+        current.update(attributes)
+        yield
+        current.update(before)
+
+    def scope(self) -> AbstractContextManager[None]:
+        """Forget at the end what is computed inside: not every path there computes it."""
+        return self.using(_known=[*self._known, {}])
+
+    def elsewhere(self, counters: Mapping[Dim, Value]) -> AbstractContextManager[None]:
+        """Emit for a single point, in other turns of some loops; no value computed so far holds there."""
+        return self.using(counters={**self.counters, **counters}, tile={}, _known=[{}])
+
+    def unreported(self) -> AbstractContextManager[None]:
+        """Report no index that lies outside: the result is not read."""
+        return self.using(reports=False)
+
+    def wide(self, vectors: int) -> AbstractContextManager[None]:
+        """Compute several vectors as one."""
+        return self.using(width=self.width * vectors)
+
+    def recall(self, key: Any) -> Value | None:
+        """Return the value that is known by a key here, or None."""
+        for known in reversed(self._known):
+            if key in known:
+                return known[key]
+        return None
+
+    def remember(self, key: Any, value: Value) -> Value:
+        """Know a value by a key, to the end of the scope."""
+        self._known[-1][key] = value
+        return value
+
+    # -- dependence --------------------------------------------------------------------------------------
+
+    def dims(self, node: Expression) -> frozenset[Dim]:
+        """Return the dimensions that a value depends on."""
+        return self._dependence(node)[1]
+
+    def _dependence(self, node: Expression) -> tuple[Expression, frozenset[Dim], bool]:
+        """Return an expression, the dimensions that it depends on, and whether the lanes are one of them."""
+        facts = self._facts.get(id(node))
+        if facts is None:
+            dims = {dim for index in indices_of(node) for dim in index.dims()}
+            dims.update(*map(self.dims, children(node)))
+            if isinstance(node, Reduce):
+                dims -= set(node.dims)
+            facts = self._facts[id(node)] = (node, frozenset(dims), self.lanes in dims)
+        return facts
+
+    def key(self, node: Expression, point: Point) -> tuple[int, Any]:
+        """Return the key of the value of an expression at a point of a tile."""
+        _, dims, vector = self._dependence(node)
+        offsets = tuple(pair for pair in point.offsets if pair[0] in dims)
+        # A reduction runs for the whole tile, whatever guards stand around it.
+        masked = vector and not isinstance(node, Reduce)
+        return id(node), (offsets, point.mask if masked else None)
+
+    def dims_of(self, term: Term) -> frozenset[Dim]:
+        """Return the dimensions that a term of an index depends on."""
+        match term:
+            case Computed():
+                return self.dims(term.expression)
+            case Digit():
+                return frozenset[Dim]().union(*(self.dims_of(inner) for inner, _ in term.index.terms))
+            case _:
+                return frozenset((term,))
+
+    # -- indices -----------------------------------------------------------------------------------------
+
+    def index(self, index: Index, point: Point) -> Value:
+        """Return an index as a number: a vector where it depends on the lanes."""
+        key = ("index", index, point.offsets, point.mask)
+        known = self.recall(key)
+        if known is not None:
+            return known
+        total: Value | None = None
+        fixed = index.offset
+        for term, coefficient in index.terms:
+            if isinstance(term, Dim):
+                fixed += coefficient * point.offset(term)
+                if term is self.lanes:
+                    total = self._sum(total, self._strided(coefficient))
+            value = self.term(term, point)
+            if value is not None:
+                total = self._sum(total, self.times(value, coefficient))
+        if total is None:
+            return constant(I64, fixed)
+        if fixed:
+            total = self.builder.binary("add", total, constant(total.kind, fixed))
+        return self.remember(key, total)
+
+    def _strided(self, stride: int) -> Value:
+        """Return the distance of every lane from the first."""
+        return constants(Kind("i64", self.width), [stride * lane for lane in range(self.width)])
+
+    def term(self, term: Term, point: Point) -> Value | None:
+        """Return the part of a term that is known only when the program runs."""
+        match term:
+            case Dim():
+                counter = self.counters.get(term)
+                assert counter is not None or term in self.own_dims, (
+                    "a counter around a nest must be an argument of it"
+                )
+                return counter
+            case Computed():
+                return self.value(term.expression, point)
+            case Digit():
+                inner = self.index(term.index, point)
+                digit = self.builder.binary("sdiv", inner, constant(inner.kind, term.divisor))
+                return self.builder.binary("srem", digit, constant(inner.kind, term.modulus))
+
+    def times(self, value: Value, factor: int) -> Value:
+        """Return a number times a constant."""
+        return value if factor == 1 else self.builder.binary("mul", value, constant(value.kind, factor))
+
+    def _sum(self, x: Value | None, y: Value) -> Value:
+        if x is None:
+            return y
+        x, y = self.aligned([x, y])
+        return self.builder.binary("add", x, y)
+
+    def aligned(self, values: Sequence[Value]) -> list[Value]:
+        """Return the values, all as vectors if one of them is a vector."""
+        lanes = max(value.kind.lanes for value in values)
+        return [self.builder.widened(value, lanes) for value in values]
+
+    # -- addresses ---------------------------------------------------------------------------------------
 
     def address(
         self, buffer: Buffer, indices: Sequence[Index], point: Point
@@ -37,38 +226,37 @@ class Access(State):
         fixed = position.offset
         stride = 0
         for term, coefficient in sorted(position.terms, key=lambda pair: self._depth(pair[0])):
-            if isinstance(term, Dim):
-                fixed += coefficient * point.offset(term)
-                if term is self.lanes:
-                    stride = coefficient
-                counter = self.term(term, point)
-                if counter is None:
-                    continue
-                if layout.panel and indices[layout.lanes or 0].coefficient(term):
-                    coefficient = layout.rows  # tiles begin where panels do
-                key = ("address", pointer, counter, coefficient)
-                moved = self.recall(key)
-                if moved is None:
-                    moved = self.builder.element(pointer, scalar, self.times(counter, coefficient))
-                    self.remember(key, moved)
-                pointer = moved
-            else:
-                value = self.term(term, point)
+            value = self.term(term, point)
+            if not isinstance(term, Dim):
                 assert value is not None
                 pointer = self.builder.element(pointer, scalar, self.times(value, coefficient))
+                continue
+            fixed += coefficient * point.offset(term)
+            if term is self.lanes:
+                stride = coefficient
+            if value is None:
+                continue
+            if layout.panel and indices[layout.lanes or 0].coefficient(term):
+                coefficient = layout.rows  # tiles begin where panels do
+            pointer = self._moved(("address", pointer, value, coefficient), scalar, value, coefficient)
         if fixed:
-            key = ("fixed", pointer, fixed)
-            moved = self.recall(key)
-            if moved is None:
-                moved = self.remember(key, self.builder.element(pointer, scalar, constant(I64, fixed)))
-            pointer = moved
+            pointer = self._moved(("fixed", pointer, fixed), scalar, constant(I64, fixed))
         return pointer, stride, None
 
+    def _moved(self, key: tuple[Any, ...], scalar: str, distance: Value, factor: int = 1) -> Value:
+        """Return the address some elements from the one in a key."""
+        known = self.recall(key)
+        if known is not None:
+            return known
+        return self.remember(key, self.builder.element(key[1], scalar, self.times(distance, factor)))
+
     def _depth(self, term: Term) -> int:
-        """Return how deep inside the loops a term changes: what is added first can be moved furthest out."""
+        """Return how deep inside the loops a term changes: LLVM moves the first additions furthest out."""
         if not isinstance(term, Dim):
             return 1000
         return list(self.counters).index(term) if term in self.counters else -1
+
+    # -- loads -------------------------------------------------------------------------------------------
 
     def load(self, node: Load, point: Point) -> Value:
         """Return an element: one number, or a vector where it depends on the lanes."""
@@ -82,32 +270,63 @@ class Access(State):
             if node in self.streams and self._begins_line(point, size):
                 ahead = costs.COSTS.stream_distance_bytes
                 for start in range(ahead, ahead + self.width * size, _LINE):
-                    self._ask_for(self.builder.element(pointer, "i8", constant(I64, start)))
-        elif (across := self._across(node, stride, point)) is not None:
-            value = self._transposed(node, stride or 0, point, across)
+                    self._prefetch(self.builder.element(pointer, "i8", constant(I64, start)))
+        elif (dim := self._contiguous_dim(node, stride, point)) is not None:
+            value = self._transposed(node, stride or 0, point, dim)
         else:
             value = self._gather(pointer, stride, positions, buffer, point.mask)
         if buffer.dtype.kind == "b":
             value = self.builder.convert("trunc", value, "i1")
         return value
 
-    def fetch(self, node: Load, point: Point, size: int, level: int) -> None:
-        """Ask for the lines that so many bytes from an element on lie in, up to a level of the caches."""
+    def prefetch(self, node: Load, point: Point, size: int, level: int) -> None:
+        """Prefetch the lines of ``size`` bytes from an element on, up to a level of the caches."""
         b = self.builder
         pointer, _, _ = self.address(node.buffer, node.indices, point)
         for start in range(0, size, _LINE):
-            self._ask_for(b.element(pointer, "i8", constant(I64, start)) if start else pointer, level)
+            self._prefetch(b.element(pointer, "i8", constant(I64, start)) if start else pointer, level)
 
     def _begins_line(self, point: Point, size: int) -> bool:
-        """Tell whether no vector before this one in the tile lies in the same line of the cache."""
+        """Return whether no earlier vector of the tile lies in the same cache line."""
         return self.lanes is not None and point.offset(self.lanes) * size % _LINE == 0
 
-    def _ask_for(self, line: Value, level: int = 1) -> None:
+    def _prefetch(self, line: Value, level: int = 1) -> None:
         self.builder.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         self.builder.do(f"call void @llvm.prefetch.p0({line}, i32 0, i32 {4 - level}, i32 1)")
 
-    def _across(self, node: Load, stride: int | None, point: Point) -> Dim | None:
-        """Return a dimension written out for a whole vector along which the elements lie next to one another."""
+    def _load_vector(self, pointer: Value, buffer: Buffer, mask: Value | None) -> Value:
+        kind = Kind(_memory_scalar(buffer.dtype), self.width)
+        size = buffer.dtype.itemsize
+        if mask is None:
+            return self.builder.load(pointer, kind, size)
+        name, zero = f"llvm.masked.load.{kind.suffix}.p0", constant(kind, 0)
+        return self.builder.call(name, pointer, _alignment(size), mask, zero, result=kind)
+
+    def _gather(
+        self, pointer: Value, stride: int | None, positions: Value | None, buffer: Buffer, mask: Value | None
+    ) -> Value:
+        """Load the lanes from different places; small elements one by one, unless some lanes do not exist."""
+        b, width = self.builder, self.width
+        scalar, size = _memory_scalar(buffer.dtype), buffer.dtype.itemsize
+        kind = Kind(scalar, width)
+        if mask is not None or size >= 4:
+            positions = positions or self._strided(stride or 0)
+            pointers = b.emit(f"getelementptr {scalar}, {pointer}, {positions}", Kind("ptr", width))
+            lanes = constant(Kind("i1", width), 1) if mask is None else mask
+            others = Value("poison", kind) if mask is None else constant(kind, 0)
+            name = f"llvm.masked.gather.{kind.suffix}.v{width}p0"
+            return b.call(name, pointers, _alignment(size), lanes, others, result=kind)
+        result = Value("poison", kind)
+        for lane in range(width):
+            place = constant(I64, (stride or 0) * lane) if positions is None else b.extract(positions, lane)
+            element = b.load(b.element(pointer, scalar, place), Kind(scalar), size)
+            result = b.insert(result, element, lane)
+        return result
+
+    # -- transposed loads --------------------------------------------------------------------------------
+
+    def _contiguous_dim(self, node: Load, stride: int | None, point: Point) -> Dim | None:
+        """Return a dimension, unrolled for a whole vector, along which the elements are contiguous."""
         layout = self.layouts[node.buffer]
         if stride is None or layout.size < self.width:
             return None
@@ -119,24 +338,23 @@ class Access(State):
         return None
 
     def _transposed(self, node: Load, stride: int, point: Point, dim: Dim) -> Value:
-        """Read a square block along the other dimension, and exchange rows and columns in registers."""
+        """Load a square block along the other dimension, and exchange rows and columns in registers."""
         others = tuple(pair for pair in point.offsets if pair[0] is not dim)
         block, column = divmod(point.offset(dim), self.width)
         key = ("block", id(node), others, block, point.mask)
-        first = self.recall((*key, 0))
-        if first is None:
+        if self.recall((*key, 0)) is None:
             corner = Point((*others, (dim, block * self.width)), point.mask)
             rows = [self._row(node, stride * lane, lane, corner) for lane in range(self.width)]
             for number, value in enumerate(self._exchanged(rows)):
                 self.remember((*key, number), value)
         value = self.recall((*key, column))
         assert value is not None
-        if point.mask is None:
-            return value
-        return self.builder.select(point.mask, value, constant(value.kind, 0))
+        return (
+            value if point.mask is None else self.builder.select(point.mask, value, constant(value.kind, 0))
+        )
 
     def _row(self, node: Load, distance: int, lane: int, corner: Point) -> Value:
-        """Read the row of one lane; of a lane that does not exist, what begins the buffer."""
+        """Load the row of a lane; for a lane that does not exist, the beginning of the buffer."""
         b, scalar = self.builder, _memory_scalar(node.buffer.dtype)
         pointer, _, _ = self.address(node.buffer, node.indices, corner)
         row = b.element(pointer, scalar, constant(I64, distance))
@@ -145,110 +363,56 @@ class Access(State):
         return b.load(row, Kind(scalar, self.width), node.buffer.dtype.itemsize)
 
     def _exchanged(self, rows: list[Value]) -> list[Value]:
-        """Transpose a square of vectors: blocks off the diagonal change places, of one element, then two, four, ..."""
+        """Transpose a square of vectors: exchange off-diagonal blocks of one element, then two, four, ..."""
         b, width, step = self.builder, len(rows), 1
         while step < width:
+            low = [lane if not lane & step else width + lane - step for lane in range(width)]
+            high = [lane + step if not lane & step else width + lane for lane in range(width)]
             for row in range(width):
-                if row & step:
-                    continue
-                one, other = rows[row], rows[row + step]
-                low = [lane if not lane & step else width + lane - step for lane in range(width)]
-                high = [lane + step if not lane & step else width + lane for lane in range(width)]
-                for place, lanes in ((row, low), (row + step, high)):
-                    rows[place] = b.shuffle(one, lanes, other)
+                if not row & step:
+                    x, y = rows[row], rows[row + step]
+                    rows[row], rows[row + step] = b.shuffle(x, low, y), b.shuffle(x, high, y)
             step *= 2
         return rows
 
-    def _load_vector(self, pointer: Value, buffer: Buffer, mask: Value | None) -> Value:
-        kind = Kind(_memory_scalar(buffer.dtype), self.width)
-        size = buffer.dtype.itemsize
-        if mask is None:
-            return self.builder.load(pointer, kind, size)
-        name, zero = f"llvm.masked.load.{kind.suffix}.p0", constant(kind, 0)
-        return self.builder.call(name, pointer, _aligned(size), mask, zero, result=kind)
-
-    def _gather(
-        self, pointer: Value, stride: int | None, positions: Value | None, buffer: Buffer, mask: Value | None
-    ) -> Value:
-        b, width = self.builder, self.width
-        scalar, size = _memory_scalar(buffer.dtype), buffer.dtype.itemsize
-        kind = Kind(scalar, width)
-        if mask is not None or size < 4:
-            return self._gather_lanes(pointer, stride, positions, buffer, mask)
-        if positions is None:
-            positions = constants(Kind("i64", width), [(stride or 0) * lane for lane in range(width)])
-        pointers = b.emit(f"getelementptr {scalar}, {pointer}, {positions}", Kind("ptr", width))
-        every, nothing = constant(Kind("i1", width), 1), Value("poison", kind)
-        name = f"llvm.masked.gather.{kind.suffix}.v{width}p0"
-        return b.call(name, pointers, _aligned(size), every, nothing, result=kind)
-
-    def _gather_lanes(
-        self, pointer: Value, stride: int | None, positions: Value | None, buffer: Buffer, mask: Value | None
-    ) -> Value:
-        """Read lane by lane; a lane that is masked out reads where a lane that exists does."""
-        b, width = self.builder, self.width
-        scalar, size = _memory_scalar(buffer.dtype), buffer.dtype.itemsize
-        if positions is None:
-            positions = constants(Kind("i64", width), [(stride or 0) * lane for lane in range(width)])
-        if mask is not None:
-            kind = Kind(scalar, width)
-            name, zero = f"llvm.masked.gather.{kind.suffix}.v{width}p0", constant(kind, 0)
-            pointers = b.emit(f"getelementptr {scalar}, {pointer}, {positions}", Kind("ptr", width))
-            return b.call(name, pointers, _aligned(size), mask, zero, result=kind)
-        result = Value("poison", Kind(scalar, width))
-        for lane in range(width):
-            at = (
-                b.extract(positions, lane)
-                if not positions.text.startswith("<")
-                else constant(I64, (stride or 0) * lane)
-            )
-            one = b.load(b.element(pointer, scalar, at), Kind(scalar), size)
-            result = b.insert(result, one, lane)
-        return result
+    # -- stores ------------------------------------------------------------------------------------------
 
     def store(
         self, buffer: Buffer, indices: Sequence[Index], value: Value, point: Point, *, vector: bool
     ) -> None:
-        """Write a value, or one value a lane."""
-        b = self.builder
+        """Store a value, or one value a lane."""
+        b, mask = self.builder, point.mask
         scalar, size = _memory_scalar(buffer.dtype), buffer.dtype.itemsize
         if buffer.dtype.kind == "b":
             value = b.convert("zext", value, "i8")
         pointer, stride, positions = self.address(buffer, indices, point)
-        if not vector:
-            b.store(value, pointer, size)
-            return
-        if value.kind.lanes == 1:
+        if vector and value.kind.lanes == 1:
             value = b.splat(value, self.width)
-        if stride == 1:
-            if point.mask is None:
-                b.store(value, pointer, size)
-                return
-            if point.mask == _first_lane(point.mask.kind):
-                # LLVM 22 writes a truncated number untruncated, over its neighbours, under a mask of a single lane.
-                b.store(b.extract(value, 0), pointer, size)
-                return
+        if not vector or (stride == 1 and mask is None):
+            b.store(value, pointer, size)
+        elif stride == 1 and mask == _first_lane(self.width):
+            # LLVM 22 writes a truncated number untruncated, over its neighbours, under a mask of a single lane.
+            b.store(b.extract(value, 0), pointer, size)
+        elif stride == 1 and mask is not None:
             name = f"llvm.masked.store.{value.kind.suffix}.p0"
-            b.call(name, value, pointer, _aligned(size), point.mask, result=None)
-            return
-        if positions is None:
-            assert stride is not None
-            positions = constants(Kind("i64", self.width), [stride * lane for lane in range(self.width)])
-        pointers = b.emit(f"getelementptr {scalar}, {pointer}, {positions}", Kind("ptr", self.width))
-        mask = point.mask or constant(Kind("i1", self.width), 1)
-        name = f"llvm.masked.scatter.{value.kind.suffix}.v{self.width}p0"
-        b.call(name, value, pointers, _aligned(size), mask, result=None)
+            b.call(name, value, pointer, _alignment(size), mask, result=None)
+        else:
+            positions = positions or self._strided(stride or 0)
+            pointers = b.emit(f"getelementptr {scalar}, {pointer}, {positions}", Kind("ptr", self.width))
+            lanes = mask or constant(Kind("i1", self.width), 1)
+            name = f"llvm.masked.scatter.{value.kind.suffix}.v{self.width}p0"
+            b.call(name, value, pointers, _alignment(size), lanes, result=None)
 
 
-def _first_lane(kind: Kind) -> Value:
-    return constants(kind, [lane == 0 for lane in range(kind.lanes)])
+def _first_lane(width: int) -> Value:
+    return constants(Kind("i1", width), [lane == 0 for lane in range(width)])
 
 
-def _aligned(size: int) -> Value:
-    """Return the operand of a masked access that tells how addresses are aligned: LLVM 22 reads this form, too."""
+def _alignment(size: int) -> Value:
+    """Return the operand of a masked access for the alignment of its addresses: LLVM 22 reads this form, too."""
     return constant(Kind("i32"), size)
 
 
 def _memory_scalar(dtype: Dtype) -> str:
-    """Return the element type in memory: truth values take a byte."""
+    """Return the element type in memory: a truth value takes a byte."""
     return "i8" if dtype.kind == "b" else SCALARS[dtype]

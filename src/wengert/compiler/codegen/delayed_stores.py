@@ -1,9 +1,9 @@
-"""Results written late: those of one tile, while the reductions of the next one run.
+"""Delayed stores: the results of one tile are computed and stored while the reductions of the next one run.
 
-A root or a quotient of a sum takes long to come, and so does what is read from memory; at the end of a tile there is
-nothing else to do in the meantime. So a tile leaves its sums in memory, and the next one makes results of them, a
-vector after every few steps of its own sums (Lam, Software pipelining, 1988). Functions such as exponentials are
-multiply-adds themselves, and would only get in the way of those of the sums.
+A root or a quotient has a long latency, and so has a load from memory; at the end of a tile nothing else is left to
+run. So a tile leaves its sums in memory, and the next one makes results of them, a vector after every few steps of its
+own sums (Lam, Software pipelining, 1988). A function such as an exponential is a chain of multiply-adds itself, and
+would compete with those of the sums.
 """
 
 from __future__ import annotations
@@ -11,25 +11,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from wengert.compiler.codegen.emission_state import Point
+from wengert.compiler.codegen.access import Point
 from wengert.compiler.codegen.expression import Evaluator
 from wengert.compiler.llvm.ir_builder import I1, I64, POINTER, Value, constant
 from wengert.compiler.schedule.prefetch import is_contiguous
-from wengert.nest.expression import (
-    Guard,
-    Reduce,
-    loads,
-)
+from wengert.nest.expression import Guard, Reduce, loads
 from wengert.nest.index import Dim
 from wengert.nest.nest import Nest
 
 
-class Late:
-    """The sums that one tile left in memory, and what writes its results.
+class DelayedStores:
+    """The sums that the previous tile left in memory, and the code that stores its results.
 
     Args:
-        evaluator: where the code stands: at the beginning of its function.
-        nest: what is computed, with one reduction.
+        evaluator: the evaluator, at the beginning of its function.
+        nest: the nest, with one reduction.
         tile: the points of a whole tile along each dimension; along the lanes, vectors.
     """
 
@@ -39,23 +35,22 @@ class Late:
         self.stores = nest.stores
         self.tile = tile
         self.points = math.prod(tile.values())
-        found = [load for store in nest.stores for load in loads(store.value, Guard, Reduce)]
-        lines = [load for load in found if is_contiguous(load, evaluator.lanes, evaluator.layouts)]
-        self.wanted = list({(load.buffer, load.indices): load for load in lines}.values())
-        """What is asked for ahead."""
+        read = [load for store in nest.stores for load in loads(store.value, Guard, Reduce)]
+        lines = [load for load in read if is_contiguous(load, evaluator.lanes, evaluator.layouts)]
+        self.prefetched = list({(load.buffer, load.indices): load for load in lines}.values())
         self.node = next(node for node in nest.nodes() if isinstance(node, Reduce))
         self.kind = evaluator.kind(self.node.dtype, evaluator.width)
         self.sums = self._on_stack(f"[{self.points} x {self.kind}]", self.kind.bytes)
         self.counters = {dim: self._on_stack("i64", 8) for dim in nest.dims}
-        """Where the tile before began."""
-        self.waiting = self._on_stack("i1", 1)
-        self.builder.store(constant(I1, 0), self.waiting, 1)
+        """Where the previous tile began."""
+        self.pending = self._on_stack("i1", 1)
+        self.builder.store(constant(I1, 0), self.pending, 1)
 
     def _on_stack(self, type_: str, align: int) -> Value:
         return self.builder.emit(f"alloca {type_}, align {align}", POINTER)
 
     def takes(self, points: Sequence[Point]) -> bool:
-        """Tell whether these are the points of a whole tile."""
+        """Return whether these are the points of a whole tile."""
         return len(points) == self.points and all(point.mask is None for point in points)
 
     def keep(self, points: Sequence[Point]) -> None:
@@ -66,29 +61,29 @@ class Late:
             b.store(total, self._sum(constant(I64, self._number(point))), self.kind.bytes)
         for dim, slot in self.counters.items():
             b.store(self._counter(dim), slot, 8)
-        b.store(constant(I1, 1), self.waiting, 1)
+        b.store(constant(I1, 1), self.pending, 1)
 
-    def write_before(self, number: Value) -> None:
-        """Write one result of the tile before, if there is one, and ask for what that of this tile reads."""
+    def store_previous(self, number: Value) -> None:
+        """Store one result of the previous tile, if there is one, and prefetch the operands of this tile's result."""
         evaluator, offsets = self.evaluator, self._offsets(number)
-        with self.builder.only_if(self.builder.load(self.waiting, I1, 1)):
-            self._write(number, offsets)
+        with self.builder.only_if(self.builder.load(self.pending, I1, 1)):
+            self._store(number, offsets)
         here = {dim: self._counter(dim) for dim in self.counters}
         with evaluator.elsewhere(self._added(here, offsets)):
-            for load in self.wanted:
-                evaluator.fetch(load, Point(()), 1, level=1)
+            for load in self.prefetched:
+                evaluator.prefetch(load, Point(()), 1, level=1)
 
-    def write_last(self) -> None:
-        """Write the results of the last tile."""
+    def store_last(self) -> None:
+        """Store the results of the last tile."""
         b = self.builder
         first, end = constant(I64, 0), constant(I64, self.points)
-        with b.only_if(b.load(self.waiting, I1, 1)), b.loop(first, end) as number:
-            self._write(number, self._offsets(number))
+        with b.only_if(b.load(self.pending, I1, 1)), b.loop(first, end) as number:
+            self._store(number, self._offsets(number))
 
-    def _write(self, number: Value, offsets: Mapping[Dim, Value]) -> None:
+    def _store(self, number: Value, offsets: Mapping[Dim, Value]) -> None:
         b, evaluator, point = self.builder, self.evaluator, Point(())
-        before = {dim: b.load(slot, I64, 8) for dim, slot in self.counters.items()}
-        with evaluator.elsewhere(self._added(before, offsets)):
+        previous = {dim: b.load(slot, I64, 8) for dim, slot in self.counters.items()}
+        with evaluator.elsewhere(self._added(previous, offsets)):
             total = b.load(self._sum(number), self.kind, self.kind.bytes)
             evaluator.reduced[evaluator.key(self.node, point)] = total
             values = [evaluator.value(store.value, point) for store in self.stores]

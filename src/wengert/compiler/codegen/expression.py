@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from wengert.compiler import scalars
-from wengert.compiler.codegen.access import Access
-from wengert.compiler.codegen.emission_state import Point
-from wengert.compiler.llvm.ir_builder import I1, SCALARS, Kind, Value, constant
+from wengert.compiler.codegen.access import Emitter, Point
+from wengert.compiler.llvm.ir_builder import I1, I64, POINTER, SCALARS, Kind, Value, constant
 from wengert.core.dtypes import INT64, Dtype
 from wengert.nest.expression import (
     CHECKS,
@@ -26,8 +25,8 @@ from wengert.nest.expression import (
 from wengert.nest.index import Index
 
 
-class Evaluator(Access):
-    """Emits expressions, remembering what the code so far has computed."""
+class Evaluator(Emitter):
+    """Emits expressions."""
 
     def kind(self, dtype: Dtype, lanes: int) -> Kind:
         """Return the type of values of a dtype."""
@@ -41,27 +40,21 @@ class Evaluator(Access):
         if isinstance(node, Reduce):
             return self.reduced[key]
         known = self.recall(key)
-        if known is None:
-            known = self.remember(key, self._emit(node, point))
-        return known
+        return self.remember(key, self._emit(node, point)) if known is None else known
 
     def _emit(self, node: Expression, point: Point) -> Value:
         match node:
             case Load():
                 return self.load(node, point)
             case Iota(index=index, dtype=dtype):
-                number = self.index(index, point)
-                return self._converted(number, dtype)
+                context = scalars.Context(self.builder, INT64, dtype, 0, self.functions)
+                return scalars.emit(context, "cast", [self.index(index, point)])
             case Apply():
                 return self._apply(node, point)
             case Guard():
                 return self._guard(node, point)
             case _:
                 raise AssertionError(node)
-
-    def _converted(self, number: Value, dtype: Dtype) -> Value:
-        context = scalars.Context(self.builder, INT64, dtype, 0, self.functions)
-        return scalars.emit(context, "cast", [number])
 
     def _apply(self, node: Apply, point: Point) -> Value:
         if node.operation in ("add", "subtract") and (fused := self._fused(node, point)):
@@ -74,47 +67,46 @@ class Evaluator(Access):
             return self._made(operands, node, point)
         if node.operation in CHECKS:
             return self._position(operands[0], node, point)
-        before = node.operands[0].dtype if node.operation != "where" else node.operands[1].dtype
-        context = scalars.Context(self.builder, before, node.dtype, node.param, self.functions)
+        dtype = node.operands[0].dtype if node.operation != "where" else node.operands[1].dtype
+        context = scalars.Context(self.builder, dtype, node.dtype, node.param, self.functions)
         return scalars.emit(context, node.operation, operands)
 
-    # -- products and a term -----------------------------------------------------------------------------
+    # -- fused multiply-add ------------------------------------------------------------------------------
 
     def _fused(self, node: Apply, point: Point) -> Value | None:
         """Return x y + z, x y - z or z - x y, rounded once where the target does that.
 
-        The expression alone decides on it, not what surrounds it: what is computed again in another nest, or in the
-        last lanes, has the same bits there, and may be compared with what was stored.
+        The expression alone decides on it, not the code around it: where another nest, or the last lanes, compute a
+        value again, it has the same bits, and may be compared with the stored one.
         """
-        b, (one, other) = self.builder, node.operands
+        b, (left, right) = self.builder, node.operands
         subtract = node.operation == "subtract"
-        if pair := self.factors(one, point):
-            term = self.value(other, point)
+        if pair := self.factors(left, point):
+            term = self.value(right, point)
             return self.product_plus(pair, b.fneg(term) if subtract else term)
-        if pair := self.factors(other, point):
+        if pair := self.factors(right, point):
             x, y = pair
-            return self.product_plus((b.fneg(x) if subtract else x, y), self.value(one, point))
+            return self.product_plus((b.fneg(x) if subtract else x, y), self.value(left, point))
         return None
 
     def factors(self, node: Expression, point: Point) -> tuple[Value, Value] | None:
-        """Return the factors of a product of floats that is to be fused with a sum; guarded, if they vanish outside."""
+        """Return the factors of a product of floats to fuse with a sum; of a guarded one, if it is zero outside."""
         if node.dtype.kind != "f" or self.builder.fast:
             return None
-        if isinstance(node, Guard):
-            return self._guarded_factors(node, point)
-        if not isinstance(node, Apply):
-            return None
-        if node.operation == "multiply":
-            return self.value(node.operands[0], point), self.value(node.operands[1], point)
-        if node.operation == "square" or (node.operation == "integer_power" and node.param == 2):
-            x = self.value(node.operands[0], point)
-            return x, x
-        return None
+        match node:
+            case Guard():
+                return self._guarded_factors(node, point)
+            case Apply(operation="multiply"):
+                return self.value(node.operands[0], point), self.value(node.operands[1], point)
+            case Apply(operation="square") | Apply(operation="integer_power", param=2):
+                x = self.value(node.operands[0], point)
+                return x, x
+            case _:
+                return None
 
     def _guarded_factors(self, node: Guard, point: Point) -> tuple[Value, Value] | None:
         uniform, varying = self._conditions(node, point)
-        vanishes = is_positive_zero(node.otherwise) and self.vanishes(node.body)
-        if uniform is not None or not (varying is None or vanishes):
+        if uniform is not None or not (varying is None or self._vanishes_outside(node)):
             return None
         with self._inside_guard(node):
             return self.factors(node.body, self._masked(point, varying))
@@ -123,11 +115,13 @@ class Evaluator(Access):
         """Return x y + z."""
         return self.builder.muladd(*self.aligned([*factors, term]))
 
+    # -- checks ------------------------------------------------------------------------------------------
+
     def _position(self, index: Value, node: Apply, point: Point) -> Value:
-        """Count from the end where a negative index may; report it where it lies outside, and read inside instead."""
+        """Count a negative index from the end where that is allowed; report an index outside, and return 0 for it."""
         b, extent = self.builder, node.param
-        (given,) = node.operands
-        if isinstance(given, Apply) and given.operation == "position" and given.param <= extent:
+        (operand,) = node.operands
+        if isinstance(operand, Apply) and operand.operation == "position" and operand.param <= extent:
             return index
         size = constant(index.kind, extent)
         zero = constant(index.kind, 0)
@@ -135,33 +129,42 @@ class Evaluator(Access):
         if not node.requirement:
             wrapped = b.select(b.compare("slt", index, zero), b.binary("add", index, size), index)
         inside = b.compare("ult", wrapped, size)
-        self._complain(b.negate(inside), node, point)
+        self._report(b.negate(inside), node, point)
         return b.select(inside, wrapped, zero)
 
     def _made(self, operands: list[Value], node: Apply, point: Point) -> Value:
-        """Report a NaN where there was none before."""
+        """Report a NaN if no operand was NaN."""
         b = self.builder
-        value, had = operands
-        self._complain(b.both(b.compare("uno", value, value), b.negate(had)), node, point)
+        value, had_nan = operands
+        self._report(b.both(b.compare("uno", value, value), b.negate(had_nan)), node, point)
         return value
 
     def _required(self, operands: list[Value], node: Apply, point: Point) -> Value:
-        """Report a value of which something does not hold.
+        """Report a value for which a condition fails.
 
-        What is the same for all lanes stays one truth value: LLVM 22 tests a vector of four equal ones by an
-        instruction that cannot name all registers, and then tests another.
+        A condition that is the same for all lanes stays one truth value: LLVM 22 tests a vector of four equal ones by
+        an instruction that cannot name all registers, and then tests another.
         """
         value, holds = operands
-        self._complain(self.builder.negate(holds), node, point)
+        self._report(self.builder.negate(holds), node, point)
         return value
 
-    def _complain(self, wrong: Value, node: Apply, point: Point) -> None:
+    def _report(self, wrong: Value, node: Apply, point: Point) -> None:
+        """Note the first error in the status word."""
         b = self.builder
         if wrong.kind.lanes > 1:
             if point.mask is not None:
                 wrong = b.both(wrong, point.mask)
             wrong = b.call(f"llvm.vector.reduce.or.{wrong.kind.suffix}", wrong, result=I1)
-        self.report(wrong, f"{node.operation}|{node.requirement}|{node.location}")
+        if not self.reports:
+            return
+        place = f"{node.operation}|{node.requirement}|{node.location}"
+        with b.only_if(wrong):
+            status = Value("%status", POINTER)
+            before = b.load(status, I64, 8)
+            number = constant(I64, self.checks.setdefault(place, len(self.checks) + 1))
+            is_first = b.compare("eq", before, constant(I64, 0))
+            b.store(b.select(is_first, number, before), status, 8)
 
     # -- guards ------------------------------------------------------------------------------------------
 
@@ -174,7 +177,7 @@ class Evaluator(Access):
         def inner() -> Value:
             with self._inside_guard(node):
                 value = self.value(node.body, self._masked(point, varying))
-                if varying is None or (is_positive_zero(node.otherwise) and self.vanishes(node.body)):
+                if varying is None or self._vanishes_outside(node):
                     return value
                 rest = otherwise or self.value(
                     node.otherwise, self._masked(point, self.builder.negate(varying))
@@ -186,14 +189,12 @@ class Evaluator(Access):
             with self._inside_guard(node):
                 return otherwise or self.value(node.otherwise, point)
 
-        return (
-            inner()
-            if uniform is None
-            else self._branch(uniform, inner, outer, self.width if self.lanes in self.dims(node) else 1)
-        )
+        if uniform is None:
+            return inner()
+        return self._branch(uniform, inner, outer, self.width if self.lanes in self.dims(node) else 1)
 
     def _conditions(self, node: Guard, point: Point) -> tuple[Value | None, Value | None]:
-        """Return whether a guard's conditions hold that are the same for all lanes, and those that are not."""
+        """Return the conjunctions of a guard's conditions: of those that are the same for all lanes, and the others."""
         uniform: Value | None = None
         varying: Value | None = None
         for index, extent in node.conditions:
@@ -206,47 +207,40 @@ class Evaluator(Access):
                 varying = inside if varying is None else self._both(varying, inside)
         return uniform, varying
 
-    def _masked(self, point: Point, varying: Value | None) -> Point:
-        if varying is None:
+    def _masked(self, point: Point, mask: Value | None) -> Point:
+        if mask is None:
             return point
-        return point._replace(mask=varying if point.mask is None else self._both(point.mask, varying))
+        return point._replace(mask=mask if point.mask is None else self._both(point.mask, mask))
 
-    @contextmanager
-    def _inside_guard(self, node: Guard) -> Generator[None]:
-        before = self.guarded
-        self.guarded = before.union(*(index.dims() for index, _ in node.conditions))
-        yield
-        self.guarded = before
+    def _inside_guard(self, node: Guard) -> AbstractContextManager[None]:
+        return self.using(guarded=self.guarded.union(*(index.dims() for index, _ in node.conditions)))
+
+    def _vanishes_outside(self, node: Guard) -> bool:
+        return is_positive_zero(node.otherwise) and self.vanishes(node.body)
 
     def vanishes(self, node: Expression) -> bool:
-        """Tell whether a product is zero in lanes that are masked out, as what is loaded there is."""
+        """Return whether a product is zero in masked lanes, as are the elements loaded there."""
         factors = node.operands if isinstance(node, Apply) and node.operation == "multiply" else (node,)
         return all(isinstance(factor, Load) and self.lanes in self.dims(factor) for factor in factors)
 
-    def _both(self, one: Value, other: Value) -> Value:
-        known = self.recall(("both", one, other))
-        return known or self.remember(("both", one, other), self.builder.both(one, other))
+    def _both(self, x: Value, y: Value) -> Value:
+        known = self.recall(("both", x, y))
+        return known or self.remember(("both", x, y), self.builder.both(x, y))
 
     def _branch(
         self, condition: Value, inner: Callable[[], Value], outer: Callable[[], Value], lanes: int
     ) -> Value:
         b = self.builder
-        yes, no, after = b.new_label("inside"), b.new_label("outside"), b.new_label("guarded")
+        yes, no, after = b.new_labels("inside", "outside", "guarded")
         b.branch_if(condition, yes, no)
-        b.label(yes)
-        with self.scope():
-            value = b.splat(found, lanes) if (found := inner()).kind.lanes < lanes else found
-        came = b.block
-        b.branch(after)
-        b.label(no)
-        with self.scope():
-            otherwise = b.splat(found, lanes) if (found := outer()).kind.lanes < lanes else found
-        left = b.block
-        b.branch(after)
+        ways: list[tuple[Value, str]] = []
+        for label, compute in ((yes, inner), (no, outer)):
+            b.label(label)
+            with self.scope():
+                ways.append((b.widened(compute(), lanes), b.block))
+            b.branch(after)
         b.label(after)
-        return b.emit(
-            f"phi {value.kind} [ {value.text}, %{came} ], [ {otherwise.text}, %{left} ]", value.kind
-        )
+        return b.phi(*ways)
 
     def _inside(self, index: Index, extent: int, point: Point) -> Value | None:
         low, high = index.bounds

@@ -1,4 +1,4 @@
-"""The interface of a compiled program: the block of addresses that it takes, and what a call needs to know."""
+"""The interface of a compiled program: the block of addresses that it reads, and the facts for its calls."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ STATUS, ARENA, CALLBACK, FIRST = 0, 1, 2, 3
 
 
 class Located(NamedTuple):
-    """An array of the program: a slot of the block of addresses, and bytes from there."""
+    """An array of the program: a slot of the block of addresses, and a distance in bytes."""
 
     slot: int
     offset: int
     dtype: Dtype
     shape: Shape
     weak: bool = False
-    """Whether NumPy is to take it as a number of Python's."""
+    """Whether NumPy gets it as a Python number."""
 
 
 class HostCall(NamedTuple):
@@ -33,25 +33,26 @@ class HostCall(NamedTuple):
     location: str = ""
     """The user's line."""
     check_nan: bool = False
-    """Whether to complain of a NaN."""
+    """Whether a NaN is an error."""
 
 
 class Interface(NamedTuple):
-    """What a call needs to know of a program."""
+    """The facts for the calls of a program."""
 
     arena: int
     """Bytes of the arena that all threads share."""
     private: int
     """Bytes behind it for each thread."""
     slots: int
-    """Of the block of addresses."""
+    """The length of the block of addresses."""
     inputs: tuple[int, ...]
     """The slots of the arguments."""
     outputs: tuple[int, ...]
-    """The slots of the results; the slot of an argument, if the result takes its place."""
+    """The slots of the results; a result in the memory of an argument has its slot."""
     constants: tuple[tuple[int, Any], ...]
+    """The constants and their slots."""
     places: tuple[str, ...]
-    """Where errors that the program reports come from."""
+    """The places that can report an error: ``check|requirement|line``."""
     parallel: bool
-    """Whether several threads have something to do."""
+    """Whether threads share a nest or a loop."""
     hosts: tuple[HostCall, ...]

@@ -1,43 +1,43 @@
-"""A nest as a native function of a range of its tiles: the loops around them."""
+"""A nest as a native function of a range of its tiles: the loops around a tile."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import NamedTuple
 
-from wengert.compiler.codegen.emission_state import Checks, Point
+from wengert.compiler.codegen.access import Point
 from wengert.compiler.codegen.expression import Evaluator
+from wengert.compiler.codegen.module_builder import ModuleBuilder
 from wengert.compiler.codegen.tile import Tile
-from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
+from wengert.compiler.llvm.ir_builder import I64, Value, constant
 from wengert.compiler.machine import costs
-from wengert.compiler.schedule.layout import Layout
 from wengert.compiler.schedule.outline import NestArguments
 from wengert.compiler.schedule.prefetch import computed_places
 from wengert.compiler.schedule.row_padding import is_padded
 from wengert.compiler.schedule.schedule import Schedule
-from wengert.nest.expression import Buffer
 from wengert.nest.index import Dim
 from wengert.nest.nest import Nest
 
 
 class _Range(NamedTuple):
-    """The tiles of the outermost levels that a call carries out, at least one, counted along the last level first."""
+    """The tiles of the outermost levels that a call computes, at least one; the last level counts fastest."""
 
     first: Value
     end: Value
     levels: int
-    """How many levels they are tiles of."""
+    """How many levels the tiles span."""
 
 
 class _Level(NamedTuple):
-    """A dimension of the nest as a loop: how many tiles, and what is left at the end."""
+    """A dimension of the nest as a loop: its whole tiles, and the rest at the end."""
 
     dim: Dim
     step: int
     """Points of a tile; along the lanes, elements."""
     full: int
-    """How many tiles are whole."""
+    """Whole tiles."""
     rest: int
     """Points beyond them; along the lanes, whole vectors."""
     masked: int
@@ -49,66 +49,34 @@ class _Level(NamedTuple):
 
 
 def emit_nest(
-    name: str,
-    nest: Nest,
-    schedule: Schedule,
-    layouts: Mapping[Buffer, Layout],
-    passed: NestArguments,
-    checks: Checks,
-    functions: set[tuple[str, Kind]],
-    declared: set[str],
-    fast: str = "",
-    *,
-    shared: bool,
+    name: str, nest: Nest, schedule: Schedule, passed: NestArguments, module: ModuleBuilder, *, shared: bool
 ) -> tuple[str, int]:
-    """Write the function of a nest.
+    """Emit the function of a nest.
 
-    The function takes the status word, the first tile and the one after the last, and what is ``passed``. If the nest
-    is not ``shared``, there is only one tile: everything.
+    The function takes the status word, the first tile and the one after the last, and the arguments ``passed``. If the
+    nest is not ``shared``, it is one tile.
 
     Returns:
         The text, and how many tiles threads share: those of the outermost dimensions, one after another.
     """
-    emitter = _NestEmitter(nest, schedule, layouts, passed, checks, functions, fast)
-    return emitter.run(name, declared, shared)
+    return _NestEmitter(nest, schedule, passed, module).run(name, shared)
 
 
 class _NestEmitter:
-    def __init__(
-        self,
-        nest: Nest,
-        schedule: Schedule,
-        layouts: Mapping[Buffer, Layout],
-        passed: NestArguments,
-        checks: Checks,
-        functions: set[tuple[str, Kind]],
-        fast: str,
-    ) -> None:
+    def __init__(self, nest: Nest, schedule: Schedule, passed: NestArguments, module: ModuleBuilder) -> None:
         self.nest = nest
         self.schedule = schedule
-        self.layouts = layouts
         self.passed = passed
-        self.checks = checks
-        self.builder = Builder(fast)
-        pointers = {buffer: Value(f"%b{n}", POINTER) for n, buffer in enumerate(passed.buffers)}
-        self.evaluator = Evaluator(
-            self.builder,
-            pointers,
-            layouts,
-            schedule.lanes,
-            schedule.width,
-            functions,
-            self._report,
-            frozenset(nest.own_dims()),
-        )
-        self.evaluator.streams = schedule.prefetches.streams
-        self.evaluator.starts = dict(zip(passed.buffers, passed.starts, strict=True))
-        self.evaluator.counters |= {dim: Value(f"%c{n}", I64) for n, dim in enumerate(passed.counters)}
+        self.module = module
+        self.evaluator = Evaluator(nest, schedule, passed, module)
+        self.builder = self.evaluator.builder
         self.places = tuple(dict.fromkeys(computed_places(nest)))
+        self.masked = 0
+        """Elements of the last vector that exist, where it is not whole."""
 
     # -- the function ------------------------------------------------------------------------------------
 
-    def run(self, name: str, declared: set[str], shared: bool) -> tuple[str, int]:
+    def run(self, name: str, shared: bool) -> tuple[str, int]:
         levels = [self._level(dim) for dim in self.schedule.order]
         among = self._shared(levels) if shared else 0
         tiles = math.prod(level.tiles for level in levels[:among])
@@ -118,38 +86,21 @@ class _NestEmitter:
             self._levels(levels, 0, {}, part)
             self.tile.finish()
         self.builder.do("ret void")
-        declared |= self.builder.declared
         parameters = ["ptr %status", "i64 %first", "i64 %last"]
         parameters += [f"ptr %b{n}" for n in range(len(self.passed.buffers))]
         parameters += [f"i64 %c{n}" for n in range(len(self.passed.counters))]
-        body = "\n".join(self.builder.lines)
-        # LLVM aligns the stack for vectors only if it is told to before it knows that registers are too few.
+        # LLVM must know that the stack is aligned for vectors before it knows that registers are too few.
         aligned = " alignstack(64)" if self.schedule.lanes else ""
-        text = f"define internal void @{name}({', '.join(parameters)}) nounwind{aligned} {{\n{body}\n}}\n"
-        return text, tiles
+        return self.module.define(name, ", ".join(parameters), self.builder, aligned), tiles
 
     def _shared(self, levels: Sequence[_Level]) -> int:
-        """Return how many of the outermost levels threads share: enough for even parts."""
+        """Return the number of outermost levels that threads share: enough for even parts."""
         tiles = 1
         for count, level in enumerate(levels):
             if tiles >= costs.COSTS.even_tiles or level.dim in self.nest.sequential:
                 return count
             tiles *= level.tiles
         return len(levels)
-
-    def _report(self, outside: Value, place: str) -> None:
-        """Note in the status word that an index lay outside."""
-        b = self.builder
-        bad, after = b.new_label("bad"), b.new_label("good")
-        b.branch_if(outside, bad, after)
-        b.label(bad)
-        status = Value("%status", POINTER)
-        before = b.load(status, I64, 8)
-        number = constant(I64, self.checks.number(place))
-        first = b.compare("eq", before, constant(I64, 0))
-        b.store(b.select(first, number, before), status, 8)
-        b.branch(after)
-        b.label(after)
 
     # -- loops over the map dimensions -------------------------------------------------------------------
 
@@ -160,7 +111,7 @@ class _NestEmitter:
             return _Level(dim, factor, full, rest, 0)
         width = self.schedule.width
         vectors, masked = divmod(dim.extent, width)
-        if masked and is_padded(self.nest, dim, width, self.layouts):
+        if masked and is_padded(self.nest, dim, width, self.module.layouts):
             vectors, masked = vectors + 1, 0
         full, rest = divmod(vectors, factor)
         return _Level(dim, factor * width, full, rest, masked)
@@ -168,15 +119,15 @@ class _NestEmitter:
     def _levels(
         self, levels: Sequence[_Level], depth: int, counts: dict[Dim, int], part: _Range | None = None
     ) -> None:
-        """Open the loop of a level, for its whole tiles, then for what is left; inside the last one, do the work."""
+        """Open the loop of a level, for its whole tiles, then for the rest; inside the last level, emit the tile."""
         if depth == len(levels):
-            self.tile.write(counts, self._masked)
+            self.tile.write(counts, self.masked)
             return
         level, b = levels[depth], self.builder
         size = self.schedule.width if level.dim is self.schedule.lanes else 1
         start, stop = constant(I64, 0), constant(I64, level.full)
         last: Value | None = None
-        below = math.prod(one.tiles for one in levels[depth + 1 : part.levels]) if part else 1
+        below = math.prod(inner.tiles for inner in levels[depth + 1 : part.levels]) if part else 1
         if part and level.tiles > 1:
             start, end = self._outer(part, below)
             stop = b.intrinsic("smin", end, stop)
@@ -187,20 +138,41 @@ class _NestEmitter:
                 with self.evaluator.scope():
                     self._levels(levels, depth + 1, inner, self._inner(part, depth, below, None))
             else:
-                self._fetch(level, start, first=True)
+                self._prefetch(level, start, first=True)
                 with b.loop(start, stop) as tile, self.evaluator.scope():
                     counter = tile if level.step == 1 else b.binary("mul", tile, constant(I64, level.step))
                     self.evaluator.counters[level.dim] = counter
-                    self._fetch(level, tile)
-                    self._settle(level.dim, inner)
+                    self._prefetch(level, tile)
+                    self._hoist_places(level.dim, inner)
                     self._levels(levels, depth + 1, inner, self._inner(part, depth, below, tile))
                     del self.evaluator.counters[level.dim]
         if level.rest or level.masked:
             rest = {**counts, level.dim: level.rest + bool(level.masked)}
-            self._rest(levels, depth, rest, last, part, below)
+            with nullcontext() if last is None else b.only_if(last):
+                self._rest(levels, depth, rest, part, below)
 
-    def _fetch(self, level: _Level, tile: Value, *, first: bool = False) -> None:
-        """Ask for what lies at computed places some turns of a loop ahead; before the loop, for the first turns."""
+    def _rest(
+        self,
+        levels: Sequence[_Level],
+        depth: int,
+        counts: dict[Dim, int],
+        part: _Range | None,
+        below: int,
+    ) -> None:
+        """Emit the points of a level that are less than a tile."""
+        level = levels[depth]
+        with self.evaluator.scope():
+            self.evaluator.counters[level.dim] = constant(I64, level.full * level.step)
+            is_lanes = level.dim is self.schedule.lanes
+            self.masked = level.masked if is_lanes else self.masked
+            tile = constant(I64, level.full) if level.full else None
+            self._levels(levels, depth + 1, counts, self._inner(part, depth, below, tile))
+            if is_lanes:
+                self.masked = 0
+            del self.evaluator.counters[level.dim]
+
+    def _prefetch(self, level: _Level, tile: Value, *, first: bool = False) -> None:
+        """Prefetch elements at computed places some turns ahead; before the loop, those of its first turns."""
         runs = self.schedule.prefetches.runs.get(level.dim)
         if not runs:
             return
@@ -211,64 +183,34 @@ class _NestEmitter:
             for offset in range(ahead) if first else range(ahead, ahead + level.step):
                 point = b.intrinsic("smin", b.binary("add", begin, constant(I64, offset)), last)
                 with evaluator.elsewhere({level.dim: point}), evaluator.unreported():
-                    evaluator.fetch(run.load, Point(()), run.size, costs.COSTS.prefetch_cache_level)
+                    evaluator.prefetch(run.load, Point(()), run.size, costs.COSTS.prefetch_cache_level)
 
-    def _settle(self, dim: Dim, counts: Mapping[Dim, int]) -> None:
-        """Compute the places that change with a loop and with none inside it, once for the loops inside.
+    def _hoist_places(self, dim: Dim, counts: Mapping[Dim, int]) -> None:
+        """Compute the places that change with this loop and no inner one, once for the inner loops.
 
         Along the lanes, and where a tile has several points, there are several places at a time.
         """
         for place in self.places:
             dims = self.evaluator.dims(place)
-            single = all(counts.get(one, 1) == 1 for one in dims)
+            single = all(counts.get(other, 1) == 1 for other in dims)
             if dim in dims and single and dims <= self.evaluator.counters.keys() - {self.schedule.lanes}:
                 self.evaluator.value(place, Point(()))
 
     def _outer(self, part: _Range, below: int) -> tuple[Value, Value]:
-        """Return the range of tiles of a level, each with so many tiles of the levels below."""
+        """Return the range of tiles of a level, each of ``below`` tiles of the levels below."""
         if below == 1:
             return part.first, part.end
-        b, each = self.builder, constant(I64, below)
+        b, size = self.builder, constant(I64, below)
         up = b.binary("add", part.end, constant(I64, below - 1))
-        return b.binary("udiv", part.first, each), b.binary("udiv", up, each)
+        return b.binary("udiv", part.first, size), b.binary("udiv", up, size)
 
     def _inner(self, part: _Range | None, depth: int, below: int, tile: Value | None) -> _Range | None:
-        """Return the range of tiles of the levels below, in a tile of this level; there may be only one."""
+        """Return the range of tiles of the levels below, in a tile of this level; None where all are computed."""
         if part is None or depth + 1 >= part.levels or below == 1:
             return None
         if tile is None:
             return part
-        b, each = self.builder, constant(I64, below)
-        before = b.binary("mul", tile, each)
+        b, size = self.builder, constant(I64, below)
+        before = b.binary("mul", tile, size)
         first = b.intrinsic("smax", b.binary("sub", part.first, before), constant(I64, 0))
-        return _Range(first, b.intrinsic("smin", b.binary("sub", part.end, before), each), part.levels)
-
-    def _rest(
-        self,
-        levels: Sequence[_Level],
-        depth: int,
-        counts: dict[Dim, int],
-        last: Value | None,
-        part: _Range | None,
-        below: int,
-    ) -> None:
-        b, level = self.builder, levels[depth]
-        after = ""
-        if last is not None:
-            yes, after = b.new_label("rest"), b.new_label("after")
-            b.branch_if(last, yes, after)
-            b.label(yes)
-        with self.evaluator.scope():
-            self.evaluator.counters[level.dim] = constant(I64, level.full * level.step)
-            self._masked = level.masked if level.dim is self.schedule.lanes else self._masked
-            tile = constant(I64, level.full) if level.full else None
-            self._levels(levels, depth + 1, counts, self._inner(part, depth, below, tile))
-            if level.dim is self.schedule.lanes:
-                self._masked = 0
-            del self.evaluator.counters[level.dim]
-        if last is not None:
-            b.branch(after)
-            b.label(after)
-
-    _masked = 0
-    """Elements of the last vector that exist, where it is not whole."""
+        return _Range(first, b.intrinsic("smin", b.binary("sub", part.end, before), size), part.levels)

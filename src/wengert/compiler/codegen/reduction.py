@@ -1,16 +1,17 @@
-"""Reductions of a tile: accumulators that stay in registers, carried through the loops over what is reduced."""
+"""Reductions of a tile: accumulators in registers, carried through the loops over the reduced dimensions."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from wengert.compiler import scalars
-from wengert.compiler.codegen.delayed_stores import Late
-from wengert.compiler.codegen.emission_state import Offsets, Point
+from wengert.compiler.codegen.access import Offsets, Point
+from wengert.compiler.codegen.delayed_stores import DelayedStores
 from wengert.compiler.codegen.expression import Evaluator
 from wengert.compiler.llvm.ir_builder import I64, Kind, Value, constant, constants
 from wengert.compiler.schedule.schedule import Schedule
@@ -24,13 +25,13 @@ def first_lanes(count: int, width: int) -> Value:
     return constants(Kind("i1", width), [lane < count for lane in range(width)])
 
 
-@dataclass
-class _Slot:
-    """One accumulator: a reduction at a point of the tile."""
+class _Accumulator(NamedTuple):
+    """A reduction at a point of the tile."""
 
     node: Reduce
     point: Point
     position: bool = False
+    """Whether it holds the place of the best element; it follows the accumulator of that element."""
 
 
 class Reduction:
@@ -44,77 +45,76 @@ class Reduction:
         nodes: Sequence[Reduce],
         points: Sequence[Point],
         along: Sequence[Store],
-        late: Late | None = None,
+        delayed: DelayedStores | None = None,
     ) -> None:
         self.builder = evaluator.builder
         self.points = points
         self.along = along
-        self.late = late
+        self.delayed = delayed
         self.evaluator = evaluator
         self.schedule = schedule
         self.dims = dims
-        lanes = schedule.lanes
-        self.inside = lanes is not None and lanes in dims
-        self.width = schedule.width * (schedule.vectors if self.inside else 1)
-        found: dict[tuple[int, Any], tuple[Reduce, Point]] = {}
-        for node, point in itertools.product(nodes, points):
-            found.setdefault(self.evaluator.key(node, point), (node, point))
+        self.over_lanes = schedule.lanes is not None and schedule.lanes in dims
+        self.width = schedule.width * (schedule.vectors if self.over_lanes else 1)
         self.bodies: dict[Reduce, Expression] = {}
         self.bounded = list(_conditions(nodes))
-        self.slots = [
-            _Slot(node, point, position)
-            for node, point in found.values()
+        distinct: dict[tuple[int, Any], tuple[Reduce, Point]] = {}
+        for node, point in itertools.product(nodes, points):
+            distinct.setdefault(evaluator.key(node, point), (node, point))
+        self.accumulators = [
+            _Accumulator(node, point, position)
+            for node, point in distinct.values()
             for position in ((False, True) if node.returns_index else (False,))
         ]
 
     def run(self) -> None:
-        """Write the loops, and give the evaluator the values of the reductions."""
-        dims, start = self._ordered(), [self._initial(slot) for slot in self.slots]
-        values = self._in_parts(dims, start, self.late) if self.late else self._loops(dims, start)
-        for number, slot in enumerate(self.slots):  # a place takes the place of the value before it
-            key = self.evaluator.key(slot.node, slot.point)
-            self.evaluator.reduced[key] = self._total(number, values)
+        """Emit the loops, and give the evaluator the values of the reductions."""
+        dims, values = self._ordered(), list(map(self._initial, self.accumulators))
+        if self.delayed:
+            self._interleaved(dims, values, self.delayed)
+        else:
+            self._loops(dims, values)
+        for number, (node, point, _) in enumerate(self.accumulators):  # a place replaces the value before it
+            self.evaluator.reduced[self.evaluator.key(node, point)] = self._total(number, values)
 
     def _total(self, number: int, values: Sequence[Value]) -> Value:
-        """Return what a reduction comes to, of what each lane came to."""
-        slot, value = self.slots[number], values[number]
-        if slot.position:
-            place = self._place_of_best(slot.node, values[number - 1], value) if self.inside else value
+        """Return the value of a reduction from those of its lanes."""
+        (node, _, position), value = self.accumulators[number], values[number]
+        if position:
+            place = self._place_of_best(node, values[number - 1], value) if self.over_lanes else value
             return self.builder.convert("sext", place, "i64") if place.kind.bits < 64 else place
-        return self._across(slot.node, value) if self.inside and not slot.node.returns_index else value
+        return self._across(node, value) if self.over_lanes and not node.returns_index else value
 
     def _ordered(self) -> list[Dim]:
-        """Return the dimensions as they are nested: bounded ones, others, the lanes, and those that are written out."""
+        """Return the dimensions from the outermost loop to the innermost: bounded, others, lanes, unrolled."""
         lanes = self.schedule.lanes
-        if any(slot.position for slot in self.slots):  # the first of equal elements counts
+        if any(
+            accumulator.position for accumulator in self.accumulators
+        ):  # the first of equal elements counts
             return list(self.dims)
-        guarded = {d for slot in self.slots for d in _guarded_dims(slot.node)}
+        guarded = {dim for node, _, _ in self.accumulators for dim in _guarded_dims(node)}
         unrolled = self.schedule.unrolled - guarded
-        return sorted(self.dims, key=lambda d: (d in unrolled, d is lanes, d not in guarded))
+        return sorted(self.dims, key=lambda dim: (dim in unrolled, dim is lanes, dim not in guarded))
 
     # -- accumulators ------------------------------------------------------------------------------------
 
-    def _kind(self, slot: _Slot) -> Kind:
-        vector = self.inside or self.schedule.lanes in self.evaluator.dims(slot.node)
+    def _initial(self, accumulator: _Accumulator) -> Value:
+        node, _, position = accumulator
+        vector = self.over_lanes or self.schedule.lanes in self.evaluator.dims(node)
         lanes = self.width if vector else 1
-        if slot.position:  # half as long, more of them fill a vector
-            return Kind("i32" if math.prod(dim.extent for dim in slot.node.dims) < 1 << 31 else "i64", lanes)
-        return self.evaluator.kind(
-            slot.node.body.dtype if slot.node.returns_index else slot.node.dtype, lanes
+        if position:  # 32 bits where they suffice: more of them fill a vector
+            short = math.prod(dim.extent for dim in node.dims) < 1 << 31
+            return constant(Kind("i32" if short else "i64", lanes), 0)
+        return self._neutral(
+            node, self.evaluator.kind(node.body.dtype if node.returns_index else node.dtype, lanes)
         )
-
-    def _initial(self, slot: _Slot) -> Value:
-        kind = self._kind(slot)
-        return constant(kind, 0) if slot.position else self._neutral(slot.node, kind)
 
     def _neutral(self, node: Reduce, kind: Kind) -> Value:
         return constant(kind, scalars.neutral(node.combiner, node.body.dtype))
 
-    def _context(self, node: Reduce) -> scalars.Context:
-        return scalars.Context(self.builder, node.dtype, node.dtype, 0, self.evaluator.functions)
-
     def _combined(self, node: Reduce, x: Value, y: Value) -> Value:
-        return scalars.emit(self._context(node), node.combiner, [x, y])
+        context = scalars.Context(self.builder, node.dtype, node.dtype, 0, self.evaluator.functions)
+        return scalars.emit(context, node.combiner, [x, y])
 
     def _across(self, node: Reduce, vector: Value) -> Value:
         """Combine the lanes of a vector, in halves."""
@@ -136,142 +136,92 @@ class Reduction:
         b, half = self.builder, vector.kind.lanes // 2
         return b.window(vector, 0, half), b.window(vector, half, half)
 
-    # -- loops -------------------------------------------------------------------------------------------
+    # -- loops: each changes the list of the accumulators' values ----------------------------------------
 
     def _loops(
-        self,
-        dims: Sequence[Dim],
-        values: list[Value],
-        offsets: Offsets = (),
-        mask: Value | None = None,
-    ) -> list[Value]:
-        """Carry accumulators through the loops over dimensions."""
+        self, dims: Sequence[Dim], values: list[Value], offsets: Offsets = (), mask: Value | None = None
+    ) -> None:
+        """Emit the loops over dimensions."""
         if not dims:
-            return self._step(values, offsets, mask)
-        dim, rest = dims[0], dims[1:]
+            self._step(values, offsets, mask)
+            return
+        dim, *rest = dims
         if dim is self.schedule.lanes:
-            return self._lane_loops(dim, rest, values, offsets)
+            self._lane_loops(dim, rest, values, offsets)
+            return
         bounds = self._bounds(dim)
         if dim in self.schedule.unrolled and bounds is None:
             for n in range(dim.extent):
-                moved = (*offsets, (dim, n)) if n else offsets
-                values = self._loops(rest, values, moved, mask)
-            return values
+                self._loops(rest, values, (*offsets, (dim, n)) if n else offsets, mask)
+            return
         start, stop = bounds or (constant(I64, 0), constant(I64, dim.extent))
-        return self._loop(dim, start, stop, values, lambda inner: self._loops(rest, inner, offsets, mask))
+        with self._loop(dim, start, stop, values):
+            self._loops(rest, values, offsets, mask)
 
+    @contextmanager
     def _loop(
-        self,
-        dim: Dim,
-        start: Value,
-        stop: Value,
-        values: list[Value],
-        inside: Callable[[list[Value]], list[Value]],
-    ) -> list[Value]:
-        """Carry accumulators through a range of a dimension."""
+        self, dim: Dim, start: Value, stop: Value, values: list[Value], step: int = 1
+    ) -> Generator[None]:
+        """Open the loop over a range of a dimension."""
+        evaluator = self.evaluator
+        with self.builder.loop(start, stop, step, values) as evaluator.counters[dim], evaluator.scope():
+            yield
+            del evaluator.counters[dim]
 
-        def body(counter: Value, carried: list[Value]) -> list[Value]:
-            self.evaluator.counters[dim] = counter
-            after = inside(carried)
-            del self.evaluator.counters[dim]
-            return after
-
-        return self._carried(start, stop, 1, values, body)
-
-    def _in_parts(self, dims: Sequence[Dim], values: list[Value], late: Late) -> list[Value]:
-        """Carry accumulators through the loops in parts, and before each write a result of the tile before."""
+    def _interleaved(self, dims: Sequence[Dim], values: list[Value], delayed: DelayedStores) -> None:
+        """Emit the loops in parts, and before each part store a result of the previous tile."""
         dim, *rest = dims
-        b, steps = self.builder, dim.extent // late.points
-
-        def inside(carried: list[Value]) -> list[Value]:
-            return self._loops(rest, carried)
-
-        def part(number: Value, carried: list[Value]) -> list[Value]:
-            late.write_before(number)
+        b, steps = self.builder, dim.extent // delayed.points
+        first, end = constant(I64, 0), constant(I64, delayed.points)
+        with b.loop(first, end, carried=values) as number, self.evaluator.scope():
+            delayed.store_previous(number)
             start = b.binary("mul", number, constant(I64, steps))
-            return self._loop(dim, start, b.binary("add", start, constant(I64, steps)), carried, inside)
+            with self._loop(dim, start, b.binary("add", start, constant(I64, steps)), values):
+                self._loops(rest, values)
+        with self._loop(dim, constant(I64, delayed.points * steps), constant(I64, dim.extent), values):
+            self._loops(rest, values)
 
-        values = self._carried(constant(I64, 0), constant(I64, late.points), 1, values, part)
-        left = constant(I64, late.points * steps)
-        return self._loop(dim, left, constant(I64, dim.extent), values, inside)
-
-    def _lane_loops(
-        self, dim: Dim, rest: Sequence[Dim], values: list[Value], offsets: Offsets
-    ) -> list[Value]:
-        """Carry accumulators along the lanes: several vectors at a time, then what is left in the first of them."""
+    def _lane_loops(self, dim: Dim, rest: Sequence[Dim], values: list[Value], offsets: Offsets) -> None:
+        """Emit the loop along the lanes: several vectors at a time, then the rest in the first of them."""
         evaluator, width, start = self.evaluator, self.schedule.width, constant(I64, 0)
         turns, left = divmod(dim.extent, self.width)
-
-        def body(counter: Value, carried: list[Value]) -> list[Value]:
-            evaluator.counters[dim] = counter
-            with evaluator.scope(), evaluator.wide(self.schedule.vectors):
-                carried = self._loops(rest, carried, offsets)
-            del evaluator.counters[dim]
-            return carried
-
         if turns == 1:
-            values = body(start, values)
+            evaluator.counters[dim] = start
+            with evaluator.scope(), evaluator.wide(self.schedule.vectors):
+                self._loops(rest, values, offsets)
+            del evaluator.counters[dim]
         elif turns:
-            values = self._carried(start, constant(I64, turns * self.width), self.width, values, body)
+            with (
+                self._loop(dim, start, constant(I64, turns * self.width), values, self.width),
+                evaluator.wide(self.schedule.vectors),
+            ):
+                self._loops(rest, values, offsets)
         if not left:
-            return values
+            return
         first = [self.builder.window(value, 0, width) for value in values]
         evaluator.counters[dim] = start
         for vector in range(left // width):
-            first = self._loops(rest, first, (*offsets, (dim, turns * self.width + vector * width)))
+            self._loops(rest, first, (*offsets, (dim, turns * self.width + vector * width)))
         if tail := left % width:
-            mask = first_lanes(tail, width)
-            first = self._loops(rest, first, (*offsets, (dim, dim.extent - tail)), mask)
+            self._loops(rest, first, (*offsets, (dim, dim.extent - tail)), first_lanes(tail, width))
         del evaluator.counters[dim]
-        return [self._with_first(value, part) for value, part in zip(values, first, strict=True)]
+        values[:] = map(self._with_first, values, first)
 
     def _with_first(self, vector: Value, part: Value) -> Value:
-        """Return a vector with others in place of its first lanes."""
+        """Return a vector with its first lanes replaced."""
         lanes, count = vector.kind.lanes, part.kind.lanes
         if lanes == count:
             return part
         whole = self.builder.window(part, 0, lanes)
         return self.builder.shuffle(whole, (n if n < count else lanes + n for n in range(lanes)), vector)
 
-    def _carried(
-        self,
-        start: Value,
-        stop: Value,
-        step: int,
-        values: list[Value],
-        body: Callable[[Value, list[Value]], list[Value]],
-    ) -> list[Value]:
-        """Write a loop that carries values; it may run no time at all."""
-        b = self.builder
-        head, inside, after = b.new_label("reduce"), b.new_label("body"), b.new_label("reduced")
-        before = b.block
-        b.branch(head)
-        b.label(head)
-        place = len(b.lines)
-        counter = Value(b.fresh(), I64)
-        carried = [Value(b.fresh(), value.kind) for value in values]
-        b.branch_if(b.compare("slt", counter, stop), inside, after)
-        b.label(inside)
-        with self.evaluator.scope():
-            results = body(counter, carried)
-        following = b.binary("add", counter, constant(I64, step), "nsw")
-        phis = [f"  {counter.text} = phi i64 [ {start.text}, %{before} ], [ {following.text}, %{b.block} ]"]
-        for phi, first, last in zip(carried, values, results, strict=True):
-            phis.append(
-                f"  {phi.text} = phi {phi.kind} [ {first.text}, %{before} ], [ {last.text}, %{b.block} ]"
-            )
-        b.lines[place:place] = phis
-        b.branch(head)
-        b.label(after)
-        return carried
-
     def _bounds(self, dim: Dim) -> tuple[Value, Value] | None:
-        """Return the part of a loop in which the guard around the body holds, if that is a range."""
+        """Return the range of a loop in which the guard around the body holds, if the guard gives one."""
         start: Value | None = None
         stop: Value | None = None
         b = self.builder
         for index, extent in self.bounded:
-            if dim not in {*index.dims()} or not self._settled(index):
+            if dim not in {*index.dims()} or not self._is_bound(index):
                 continue
             # 0 <= rest + c d < extent
             rest = self.evaluator.index(
@@ -287,45 +237,45 @@ class Reduction:
             stop = high if stop is None else b.intrinsic("smin", stop, high)
         if start is None or stop is None:
             return None
-        return b.intrinsic("smax", start, constant(I64, 0)), b.intrinsic(
-            "smin", stop, constant(I64, dim.extent)
-        )
+        lower, upper = constant(I64, 0), constant(I64, dim.extent)
+        return b.intrinsic("smax", start, lower), b.intrinsic("smin", stop, upper)
 
-    def _settled(self, index: Index) -> bool:
-        """Tell whether the bounds of the loops see to a condition."""
-        mine = [d for d in index.dims() if d in self.dims]
+    def _is_bound(self, index: Index) -> bool:
+        """Return whether the range of a loop implies a condition on an index."""
+        reduced = [dim for dim in index.dims() if dim in self.dims]
         return (
-            len(mine) == 1
-            and abs(index.coefficient(mine[0])) == 1
+            len(reduced) == 1
+            and abs(index.coefficient(reduced[0])) == 1
             and index.is_affine
             and self.schedule.lanes not in {*index.dims()}
         )
 
-    def _step(self, values: list[Value], offsets: Offsets, mask: Value | None) -> list[Value]:
+    # -- a step of the loops -----------------------------------------------------------------------------
+
+    def _step(self, values: list[Value], offsets: Offsets, mask: Value | None) -> None:
         """Combine one more value with each accumulator."""
         after: list[Value] = []
-        for number, (slot, value) in enumerate(zip(self.slots, values, strict=True)):
-            point = Point((*slot.point.offsets, *offsets), mask or slot.point.mask)
-            body = self._body(slot.node)
-            added = slot.node.combiner == "add"
-            masked = mask is not None and not (added and self.evaluator.vanishes(slot.node.body))
+        for number, (accumulator, value) in enumerate(zip(self.accumulators, values, strict=True)):
+            node, at, _ = accumulator
+            point = Point((*at.offsets, *offsets), mask or at.mask)
+            body = self._body(node)
+            added = node.combiner == "add"
+            masked = mask is not None and not (added and self.evaluator.vanishes(node.body))
             if added and not masked and (factors := self.evaluator.factors(body, point)):
                 after.append(self.evaluator.product_plus(factors, value))
                 continue
-            element = self.evaluator.value(body, point)
-            if element.kind.lanes < value.kind.lanes:
-                element = self.builder.splat(element, value.kind.lanes)
+            element = self.builder.widened(self.evaluator.value(body, point), value.kind.lanes)
             if masked and mask is not None:
-                element = self.builder.select(mask, element, self._neutral(slot.node, element.kind))
-            if slot.node.returns_index:
-                after.append(self._best(slot, number, values, element, point))
+                element = self.builder.select(mask, element, self._neutral(node, element.kind))
+            if node.returns_index:
+                after.append(self._best(accumulator, number, values, element, point))
             else:
-                after.append(self._combined(slot.node, value, element))
+                after.append(self._combined(node, value, element))
         self._write_along(offsets, mask)
-        return after
+        values[:] = after
 
     def _write_along(self, offsets: Offsets, mask: Value | None) -> None:
-        """Write what is written at every step of the loops: all of it is computed before any is written."""
+        """Emit the stores of every step of the loops: all values are computed before any is stored."""
         evaluator, lanes = self.evaluator, self.schedule.lanes
         pending: list[tuple[Store, Point, Value]] = []
         for store, point in itertools.product(self.along, self.points):
@@ -335,33 +285,33 @@ class Reduction:
             evaluator.store(store.buffer, store.indices, value, at, vector=lanes is not None)
 
     def _body(self, node: Reduce) -> Expression:
-        """Return the body of a reduction, without the conditions that the bounds of its loops see to."""
+        """Return the body of a reduction, without the conditions that the ranges of its loops imply."""
         if not self.bounded or not isinstance(node.body, Guard):
             return node.body
-        left = tuple(pair for pair in node.body.conditions if not self._settled(pair[0]))
+        left = tuple(pair for pair in node.body.conditions if not self._is_bound(pair[0]))
         if not left:
             return node.body.body
         if node not in self.bodies:
             self.bodies[node] = replace(node.body, conditions=left)
         return self.bodies[node]
 
-    def _best(self, slot: _Slot, number: int, values: list[Value], element: Value, point: Point) -> Value:
-        """Keep the first largest (smallest) element, or the first NaN, and where it is."""
-        b, node = self.builder, slot.node
-        best = values[number - 1] if slot.position else values[number]
+    def _best(
+        self, accumulator: _Accumulator, number: int, values: list[Value], element: Value, point: Point
+    ) -> Value:
+        """Keep the first largest (smallest) element, or the first NaN, and its place."""
+        b, (node, _, position) = self.builder, accumulator
+        best = values[number - 1] if position else values[number]
         better = self._is_better(node, element, best)
-        if not slot.position:
+        if not position:
             return b.select(better, element, best)
         kind = values[number].kind
         place = self.evaluator.index(flatten(map(Index.of, node.dims), (d.extent for d in node.dims)), point)
         if kind.bits < 64:
             place = b.convert("trunc", place, kind.scalar)
-        if place.kind.lanes < kind.lanes:
-            place = b.splat(place, kind.lanes)
-        return b.select(better, place, values[number])
+        return b.select(better, b.widened(place, kind.lanes), values[number])
 
     def _is_better(self, node: Reduce, x: Value, y: Value) -> Value:
-        """Tell whether one element is larger (smaller) than another, or the only NaN."""
+        """Return whether an element is larger (smaller) than another, or the only NaN."""
         b, sign = self.builder, "gt" if node.combiner == "argmax" else "lt"
         kind = node.body.dtype.kind
         if kind != "f":
@@ -371,7 +321,7 @@ class Reduction:
 
 
 def _conditions(nodes: Sequence[Reduce]) -> Iterator[tuple[Index, int]]:
-    """Yield the conditions that a reduction's loops may see to: where they fail, there is nothing to add."""
+    """Yield the conditions that the ranges of loops may imply: those of a sum that is zero where they fail."""
     if len(nodes) == 1 and nodes[0].combiner == "add":
         body = nodes[0].body
         if isinstance(body, Guard) and is_zero(body.otherwise):

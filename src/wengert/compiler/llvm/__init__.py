@@ -1,1 +1,1 @@
-"""LLVM: its text, its object code, its threads and locks, and the cache on disk."""
+"""LLVM: IR as text, object code, locks, and the disk cache."""

@@ -1,4 +1,4 @@
-"""Results of the compiler on disk: the next process does not compute them again."""
+"""The disk cache: the results of the compiler, for later processes."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from wengert.core.private_files import (
     write_own,
 )
 
-#: Where the cache is, or ``off``.
+#: The environment variable for the folder of the cache, or ``off``.
 VARIABLE = "WENGERT_CACHE"
-#: How large it may grow, in bytes or as ``200M`` or ``1G``.
+#: The environment variable for its largest size, in bytes or as ``200M`` or ``1G``.
 SIZE_VARIABLE = "WENGERT_CACHE_SIZE"
 
 _USUAL_BYTES = 512 << 20
-"""How large the cache may grow if nothing is said: a program of a network takes some hundred thousand bytes."""
+"""The largest size by default: a program of a network takes some hundred thousand bytes."""
 _MAGIC = b"wengert\0"
-"""What every file begins with."""
+"""The first bytes of every file."""
 _FORMAT = 3
-"""The number of the layout of a file; it goes up when that changes."""
+"""The version of the layout of a file."""
 _SECRET = "key"
-"""The file of the folder with what entries are signed with."""
+"""The file in the folder with the secret that signs entries."""
 _log = logging.getLogger("wengert.jit")
 #: Magic, format, the length of the payload and its signature.
 _HEADER = struct.Struct("<8sIQ32s")
-#: The size is looked at when so much has been written, in parts of the bound, and at the first writing.
+#: The cache is trimmed at the first write, and each time this part of the bound has been written.
 _SELDOM = 16
-#: A temporary file so old, in seconds, is from a process that ended before it could rename it.
+#: Seconds after which a temporary file counts as left behind by a process that ended.
 _ABANDONED = 3600.0
 
 
 def key(*parts: bytes | str) -> str:
-    """Return the key of what depends on all of the parts: SHA-256 over each with its length before it.
+    """Return the key of a result that depends on all parts: SHA-256 over each part and its length.
 
     Example:
         >>> key("ab", "c") == key("a", "bc")
@@ -64,19 +64,19 @@ def key(*parts: bytes | str) -> str:
 
 
 def _signature(signed_by: bytes, name: str, payload: bytes) -> bytes:
-    """Return what no one can make who does not know the secret: HMAC-SHA256 over an entry's name and payload."""
+    """Return HMAC-SHA256 over an entry's name and payload, which requires the secret."""
     made = hmac.new(signed_by, f"{_FORMAT} {name}\0".encode(), "sha256")
     made.update(payload)
     return made.digest()
 
 
 def _pack(signed_by: bytes, name: str, payload: bytes) -> bytes:
-    """Put the header before a payload."""
+    """Return a payload behind its header."""
     return _HEADER.pack(_MAGIC, _FORMAT, len(payload), _signature(signed_by, name, payload)) + payload
 
 
 def _unpack(signed_by: bytes, name: str, data: bytes) -> bytes | None:
-    """Return the payload of a file, or nothing if a single bit of it is not as this user wrote it."""
+    """Return the payload of a file; None if a single bit differs from the file that this user wrote."""
     if len(data) < _HEADER.size:
         return None
     magic, version, length, signature = _HEADER.unpack_from(data)
@@ -87,17 +87,16 @@ def _unpack(signed_by: bytes, name: str, data: bytes) -> bytes | None:
 
 
 class Cache:
-    """A folder of entries that are found by key.
+    """A folder of entries by key.
 
-    An entry is native code that is run without another look. So the folder must be one into which nobody else can
-    write, entries are plain files of this user, and each is signed with a secret of the folder. A folder where this
-    does not hold is not used, which a warning tells once. Nothing here raises an error: an entry that cannot be
-    read is missing, and one that cannot be written is made again next time. Several processes may use one folder at
-    once.
+    An entry is native code that runs without further checks. So only this user may write to the folder, entries are
+    plain files of this user, and each is signed with a secret of the folder. An unsafe folder is not used, and a
+    warning is logged once. Nothing here raises an error: an entry that cannot be read is missing, and one that cannot
+    be written is made again next time. Several processes may share a folder.
 
     Args:
-        folder: where the entries are; made at the first writing. Without one there is no cache.
-        bound: how many bytes the entries may take; the least recently used ones go first.
+        folder: the folder, made at the first write; None for no cache.
+        bound: the most bytes of all entries; the least recently used ones are removed first.
 
     Example:
         >>> import tempfile
@@ -115,13 +114,13 @@ class Cache:
         self._has_told = False
 
     def why_unused(self) -> str:
-        """Say why nothing is kept; an empty text if entries are."""
+        """Return the reason why entries are not kept; "" if they are."""
         if self.folder is None:
             return f"{VARIABLE} is off"
         return weakness(self.folder)
 
     def _is_safe(self) -> bool:
-        """Tell whether the folder is this user's alone; if it is not, warn once."""
+        """Return whether only this user can write to the folder; if not, warn once."""
         why = self.why_unused()
         if why and self.folder is not None and not self._has_told:
             self._has_told = True
@@ -130,24 +129,22 @@ class Cache:
         return not why
 
     def _path(self, name: str) -> Path | None:
-        """Return the file of an entry."""
         return self.folder / f"{name}.bin" if self.folder else None
 
     def get(self, name: str) -> bytes | None:
-        """Return the entry with this key, or nothing. A damaged one is removed."""
+        """Return the entry with this key, or None. A damaged one is removed."""
         path = self._path(name)
         if path is None or not self._is_safe():
             return None
         signed_by = secret(path.with_name(_SECRET))
-        data = None if signed_by is None else read_own(path)
-        if signed_by is None or data is None:
+        if signed_by is None or (data := read_own(path)) is None:
             return None
         payload = _unpack(signed_by, name, data)
         with contextlib.suppress(OSError):
             if payload is None:
                 path.unlink()
             else:
-                os.utime(path)  # what is used stays
+                os.utime(path)  # the least recently used one goes first
         return payload
 
     def put(self, name: str, payload: bytes) -> None:
@@ -165,20 +162,20 @@ class Cache:
                 self._count(len(payload) + _HEADER.size)
 
     def _count(self, written: int) -> None:
-        """Remember that so much was written; now and then see to the bound."""
+        """Count the bytes written; trim the cache now and then."""
         self._until_check -= written
         if self._until_check < 0:
             self._until_check = self.bound // _SELDOM
             self.trim()
 
     def trim(self) -> None:
-        """Remove the least recently used entries until the rest keeps within the bound, with room for more."""
+        """Remove the least recently used entries until the others are within the bound, with room for more."""
         if self.folder is None:
             return
         entries: list[tuple[float, int, str]] = []
         with contextlib.suppress(OSError), os.scandir(self.folder) as files:
             for file in files:
-                with contextlib.suppress(OSError):  # another process was faster
+                with contextlib.suppress(OSError):  # another process removed it
                     facts = file.stat(follow_symlinks=False)
                     if file.name.endswith(".bin"):
                         entries.append((facts.st_mtime, facts.st_size, file.path))
@@ -196,18 +193,17 @@ class Cache:
 
 
 def _size(text: str) -> int:
-    """Read a size such as ``200M``."""
+    """Return the bytes of a size such as ``200M``."""
     match = re.fullmatch(r"(\d+) *([KMG]?)B?", text.strip(), re.IGNORECASE)
     if match is None:
-        raise ArgumentError(
-            message(SIZE_VARIABLE, "must be a number of bytes, or one with K, M or G", repr(text))
-        )
+        requirement = "must be a number of bytes, or one with K, M or G"
+        raise ArgumentError(message(SIZE_VARIABLE, requirement, repr(text)))
     return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2].upper()]
 
 
 @functools.cache
 def _opened(where: str, size: str, user_folder: Path | None) -> Cache:
-    """Return the cache that the environment asks for."""
+    """Return the cache for the values of the environment variables."""
     bound = _size(size) if size else _USUAL_BYTES
     if where.lower() in ("off", "0", "no", "false"):
         return Cache(None, bound)
@@ -217,9 +213,9 @@ def _opened(where: str, size: str, user_folder: Path | None) -> Cache:
 
 
 def default() -> Cache:
-    """Return the cache of this process, as ``WENGERT_CACHE`` and ``WENGERT_CACHE_SIZE`` ask for it.
+    """Return the cache of this process, as ``WENGERT_CACHE`` and ``WENGERT_CACHE_SIZE`` choose it.
 
-    An interpreter that ends has none: Python's ``open`` has gone.
+    While the interpreter ends, nothing is cached: Python's ``open`` has gone.
     """
     if sys.is_finalizing():
         return Cache(None)

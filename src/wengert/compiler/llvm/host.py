@@ -1,4 +1,4 @@
-"""Targets by LLVM's knowledge: this machine's processor, lesser ones by name, and code generators for them."""
+"""Targets that LLVM knows: this machine's processor, lesser ones by name, and code generators for them."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from llvmlite import binding as llvm
 from wengert.compiler.machine.target import Target, cache_sizes
 from wengert.core.errors import ArgumentError, message
 
-#: What the target of this process is chosen by: ``avx512``, ``avx2`` or ``sse2``.
+#: The environment variable for the target of this process: ``avx512``, ``avx2`` or ``sse2``.
 VARIABLE = "WENGERT_TARGET"
 
-#: Of AVX-512, what vectors of every element type need: the first processors had only a part of it.
+#: The parts of AVX-512 that vectors of every element type need: the first processors had only some of them.
 _AVX512 = ("avx512f", "avx512bw", "avx512dq", "avx512vl")
-#: The levels that the manual of x86-64 defines: LLVM's name, and what they have of vectors.
+#: The levels of the x86-64 manual: LLVM's name, and the vector instruction sets.
 _LEVELS = {
     "sse2": ("x86-64",),
     "avx2": ("x86-64-v3", "avx", "avx2", "fma"),
     "avx512": ("x86-64-v4", "avx", "avx2", "fma", *_AVX512),
 }
-#: Some processors are taken to prefer half the vector that they have.
+#: LLVM assumes that some processors prefer half of their vectors.
 _WHOLE_VECTORS = "-prefer-256-bit"
 
 
 def identity(target: Target) -> str:
-    """Return what object code for a target depends on: a part of the key of a cached object."""
+    """Return the facts about a target that determine object code, for the key of a cached object."""
     version = ".".join(map(str, llvm.llvm_version_info))
     return f"{target.triple} {target.cpu} {target.features} llvm{version}"
 
@@ -46,7 +46,7 @@ def _x86(triple: str, cpu: str, features: dict[str, bool]) -> Target:
 
 
 def _level(vectors: str) -> Target:
-    """Return the generic x86-64 of one of its levels."""
+    """Return the generic x86-64 of a level."""
     cpu, *features = _LEVELS[vectors]
     triple = llvm.get_process_triple() if _is_x86() else "x86_64-unknown-linux-gnu"
     return _x86(triple, cpu, dict.fromkeys(features, True))
@@ -60,7 +60,7 @@ def _is_x86() -> bool:
 def named(name: str) -> Target:
     """Return a target by name: ``avx512``, ``avx2``, ``sse2`` or ``aarch64``.
 
-    Only code for the processor at hand can run; code for the others can be looked at.
+    Only code for this machine's processor can run; code for the others can be read.
 
     Example:
         >>> named("aarch64").vector_bytes, named("sse2").registers
@@ -74,7 +74,7 @@ def named(name: str) -> Target:
 
 
 def _detect() -> Target:
-    """Return the target that describes this machine in full."""
+    """Return the target with all features of this machine."""
     triple, cpu = llvm.get_process_triple(), llvm.get_host_cpu_name()
     features: dict[str, bool] = dict(llvm.get_host_cpu_features())
     if _is_x86():
@@ -85,7 +85,7 @@ def _detect() -> Target:
 
 @functools.cache
 def _chosen(name: str) -> Target:
-    """Return this machine's target, or a lesser one by name if this machine can run it."""
+    """Return this machine's target, or a lesser one by name."""
     own = _detect()
     if not name:
         return own
@@ -99,7 +99,7 @@ def _chosen(name: str) -> Target:
 
 
 def host() -> Target:
-    """Return the target of this process: the whole processor, or what ``WENGERT_TARGET`` limits it to.
+    """Return the target of this process: the whole processor, or the one that ``WENGERT_TARGET`` names.
 
     Example:
         >>> host().vector_bytes in (16, 32, 64)
@@ -110,19 +110,19 @@ def host() -> Target:
 
 @functools.cache
 def _initialise() -> None:
-    """Let LLVM make ready every processor that it was built for: ten milliseconds, once."""
+    """Initialise every target that LLVM was built for: ten milliseconds, once."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     llvm.initialize_native_asmparser()
 
 
 _MACHINES: defaultdict[Target, list[llvm.TargetMachine]] = defaultdict(list)
-"""LLVM's code generators that no one uses: each serves one thread at a time."""
+"""LLVM's idle code generators: each serves one thread at a time."""
 
 
 @contextmanager
 def borrowed(target: Target) -> Generator[llvm.TargetMachine]:
-    """Have a code generator for a target to oneself.
+    """Yield a code generator for a target that no other thread uses.
 
     Position-independent code within two gigabytes reads a constant relative to the instruction, in the same
     instruction that uses it.

@@ -1,4 +1,4 @@
-"""LLVM IR as text: typed values, one method an instruction, and loops."""
+"""LLVM IR as text: typed values, a method for each instruction, and loops."""
 
 from __future__ import annotations
 
@@ -14,21 +14,11 @@ from wengert.core.dtypes import Dtype
 
 #: LLVM's names of the element types.
 SCALARS: dict[Dtype, str] = {
-    np.dtype(name): scalar
-    for name, scalar in {
-        "float16": "half",  # moved, never computed with
-        "float32": "float",
-        "float64": "double",
-        "bool": "i1",
-        "int8": "i8",
-        "int16": "i16",
-        "int32": "i32",
-        "int64": "i64",
-        "uint8": "i8",
-        "uint16": "i16",
-        "uint32": "i32",
-        "uint64": "i64",
-    }.items()
+    np.dtype("float16"): "half",  # moved, never computed with
+    np.dtype("float32"): "float",
+    np.dtype("float64"): "double",
+    np.dtype("bool"): "i1",
+    **{np.dtype(f"{sign}int{bits}"): f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
 _FLOATS = ("half", "float", "double")
 _BITS = {"half": 16, "float": 32, "double": 64, "ptr": 64}
@@ -65,12 +55,12 @@ class Kind(NamedTuple):
 
     @property
     def suffix(self) -> str:
-        """The name of the type in the names of intrinsics, such as ``v16f32``."""
+        """The type in the names of intrinsics, such as ``v16f32``."""
         element = f"f{self.bits}" if self.is_float else self.scalar
         return element if self.lanes == 1 else f"v{self.lanes}{element}"
 
     def of(self, scalar: str) -> Kind:
-        """Return the type with other elements and as many lanes."""
+        """Return the type with other elements and the same lanes."""
         return Kind(scalar, self.lanes)
 
     @property
@@ -80,7 +70,7 @@ class Kind(NamedTuple):
 
 
 class Value(NamedTuple):
-    """A value of the program: its name, or the text of a constant, and its type."""
+    """A value: its name, or the text of a constant, and its type."""
 
     text: str
     kind: Kind
@@ -93,7 +83,7 @@ I1, I64, POINTER = Kind("i1"), Kind("i64"), Kind("ptr")
 
 
 def number_text(kind: Kind, number: float) -> str:
-    """Write one number as LLVM does: floats by their bits, so that nothing is rounded."""
+    """Return a number as LLVM writes it: a float by its bits, so that it is not rounded."""
     if kind.scalar == "double":
         return "0x" + struct.pack(">d", number).hex().upper()
     if kind.scalar == "half":
@@ -117,29 +107,25 @@ def constant(kind: Kind, number: float) -> Value:
         >>> print(constant(Kind("float", 4), 1.0))
         <4 x float> splat (float 0x3FF0000000000000)
     """
-    one = number_text(kind, number)
-    return Value(one if kind.lanes == 1 else f"splat ({kind.scalar} {one})", kind)
+    text = number_text(kind, number)
+    return Value(text if kind.lanes == 1 else f"splat ({kind.scalar} {text})", kind)
 
 
 def constants(kind: Kind, numbers: Sequence[float]) -> Value:
     """Return a vector constant with a number for each lane."""
-    inside = ", ".join(f"{kind.scalar} {number_text(kind, number)}" for number in numbers)
-    return Value(f"<{inside}>", kind)
+    elements = ", ".join(f"{kind.scalar} {number_text(kind, number)}" for number in numbers)
+    return Value(f"<{elements}>", kind)
 
 
 class Builder:
-    """Writes the body of one LLVM function, instruction by instruction.
-
-    Args:
-        fast: flags on floating-point arithmetic.
-    """
+    """Writes the body of one LLVM function, instruction by instruction, with flags on floating-point arithmetic."""
 
     def __init__(self, fast: str = "") -> None:
         self.lines: list[str] = ["entry:"]
         self.block = "entry"
         self.fast = fast
         self.declared: set[str] = set()
-        """Declarations and names of functions that the body calls."""
+        """Declarations of the functions that the body calls."""
         self._count = 0
 
     # -- plumbing ----------------------------------------------------------------------------------------
@@ -150,13 +136,13 @@ class Builder:
         return f"%v{self._count}"
 
     def emit(self, text: str, kind: Kind) -> Value:
-        """Write an instruction that gives a value."""
+        """Write an instruction with a result."""
         name = self.fresh()
         self.lines.append(f"  {name} = {text}")
         return Value(name, kind)
 
     def do(self, text: str) -> None:
-        """Write an instruction that gives none."""
+        """Write an instruction without a result."""
         self.lines.append(f"  {text}")
 
     def label(self, name: str) -> None:
@@ -177,10 +163,29 @@ class Builder:
         """Go on in one of two blocks."""
         self.do(f"br {condition}, label %{yes}, label %{no}")
 
+    def enter(self, name: str) -> None:
+        """Begin a block that follows the current one."""
+        self.branch(name)
+        self.label(name)
+
+    def new_labels(self, *hints: str) -> list[str]:
+        """Return new names for blocks."""
+        return [self.new_label(hint) for hint in hints]
+
+    def phi(self, *ways: tuple[Value, str]) -> Value:
+        """Return the value for the block from which control came, of pairs of a value and a block."""
+        kind = ways[0][0].kind
+        pairs = ", ".join(f"[ {value.text}, %{block} ]" for value, block in ways)
+        return self.emit(f"phi {kind} {pairs}", kind)
+
+    def function(self, header: str) -> str:
+        """Return the text of the function: its header, and the instructions so far."""
+        return "\n".join([f"{header} {{", *self.lines, "}\n"])
+
     # -- arithmetic --------------------------------------------------------------------------------------
 
     def binary(self, operation: str, x: Value, y: Value, flags: str = "") -> Value:
-        """Write ``operation x, y``; floating-point operations get the function's flags."""
+        """Write ``operation x, y``; floating-point operations have the flags of the function."""
         if operation in ("fadd", "fsub", "fmul", "fdiv", "frem", "fneg"):
             flags = flags or self.fast
         return self.emit(f"{operation} {flags + ' ' if flags else ''}{x}, {y.text}", x.kind)
@@ -206,7 +211,7 @@ class Builder:
         return self.emit(f"fneg {x}", x.kind)
 
     def fma(self, x: Value, y: Value, z: Value) -> Value:
-        """Return x y + z, rounded once: exact error terms depend on it."""
+        """Return x y + z, rounded once, for exact error terms."""
         return self.intrinsic("fma", x, y, z)
 
     def muladd(self, x: Value, y: Value, z: Value) -> Value:
@@ -268,6 +273,10 @@ class Builder:
         first = self.emit(f"insertelement {kind} poison, {x}, i64 0", kind)
         return self.emit(f"shufflevector {first}, {kind} poison, <{lanes} x i32> zeroinitializer", kind)
 
+    def widened(self, x: Value, lanes: int) -> Value:
+        """Return a number as a vector, a vector as it is."""
+        return self.splat(x, lanes) if x.kind.lanes < lanes else x
+
     def extract(self, x: Value, lane: int) -> Value:
         """Return one lane of a vector."""
         return self.emit(f"extractelement {x}, i64 {lane}", Kind(x.kind.scalar))
@@ -277,7 +286,7 @@ class Builder:
         return self.emit(f"insertelement {x}, {y}, i64 {lane}", x.kind)
 
     def window(self, x: Value, start: int, count: int) -> Value:
-        """Return neighbouring lanes of a vector, one of them as a number; those that it does not have are anything."""
+        """Return adjacent lanes of a vector, a single one as a number; lanes that do not exist are poison."""
         if x.kind.lanes == count:
             return x
         if count == 1:
@@ -287,7 +296,7 @@ class Builder:
         return self.shuffle(x, range(start, start + count))
 
     def shuffle(self, x: Value, places: Iterable[int], y: Value | None = None) -> Value:
-        """Return lanes of a vector, or of two of the same kind, by number; what lies in none may be anything."""
+        """Return lanes of one or two vectors of the same kind, by number; a lane that does not exist is poison."""
         chosen = list(places)
         limit, kind = x.kind.lanes * (1 if y is None else 2), Kind(x.kind.scalar, len(chosen))
         numbers = ", ".join(f"i32 {n}" if n < limit else "i32 poison" for n in chosen)
@@ -312,28 +321,37 @@ class Builder:
 
     @contextmanager
     def only_if(self, condition: Value) -> Generator[None]:
-        """Do what is written inside on a condition only."""
-        yes, after = self.new_label("then"), self.new_label("after")
+        """Execute the instructions inside only on a condition."""
+        yes, after = self.new_labels("then", "after")
         self.branch_if(condition, yes, after)
         self.label(yes)
         yield
-        self.branch(after)
-        self.label(after)
+        self.enter(after)
 
     @contextmanager
-    def loop(self, start: Value, stop: Value, step: int = 1, hint: str = "loop") -> Generator[Value]:
-        """Repeat what is written inside for ``start <= counter < stop``; may run no time at all."""
-        head, body, after = self.new_label(hint), self.new_label("body"), self.new_label("after")
-        before = self.block
-        self.branch(head)
-        self.label(head)
+    def loop(
+        self, start: Value, stop: Value, step: int = 1, carried: list[Value] | None = None
+    ) -> Generator[Value]:
+        """Repeat the instructions inside for ``start <= counter < stop``, if any.
+
+        The list ``carried`` holds the values before the loop. Inside, it holds those of a turn, to be replaced by those
+        for the next; after the loop, it holds those of the last turn.
+        """
+        values = [] if carried is None else carried
+        head, body, after = self.new_labels("loop", "body", "after")
+        before, first = self.block, [start, *values]
+        self.enter(head)
         position = len(self.lines)
-        counter = Value(self.fresh(), I64)
+        merged = [Value(self.fresh(), value.kind) for value in first]
+        counter, values[:] = merged[0], merged[1:]
         self.branch_if(self.compare("slt", counter, stop), body, after)
         self.label(body)
         yield counter
-        following = self.binary("add", counter, constant(I64, step), "nsw")
-        merged = f"phi i64 [ {start.text}, %{before} ], [ {following.text}, %{self.block} ]"
-        self.lines.insert(position, f"  {counter.text} = {merged}")
+        last = [self.binary("add", counter, constant(I64, step), "nsw"), *values]
+        self.lines[position:position] = [
+            f"  {value.text} = phi {value.kind} [ {x.text}, %{before} ], [ {y.text}, %{self.block} ]"
+            for value, x, y in zip(merged, first, last, strict=True)
+        ]
         self.branch(head)
         self.label(after)
+        values[:] = merged[1:]

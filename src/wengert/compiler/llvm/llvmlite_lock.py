@@ -1,9 +1,9 @@
-"""LLVM on several threads at the same time, and in the middle of nothing when a process forks.
+"""LLVM on several threads at the same time, and idle when a process forks.
 
-What LLVM makes in contexts of their own shares nothing, so that threads compile independently (LLVM Programmer's
-Manual, "Threads and LLVM"). llvmlite lets one call in at a time all the same. Around the calls that take long its lock
-is replaced by one that lets our threads pass, each of which has a context, and that others still wait for. Where
-llvmlite is not as we know it, threads take turns.
+LLVM objects in different contexts share nothing, so that threads compile independently (LLVM Programmer's Manual,
+"Threads and LLVM"). llvmlite lets only one call in at a time. Around the long calls, its lock is replaced by one that
+lets our threads pass, each of which has its own context, and that others still wait for. If llvmlite has no such lock,
+threads take turns.
 """
 
 from __future__ import annotations
@@ -23,29 +23,27 @@ _LONG_CALLS = (
     "LLVMPY_TargetMachineEmitToMemory",
 )
 
-#: What goes on in one thread at a time.
+#: Serialises the work that only one thread may do at a time.
 TURN = threading.RLock()
 
 
-class _Passing(threading.local):
-    """Whether this thread works in a context of its own."""
-
-    is_ours = False
+class _ThisThread(threading.local):
+    in_own_context = False
 
 
-_PASSING = _Passing()
+_THIS_THREAD = _ThisThread()
 
 
 class Calls:
-    """The calls that went past llvmlite's lock: any number of them, but none while a thread forks.
+    """The calls that passed llvmlite's lock: any number of them, but none while a thread forks.
 
-    A child must not inherit LLVM, or a lock, from the middle of the work of a thread that it does not have.
+    A child must not inherit LLVM, or a lock, from the middle of a call of a thread that it does not have.
     """
 
     def __init__(self) -> None:
-        self._begin_anew()
+        self._reset()
 
-    def _begin_anew(self) -> None:
+    def _reset(self) -> None:
         self._changed = threading.Condition()
         self._running = 0
         self._is_forking = False
@@ -62,7 +60,7 @@ class Calls:
             self._changed.notify_all()
 
     def before_fork(self) -> None:
-        """Keep all threads out of LLVM, and wait for those that are in a long call."""
+        """Keep all threads out of LLVM, and wait for the long calls to end."""
         for lock in (TURN, getattr(llvm.ffi.lib, "_lock", TURN)):
             lock.__enter__()
             self._held.append(lock)
@@ -71,16 +69,16 @@ class Calls:
             self._changed.wait_for(lambda: not self._running)
 
     def after_in_parent(self) -> None:
-        """Let them in again."""
+        """Let threads in again."""
         with self._changed:
             self._is_forking = False
             self._changed.notify_all()
         self._release()
 
     def after_in_child(self) -> None:
-        """Begin anew: there are no other threads."""
+        """Reset everything: there are no other threads."""
         held = self._held
-        self._begin_anew()
+        self._reset()
         self._held = held
         self._release()
 
@@ -98,13 +96,13 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Passable:
-    """Stands in for llvmlite's lock, and lets threads pass that work in a context of their own."""
+    """Replaces llvmlite's lock, and lets threads pass that work in their own context."""
 
     def __init__(self, lock: AbstractContextManager[Any]) -> None:
         self._lock = lock
 
     def _guard(self) -> AbstractContextManager[Any]:
-        return CALLS if _PASSING.is_ours else self._lock
+        return CALLS if _THIS_THREAD.in_own_context else self._lock
 
     def __enter__(self) -> None:
         self._guard().__enter__()
@@ -115,21 +113,21 @@ class _Passable:
 
 @contextmanager
 def in_own_context() -> Generator[None]:
-    """Work in a context that no other thread has: at the same time as others, or where that cannot be, in turn."""
+    """Work in a context that no other thread uses: in parallel with others or, if that is impossible, in turn."""
     if not is_passable():
         with TURN:
             yield
         return
-    before, _PASSING.is_ours = _PASSING.is_ours, True
+    before, _THIS_THREAD.in_own_context = _THIS_THREAD.in_own_context, True
     try:
         yield
     finally:
-        _PASSING.is_ours = before
+        _THIS_THREAD.in_own_context = before
 
 
 @functools.cache
 def is_passable() -> bool:
-    """Replace llvmlite's lock around the calls that take long; tell whether it is as we know it."""
+    """Replace llvmlite's lock around the long calls; return whether llvmlite has the expected locks."""
     library: Any = llvm.ffi.lib
     try:
         functions = [getattr(library, name) for name in _LONG_CALLS]

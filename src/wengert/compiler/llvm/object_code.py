@@ -20,74 +20,72 @@ from wengert.compiler.machine.target import Target
 from wengert.core.errors import WengertError, message
 
 _NUMBERS = itertools.count()
-#: Before an object file: the lengths of the names of what it offers, which the linker wants to know, and of itself.
+#: The header of an object file: the length of the names of its functions, for the linker, and of the file.
 _HEAD = struct.Struct("<QQ")
 _FUNCTION = re.compile(r"^\s*(define|declare)(?: (internal|private))?\b[^@\n]*@([\w.$-]+)\(", re.MULTILINE)
 _NO_SYMBOLS: Mapping[str, int] = {}
-#: Libraries that one linker makes. A linker takes 120 KB, and keeps 8 KB for each library, freed ones too, until it is
-#: freed itself.
+#: Libraries that one linker makes. A linker takes 120 KB, and keeps 8 KB for each library, even a freed one, until it
+#: is freed itself.
 _GROUP = 16
 
 
 class CompileError(WengertError, RuntimeError):
-    """A program that LLVM refused, with its reason."""
+    """LLVM refused a program; the message has its reason."""
 
 
-class _Reporting:
-    """Turns LLVM's errors into ours."""
-
-    def __init__(self, requirement: str) -> None:
-        self._requirement = requirement
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, RuntimeError) and not isinstance(error, CompileError):
-            raise CompileError(message("compile", self._requirement, " ".join(str(error).split()))) from error
+@contextmanager
+def _reporting(requirement: str) -> Generator[None]:
+    """Turn LLVM's errors into ours."""
+    try:
+        yield
+    except CompileError:
+        raise
+    except RuntimeError as error:
+        raise CompileError(message("compile", requirement, " ".join(str(error).split()))) from error
 
 
 @contextmanager
 def _module(ir_text: str, target: Target) -> Generator[tuple[llvm.ModuleRef, llvm.TargetMachine]]:
-    """Have a verified module, in a context that takes its types and constants along, and a code generator."""
+    """Yield a verified module, in a context that owns its types and constants, and a code generator."""
     with in_own_context(), ExitStack() as opened, borrowed(target) as machine:
         context = llvm.create_context()
         opened.callback(context.close)
-        with _Reporting("LLVM must accept the program"):
+        with _reporting("LLVM must accept the program"):
             module = llvm.parse_assembly(ir_text, context)
         opened.callback(module.close)
         module.triple = target.triple
         module.data_layout = str(machine.target_data)
-        with _Reporting("the program must be well formed"):
+        with _reporting("the program must be well formed"):
             module.verify()
         yield module, machine
 
 
 class _Functions(NamedTuple):
-    """The names of the functions of a module, as its text has them.
+    """The names of the functions of a module, from its text.
 
-    To ask LLVM takes a few calls for each of them, and after each call a thread has to wait for Python's lock.
+    LLVM would need a few calls for each of them, and after each call a thread has to wait for Python's lock.
     """
 
     defined: list[str]
-    offered: list[str]
-    """Those of them that other modules may call."""
+    exported: list[str]
+    """Those that other modules may call."""
     declared: list[str]
 
     @classmethod
     def of(cls, ir_text: str) -> _Functions:
-        found = _FUNCTION.findall(ir_text)
+        headers: list[tuple[str, str, str]] = _FUNCTION.findall(ir_text)
         return cls(
-            [name for what, _, name in found if what == "define"],
-            [name for what, linkage, name in found if what == "define" and not linkage],
-            [name for what, _, name in found if what == "declare"],
+            [name for keyword, _, name in headers if keyword == "define"],
+            [name for keyword, linkage, name in headers if keyword == "define" and not linkage],
+            [name for keyword, _, name in headers if keyword == "declare"],
         )
 
 
 def _optimise(module: llvm.ModuleRef, names: Iterable[str], machine: llvm.TargetMachine) -> None:
-    """Inline what is marked for it, and simplify each function.
+    """Inline the functions that are marked for it, and simplify each function.
 
-    The program is in vectors already and its loops are unrolled as the schedule wants them, so that the passes which
-    guess at that are left out. What remains removes common subexpressions, moves invariants out of loops, and folds
+    The program is vectorised already and its loops are unrolled as scheduled, so that LLVM's own vectorisers and
+    unrollers are left out. The other passes remove common subexpressions, move invariants out of loops, and fold
     instructions and branches.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=1)
@@ -106,7 +104,7 @@ def _optimise(module: llvm.ModuleRef, names: Iterable[str], machine: llvm.Target
 
 @contextmanager
 def _disposing(passes: Any) -> Generator[Any]:
-    """Give passes, and free their memory afterwards: some 50 KB for a module.
+    """Yield passes, and free their memory afterwards: some 50 KB for a module.
 
     llvmlite's classes inherit `ObjectRef` first, whose ``_dispose`` does nothing and hides the one that does.
     """
@@ -121,11 +119,10 @@ def _disposing(passes: Any) -> Generator[Any]:
 
 
 def _require_symbols(declared: Iterable[str], symbols: Collection[str]) -> None:
-    """Raise an error for a function that no one provides."""
+    """Raise an error for a function that does not exist."""
     process = ctypes.CDLL(None)
     for name in declared:
-        given = name in symbols or name.startswith("llvm.")
-        if not given and not hasattr(process, name):
+        if not (name in symbols or name.startswith("llvm.") or hasattr(process, name)):
             raise CompileError(message("compile", "every function must be defined or given", name))
 
 
@@ -133,15 +130,15 @@ def compile_module(ir_text: str, target: Target, symbols: Collection[str] = ()) 
     """Compile a module of LLVM IR to object code.
 
     Args:
-        ir_text: the module. Functions that are only to be inlined are ``private`` or ``internal``.
+        ir_text: the module. Functions that are only inlined are ``private`` or ``internal``.
         target: the processor.
         symbols: the functions that the module calls and the process itself does not export.
 
     Returns:
-        An object file, and before it the names of the functions that it offers, for `load`.
+        The names of the exported functions and the object file, for `load`.
 
     Raises:
-        CompileError: LLVM does not accept the module, or it calls a function that there is not.
+        CompileError: LLVM does not accept the module, or it calls a function that does not exist.
 
     Example:
         >>> from wengert.compiler.llvm.host import host
@@ -155,14 +152,14 @@ def compile_module(ir_text: str, target: Target, symbols: Collection[str] = ()) 
     with _module(ir_text, target) as (module, machine):
         _require_symbols(functions.declared, symbols)
         _optimise(module, functions.defined, machine)
-        with _Reporting("LLVM must have instructions for the program"):
+        with _reporting("LLVM must have instructions for the program"):
             image = machine.emit_object(module)
-    names = "\n".join(functions.offered).encode()
+    names = "\n".join(functions.exported).encode()
     return _HEAD.pack(len(names), len(image)) + names + image
 
 
 def _objects(code: bytes) -> Iterator[tuple[list[str], bytes]]:
-    """Go through the object files of object code, and the names of the functions that each offers."""
+    """Yield the names of the exported functions and the image of each object file in object code."""
     rest = code
     while True:
         if len(rest) < _HEAD.size:
@@ -178,41 +175,41 @@ def _objects(code: bytes) -> Iterator[tuple[list[str], bytes]]:
 
 
 def optimised(ir_text: str, target: Target) -> str:
-    """Return a module of LLVM IR as it is after the passes."""
+    """Return a module of LLVM IR after the passes."""
     with _module(ir_text, target) as (module, machine):
         _optimise(module, _Functions.of(ir_text).defined, machine)
         return str(module)
 
 
 def assembly(ir_text: str, target: Target) -> str:
-    """Return the instructions that a module of LLVM IR becomes."""
+    """Return the assembly of a module of LLVM IR."""
     with _module(ir_text, target) as (module, machine):
         _optimise(module, _Functions.of(ir_text).defined, machine)
-        with _Reporting("LLVM must have instructions for the program"):
+        with _reporting("LLVM must have instructions for the program"):
             return machine.emit_assembly(module)
 
 
 class Library:
-    """Functions in memory, which stay there for as long as this object lives."""
+    """Functions in memory, as long as this object lives."""
 
     def __init__(self, tracker: llvm.ResourceTracker, linker: llvm.LLJIT) -> None:
         self._tracker = tracker
         self._linker = linker
 
     def __del__(self) -> None:
-        """Free the memory, and then, if this was the last library of its linker, that of the linker.
+        """Free the memory, and after the last library of a linker that of the linker.
 
-        llvmlite does neither when the interpreter ends: workers may still be in the code.
+        llvmlite does neither when the interpreter ends: workers may still run the code.
         """
         del self._tracker
 
     def address(self, name: str) -> int:
-        """Return where a function begins; `KeyError` if the library does not offer it."""
+        """Return the address of a function; `KeyError` if the library does not export it."""
         return int(self._tracker[name])
 
 
 class _Linkers:
-    """Makes a linker for each group of libraries. It holds the newest; libraries hold their own. Used in `TURN`."""
+    """Makes a linker for each group of libraries, and holds the newest; libraries hold their own. Used in `TURN`."""
 
     def __init__(self) -> None:
         self._newest: llvm.LLJIT | None = None
@@ -235,17 +232,17 @@ def load(object_code: bytes, symbols: Mapping[str, int] = _NO_SYMBOLS) -> Librar
     """Link object code into this process.
 
     Args:
-        object_code: what `compile_module` returned, in this process or in another one; of several modules that call
-            each other, one after the other.
+        object_code: the results of `compile_module`, in this process or another one, one after the other for several
+            modules that call each other.
         symbols: addresses of the functions that the process itself does not export.
 
     Raises:
-        CompileError: the object code is damaged, or calls a function that there is not.
+        CompileError: the object code is damaged, or calls a function that does not exist.
     """
     builder = llvm.JITLibraryBuilder().add_current_process()
     for name, address in symbols.items():
         builder.import_symbol(name, address)
-    with TURN, _Reporting("the object code must link"):
+    with TURN, _reporting("the object code must link"):
         for names, image in _objects(object_code):
             builder.add_object_img(image)
             for name in names:
@@ -255,17 +252,12 @@ def load(object_code: bytes, symbols: Mapping[str, int] = _NO_SYMBOLS) -> Librar
 
 
 def stored_library(name: str, ir_text: str) -> Library:
-    """Return functions that are the same in all programs, compiled for this processor, or as they are on the disk.
-
-    Args:
-        name: what they are called in the cache.
-        ir_text: the module.
-    """
+    """Return functions that all programs share, compiled for this processor or from the disk cache."""
     target = host()
     key = disk_cache.key(name, identity(target), ir_text)
     code = disk_cache.default().get(key)
     if code is not None:
-        with contextlib.suppress(CompileError):  # as another version of the compiler would have it
+        with contextlib.suppress(CompileError):  # damaged
             return load(code)
     code = compile_module(ir_text, target)
     disk_cache.default().put(key, code)

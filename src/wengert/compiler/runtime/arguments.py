@@ -1,4 +1,4 @@
-"""The arguments of a compiled function: taken apart, told apart by type, and named in what is said of them."""
+"""The arguments of a compiled function: flattened, keyed by type, and named in messages."""
 
 from __future__ import annotations
 
@@ -31,35 +31,35 @@ class Named(NamedTuple):
 
 
 class Given(NamedTuple):
-    """The arguments of a call, taken apart."""
+    """The arguments of a call, flattened."""
 
     leaves: list[Any]
     structure: tree.Structure
-    """Of the arguments that are not static: those by position, those by name."""
+    """The containers of the arguments that are not static: those by position, those by name."""
     static: tuple[Any, ...]
     key: Any
-    """What tells types and fixed values apart: ``(types, (structure, static arguments, settings))``."""
+    """Identifies types and fixed values: ``(types, (structure, static arguments, settings))``."""
 
     @property
     def outer_key(self) -> Any:
-        """The part of the key that is not of the leaves."""
+        """The key without the types of the leaves."""
         return self.key[1]
 
 
-def key_of(leaves: Sequence[Any], structure: tree.Structure, static: Sequence[Any]) -> Any:
-    """Return the key of a call; `TypeError` where an argument can be none."""
-    key = tuple(map(_type_key, leaves)), outer_key_of(structure, static)
+def key_of(leaves: Sequence[Any], outer_key: Any) -> Any:
+    """Return the key of a call; `TypeError` where an argument cannot be part of it."""
+    key = tuple(map(_type_key, leaves)), outer_key
     hash(key)
     return key
 
 
 def outer_key_of(structure: tree.Structure, static: Sequence[Any]) -> Any:
-    """Return what tells calls apart but for the types of their leaves; it may have no hash."""
+    """Return the key of a call without the types of its leaves; it may not be hashable."""
     return structure, tuple(map(_exactly, static)), tuple(_settings(structure))
 
 
 def _settings(structure: tree.Structure) -> Iterator[Any]:
-    """Return what tells the settings of dataclasses apart, and the keys of dicts and their order."""
+    """Return the keys of the settings of dataclasses, and the keys of dicts in their order."""
     if structure.kind is not None and issubclass(structure.kind, dict):
         yield _exactly(tree.insertion_order(structure))
     for _, value in structure.fixed:
@@ -70,7 +70,7 @@ def _settings(structure: tree.Structure) -> Iterator[Any]:
 
 
 def _exactly(value: Any) -> Any:
-    """Return what tells a fixed value from others that Python calls equal: 1, 1.0 and True, 0.0 and -0.0."""
+    """Return a key that differs for fixed values that Python calls equal: 1, 1.0 and True, 0.0 and -0.0."""
     if isinstance(value, (float, complex, np.generic)):
         return type(value), repr(value)
     if isinstance(value, tuple):
@@ -83,21 +83,21 @@ def _exactly(value: Any) -> Any:
 
 
 def _compared(value: Any) -> Iterator[Any]:
-    """Return the fields by which dataclasses are equal, but for those without a hash, which have one of their own."""
+    """Return the hashable fields that the equality of a dataclass compares; others have a hash of their own."""
     if type(value).__dataclass_params__.eq:
         fields = (getattr(value, field.name, None) for field in dataclasses.fields(value) if field.compare)
         yield from (field for field in fields if isinstance(field, Hashable))
 
 
-def is_same(one: Any, other: Any) -> bool:
-    """Tell whether static arguments are the very same objects."""
-    if type(one) is Named and type(other) is Named:
-        return one.name == other.name and one.value is other.value
-    return one is other
+def is_same(x: Any, y: Any) -> bool:
+    """Return whether static arguments are the very same objects."""
+    if type(x) is Named and type(y) is Named:
+        return x.name == y.name and x.value is y.value
+    return x is y
 
 
 def _type_key(leaf: Any) -> Any:
-    """Return what tells the types of leaves apart, quickly."""
+    """Return a key of the type of a leaf, quickly."""
     kind = leaf.__class__
     if kind is np.ndarray:
         return leaf.dtype, leaf.shape
@@ -116,7 +116,7 @@ def _type_key(leaf: Any) -> Any:
 def _signature(
     function: Callable[..., Any], *, follow_wrapped: bool = True
 ) -> list[inspect.Parameter] | None:
-    """Return what a function takes; None for one that is written in C and does not tell."""
+    """Return the parameters of a function; None for one written in C that does not name them."""
     try:
         return list(inspect.signature(function, follow_wrapped=follow_wrapped).parameters.values())
     except (ValueError, TypeError):
@@ -124,24 +124,20 @@ def _signature(
 
 
 def _parameters(function: Callable[..., Any], *, follow_wrapped: bool = True) -> tuple[list[str], bool]:
-    """Return the names of what can be given by position, and whether that is all that can."""
+    """Return the names of the positional parameters, and whether there are no others."""
     parameters = _signature(function, follow_wrapped=follow_wrapped)
     if parameters is None:
         return [], False
-    more = any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters)
-    return [one.name for one in parameters if one.kind in _POSITIONAL], not more
+    more = any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters)
+    return [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL], not more
 
 
 def check_positions(
     function: Callable[..., Any], option: str, positions: Sequence[int], given: int | None = None
 ) -> None:
-    """Raise `ArgumentError` where an option names an argument that there is not.
+    """Raise `ArgumentError` where an option names the position of an argument that does not exist.
 
-    Args:
-        function: the user's.
-        option: the name of the option.
-        positions: what it names.
-        given: how many arguments a call has; without it, only the function's own signature is looked at.
+    A call with ``given`` arguments by position may have more than the signature of the function names.
     """
     names, is_all = _parameters(function, follow_wrapped=given is not None)
     if given is None and not is_all:
@@ -159,58 +155,43 @@ def check_positions(
 def places_of(
     function: Callable[..., Any], option: str, names: str | Sequence[str]
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return the positions of the arguments that have some, and the names of the others.
-
-    Args:
-        function: the user's.
-        option: the name of the option.
-        names: what it names.
-
-    Raises:
-        ArgumentError: there is no such argument.
-    """
+    """Return the positions of the arguments that an option names, and the names of those without a position."""
     every: tuple[Any, ...] = tuple(names) if isinstance(names, SEQUENCE) else (names,)
     if not all(isinstance(name, str) for name in every):
         raise ArgumentError(message("jit", f"{option} must be names of arguments", repr(names)))
     if not every:
         return (), ()
-    known, takes_any = _named(function)
-    for name in every:
-        if not (name in known or takes_any):
-            raise ArgumentError(message("jit", f"there is no argument {name!r}", f"{option}={names!r}"))
+    parameters = _signature(function)
+    if parameters is not None and all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in parameters):
+        known = {parameter.name for parameter in parameters if parameter.kind in _BY_NAME}
+        for name in every:
+            if name not in known:
+                raise ArgumentError(message("jit", f"there is no argument {name!r}", f"{option}={names!r}"))
     positions, _ = _parameters(function)
     others = tuple(name for name in every if name not in positions)
     return tuple(positions.index(name) for name in every if name in positions), others
 
 
-def _named(function: Callable[..., Any]) -> tuple[set[str], bool]:
-    """Return the names of what can be given by name, and whether any other name can."""
-    parameters = _signature(function)
-    if parameters is None:
-        return set(), True
-    known = {one.name for one in parameters if one.kind in _BY_NAME}
-    return known, any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
-
-
 def names_at(function: Callable[..., Any], positions: Sequence[int]) -> tuple[str, ...]:
-    """Return the names of the arguments at some positions, of those that have one."""
+    """Return the names by which the arguments at some positions can be given."""
     parameters = (_signature(function) or []) if positions else []
-    names = [one.name if one.kind in _BY_NAME else "" for one in parameters if one.kind in _POSITIONAL]
-    return tuple(names[position] for position in positions if position < len(names) and names[position])
+    positional = [parameter for parameter in parameters if parameter.kind in _POSITIONAL]
+    chosen = [positional[position] for position in positions if position < len(positional)]
+    return tuple(parameter.name for parameter in chosen if parameter.kind in _BY_NAME)
 
 
 def names_of(function: Callable[..., Any], structure: tree.Structure, static: Sequence[int]) -> list[str]:
-    """Name each leaf of the arguments, such as ``argument 0 (params)['w']``."""
+    """Return the name of each leaf of the arguments, such as ``argument 0 (params)['w']``."""
     positional, named = structure.children
     parameters, _ = _parameters(function)
-    found: list[str] = []
+    names: list[str] = []
     numbers = (number for number in itertools.count() if number not in static)
     for child, number in zip(positional.children, numbers, strict=False):
         name = f" ({parameters[number]})" if number < len(parameters) else ""
-        found += tree.paths(child, f"argument {number}{name}")
+        names += tree.paths(child, f"argument {number}{name}")
     for key, child in zip(named.keys, named.children, strict=True):
-        found += tree.paths(child, f"argument {key}")
-    return found
+        names += tree.paths(child, f"argument {key}")
+    return names
 
 
 def unusable(
@@ -220,49 +201,49 @@ def unusable(
     static: Sequence[Any],
     positions: Sequence[int],
 ) -> Exception:
-    """Return the error for arguments that make no key: static ones that have no hash, others that are no arrays."""
-    for one in static:
+    """Return the error for arguments without a key: a static one without a hash, or an object that is no number."""
+    for argument in static:
         try:
-            hash(one)
+            hash(argument)
         except TypeError:
             requirement = "a static argument must be hashable"
-            value = one.value if isinstance(one, Named) else one
+            value = argument.value if isinstance(argument, Named) else argument
             hint = "pass a tuple, say, or let the function take it from outside"
             hint = FROM_OUTSIDE if is_sparse(value) else hint
             return ArgumentError(message("jit", requirement, type(value).__name__, hint))
     for leaf, name in zip(leaves, names_of(function, structure, positions), strict=True):
         if not is_number(leaf):
             requirement = "arguments must be arrays, numbers or containers of them"
-            hint = "name what is neither in static_argnums or static_argnames"
+            hint = "name other arguments in static_argnums or static_argnames"
             hint = FROM_OUTSIDE if is_sparse(leaf) else hint
             return DtypeError(message("jit", requirement, f"{type(leaf).__name__} in {name}", hint))
         if not is_plain(leaf):
             return not_plain("jit", f"{type(leaf).__name__} in {name}")
         if type(leaf) is int and not is_int64(leaf):
             requirement = "a Python integer must be one of 64 bits"
-            hint = "give a float, or name what is no array in static_argnums"
+            hint = "give a float, or name the argument in static_argnums"
             return RangeError(message("jit", requirement, f"{show_integer(leaf)} in {name}", hint))
     requirement = "settings of dataclasses and keys of dicts must be hashable"
     return ArgumentError(message("jit", requirement, tree.show(structure), "a tuple is, say"))
 
 
-# -- what is said of types -------------------------------------------------------------------------------
+# -- messages about types --------------------------------------------------------------------------------
 
 
 def show_types(leaves: Sequence[Any]) -> str:
-    """Write the types of arguments."""
+    """Return the types of arguments as text."""
     return ", ".join(map(donation.describe, leaves))
 
 
 def _shown(key: Any) -> str:
-    """Write a type that `_type_key` returned."""
+    """Return the text of a type key."""
     if isinstance(key, type):
         return key.__name__
     return str(key if isinstance(key, TensorType) else TensorType(*key))
 
 
 def difference(function: Callable[..., Any], last: Any, given: Given, static: Sequence[int]) -> str:
-    """Say in what a call differs from an earlier one, of which the key is left."""
+    """Return the text that explains how a call differs from an earlier one with the key ``last``."""
     types, (structure, fixed, _) = last
     if structure != given.structure:
         return f"the containers are now {tree.show(given.structure)}, before {tree.show(structure)}"

@@ -1,8 +1,8 @@
-"""Which index or label lay outside its range: found again by NumPy, after a compiled program has said that one did.
+"""The index or label that lay outside its range: NumPy finds it after a compiled program has reported one.
 
-Native code only notes the user's line, of whichever index its loops came to first. Carrying out what the indices are
-made of, and nothing else, tells the rest, of the first in the order of the program; what depends on donated arguments
-cannot be told, for they have been written over.
+Native code only notes the user's line, for the first such index that its loops met. The operations that compute indices
+run again, in the order of the program, until one index lies outside; the error shows it. Donated arguments have been
+overwritten, so that an index that depends on them cannot be shown.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.primitive import REGISTRY
 from wengert.transforms.staging import evaluate
 
-#: How many operands stand before the indices.
+#: The number of operands before the indices.
 _INDEXING = {"gather": 1, "scatter_add": 1, "scatter": 2, "add_at": 2, "last_writer": 0}
 _CHECK = "check_bounds"
 _MOST_STEPS = 10_000
-"""Loops of more steps are not repeated: Python needs about a second for so many."""
-_NUMPYS_WORDS = re.compile(r"index -?\d+ is out of bounds for axis \d+ with size \d+")
+"""The most steps of a loop that is repeated: Python needs about a second for them."""
+_NUMPY_MESSAGE = re.compile(r"index -?\d+ is out of bounds for axis \d+ with size \d+")
 
 
 def explained(problem: IndexingError, graph: Graph, known: Mapping[Var, Any]) -> IndexingError:
-    """Return the error that tells the index, the size of the axis and the line, or the same one where none is found.
+    """Return the error with the index, the size of the axis and the line; ``problem`` itself if no index is found.
 
     Args:
-        problem: what the compiled program raised.
+        problem: the error of the compiled program.
         graph: the program.
-        known: the arguments that are still as they were.
+        known: the arguments that have not been overwritten.
     """
-    return _found(graph, known) or problem
+    return _first_outside(graph, known) or problem
 
 
-def _found(graph: Graph, known: Mapping[Var, Any]) -> IndexingError | None:
-    """Carry out what indices are made of, up to the first that lies outside, and return what is wrong with it."""
+def _first_outside(graph: Graph, known: Mapping[Var, Any]) -> IndexingError | None:
+    """Run the operations that compute indices, up to the first index outside, and return its error."""
     values = {**known, **dict(graph.constants)}
     needed = _needed(graph)
     definitions = {var: equation for equation in graph.equations for var in equation.outputs}
@@ -54,67 +54,64 @@ def _found(graph: Graph, known: Mapping[Var, Any]) -> IndexingError | None:
         try:
             with np.errstate(all="ignore"):
                 results = REGISTRY[equation.primitive].evaluate(*operands, **equation.params)
-        except IndexError as found:
-            return _told(found, equation)
+        except IndexError as problem:
+            return _located(problem, equation)
         values.update(
             zip(equation.outputs, results if isinstance(results, tuple) else (results,), strict=True)
         )
     return None
 
 
-def _told(problem: IndexError, equation: Equation) -> IndexingError | None:
-    """Return the error for what an operation said as it was carried out, with the line where that is wrong."""
+def _located(problem: IndexError, equation: Equation) -> IndexingError | None:
+    """Return the error of an operation, with the line of the operation inside it that raised it."""
     location = equation.location
     for frame, _ in traceback.walk_tb(problem.__traceback__):
-        if frame.f_code is evaluate.__code__:  # a program that the operation holds
+        if frame.f_code is evaluate.__code__:  # a program inside the operation
             location = frame.f_locals["equation"].location
     if isinstance(problem, OutOfRangeError):
-        return OutOfRangeError(split_location(str(problem))[0] + _shown(location))
-    words = _NUMPYS_WORDS.search(str(problem))
+        return OutOfRangeError(split_location(str(problem))[0] + _bracketed(location))
+    words = _NUMPY_MESSAGE.search(str(problem))
     return _outside(words[0], location) if words else None
 
 
 def _outside(words: str, location: str) -> IndexingError:
-    return IndexingError(f"getitem: {words}.{_shown(location)}")
+    return IndexingError(f"getitem: {words}.{_bracketed(location)}")
 
 
-def _shown(location: str) -> str:
+def _bracketed(location: str) -> str:
     return f" [{location}]" if location else ""
 
 
 def _needed(graph: Graph) -> set[Atom]:
-    """Return the values that indices are made of."""
+    """Return the values from which indices are computed."""
     needed: set[Atom] = set()
     for equation in reversed(graph.equations):
         if any(var in needed for var in equation.outputs) or _complains(equation):
             needed.update(equation.operands)
         elif equation.primitive in _INDEXING:
-            needed.update(_indices(equation))
+            needed.update(equation.operands[_INDEXING[equation.primitive] :])
     return needed
 
 
 def _complains(equation: Equation) -> bool:
-    """Tell whether to carry an operation out says what is wrong: a check, or a program with indices."""
+    """Return whether an operation itself raises the error: a check, or a program with indices."""
     return equation.primitive == _CHECK or _holds_indexing(equation)
 
 
 def _holds_indexing(equation: Equation) -> bool:
-    """Tell whether an operation holds a program with indices that may be repeated."""
+    """Return whether an operation holds a program with indices that may be repeated."""
     if equation.primitive == "while" or equation.params.get("length", 0) > _MOST_STEPS:
         return False
-    inner = [one for graph in equation.graphs() for one in graph.equations]
-    return any(one.primitive in _INDEXING or _complains(one) for one in inner)
-
-
-def _indices(equation: Equation) -> tuple[Atom, ...]:
-    return equation.operands[_INDEXING[equation.primitive] :]
+    inner = [inside for graph in equation.graphs() for inside in graph.equations]
+    return any(inside.primitive in _INDEXING or _complains(inside) for inside in inner)
 
 
 def _complaint(equation: Equation, values: Mapping[Any, Any], definitions: Mapping[Any, Equation]) -> str:
-    """Return what is wrong with the indices of an operation, as far as they are known."""
+    """Return the message about the known indices of an operation; "" if all of them lie inside."""
     shape: Shape = equation.params.get("shape") or equation.operands[0].type.shape
     axes = _axes(equation, len(shape), definitions)
-    for index, extent, axis in zip(_indices(equation), shape, axes, strict=False):
+    indices = equation.operands[_INDEXING[equation.primitive] :]
+    for index, extent, axis in zip(indices, shape, axes, strict=False):
         if isinstance(index, Literal) or index in values:
             positions = np.asarray(_value(index, values))
             outside = positions[(positions < -extent) | (positions >= extent)]
@@ -124,7 +121,7 @@ def _complaint(equation: Equation, values: Mapping[Any, Any], definitions: Mappi
 
 
 def _axes(equation: Equation, rank: int, definitions: Mapping[Any, Equation]) -> Iterable[int]:
-    """Return the axes of the user's array that stand first: indices of others come after a transposition."""
+    """Return the axes of the user's array in the order of the indices: others come after a transposition."""
     made = definitions.get(equation.operands[0]) if equation.primitive in ("gather", "scatter") else None
     return made.params["permutation"] if made and made.primitive == "transpose" else range(rank)
 

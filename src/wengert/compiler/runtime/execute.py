@@ -1,4 +1,4 @@
-"""A compiled program called from Python: arrays in, arrays filled, and the errors that it found."""
+"""Calls of a compiled program from Python: it reads arrays, fills arrays, and reports errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _log = logging.getLogger("wengert.jit")
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64)
 _MAIN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _ALIGNMENT = 64  # a cache line, as `wengert.compiler.schedule.arena` places buffers in the arena
-#: Bytes from which on an array of the program's own begins where a cache line does.
+#: Bytes of an array of the program's own that begins on a cache line.
 _LONG = 1 << 14
 
 
@@ -41,10 +41,10 @@ class NanError(WengertError, FloatingPointError):
 
 
 class Context:
-    """What one call at a time needs: the arena, the status words and the block of addresses.
+    """The arena, the status words and the block of addresses, for one call at a time.
 
-    It holds its program during a call only, and its callback does not hold it: a dropped program is freed at
-    once, with its native code, whose size the garbage collector does not see.
+    A context refers to its program during a call only, and its callback does not refer to the context: a program that
+    is dropped is freed at once, with its native code, whose size the garbage collector does not see.
     """
 
     def __init__(self, executable: Executable) -> None:
@@ -80,27 +80,22 @@ class Context:
             self.block[slot] = address_of(array)
 
     def give(self, outputs: Sequence[Any]) -> None:
-        """Write the addresses of the results, and none for one that takes the place of an argument."""
+        """Write the addresses of the results, but for those in the memory of an argument."""
         for number, slot in self.new:
             self.block[slot] = address_of(outputs[number])
 
     def make_room(self, threads: int) -> None:
-        """Let the arena have room for so many threads."""
+        """Make the arena large enough for a number of threads."""
         if threads > self.threads:
             self.arena = aligned(self.interface.arena + self.interface.private * threads)
             self.block[ARENA], self.threads = address_of(self.arena), threads
 
-    def host(self, number: int) -> None:
-        """Carry out an operation that is left to NumPy, unless an earlier one failed."""
-        if number >= 0 and self.problem is None and self.executable is not None:
-            self.executable.host(number, self)
-
 
 def _serve(owner: weakref.ref[Context]) -> Generator[None, int]:
-    """Carry out the operations of NumPy's that are asked for; at a negative number only see to Python's signals.
+    """Run the operations left to NumPy, by number; at a negative number, only let Python handle its signals.
 
-    Python sees to its signals where a function begins, so that Ctrl-C would be raised before a function could catch
-    it, and be lost on the way through native code. A generator goes on in the middle of its ``try``.
+    Python handles signals where a function begins, so that Ctrl-C would be raised before a function could catch it, and
+    be lost on the way through native code. A generator continues in the middle of its ``try``.
     """
     context: Context | None = None
     while True:
@@ -109,8 +104,8 @@ def _serve(owner: weakref.ref[Context]) -> Generator[None, int]:
                 context = None
                 number = yield
                 context = owner()
-                if context is not None:
-                    context.host(number)
+                if context and number >= 0 and context.problem is None and context.executable is not None:
+                    context.executable.host(number, context)
         except GeneratorExit:
             return
         except BaseException as problem:
@@ -121,15 +116,15 @@ def _serve(owner: weakref.ref[Context]) -> Generator[None, int]:
 
 
 def aligned(size: int) -> Any:
-    """Return bytes, all zero, that begin where a cache line does."""
+    """Return zeroed bytes that begin on a cache line."""
     return _placed(np.zeros(size + _ALIGNMENT, np.uint8), (size,), np.dtype(np.uint8))
 
 
 def empty(shape: Shape, dtype: Dtype) -> Any:
-    """Return a new array to be filled; a long one begins where a cache line does.
+    """Return an uninitialised array; a long one begins on a cache line.
 
-    NumPy's own begin anywhere, so that vectors as long as a line all lie in two lines: what is read and written in each
-    step of a training, such as parameters, then takes twice the accesses.
+    NumPy's arrays begin anywhere, so that vectors as long as a line all lie in two lines: parameters, say, which every
+    training step reads and writes, then take twice the accesses.
     """
     size = math.prod(shape) * dtype.itemsize
     if size < _LONG:
@@ -138,17 +133,17 @@ def empty(shape: Shape, dtype: Dtype) -> Any:
 
 
 def _placed(raw: Any, shape: Shape, dtype: Dtype) -> Any:
-    """Return an array in some bytes, from where their first cache line begins."""
+    """Return an array in some bytes, at the beginning of their first cache line."""
     return np.ndarray(shape, dtype, raw, -address_of(raw) % _ALIGNMENT)
 
 
 def must_begin(size: int) -> int:
-    """Return what the address of an array of so many bytes is a multiple of, if `empty` made it."""
+    """Return the alignment of the arrays of this many bytes that `empty` makes."""
     return 1 if size < _LONG else _ALIGNMENT
 
 
 def is_placed(array: Any) -> bool:
-    """Tell whether an array begins where one of `empty` would."""
+    """Return whether an array is aligned as one of `empty`."""
     return address_of(array) % must_begin(array.nbytes) == 0
 
 
@@ -163,21 +158,21 @@ class Executable:
         self._main = _MAIN(self.address)
         given = frozenset(interface.inputs)
         self.new = [(n, slot) for n, slot in enumerate(interface.outputs) if slot not in given]
-        """The results that take no argument's place, and their slots."""
+        """The results in new memory, and their slots."""
         self.free: list[Context] = []
-        """The contexts that no call has."""
+        """The contexts that no call uses."""
 
     def __call__(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        """Carry out the program.
+        """Run the program.
 
         Args:
             inputs: C-contiguous arrays of the types of the program.
-            outputs: arrays to be filled; for a result that takes the place of an input, that input.
+            outputs: arrays to fill; for a result in the memory of an input, that input.
 
         Raises:
             IndexingError: an index lay outside its array.
             OutOfRangeError: a number such as a label lay outside its range.
-            RangeError: a Python integer is none of the dtype that it is used with.
+            RangeError: a Python integer does not fit the dtype that it is used with.
             MatrixError: a matrix is singular, or not positive definite.
             NanError: under ``WENGERT_CHECK=nan``, an operation made a NaN.
         """
@@ -187,23 +182,23 @@ class Executable:
             self.run(context)
 
     def context(self) -> Context:
-        """Return a context that no other call has; use it in a ``with`` statement."""
+        """Return a context that no other call uses, for a ``with`` statement."""
         try:
             context = self.free.pop()
-        except IndexError:  # every context is in a call
+        except IndexError:  # all are in use
             return Context(self)
         context.executable = self
         return context
 
     def run(self, context: Context) -> None:
-        """Carry out the program with the addresses in a context; the errors are those of a call."""
+        """Run the program with the addresses in a context; it raises the errors of a call."""
         interface = self.interface
         context.status[:2], context.problem = 0, None
         threads = team.get_threads() if interface.parallel else 1
         if threads == 1:
             self._main(context.address, _alone().address)
         else:
-            with _helped(threads) as workers:
+            with _team(threads) as workers:
                 if interface.private:
                     context.make_room(workers.threads)
                 self._main(context.address, workers.address)
@@ -214,33 +209,32 @@ class Executable:
             raise _reported(interface.places[int(context.status[0]) - 1])
 
     def host(self, number: int, context: Context) -> None:
-        """Carry out an operation that is left to NumPy."""
+        """Run an operation that is left to NumPy."""
         call = self.interface.hosts[number]
         operands = [_operand(x, context) if isinstance(x, Located) else x for x in call.operands]
         try:
             with np.errstate(all="ignore"):
                 results = REGISTRY[call.primitive].evaluate(*operands, **call.params)
         except Exception as problem:
-            raise _with_place(problem, call, operands) from None
+            raise _located(problem, call, operands) from None
         if len(call.outputs) == 1 and not isinstance(results, tuple):
             results = (results,)
-        if call.check_nan and _made_one(REGISTRY[call.primitive].elementwise, operands, results):
-            raise _made_nan(call.primitive, call.location)
+        if call.check_nan and _made_nan(REGISTRY[call.primitive].elementwise, operands, results):
+            raise _nan_error(call.primitive, call.location)
         for output, result in zip(call.outputs, results, strict=True):
             _array(output, context)[...] = result
 
 
-def _with_place(problem: Exception, call: HostCall, operands: Sequence[Any]) -> Exception:
+def _located(problem: Exception, call: HostCall, operands: Sequence[Any]) -> Exception:
     """Return the error that names the operation and the user's line."""
-    said = problem
     if not isinstance(problem, WengertError):
-        said = REGISTRY[call.primitive].explained(problem, operands, call.params)
-    text = split_location(str(said))[0]
-    return type(said)(f"{text} [{call.location}]" if call.location else text)
+        problem = REGISTRY[call.primitive].explained(problem, operands, call.params)
+    text = split_location(str(problem))[0]
+    return type(problem)(f"{text} [{call.location}]" if call.location else text)
 
 
-def _made_one(elementwise: bool, operands: Sequence[Any], results: Sequence[Any]) -> bool:
-    """Tell whether a NaN is among the results of which there was none among what it was made of."""
+def _made_nan(elementwise: bool, operands: Sequence[Any], results: Sequence[Any]) -> bool:
+    """Return whether a result is NaN where no operand was; if not elementwise, whether no operand had a NaN."""
     had: Any = np.False_
     for operand in operands:
         had = had | (_is_nan(operand) if elementwise else np.any(_is_nan(operand)))
@@ -251,13 +245,13 @@ def _is_nan(value: Any) -> Any:
     return np.isnan(value) if np.asarray(value).dtype.kind == "f" else np.False_
 
 
-def _made_nan(what: str, location: str) -> NanError:
+def _nan_error(operation: str, location: str) -> NanError:
     where = f" [{location}]" if location else ""
-    return NanError(f"{what}: the result must be no NaN while WENGERT_CHECK=nan is set.{where}")
+    return NanError(f"{operation}: the result must not be NaN while WENGERT_CHECK=nan is set.{where}")
 
 
 def slow_address_of(array: Any) -> int:
-    """Return where an array's elements begin. Its ``ctypes`` would import something, which fails at exit."""
+    """Return the address of an array's elements. Its ``ctypes`` attribute imports a module, which fails at exit."""
     return array.__array_interface__["data"][0]
 
 
@@ -266,10 +260,10 @@ def _quick_address_of(array: Any) -> int:
 
 
 _POINTER = ctypes.c_void_p
-#: Where in the object of an array CPython and NumPy keep the address of its elements.
+#: The offset of this address in an array object of CPython and NumPy.
 _DATA = object.__basicsize__
 _sample = np.arange(3)
-#: Return where an array's elements begin.
+#: Return the address of an array's elements.
 address_of = (
     _quick_address_of
     if sys.implementation.name == "cpython" and _quick_address_of(_sample) == slow_address_of(_sample)
@@ -291,42 +285,40 @@ def _array(located: Located, context: Context) -> Any:
     return np.frombuffer(raw, located.dtype, size).reshape(located.shape)
 
 
-_TEAMS: list[team.Team] = []
-
-
+@functools.cache
 def _alone() -> team.Team:
     """Return the team of one, which any number of calls may use at a time: it shares nothing."""
-    if not _TEAMS:
-        _TEAMS.append(team.acquire(1))
-    return _TEAMS[0]
+    return team.acquire(1)
 
 
-def _helped(threads: int) -> team.Team:
-    """Return a team of so many threads; the team of one, if the system does not start them."""
+def _team(threads: int) -> team.Team:
+    """Return a team of threads; the team of one, if the system does not start them."""
     try:
         return team.acquire(threads)
     except team.TeamError as problem:
-        _tell_alone(split_location(str(problem))[0])
+        _log_alone(split_location(str(problem))[0])
         return _alone()
 
 
 @functools.cache
-def _tell_alone(problem: str) -> None:
-    """Log once that no threads help, unless the interpreter is ending."""
+def _log_alone(problem: str) -> None:
+    """Log once that a single thread runs programs, unless the interpreter is ending."""
     if not sys.is_finalizing():
         _log.warning("jit: one thread carries out the programs: %s", problem)
 
 
 def _reported(place: str) -> WengertError:
-    check, _, rest = place.partition("|")
-    what, _, location = rest.partition("|")
+    """Return the error for a place of `Interface.places`."""
+    check, requirement, location = place.split("|", 2)
     where = f" [{location}]" if location else ""
-    if check == "made":
-        return _made_nan(what, location)
-    if check == "bounded":
-        return RangeError(f"{what}.{where}")
-    if check == "required":
-        return MatrixError(f"{what}.{where}")
-    if what:
-        return OutOfRangeError(f"{what}.{where}")
-    return IndexingError(f"index: indices must lie inside the array.{where}")
+    match check:
+        case "made":
+            return _nan_error(requirement, location)
+        case "bounded":
+            return RangeError(f"{requirement}.{where}")
+        case "required":
+            return MatrixError(f"{requirement}.{where}")
+        case _ if requirement:
+            return OutOfRangeError(f"{requirement}.{where}")
+        case _:
+            return IndexingError(f"index: indices must lie inside the array.{where}")

@@ -1,7 +1,7 @@
-"""The results of a compiled function: what each call computes, and what is the same in all of them.
+"""The results of a compiled function: some are computed in each call, others are constants.
 
-A leaf that is neither an array nor a number is a constant, and comes back as the object that it was when the function
-was traced. What would tell of a traced value, or hold one, is none.
+A leaf that is neither an array nor a number is a constant: every call returns the same object. It must not contain a
+traced value, or text made from one.
 """
 
 from __future__ import annotations
@@ -19,24 +19,20 @@ from wengert.core.errors import ConcreteError, DtypeError, message
 
 
 def constants(leaves: Sequence[Any], structure: tree.Structure) -> dict[int, Any]:
-    """Return the results that are constants, by their position.
-
-    Args:
-        leaves: what the traced function returned.
-        structure: the containers that they were in.
+    """Return the results that are constants, by position.
 
     Raises:
-        ConcreteError: a result is a text that was made of a traced value.
-        DtypeError: a result can be gone through only once, or holds a traced value out of sight.
+        ConcreteError: a result is text made from a traced value.
+        DtypeError: a result is an iterator, or holds a traced value out of sight.
     """
-    found = {number: leaf for number, leaf in enumerate(leaves) if _is_constant(leaf)}
-    if found:
+    fixed = {number: leaf for number, leaf in enumerate(leaves) if _is_constant(leaf)}
+    if fixed:
         names = tree.paths(structure, "the result")
-        for number, leaf in found.items():
+        for number, leaf in fixed.items():
             _check(leaf, names[number])
     for value in _settings(structure):
         _check(value, "a setting of the result")
-    return found
+    return fixed
 
 
 def _is_constant(leaf: Any) -> bool:
@@ -44,7 +40,7 @@ def _is_constant(leaf: Any) -> bool:
 
 
 def _settings(structure: tree.Structure) -> Iterator[Any]:
-    """Go through what the containers hold besides leaves."""
+    """Yield the values of the containers that are not leaves."""
     for _, value in structure.fixed:
         yield value
     for child in structure.children:
@@ -54,7 +50,7 @@ def _settings(structure: tree.Structure) -> Iterator[Any]:
 def _check(value: Any, name: str) -> None:
     if isinstance(value, str):
         if shows_box(value):
-            requirement = "a text cannot tell of a value of which only the type is known"
+            requirement = "text cannot show a value of which only the type is known"
             hint = "return the value, and write the text outside of the compiled function"
             raise ConcreteError(message("jit", requirement, f"{value!r} as {name}", hint))
         return
@@ -62,14 +58,10 @@ def _check(value: Any, name: str) -> None:
     if isinstance(value, Iterator):
         requirement = "results must be arrays, numbers, containers of them or constants, and an iterator ends"
         raise DtypeError(message("jit", requirement, got, "return a list or a tuple"))
-    if _holds_box(value):
+    # A traced value may be out of sight: in an attribute, say, or in the closure of a function.
+    if any(isinstance(held, Box) and held.owner is not CONSTANT for held in objects_behind(value)):
         requirement = (
             "results must be arrays, numbers, containers of them or constants, and this holds a traced value"
         )
         hint = "return the arrays in it, and make it of them outside of the compiled function"
         raise DtypeError(message("jit", requirement, got, hint))
-
-
-def _holds_box(value: Any) -> bool:
-    """Tell whether a traced value is reached from an object: by what a function closes over, say, or an attribute."""
-    return any(isinstance(one, Box) and one.owner is not CONSTANT for one in objects_behind(value))

@@ -1,4 +1,4 @@
-"""Compiled functions as built-in functions of Python."""
+"""Entries: compiled functions as built-in functions of Python."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from tests.compiler.entries import (
 )
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.object_code import compile_module, optimised
-from wengert.compiler.runtime.fastcall import entry
+from wengert.compiler.runtime.fastcall import entry, objects
 from wengert.compiler.runtime.fastcall.entry_code import entry_ir
-from wengert.compiler.runtime.fastcall.entry_table import OFFSETS
+from wengert.compiler.runtime.fastcall.objects import OFFSETS
 from wengert.compiler.runtime.threads import team
 from wengert.core.dtypes import SHORT_NAMES
 
 pytestmark = where_there_are_entries
 
 
-# -- what it computes ----------------------------------------------------------------------------------------
+# -- results -------------------------------------------------------------------------------------------------
 
 
 @given(st.floats(0.1, 10), st.floats(-10, 10))
@@ -149,7 +149,7 @@ def test_a_branch() -> None:
     assert [served(x) for x in (3.0, -3.0)] == [6.0, 3.0]
 
 
-# -- what it passes on ---------------------------------------------------------------------------------------
+# -- calls that are passed on --------------------------------------------------------------------------------
 
 
 class Subclass(np.ndarray):
@@ -165,7 +165,7 @@ def strided() -> Any:
 
 
 def fixed() -> Any:
-    """An array that is read-only, as those are that were donated."""
+    """Return a read-only array, like a donated one."""
     array = POINT.copy()
     array.flags.writeable = False
     return array
@@ -217,7 +217,9 @@ def test_other_numbers(wengert_entry: Any, other: Any) -> None:
 )
 def test_other_scalars(other: Any) -> None:
     served = compiled(np.sin, np.float64(1.0))
-    assert_same([served(one) for one in (np.float64(2.0), np.array(2.0))], [np.sin(np.float64(2.0))] * 2)
+    assert_same(
+        [served(scalar) for scalar in (np.float64(2.0), np.array(2.0))], [np.sin(np.float64(2.0))] * 2
+    )
     with pytest.raises(PassedOnError):
         served(other)
 
@@ -285,12 +287,12 @@ def test_an_array_with_a_dtype_of_its_own(rosenbrock_entry: Any) -> None:
 
 
 def test_entries_in_a_row() -> None:
-    one = compiled(lambda x: x + 1, 1.0)
-    two = compiled(lambda x: x + 2, 1, following=one)
-    three = compiled(lambda x, y: x * y, 1.0, 1.0, following=two)
-    assert [three(1.0), three(1), three(2.0, 3.0)] == [2.0, 3, 6.0]
+    first = compiled(lambda x: x + 1, 1.0)
+    second = compiled(lambda x: x + 2, 1, following=first)
+    third = compiled(lambda x, y: x * y, 1.0, 1.0, following=second)
+    assert [third(1.0), third(1), third(2.0, 3.0)] == [2.0, 3, 6.0]
     with pytest.raises(PassedOnError):
-        three("1")
+        third("1")
 
 
 def test_an_index_outside_its_array() -> None:
@@ -303,14 +305,14 @@ def test_an_index_outside_its_array() -> None:
         assert_same(served(POINT, -1)[0], POINT[-1])
 
 
-# -- which programs, and on which Python ---------------------------------------------------------------------
+# -- eligible programs, and supported Pythons ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("function", "examples"),
     [
         (lambda x: x @ x, (np.ones((160, 160)),)),
-        (lambda x: x * 2, (np.ones(1_200_000),)),  # which several threads would share
+        (lambda x: x * 2, (np.ones(1_200_000),)),  # threads share it
         (lambda *xs: [x * 2 for x in xs], tuple(np.ones(190_000 + n) for n in range(4))),
         (lambda x: wg.fori_loop(0, 3, lambda i, y: y * 2, x), (1.0,)),
         (lambda x: x[0], ({0: 1.0},)),
@@ -335,14 +337,14 @@ def test_a_program_that_writes_into_its_arguments_has_no_entry() -> None:
 @pytest.mark.parametrize("field", sorted(set(OFFSETS._fields) - {"list_items"}))
 def test_another_layout_of_objects_is_noticed(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
     moved = OFFSETS._replace(**{field: getattr(OFFSETS, field) + (-8 if field == "type" else 8)})
-    monkeypatch.setattr(entry, "OFFSETS", moved)
-    assert not entry.supported.__wrapped__()
+    monkeypatch.setattr(objects, "OFFSETS", moved)
+    assert not objects.supported.__wrapped__()
 
 
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        ("wengert.compiler.runtime.fastcall.entry.platform.python_implementation", lambda: "PyPy"),
+        ("wengert.compiler.runtime.fastcall.objects.platform.python_implementation", lambda: "PyPy"),
         ("sys._is_gil_enabled", lambda: False),
         ("sys.gettotalrefcount", lambda: 0),
         ("sys.abiflags", "t"),
@@ -351,7 +353,7 @@ def test_another_layout_of_objects_is_noticed(field: str, monkeypatch: pytest.Mo
 )
 def test_another_python_is_noticed(place: str, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(place, value, raising=False)
-    assert not entry.supported.__wrapped__()
+    assert not objects.supported.__wrapped__()
 
 
 def test_code_from_another_process(tmp_path: Path) -> None:
@@ -366,14 +368,16 @@ def test_code_from_another_process(tmp_path: Path) -> None:
     assert_same(served(2.0, 5.0), compiled(gradient, 2.0, 5.0)(2.0, 5.0))
 
 
-def test_what_tells_entries_apart() -> None:
+def test_the_identity_of_entries() -> None:
     functions = (
         lambda x, y: {"a": x, "b": y},
         lambda x, y: {"b": y, "a": x},
         lambda x, y: (x, y),
         lambda x, y: [x, y],
     )
-    signatures = [staged(one, *examples)[0] for one in functions for examples in ((1.0, 1.0), (1, POINT))]
+    signatures = [
+        staged(function, *examples)[0] for function in functions for examples in ((1.0, 1.0), (1, POINT))
+    ]
     assert len(set(map(entry.identity, signatures))) == len(signatures)
     assert entry.identity(signatures[0]) == entry.identity(staged(functions[0], 2.0, 3.0)[0])
 

@@ -1,4 +1,4 @@
-"""Entries hold no reference too many or too few, whatever becomes of them while they run."""
+"""The reference counts of entries are right, whatever happens during a call."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = where_there_are_entries
 
 
 def tracked(work: Callable[[], object]) -> int:
-    """Return how much memory is in use after some work that was not before."""
+    """Return how much memory some work leaves in use."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -68,8 +68,8 @@ def test_references_and_memory(rosenbrock_entry: Any, wengert_entry: Any, scalar
             everything({"x": x})
 
     assert tracked(work) < 10_000
-    for one, before in zip(objects, counts, strict=True):
-        assert abs(sys.getrefcount(one) - before) < 5_000  # where one for each call would be 50,000
+    for item, before in zip(objects, counts, strict=True):
+        assert abs(sys.getrefcount(item) - before) < 5_000  # one for each call would be 50,000
 
 
 def test_the_code_lives_as_long_as_its_function() -> None:
@@ -87,7 +87,7 @@ def test_the_code_lives_as_long_as_its_function() -> None:
 
 
 class Holder:
-    """As `Jitted`: holds the entry that may call it."""
+    """Holds the entry that may call it, as `Jitted` does."""
 
     __slots__ = ("__call__", "__weakref__")
 
@@ -111,12 +111,12 @@ def test_a_function_that_is_dropped_while_it_runs() -> None:
     compiled_pair = [compiled(gradient, 2.0, 5.0, following=holder.slow) for _ in range(2)]
     expected = compiled_pair[0](2.0, 5.0)
     holder.__call__ = compiled_pair[0]
-    found: list[Any] = []
+    actual: list[Any] = []
     ready, stop = threading.Event(), threading.Event()
 
     def call() -> None:
         while not stop.is_set():
-            found[:] = [holder(2.0, 5.0)]
+            actual[:] = [holder(2.0, 5.0)]
             ready.set()
 
     thread = threading.Thread(target=call)
@@ -131,11 +131,11 @@ def test_a_function_that_is_dropped_while_it_runs() -> None:
     gc.collect()
     stop.set()
     thread.join()
-    assert found in ([expected], ["slow"])
+    assert actual in ([expected], ["slow"])
 
 
 def test_a_collection_of_garbage_in_the_middle_of_a_call(wengert_entry: Any) -> None:
-    """Making a tuple may begin one, and finalisers may call the same function."""
+    """A new tuple may start a collection, and finalisers may call the same function."""
     inside: list[Any] = []
 
     class Garbage:
@@ -170,9 +170,9 @@ def test_threads_that_call_at_once(rosenbrock_entry: Any) -> None:
         except BaseException as problem:
             problems.append(problem)
 
-    def assert_equal(found: Any, expected: Any) -> None:
-        assert np.allclose(found[0], expected[0], rtol=1e-12)
-        assert np.allclose(found[1], expected[1], rtol=1e-12)
+    def assert_equal(actual: Any, expected: Any) -> None:
+        assert np.allclose(actual[0], expected[0], rtol=1e-12)
+        assert np.allclose(actual[1], expected[1], rtol=1e-12)
 
     with switching(1e-6):
         threads = [threading.Thread(target=call, args=(seed,)) for seed in range(4)]
@@ -194,7 +194,7 @@ def switching(interval: float) -> Iterator[None]:
 
 
 def test_memory_that_runs_out() -> None:
-    """Each allocation of a call fails once, also those of containers too large for Python's free lists."""
+    """Each allocation of a call fails once, even those of containers too large for Python's free lists."""
     testcapi = pytest.importorskip("_testcapi")
     served = compiled(lambda x: [[None, x * 2], {f"key{n}": (x[n], x.sum()) for n in range(9)}], POINT)
     expected = served(POINT)
@@ -213,9 +213,9 @@ def test_memory_that_runs_out() -> None:
     outcomes = list(map(call, range(40)))
     assert None in outcomes
     assert outcomes[-1] is not None
-    for found in outcomes:
-        if found is not None:
-            assert_same(found, expected)
-    del outcomes, found
+    for actual in outcomes:
+        if actual is not None:
+            assert_same(actual, expected)
+    del outcomes, actual
     assert tracked(lambda: deque(map(call, [*range(40)] * 10), 0)) < 10_000
     assert sys.getrefcount(POINT) == count

@@ -1,4 +1,4 @@
-"""Calls like the last one: arguments that are read where they lie, and those that are not."""
+"""Calls like the last one: arguments that are read in place, and others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from wengert.core.errors import ArgumentError
 
 
 class Pair(NamedTuple):
-    """A container that no entry takes, so that calls come to the reader."""
+    """A container that entries do not support, so that calls reach the reader."""
 
     array: Any
     number: Any
@@ -34,7 +34,7 @@ X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
 
 class Slow:
-    """Counts the calls that Python looks at argument by argument."""
+    """Counts the calls whose arguments Python checks one by one."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls = 0
@@ -105,8 +105,8 @@ def test_a_call_after_others_does_what_a_first_one_does(pair: Any) -> None:
     warm: Any = wg.jit(any_pair)
     for n in range(3):
         assert_same(warm(Pair(X + n, 1.0)), function(Pair(X + n, 1.0)), scale=100.0)
-    found, expected = outcome(lambda: warm(pair)), outcome(lambda: wg.jit(any_pair)(pair))
-    assert_same(found, expected)
+    actual, expected = outcome(lambda: warm(pair)), outcome(lambda: wg.jit(any_pair)(pair))
+    assert_same(actual, expected)
 
 
 @where_there_are_entries
@@ -127,8 +127,8 @@ def test_numbers_of_numpys_and_arrays_without_axes(dtype: Any, slow: Slow) -> No
         return Pair(pair.array + pair.number, pair.number)
 
     compiled: Any = wg.jit(double)
-    for one in (number, number, np.array(number), read_only(np.array(number))):
-        assert_same(compiled(Pair(X, one)), double(Pair(X, one[()])))
+    for scalar in (number, number, np.array(number), read_only(np.array(number))):
+        assert_same(compiled(Pair(X, scalar)), double(Pair(X, scalar[()])))
     assert slow.calls == 1
 
 
@@ -141,7 +141,7 @@ def test_static_arguments_and_those_by_name(slow: Slow) -> None:
 
 
 class Setting:
-    """A static argument that cannot be compared with those of another hash."""
+    """A static argument that cannot be compared with one of another hash."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -204,9 +204,9 @@ def test_what_was_given_up_is_refused(add: Any) -> None:
 
 def test_what_is_shared_is_refused(add: Any) -> None:
     x = np.ones(8)
-    for one, other in ((x[:4], x[:4]), (x[:4], x[3:7]), (x[3:7], x[:4]), (x[2:6], x[2:6])):
+    for left, right in ((x[:4], x[:4]), (x[:4], x[3:7]), (x[3:7], x[:4]), (x[2:6], x[2:6])):
         with pytest.raises(ArgumentError, match=r"must not share memory with another one; got f64\[4\]"):
-            add(one, other)
+            add(left, right)
     np.testing.assert_array_equal(add(x[:4], x[4:]), np.full(4, 2.0))
 
 
@@ -275,8 +275,8 @@ def test_several_threads() -> None:
 
     def call(number: float) -> None:
         for _ in range(300):
-            found = compiled(Pair(X + np.float32(number), number))
-            if not np.array_equal(found.array, (X + np.float32(number)) * 2 + np.float32(number)):
+            actual = compiled(Pair(X + np.float32(number), number))
+            if not np.array_equal(actual.array, (X + np.float32(number)) * 2 + np.float32(number)):
                 wrong.append(number)
 
     threads = [threading.Thread(target=call, args=(float(n),)) for n in range(4)]

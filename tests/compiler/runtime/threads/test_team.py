@@ -1,4 +1,4 @@
-"""Teams of threads: who gets one, how many there are, and how they end."""
+"""Teams of threads: acquiring them, their number, and their end."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_child_makes_its_own_team(code: Code, held: bool) -> None:
         if child == 0:
             with acquire(3) as own:
                 sound = code.rounds(own, 100) == 0 and own is not team and workers() == 2
-            if held:  # its workers stayed with the parent, and the child works alone
+            if held:  # its workers stay in the parent, and the child works alone
                 sound = sound and code.rounds(team, 100) == 0
                 team.release()
                 sound = sound and acquire(3) is not team
@@ -166,7 +166,7 @@ code = Code()
 
 
 def run(program: str) -> str:
-    """Return what a program prints, in a process of its own that must end by itself."""
+    """Return the output of a program in a process of its own, which must end by itself."""
     text = START.format(root=str(Path(__file__).parents[4])) + textwrap.dedent(program)
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""Loops whose tiles go to whichever threads of a team are there."""
+"""Loops whose tiles go to the threads of a team that are running."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def _as_before(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
 
 
 @pytest.fixture
-def watching(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the workers be there whatever the machine."""
+def spinning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let workers spin for long, on any machine."""
     monkeypatch.setattr(teams, "available", lambda: 8)
-    monkeypatch.setattr(teams, "_WATCH_SECONDS", 0.05)
+    monkeypatch.setattr(teams, "_SPIN_SECONDS", 0.05)
 
 
 #: Chunks that workers do while it is looked at; on a single core they seldom come to one.
@@ -56,7 +56,7 @@ ENOUGH = 100 if teams.available() > 1 else 0
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 @pytest.mark.parametrize(("most", "count", "spin"), [(7, 20_000, 0), (50, 2000, 30), (300, 200, 300)])
-@pytest.mark.usefixtures("watching")
+@pytest.mark.usefixtures("spinning")
 def test_every_tile_is_done_once(code: Code, threads: int, most: int, count: int, spin: int) -> None:
     with acquire(threads) as team:
 
@@ -75,7 +75,7 @@ def test_every_tile_is_done_once(code: Code, threads: int, most: int, count: int
 def test_workers_and_callers_watch_or_sleep(
     code: Code, monkeypatch: pytest.MonkeyPatch, watch: float, wait: float
 ) -> None:
-    monkeypatch.setattr(teams, "_WATCH_SECONDS", watch)
+    monkeypatch.setattr(teams, "_SPIN_SECONDS", watch)
     monkeypatch.setattr(teams, "_WAIT_SECONDS", wait)
     team = Team(3)
     try:
@@ -86,7 +86,7 @@ def test_workers_and_callers_watch_or_sleep(
 
 @given(st.integers(1, 4), st.integers(0, 1000))
 def test_chunks_are_equal_at_first_and_short_at_last(threads: int, tiles: int) -> None:
-    team = Team(threads)  # whose workers chose no chunk of a region before
+    team = Team(threads)  # its workers have not claimed a chunk before
     try:
         ranges = chunks(team, tiles)
     finally:
@@ -127,7 +127,7 @@ def test_no_one_is_waited_for_who_does_not_come(code: Code) -> None:
     assert field(team, "done") == 0
 
 
-@pytest.mark.usefixtures("watching")
+@pytest.mark.usefixtures("spinning")
 @pytest.mark.parametrize("delay", [0.0, 0.05])
 def test_what_a_worker_has_begun_is_waited_for(delay: float) -> None:
     finished: list[tuple[int, int]] = []
@@ -156,7 +156,7 @@ def test_what_a_worker_has_begun_is_waited_for(delay: float) -> None:
 
 def test_a_worker_watches_as_long_as_another_is_at_its_last_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(teams, "available", lambda: 8)
-    monkeypatch.setattr(teams, "_WATCH_SECONDS", 0.001)
+    monkeypatch.setattr(teams, "_SPIN_SECONDS", 0.001)
     caller = threading.get_ident()
     came = threading.Event()
 
@@ -180,7 +180,7 @@ def test_a_worker_watches_as_long_as_another_is_at_its_last_chunk(monkeypatch: p
 
 
 def comes_to_a_long_region(team: Team) -> bool:
-    """Return whether a worker takes part in a region that no bell was rung for, after the caller's first chunk."""
+    """Return whether a worker joins a region after the caller's first chunk, without an event at its beginning."""
     caller = threading.get_ident()
     came, begun = threading.Event(), threading.Event()
 
@@ -221,12 +221,12 @@ def test_workers_that_sleep_come_when_they_are_woken() -> None:
     team = Team(3)
 
     def come() -> bool:
-        wake(team)  # again, if they were asleep once more before there was work
+        wake(team)  # again, if they fell asleep before there was work
         return helped(team, 0.01)
 
     try:
         until(lambda: field(team, "sleepers") == 2)
-        assert not helped(team, 0.02)  # nothing is left to share when the caller has done a chunk
+        assert not helped(team, 0.02)  # nothing is left after the caller's first chunk
         assert field(team, "sleepers") == 2
         for _ in range(20):
             until(lambda: field(team, "sleepers") == 2)
@@ -235,19 +235,19 @@ def test_workers_that_sleep_come_when_they_are_woken() -> None:
         team.stop()
 
 
-@pytest.mark.usefixtures("watching")
+@pytest.mark.usefixtures("spinning")
 def test_a_worker_that_is_late_again_stays_away_for_a_while() -> None:
     team = Team(2)
     try:
         for _ in range(2):
             start = time.monotonic() + 0.1  # at the earliest
             wake(team)
-            assert helped(team, 20, delay=0.1)  # the first time it is forgiven
+            assert helped(team, 20, delay=0.1)  # the first wait has no penalty
         wake(team)
         if not helped(team, 0.005):
-            assert field(team, "sleepers") == 0  # to wake it is no use and costs no time
+            assert field(team, "sleepers") == 0  # it does not sleep on the event count
         else:
-            assert time.monotonic() - start > 0.03  # the caller itself did not get to run
+            assert time.monotonic() - start > 0.03  # the caller itself was preempted
 
         def back() -> bool:
             wake(team)
@@ -259,11 +259,11 @@ def test_a_worker_that_is_late_again_stays_away_for_a_while() -> None:
         start = time.monotonic()
     finally:
         team.stop()
-    assert time.monotonic() - start < 0.5  # it was away, for twice as long
+    assert time.monotonic() - start < 0.5  # it left, for twice as long
     assert workers() == 0
 
 
-@pytest.mark.usefixtures("watching")
+@pytest.mark.usefixtures("spinning")
 def test_a_worker_that_is_but_a_little_slower_stays() -> None:
     caller = threading.get_ident()
 

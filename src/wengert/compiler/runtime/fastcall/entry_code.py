@@ -1,8 +1,8 @@
-"""The text of an entry: a native function with the signature that Python calls its built-in functions by.
+"""The native function of an entry, with the signature by which Python calls its built-in functions.
 
-The entry looks at its arguments, carries the program out, and makes the results, all without the interpreter. An object
-that is not exactly what the program was compiled for makes it pass the whole call on to the callable that comes next.
-Nothing in the text depends on the process: what does stands in a table, which the entry finds through its ``self``.
+An entry checks its arguments, runs the program, and makes the results, all without the interpreter. If an object is not
+exactly of the type that the program was compiled for, it passes the whole call on to the next callable. The text does
+not depend on the process: all addresses are in a table, to which the ``self`` of the entry refers.
 
 Sources: the Python/C API manual, "Common Object Structures" (``METH_FASTCALL | METH_KEYWORDS``); PEP 590, vectorcall;
 the NumPy C-API manual, "Array API".
@@ -11,46 +11,98 @@ the NumPy C-API manual, "Array API".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from wengert.compiler.codegen.interface import FIRST, Interface
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Kind, Value, constant
-from wengert.compiler.runtime.fastcall.entry_table import (
-    BLOCK,
-    OFFSETS,
-    READABLE,
-    STATUS,
-    TEAM,
-    WORDS,
-    Signature,
-    code_of,
-    keys_word,
-    number_word,
-    pointer_to,
-)
-from wengert.compiler.runtime.fastcall.objects import I32, ObjectText
+from wengert.compiler.runtime.fastcall.objects import I32, OFFSETS, READABLE, ObjectFunction, code_of
+from wengert.core.dtypes import SHORT_NAMES, Dtype
 from wengert.core.tree import LEAF, Structure, insertion_order
 from wengert.ir.types import TensorType
 
 
-def entry_ir(signature: Signature, interface: Interface) -> str:
-    """Return the function ``entry``, to follow the ``main`` that it calls.
+class Signature(NamedTuple):
+    """The arguments and results of a compiled function: containers, and the types of their leaves in order."""
 
-    Args:
-        signature: what it takes and gives.
-        interface: where ``main`` looks for the addresses.
-    """
+    arguments: Structure
+    """The tuple of positional arguments."""
+    taken: tuple[TensorType, ...]
+    results: Structure
+    given: tuple[TensorType, ...]
+    named: Structure = Structure(dict)
+    """The arguments by name, in the order of the call."""
+
+
+# -- the table of addresses ------------------------------------------------------------------------------
+
+_OBJECTS = ("float", "int", "tuple", "list", "dict", "ndarray", "True", "False", "None")
+_FUNCTIONS = (
+    "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyFloat_FromDouble", "PyLong_FromLongLong", "PyBool_FromLong",
+    "PyLong_AsLongLongAndOverflow", "PyTuple_New", "PyList_New", "PyDict_New", "PyDict_Next", "PyDict_SetItem",
+    "PyArray_New", "PyArray_Scalar",
+)  # fmt: skip
+_SCALARS = tuple(f"{part} {name}" for name in SHORT_NAMES.values() for part in ("scalar", "dtype"))
+#: The position in the table, in words, of each address that is the same for all entries of a process.
+WORDS = {name: number for number, name in enumerate((*_OBJECTS, *_FUNCTIONS, *_SCALARS))}
+
+#: The first word of each part that belongs to one entry. The method is a ``PyMethodDef`` of four words and its name,
+#: which takes two; the status is the eight words of `wengert.compiler.runtime.execute`.
+TEAM = len(WORDS)
+METHOD = TEAM + 1
+STATUS = METHOD + 6
+BLOCK = STATUS + 8
+
+
+def pointer_to(dtype: Dtype, part: str) -> str:
+    """Return the name in `WORDS` of the ``scalar`` type of a dtype, or of the ``dtype`` itself."""
+    return f"{part} {SHORT_NAMES[dtype]}"
+
+
+def number_word(interface: Interface, position: int) -> int:
+    """Return the word for a number among the arguments and, after these, the results."""
+    return BLOCK + interface.slots + position
+
+
+def keys_word(signature: Signature, interface: Interface) -> int:
+    """Return the first word for the keys of dicts, behind the numbers."""
+    return number_word(interface, len(signature.taken) + len(signature.given))
+
+
+def keys(signature: Signature) -> list[Any]:
+    """Return the names of arguments and the keys of all dicts, each in its order, in the order of their words."""
+    inside = (key for child in signature.named.children for key in _keys(child))
+    return [
+        *insertion_order(signature.named),
+        *_keys(signature.arguments),
+        *inside,
+        *_keys(signature.results),
+    ]
+
+
+def _keys(structure: Structure) -> Iterator[Any]:
+    if structure.kind is dict:
+        yield from insertion_order(structure)
+    for child in structure.children:
+        yield from _keys(child)
+
+
+# -- the function ----------------------------------------------------------------------------------------
+
+
+def entry_ir(signature: Signature, interface: Interface) -> str:
+    """Return the text of the function ``entry``, which calls ``main``, to follow that of ``main``."""
     return _Entry(signature, interface).text()
 
 
 def _objects(structure: Structure) -> int:
-    """Return how many objects a structure is made of, containers included."""
+    """Return the number of objects of a structure, containers included."""
     return 1 + sum(map(_objects, structure.children))
 
 
 _NULL = Value("null", POINTER)
 
 
-class _Entry(ObjectText):
+class _Entry(ObjectFunction):
     def __init__(self, signature: Signature, interface: Interface) -> None:
         super().__init__()
         self.signature = signature
@@ -76,9 +128,8 @@ class _Entry(ObjectText):
         b.label("failed")
         self._release()
         b.do("ret ptr null")
-        body = "\n".join(b.lines)
-        header = "define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %names) nounwind"
-        return "\n".join([*self.constants, f"{header} {{\n{body}\n}}\n"])
+        function = b.function("define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %names) nounwind")
+        return "\n".join([*self.constants, function])
 
     # -- fields, words and conditions --------------------------------------------------------------------
 
@@ -96,14 +147,14 @@ class _Entry(ObjectText):
         self.b.do(f"call void {self._word(function).text}({item})")
 
     def _keys(self, count: int) -> Value:
-        """Return the address of the next so many keys in the table."""
+        """Return the address of the next ``count`` keys in the table."""
         self.next_key += count
         return self._here(self.next_key - count)
 
-    # -- what comes in -----------------------------------------------------------------------------------
+    # -- arguments ---------------------------------------------------------------------------------------
 
     def _arguments(self) -> Value:
-        """Check the arguments, and return where the addresses of the leaves are."""
+        """Check the arguments, and return the array of the addresses of the leaves."""
         structure, named = self.signature.arguments, self.signature.named
         self._require(self._is_number(Value("%count", I64), len(structure.children)))
         self._names(insertion_order(named))
@@ -115,7 +166,7 @@ class _Entry(ObjectText):
         return addresses
 
     def _names(self, names: Sequence[str]) -> None:
-        """Require that arguments are given by these names, in this order; names are most often the same objects."""
+        """Require these names of arguments, in this order, as the same objects: equal names most often are."""
         given = Value("%names", POINTER)
         if not names:
             self._require(self._same(given, _NULL))
@@ -146,7 +197,7 @@ class _Entry(ObjectText):
             self._items(self._first_item(item, structure), structure, leaves)
 
     def _first_item(self, container: Value, structure: Structure) -> Value:
-        """Return where the items of a container are."""
+        """Return the address of the first item of a container."""
         if structure.kind is dict:
             return self._values(container, len(structure.keys))
         if structure.kind is list:
@@ -154,9 +205,9 @@ class _Entry(ObjectText):
         return self._at(container, OFFSETS.tuple_items)
 
     def _values(self, container: Value, count: int) -> Value:
-        """Return where the values of a dict are, whose keys must be the very objects in the table, in their order.
+        """Return an array of the values of a dict, whose keys must be the very objects in the table, in their order.
 
-        To look one up might call Python code, of a key of another class; to compare addresses does not.
+        A look-up might call Python code, of a key of another class; a comparison of addresses does not.
         """
         b = self.b
         keys, values = self._keys(count), self._local(count)
@@ -189,7 +240,7 @@ class _Entry(ObjectText):
         return self._at(item, OFFSETS.value)
 
     def _int(self, item: Value, place: Value) -> Value:
-        """Read an integer of 64 bits. The function reports a larger one, and cannot fail on an exact int."""
+        """Read an integer of 64 bits. The function reports an overflow, and cannot fail on an exact int."""
         self._require(self._same(self._type(item), self._word("int")))
         number = self._call("PyLong_AsLongLongAndOverflow", item, place, result=I64)
         self._require(self._is_number(self.b.load(place, I32, 4), 0))
@@ -203,7 +254,7 @@ class _Entry(ObjectText):
         return place
 
     def _scalar(self, item: Value, type_: TensorType) -> Value:
-        """Take a scalar of NumPy's, or an array without axes."""
+        """Read a NumPy scalar, or an array without axes."""
         b = self.b
         scalar, other, after = b.new_label("scalar"), b.new_label("array"), b.new_label("value")
         kind = self._type(item)
@@ -217,7 +268,7 @@ class _Entry(ObjectText):
         end = b.block
         b.branch(after)
         b.label(after)
-        return b.emit(f"phi ptr [ {inside.text}, %{scalar} ], [ {data.text}, %{end} ]", POINTER)
+        return b.phi((inside, scalar), (data, end))
 
     def _array(self, item: Value, type_: TensorType) -> Value:
         b = self.b
@@ -232,24 +283,24 @@ class _Entry(ObjectText):
                 self._require(self._is_number(self._field(shape, 8 * axis, I64), extent))
         return self._field(item, OFFSETS.data)
 
-    # -- what goes out -----------------------------------------------------------------------------------
+    # -- results -----------------------------------------------------------------------------------------
 
     def _own(self, number: int, value: Value) -> None:
-        """Remember an object that must be released if the call does not succeed."""
+        """Store an object that must be released if the call fails."""
         self.b.store(value, self._at(self.owned, 8 * number), 8)
 
     def _owned(self, number: int) -> Value:
         return self._field(self.owned, 8 * number)
 
     def _new(self, value: Value) -> int:
-        """Return the number of an object that was made; go to the end if it could not be."""
+        """Return the number of a new object; fail if it is null."""
         number, self.made = self.made, self.made + 1
         self._require(self.b.compare("ne", value, _NULL), "failed")
         self._own(number, value)
         return number
 
     def _arrays(self) -> dict[int, int]:
-        """Make the arrays of the results. This comes first, since making objects may run Python code."""
+        """Make the arrays of the results; first of all, since making objects may run Python code."""
         made: dict[int, int] = {}
         null, zero = _NULL, constant(I32, 0)
         for position, type_ in enumerate(self.signature.given):
@@ -266,7 +317,7 @@ class _Entry(ObjectText):
         return made
 
     def _run(self, addresses: Value, arrays: Mapping[int, int]) -> None:
-        """Carry out the program; if it reports an error, let the next one do so, which knows how to say it."""
+        """Run the program; if it reports an error, pass the call on: the next callable raises the error."""
         b = self.b
         count = len(self.interface.inputs)
         assert self.interface.inputs == tuple(range(FIRST, FIRST + count))
@@ -283,7 +334,7 @@ class _Entry(ObjectText):
         self._require(self._is_number(status, 0), "again")
 
     def _boxed(self, arrays: Mapping[int, int]) -> Iterator[int]:
-        """Return the objects of the leaves, with numbers made into objects before any container is made."""
+        """Return the objects of the leaves; those of numbers are made before any container."""
         objects: list[int] = []
         for position, type_ in enumerate(self.signature.given):
             if type_.shape:
@@ -340,20 +391,20 @@ class _Entry(ObjectText):
             self._own(parts[number], _NULL)
         return container
 
-    # -- the other ways out ------------------------------------------------------------------------------
+    # -- other exits -------------------------------------------------------------------------------------
 
     def _released(self, label: str) -> None:
-        """Begin the block in which a call that reported an error begins anew."""
+        """Begin the block that passes on a call that reported an error."""
         self.b.label(label)
         self.b.store(constant(I64, 0), self._here(STATUS), 8)
         self._release()
         self.b.branch("other")
 
     def _release(self) -> None:
-        """Give up what was made; `Py_DecRef` takes null for nothing.
+        """Release the new objects; `Py_DecRef` ignores null.
 
-        It is a loop so that the objects stay in memory. In registers, each would have one for each way to the end, and
-        a program of many results take minutes to compile.
+        The loop keeps the objects in memory. Each would need a register for each path to the end, and a program with
+        many results would take minutes to compile.
         """
         b = self.b
         with b.loop(constant(I64, 0), constant(I64, self.objects)) as number:

@@ -1,8 +1,8 @@
-"""Arguments read where they lie: whether all are exactly what a program was compiled for, told by one native function.
+"""The arguments of a call, checked and read: in place by one native function, or else copied by Python.
 
-For each leaf of the arguments a row of words says what it must be. The function compares them with the fields of the
-objects, and writes the addresses of their elements where the program looks for them. What is not exactly so, such as an
-array that has to be copied, moved or refused, is left to Python.
+For each leaf of the arguments, a row of words holds its requirements. The native function compares them with the fields
+of the objects, and writes the addresses of the elements into the block of the program. It leaves all other arguments to
+Python: an array that must be copied, moved or refused, say.
 """
 
 from __future__ import annotations
@@ -17,18 +17,28 @@ import numpy as np
 
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Value, constant
 from wengert.compiler.llvm.object_code import Library, stored_library
-from wengert.compiler.runtime.execute import address_of, must_begin
-from wengert.compiler.runtime.fastcall.entry import supported
-from wengert.compiler.runtime.fastcall.entry_table import (
+from wengert.compiler.runtime import donation
+from wengert.compiler.runtime.execute import address_of, empty, is_placed, must_begin
+from wengert.compiler.runtime.fastcall.objects import (
     ALIGNED,
     CONTIGUOUS,
+    I32,
     OFFSETS,
     WRITABLE,
+    ObjectFunction,
     code_of,
+    supported,
 )
-from wengert.compiler.runtime.fastcall.objects import I32, ObjectText
-from wengert.core.dtypes import DEFAULT_DTYPE, NDARRAY, PYTHON_TYPE, SHORT_NAMES
+from wengert.core.dtypes import DEFAULT_DTYPE, NDARRAY, PYTHON_TYPE, SHORT_NAMES, Dtype
+from wengert.core.errors import ArgumentError, message
+from wengert.core.lazy import lazy
 from wengert.ir.types import TensorType
+
+#: Bytes of an array that is moved to a cache line, at most: with more, memory itself is the bottleneck.
+_MOVED = 1 << 25
+#: How many arrays in a row are moved: in a loop the second one is aligned, and an argument that is new in each call is
+#: not worth a copy in each.
+_MOVES = 2
 
 #: The words of a row; the extents of the shape follow.
 _WORDS = {
@@ -36,13 +46,13 @@ _WORDS = {
     for number, name in enumerate((
         "array",  # the type of an array, if the leaf may be one
         "number",  # the type of a number that is one object, if it may be one
-        "flags",  # which of NumPy's an array must have
-        "code",  # of its dtype
+        "flags",  # the flags of NumPy's that an array must have
+        "code",  # the code of its dtype
         "axes",
         "misplaced",  # the bits of its address that must be zero
         "bytes",
         "taken",  # whether a result takes its memory, so that no other argument may share it
-        "slot",  # where its address goes
+        "slot",  # the slot for its address
     ))
 }  # fmt: skip
 _MOST_AXES = 7
@@ -50,43 +60,93 @@ _ROW = len(_WORDS) + _MOST_AXES
 
 
 class Reader:
-    """Reads the arguments of a program.
+    """Checks and reads the arguments of a program.
 
     Args:
-        types: of the leaves.
-        slots: of the block of addresses, one for each leaf.
-        taken: which of the leaves are donated.
-        kept: in which of them a result stays, so that they must begin where a cache line does.
+        types: the types of the leaves.
+        slots: the slot of each leaf in the block of addresses.
+        taken: the leaves that are donated.
+        kept: those in which a result stays, so that they must begin on a cache line.
     """
 
     def __init__(
-        self, types: Sequence[TensorType], slots: Sequence[int], taken: Collection[int], kept: Collection[int]
+        self, types: Sequence[TensorType], slots: Sequence[int], taken: Sequence[int], kept: Collection[int]
     ) -> None:
         rows = [
             _row(type_, slot, is_taken=position in taken, is_kept=position in kept)
             for position, (type_, slot) in enumerate(zip(types, slots, strict=True))
         ]
+        self._dtypes = [type_.dtype for type_ in types]
+        self._taken = taken
+        self._moves_left = dict.fromkeys(kept, _MOVES)
         self._rows = np.array([row for row in rows if row], np.int64)
-        #: The leaves in the order of their addresses in the last call, if that has to be known.
+        #: The leaves in the order of their addresses in the last call, if that matters.
         self._order = np.arange(len(rows) if taken else 0)
         self._given = address_of(self._rows), len(rows), address_of(self._order), len(self._order)
-        self._native = _native() if len(self._rows) == len(rows) and supported() else None
 
-    def __call__(self, leaves: list[Any], block: int) -> bool:
-        """Write where the elements of each leaf begin.
+    @lazy
+    def _read(self) -> Callable[..., int] | None:
+        return _native().read if len(self._rows) == len(self._dtypes) and supported() else None
 
-        Args:
-            leaves: as many as there are types.
-            block: the address of the block of addresses.
+    def in_place(self, leaves: list[Any], block: int) -> bool:
+        """Write the addresses of the leaves into a block, if the program can read all of them in place; return whether.
 
-        Returns:
-            Whether all of them are what they must be.
+        Raises:
+            ArgumentError: an array was donated before.
         """
-        return self._native is not None and bool(self._native.read(leaves, block, *self._given))
+        read = self._read
+        if read is None or not read(leaves, block, *self._given):
+            return False
+        donation.refuse_given_up(leaves)
+        if self._taken:
+            self._note_placed()
+        return True
+
+    def _note_placed(self) -> None:
+        """Note a call in which no array has to be moved."""
+        self._moves_left = dict.fromkeys(self._moves_left, _MOVES)
+
+    def prepared(self, leaves: Sequence[Any]) -> list[Any]:
+        """Return the leaves as arrays that the program can read; donated ones are not copied, at most moved.
+
+        Raises:
+            ArgumentError: an array was donated before, or cannot be donated.
+        """
+        donation.refuse_given_up(leaves)
+        if self._taken:
+            donation.refuse_shared(leaves, self._taken)
+        arrays = list(map(_array, leaves, self._dtypes))
+        for position in self._taken:  # a copy would leave the memory with its owner
+            arrays[position] = self._takeover(position, leaves[position])
+        return arrays
+
+    def _takeover(self, position: int, array: Any) -> Any:
+        """Return a donated array, moved if a result stays in it and it begins in the middle of a cache line."""
+        if not (type(array) is np.ndarray and array.flags.carray and array.dtype.isnative):
+            requirement = "a donated argument must be a writable, contiguous and aligned array"
+            hint = "pass np.array(x), or do not donate it"
+            raise ArgumentError(message("jit", requirement, donation.describe(array), hint))
+        if position not in self._moves_left:
+            return array
+        if is_placed(array):
+            self._moves_left[position] = _MOVES
+        elif self._moves_left[position] and array.nbytes <= _MOVED:
+            self._moves_left[position] -= 1
+            moved = empty(array.shape, array.dtype)
+            moved[...] = array
+            return moved
+        return array
+
+
+def _array(leaf: Any, dtype: Dtype) -> Any:
+    """Return an argument as an array that the program can read: itself, if it is contiguous and aligned, or a copy."""
+    if isinstance(leaf, NDARRAY) and leaf.flags.c_contiguous and leaf.flags.aligned and leaf.dtype == dtype:
+        return leaf
+    return np.array(leaf, dtype, order="C")
 
 
 def _row(type_: TensorType, slot: int, *, is_taken: bool, is_kept: bool) -> list[int]:
-    """Return what is required of a leaf; nothing if that cannot be said."""
+    """Return the requirements of a leaf; an empty list if a row cannot express them."""
     dtype, shape = type_.dtype, type_.shape
     number = 0
     if type_.weak:
@@ -122,15 +182,15 @@ class _Native(NamedTuple):
 
 @functools.cache
 def _native() -> _Native:
-    """Return the native function. Two threads may do so at first, and each keep one of its own."""
-    library = stored_library("reader", _ReaderText().text())
+    """Return the native function. Two threads may load it at first, and each keeps its own."""
+    library = stored_library("reader", _ReadFunction().text())
     address, count = ctypes.c_void_p, ctypes.c_int64
     prototype = ctypes.PYFUNCTYPE(count, ctypes.py_object, address, address, count, address, count)
     return _Native(library, prototype(library.address("read")))
 
 
-class _ReaderText(ObjectText):
-    """The text of ``i64 read(ptr leaves, ptr block, ptr rows, i64 count, ptr order, i64 ordered)``."""
+class _ReadFunction(ObjectFunction):
+    """Emits ``i64 read(ptr leaves, ptr block, ptr rows, i64 count, ptr order, i64 ordered)``."""
 
     def text(self) -> str:
         b = self.b
@@ -146,9 +206,8 @@ class _ReaderText(ObjectText):
         b.do("ret i64 1")
         b.label("other")
         b.do("ret i64 0")
-        body = "\n".join(b.lines)
         parameters = "ptr %leaves, ptr %block, ptr %rows, i64 %count, ptr %order, i64 %ordered"
-        return f"define i64 @read({parameters}) nounwind {{\n{body}\n}}\n"
+        return b.function(f"define i64 @read({parameters}) nounwind")
 
     def _row(self, number: Value) -> Value:
         begin = self.b.binary("mul", number, constant(I64, _ROW))
@@ -158,12 +217,12 @@ class _ReaderText(ObjectText):
         return self._field(row, 8 * _WORDS[name], I64)
 
     def _place(self, row: Value) -> Value:
-        """Return where the address of a leaf goes."""
+        """Return the slot for the address of a leaf."""
         return self.b.element(Value("%block", POINTER), "ptr", self._word(row, "slot"))
 
     def _leaf(self, item: Value, row: Value) -> None:
         b = self.b
-        array, number, after = b.new_label("array"), b.new_label("number"), b.new_label("after")
+        array, number, after = b.new_labels("array", "number", "after")
         kind = self._field(item, OFFSETS.type, I64)
         b.branch_if(self._same(kind, self._word(row, "array")), array, number)
         b.label(number)
@@ -172,11 +231,10 @@ class _ReaderText(ObjectText):
         b.branch(after)
         b.label(array)
         b.store(self._array(item, row), self._place(row), 8)
-        b.branch(after)
-        b.label(after)
+        b.enter(after)
 
     def _array(self, item: Value, row: Value) -> Value:
-        """Return where the elements of an array begin, if it is what its row says."""
+        """Return the address of the elements of an array that meets the requirements of its row."""
         b = self.b
         flags, needed = b.convert("zext", self._flags(item), "i64"), self._word(row, "flags")
         self._require(self._same(b.binary("and", flags, needed), needed))
@@ -185,24 +243,23 @@ class _ReaderText(ObjectText):
         self._require(self._same(b.convert("zext", self._field(item, OFFSETS.ndim, I32), "i64"), axes))
         shape, extents = self._field(item, OFFSETS.shape), self._at(row, 8 * len(_WORDS))
         with b.loop(constant(I64, 0), axes) as axis:
-            found, extent = (b.load(b.element(where, "i64", axis), I64, 8) for where in (shape, extents))
-            self._require(self._same(found, extent))
+            extent, expected = (b.load(b.element(words, "i64", axis), I64, 8) for words in (shape, extents))
+            self._require(self._same(extent, expected))
         data = self._field(item, OFFSETS.data, I64)
         self._require(self._is_number(b.binary("and", data, self._word(row, "misplaced")), 0))
         return data
 
     def _insert(self, order: Value, number: Value) -> None:
-        """Put the leaf at a place of the order, which is that of addresses before it, where it belongs.
+        """Move a leaf to its place in the order of addresses; the leaves before it are sorted (insertion sort).
 
-        From call to call most arrays stay where they are, so that there is next to nothing to do.
+        Most arrays stay where they are from call to call, so that there is next to nothing to do.
         """
         b = self.b
-        look, compare, move, done = (b.new_label(hint) for hint in ("look", "compare", "move", "done"))
+        look, compare, move, done = b.new_labels("look", "compare", "move", "done")
         leaf = b.load(b.element(order, "i64", number), I64, 8)
         start, _ = self._span(self._row(leaf))
         b.store(number, self.place, 8)
-        b.branch(look)
-        b.label(look)
+        b.enter(look)
         place = b.load(self.place, I64, 8)
         b.branch_if(b.compare("sgt", place, constant(I64, 0)), compare, done)
         b.label(compare)
@@ -225,7 +282,7 @@ class _ReaderText(ObjectText):
         with b.loop(constant(I64, 0), count) as number:
             row = self._row(b.load(b.element(order, "i64", number), I64, 8))
             start, stop = self._span(row)
-            with b.only_if(b.compare("ult", start, stop)):  # what has no elements shares none
+            with b.only_if(b.compare("ult", start, stop)):  # an empty array shares nothing
                 taken = b.compare("ne", self._word(row, "taken"), constant(I64, 0))
                 ends = [b.load(end, I64, 8) for end in (last, last_taken)]
                 self._require(b.compare("uge", start, b.select(taken, ends[0], ends[1])))

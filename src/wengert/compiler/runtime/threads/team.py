@@ -1,4 +1,4 @@
-"""A team of threads that helps the thread of a compiled function with its loops."""
+"""A fork-join team of threads that share the loops of a compiled function."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from typing import NamedTuple, SupportsIndex
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.object_code import Library, stored_library
 from wengert.compiler.machine.target import available
-from wengert.compiler.runtime.threads.shared_block import BLOCK_BYTES, FIELDS
-from wengert.compiler.runtime.threads.team_code import team_ir
+from wengert.compiler.runtime.threads.team_code import BLOCK_BYTES, FIELDS, team_ir
 from wengert.core.errors import ArgumentError, WengertError, message
 from wengert.core.helper_threads import start
 
-#: How many threads there are unless `set_threads` says so.
+#: The number of threads, unless `set_threads` was called.
 VARIABLE = "WENGERT_THREADS"
 
 #: Grains of a loop for each thread that has a processor, at most: the last chunks are one grain.
 _GRAINS = 64
-#: The same for all threads: grains are counted in 16 bits, and up to eight for each thread that came too late.
+#: The same for all threads: grains are counted in 16 bits, and each late thread claims up to eight more.
 _MOST_GRAINS = 1 << 14
-#: A chunk is half of the grains, or those that are left if they are fewer, over so many for each thread.
+#: For each thread, a chunk is this part of half of the grains, or of the rest if that is less.
 _PARTS = 4
-#: How long a worker watches for the next loop before it sleeps: a few times what to be woken takes.
-_WATCH_SECONDS = 150e-6
-#: How often it lets others have the processor meanwhile, such as the caller.
+#: How long a worker spins for the next loop before it sleeps: a few times as long as waking it takes.
+_SPIN_SECONDS = 150e-6
+#: How often it yields its processor in this time, for the calling thread, say.
 _YIELD_SECONDS = 5e-6
-#: How long the caller watches a worker that is still at its last tiles before it gives its processor up, which that
-#: worker may be in need of.
+#: How long the calling thread spins for a worker's last chunk before it yields its processor, which that worker may
+#: need.
 _WAIT_SECONDS = 50e-6
-#: How many teams of a size stay when no one uses them: the calls that usually run at the same time.
+#: How many idle teams of a size are kept: as many as calls usually run at the same time.
 _KEPT = 2
-#: How long to wait for a worker that was told to leave.
+#: How long to wait for a worker to leave.
 _LEAVE_SECONDS = 5.0
-#: Two lines of the cache, since processors fetch them in pairs: what one thread writes shares none with another's.
+#: Two cache lines, since processors prefetch them in pairs: fields that different threads write share none.
 _ALIGNMENT = 128
+_REQUIREMENT = "the number of threads must be an integer of at least 1"
 
 
 class TeamError(WengertError, RuntimeError):
-    """Threads that the system would not start."""
+    """The system did not start the threads."""
 
 
 class _Runtime(NamedTuple):
@@ -55,7 +55,7 @@ class _Runtime(NamedTuple):
     worker: Callable[[int, int], None]
     stop: Callable[[int], None]
     pace: float
-    """How many looks at a word fit into a second."""
+    """How many reads of a word fit into a second."""
 
 
 _lock = threading.RLock()
@@ -67,27 +67,14 @@ _threads: int | None = None
 
 
 def _measure_pace(pause: Callable[[int], None]) -> float:
-    """Return how many looks fit into a second. The shortest of a few measurements was not interrupted."""
-    looks = 1000
+    """Return how many reads fit into a second, by the shortest of a few measurements: it was not interrupted."""
+    reads = 1000
     best = float("inf")
     for _ in range(5):
         start = time.perf_counter()
-        pause(looks)
+        pause(reads)
         best = min(best, time.perf_counter() - start)
-    return looks / best
-
-
-def _load_runtime() -> _Runtime:
-    """Compile the native functions, or take them from the disk."""
-    library = stored_library("team", team_ir(host().triple))
-    block, thread = ctypes.c_void_p, ctypes.c_int64
-    pause = ctypes.CFUNCTYPE(None, ctypes.c_int64)(library.address("wengert_pause"))
-    return _Runtime(
-        library,
-        ctypes.CFUNCTYPE(None, block, thread)(library.address("wengert_worker")),
-        ctypes.CFUNCTYPE(None, block)(library.address("wengert_stop")),
-        _measure_pace(pause),
-    )
+    return reads / best
 
 
 def _native() -> _Runtime:
@@ -95,7 +82,15 @@ def _native() -> _Runtime:
     global _runtime
     with _lock:
         if _runtime is None:
-            _runtime = _load_runtime()
+            library = stored_library("team", team_ir(host().triple))
+            block, thread = ctypes.c_void_p, ctypes.c_int64
+            pause = ctypes.CFUNCTYPE(None, ctypes.c_int64)(library.address("wengert_pause"))
+            _runtime = _Runtime(
+                library,
+                ctypes.CFUNCTYPE(None, block, thread)(library.address("wengert_worker")),
+                ctypes.CFUNCTYPE(None, block)(library.address("wengert_stop")),
+                _measure_pace(pause),
+            )
         return _runtime
 
 
@@ -110,20 +105,18 @@ def symbols() -> dict[str, int]:
 
 
 def _checked(name: str, threads: SupportsIndex) -> int:
-    """Return a number of threads, if it is one."""
+    """Return a number of threads, or raise `ArgumentError`."""
     try:
         number = operator.index(threads)
     except TypeError:
         number = 0
     if number < 1:
-        raise ArgumentError(
-            message(name, "the number of threads must be an integer of at least 1", repr(threads))
-        )
+        raise ArgumentError(message(name, _REQUIREMENT, repr(threads)))
     return number
 
 
 def get_threads() -> int:
-    """Return how many threads a compiled function takes.
+    """Return how many threads a compiled function uses.
 
     It is what `set_threads` was given; else the environment variable ``WENGERT_THREADS``; else the number of processors
     that this process may use.
@@ -144,14 +137,12 @@ def get_threads() -> int:
     if not text:
         return available()
     if not (text.isascii() and text.isdigit() and int(text)):
-        raise ArgumentError(
-            message(VARIABLE, "the number of threads must be an integer of at least 1", repr(text))
-        )
+        raise ArgumentError(message(VARIABLE, _REQUIREMENT, repr(text)))
     return int(text)
 
 
 def set_threads(threads: SupportsIndex) -> None:
-    """Choose how many threads a compiled function takes, from its next call on.
+    """Choose how many threads a compiled function uses, from its next call on.
 
     Args:
         threads: the number of threads, at least 1.
@@ -172,9 +163,9 @@ def set_threads(threads: SupportsIndex) -> None:
 
 
 class Team:
-    """Threads that take part in the loops of one compiled function at a time.
+    """Threads that share the loops of one compiled function at a time.
 
-    The caller's thread is one of them; the others, the workers, wait for its loops in native code, without Python's
+    The calling thread is one of them; the others, the workers, wait for its loops in native code, without Python's
     lock. Get a team from `acquire` and `release` it, or use it in a ``with`` statement.
     """
 
@@ -184,16 +175,16 @@ class Team:
         self._epoch = _epoch
         self._block = ctypes.create_string_buffer(BLOCK_BYTES + _ALIGNMENT)
         self.address = -(-ctypes.addressof(self._block) // _ALIGNMENT) * _ALIGNMENT
-        """Where the state is that the native functions share."""
+        """The address of the block that the threads share."""
         running = min(threads, available())
         fields = {
             "grains": 1 if threads == 1 else min(_GRAINS * running, _MOST_GRAINS),
             "parts": _PARTS * running,
             "threads": running,
             "surplus": threads - running,
-            # To watch is to take the processor from a thread that works, where there are not enough of them.
-            "watchers": available(),
-            "watch": int(_WATCH_SECONDS * self._native.pace),
+            # With too few processors, a thread that spins takes one from a thread that works.
+            "spinners": available(),
+            "spin": int(_SPIN_SECONDS * self._native.pace),
             "yield": int(_YIELD_SECONDS * self._native.pace),
             "wait": int(_WAIT_SECONDS * self._native.pace),
         }
@@ -214,22 +205,22 @@ class Team:
             raise
 
     def _work(self, index: int) -> None:
-        """Be a worker; being a method, it keeps the block and the code alive until it has returned."""
+        """Run a worker; the bound method keeps the block and the code alive until it returns."""
         self._native.worker(self.address, index)
 
     @property
     def alive(self) -> bool:
-        """Whether the workers are in this process: a fork copies the memory of a team and none of its threads."""
+        """Whether the workers are in this process: a fork copies the memory of a team, but no thread."""
         return self.threads == 1 or self._epoch == _epoch
 
     def stop(self) -> None:
-        """Tell the workers to leave, and wait until they have. The team must be idle."""
+        """Stop the workers, and wait until they have left. The team must be idle."""
         self._native.stop(self.address)
         for worker in self._workers:
             worker.join(_LEAVE_SECONDS)
 
     def release(self) -> None:
-        """Let others have the team."""
+        """Make the team available to other calls."""
         if self.threads == 1 or not self.alive:
             return
         with _lock:
@@ -248,9 +239,9 @@ class Team:
 
 
 def acquire(threads: int) -> Team:
-    """Return a team of that many threads that no one else uses; release it after the call.
+    """Return a team that no other call uses; release it after the call.
 
-    A team for the caller's thread alone has no state that changes, so that one serves all.
+    A team of one has no state that changes, so that one serves all calls.
     """
     with _lock:
         kept = _idle[threads]
@@ -263,7 +254,7 @@ def acquire(threads: int) -> Team:
 
 
 def _stop_idle(keep: int = 1) -> None:
-    """Stop the teams that no one uses, but those of one size."""
+    """Stop the idle teams, but those of one size."""
     with _lock:
         teams = [team for size in _idle if size not in (1, keep) for team in _idle[size]]
         for size in set(_idle) - {1, keep}:
@@ -273,7 +264,7 @@ def _stop_idle(keep: int = 1) -> None:
 
 
 def _before_fork() -> None:
-    """Leave no idle worker behind that the child would not have, and no half-made team."""
+    """Leave no idle team, whose workers the child would not have, and no half-made one."""
     _lock.acquire()
     _stop_idle()
 

@@ -1,0 +1,98 @@
+"""A program's LLVM modules under construction: LLVM compiles one while the next is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+from wengert.compiler import mathlib
+from wengert.compiler.llvm.ir_builder import Builder, Kind
+from wengert.compiler.machine import costs
+from wengert.compiler.machine.target import Target
+from wengert.compiler.schedule.arena import Plan
+from wengert.compiler.schedule.layout import Layout
+from wengert.compiler.schedule.outline import NestArguments
+from wengert.compiler.schedule.schedule_nests import ScheduledNest
+from wengert.nest.expression import Buffer
+from wengert.nest.nest import Host, Nest
+
+_INTERNAL = "define internal void @"
+_NAME = re.compile(r"@([\w.]+)\(")
+#: Takes the module of a finished part, and the names of the functions that it defines for later parts.
+Take: TypeAlias = Callable[[str, Sequence[str]], None]
+
+
+@dataclass
+class Part:
+    """Functions that are compiled together, and the functions that they call."""
+
+    texts: dict[str, str] = field(default_factory=dict[str, str])
+    """The functions by name."""
+    functions: set[tuple[str, Kind]] = field(default_factory=set[tuple[str, Kind]])
+    """The elementary functions that they call."""
+    declared: set[str] = field(default_factory=set[str])
+    """The declarations of all functions that they call."""
+
+    def module(self, target: Target, *more: str) -> str:
+        """Return the text of the module, with the functions ``more`` at the end."""
+        text, declared = mathlib.definitions(sorted(self.functions), target)
+        declared |= {line for line in self.declared if _NAME.findall(line)[0] not in self.texts}
+        return "\n".join([*sorted(declared), text, *self.texts.values(), *more])
+
+
+class NestFunction(NamedTuple):
+    """The native function of a nest."""
+
+    name: str
+    tiles: int
+    """The tiles that threads share: those of the outermost dimensions, one after another; 1 if they share none."""
+
+
+@dataclass
+class ModuleBuilder:
+    """Collects the functions of a program.
+
+    A function calls only functions written before it, in its own part or in a finished one.
+    """
+
+    layouts: Mapping[Buffer, Layout]
+    memory: Plan
+    slots: Mapping[Buffer, int]
+    schedules: Mapping[Nest, ScheduledNest]
+    target: Target
+    fast: str
+    """LLVM's flags on floating-point arithmetic."""
+    long: bool
+    """Whether the program takes long enough for other threads to join."""
+    take: Take | None = None
+    """Takes each finished part but the last; without it, there is one part."""
+    part: Part = field(default_factory=Part)
+    size: int = 0
+    checks: dict[str, int] = field(default_factory=dict[str, int])
+    """The number, from 1, of each place that can report an error: ``check|requirement|line``."""
+    hosts: list[Host] = field(default_factory=list[Host])
+    parallel: bool = False
+    """Whether threads share a nest or a loop."""
+    nests: dict[Nest, tuple[NestFunction, NestArguments]] = field(
+        default_factory=dict[Nest, tuple[NestFunction, NestArguments]]
+    )
+    """The function of each nest, and its arguments."""
+    outlined: dict[Any, NestFunction] = field(default_factory=dict[Any, NestFunction])
+    """The functions of nests, by the properties that determine their text."""
+    unpacked: set[str] = field(default_factory=set[str])
+    """The functions of nests that the team can call."""
+
+    def add(self, name: str, text: str) -> None:
+        """Add a function; it may be the last one of its part."""
+        self.part.texts[name] = text
+        self.size += len(text)
+        if self.take and self.size >= costs.COSTS.module_part_characters:
+            part, self.part, self.size = self.part, Part(), 0
+            self.take(part.module(self.target).replace(_INTERNAL, "define void @"), list(part.texts))
+
+    def define(self, name: str, parameters: str, builder: Builder, attributes: str = "") -> str:
+        """Return the text of an internal function, and note the functions that it calls."""
+        self.part.declared |= builder.declared
+        return builder.function(f"{_INTERNAL}{name}({parameters}) nounwind{attributes}")
