@@ -1,4 +1,4 @@
-"""The specialisations of a function: a call finds one by its types, or makes it; the least recently used are freed."""
+"""The specialisations of a function: a call finds or makes one by its types; the least recently used are freed."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from wengert.transforms.frozen_random import Draws
 VARIABLE = "WENGERT_SPECIALISATIONS"
 _USUAL = 256
 _MOST_ENTRIES = 16
-"""Entries that a call tries one after the other, the newest first, at most."""
+"""The most entries that a call tries, the newest first."""
 
 
 def most_specialisations() -> int:
-    """Return how many specialisations a function keeps, as ``WENGERT_SPECIALISATIONS`` says; 256 if it says nothing."""
+    """Return how many specialisations a function keeps: ``WENGERT_SPECIALISATIONS``, or 256."""
     text = os.environ.get(VARIABLE, "").strip()
     if not text:
         return _USUAL
@@ -37,11 +37,11 @@ def most_specialisations() -> int:
 
 
 class Served(NamedTuple):
-    """How a call was served: the next one is most often alike."""
+    """The path of the last call, which the next one mostly repeats."""
 
     static: tuple[Any, ...]
     take: Callable[[Any, list[Any]], bool]
-    """Takes apart what is not static, if it is in containers such as these."""
+    """Flattens the arguments that are not static, if they are in the same containers."""
     specialisation: Specialisation
 
     def fits(self, static: tuple[Any, ...], rest: tuple[Any, Any], leaves: list[Any]) -> bool:
@@ -51,17 +51,17 @@ class Served(NamedTuple):
 
 
 class Dispatch:
-    """Finds the specialisation for a call, and makes it where there is none.
+    """Finds the specialisation for a call, or makes it.
 
-    It keeps `most_specialisations`, and frees the least recently used of more, with their native code. A call that is
-    under way holds its own. Threads take no lock: a thread that has stored a reference to a specialisation checks
-    afterwards whether it is still known, and removes the reference if it is not.
+    It keeps `most_specialisations`, and frees the least recently used ones beyond these, with their native code. A
+    running call holds its own specialisation. Threads take no lock: a thread that has stored a reference to a
+    specialisation checks afterwards whether it is still known, and removes the reference if not.
 
     Args:
-        owner: what the user calls. It holds the dispatch, which refers to it weakly, so that both are freed at once.
-        function: the user's.
-        roles: of its arguments.
-        flags: what arithmetic may be rewritten.
+        owner: the compiled function. It holds the dispatch, which refers to it weakly, so both are freed at once.
+        function: the user's function.
+        roles: its static and donated arguments.
+        flags: LLVM's flags on floating-point arithmetic.
     """
 
     def __init__(self, owner: Any, function: Callable[..., Any], roles: Roles, flags: str) -> None:
@@ -81,7 +81,7 @@ class Dispatch:
         return len(self._known)
 
     def call(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Carry out a call that no entry serves."""
+        """Execute a call that no entry serves."""
         if kwargs:
             args, kwargs = self.roles.in_places(args, kwargs)
         static, rest = self.roles.divided(args, kwargs)
@@ -111,7 +111,7 @@ class Dispatch:
         return found(given.leaves)
 
     def traced(self, args: Any, kwargs: Any) -> Specialisation:
-        """Return the specialisation for some arguments, which need not be compiled yet."""
+        """Return the specialisation for some arguments; it may not be compiled yet."""
         args, kwargs = self.roles.in_places(args, kwargs)
         static, rest = self.roles.divided(args, kwargs)
         leaves, structure = tree.flatten(rest)
@@ -123,7 +123,7 @@ class Dispatch:
         return self._known.get(given.key) or self._specialised(given, args, kwargs)
 
     def _newest_for(self, outer: Any) -> Served | None:
-        """Return how the last call with these containers and static arguments was served, whatever its leaves."""
+        """Return the path of the last call with these containers and static arguments, whatever its leaves."""
         try:
             return self._newest.get(outer)
         except TypeError:  # what has no hash is refused elsewhere
@@ -165,7 +165,7 @@ class Dispatch:
             log_recompiled(self.function, self._made, why)
 
     def _serve(self, found: Specialisation, given: Given, take: Callable[[Any, list[Any]], bool]) -> None:
-        """Let later calls that are alike find a specialisation quickly."""
+        """Let later calls of the same kind find a specialisation quickly."""
         self._last = self._newest[given.outer_key] = Served(given.static, take, found)
         if found.signature is not None and found not in self._entries and len(self._entries) < _MOST_ENTRIES:
             self._entries[found] = None
@@ -174,7 +174,7 @@ class Dispatch:
             self._forget(found)
 
     def _put_before(self, specialisations: Sequence[Specialisation], *, anew: bool = False) -> None:
-        """Put the entries of specialisations before those that calls try, or, with ``anew``, in their place."""
+        """Put the entries of specialisations before those that calls try or, with ``anew``, in their place."""
         owner = self._owner()
         if owner is None:
             return
@@ -188,7 +188,7 @@ class Dispatch:
     # -- freeing -----------------------------------------------------------------------------------------
 
     def _keep(self, bound: int, newest: Specialisation) -> None:
-        """Free the least recently used specialisations until no more than so many are left."""
+        """Free the least recently used specialisations beyond a number of them."""
         while len(self._known) > bound:
             for found, watch in list(self._entries.items()):
                 if watch is not None and watch.has_served():

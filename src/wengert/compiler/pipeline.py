@@ -181,7 +181,7 @@ PASSES: tuple[Pass, ...] = (
     ),
 )
 
-#: The last pass on graphs before the cache is asked, the last one that chooses nests, and the last one.
+#: The last pass before a lookup in the cache, the last pass on nests without layouts, and the last pass.
 SIMPLIFIED, LOWERED, SCHEDULED = "simplify", "split_reductions", "schedule"
 
 

@@ -1,4 +1,4 @@
-"""A function as it is for arguments of certain types: its graph, what becomes of it, and how it is called."""
+"""A function for arguments of certain types: its graph, its compiled program, and its calls."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from wengert.ir.types import TensorType, type_of
 from wengert.transforms.staging import stage
 
 MISFIT: Any = object()
-"""Returned where a call needs more than an address for each argument."""
+"""Returned if a call needs more than an address for each argument."""
 
 
-#: Counts the calls of all specialisations, and so tells which of them was used last.
+#: Numbers the calls of all specialisations, which orders them by their last use.
 _USES = itertools.count()
 
 
@@ -66,8 +66,8 @@ class Specialisation:
     Args:
         function: takes static arguments, the others by position, and those by name.
         given: the arguments.
-        donated: which of the leaves are.
-        flags: what arithmetic may be rewritten.
+        donated: the positions of donated leaves.
+        flags: LLVM's flags on floating-point arithmetic.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Specialisation:
         self.compiled = Compiled(replace(unit, places=self.places), self.signature)
 
     def _signature(self, given: Given) -> Signature | None:
-        """Return what an entry would take and give; None where a call is more than that."""
+        """Return the signature of an entry; None if a call needs more than an entry does."""
         arguments, named = given.structure.children
         if given.static or self.donated or self.captured or self.fixed:
             return None
@@ -120,14 +120,14 @@ class Specialisation:
         self.is_loaded = True
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
-        """Carry out the function on arguments of its types."""
+        """Call the function with arguments of its types."""
         inputs = self._reader.prepared(leaves)
         with self.compiled.executable.context() as context:
             context.take(inputs)
             return self._carried_out(leaves, inputs, context)
 
     def at_once(self, leaves: list[Any]) -> Any:
-        """Carry out the function if the program can read all arguments in place, else return `MISFIT`."""
+        """Call the function if the program can read all arguments in place, else return `MISFIT`."""
         with self.compiled.executable.context() as context:
             if not self._reader.in_place(leaves, context.address):
                 return MISFIT
@@ -139,7 +139,7 @@ class Specialisation:
         return Reader(self.types, slots, self.donated, frozenset(self.places.values()))
 
     def _carried_out(self, leaves: Sequence[Any], inputs: Sequence[Any], context: Context) -> Any:
-        """Carry out the function on arrays whose addresses are in the context."""
+        """Run the program on arrays whose addresses are in the context."""
         self.last_use = next(_USES)
         results: list[Any] = [
             empty(shape, dtype) if place is None else inputs[place].view()
@@ -169,7 +169,7 @@ def _known_type(leaf: Any) -> TensorType:
 
 
 def _places(graph: Graph, donated: Sequence[int]) -> dict[int, int]:
-    """Return for results the donated arguments whose place they take: each the first of its type that is left."""
+    """Map results to the donated arguments whose memory they reuse: each to the first free one of its type."""
     free = list(donated)
     places: dict[int, int] = {}
     for number, atom in enumerate(graph.outputs):
