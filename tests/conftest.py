@@ -20,7 +20,7 @@ DATA_REQUIRED = os.environ.get("WENGERT_REQUIRE_DATA") == "1"
 # Speed is the benchmarks' business: a loaded machine must not fail a property.
 settings.register_profile(
     "wengert",
-    max_examples=50,
+    max_examples=int(os.environ.get("WENGERT_EXAMPLES", "50")),  # of each drawn property
     deadline=None,
     derandomize="CI" in os.environ,
     suppress_health_check=[HealthCheck.too_slow],
