@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import textwrap
 from collections.abc import Callable, Mapping
@@ -10,7 +11,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _SECTIONS = ("Args", "Returns", "Raises", "Example")
-_HEADING = re.compile(rf"\n\n    ({'|'.join(_SECTIONS)}):\n")
+_HEADING = re.compile(rf"\n\n({'|'.join(_SECTIONS)}):\n")
 
 
 def documented(terms: Mapping[str, str] | None = None, /, **texts: str) -> Callable[[T], T]:
@@ -38,13 +39,14 @@ def documented(terms: Mapping[str, str] | None = None, /, **texts: str) -> Calla
         parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         arguments = [f"{name}: {known[name]}" for name in parameters if name in known]
         shared = {"Args": "\n".join(arguments), **sections} if arguments else sections
-        summary, *parts = _HEADING.split(value.__doc__.rstrip())
+        # Python 3.13 removes the indentation of docstrings, earlier versions keep it.
+        summary, *parts = _HEADING.split(inspect.cleandoc(value.__doc__))
         merged = dict(zip(parts[::2], parts[1::2], strict=True))
         for name, text in shared.items():
             own = [merged[name]] if name in merged else []
-            merged[name] = "\n".join([textwrap.indent(text, " " * 8), *own])
+            merged[name] = "\n".join([textwrap.indent(text, " " * 4), *own])
         present = (f"{name}:\n{merged[name]}" for name in _SECTIONS if name in merged)
-        value.__doc__ = "\n\n    ".join([summary, *present]) + "\n    "
+        value.__doc__ = "\n\n".join([summary, *present])
         return value
 
     return decorate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias
@@ -248,8 +249,8 @@ class Spatial:
         if rank is not None:
             cls.rank = rank
         if rank is not None and cls.__doc__ is not None:  # Python omits docstrings under -OO
-            _, heading, sections = (cls.__mro__[1].__doc__ or "").partition("\n\n    Args:\n")
-            cls.__doc__ += heading + sections
+            _, heading, sections = (cls.__mro__[1].__doc__ or "").partition("\n\nArgs:\n")
+            cls.__doc__ = inspect.cleandoc(cls.__doc__) + heading + sections
 
 
 @_layer(padding='the width of the border of zeros, or ``"same"`` or ``"valid"``: see `convolve`.')
