@@ -121,9 +121,8 @@ class Box:
         while (lens := cell.lens) is not None and lens.origin is not lens.root.state:
             stale.append((cell, lens))
             cell = lens.base
-        for view, lens in reversed(
-            stale
-        ):  # iterative: a chain of views may be longer than Python's stack is deep
+        # No recursion: a chain of views may be longer than Python's stack is deep.
+        for view, lens in reversed(stale):
             # A view is as old as its base: a recorder does not write the read down.
             value = lens.read(lens.base) if RUNNING.recorder is None else unrecorded(lens.read, lens.base)
             current = boxed(value)

@@ -11,7 +11,7 @@ import pytest
 import wengert as wg
 from tests.compiler.entries import POINT, gradient, rosenbrock
 from tests.compiler.entries import compiled as entry_of
-from wengert.compiler import compiled, specialisation
+from wengert.compiler import specialisation
 from wengert.compiler.llvm.host import host
 from wengert.compiler.machine import costs
 
@@ -54,8 +54,7 @@ def small() -> Iterator[None]:
     target = host()._replace(level1=256, level2=512)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(costs, "COSTS", SMALL)
-        for owner in (compiled, specialisation):
-            patch.setattr(owner, "host", lambda: target)
+        patch.setattr(specialisation, "host", lambda: target)
         patch.setenv("WENGERT_CACHE", "off")  # it does not depend on the cost model
         yield
 

@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.compiler.graphs import compile_graph
 from wengert.compiler.codegen.module import Module
-from wengert.compiler.compiled import Compiled
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.object_code import compile_module, load
 from wengert.compiler.runtime.execute import Executable
 from wengert.compiler.runtime.fastcall import entry
 from wengert.compiler.runtime.fastcall.entry_code import Signature, entry_ir
 from wengert.compiler.runtime.threads import team
-from wengert.compiler.unit import Options
 from wengert.core import tree
 from wengert.ir.types import type_of
 from wengert.passes.simplify import simplify
@@ -58,7 +57,7 @@ def staged(
     types = tuple(map(type_of, leaves))
     graph = simplify(stage(flat, types)[0])
     given_types = tuple(atom.type for atom in graph.outputs)
-    module = Compiled.of(graph, places or {}, Options()).module
+    module = compile_graph(graph, places).module
     arguments, by_name = structure_of_all.children
     return Signature(arguments, types, results[-1], given_types, by_name), module
 

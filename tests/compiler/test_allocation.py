@@ -69,7 +69,8 @@ def test_programs_ask_for_no_memory(library: Path) -> None:
 def test_steps_make_no_arrays(library: Path) -> None:
     actual = counted(library, "steps")
     assert actual["arena"] > 100 * PYTHONS_OWN
+    least = 1 if sys.version_info < (3, 13) else 0  # Python 3.13 itself requests nothing
     for threads in ("1", "2"):
         assert actual[threads]["learns"]
-        assert actual[threads]["largest"] < PYTHONS_OWN
+        assert least <= actual[threads]["largest"] < PYTHONS_OWN
     assert actual["2"]["threads"] == actual["1"]["threads"] + 1

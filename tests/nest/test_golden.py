@@ -19,7 +19,7 @@ import pytest
 import wengert as wg
 from tests.compiler.comparing import assert_same
 from wengert import nn
-from wengert.compiler import compiled, specialisation
+from wengert.compiler import specialisation
 from wengert.compiler.llvm.host import named
 from wengert.core import tree
 
@@ -92,8 +92,7 @@ each_case = pytest.mark.parametrize("name", CASES)
 @each_case
 def test_nests(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     caches = {"level1": 32 << 10, "level2": 1 << 20}
-    for module in (compiled, specialisation):
-        monkeypatch.setattr(module, "host", lambda: named("avx2")._replace(**caches))
+    monkeypatch.setattr(specialisation, "host", lambda: named("avx2")._replace(**caches))
     case = CASES[name]
     found = wg.jit(case.function, donate=case.donate).nests(*case.arguments) + "\n"
     path = FOLDER / f"{name}.txt"

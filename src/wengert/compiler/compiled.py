@@ -6,7 +6,7 @@ import functools
 import json
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,16 @@ from wengert.compiler.codegen.interface import Interface
 from wengert.compiler.codegen.module import Module, build
 from wengert.compiler.codegen.module_builder import Take
 from wengert.compiler.llvm import disk_cache
-from wengert.compiler.llvm.host import host, identity
+from wengert.compiler.llvm.host import identity
 from wengert.compiler.llvm.object_code import load
 from wengert.compiler.llvm.parallel import Compilation
 from wengert.compiler.machine.target import Target
-from wengert.compiler.pipeline import LOWERED, SCHEDULED, SIMPLIFIED, advance
+from wengert.compiler.pipeline import LOWERED, SCHEDULED, advance
 from wengert.compiler.runtime.execute import Executable
 from wengert.compiler.runtime.fastcall import entry
 from wengert.compiler.runtime.fastcall.entry_code import Signature, entry_ir
 from wengert.compiler.runtime.threads import team
-from wengert.compiler.unit import Options, Unit
+from wengert.compiler.unit import Unit
 from wengert.core.errors import ArgumentError, message
 from wengert.core.lazy import lazy
 from wengert.ir.graph import Graph
@@ -51,19 +51,12 @@ class Compiled:
     """A graph compiled step by step; each step runs when its result is first asked for.
 
     Args:
-        unit: the simplified graph.
+        unit: the graph, before any pass or simplified.
         signature: of the entry that Python calls, if the program can have one.
     """
 
     unit: Unit
     signature: Signature | None = None
-
-    @classmethod
-    def of(
-        cls, graph: Graph, places: Mapping[int, int], options: Options, signature: Signature | None = None
-    ) -> Compiled:
-        """Return a graph to be compiled for this processor."""
-        return cls(advance(Unit(graph, places, host(), options), SIMPLIFIED), signature)
 
     @property
     def target(self) -> Target:

@@ -81,6 +81,7 @@ class Specialisation:
 
         self._flat = _Flat(function, given.structure, given.static)
         graph, self.captured = stage(self._flat, self.types, "jit")
+        # `stages` traces again: these are the results of the first trace.
         self._outputs, self.fixed = self._flat.outputs, self._flat.fixed
         unit = advance(Unit(graph, {}, host(), Options(flags, checks_nan())), SIMPLIFIED)
         self.graph: Graph = unit.graph

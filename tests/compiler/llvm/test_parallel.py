@@ -15,13 +15,12 @@ import pytest
 
 import wengert as wg
 from tests.compiler.comparing import check
-from wengert.compiler.compiled import Compiled
+from tests.compiler.graphs import compile_graph
 from wengert.compiler.llvm import parallel
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.object_code import CompileError, load
 from wengert.compiler.llvm.parallel import Compilation
 from wengert.compiler.machine import costs
-from wengert.compiler.unit import Options
 from wengert.ir.types import TensorType
 from wengert.passes.simplify import simplify
 from wengert.transforms.staging import stage
@@ -176,10 +175,10 @@ def test_the_parts_are_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """The parts together define the functions of one module, each once; a call follows its definition."""
     types = [TensorType(np.dtype(np.float64), (30, 30))] * 2
     graph = simplify(stage(wg.grad(network), types)[0])
-    whole = Compiled.of(graph, {}, Options()).module.text
+    whole = compile_graph(graph).module.text
     monkeypatch.setattr(costs, "COSTS", replace(costs.COSTS, module_part_characters=2000))
     taken: list[tuple[str, list[str]]] = []
-    compiled = Compiled.of(graph, {}, Options())
+    compiled = compile_graph(graph)
     module = compiled._built(lambda *part: taken.append(part))  # pyright: ignore[reportPrivateUsage]
     assert len(taken) > 3
     defined: list[str] = []

@@ -15,12 +15,11 @@ import pytest
 
 import wengert as wg
 from tests.compiler.comparing import assert_same
+from tests.compiler.graphs import compile_graph
 from tests.compiler.running import output, run
-from wengert.compiler.compiled import Compiled
 from wengert.compiler.llvm.object_code import compile_module
 from wengert.compiler.runtime.execute import Executable, NanError
 from wengert.compiler.runtime.threads import team
-from wengert.compiler.unit import Options
 from wengert.core.errors import ArgumentError, IndexingError
 
 RNG = np.random.default_rng(0)
@@ -208,7 +207,7 @@ def test_checks_that_there_are_none_of(asked: str, monkeypatch: pytest.MonkeyPat
 
 def test_nan_checks_are_told_from_errors_of_indices() -> None:
     graph = wg.jit(lambda x: np.sqrt(x)[1:] * 2).graph(np.ones(3))
-    executable = Compiled.of(graph, {}, Options(check_nan=True)).executable
+    executable = compile_graph(graph, check_nan=True).executable
     out = np.empty(2)
     executable([np.array([4.0, 9.0, 16.0])], [out])
     np.testing.assert_array_equal(out, [6.0, 8.0])
@@ -406,7 +405,7 @@ def test_native_code_calls_no_allocator(training: Any) -> None:
     text = step.llvm(params, x, y)
     declared = set(re.findall(r"^declare .* @([\w.]+)\(", text, re.MULTILINE))
     assert all(name.startswith(("llvm.", "wengert_")) for name in declared)
-    compiled = Compiled.of(step.graph(params, x, y), {}, Options())
+    compiled = compile_graph(step.graph(params, x, y))
     code = compile_module(compiled.module.text, compiled.target, team.symbols())
     assert not re.search(rb"malloc|calloc|realloc|mmap|_Zn[wa]m|alloca", code)
 

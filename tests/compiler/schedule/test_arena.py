@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.compiler.graphs import compile_graph
 from wengert.compiler.codegen.module import Module
-from wengert.compiler.compiled import Compiled
 from wengert.compiler.schedule.arena import Plan, lifetimes, plan
 from wengert.compiler.schedule.layout import row_major
-from wengert.compiler.unit import Options
 from wengert.core.dtypes import FLOAT64, INT64
 from wengert.nest.expression import Apply, Buffer, Const, Load
 from wengert.nest.index import Dim, Index
@@ -26,7 +25,7 @@ def modules(function: Callable[..., Any], *args: Any) -> Iterator[Module]:
     """Yield a function's program as it is compiled, and as it is before fusion, with many more buffers."""
     graph = wg.jit(function).graph(*args)
     for check_nan in (False, True):
-        yield Compiled.of(graph, {}, Options(check_nan=check_nan)).module
+        yield compile_graph(graph, check_nan=check_nan).module
 
 
 class Machine:

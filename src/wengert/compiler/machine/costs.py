@@ -116,29 +116,8 @@ class CostModel:
     split_reduction_work: int = 500_000
     """Work from which a reduction to few results is split."""
     reduction_parts: tuple[int, ...] = (
-        16,
-        8,
-        32,
-        12,
-        10,
-        20,
-        24,
-        14,
-        18,
-        9,
-        25,
-        15,
-        28,
-        30,
-        21,
-        27,
-        6,
-        7,
-        5,
-        4,
-        3,
-        2,
-    )
+        16, 8, 32, 12, 10, 20, 24, 14, 18, 9, 25, 15, 28, 30, 21, 27, 6, 7, 5, 4, 3, 2,
+    )  # fmt: skip
     """Numbers of parts in order of preference; the first that divides the dimension is taken."""
     long_sum_terms: int = 1 << 16
     """Terms from which the rounding errors of a floating-point sum count."""
@@ -265,7 +244,7 @@ COSTS = CostModel()
 
 
 def operation_count(nest: Nest) -> int:
-    """Return about how many operations a nest carries out; what several stores hold is carried out once."""
+    """Return about how many operations a nest carries out; a value that several stores share counts once."""
     total = 0
     seen: set[int] = set()
     for store in nest.stores:
@@ -273,12 +252,12 @@ def operation_count(nest: Nest) -> int:
         for node in nodes:
             if isinstance(node, Reduce):
                 inner = math.prod(dim.extent for dim in node.dims)
-                total += inner * max(1, sum(isinstance(one, Apply) for one in walk(node.body)))
-        each = sum(isinstance(one, (Apply, Load)) for one in nodes)
-        total += each * math.prod(dim.extent for dim in store.along)
+                total += inner * max(1, sum(isinstance(inside, Apply) for inside in walk(node.body)))
+        operations = sum(isinstance(node, (Apply, Load)) for node in nodes)
+        total += operations * math.prod(dim.extent for dim in store.along)
     return total * math.prod(dim.extent for dim in nest.dims)
 
 
 def is_large(nest: Nest) -> bool:
-    """Tell whether several threads are sooner through a nest than one."""
+    """Return whether several threads finish a nest sooner than one."""
     return operation_count(nest) > COSTS.parallel_nest_work

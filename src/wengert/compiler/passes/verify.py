@@ -1,4 +1,4 @@
-"""The verifier: a program of nests means something, whichever pass made it.
+"""The verifier: the invariants of a program of nests, which every pass keeps.
 
 Every buffer is written before it is read; extents and dtypes agree; every access lies inside its buffer at all points;
 combiners are legal; no two parallel points write the same element.
@@ -34,7 +34,7 @@ from wengert.nest.printer import Names, step_lines
 _REDUCERS = frozenset("add multiply maximum minimum logical_and logical_or argmax argmin".split())  # noqa: SIM905
 _STORE_COMBINERS = frozenset(("", "add", "multiply", "maximum", "minimum", "logical_and", "logical_or"))
 _MOST_POINTS = 20_000
-"""Points at which an access or a store that no bound decides is evaluated; of more, as many are drawn."""
+"""The most points at which an access or a store is evaluated if bounds decide nothing; beyond, that many are drawn."""
 
 Condition: TypeAlias = tuple[Index, int]
 """An index, and the extent that it is below; it is not negative."""
@@ -47,7 +47,7 @@ class VerificationError(WengertError, AssertionError):
 
 
 class Verifier:
-    """Checks the programs that the passes return one after another; a nest that stays is checked once.
+    """Checks the program after each pass; a nest that passes leave alone is checked once.
 
     Example:
         >>> from wengert.compiler.passes.lower import lower
@@ -63,53 +63,50 @@ class Verifier:
         """Check a program.
 
         Args:
-            program: what a pass returned.
+            program: the result of a pass.
             name: the pass.
 
         Raises:
             VerificationError: it names the pass, the invariant and the step.
         """
-        given = {*program.inputs, *(buffer for buffer, _ in program.constants)}
-        written = self._steps(program.steps, given, frozenset(), name)
+        written = {*program.inputs, *(buffer for buffer, _ in program.constants)}
+        self._steps(program.steps, written, frozenset(), name)
         for buffer in program.outputs:
             if buffer not in written and buffer.size:
                 raise VerificationError(f"pass {name}: the result {buffer!r} is never written")
 
-    def _steps(
-        self, steps: Sequence[Step], written: set[Buffer], counters: frozenset[Dim], name: str
-    ) -> set[Buffer]:
-        """Check steps in order, and return the buffers that hold something after them."""
+    def _steps(self, steps: Sequence[Step], written: set[Buffer], around: frozenset[Dim], name: str) -> None:
+        """Check steps in order, inside loops with some counters; add the buffers that they write."""
         for step in steps:
-            written = self._step(step, written, counters, name)
-        return written
+            self._step(step, written, around, name)
 
-    def _step(self, step: Step, written: set[Buffer], counters: frozenset[Dim], name: str) -> set[Buffer]:
+    def _step(self, step: Step, written: set[Buffer], around: frozenset[Dim], name: str) -> None:
         match step:
             case Loop(counter=counter, steps=steps):
-                after = self._steps(steps, set(written), counters | {counter}, name)
-                return after
+                self._steps(steps, written, around | {counter}, name)
             case Branch(predicate=predicate, yes=yes, no=no):
                 self._require((predicate,), written, step, name)
-                ways = [self._steps(block, set(written), counters, name) for block in (yes, no)]
-                return ways[0] & ways[1]
-            case While(predicate=predicate, condition=condition, steps=inner):
-                after = self._steps(condition, set(written), counters, name)
-                self._require((predicate,), after, step, name)
-                self._steps(inner, set(after), counters, name)
-                return after
+                ways = set(written), set(written)
+                for block, way in zip((yes, no), ways, strict=True):
+                    self._steps(block, way, around, name)
+                written |= ways[0] & ways[1]
+            case While(predicate=predicate, condition=condition, steps=steps):
+                self._steps(condition, written, around, name)
+                self._require((predicate,), written, step, name)
+                self._steps(steps, set(written), around, name)
             case Host(outputs=outputs):
                 self._require(reads(step), written, step, name)
-                return written.union(outputs)
+                written.update(outputs)
             case Nest():
-                own = set(step.writes()) - {store.buffer for store in step.stores if store.combiner}
-                if not written.issuperset(missing := set(step.reads()) - own):
-                    alive = {load.buffer for load in _live_loads(step)}
-                    alive |= {store.buffer for store in step.stores if store.combiner}
+                combined = {store.buffer for store in step.stores if store.combiner}
+                missing = set(step.reads()) - (set(step.writes()) - combined) - written
+                if missing:
+                    alive = {load.buffer for load in _live_loads(step)} | combined
                     self._require(missing & alive, written, step, name)
                 if self._known.get(id(step)) is not step:
-                    _Nest(step, counters, name).check()
+                    _Nest(step, around, name).check()
                     self._known[id(step)] = step
-                return written.union(step.writes())
+                written.update(step.writes())
 
     def _require(self, buffers: Iterable[Buffer], written: Collection[Buffer], step: Step, name: str) -> None:
         for buffer in buffers:
@@ -165,7 +162,7 @@ class _Nest:
         """Check the stores, what they store, and whether parallel points write different elements."""
         nest = self.nest
         if len(set(nest.dims)) != len(nest.dims) or not nest.sequential <= set(nest.dims):
-            self.fail("the dimensions of a nest differ, and its sequential ones are among them")
+            self.fail("the dimensions of a nest must differ, and the sequential ones must be among them")
         reduced = {dim for node in nest.nodes() if isinstance(node, Reduce) for dim in node.dims}
         for store in nest.stores:
             if store.combiner not in _STORE_COMBINERS:
@@ -233,7 +230,7 @@ class _Nest:
                 self.fail(f"the index {index} leaves the axis of {extent} elements of {buffer!r}")
 
     def lies_inside(self, index: Index, extent: int, cases: tuple[Case, ...]) -> bool:
-        """Tell whether an index lies in ``[0, extent)`` in some cases."""
+        """Return whether an index lies in ``[0, extent)`` in some cases."""
         same = [
             (tuple((self.canonical(condition), bound) for condition, bound in conditions), hold)
             for conditions, hold in cases
@@ -302,7 +299,7 @@ def _index_structure(index: Index) -> Any:
 
 
 def _lies_inside(index: Index, extent: int, cases: Sequence[Case]) -> bool:
-    """Tell whether an index lies in ``[0, extent)`` in some cases."""
+    """Return whether an index lies in ``[0, extent)`` in some cases."""
     for condition, bound in (one for conditions, hold in cases if hold for one in conditions):
         low, high = (index - condition).bounds
         if low >= 0 and high + bound - 1 < extent:
@@ -320,7 +317,7 @@ def _lies_inside(index: Index, extent: int, cases: Sequence[Case]) -> bool:
 
 
 def _is_injective(indices: Sequence[Index], parallel: Sequence[Dim], dims: Sequence[Dim]) -> bool:
-    """Tell whether points that differ in a parallel dimension have different elements.
+    """Return whether points that differ in a parallel dimension have different elements.
 
     Args:
         indices: the element of a point.
