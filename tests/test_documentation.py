@@ -24,6 +24,7 @@ MODULES = [
     "wengert.predict",
     "wengert.random",
     "wengert.report",
+    "wengert.special",
     "wengert.testing",
     "wengert.train",
     "wengert.tree",

@@ -88,32 +88,32 @@ def test_functions(name: str) -> None:
     function, reference, arguments = CASES[name]
     expected = _flat(reference(*arguments))
 
-    def agree(found: Any) -> None:
-        for one, other in zip(_flat(found), expected, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
-            assert np.asarray(one).dtype == np.float64
+    def agree(actual: Any) -> None:
+        for value, other in zip(_flat(actual), expected, strict=True):
+            np.testing.assert_allclose(value, other, rtol=1e-12, atol=1e-13)
+            assert np.asarray(value).dtype == np.float64
 
     agree(function(*arguments))
     agree(vjp(function, *arguments)[0])
-    types = [TensorType(np.asarray(one).dtype, np.shape(one)) for one in arguments]
+    types = [TensorType(np.asarray(value).dtype, np.shape(value)) for value in arguments]
     graph, captured = stage(lambda *values: _flat(function(*values)), types)
     agree(tuple(evaluate(graph, *captured, *arguments)))
     check_grads(function, arguments, order=2)
-    rows = [np.stack([one, one * 0.9]) for one in arguments]
-    for position, one in enumerate(_flat(vmap(function)(*rows))):
+    rows = [np.stack([value, value * 0.9]) for value in arguments]
+    for position, value in enumerate(_flat(vmap(function)(*rows))):
         looped = [_flat(function(*(row[number] for row in rows)))[position] for number in range(2)]
-        np.testing.assert_allclose(one, np.stack(looped), rtol=1e-12)
+        np.testing.assert_allclose(value, np.stack(looped), rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", sorted(set(CASES) - {"logsumexp sign"}))
 def test_single_precision_stays(name: str) -> None:
     function, reference, arguments = CASES[name]
-    single = [np.asarray(one, np.float32) for one in arguments]
-    for one, other in zip(_flat(function(*single)), _flat(reference(*arguments)), strict=True):
-        assert one.dtype == np.float32
-        np.testing.assert_allclose(one, other, rtol=2e-4, atol=2e-5)
+    single = [np.asarray(value, np.float32) for value in arguments]
+    for value, other in zip(_flat(function(*single)), _flat(reference(*arguments)), strict=True):
+        assert value.dtype == np.float32
+        np.testing.assert_allclose(value, other, rtol=2e-4, atol=2e-5)
     boxed = _flat(function(*map(CONSTANT.constant, single)))
-    assert all(one.dtype == np.float32 for one in boxed)
+    assert all(value.dtype == np.float32 for value in boxed)
 
 
 @pytest.mark.parametrize(
@@ -121,10 +121,10 @@ def test_single_precision_stays(name: str) -> None:
 )
 def test_integers_become_double(function: Any) -> None:
     with np.errstate(divide="ignore"):
-        found = function(np.array([1, 0, 1]))
-    assert found.dtype == np.float64
+        actual = function(np.array([1, 0, 1]))
+    assert actual.dtype == np.float64
     with np.errstate(divide="ignore"):
-        np.testing.assert_allclose(found, function(np.array([1.0, 0.0, 1.0])))
+        np.testing.assert_allclose(actual, function(np.array([1.0, 0.0, 1.0])))
 
 
 # -- extremes --------------------------------------------------------------------------------------------
@@ -155,8 +155,8 @@ def test_sums_of_exponentials_are_exact_at_extremes(logits: Any) -> None:
 def test_a_sum_of_no_terms_has_derivative_zero() -> None:
     nothing = np.full((2, 3), -np.inf)
     nothing[1] = [0.0, -np.inf, 1.0]
-    found = special.logsumexp(nothing, axis=1)
-    assert found[0] == -np.inf
+    actual = special.logsumexp(nothing, axis=1)
+    assert actual[0] == -np.inf
     jacobian = jacrev(lambda x: special.logsumexp(x, axis=1))(nothing)
     np.testing.assert_array_equal(jacobian[0], np.zeros((2, 3)))
     np.testing.assert_allclose(jacobian[1, 1], scipy_special.softmax(nothing[1]))

@@ -1,6 +1,6 @@
-"""Special functions that NumPy lacks, under SciPy's names: errors and gammas, logistic functions, stable logarithms.
+"""Special functions that NumPy lacks, under SciPy's names: error, gamma and logistic functions, stable logarithms.
 
-All of them work inside every transform, on boxes and on plain arrays; float32 stays float32, integers become float64.
+They work in every transform, on boxes and on plain arrays; float32 stays float32, integers become float64.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from wengert.array.suggestions import INSTEAD
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, message
 from wengert.core.shapes import drop_axes, shape_of, size
-from wengert.numpy.methods import combined, reduces
 from wengert.numpy.reducing import reduce_over
 from wengert.numpy.registry import axes_of, floating, rank_of, strong
+from wengert.numpy.ufuncs import combined, reduces
 from wengert.ops import special as functions
 from wengert.ops.arithmetic import absolute, negative, sign
 from wengert.ops.comparison import (
@@ -36,24 +36,9 @@ from wengert.ops.reduction import reduce_max, reduce_sum
 from wengert.ops.special import digamma, erf, erfc, erfinv, lgamma
 
 __all__ = [
-    "digamma",
-    "entr",
-    "erf",
-    "erfc",
-    "erfinv",
-    "expit",
-    "gammaln",
-    "lgamma",
-    "log_expit",
-    "log_softmax",
-    "logit",
-    "logsumexp",
-    "polygamma",
-    "softmax",
-    "softplus",
-    "xlog1py",
-    "xlogy",
-]
+    "digamma", "entr", "erf", "erfc", "erfinv", "expit", "gammaln", "lgamma", "log_expit", "log_softmax", "logit",
+    "logsumexp", "polygamma", "softmax", "softplus", "xlog1py", "xlogy",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:
@@ -77,7 +62,10 @@ def polygamma(n: int, x: Any) -> Any:
 
     Args:
         n: the order, 0 for digamma itself.
-        x: where, elementwise.
+        x: an array or a number, floating-point.
+
+    Returns:
+        An array of the shape of ``x``.
 
     Raises:
         ArgumentError: the order is negative.
@@ -94,6 +82,12 @@ def polygamma(n: int, x: Any) -> Any:
 
 def logit(p: Any) -> Any:
     """Return ``ln(p / (1 - p))``, the inverse of `expit`; infinite at 0 and 1.
+
+    Args:
+        p: probabilities.
+
+    Returns:
+        An array of the shape of ``p``.
 
     Example:
         >>> float(logit(0.5))
@@ -122,6 +116,12 @@ def softplus(x: Any) -> Any:
 def log_expit(x: Any) -> Any:
     """Return ``ln(1 / (1 + e^-x))`` without overflow.
 
+    Args:
+        x: an array or a number, floating-point.
+
+    Returns:
+        An array of the shape of ``x``.
+
     Example:
         >>> float(log_expit(-1e4))
         -10000.0
@@ -132,39 +132,59 @@ def log_expit(x: Any) -> Any:
 # -- products with logarithms ----------------------------------------------------------------------------
 
 
-def _log_where_it_counts(x: Any, y: Any, log_: Any, edge: float) -> Any:
+def _times_log(x: Any, y: Any, log_: Any, edge: float) -> Any:
     """Return ``x log(y)``, 0 where x = 0 unless y is NaN; the derivative in x is ``log(y)`` where that is finite."""
     inside = logical_and(greater(y, edge), less(y, np.inf))
-    idle = logical_and(equal(x, 0), logical_not(logical_or(inside, isnan(y))))
-    return x * log_(where(idle, 1.0 + edge, y))
+    zero = logical_and(equal(x, 0), logical_not(logical_or(inside, isnan(y))))
+    return x * log_(where(zero, 1.0 + edge, y))
 
 
 def xlogy(x: Any, y: Any) -> Any:
-    """Return ``x ln y``, and 0 at x = 0 whatever y is, unless NaN.
+    """Return ``x ln y``, and 0 at x = 0 unless y is NaN.
 
-    The derivatives are ln y and x / y, also at x = 0. At x = y = 0, where that in x is infinite, both are 0.
+    The derivatives are ln y and x / y, also at x = 0. At x = y = 0, where ln y is infinite, both are 0.
+
+    Args:
+        x: the factors.
+        y: the operands of the logarithm; both broadcast.
+
+    Returns:
+        An array of their common shape.
 
     Example:
         >>> float(xlogy(0.0, 0.0))
         0.0
     """
     x, y = floating(operand(x)), floating(operand(y))
-    return _log_where_it_counts(x, y, log, 0.0)
+    return _times_log(x, y, log, 0.0)
 
 
 def xlog1py(x: Any, y: Any) -> Any:
-    """Return ``x ln(1 + y)``, and 0 at x = 0 whatever y is, unless NaN; derivatives as for `xlogy`.
+    """Return ``x ln(1 + y)``, and 0 at x = 0 unless y is NaN; derivatives as for `xlogy`.
+
+    Args:
+        x: the factors.
+        y: the operands of the logarithm; both broadcast.
+
+    Returns:
+        An array of their common shape.
 
     Example:
         >>> float(xlog1py(0.0, -1.0))
         0.0
     """
     x, y = floating(operand(x)), floating(operand(y))
-    return _log_where_it_counts(x, y, log1p, -1.0)
+    return _times_log(x, y, log1p, -1.0)
 
 
 def entr(x: Any) -> Any:
-    """Return ``-x ln x``, 0 at x = 0 and -inf below; at 0, where the derivative is infinite, it is taken as 0.
+    """Return ``-x ln x``, 0 at x = 0 and -inf below; the derivative at 0, which is infinite, is taken as 0.
+
+    Args:
+        x: an array or a number, floating-point.
+
+    Returns:
+        An array of the shape of ``x``.
 
     Example:
         >>> float(entr(1.0))
@@ -190,12 +210,12 @@ def logsumexp(
 ) -> Any:
     """Return ``ln sum_i b_i e^(a_i)`` over axes without overflow.
 
-    Exact for any finite input, such as +-1e4, and for -inf (a term that is not there). Its derivative in ``a`` is the
-    softmax; where all terms are -inf it is 0.
+    Exact for any finite input, such as +-1e4, and for -inf (an absent term). Its derivative in ``a`` is the softmax,
+    and 0 where all terms are -inf.
 
     Args:
         a: the exponents.
-        axis: an axis, several, or None for all.
+        axis: an axis, a tuple of axes, or None for all.
         b: factors of the terms, which broadcast with ``a``.
         keepdims: keep the reduced axes, with extent one.
         return_sign: return ``(ln |sum|, sign of the sum)``; otherwise a negative sum gives NaN.
@@ -224,7 +244,7 @@ def logsumexp(
     safe = where(empty, 1.0, absolute(total) if return_sign else total)
     result = where(empty, -np.inf, log(safe) + shift)
     if not keepdims:
-        result, signs = (np.reshape(one, drop_axes(shape, axes)) for one in (result, signs))
+        result, signs = (np.reshape(x, drop_axes(shape, axes)) for x in (result, signs))
     return (result, signs) if return_sign else result
 
 
@@ -233,7 +253,7 @@ def softmax(x: Any, axis: Any = -1) -> Any:
 
     Args:
         x: the logits.
-        axis: an axis, several, or None for all.
+        axis: an axis, a tuple of axes, or None for all.
 
     Returns:
         An array of the shape of ``x`` that sums to one along the axis.
@@ -256,7 +276,7 @@ def log_softmax(x: Any, axis: Any = -1) -> Any:
 
     Args:
         x: the logits.
-        axis: an axis, several, or None for all.
+        axis: an axis, a tuple of axes, or None for all.
 
     Returns:
         An array of the shape of ``x``.

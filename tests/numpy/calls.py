@@ -26,7 +26,7 @@ def _with_values_apart(x: Any) -> Any:
     return x + np.diag(np.array([3, 9, 15], dtype=x.dtype))
 
 
-# A call of one square matrix of the dtype; the name is the function's, and what distinguishes the call.
+# Calls of one square matrix of the dtype, by the name of the function and the variant of the call.
 ONE: dict[str, Callable[[Any], Any]] = {
     "all": lambda x: np.all(x, axis=0),
     "any": lambda x: np.any(x),

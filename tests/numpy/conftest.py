@@ -1,4 +1,4 @@
-"""How a function is checked: value and dtype against NumPy's, derivatives in both modes, batched, staged."""
+"""Checks of a function: value and dtype against NumPy's, derivatives in both modes, batched, staged."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def leaves(result: Any) -> list[Any]:
     return [concrete(leaf) if isinstance(leaf, Box) else leaf for leaf in tree.leaves(result)]
 
 
-def same(found: Any, expected: Any, what: str, rtol: float = 1e-12, atol: float = 1e-12) -> None:
+def same(actual: Any, expected: Any, what: str, rtol: float = 1e-12, atol: float = 1e-12) -> None:
     """Assert that values, dtypes and shapes agree, leaf by leaf."""
-    found, expected = leaves(found), leaves(expected)
-    assert len(found) == len(expected), what
-    for one, other in zip(found, expected, strict=True):
-        one, other = np.asarray(one), np.asarray(other)
-        assert one.dtype == other.dtype, f"{what}: dtype {one.dtype}, NumPy's is {other.dtype}"
-        np.testing.assert_allclose(one, other, rtol=rtol, atol=atol, err_msg=what)  # also compares shapes
+    actual, expected = leaves(actual), leaves(expected)
+    assert len(actual) == len(expected), what
+    for value, other in zip(actual, expected, strict=True):
+        value, other = np.asarray(value), np.asarray(other)
+        assert value.dtype == other.dtype, f"{what}: dtype {value.dtype}, NumPy's is {other.dtype}"
+        np.testing.assert_allclose(value, other, rtol=rtol, atol=atol, err_msg=what)  # also compares shapes
 
 
 def boxed(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -44,7 +44,7 @@ def boxed(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def staged(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Write a function down as a graph, and carry that out."""
+    """Trace a function to a graph, and evaluate it."""
     structures: list[Any] = []
 
     def flat(*values: Any) -> list[Any]:
@@ -68,11 +68,11 @@ def batched(function: Callable[..., Any], *arguments: Any) -> None:
         np.stack([argument + 1e-2 * rng.standard_normal(np.shape(argument)) for _ in range(EXAMPLES)])
         for argument in map(np.asarray, arguments)
     ]
-    found = tree.leaves(vmap(function)(*rows))
+    actual = tree.leaves(vmap(function)(*rows))
     looped = [tree.leaves(function(*(row[number] for row in rows))) for number in range(EXAMPLES)]
-    for position, one in enumerate(found):
+    for position, value in enumerate(actual):
         expected = np.stack([np.asarray(leaves[position]) for leaves in looped])
-        np.testing.assert_allclose(one, expected, rtol=1e-10, atol=1e-12, err_msg="vmap against a loop")
+        np.testing.assert_allclose(value, expected, rtol=1e-10, atol=1e-12, err_msg="vmap against a loop")
 
 
 def check(
@@ -82,7 +82,7 @@ def check(
     concrete_only: bool = False,
     rtol: float = 1e-12,
 ) -> None:
-    """Check one function of floating-point arrays in every way in which it can be run."""
+    """Check a function of floating-point arrays in every mode."""
     expected = function(*arguments)
     same(boxed(function, *arguments), expected, "on boxes", rtol)
     same(vjp(function, *arguments)[0], expected, "in reverse mode", rtol)
@@ -111,7 +111,7 @@ def _outcome(run: Callable[..., Any], function: Callable[..., Any], arguments: A
 
 
 def agrees(function: Callable[..., Any], *arguments: Any, rtol: float = 1e-12) -> None:
-    """Check that NumPy's result comes out, signs of zeros too, or a kind of the error that NumPy raises."""
+    """Check that the result is NumPy's, with the signs of zeros, or an error of the class that NumPy raises."""
     expected = _outcome(lambda function, *given: function(*given), function, arguments)
     ways: dict[str, Callable[..., Any]] = {
         "on boxes": boxed,
@@ -120,17 +120,17 @@ def agrees(function: Callable[..., Any], *arguments: Any, rtol: float = 1e-12) -
     if all(np.asarray(argument).dtype.kind == "f" for argument in arguments):
         ways["in reverse mode"] = lambda function, *given: vjp(function, *given)[0]
     for what, run in ways.items():
-        found = _outcome(run, function, arguments)
+        actual = _outcome(run, function, arguments)
         if isinstance(expected, Exception):
-            assert isinstance(found, WengertError), f"{what}: {found}, where NumPy raises {expected!r}"
-            assert isinstance(found, type(expected)), f"{what}: {found!r}, where NumPy raises {expected!r}"
+            assert isinstance(actual, WengertError), f"{what}: {actual}, where NumPy raises {expected!r}"
+            assert isinstance(actual, type(expected)), f"{what}: {actual!r}, where NumPy raises {expected!r}"
             continue
-        if isinstance(found, Exception):
-            raise AssertionError(f"{what}, where NumPy gives {expected}") from found
-        same(found, expected, what, rtol)
-        for one, other in zip(found, expected, strict=True):
+        if isinstance(actual, Exception):
+            raise AssertionError(f"{what}, where NumPy gives {expected}") from actual
+        same(actual, expected, what, rtol)
+        for value, other in zip(actual, expected, strict=True):
             zeros = other == 0
-            np.testing.assert_array_equal(np.signbit(one[zeros]), np.signbit(other[zeros]), err_msg=what)
+            np.testing.assert_array_equal(np.signbit(value[zeros]), np.signbit(other[zeros]), err_msg=what)
 
 
 @pytest.fixture(name="check")

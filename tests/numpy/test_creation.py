@@ -69,7 +69,7 @@ def _cleared(array: Any) -> Any:
 
 
 def _like(function: Any, *arguments: Any, like: Any) -> Any:
-    """Call with ``like=`` a box; NumPy's own arrays need no such thing."""
+    """Call with a box as ``like=``, and without ``like`` for NumPy's own arrays."""
     return function(*arguments, like=like)
 
 
@@ -138,7 +138,7 @@ def test_like_makes_boxes_everywhere() -> None:
         wnp.array([1.0], like=box),
         wnp.arange(3, like=box),
     ]
-    assert all(isinstance(one, Box) for one in made)
+    assert all(isinstance(item, Box) for item in made)
     assert made[8].shape == (4,)
     assert made[8].dtype == int
 

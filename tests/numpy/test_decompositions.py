@@ -83,19 +83,19 @@ def test_decompositions(check: Any, name: str) -> None:
 def test_equal_values_have_derivatives(mode: Any, function: Any, expected: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = mode(wg.grad(function))(np.eye(3))
+        actual = mode(wg.grad(function))(np.eye(3))
         moved = mode(lambda x: wg.jvp(function, (x,), (np.diag([1.0, 2.0, 3.0]),))[1])(np.eye(3))
-    np.testing.assert_allclose(found, expected, atol=1e-15)
+    np.testing.assert_allclose(actual, expected, atol=1e-15)
     np.testing.assert_allclose(moved, np.sum(expected * np.diag([1.0, 2.0, 3.0])), rtol=1e-14)
 
 
 def test_singular_values_of_zero_have_derivatives() -> None:
     matrix = np.outer(TALL[0], TALL[1])
-    found = wg.grad(lambda x: np.sum(np.linalg.svd(np.concatenate([x, x]), full_matrices=False)[1][:1]))(
+    actual = wg.grad(lambda x: np.sum(np.linalg.svd(np.concatenate([x, x]), full_matrices=False)[1][:1]))(
         matrix
     )
     u, v = (TALL[k] / np.linalg.norm(TALL[k]) for k in (0, 1))
-    np.testing.assert_allclose(found, 2**0.5 * np.outer(u, v), rtol=1e-12)
+    np.testing.assert_allclose(actual, 2**0.5 * np.outer(u, v), rtol=1e-12)
 
 
 @pytest.mark.parametrize("mode", [lambda f: f, wg.jit])
@@ -108,7 +108,7 @@ def test_norms_of_zero_have_the_derivative_zero(mode: Any, order: Any, shape: tu
 
 
 def test_vectors_of_equal_values_have_none() -> None:
-    """``A^2 = V w^2 V^T`` has a derivative that is not that of ``V`` and ``w``: it must not look like a number."""
+    """The derivative of ``A^2 = V w^2 V^T`` does not follow from those of ``V`` and ``w``: it must not be finite."""
 
     def squared(x: Any) -> Any:
         values, vectors = np.linalg.eigh(x)
@@ -124,15 +124,15 @@ def test_one_triangle_is_read() -> None:
 
 
 def test_derivative_of_a_pseudoinverse_of_less_rank() -> None:
-    """Along matrices of the same rank the derivative is that of differences."""
+    """The derivative along matrices of one rank agrees with finite differences."""
     left, right = RNG.normal(size=(5, 2)), RNG.normal(size=(2, 4))
     way = RNG.normal(size=(5, 2))
-    _, found = wg.jvp(lambda t: np.linalg.pinv((left + t * way) @ right, 1e-10), (0.0,), (1.0,))
+    _, actual = wg.jvp(lambda t: np.linalg.pinv((left + t * way) @ right, 1e-10), (0.0,), (1.0,))
     _, solution = wg.jvp(lambda t: np.linalg.lstsq((left + t * way) @ right, V, 1e-10)[0], (0.0,), (1.0,))
     step = 1e-6
     ahead, behind = (np.linalg.pinv((left + t * way) @ right, 1e-10) for t in (step, -step))
-    np.testing.assert_allclose(found, (ahead - behind) / (2 * step), rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(solution, found @ V, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(actual, (ahead - behind) / (2 * step), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(solution, actual @ V, rtol=1e-9, atol=1e-12)
 
 
 def test_least_squares_of_several_dtypes(values: Any) -> None:

@@ -1,4 +1,4 @@
-"""Every function gives the dtype and the value that NumPy gives, whatever the dtype of its operands."""
+"""Each function returns NumPy's dtype and value for operands of all dtypes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAIRED = ["bool", "uint8", "int32", "int64", "float32", "float64"]
 VALUES = np.array([[3, 1, 2], [1, 2, 0], [2, 0, 1]])
 OTHERS = np.array([[1, 2, 1], [3, 1, 2], [1, 1, 1]])
 
-# Functions whose results have no dtype, or that make arrays of none.
+# Functions whose results have no dtype, or whose arguments are not arrays.
 NAMES = """allclose arange argwhere array array2string array_equal array_equiv array_repr array_str asanyarray asarray
 ascontiguousarray asfortranarray bincount can_cast common_type copyto empty empty_like extract eye flatnonzero full
 geomspace histogram histogram_bin_edges identity iscomplexobj isrealobj lexsort linspace logspace may_share_memory
@@ -66,21 +66,23 @@ def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def same_as_numpys(function: Callable[..., Any], *arguments: Any) -> None:
-    """Assert that boxes and programs give what NumPy gives: values and dtypes, or an error of the same class."""
+    """Assert that boxes and programs give NumPy's values and dtypes, or an error of the same class."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = outcome(lambda *given: tree.leaves(function(*given)), *arguments)
         for run in (boxed, staged):
-            found = outcome(run, function, *arguments)
+            actual = outcome(run, function, *arguments)
             what = f"{run.__name__}: {[str(argument.dtype) for argument in arguments]}"
             if isinstance(expected, Exception):
-                assert isinstance(found, wg.WengertError), f"{what}: NumPy says {expected!r}, we {found!r}"
+                assert isinstance(actual, wg.WengertError), (
+                    f"{what}: NumPy gives {expected!r}, Wengert {actual!r}"
+                )
                 continue
-            assert not isinstance(found, Exception), f"{what}: {found!r}"
-            for one, other in zip(map(np.asarray, found), map(np.asarray, expected), strict=True):
-                assert one.dtype == other.dtype, f"{what}: dtype {one.dtype}, NumPy's is {other.dtype}"
-                tolerance = 1e-2 if one.dtype == np.float16 else 1e-5
-                np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance / 10, err_msg=what)
+            assert not isinstance(actual, Exception), f"{what}: {actual!r}"
+            for item, other in zip(map(np.asarray, actual), map(np.asarray, expected), strict=True):
+                assert item.dtype == other.dtype, f"{what}: dtype {item.dtype}, NumPy's is {other.dtype}"
+                tolerance = 1e-2 if item.dtype == np.float16 else 1e-5
+                np.testing.assert_allclose(item, other, rtol=tolerance, atol=tolerance / 10, err_msg=what)
 
 
 def test_every_function_is_called() -> None:
@@ -97,10 +99,10 @@ def test_functions_of_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", TWO)
 def test_functions_of_two(name: str) -> None:
-    for one, other in itertools.product(PAIRED, repeat=2):
-        if name == "setitem" and "float" in other and "float" not in one:
+    for item, other in itertools.product(PAIRED, repeat=2):
+        if name == "setitem" and "float" in other and "float" not in item:
             continue  # would lose a derivative, and raises
-        same_as_numpys(TWO[name], VALUES.astype(one), OTHERS.astype(other))
+        same_as_numpys(TWO[name], VALUES.astype(item), OTHERS.astype(other))
 
 
 OPERATORS = [
@@ -158,21 +160,21 @@ OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", OF_NUMBERS)
 def test_compiled_functions_of_numbers_give_what_python_gives(name: str) -> None:
-    """Of Python's True its operators make numbers, and NumPy's functions truth values."""
+    """Python's operators treat True as a number, and NumPy's functions as a truth value."""
     function = OF_NUMBERS[name]
     with np.errstate(all="ignore"):
         for number in NUMBERS:
             expected = outcome(function, number)
             if isinstance(expected, Exception):
-                continue  # Python refuses a division by zero, which a program cannot
-            found = outcome(wg.jit(function), number)
-            if isinstance(found, Exception):
+                continue  # Python raises at a division by zero, and a program cannot
+            actual = outcome(wg.jit(function), number)
+            if isinstance(actual, Exception):
                 assert number < 0  # the type depends on the value: NumPy's integers have no negative powers
                 assert "pow" in name
                 continue
-            assert type(found) is type(expected)
-            assert getattr(found, "dtype", None) == getattr(expected, "dtype", None)
-            np.testing.assert_allclose(found, expected, rtol=1e-3 if name == "exp" else 1e-14)
+            assert type(actual) is type(expected)
+            assert getattr(actual, "dtype", None) == getattr(expected, "dtype", None)
+            np.testing.assert_allclose(actual, expected, rtol=1e-3 if name == "exp" else 1e-14)
 
 
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv"])
@@ -208,13 +210,13 @@ def test_functions_make_numpys_numbers_of_pythons(function: Callable[[Any], Any]
 
     expected = program(0.625)
     assert expected.dtype == np.float64
-    for found in (
+    for actual in (
         wg.vjp(program, 0.625)[0],
         wg.jvp(program, (0.625,), (1.0,))[0],
         wg.jit(program)(0.625),
     ):
-        assert found.dtype == expected.dtype
-        np.testing.assert_allclose(found, expected, rtol=1e-15)
+        assert actual.dtype == expected.dtype
+        np.testing.assert_allclose(actual, expected, rtol=1e-15)
 
 
 # -- integers that do not fit ----------------------------------------------------------------------------
@@ -227,9 +229,9 @@ def test_bounds_beyond_a_dtype_are_no_bounds(dtype: str, low: int | None, high: 
     x = VALUES.astype(dtype)
     same_as_numpys(lambda x: np.clip(x, low, high), x)
     expected = np.clip(x, low, high)
-    found = wg.jit(lambda x: np.clip(x, low, high))(x)
-    np.testing.assert_array_equal(found, expected)
-    assert found.dtype == expected.dtype
+    actual = wg.jit(lambda x: np.clip(x, low, high))(x)
+    np.testing.assert_array_equal(actual, expected)
+    assert actual.dtype == expected.dtype
 
 
 @pytest.mark.parametrize(
@@ -259,7 +261,7 @@ def test_integers_that_do_not_fit_name_the_users_line(function: Callable[[Any], 
 
 
 def test_signs_of_zeros_do_not_depend_on_other_elements() -> None:
-    """A cotangent of zero times a finite slope is the zero that multiplication gives, and 0 inf = 0."""
+    """A zero cotangent times a finite slope has the sign of the product, and 0 inf = 0."""
 
     def function(x: Any, weight: Any) -> Any:
         return np.sum(weight * np.log(x))
@@ -269,6 +271,6 @@ def test_signs_of_zeros_do_not_depend_on_other_elements() -> None:
         whole = wg.grad(function)(x, weight)
         apart = np.array([wg.grad(function)(x[n : n + 1], weight[n : n + 1])[0] for n in range(4)])
         compiled = wg.jit(wg.grad(function))(x, weight)
-    for found in (whole, apart, compiled):
-        np.testing.assert_array_equal(found, np.zeros(4))
-        np.testing.assert_array_equal(np.signbit(found), [True, True, False, True])
+    for actual in (whole, apart, compiled):
+        np.testing.assert_array_equal(actual, np.zeros(4))
+        np.testing.assert_array_equal(np.signbit(actual), [True, True, False, True])

@@ -60,9 +60,9 @@ def test_histograms_are_numpys(agrees: Any, data: str, bins: str) -> None:
 @pytest.mark.parametrize("estimator", ["auto", "sturges", "scott"])
 @pytest.mark.parametrize("data", DATA)
 def test_the_number_of_bins_is_that_of_numpys_estimators(data: str, estimator: str) -> None:
-    found = np.histogram(CONSTANT.constant(DATA[data]), estimator)
-    for one, other in zip(found, np.histogram(DATA[data], estimator), strict=True):
-        np.testing.assert_array_equal(concrete(one), other)
+    actual = np.histogram(CONSTANT.constant(DATA[data]), estimator)
+    for value, other in zip(actual, np.histogram(DATA[data], estimator), strict=True):
+        np.testing.assert_array_equal(concrete(value), other)
 
 
 WRONG: list[dict[str, Any]] = [

@@ -77,7 +77,7 @@ def test_cholesky_reads_one_triangle() -> None:
 
 
 def test_equations_are_differentiated_by_equations() -> None:
-    """No derivative of a solution or of a factor takes an inverse, of any order and in any mode."""
+    """Derivatives of solutions and factors compute no inverse, at all orders and in all modes."""
     for function, arguments in [
         (lambda a, b: np.sum(np.linalg.solve(a, b) ** 2), (A, B)),
         (lambda a, b: np.sum(np.linalg.cholesky(a @ a.T) @ b), (A, B)),
@@ -89,23 +89,23 @@ def test_equations_are_differentiated_by_equations() -> None:
 
 @pytest.mark.parametrize("transpose", [False, True])
 def test_derivatives_solve_their_equations_to_rounding(transpose: bool) -> None:
-    """Whatever the condition is, ``A^T b' = x'`` is solved for matrices near A; the inverse's product is not."""
+    """``A^T b' = x'`` is solved backward stably at every condition; a product with the inverse would not be."""
     rows = 60
     points = np.sort(RNG.uniform(0, 1, rows))
     a = np.linalg.cholesky(np.exp(-20 * (points[:, None] - points) ** 2) + 1e-9 * np.eye(rows))
     a = a.T if transpose else a
     pulled = a.T @ RNG.uniform(-1, 1, rows)
 
-    def lacking(found: Any) -> float:
-        return float(np.max(np.abs(a.T @ found - pulled) / (np.abs(a.T) @ np.abs(found))))
+    def backward_error(solution: Any) -> float:
+        return float(np.max(np.abs(a.T @ solution - pulled) / (np.abs(a.T) @ np.abs(solution))))
 
     derivative = grad(lambda b: pulled @ np.linalg.solve(a, b))(RNG.uniform(-1, 1, rows))
-    assert lacking(derivative) < 1e-14
+    assert backward_error(derivative) < 1e-14
 
 
 def test_slogdet_gives_numpys_pair() -> None:
-    found = np.linalg.slogdet(CONSTANT.constant(A))
-    assert type(found) is type(np.linalg.slogdet(A))
+    actual = np.linalg.slogdet(CONSTANT.constant(A))
+    assert type(actual) is type(np.linalg.slogdet(A))
 
 
 def test_dtypes(values: Any) -> None:

@@ -31,12 +31,12 @@ def own_name(function: Any) -> str:
 
 def parameters(function: Any) -> list[str] | None:
     try:
-        found = list(inspect.signature(function).parameters.values())
-    except ValueError:  # some of NumPy's functions are written in C and do not say
+        listed = list(inspect.signature(function).parameters.values())
+    except ValueError:  # earlier versions of NumPy do not state the signatures of functions in C
         return None
-    if any(one.kind is one.VAR_KEYWORD for one in found):
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in listed):
         return None
-    return [one.name for one in found if one.kind is not one.VAR_POSITIONAL]
+    return [parameter.name for parameter in listed if parameter.kind is not parameter.VAR_POSITIONAL]
 
 
 DISPATCHED = [function for function in FUNCTIONS if not isinstance(function, np.ufunc)]
@@ -158,20 +158,20 @@ def test_questions_about_boxes() -> None:
         lambda x: np.array(np.einsum_path("ij,jk,kl", x, x, x, optimize="greedy")[0][1:]),
     ],
 )
-def test_what_looks_at_shapes_alone_takes_boxes(function: Any) -> None:
+def test_functions_of_shapes_take_boxes(function: Any) -> None:
     square = np.ones((3, 3))
-    found: list[Any] = []
-    grad(lambda x: (found.append(function(x)), x[0, 0])[1])(square)
-    for result in (*found, jit(function)(square)):
-        for one, other in zip(result, function(square), strict=True):
-            np.testing.assert_array_equal(one, other)
+    actual: list[Any] = []
+    grad(lambda x: (actual.append(function(x)), x[0, 0])[1])(square)
+    for result in (*actual, jit(function)(square)):
+        for value, other in zip(result, function(square), strict=True):
+            np.testing.assert_array_equal(value, other)
 
 
-#: What no function that has the option can carry out on a matrix, or what none does.
+#: Values of options that functions refuse or that do not fit a matrix.
 OPTIONS = {"out": np.zeros((2, 2)), "where": np.ones((2, 2), bool), "weights": np.ones((2, 2)), "axis": 7}
 ALIASES = {"amax": "max", "amin": "min", "around": "round"}
 INDICES = np.zeros((2, 2), int)
-#: What is given for parameters that are no arrays of floats.
+#: Arguments for parameters other than arrays of floats.
 GIVEN = {"q": 0.5, "shift": 1, "repeats": 1, "indices": INDICES, "obj": 0, "indices_or_sections": 1}
 GIVEN |= {"func1d": np.sum, "window_shape": 1, "condition": [True, True], "choicelist": [BOX, BOX]}
 REFUSING = [
@@ -182,21 +182,23 @@ REFUSING = [
 ]
 
 
-@pytest.mark.parametrize(("function", "option"), REFUSING, ids=lambda one: getattr(one, "__name__", one))
-def test_what_refuses_an_option_names_itself(function: Any, option: str) -> None:
+@pytest.mark.parametrize(
+    ("function", "option"), REFUSING, ids=lambda value: getattr(value, "__name__", value)
+)
+def test_refusals_of_an_option_name_the_function(function: Any, option: str) -> None:
     implementation = inspect.signature(FUNCTIONS[function]).parameters.values()
-    required = [one.name for one in implementation if one.default is one.empty]
+    required = [parameter.name for parameter in implementation if parameter.default is parameter.empty]
     operands = {name: OPTIONS[option] if name == option else GIVEN.get(name, BOX) for name in required}
-    said = ""
+    error = ""
     try:
         if option in operands:
             function(*operands.values())
         else:
             function(*operands.values(), **{option: OPTIONS[option]})
     except WengertError as refused:
-        said = str(refused)
+        error = str(refused)
     name = ALIASES.get(function.__name__, function.__name__)
-    assert re.match(rf"$|(np\.)?(linalg\.)?{name}: ", said)
+    assert re.match(rf"$|(np\.)?(linalg\.)?{name}: ", error)
 
 
 def test_a_standard_deviation_where_a_condition_holds() -> None:

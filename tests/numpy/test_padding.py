@@ -65,8 +65,8 @@ def test_a_constant_may_be_a_box(check: Any) -> None:
 )
 def test_widths_may_exceed_the_array(mode: Any, extent: int, before: int, after: int) -> None:
     array = np.arange(extent)
-    found = np.pad(CONSTANT.constant(array), (before, after), mode)
-    np.testing.assert_array_equal(found.state.value, np.pad(array, (before, after), mode))
+    actual = np.pad(CONSTANT.constant(array), (before, after), mode)
+    np.testing.assert_array_equal(actual.state.value, np.pad(array, (before, after), mode))
 
 
 def test_dtypes_stay(values: Any) -> None:

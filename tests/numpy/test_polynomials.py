@@ -70,8 +70,8 @@ def test_what_counts_as_rounding_is_told_by_the_dtype_of_x(agrees: Any, dtype: s
     x, y = np.arange(60, 64).astype(dtype), np.array([1.0, 3.0, 2.0, 5.0])
 
     def fitted(x: Any) -> Any:
-        found, _, rank, values, rcond = np.polyfit(x, y, 2, full=True)
-        return found, rank, values, rcond
+        fitted, _, rank, values, rcond = np.polyfit(x, y, 2, full=True)
+        return fitted, rank, values, rcond
 
     agrees(fitted, x, rtol=1e-6)
     agrees(lambda y: np.polyfit(x, y, 2), y, rtol=1e-6)

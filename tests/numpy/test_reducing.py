@@ -32,7 +32,7 @@ REDUCTIONS = {
 }
 
 
-# Over no axes the spread is zero, where it has a kink, and NumPy's median is an error.
+# Over no axes the spread is at its kink, and NumPy's median raises an error.
 OVER_NO_AXES = ("sum", "prod", "mean", "max", "min")
 
 
@@ -324,7 +324,7 @@ def test_ufuncs_combine_numbers_in_any_order(check: Any, ufunc: Any) -> None:
 def test_reductions_by_ufuncs(agrees: Any, ufunc: Any, dtype: str, options: Any) -> None:
     if ufunc in OF_BITS and "float" in dtype:
         return
-    rtol = 5e-3 if dtype in ("bool", "int8") else 1e-5  # whose logarithms are float16
+    rtol = 5e-3 if dtype in ("bool", "int8") else 1e-5  # NumPy's logarithms of these are float16
     array = np.array([[1, 3, 2, 0], [2, 1, 7, 1], [0, 2, 2, 1]]).astype(dtype)
     agrees(lambda x: ufunc.reduce(x, **options), array, rtol=rtol)
     agrees(lambda x: ufunc.reduce(x, initial=array.dtype.type(1), **options), array, rtol=rtol)

@@ -122,8 +122,8 @@ def test_clip_shares_the_derivative_at_a_bound() -> None:
 
 def test_tril_keeps_infinities_out() -> None:
     full = np.array([[1.0, np.inf], [np.nan, 2.0]])
-    found = np.triu(CONSTANT.constant(full)).state.value
-    np.testing.assert_array_equal(found, [[1.0, np.inf], [0.0, 2.0]])
+    actual = np.triu(CONSTANT.constant(full)).state.value
+    np.testing.assert_array_equal(actual, [[1.0, np.inf], [0.0, 2.0]])
 
 
 def test_errors_name_the_operation() -> None:
@@ -148,7 +148,7 @@ def test_errors_name_the_operation() -> None:
 
 @pytest.mark.parametrize("default", [0, 1.5, np.int8(1), False])
 def test_select_has_the_dtype_of_all_choices_together(values: Any, default: Any) -> None:
-    """A truth value and a Python number would be an integer of 64 bits, and with float32 float64."""
+    """A truth value and a Python number alone would make int64, and with float32 float64; `select` keeps float32."""
     small, flags, bytes_ = np.zeros(3, "float32"), np.ones(1, bool), np.ones(3, "int8")
     values(lambda x: np.select([x > 1, x < -1], [x, flags], default), small)
     values(lambda x: np.select([x > 1, x < -1], [bytes_, x], default), small)

@@ -86,7 +86,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "linalg.diagonal": (lambda x: np.linalg.diagonal(x, offset=1), C),
     "astype": (lambda x: np.astype(x, np.float64), A),
     "iteration": (lambda x: sum(row * n for n, row in enumerate(x)), A),
-    "flat": (lambda x: sum(one * n for n, one in enumerate(x.flat)), A),
+    "flat": (lambda x: sum(item * n for n, item in enumerate(x.flat)), A),
 }
 
 
@@ -150,7 +150,7 @@ VIEWS = {
 
 
 def written_both_ways(make: Any, x: Any) -> tuple[Any, Any]:
-    """Write to the result, then to the array, and return what both hold."""
+    """Write to the result, then to the array, and return both."""
     result = make(x)
     result[...] = result * 2 + 1
     x[0] = -5.0
@@ -208,8 +208,8 @@ def test_chains_of_views_share_memory_as_numpys_do(steps: list[Any]) -> None:
 
     plain = program(np.arange(12.0).reshape(3, 4))
     boxes = program(CONSTANT.constant(np.arange(12.0).reshape(3, 4)))
-    for one, other in zip(plain, boxes, strict=True):
-        np.testing.assert_array_equal(concrete(other), one)
+    for item, other in zip(plain, boxes, strict=True):
+        np.testing.assert_array_equal(concrete(other), item)
 
 
 def test_errors_name_the_operation() -> None:

@@ -106,8 +106,8 @@ def test_positions(values: Any, name: str) -> None:
 
 def test_searchsorted_is_batched() -> None:
     rows = np.sort(C.reshape(6, 5), axis=1)
-    found = vmap(lambda row: np.searchsorted(row, 0.3))(rows)
-    np.testing.assert_array_equal(found, [np.searchsorted(row, 0.3) for row in rows])
+    actual = vmap(lambda row: np.searchsorted(row, 0.3))(rows)
+    np.testing.assert_array_equal(actual, [np.searchsorted(row, 0.3) for row in rows])
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=8))
@@ -115,9 +115,9 @@ def test_sort_and_unique_agree_with_numpy(numbers: list[int]) -> None:
     array = np.array(numbers, dtype=float)
     box = CONSTANT.constant(array)
     np.testing.assert_array_equal(concrete(np.sort(box)), np.sort(array))
-    found = np.unique(box, return_index=True, return_inverse=True, return_counts=True)
-    for one, other in zip(found, np.unique(array, True, True, True), strict=True):
-        np.testing.assert_array_equal(concrete(one), other)
+    actual = np.unique(box, return_index=True, return_inverse=True, return_counts=True)
+    for item, other in zip(actual, np.unique(array, True, True, True), strict=True):
+        np.testing.assert_array_equal(concrete(item), other)
 
 
 def test_unique_of_rows_and_its_derivative() -> None:
@@ -134,8 +134,8 @@ def test_unique_of_rows_and_its_derivative() -> None:
 
 def test_lexsort() -> None:
     first, last = np.array([1.0, 0.0, 1.0]), np.array([2.0, 2.0, 1.0])
-    found = np.lexsort((CONSTANT.constant(first), CONSTANT.constant(last)))
-    np.testing.assert_array_equal(found, np.lexsort((first, last)))
+    actual = np.lexsort((CONSTANT.constant(first), CONSTANT.constant(last)))
+    np.testing.assert_array_equal(actual, np.lexsort((first, last)))
 
 
 @pytest.mark.parametrize("function", [np.median, lambda x: np.quantile(x, 0.4)])
@@ -155,8 +155,8 @@ def test_interp_agrees_with_numpy_at_jumps(knots: list[int], x: float) -> None:
     xp = np.sort(np.array(knots, dtype=float))
     fp = np.arange(len(knots), dtype=float)
     if len(set(knots)) == len(knots) or x not in knots:
-        found = np.interp(CONSTANT.constant(np.array(x)), xp, fp)
-        np.testing.assert_allclose(concrete(found), np.interp(x, xp, fp), rtol=1e-12, atol=1e-12)
+        actual = np.interp(CONSTANT.constant(np.array(x)), xp, fp)
+        np.testing.assert_allclose(concrete(actual), np.interp(x, xp, fp), rtol=1e-12, atol=1e-12)
 
 
 ENDLESS = [-np.inf, -1.0, 0.0, 1.0, np.inf]
@@ -219,16 +219,16 @@ def test_errors_name_the_operation() -> None:
 @pytest.mark.parametrize("transform", [wg.jit, wg.vmap])
 def test_nan_comes_last_in_a_table(transform: Any, table: list[float], side: Any) -> None:
     sorted_, v = np.array(table), np.array([-1.0, 0.0, 0.5, np.inf, -np.inf, np.nan])
-    found = transform(lambda v: np.searchsorted(sorted_, v, side))(v)
-    np.testing.assert_array_equal(found, np.searchsorted(sorted_, v, side))
+    actual = transform(lambda v: np.searchsorted(sorted_, v, side))(v)
+    np.testing.assert_array_equal(actual, np.searchsorted(sorted_, v, side))
 
 
 @pytest.mark.parametrize("right", [False, True])
 @pytest.mark.parametrize("bins", [[2.0, 1.0, 0.0, -1.0], [-1.0, 0.0, 1.0, 2.0], [1.0]])
 def test_bins_that_only_a_call_knows_may_fall(bins: Any, right: bool) -> None:
     x, edges = np.array([0.5, 1.5, -0.5, 2.5, 0.0, 1.0, 2.0]), np.array(bins)
-    found = wg.jit(lambda x, bins: np.digitize(x, bins, right))(x, edges)
-    np.testing.assert_array_equal(found, np.digitize(x, edges, right))
+    actual = wg.jit(lambda x, bins: np.digitize(x, bins, right))(x, edges)
+    np.testing.assert_array_equal(actual, np.digitize(x, edges, right))
 
 
 @pytest.mark.parametrize("options", [{}, {"axis": 0}, {"axis": -1}, {"keepdims": True}], ids=str)
@@ -264,7 +264,7 @@ def test_searchsorted_needs_a_place_for_each_element(agrees: Any, sorter: Any) -
 @pytest.mark.parametrize("kth", [0, -7, 6, 7, -8, [1, 9], (2, -1)], ids=str)
 @pytest.mark.parametrize("function", [np.partition, np.argpartition])
 def test_the_k_th_element_is_one_that_there_is(agrees: Any, function: Any, kth: Any) -> None:
-    agrees(lambda x: np.sort(function(x, kth)), V)  # whose others may stand anywhere
+    agrees(lambda x: np.sort(function(x, kth)), V)  # the order of the others is not specified
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)], ids=str)

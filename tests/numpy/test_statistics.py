@@ -73,8 +73,8 @@ def test_dtypes(values: Any) -> None:
 
 def test_weights_of_several_axes_are_in_the_order_of_the_axes() -> None:
     x, weights = np.arange(24.0).reshape(2, 3, 4) ** 2, np.arange(12.0).reshape(4, 3)
-    found = wg.jit(lambda x: np.average(x, axis=(2, 1), weights=weights))(x)
-    np.testing.assert_allclose(found, np.average(x, axis=(2, 1), weights=weights))
+    actual = wg.jit(lambda x: np.average(x, axis=(2, 1), weights=weights))(x)
+    np.testing.assert_allclose(actual, np.average(x, axis=(2, 1), weights=weights))
 
 
 COVARIANCES: list[dict[str, Any]] = [
@@ -139,7 +139,7 @@ def test_weights_that_sum_to_zero_are_refused(weights: Any) -> None:
         with pytest.raises(ZeroDivisionError, match="average: weights must not sum to zero; got"):
             run(x)
     traced = wg.jit(lambda x, weights: np.average(x, axis=-1, weights=weights))
-    assert not np.isfinite(traced(x, weights)).all()  # what only a call knows does not stop it
+    assert not np.isfinite(traced(x, weights)).all()  # values that only a call knows raise no error
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int64", "float16", "float32", "float64"])
@@ -158,7 +158,7 @@ def test_numbers_that_only_a_call_knows_are_counted_below_minlength(
 ) -> None:
     numbers = np.array(numbers, None if len(numbers) else int)
     agrees(lambda x: np.bincount(x, minlength=minlength), numbers)
-    if numbers.size:  # of none, NumPy's sums are integers
+    if numbers.size:  # NumPy's sums of no numbers are integers
         agrees(lambda x, w: np.bincount(x, w / 2, minlength=minlength), numbers, np.ones(numbers.shape))
 
 
@@ -168,5 +168,5 @@ def test_numbers_that_only_a_call_knows_lie_below_minlength() -> None:
         wg.jit(np.bincount)(x)
     with pytest.raises(ValueError, match=r"bincount: numbers must lie in \[0, 3\)"):
         wg.jit(lambda x: np.bincount(x, minlength=3))(x)
-    found = wg.vmap(lambda x: np.bincount(x, minlength=4))(np.array([[0, 3], [1, 3]]))
-    np.testing.assert_array_equal(found, [[1, 0, 0, 1], [0, 1, 0, 1]])
+    actual = wg.vmap(lambda x: np.bincount(x, minlength=4))(np.array([[0, 3], [1, 3]]))
+    np.testing.assert_array_equal(actual, [[1, 0, 0, 1], [0, 1, 0, 1]])

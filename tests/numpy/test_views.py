@@ -1,4 +1,4 @@
-"""Writes through what NumPy's functions return: seen in the operand where NumPy returns a view, and nowhere else."""
+"""Writes to the results of NumPy's functions: they reach the operand exactly where NumPy returns a view."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ windows: Any = np.lib.stride_tricks.sliding_window_view
 einsum: Any = np.einsum
 X = np.random.default_rng(27).uniform(0.5, 2.5, (6, 6))
 
-# Calls of a square matrix beside those of `ONE`: other arguments, methods, and what is a view for some of them only.
+# Calls of a square matrix in addition to `ONE`: other arguments, methods, and views for some arguments only.
 MORE: dict[str, Callable[[Any], Any]] = {
     **{
         f"einsum {text}": lambda x, text=text: einsum(text, x)
@@ -89,7 +89,7 @@ MORE: dict[str, Callable[[Any], Any]] = {
 OF_INTEGERS = {"~", "invert"}
 CALLS = {name: call for name, call in ONE.items() if name not in OF_INTEGERS}
 CALLS |= {f"{name} again" if name in ONE else name: call for name, call in MORE.items()}
-#: Matrices of three rows and columns that lie in memory in different ways.
+#: Matrices of three rows and columns with different layouts in memory.
 PLACES: dict[str, Callable[[Any], Any]] = {
     "rows": lambda y: y[:3, :3],
     "columns": lambda y: y[::2, 1::2].T,
@@ -100,18 +100,18 @@ PLACES: dict[str, Callable[[Any], Any]] = {
 
 
 def may_be_written(part: Any) -> bool:
-    """Tell whether NumPy lets a program write to an array; one element for many gets a warning, and is refused here."""
+    """Report whether NumPy lets a program write to an array; NumPy only warns where elements share memory."""
     repeats = any(step == 0 and extent > 1 for step, extent in zip(part.strides, part.shape, strict=True))
     return part.flags.writeable and not repeats
 
 
-def parts(found: Any) -> Iterator[Any]:
-    """Go through the arrays of floats in a result that a program can write to."""
-    if isinstance(found, list | tuple):
-        for one in found:
-            yield from parts(one)
-    elif np.shape(found) and found.dtype.kind == "f":
-        yield found
+def parts(actual: Any) -> Iterator[Any]:
+    """Yield the writable arrays of floats in a result."""
+    if isinstance(actual, list | tuple):
+        for value in actual:
+            yield from parts(value)
+    elif np.shape(actual) and actual.dtype.kind == "f":
+        yield actual
 
 
 def writing(call: Callable[[Any], Any], place: Callable[[Any], Any], which: tuple[int, ...]) -> Any:
@@ -121,8 +121,8 @@ def writing(call: Callable[[Any], Any], place: Callable[[Any], Any], which: tupl
         y = x.copy()
         matrix = place(y)
         seen = list(parts(call(matrix)))
-        for one in which:
-            seen[one][...] = 2.0 * seen[one] + 1.0
+        for value in which:
+            seen[value][...] = 2.0 * seen[value] + 1.0
         matrix[0] = 0.5 * matrix[1] - matrix[2]
         y[2] *= 3.0
         return y, matrix, *seen
@@ -131,7 +131,7 @@ def writing(call: Callable[[Any], Any], place: Callable[[Any], Any], which: tupl
 
 
 class Found:
-    """What NumPy says of a call: which parts of the result can be written to, and which are views."""
+    """Return which parts of NumPy's result can be written to, and which are views."""
 
     def __init__(self, name: str, place: str) -> None:
         self.call, self.place = CALLS[name], PLACES[place]
@@ -142,34 +142,34 @@ class Found:
             writeable = list(map(may_be_written, self.parts))
         self.writeable = tuple(number for number, may in enumerate(writeable) if may)
         self.read_only = [number for number, may in enumerate(writeable) if not may]
-        self.are_views = bool(self.parts) and all(np.shares_memory(one, matrix) for one in self.parts)
+        self.are_views = bool(self.parts) and all(np.shares_memory(value, matrix) for value in self.parts)
 
     def program(self) -> Any:
         return writing(self.call, self.place, self.writeable)
 
 
-def close(found: Any, expected: Any) -> None:
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+def close(actual: Any, expected: Any) -> None:
+    for value, other in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(value, other, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CALLS)
 def test_writes_through_results_are_numpys(name: str) -> None:
     for place in PLACES:
-        found = Found(name, place)
-        if found.parts:
-            close(on_tape(found.program(), X), found.program()(X))
-        for number in found.read_only:
-            refused = writing(found.call, found.place, (number,))
+        actual = Found(name, place)
+        if actual.parts:
+            close(on_tape(actual.program(), X), actual.program()(X))
+        for number in actual.read_only:
+            refused = writing(actual.call, actual.place, (number,))
             with pytest.raises(ValueError, match="read-only"):
                 on_tape(refused, X)
 
 
 def views(place: str) -> dict[str, Found]:
-    """Return what gives nothing but views, and so is linear in the array."""
-    found = {name: Found(name, place) for name in CALLS}
-    chosen = {name: one for name, one in found.items() if one.are_views and one.writeable}
+    """Return a call that returns only views, and so is linear in the array."""
+    actual = {name: Found(name, place) for name in CALLS}
+    chosen = {name: value for name, value in actual.items() if value.are_views and value.writeable}
     assert len(chosen) > 40
     return chosen
 
@@ -178,20 +178,20 @@ def views(place: str) -> dict[str, Found]:
 @pytest.mark.parametrize("place", PLACES)
 def test_derivatives_of_writes_through_views_are_numpys(place: str) -> None:
     direction = np.random.default_rng(1).standard_normal(X.shape)
-    for name, found in views(place).items():
-        program = found.program()
+    for name, actual in views(place).items():
+        program = actual.program()
         before, after = program(X), program(X + direction)
-        slopes = [one - other for one, other in zip(after, before, strict=True)]
+        slopes = [value - other for value, other in zip(after, before, strict=True)]
         close(wg.jvp(program, (X,), (direction,))[1], slopes)
-        weights = [np.cos(np.arange(one.size)).reshape(one.shape) for one in before]
+        weights = [np.cos(np.arange(value.size)).reshape(value.shape) for value in before]
         (gradient,) = wg.vjp(program, X)[1](tuple(weights))
-        expected = sum(np.vdot(one, slope) for one, slope in zip(weights, slopes, strict=True))
+        expected = sum(np.vdot(value, slope) for value, slope in zip(weights, slopes, strict=True))
         assert np.vdot(gradient, direction) == pytest.approx(expected), name
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_writes_through_views_are_numpys_in_batches_and_compiled() -> None:
-    programs = [found.program() for found in views("columns").values()]
+    programs = [actual.program() for actual in views("columns").values()]
 
     def every(x: Any) -> Any:
         return [program(x) for program in programs]
@@ -201,8 +201,8 @@ def test_writes_through_views_are_numpys_in_batches_and_compiled() -> None:
 
     expected = every(X)
     for run in (on_duals, in_batch, in_graph, lambda function, x: wg.jit(function)(x)):
-        for one, other in zip(run(every, X), expected, strict=True):
-            close(one, other)
+        for value, other in zip(run(every, X), expected, strict=True):
+            close(value, other)
     np.testing.assert_allclose(wg.jit(wg.grad(loss))(X), wg.grad(loss)(X), rtol=1e-9)
 
 
@@ -258,7 +258,7 @@ def turned(count: int) -> Any:
 
 
 def calls_of(function: Callable[[Array], Any]) -> int:
-    """Count the calls of functions that a call makes."""
+    """Count the function calls within a call."""
     count = 0
 
     def count_one(*event: Any) -> None:

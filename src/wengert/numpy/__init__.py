@@ -1,12 +1,13 @@
 """NumPy's names, for programs inside transforms.
 
-NumPy's own functions work on boxes, because boxes answer NumPy's protocols: the implementations are here, one family a
-file, composed of primitives, and this module offers NumPy's functions that have one. What NumPy cannot
-dispatch - making arrays: `array`, `zeros`, `arange` and so on - it offers itself. Inside a transform these return
-arrays into which boxes can be written.
+NumPy's own functions work on boxes, because boxes implement NumPy's protocols. This package holds their
+implementations, composed of primitives, and offers NumPy's functions that have one. NumPy does not dispatch
+functions that make arrays, such as `array`, `zeros` and `arange`; this module has its own. Inside a transform these
+return arrays into which boxes can be written.
 
-The rest of NumPy has its names here as well, `wengert.numpy.linalg`, `wengert.numpy.random` and `wengert.numpy.fft`
-among them, so that a program imports this module in NumPy's place. What `dir` lists works on boxes.
+The module has the rest of NumPy's names as well, `wengert.numpy.linalg`, `wengert.numpy.random` and
+`wengert.numpy.fft` among them, so that a program can import it in NumPy's place. The names that `dir` lists work on
+boxes.
 
 Example:
     >>> import wengert as wg
@@ -27,153 +28,60 @@ from typing import Any
 
 import numpy as _np
 
+from wengert.array.array import FUNCTIONS as _FUNCTIONS
 from wengert.array.array import Array as _Array
 from wengert.numpy import (
-    decompositions as decompositions,
+    finite_differences,
+    in_place,
+    introspection,
+    joining,
+    linalg,
+    linear_algebra,
+    padding,
+    polynomials,
+    products,
+    reducing,
+    selecting,
+    shaping,
+    sorting,
+    statistics,
+    ufuncs,
 )
-from wengert.numpy import (
-    diagonals as diagonals,
-)
-from wengert.numpy import (
-    differences as differences,
-)
-from wengert.numpy import (
-    einstein as einstein,
-)
-from wengert.numpy import (
-    elementary as elementary,
-)
-from wengert.numpy import (
-    histograms as histograms,
-)
-from wengert.numpy import (
-    joining as joining,
-)
-from wengert.numpy import (
-    linalg as linalg,
-)
-from wengert.numpy import (
-    linear as linear,
-)
-from wengert.numpy import (
-    matrices as matrices,
-)
-from wengert.numpy import (
-    methods as methods,
-)
-from wengert.numpy import (
-    norms as norms,
-)
-from wengert.numpy import (
-    padding as padding,
-)
-from wengert.numpy import (
-    polynomials as polynomials,
-)
-from wengert.numpy import (
-    queries as queries,
-)
-from wengert.numpy import (
-    reducing as reducing,
-)
-from wengert.numpy import (
-    selecting as selecting,
-)
-from wengert.numpy import (
-    shaping as shaping,
-)
-from wengert.numpy import (
-    sorting as sorting,
-)
-from wengert.numpy import (
-    statistics as statistics,
-)
-from wengert.numpy import (
-    windows as windows,
-)
-from wengert.numpy import (
-    writing as writing,
-)
-from wengert.numpy.creation import (
-    arange as arange,
-)
-from wengert.numpy.creation import (
-    array as array,
-)
-from wengert.numpy.creation import (
-    asarray as asarray,
-)
-from wengert.numpy.creation import (
-    copy as copy,
-)
-from wengert.numpy.creation import (
-    empty as empty,
-)
-from wengert.numpy.creation import (
-    empty_like as empty_like,
-)
-from wengert.numpy.creation import (
-    eye as eye,
-)
-from wengert.numpy.creation import (
-    full as full,
-)
-from wengert.numpy.creation import (
-    full_like as full_like,
-)
-from wengert.numpy.creation import (
-    geomspace as geomspace,
-)
-from wengert.numpy.creation import (
-    identity as identity,
-)
-from wengert.numpy.creation import (
-    linspace as linspace,
-)
-from wengert.numpy.creation import (
-    logspace as logspace,
-)
-from wengert.numpy.creation import (
-    meshgrid as meshgrid,
-)
-from wengert.numpy.creation import (
-    ones as ones,
-)
-from wengert.numpy.creation import (
-    ones_like as ones_like,
-)
-from wengert.numpy.creation import (
-    tri as tri,
-)
-from wengert.numpy.creation import (
-    zeros as zeros,
-)
-from wengert.numpy.creation import (
-    zeros_like as zeros_like,
-)
-from wengert.numpy.index_tricks import (
-    c_ as c_,
-)
-from wengert.numpy.index_tricks import (
-    r_ as r_,
-)
-from wengert.numpy.selecting import (
-    take as take,  # NumPy's dispatches on the array alone, not on traced positions
-)
-from wengert.numpy.sequences import is_dispatched as _is_dispatched
-from wengert.numpy.sequences import offered_for as _offered_for
+from wengert.numpy.creation import *  # noqa: F403
+from wengert.numpy.joining import c_ as c_
+from wengert.numpy.joining import r_ as r_
+from wengert.numpy.list_arguments import is_dispatched as _is_dispatched
+from wengert.numpy.list_arguments import offered_for as _offered_for
 
+#: The modules whose implementations are registered as they load.
+_FAMILIES = (
+    *(finite_differences, in_place, introspection, joining, linalg, linear_algebra, padding, polynomials),
+    *(products, reducing, selecting, shaping, sorting, statistics, ufuncs),
+)
 newaxis = None
+take: Any = _FUNCTIONS[_np.take]  # NumPy's dispatches on the array alone, not on traced positions
 
-#: What needs no dispatch: constants, types, functions of plain values alone, and what `wengert.numpy` states itself.
+#: Names that need no dispatch: constants, types, functions of plain values alone, and `wengert.numpy`'s own objects.
 _PLAIN = frozenset(
     {
-        *("pi", "e", "inf", "nan", "newaxis", "linalg", "ndarray", "dtype", "finfo", "iinfo", "isdtype"),
+        *(
+            "pi",
+            "e",
+            "inf",
+            "nan",
+            "newaxis",
+            "linalg",
+            "ndarray",
+            "dtype",
+            "finfo",
+            "iinfo",
+            "isdtype",
+            "errstate",
+        ),
         *(
             "issubdtype",
             "promote_types",
             "isscalar",
-            "errstate",
             "broadcast_shapes",
             "s_",
             "r_",
@@ -195,10 +103,10 @@ def _offered(name: str, value: Any) -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    """Return what NumPy has of a name: what is not in `dir` works on plain arrays, and raises an error on boxes."""
+    """Return NumPy's object of a name; a function that `dir` does not list raises an error on boxes."""
     value = None if name.startswith("_") else getattr(_np, name, None)
     if value is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}, and NumPy has none", name=name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has NumPy", name=name)
     globals()[name] = value = _offered_for(value)
     return value
 

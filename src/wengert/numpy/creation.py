@@ -1,7 +1,7 @@
-"""Arrays made: of nested sequences, of constants, ranges and grids.
+"""Creation of arrays: from nested sequences, of constants, ranges and grids.
 
-NumPy cannot dispatch these calls, which is why `wengert.numpy` has them. Inside a transform they return boxes that
-hold plain arrays: boxes can be written into those.
+NumPy cannot dispatch these calls, so `wengert.numpy` has its own. Inside a transform they return boxes of plain arrays,
+into which boxes can be written.
 """
 
 from __future__ import annotations
@@ -20,11 +20,27 @@ from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import axis_index, shape_of, size
 from wengert.ir.types import show
 from wengert.nest.lowering import check_integers
-from wengert.numpy.registry import floating, implements, integers, is_box, is_sequence, known, rank_of, strong
+from wengert.numpy.registry import (
+    Implementation,
+    complete_docstring,
+    floating,
+    implements,
+    integers,
+    is_box,
+    is_sequence,
+    known,
+    rank_of,
+    strong,
+)
 from wengert.numpy.shaping import broadcast_to_, moveaxis, reshaped
 from wengert.ops.conversion import cast
 from wengert.ops.exponential import exp, log, power
 from wengert.ops.shape import broadcast_to, concatenate, reshape
+
+__all__ = [
+    "arange", "array", "asarray", "copy", "empty", "empty_like", "eye", "full", "full_like", "geomspace", "identity",
+    "linspace", "logspace", "meshgrid", "ones", "ones_like", "tri", "zeros", "zeros_like",
+]  # fmt: skip
 
 
 def fresh(array: Any) -> Any:
@@ -32,28 +48,98 @@ def fresh(array: Any) -> Any:
     return CONSTANT.constant(array) if inside_transform() else array
 
 
-def _creation(function: Callable[..., Any], name: str) -> Any:
-    """Return NumPy's function made to return boxes inside transforms; ``like=box`` always does."""
+def _creates(function: Any) -> Callable[[Implementation], Implementation]:
+    """Register the implementation that NumPy's function has for ``like=box``."""
 
-    @functools.wraps(function)
-    def create(*arguments: Any, like: Any = None, **options: Any) -> Any:
-        array = function(*arguments, **options)
-        return CONSTANT.constant(array) if is_box(like) else fresh(array)
+    def register(implementation: Implementation) -> Implementation:
+        FUNCTIONS[function] = lambda *arguments, **options: CONSTANT.constant(
+            implementation(*arguments, **options)
+        )
+        complete_docstring(implementation, function)
+        return implementation
 
-    create.__module__, create.__name__ = __name__, name
-    create.__doc__ = (
-        f"Return what `np.{name}` returns; inside a transform, an array into which boxes can be written."
-    )
-    FUNCTIONS[function] = lambda *arguments, **options: CONSTANT.constant(function(*arguments, **options))
-    return create
+    return register
 
 
-zeros: Any = _creation(np.zeros, "zeros")
-ones: Any = _creation(np.ones, "ones")
-empty: Any = _creation(np.empty, "empty")
-eye: Any = _creation(np.eye, "eye")
-identity: Any = _creation(np.identity, "identity")
-tri: Any = _creation(np.tri, "tri")
+def _constant(function: Callable[..., Any]) -> Callable[[Implementation], Implementation]:
+    """Implement a declaration by NumPy's function; it returns boxes inside transforms, and with ``like=box``."""
+
+    def implement(declaration: Implementation) -> Implementation:
+        @functools.wraps(declaration)
+        def create(*arguments: Any, like: Any = None, **options: Any) -> Any:
+            array = function(*arguments, **options)
+            return CONSTANT.constant(array) if is_box(like) else fresh(array)
+
+        register: Any = _creates(function)
+        return register(create)
+
+    return implement
+
+
+@_constant(np.zeros)
+def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+    """Return zeros, into which boxes can be written inside a transform; as `np.zeros`.
+
+    Example:
+        >>> zeros((1, 2))
+        array([[0., 0.]])
+    """
+
+
+@_constant(np.ones)
+def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+    """Return ones, into which boxes can be written inside a transform; as `np.ones`.
+
+    Example:
+        >>> ones(2)
+        array([1., 1.])
+    """
+
+
+@_constant(np.empty)
+def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+    """Return an array without values, into which boxes can be written inside a transform; as `np.empty`.
+
+    Example:
+        >>> empty((2, 3)).shape
+        (2, 3)
+    """
+
+
+@_constant(np.eye)
+def eye(
+    N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: Any = "C",
+    *, device: Any = None, like: Any = None,
+) -> Any:  # fmt: skip
+    """Return ones on a diagonal and zeros elsewhere, as `np.eye`.
+
+    Example:
+        >>> eye(2)
+        array([[1., 0.],
+               [0., 1.]])
+    """
+
+
+@_constant(np.identity)
+def identity(n: int, dtype: Any = None, *, like: Any = None) -> Any:
+    """Return the identity matrix, as `np.identity`.
+
+    Example:
+        >>> identity(2)
+        array([[1., 0.],
+               [0., 1.]])
+    """
+
+
+@_constant(np.tri)
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Any:
+    """Return ones at and below a diagonal and zeros elsewhere, as `np.tri`.
+
+    Example:
+        >>> tri(2)
+        array([[1., 0.],
+               [1., 1.]])
+    """
 
 
 # -- copies and nested sequences -------------------------------------------------------------------------
@@ -61,14 +147,14 @@ tri: Any = _creation(np.tri, "tri")
 
 def _leaves(nested: Any) -> Iterator[Any]:
     if is_sequence(nested):
-        for one in nested:
-            yield from _leaves(one)
+        for item in nested:
+            yield from _leaves(item)
     else:
         yield nested
 
 
 def contains_box(nested: Any) -> bool:
-    """Tell whether a value is a box, or nested sequences that contain one."""
+    """Report whether a value is a box, or nested sequences that contain one."""
     return any(map(is_box, _leaves(nested)))
 
 
@@ -78,15 +164,15 @@ def _joined(nested: Any, dtype: Any) -> Any:
         return strong(nested if is_box(nested) else np.asarray(nested), dtype)
     if not contains_box(nested):
         return np.array(nested, dtype=dtype)
-    parts = [_joined(one, dtype) for one in nested]
+    parts = [_joined(item, dtype) for item in nested]
     shape = shape_of(parts[0])
-    if any(shape_of(one) != shape for one in parts):
+    if any(shape_of(part) != shape for part in parts):
         raise ShapeError(message("array", "the nested parts must have one shape", show(*parts)))
-    return concatenate(*(reshape(one, shape=(1, *shape)) for one in parts), axis=0)
+    return concatenate(*(reshape(part, shape=(1, *shape)) for part in parts), axis=0)
 
 
-def _from(value: Any, dtype: Any, copy: bool | None) -> Any:
-    """Return an array of a box, or of nested sequences that contain some."""
+def _from_boxes(value: Any, dtype: Any, copy: bool | None) -> Any:
+    """Return an array of a box, or of nested sequences that contain boxes."""
     if is_box(value):
         wanted = value.dtype if dtype is None else np.dtype(dtype)
         if wanted != value.dtype or value.weak:
@@ -97,26 +183,24 @@ def _from(value: Any, dtype: Any, copy: bool | None) -> Any:
     return _joined(value, np.dtype(dtype))
 
 
+@_creates(np.array)
 def array(
-    object: Any,
-    dtype: Any = None,
-    *,
-    copy: bool | None = True,
-    order: Any = "K",
-    subok: bool = False,
-    ndmin: int = 0,
-    like: Any = None,
-) -> Any:
+    object: Any, dtype: Any = None, *, copy: bool | None = True, order: Any = "K", subok: bool = False,
+    ndmin: int = 0, like: Any = None,
+) -> Any:  # fmt: skip
     """Return an array of a number, an array or nested sequences, which may contain boxes; as `np.array`.
 
     Args:
-        object: what the array holds.
+        object: the elements.
         dtype: of the result; by default the one that holds all elements.
         copy: False returns an array or a box as it is.
         order: the layout in memory of a plain array.
         subok: whether a subclass of `np.ndarray` stays one.
-        ndmin: axes of extent one are put in front until there are so many.
+        ndmin: the least number of axes; axes of extent one are put in front.
         like: a box makes the result one.
+
+    Returns:
+        The array; a box of it inside a transform.
 
     Raises:
         ShapeError: the nested parts differ in shape.
@@ -127,7 +211,7 @@ def array(
         3.0
     """
     if contains_box(object):
-        result = _from(object, dtype, copy)
+        result = _from_boxes(object, dtype, copy)
         shape = shape_of(result)
         return reshaped(result, (1,) * (ndmin - len(shape)) + shape) if len(shape) < ndmin else result
     plain = np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
@@ -135,37 +219,47 @@ def array(
     return plain if shared else CONSTANT.constant(plain) if is_box(like) else fresh(plain)
 
 
+@_creates(np.asarray)
 def asarray(
-    a: Any,
-    dtype: Any = None,
-    order: Any = None,
-    *,
-    device: Any = None,
-    copy: bool | None = None,
-    like: Any = None,
-) -> Any:
-    """Return an array of a number or nested sequences; arrays and boxes stay as they are. As `np.asarray`."""
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None, like: Any = None
+) -> Any:  # fmt: skip
+    """Return an array of a number or nested sequences, and arrays and boxes as they are; as `np.asarray`.
+
+    Example:
+        >>> asarray([1.0, 2.0])
+        array([1., 2.])
+    """
     return array(a, dtype, copy=copy, order=order or "K", like=like)
 
 
 for _function in (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray):
     FUNCTIONS[_function] = lambda a, dtype=None, order=None, **options: CONSTANT.constant(asarray(a, dtype))
-FUNCTIONS[np.array] = lambda *arguments, **options: CONSTANT.constant(array(*arguments, **options))
 
 
 @implements(np.copy)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    """Return a copy, as `np.copy`; inside a transform boxes can be written into it."""
+    """Return a copy, into which boxes can be written inside a transform; as `np.copy`.
+
+    Example:
+        >>> copy([1.0, 2.0])
+        array([1., 2.])
+    """
     return strong(a.copy()) if is_box(a) else array(a)
 
 
 # -- constants -------------------------------------------------------------------------------------------
 
 
+@_creates(np.full)
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Any:
-    """Return an array filled with a value, which may be a box; as `np.full`."""
+    """Return an array filled with a value, which may be a box; as `np.full`.
+
+    Example:
+        >>> full(2, 7.0)
+        array([7., 7.])
+    """
     if not is_box(fill_value):
         if dtype is not None:
             check_integers("full", [fill_value], [np.dtype(dtype)])
@@ -174,90 +268,90 @@ def full(
     return broadcast_to(strong(fill_value, dtype), shape=tuple(integers(shape)))
 
 
-FUNCTIONS[np.full] = lambda *arguments, **options: CONSTANT.constant(full(*arguments, **options))
+@implements(np.full_like)
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None,
+    *, device: Any = None,
+) -> Any:  # fmt: skip
+    """Return an array of another one's shape and dtype, filled with a value, which may be a box; as `np.full_like`.
+
+    Example:
+        >>> full_like([1.0, 2.0], 7)
+        array([7., 7.])
+    """
+    a = operand(a)
+    shape = shape_of(a) if shape is None else shape
+    return full(shape, fill_value, dtype_of(a) if dtype is None else dtype, like=a if is_box(a) else None)
 
 
-def _like(name: str, function: Callable[..., Any]) -> Any:
-    """Return the function that makes constants of another array's shape and dtype."""
+@implements(np.zeros_like)
+def zeros_like(
+    a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    """Return zeros of another array's shape and dtype, as `np.zeros_like`.
 
-    def create(
-        a: Any,
-        dtype: Any = None,
-        order: Any = "K",
-        subok: bool = True,
-        shape: Any = None,
-        *,
-        device: Any = None,
-    ) -> Any:
-        a = operand(a)
-        array = function(shape_of(a) if shape is None else shape, dtype_of(a) if dtype is None else dtype)
-        return CONSTANT.constant(array) if is_box(a) else fresh(array)
-
-    create.__name__ = create.__qualname__ = name
-    create.__doc__ = f"Return an array of the shape and dtype of another, as `np.{name}`."
-    return create
+    Example:
+        >>> zeros_like([1.0, 2.0])
+        array([0., 0.])
+    """
+    return _like(np.zeros, a, dtype, shape)
 
 
-zeros_like: Any = implements(np.zeros_like)(_like("zeros_like", np.zeros))
-ones_like: Any = implements(np.ones_like)(_like("ones_like", np.ones))
+@implements(np.ones_like)
+def ones_like(
+    a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    """Return ones of another array's shape and dtype, as `np.ones_like`.
+
+    Example:
+        >>> ones_like([3.0, 2.0])
+        array([1., 1.])
+    """
+    return _like(np.ones, a, dtype, shape)
 
 
 @implements(np.empty_like)
 def empty_like(
-    prototype: Any,
-    dtype: Any = None,
-    order: Any = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Any:
-    """Return an array of the shape and dtype of another, to be written, as `np.empty_like`; here it holds zeros."""
-    return zeros_like(prototype, dtype, order, subok, shape)
+    prototype: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:  # fmt: skip
+    """Return an array of another one's shape and dtype, to be written, as `np.empty_like`; here it holds zeros.
+
+    Example:
+        >>> empty_like([1.0, 2.0]).shape
+        (2,)
+    """
+    return _like(np.zeros, prototype, dtype, shape)
 
 
-@implements(np.full_like)
-def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    order: Any = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Any:
-    """Return an array of the shape and dtype of another, filled with a value; as `np.full_like`."""
+def _like(function: Callable[..., Any], a: Any, dtype: Any, shape: Any) -> Any:
     a = operand(a)
-    like = a if is_box(a) else None
-    return full(
-        shape_of(a) if shape is None else shape,
-        fill_value,
-        dtype_of(a) if dtype is None else dtype,
-        like=like,
-    )
+    array = function(shape_of(a) if shape is None else shape, dtype_of(a) if dtype is None else dtype)
+    return CONSTANT.constant(array) if is_box(a) else fresh(array)
 
 
 # -- ranges and grids ------------------------------------------------------------------------------------
 
 
+@_creates(np.arange)
 def arange(
     start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None, like: Any = None
 ) -> Any:
-    """Return evenly spaced values, as `np.arange`; the ends and the step may be boxes, if they are concrete."""
+    """Return evenly spaced values, as `np.arange`; the ends and the step may be boxes, if they are concrete.
+
+    Example:
+        >>> arange(1.0, 2.0, 0.5)
+        array([1. , 1.5])
+    """
     if stop is None:
         start, stop = 0, start
-    numpys: Any = np.arange
+    plain_arange: Any = np.arange
     bounds = (start, stop, step)
     if not any(map(is_box, bounds)):
-        values = numpys(start, stop, step, dtype)
+        values = plain_arange(start, stop, step, dtype)
         return CONSTANT.constant(values) if is_box(like) else fresh(values)
-    count = len(numpys(*(known("arange", one, RANGE)[()] for one in bounds)))
+    count = len(plain_arange(*(known("arange", bound, RANGE)[()] for bound in bounds)))
     values = start + step * np.arange(count)
     return values if dtype is None else strong(values, dtype)
-
-
-FUNCTIONS[np.arange] = lambda *arguments, **options: CONSTANT.constant(arange(*arguments, **options))
 
 
 def _check_axis(operation: str, axis: int, *ends: Any) -> None:
@@ -269,11 +363,16 @@ def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
     axis: int = 0, *, device: Any = None,
 ) -> Any:  # fmt: skip
-    """Return ``num`` evenly spaced values between two, as `np.linspace`; the ends may be boxes."""
+    """Return ``num`` evenly spaced values between two ends, which may be boxes; as `np.linspace`.
+
+    Example:
+        >>> linspace(0.0, 1.0, 3)
+        array([0. , 0.5, 1. ])
+    """
     start, stop = operand(start), operand(stop)
     if not (is_box(start) or is_box(stop)):
-        found = np.linspace(start, stop, num, endpoint, retstep, dtype, axis)  # pyright: ignore[reportCallIssue,reportArgumentType,reportUnknownVariableType]
-        return (fresh(found[0]), found[1]) if retstep else fresh(found)
+        plain: Any = np.linspace(start, stop, num, endpoint, retstep, dtype, axis)  # pyright: ignore[reportCallIssue,reportArgumentType,reportUnknownVariableType]
+        return (fresh(plain[0]), plain[1]) if retstep else fresh(plain)
     if num < 0:
         raise ArgumentError(message("linspace", "the number of values must not be negative", str(num)))
     _check_axis("linspace", axis, start, stop)
@@ -292,15 +391,14 @@ def linspace(
 
 @implements(np.logspace)
 def logspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
-    axis: int = 0,
-) -> Any:
-    """Return powers of a base with evenly spaced exponents, as `np.logspace`."""
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Any:  # fmt: skip
+    """Return powers of a base with evenly spaced exponents, as `np.logspace`.
+
+    Example:
+        >>> logspace(0.0, 2.0, 3)
+        array([  1.,  10., 100.])
+    """
     _check_axis("logspace", axis, start, stop)
     values = power(base, linspace(start, stop, num, endpoint, axis=axis))
     return values if dtype is None else strong(values, dtype)
@@ -310,32 +408,45 @@ def logspace(
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """Return values whose ratios are equal between two positive ones, as `np.geomspace`."""
+    """Return values with equal ratios between two positive ends, as `np.geomspace`.
+
+    Example:
+        >>> geomspace(1.0, 4.0, 3).round(6)
+        array([1., 2., 4.])
+    """
     _check_axis("geomspace", axis, start, stop)
-    values = exp(
-        linspace(log(floating(operand(start))), log(floating(operand(stop))), num, endpoint, axis=axis)
-    )
+    start, stop = (log(floating(operand(end))) for end in (start, stop))
+    values = exp(linspace(start, stop, num, endpoint, axis=axis))
     return values if dtype is None else strong(values, dtype)
 
 
 @implements(np.meshgrid)
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    """Return the coordinates of a grid, as `np.meshgrid`."""
+    """Return the coordinates of a grid, as `np.meshgrid`.
+
+    Example:
+        >>> x, y = meshgrid([1.0, 2.0], [3.0, 4.0])
+        >>> x
+        array([[1., 2.],
+               [1., 2.]])
+    """
     if indexing not in ("xy", "ij"):
         raise ArgumentError(message("meshgrid", 'indexing must be "xy" or "ij"', repr(indexing)))
-    vectors = [operand(one) for one in xi]
+    vectors = [operand(vector) for vector in xi]
     rank = len(vectors)
-    order = [1, 0, *range(2, rank)] if indexing == "xy" and rank > 1 else list(range(rank))
-    spread = [reshaped(one, _at(one, place, rank)) for one, place in zip(vectors, order, strict=True)]
+    axes = [1, 0, *range(2, rank)] if indexing == "xy" and rank > 1 else list(range(rank))
+    spread = [
+        reshaped(vector, _along(vector, axis, rank)) for vector, axis in zip(vectors, axes, strict=True)
+    ]
     if copy:
-        spread = [np.copy(one) for one in spread]
+        spread = [np.copy(vector) for vector in spread]
     if sparse:
         return tuple(spread)
     shape = np.broadcast_shapes(*map(shape_of, spread))
-    grids = [broadcast_to(one, shape=shape) if copy else broadcast_to_(one, shape) for one in spread]
-    return tuple(np.array(one) if copy and not is_box(one) else one for one in grids)
+    grids = [broadcast_to(vector, shape=shape) if copy else broadcast_to_(vector, shape) for vector in spread]
+    return tuple(np.array(grid) if copy and not is_box(grid) else grid for grid in grids)
 
 
-def _at(vector: Any, place: int, rank: int) -> tuple[int, ...]:
+def _along(vector: Any, axis: int, rank: int) -> tuple[int, ...]:
     """Return the shape of a vector along one axis of a grid."""
-    return tuple(size(shape_of(vector)) if axis == place else 1 for axis in range(rank))
+    return tuple(size(shape_of(vector)) if dim == axis else 1 for dim in range(rank))

@@ -1,4 +1,4 @@
-"""NumPy's Fourier transforms, for plain arrays: Wengert has no derivative of them, and raises where one is asked for.
+"""NumPy's Fourier transforms, for plain arrays. Wengert has no derivative of them: on boxes they raise an error.
 
 Example:
     >>> import wengert.numpy.fft

@@ -1,10 +1,10 @@
-"""Arrays put together: concatenation, stacking, repetition, rotation, padding, insertion."""
+"""Arrays put together: concatenation, stacking, repetition, rotation, insertion, and the brackets `r_` and `c_`."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,53 +12,51 @@ from wengert.array.array import operand
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import axis_index, resolve_reshape, shape_of, size
-from wengert.ir.types import show
-from wengert.numpy.registry import check_axes, implements, integers, is_sequence, rank_of, refuse, strong
+from wengert.ir.types import promote, show, type_of
+from wengert.numpy.creation import arange, contains_box, fresh, linspace
+from wengert.numpy.registry import check_axes, implements, integers, is_sequence, rank_of, strong
 from wengert.numpy.shaping import atleast_1d, atleast_2d, atleast_3d, ravel
 from wengert.ops.indexing import gather
 from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, transpose, whole
 
 
 def _operands(operation: str, arrays: Any, dtype: Any, casting: str) -> list[Any]:
-    """Return arrays to be joined, in the dtype that is asked for."""
-    found = [operand(one) for one in (arrays if is_sequence(arrays) else operand(arrays))]
-    if not found:
+    """Return the arrays to join, in the given dtype."""
+    operands = list(map(operand, arrays if is_sequence(arrays) else operand(arrays)))
+    if not operands:
         raise ShapeError(message(operation, "at least one array is required"))
     if dtype is None:
-        return found
+        return operands
     wanted = np.dtype(dtype)
-    for one in found:
-        if not np.can_cast(dtype_of(one), wanted, casting):  # pyright: ignore[reportArgumentType]
-            raise ArgumentError(message(operation, f"casting={casting!r} does not allow {wanted}", show(one)))
-    return [strong(one, wanted) for one in found]
+    for array in operands:
+        if not np.can_cast(dtype_of(array), wanted, casting):  # pyright: ignore[reportArgumentType]
+            raise ArgumentError(
+                message(operation, f"casting={casting!r} does not allow {wanted}", show(array))
+            )
+    return [strong(array, wanted) for array in operands]
 
 
-@implements(np.concatenate)
+@implements(np.concatenate, refuses=["out"])
 def concatenate_(
     arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
-    """Join arrays along an axis, as `np.concatenate`."""
-    if out is not None:
-        refuse("np.concatenate", out)
-    found = _operands("concatenate", arrays, dtype, casting)
+    operands = _operands("concatenate", arrays, dtype, casting)
     if axis is None:
-        found, axis = [ravel(one) for one in found], 0
-    return concatenate(*found, axis=axis_index("concatenate", axis, rank_of(found[0])))
+        operands, axis = [ravel(array) for array in operands], 0
+    return concatenate(*operands, axis=axis_index("concatenate", axis, len(shape_of(operands[0]))))
 
 
-@implements(np.stack)
+@implements(np.stack, refuses=["out"])
 def stack(
     arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
-    """Join arrays of one shape along a new axis, as `np.stack`."""
-    refuse("np.stack", out)
-    found = _operands("stack", arrays, dtype, casting)
-    shape = shape_of(found[0])
-    if any(shape_of(one) != shape for one in found):
-        raise ShapeError(message("stack", "all arrays must have the same shape", show(*found)))
+    operands = _operands("stack", arrays, dtype, casting)
+    shape = shape_of(operands[0])
+    if any(shape_of(array) != shape for array in operands):
+        raise ShapeError(message("stack", "all arrays must have the same shape", show(*operands)))
     axis = axis_index("stack", axis, len(shape) + 1)
     longer = (*shape[:axis], 1, *shape[axis:])
-    return concatenate(*(reshape(one, shape=longer) for one in found), axis=axis)
+    return concatenate(*(reshape(array, shape=longer) for array in operands), axis=axis)
 
 
 def _padded(arrays: Any, at_least: Any) -> list[Any]:
@@ -68,56 +66,47 @@ def _padded(arrays: Any, at_least: Any) -> list[Any]:
 
 @implements(np.vstack)
 def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """Join rows, as `np.vstack`."""
     return concatenate_(_padded(tup, atleast_2d), 0, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack)
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """Join along the second axis, or the only one, as `np.hstack`."""
-    found = _padded(tup, atleast_1d)
-    return concatenate_(found, 0 if rank_of(found[0]) == 1 else 1, dtype=dtype, casting=casting)
+    arrays = _padded(tup, atleast_1d)
+    return concatenate_(arrays, 0 if rank_of(arrays[0]) == 1 else 1, dtype=dtype, casting=casting)
 
 
-@implements(np.dstack)
-def dstack(tup: Sequence[Any]) -> Any:
-    """Join along the third axis, as `np.dstack`."""
-    return concatenate_(_padded(tup, atleast_3d), 2)
+implements(np.dstack)(lambda tup: concatenate_(_padded(tup, atleast_3d), 2))
 
 
 @implements(np.column_stack)
 def column_stack(tup: Sequence[Any]) -> Any:
-    """Join vectors as columns, as `np.column_stack`."""
-    columns = [
-        reshape(one, shape=(size(shape_of(one)), 1)) if rank_of(one) < 2 else one for one in map(operand, tup)
-    ]
-    return concatenate_(columns, 1)
+    arrays = [operand(array) for array in tup]
+    return concatenate_(
+        [a if rank_of(a) > 1 else reshape(a, shape=(size(shape_of(a)), 1)) for a in arrays], 1
+    )
 
 
 @implements(np.block)
 def block(arrays: Any) -> Any:
-    """Join nested lists of blocks, the innermost along the last axis, as `np.block`."""
-
     def depth(nested: Any) -> int:
         return 1 + max(map(depth, nested)) if is_sequence(nested) else 0
 
-    def highest(nested: Any) -> int:
-        return max(map(highest, nested)) if is_sequence(nested) else rank_of(operand(nested))
+    def highest_rank(nested: Any) -> int:
+        return max(map(highest_rank, nested)) if is_sequence(nested) else rank_of(operand(nested))
 
     def joined(nested: Any, level: int) -> Any:
         if is_sequence(nested):
-            return concatenate_([joined(one, level - 1) for one in nested], rank - level)
+            return concatenate_([joined(item, level - 1) for item in nested], rank - level)
         value = operand(nested)
         return reshape(value, shape=(1,) * (rank - rank_of(value)) + shape_of(value))
 
     levels = depth(arrays)
-    rank = max(highest(arrays), levels)
+    rank = max(highest_rank(arrays), levels)
     return joined(arrays, levels)
 
 
 @implements(np.append)
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """Join two arrays, flattened unless an axis is named, as `np.append`."""
     check_axes("append", axis, arr)
     return concatenate_([operand(arr), operand(values)], axis)
 
@@ -130,14 +119,13 @@ def along_axis(x: Any, index: Any, axis: int) -> Any:
     rank = rank_of(x)
     if axis == 0:
         return gather(x, index)
-    order = (axis, *(one for one in range(rank) if one != axis))
+    order = (axis, *(dim for dim in range(rank) if dim != axis))
     taken = gather(transpose(x, permutation=order), index)
     return transpose(taken, permutation=(*range(1, axis + 1), 0, *range(axis + 1, rank)))
 
 
 @implements(np.repeat)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
-    """Repeat elements along an axis, as `np.repeat`."""
     if axis is None:
         a, axis = ravel(a), 0
     axis = axis_index("repeat", axis, rank_of(a))
@@ -157,22 +145,18 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
 
 @implements(np.tile)
 def tile(A: Any, reps: Any) -> Any:
-    """Repeat an array along each axis, as `np.tile`."""
-    counts = tuple(integers(reps))
-    shape = shape_of(A)
+    counts, shape = tuple(integers(reps)), shape_of(A)
     rank = max(len(counts), len(shape))
     counts = (1,) * (rank - len(counts)) + counts
     shape = (1,) * (rank - len(shape)) + shape
-    spread = reshape(A, shape=tuple(extent for one in shape for extent in (1, one)))
-    repeated = broadcast_to(
-        spread, shape=tuple(extent for pair in zip(counts, shape, strict=True) for extent in pair)
-    )
-    return reshape(repeated, shape=tuple(count * extent for count, extent in zip(counts, shape, strict=True)))
+    pairs = list(zip(counts, shape, strict=True))
+    spread = reshape(A, shape=tuple(extent for last in shape for extent in (1, last)))
+    repeated = broadcast_to(spread, shape=tuple(extent for pair in pairs for extent in pair))
+    return reshape(repeated, shape=tuple(count * extent for count, extent in pairs))
 
 
 @implements(np.resize)
 def resize(a: Any, new_shape: Any) -> Any:
-    """Return an array of a new shape, its elements repeated as needed, as `np.resize`."""
     shape = tuple(integers(new_shape))
     flat = ravel(a)
     count = shape_of(flat)[0]
@@ -183,11 +167,10 @@ def resize(a: Any, new_shape: Any) -> Any:
 
 @implements(np.roll)
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """Rotate elements along axes, as `np.roll`."""
     if axis is None:
         return reshape(roll(ravel(a), int(np.sum(shift)), 0), shape=shape_of(a))
-    for distance, one in np.broadcast(shift, axis):
-        position = axis_index("roll", one, rank_of(a))
+    for distance, dim in np.broadcast(shift, axis):
+        position = axis_index("roll", dim, rank_of(a))
         extent = shape_of(a)[position]
         distance = int(distance) % extent if extent else 0
         if distance:
@@ -204,7 +187,6 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 @implements(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
-    """Leave out positions along an axis, as `np.delete`."""
     if axis is None:
         arr, axis = ravel(arr), 0
     axis = axis_index("delete", axis, rank_of(arr))
@@ -213,7 +195,6 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 
 @implements(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    """Insert values before positions along an axis, as `np.insert`."""
     arr = operand(arr)
     values = strong(operand(values), dtype_of(arr))
     if axis is None:
@@ -230,3 +211,85 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     values = broadcast_to(values, shape=(*shape[:axis], count, *shape[axis + 1 :]))
     order = np.insert(np.arange(shape[axis]), obj, np.arange(shape[axis], shape[axis] + count))
     return along_axis(concatenate(arr, values, axis=axis), order, axis)
+
+
+# -- brackets --------------------------------------------------------------------------------------------
+
+
+class Joiner:
+    """Joins the arrays, numbers and ranges between its brackets, which may be boxes; as `np.r_` and `np.c_`.
+
+    Args:
+        name: of the object, for errors.
+        numpys: NumPy's object, for plain values.
+        directive: the axis, the least number of axes, and the position of an array's own axes among them. A first
+            entry ``"axis,ndim,start"`` overrides it, as for NumPy.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.jacobian(lambda x: wg.numpy.r_[x, 1.0, x * x])(3.0)
+        array([1., 0., 6.])
+    """
+
+    def __init__(self, name: str, numpys: Any, directive: tuple[int, int, int]) -> None:
+        self._name = name
+        self._numpys = numpys
+        self._directive = directive
+
+    def __getitem__(self, key: Any) -> Any:
+        entries = cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
+        if not any(map(_has_box, entries)):
+            return fresh(self._numpys[key])
+        axis, least, start = self._directive
+        if isinstance(entries[0], str):
+            axis, least, start = _directive(self._name, entries[0], self._directive)
+            entries = entries[1:]
+        values = [_range(entry) if isinstance(entry, slice) else operand(entry) for entry in entries]
+        dtype, _ = promote(*map(type_of, values))
+        parts = [_with_axes(strong(value, dtype), least, start) for value in values]
+        return concatenate(*parts, axis=axis_index(self._name, axis, rank_of(parts[0])))
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _has_box(entry: Any) -> bool:
+    """Report whether an entry is or contains a box; the ends and the step of a range count."""
+    return contains_box([entry.start, entry.stop, entry.step] if isinstance(entry, slice) else entry)
+
+
+def _directive(name: str, text: str, default: tuple[int, int, int]) -> tuple[int, int, int]:
+    try:
+        given = tuple(map(int, text.split(",")))
+    except ValueError:
+        given = ()
+    if not 1 <= len(given) <= 3:
+        requirement = "a text must name axis, number of axes and where an array's own begin, such as '0,2,1'"
+        raise ArgumentError(message(name, requirement, repr(text), "write np.concatenate or np.stack"))
+    axis, least, start = (*given, *default[len(given) :])
+    return axis, least, start
+
+
+def _range(entry: slice) -> Any:
+    """Return the numbers of ``start:stop:step``; an imaginary step is their count."""
+    start, step = 0 if entry.start is None else entry.start, 1 if entry.step is None else entry.step
+    if isinstance(step, (complex, np.complexfloating)):
+        return operand(linspace(start, entry.stop, int(abs(step))))
+    return operand(arange(start, entry.stop, step))
+
+
+def _with_axes(value: Any, least: int, start: int) -> Any:
+    """Return an array with at least ``least`` axes, its own ones from ``start`` on; -1 puts them last."""
+    rank = rank_of(value)
+    if rank >= least:
+        return value
+    added = least - rank
+    longer = reshape(value, shape=(*(1,) * added, *shape_of(value)))
+    first = start + added + 1 if start < 0 else start
+    axes = [*range(least)]
+    order = (*axes[:first], *axes[added:], *axes[first:added])
+    return longer if order == tuple(axes) else transpose(longer, permutation=order)
+
+
+r_ = Joiner("r_", np.r_, (0, 1, -1))
+c_ = Joiner("c_", np.c_, (-1, 2, 0))

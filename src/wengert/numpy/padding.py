@@ -1,4 +1,4 @@
-"""`pad`, in the modes of NumPy: constants, the edge, reflections, periods, ramps and statistics."""
+"""`np.pad` in NumPy's modes: constants, edges, reflections, periods, ramps and statistics."""
 
 from __future__ import annotations
 
@@ -28,11 +28,7 @@ _MODES = ("constant", *_INDEXED, "linear_ramp", *_STATISTICS, "empty")
 
 @implements(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    """Pad an array on the sides of each axis, as `np.pad`.
-
-    The modes are constant, edge, reflect, symmetric, wrap, linear_ramp, maximum, minimum, mean and empty (which
-    pads with zeros).
-    """
+    """The mode "empty" pads with zeros; "median" and functions are not supported."""
     array = operand(array)
     widths = _pairs("pad_width", _by_axis(pad_width, rank_of(array)), rank_of(array))
     widths = [(int(before), int(after)) for before, after in widths]
@@ -49,7 +45,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
 
 
 def _by_axis(pad_width: Any, rank: int) -> Any:
-    """Return the widths of all axes where some are named in a dictionary."""
+    """Return the widths of all axes, if a dictionary names those of some."""
     if not hasattr(pad_width, "items"):
         return pad_width
     widths: list[Any] = [(0, 0)] * rank
@@ -59,7 +55,7 @@ def _by_axis(pad_width: Any, rank: int) -> Any:
 
 
 def _pairs(name: str, value: Any, rank: int) -> list[tuple[Any, Any]]:
-    """Return what stands before and after each axis, of one value, one pair or one pair an axis."""
+    """Return the values before and after each axis, from one value, one pair, or one pair an axis."""
 
     def entries(nested: Any) -> list[Any] | None:
         return list(nested) if is_sequence(nested) or np.ndim(nested) else None
@@ -77,21 +73,19 @@ def _pairs(name: str, value: Any, rank: int) -> list[tuple[Any, Any]]:
 def _with_zeros(x: Any, widths: list[tuple[int, int]]) -> Any:
     shape = shape_of(x)
     longer = tuple(extent + before + after for extent, (before, after) in zip(shape, widths, strict=True))
-    index = tuple(
-        (before if extent else 0, extent, 1) for extent, (before, _) in zip(shape, widths, strict=True)
-    )
+    starts = (before if extent else 0 for extent, (before, _) in zip(shape, widths, strict=True))
+    index = tuple((start, extent, 1) for start, extent in zip(starts, shape, strict=True))
     return place(broadcast_to(np.zeros((), dtype_of(x)), shape=longer), x, index=index)
 
 
 def _from_itself(x: Any, widths: list[tuple[int, int]], mode: Any) -> Any:
-    """Take each element of the border from inside: NumPy pads the positions, and those are gathered."""
+    """Take each element of the border from inside: NumPy pads the positions, which are then gathered."""
     for axis, width in enumerate(widths):
         if width != (0, 0):
             extent = shape_of(x)[axis]
             if not extent:
-                raise ShapeError(
-                    message("pad", f"an empty axis cannot be extended in mode {mode!r}", str(shape_of(x)))
-                )
+                requirement = f"an empty axis cannot be extended in mode {mode!r}"
+                raise ShapeError(message("pad", requirement, str(shape_of(x))))
             x = along_axis(x, np.pad(np.arange(extent), width, mode), axis)
     return x
 
@@ -111,7 +105,7 @@ def _by_sides(x: Any, widths: list[tuple[int, int]], side: Side) -> Any:
 
 
 def _sides(mode: str, options: dict[str, Any], rank: int) -> Side:
-    """Return the function that makes the border of one side: ``(x, axis, width, before) -> border``."""
+    """Return the function that makes one side of the border: ``(x, axis, width, before) -> border``."""
     if mode in _INDEXED:
         return lambda x, axis, width, before: _odd_reflection(x, axis, width, before, mode)
     if mode == "constant":
@@ -136,9 +130,8 @@ def _edge(x: Any, axis: int, before: bool, length: int = 1) -> Any:
 def _ramp(x: Any, axis: int, width: int, before: bool, end: Any) -> Any:
     steps = np.arange(width) / width if before else np.arange(width - 1, -1, -1) / width
     steps = reshape(steps, shape=(width, *(1,) * (rank_of(x) - axis - 1)))
-    return end + (_edge(x, axis, before) - end) * strong(
-        steps, dtype_of(x) if dtype_of(x).kind == "f" else None
-    )
+    steps = strong(steps, dtype_of(x) if dtype_of(x).kind == "f" else None)
+    return end + (_edge(x, axis, before) - end) * steps
 
 
 def _statistic(x: Any, axis: int, width: int, before: bool, length: int | None, mode: str) -> Any:
@@ -151,7 +144,7 @@ def _statistic(x: Any, axis: int, width: int, before: bool, length: int | None, 
 
 
 def _odd_reflection(x: Any, axis: int, width: int, before: bool, mode: Any) -> Any:
-    """Reflect in the edge point: twice the edge less what stands opposite, as often as the width needs."""
+    """Reflect in the edge point: twice the edge less the opposite elements, repeated up to the width."""
     extent = shape_of(x)[axis]
     if mode not in ("reflect", "symmetric"):
         return along_axis(x, _opposite(extent, width, before, mode), axis)

@@ -1,4 +1,4 @@
-"""Polynomials by their coefficients, the highest first: values, sums, derivatives, integrals, and fits."""
+"""Polynomials, given by their coefficients with the highest first: values, sums, derivatives, integrals, fits."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 from wengert.numpy.creation import zeros_like
-from wengert.numpy.decompositions import lstsq
 from wengert.numpy.joining import concatenate_, stack
-from wengert.numpy.linear import matmul, outer
-from wengert.numpy.matrices import inv
+from wengert.numpy.linear_algebra import inv, lstsq
+from wengert.numpy.products import matmul, outer
 from wengert.numpy.reducing import cumprod, sum_
 from wengert.numpy.registry import floating, implements, rank_of, strong
 from wengert.numpy.shaping import flip, ravel, transposed
@@ -26,7 +25,6 @@ from wengert.ops.shape import reshape
 
 @implements(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
-    """Return the value of a polynomial, the highest coefficient first, by Horner's rule; as `np.polyval`."""
     p, x = operand(p), operand(x)
     value = zeros_like(x)
     for coefficient in p:
@@ -36,7 +34,6 @@ def polyval(p: Any, x: Any) -> Any:
 
 @implements(np.vander)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """Return the matrix whose columns are the powers of a vector, as `np.vander`."""
     x = operand(x)
     if rank_of(x) != 1:
         raise ShapeError(message("vander", "a vector is required", show(x)))
@@ -46,27 +43,24 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
         raise ArgumentError(message("vander", "the number of columns must not be negative", str(count)))
     if not count:
         return np.empty((shape_of(x)[0], 0), dtype=dtype_of(x))
-    one = x**0
-    powers = cumprod(stack([one, *[x] * (count - 1)], axis=1), 1)
+    powers = cumprod(stack([x**0, *[x] * (count - 1)], axis=1), 1)
     return powers if increasing else flip(powers, 1)
 
 
 @implements(np.polyadd)
 def polyadd(a1: Any, a2: Any) -> Any:
-    """Return the sum of two polynomials, as `np.polyadd`."""
-    one, other = _of_one_degree(a1, a2)
-    return one + other
+    a1, a2 = _of_one_degree(a1, a2)
+    return a1 + a2
 
 
 @implements(np.polysub)
 def polysub(a1: Any, a2: Any) -> Any:
-    """Return the difference of two polynomials, as `np.polysub`."""
-    one, other = _of_one_degree(a1, a2)
-    return one - other
+    a1, a2 = _of_one_degree(a1, a2)
+    return a1 - a2
 
 
 def _of_one_degree(*polynomials: Any) -> list[Any]:
-    """Return coefficients, led by as many zeros as make them equally many."""
+    """Return coefficients of equal number, with leading zeros."""
     given = [p if rank_of(p) else reshape(p, shape=(1,)) for p in map(operand, polynomials)]
     count = max(shape_of(p)[0] for p in given)
     zeros = [np.zeros(count - shape_of(p)[0], dtype_of(p)) for p in given]
@@ -75,7 +69,6 @@ def _of_one_degree(*polynomials: Any) -> list[Any]:
 
 @implements(np.polyder)
 def polyder(p: Any, m: int = 1) -> Any:
-    """Return the coefficients of the ``m``-th derivative of a polynomial, as `np.polyder`."""
     if m < 0:
         raise ArgumentError(message("polyder", "the order must not be negative", str(m)))
     p = operand(p)
@@ -87,7 +80,6 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 @implements(np.polyint)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """Return the coefficients of the ``m``-th integral of a polynomial, with constants ``k``, as `np.polyint`."""
     if m < 0:
         raise ArgumentError(message("polyint", "the order must not be negative", str(m)))
     p = operand(p)
@@ -95,12 +87,11 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     if shape_of(constants) == (1,) and m > 1:
         constants = constants * np.ones(m)
     if shape_of(constants)[0] < m:
-        raise ArgumentError(
-            message("polyint", "one constant or one for each of m integrals is required", show(k))
-        )
-    for one in range(m):
+        requirement = "one constant or one for each of m integrals is required"
+        raise ArgumentError(message("polyint", requirement, show(k)))
+    for number in range(m):
         powers = np.arange(shape_of(p)[0], 0, -1)
-        p = concatenate_([p / powers, constants[one : one + 1]])
+        p = concatenate_([p / powers, constants[number : number + 1]])
     return p
 
 
@@ -108,11 +99,6 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 def polyfit(
     x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False
 ) -> Any:
-    """Return the polynomial of a degree that is nearest to points by least squares, as `np.polyfit`.
-
-    With ``full`` the residuals, rank, singular values and rcond of the equations follow; with ``cov`` the covariance of
-    the coefficients does.
-    """
     x, y = floating(operand(x)), floating(operand(y))
     _check_points(x, y, deg)
     if rcond is None:  # by the precision of x, although the powers are float64
@@ -120,11 +106,11 @@ def polyfit(
     powers = vander(x, deg + 1)
     if w is not None:
         weights = _weights(w, x)
-        powers, y = powers * _beside(weights, powers), y * _beside(weights, y)
+        powers, y = powers * _by_row(weights, powers), y * _by_row(weights, y)
     scale = sqrt(sum_(powers * powers, 0))
     scaled = powers / scale
-    found, residuals, rank, values = lstsq(scaled, y, rcond)
-    fitted = found / _beside(scale, found)
+    solution, residuals, rank, values = lstsq(scaled, y, rcond)
+    fitted = solution / _by_row(scale, solution)
     if full:
         return fitted, residuals, rank, values, rcond
     if not cov:
@@ -151,13 +137,13 @@ def _weights(w: Any, x: Any) -> Any:
     return weights
 
 
-def _beside(numbers: Any, rows: Any) -> Any:
-    """Return numbers, one a row, with the axes of the rows."""
+def _by_row(numbers: Any, rows: Any) -> Any:
+    """Return numbers, one a row, in a shape that broadcasts with the rows."""
     return reshape(numbers, shape=(*shape_of(numbers), *(1,) * (rank_of(rows) - 1)))
 
 
 def _variance(residuals: Any, x: Any, deg: int) -> Any:
-    """Return the variance of the values about the polynomial, as what it leaves over tells."""
+    """Return the variance of the values about the polynomial, from the residuals."""
     freedom = shape_of(x)[0] - deg - 1
     if freedom <= 0:
         requirement = "a covariance needs more points than coefficients"

@@ -1,4 +1,4 @@
-"""NumPy's random numbers, for data and starting values; inside a transform take `wengert.random`.
+"""NumPy's random numbers, for data and initial values; inside a transform use `wengert.random`.
 
 Example:
     >>> import wengert.numpy.random as npr

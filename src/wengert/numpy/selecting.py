@@ -1,9 +1,9 @@
-"""Choice of elements: `where`, `select`, `clip`, `take` and their kind, triangles and diagonals."""
+"""Selection of elements: `where`, `select`, `clip`, `take`, triangles, diagonals, windows, and lines along an axis."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -16,12 +16,22 @@ from wengert.core.dtypes import BOOL, INT64, dtype_of, is_float
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import axis_index, broadcast, shape_of, size
 from wengert.ir.types import is_weak, promote, show, type_of
-from wengert.numpy.diagonals import diagonal
 from wengert.numpy.joining import stack
-from wengert.numpy.registry import check_axes, implements, is_array, is_box, known, rank_of, refuse, strong
-from wengert.numpy.shaping import ravel
+from wengert.numpy.registry import (
+    check_axes,
+    implements,
+    integers,
+    is_array,
+    is_box,
+    known,
+    rank_of,
+    refuse,
+    strong,
+)
+from wengert.numpy.shaping import diagonal, moveaxis, ravel, read_only_view
 from wengert.ops.arithmetic import maximum, minimum, positive, remainder
 from wengert.ops.comparison import not_equal, where
+from wengert.ops.contraction import along, contract
 from wengert.ops.indexing import check_bounds, gather
 from wengert.ops.shape import broadcast_to, embed, reshape
 
@@ -35,10 +45,7 @@ def _condition(value: Any) -> Any:
 
 @implements(np.where)
 def where_(condition: Any, x: Any = None, y: Any = None, /) -> Any:
-    """Choose between two values, as `np.where`; the derivative of the value not taken never counts.
-
-    With the condition alone: the positions where it holds, which need concrete values.
-    """
+    """The value not taken has no part in the derivative, even where its slope is infinite or NaN."""
     if x is None and y is None:
         return nonzero(condition)
     if x is None or y is None:
@@ -49,18 +56,15 @@ def where_(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 @implements(np.select)
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """Choose the first value whose condition holds, as `np.select`."""
     if len(condlist) != len(choicelist) or not len(condlist):
-        got = f"{len(condlist)} and {len(choicelist)}"
-        raise ArgumentError(
-            message("select", "there must be as many conditions as choices, at least one", got)
-        )
-    conditions, choices = [operand(one) for one in condlist], [operand(one) for one in choicelist]
-    if any(dtype_of(one) != BOOL for one in conditions):
+        requirement = "there must be as many conditions as choices, at least one"
+        raise ArgumentError(message("select", requirement, f"{len(condlist)} and {len(choicelist)}"))
+    conditions, choices = list(map(operand, condlist)), list(map(operand, choicelist))
+    if any(dtype_of(condition) != BOOL for condition in conditions):
         raise DtypeError(message("select", "conditions must be booleans", show(*conditions)))
     values = [*choices, operand(default)]
     dtype = promote(*map(type_of, values))[0]
-    *choices, result = (strong(one, dtype) for one in values)
+    *choices, result = (strong(value, dtype) for value in values)
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         result = where(condition, choice, result)
     return result
@@ -68,20 +72,19 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 @implements(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """Evaluate a function where its condition holds, as `np.piecewise`; of several conditions the last counts.
+    """The last of several conditions that hold counts.
 
-    A function is called with the elements that it is for; with all of them where the conditions are not concrete,
-    or the value is a number.
+    A function is called with its own elements; with all elements where the conditions are not concrete or the value
+    is a number.
     """
     conditions: list[Any] = list(condlist) if rank_of(condlist[0]) or not rank_of(x) else [condlist]
-    conditions = [_condition(one) for one in conditions]
+    conditions = [_condition(condition) for condition in conditions]
     if len(funclist) == len(conditions) + 1:
         conditions.append(np.logical_not(reduce(np.logical_or, conditions)))
     if len(funclist) != len(conditions):
         got = f"{len(conditions)} conditions and {len(funclist)} functions"
-        raise ArgumentError(
-            message("piecewise", "each condition needs a function, and one more may follow", got)
-        )
+        requirement = "each condition needs a function, and one more may follow"
+        raise ArgumentError(message("piecewise", requirement, got))
     result = np.zeros_like(x)
     for condition, function in zip(conditions, funclist, strict=True):
         if not callable(function):
@@ -94,43 +97,30 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     return result
 
 
-@implements(np.choose)
+@implements(np.choose, refuses=["out"])
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    """Choose among arrays by number, as `np.choose`."""
-    refuse("np.choose", out)
-    options = [operand(one) for one in choices]
+    options = list(map(operand, choices))
     count = len(options)
-    numbers = _wrapped("choose", operand(a), count, mode)
-    if mode == "raise":  # here nothing counts from the end
+    numbers = _in_mode("choose", operand(a), count, mode)
+    if mode == "raise":  # `choose` takes no negative numbers
         requirement = f"numbers must lie in [0, {count}), as there are {count} choices"
         numbers = check_bounds(numbers, count=count, operation="choose", requirement=requirement)
     shape = broadcast("choose", shape_of(numbers), *map(shape_of, options))
     dtype = promote(*map(type_of, options))[0]
-    stacked = stack([broadcast_to(strong(one, dtype), shape=shape) for one in options])
-    numbers = broadcast_to(numbers, shape=shape)
-    grids = np.indices(shape, sparse=True)
-    return gather(stacked, numbers, *grids)
+    stacked = stack([broadcast_to(strong(option, dtype), shape=shape) for option in options])
+    return gather(stacked, broadcast_to(numbers, shape=shape), *np.indices(shape, sparse=True))
 
 
-@implements(np.clip)
+@implements(np.clip, refuses=["out"])
 def clip(
-    a: Any,
-    a_min: Any = None,
-    a_max: Any = None,
-    out: Any = None,
-    *,
-    min: Any = None,
-    max: Any = None,
-    **kwargs: Any,
-) -> Any:
-    """Keep values between bounds, as `np.clip`.
-
-    At a bound, value and bound each get half of the derivative, as for `np.maximum`.
-    """
-    refuse("np.clip", out, **kwargs)
-    low, high = _one_bound("a_min", a_min, "min", min), _one_bound("a_max", a_max, "max", max)
+    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any
+) -> Any:  # fmt: skip
+    """At a bound, the value and the bound get half of the derivative each, as for `np.maximum`."""
+    if kwargs:
+        refuse("np.clip", **kwargs)
+    low, high = _bound("a_min", a_min, "min", min), _bound("a_max", a_max, "max", max)
     result = operand(a)
-    if dtype_of(result).kind in "iu":  # a Python integer out of the dtype's range is no bound at all
+    if dtype_of(result).kind in "iu":  # a Python integer beyond the dtype's range does not bound
         limits = np.iinfo(dtype_of(result))
         low = None if type(low) is int and low <= limits.min else low
         high = None if type(high) is int and high >= limits.max else high
@@ -144,7 +134,7 @@ def clip(
     return strong(result)
 
 
-def _one_bound(name: str, bound: Any, other: str, same: Any) -> Any:
+def _bound(name: str, bound: Any, other: str, same: Any) -> Any:
     """Return a bound that has two names."""
     if bound is not None and same is not None:
         raise ArgumentError(message("clip", f"{name} and {other} are one bound", "both"))
@@ -152,7 +142,7 @@ def _one_bound(name: str, bound: Any, other: str, same: Any) -> Any:
 
 
 def _within_limits(bound: Any, limits: Any) -> Any:
-    """Return a bound, of which a Python integer that only a call knows is moved into the dtype's range."""
+    """Return a bound; a Python integer whose value only a call knows is clipped to the dtype's range."""
     if is_box(bound) and bound.weak and bound.dtype == INT64 != limits.dtype:
         return minimum(maximum(bound, max(int(limits.min), -(2**63))), min(int(limits.max), 2**63 - 1))
     return bound
@@ -161,13 +151,12 @@ def _within_limits(bound: Any, limits: Any) -> Any:
 # -- elements at positions -------------------------------------------------------------------------------
 
 
-def _wrapped(operation: str, indices: Any, extent: int, mode: str) -> Any:
-    """Return indices inside the extent: checked, wrapped around or clipped."""
+def _in_mode(operation: str, indices: Any, extent: int, mode: str) -> Any:
+    """Return indices wrapped around or clipped to the extent, or as they are for ``mode="raise"``."""
     if is_float(dtype_of(indices)):
         raise DtypeError(message(operation, "indices must be integers", show(indices), "write i.astype(int)"))
-    indices = strong(
-        indexing.signed(indices) if mode == "raise" else indices, INT64
-    )  # also of truth values, and an extent may be none of few bits
+    # Truth values count as integers, and an extent may not fit an integer of few bits.
+    indices = strong(indexing.signed(indices) if mode == "raise" else indices, INT64)
     if mode == "wrap":
         return remainder(indices, extent)
     if mode == "clip":
@@ -185,30 +174,35 @@ def _integers(indices: Any) -> Any:
     return strong(array, INT64) if not size(shape_of(array)) else array
 
 
-@implements(np.take)
+@implements(np.take, refuses=["out"])
 def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
-    """Return the elements at positions along an axis, as `np.take`."""
-    refuse("np.take", out)
+    """Return the elements at positions along an axis, as `np.take`; a plain array takes traced positions, too.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.vmap(lambda i: wg.numpy.take(np.array([1.0, 4.0, 9.0]), i))(np.array([2, 0]))
+        array([9., 1.])
+    """
     a, indices = operand(a), _integers(indices)
     if axis is None:
         a, axis = reshape(a, shape=(size(shape_of(a)),)), 0
     axis = axis_index("take", axis, rank_of(a))
     shape = shape_of(a)
-    wrapped = _wrapped("take", indices, shape[axis], mode)
-    if not rank_of(wrapped) and not is_box(wrapped):
-        wrapped = operator.index(wrapped)
-    return indexing.take(a, indexing.parse(shape, (slice(None),) * axis + (wrapped,)))
+    indices = _in_mode("take", indices, shape[axis], mode)
+    if not rank_of(indices) and not is_box(indices):
+        indices = operator.index(indices)
+    return indexing.take(a, indexing.parse(shape, (slice(None),) * axis + (indices,)))
 
 
 def _grids(operation: str, shape: Sequence[int], indices: Any, axis: int) -> tuple[Any, ...]:
-    """Return the index that meets ``indices`` along an axis, and runs along all others."""
+    """Return an index that has ``indices`` for an axis, and runs along all others."""
     rank = len(shape)
     if rank_of(indices) != rank:
         got = f"{show(indices)} for an array of {rank} axes"
         raise ShapeError(message(operation, "indices must have as many axes as the array", got))
     grids: list[Any] = [
-        np.arange(extent).reshape((*(1,) * one, extent, *(1,) * (rank - one - 1)))
-        for one, extent in enumerate(shape)
+        np.arange(extent).reshape((*(1,) * dim, extent, *(1,) * (rank - dim - 1)))
+        for dim, extent in enumerate(shape)
     ]
     grids[axis] = indices
     return tuple(grids)
@@ -216,7 +210,6 @@ def _grids(operation: str, shape: Sequence[int], indices: Any, axis: int) -> tup
 
 @implements(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
-    """Return the elements at positions along an axis, different for each line, as `np.take_along_axis`."""
     arr, indices = operand(arr), _integers(indices)
     if axis is None:
         arr, axis = ravel(arr), 0
@@ -227,8 +220,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 @implements(np.put_along_axis)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
-    """Write at positions along an axis, different for each line, as `np.put_along_axis`."""
-    if not is_box(arr):  # which boxes of integers alone may say where and what
+    if not is_box(arr):  # boxes of known integers can be the indices and values of a plain array
         np.put_along_axis(arr, np.asarray(indices), np.asarray(values), axis)
         return
     target = ravel(arr) if axis is None else arr
@@ -236,10 +228,8 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     target[_grids("put_along_axis", shape_of(target), _integers(indices), axis)] = values
 
 
-@implements(np.compress)
+@implements(np.compress, refuses=["out"])
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
-    """Return the parts along an axis where a condition holds, as `np.compress`."""
-    refuse("np.compress", out)
     check_axes("compress", axis, a)
     if rank_of(condition := operand(condition)) != 1:
         requirement, hint = "the condition must have one axis", "np.extract takes any"
@@ -247,56 +237,43 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
     return take(a, np.flatnonzero(known("compress", condition, _MASK_HINT)), axis)
 
 
-@implements(np.extract)
-def extract(condition: Any, arr: Any) -> Any:
-    """Return the elements where a condition holds, as `np.extract`."""
-    return take(arr, np.flatnonzero(known("extract", operand(condition), _MASK_HINT)))
+implements(np.extract)(
+    lambda condition, arr: take(arr, np.flatnonzero(known("extract", operand(condition), _MASK_HINT)))
+)
 
 
 @implements(np.nonzero)
 def nonzero(a: Any) -> tuple[Any, ...]:
-    """Return the positions of elements that are not zero, as `np.nonzero`; values must be concrete."""
     return np.nonzero(known("nonzero", a, _MASK_HINT))
 
 
-@implements(np.argwhere)
-def argwhere(a: Any) -> Any:
-    """Return the positions of elements that are not zero as rows, as `np.argwhere`; values must be concrete."""
-    return np.argwhere(known("argwhere", a, _MASK_HINT))
-
-
-@implements(np.flatnonzero)
-def flatnonzero(a: Any) -> Any:
-    """Return the flat positions of elements that are not zero, as `np.flatnonzero`; values must be concrete."""
-    return np.flatnonzero(known("flatnonzero", a, _MASK_HINT))
+implements(np.argwhere)(lambda a: np.argwhere(known("argwhere", a, _MASK_HINT)))
+implements(np.flatnonzero)(lambda a: np.flatnonzero(known("flatnonzero", a, _MASK_HINT)))
 
 
 # -- triangles and diagonals -----------------------------------------------------------------------------
 
 
-def _triangle(m: Any, mask: Any) -> Any:
-    return where(mask, m, dtype_of(m).type(0))
+def _below(m: Any, k: int) -> Any:
+    """Return the mask of the elements at and below a diagonal."""
+    shape = shape_of(m)
+    return np.tri(*(shape[-2:] if len(shape) > 1 else 2 * shape), k=k, dtype=bool)
 
 
 @implements(np.tril)
 def tril(m: Any, k: int = 0) -> Any:
-    """Return the lower triangle, zeros elsewhere, as `np.tril`."""
     m = operand(m)
-    shape = shape_of(m)
-    return _triangle(m, np.tri(*(shape[-2:] if len(shape) > 1 else 2 * shape), k=k, dtype=bool))
+    return where(_below(m, k), m, dtype_of(m).type(0))
 
 
 @implements(np.triu)
 def triu(m: Any, k: int = 0) -> Any:
-    """Return the upper triangle, zeros elsewhere, as `np.triu`."""
     m = operand(m)
-    shape = shape_of(m)
-    return _triangle(m, ~np.tri(*(shape[-2:] if len(shape) > 1 else 2 * shape), k=k - 1, dtype=bool))
+    return where(~_below(m, k - 1), m, dtype_of(m).type(0))
 
 
 @implements(np.diag)
 def diag(v: Any, k: int = 0) -> Any:
-    """Return the diagonal of a matrix, or the matrix with a diagonal, as `np.diag`."""
     v = operand(v)
     if rank_of(v) == 2:
         return diagonal(v, k)
@@ -309,7 +286,64 @@ def diag(v: Any, k: int = 0) -> Any:
     return reshape(flat, shape=(extent, extent))
 
 
-@implements(np.diagflat)
-def diagflat(v: Any, k: int = 0) -> Any:
-    """Return the matrix with the flattened input as a diagonal, as `np.diagflat`."""
-    return diag(ravel(operand(v)), k)
+implements(np.diagflat)(lambda v, k=0: diag(ravel(operand(v)), k))
+
+
+# -- windows and lines -----------------------------------------------------------------------------------
+
+
+@implements(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    x = operand(x)
+    if writeable:
+        raise ArgumentError(message("sliding_window_view", "windows cannot be written to", "writeable=True"))
+    extents, rank = integers(window_shape), rank_of(x)
+    named = range(rank) if axis is None else integers(axis)
+    axes = [axis_index("sliding_window_view", dim, rank) for dim in named]
+    if len(extents) != len(axes):
+        requirement = "one extent is required for each axis, of the array or named"
+        raise ArgumentError(message("sliding_window_view", requirement, f"{window_shape}, axis={axis}"))
+    left = list(shape_of(x))
+    for dim, extent in zip(axes, extents, strict=True):
+        if not 0 <= extent <= left[dim]:
+            requirement = "windows must not be longer than the array, nor of negative extent"
+            raise ShapeError(message("sliding_window_view", requirement, f"{window_shape} of {show(x)}"))
+        left[dim] -= extent - 1
+
+    def read(base: Any) -> Any:
+        for dim, extent in zip(axes, extents, strict=True):
+            base = _windows(base, dim, extent)
+        return base
+
+    layout: Any = np.lib.stride_tricks.sliding_window_view
+    return read_only_view(x, read(x), read, lambda memory: layout(memory, extents, axes))
+
+
+def _windows(x: Any, axis: int, extent: int) -> Any:
+    """Return ``x[i + j]``, where j counts along a new last axis."""
+    shape = shape_of(x)
+    if dtype_of(x) == BOOL:
+        return strong(_windows(strong(x, np.int8), axis, extent), BOOL)
+    last = len(shape)
+    extents = (*shape[:axis], shape[axis] - extent + 1, *shape[axis + 1 :], extent)
+    access = tuple((0, ((axis, 1), (last, 1))) if dim == axis else along(dim) for dim in range(last))
+    out = tuple(map(along, range(last + 1)))
+    return contract(x, extents=extents, accesses=(access,), out=out, shape=extents)
+
+
+@implements(np.apply_along_axis)
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    arr = operand(arr)
+    axis = axis_index("apply_along_axis", axis, rank_of(arr))
+    lines = moveaxis(arr, axis, -1)
+    lead = shape_of(lines)[:-1]
+    if 0 in lead:
+        raise ShapeError(message("apply_along_axis", "at least one line is required", show(arr)))
+    results = [operand(func1d(lines[index], *args, **kwargs)) for index in np.ndindex(lead)]
+    rank, shape = rank_of(results[0]), shape_of(results[0])
+    result = reshape(stack(results), shape=(*lead, *shape))
+    for dim in range(rank):
+        result = moveaxis(result, len(lead) + dim, axis + dim)
+    return result

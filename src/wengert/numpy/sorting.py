@@ -13,17 +13,7 @@ from wengert.core.dtypes import FLOAT64, INT64, dtype_of, is_float
 from wengert.core.errors import ArgumentError, OutOfRangeError, ShapeError, UnsupportedError, message
 from wengert.core.shapes import Shape, axis_index, keep_axes, shape_of, size
 from wengert.ir.types import is_weak, promote, show, type_of
-from wengert.numpy.registry import (
-    axes_of,
-    check_axes,
-    floating,
-    implements,
-    integers,
-    known,
-    rank_of,
-    refuse,
-    strong,
-)
+from wengert.numpy.registry import axes_of, check_axes, floating, implements, integers, known, rank_of, strong
 from wengert.numpy.selecting import take, take_along_axis
 from wengert.numpy.shaping import ravel
 from wengert.ops.arithmetic import ceil, floor, maximum, minimum, multiply, remainder, rint, subtract
@@ -45,7 +35,8 @@ from wengert.ops.reduction import argsort, reduce_any, reduce_sum
 from wengert.ops.shape import broadcast_to, reshape, transpose
 
 
-def _ordered(operation: str, a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
+def _with_axis(operation: str, a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
+    """Return the array to sort and the axis, counted from the first; None flattens the array."""
     if order is not None:
         raise UnsupportedError(message(operation, "order= is for structured arrays", repr(order)))
     a = operand(a)
@@ -56,8 +47,8 @@ def _ordered(operation: str, a: Any, axis: int | None, order: Any) -> tuple[Any,
 
 @implements(np.sort)
 def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-    """Return the elements in rising order along an axis, as `np.sort`; equal ones keep their order."""
-    a, axis = _ordered("sort", a, axis, order)
+    """Equal elements keep their order, whatever the kind."""
+    a, axis = _with_axis("sort", a, axis, order)
     return take_along_axis(a, argsort(a, axis=axis), axis)
 
 
@@ -65,16 +56,15 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, 
 def argsort_(
     a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
-    """Return the positions of the elements in rising order, as `np.argsort`; equal ones keep their order."""
-    a, axis = _ordered("argsort", a, axis, order)
+    a, axis = _with_axis("argsort", a, axis, order)
     return argsort(a, axis=axis)
 
 
 @implements(np.partition)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Any:
-    """Return the elements with the k-th in its place, as `np.partition`; here all are sorted."""
-    a, axis = _ordered("partition", a, axis, order)
-    _check_places("partition", kth, shape_of(a), axis)
+    """Sort all elements."""
+    a, axis = _with_axis("partition", a, axis, order)
+    _check_kth("partition", kth, shape_of(a), axis)
     return sort(a, axis)
 
 
@@ -82,15 +72,14 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
 def argpartition(
     a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
 ) -> Any:
-    """Return the positions that put the k-th element in its place, as `np.argpartition`; here they sort."""
-    a, axis = _ordered("argpartition", a, axis, order)
-    _check_places("argpartition", kth, shape_of(a), axis)
+    a, axis = _with_axis("argpartition", a, axis, order)
+    _check_kth("argpartition", kth, shape_of(a), axis)
     return argsort(a, axis=axis)
 
 
-def _check_places(operation: str, places: Any, shape: Shape, axis: int) -> None:
+def _check_kth(operation: str, kth: Any, shape: Shape, axis: int) -> None:
     extent = shape[axis]
-    outside = [place for place in integers(places) if not -extent <= place < extent]
+    outside = [position for position in integers(kth) if not -extent <= position < extent]
     if outside and 0 not in shape:  # NumPy accepts any kth for an array without elements
         requirement = f"kth must lie in [{-extent}, {extent})"
         raise OutOfRangeError(message(operation, requirement, str(outside[0])))
@@ -98,13 +87,12 @@ def _check_places(operation: str, places: Any, shape: Shape, axis: int) -> None:
 
 @implements(np.lexsort)
 def lexsort(keys: Any, axis: int = -1) -> Any:
-    """Return the positions that sort by several keys, the last one first, as `np.lexsort`."""
-    rows = [operand(key) for key in keys]
+    rows = list(map(operand, keys))
     if not rows:
         raise ArgumentError(message("lexsort", "at least one key is required"))
     if any(shape_of(row) != shape_of(rows[0]) for row in rows):
         raise ShapeError(message("lexsort", "the keys must have one shape", show(*rows)))
-    if not rank_of(rows[0]):  # numbers, which are in order
+    if not rank_of(rows[0]):  # numbers are in order
         return reshape(lexsort([reshape(row, shape=(1,)) for row in rows], axis), shape=())
     axis = axis_index("lexsort", axis, rank_of(rows[0]))
     order = argsort(rows[0], axis=axis)
@@ -118,87 +106,93 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 def _sorted_last(operation: str, a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
-    """Return the elements over axes sorted along one last axis, and the axes; of no numbers a NaN, as NumPy does."""
+    """Return the elements over axes sorted along one last axis, and the axes.
+
+    As in NumPy, the elements over empty axes are one NaN.
+    """
     shape = shape_of(a)
     axes = axes_of(operation, axis, len(shape))
-    rest = tuple(one for one in range(len(shape)) if one not in axes)
+    rest = tuple(dim for dim in range(len(shape)) if dim not in axes)
     lines = transpose(a, permutation=rest + axes)
-    count = size(tuple(shape[one] for one in axes))
+    lead, count = tuple(shape[dim] for dim in rest), size(tuple(shape[dim] for dim in axes))
     if not count and is_float(dtype_of(a)):
-        return np.full((*(shape[one] for one in rest), 1), np.nan, dtype_of(a)), axes
-    return sort(reshape(lines, shape=(*(shape[one] for one in rest), count))), axes
+        return np.full((*lead, 1), np.nan, dtype_of(a)), axes
+    return sort(reshape(lines, shape=(*lead, count))), axes
 
 
-def _finish(
+def _with_nan(
     result: Any, ordered: Any, shape: Any, axes: tuple[int, ...], keepdims: Any, lead: Any = ()
 ) -> Any:
-    """Spread NaN, which sorts last, to the statistic of its line, and keep the axes where wanted."""
+    """Put NaN, which sorts last, in place of the statistic of its line, and keep the axes if requested."""
     if is_float(dtype_of(ordered)):
         result = where(isnan(ordered[..., -1]), np.nan, result)
     return reshape(result, shape=(*lead, *keep_axes(shape, axes))) if keepdims else result
 
 
-@implements(np.median)
+@implements(np.median, refuses=["out"])
 def median(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
 ) -> Any:
-    """Return the middle element over axes, the mean of two for an even number, as `np.median`."""
-    refuse("np.median", out)
     a = floating(operand(a))
     ordered, axes = _sorted_last("median", a, axis)
     count = shape_of(ordered)[-1]
     middle = ordered[..., count // 2]
     if count % 2 == 0:
         middle = (ordered[..., count // 2 - 1] + middle) / 2
-    return _finish(middle, ordered, shape_of(a), axes, keepdims)
+    return _with_nan(middle, ordered, shape_of(a), axes, keepdims)
+
+
+@implements(np.nanmedian, refuses=["out"])
+def nanmedian(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
+) -> Any:
+    at, count, shape = _lookup_without_nan("nanmedian", floating(operand(a)), axis, keepdims)
+    last = maximum(count - 1, 0)
+    return reshape((at(last // 2) + at((last + 1) // 2)) / 2, shape=shape)
 
 
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-@implements(np.quantile)
-def quantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: Any = False, *, weights: Any = None,
-) -> Any:  # fmt: skip
-    """Return quantiles over axes, as `np.quantile`.
+def _implement_quantile(function: Any, quantile: Callable[..., Any], scale: int) -> None:
+    """Implement `np.quantile` and its kind: the element at position ``q (n - 1)`` of the sorted ones.
 
-    The element at position ``q (n - 1)`` of the sorted ones, between two of them by ``method``: linear, lower, higher,
-    midpoint or nearest. Differentiable in ``a`` and, for the linear method, in ``q``.
+    ``method`` decides between two elements: linear, lower, higher, midpoint or nearest. Differentiable in ``a`` and,
+    for the linear method, in ``q``.
     """
-    _refuse_weights("np.quantile", out, weights)
-    return _quantile("quantile", operand(a), operand(q), axis, method, keepdims)
 
-
-def _refuse_weights(operation: str, out: Any, weights: Any) -> None:
-    refuse(operation, out, **({} if weights is None else {"weights": weights}))
+    @implements(function, refuses=["out", "weights"])
+    def _(
+        a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+        keepdims: Any = False, *, weights: Any = None,
+    ) -> Any:  # fmt: skip
+        q = operand(q) if scale == 1 else operand(q) / scale
+        return quantile(function.__name__, operand(a), q, axis, method, keepdims)
 
 
 def _quantile(operation: str, a: Any, q: Any, axis: Any, method: str, keepdims: Any) -> Any:
     _check_probabilities(operation, q, method)
     ordered, axes = _sorted_last(operation, a, axis)
     count, lead = shape_of(ordered)[-1], shape_of(q)
-    if any(shape_of(a)[one] == 0 for one in axes):
+    if any(shape_of(a)[dim] == 0 for dim in axes):
         raise ShapeError(message(operation, "the axes must not be empty", show(a)))
     position = multiply(q, count - 1)
     lines = transpose(ordered, permutation=(rank_of(ordered) - 1, *range(rank_of(ordered) - 1)))
     result = _between(lambda place: gather(lines, cast(place, dtype=INT64)), position, method)
-    return _finish(result, ordered, shape_of(a), axes, keepdims, lead)
+    return _with_nan(result, ordered, shape_of(a), axes, keepdims, lead)
 
 
 def _check_probabilities(operation: str, q: Any, method: str) -> None:
-    """Raise an error unless the probabilities lie in [0, 1] and the method is known."""
     if method not in _METHODS:
-        raise UnsupportedError(
-            message(operation, f"method must be one of {', '.join(_METHODS)}", repr(method))
-        )
+        requirement = f"method must be one of {', '.join(_METHODS)}"
+        raise UnsupportedError(message(operation, requirement, repr(method)))
     values = concrete(q)
     if values is not None and not np.all((np.asarray(values) >= 0) & (np.asarray(values) <= 1)):
         raise ArgumentError(message(operation, "probabilities must lie in [0, 1]", str(values)))
 
 
 def _between(at: Callable[[Any], Any], position: Any, method: str) -> Any:
-    """Return what stands at fractional positions, by what stands at whole ones."""
+    """Return the elements at fractional positions; ``at`` returns those at whole ones."""
     if method in ("lower", "higher", "nearest"):
         return at({"lower": floor, "higher": ceil, "nearest": rint}[method](position))
     if method == "linear" and dtype_of(position).kind != "f":
@@ -212,83 +206,49 @@ def _between(at: Callable[[Any], Any], position: Any, method: str) -> Any:
     else:
         others = (1,) * (rank_of(low) - rank_of(weight))
         weight = reshape(strong(weight, dtype_of(position)), shape=shape_of(weight) + others)
-    if dtype_of(low).kind in "iu":  # where their difference may not fit
+    if dtype_of(low).kind in "iu":  # their difference may not fit the dtype
         dtype = promote(type_of(low), type_of(weight))[0]
         low, high = strong(low, dtype), strong(high, dtype)
     return low + subtract(high, low) * weight
 
 
-@implements(np.percentile)
-def percentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: Any = False, *, weights: Any = None,
-) -> Any:  # fmt: skip
-    """Return percentiles over axes, as `np.percentile`: `quantile` of ``q / 100``."""
-    _refuse_weights("np.percentile", out, weights)
-    return _quantile("percentile", operand(a), operand(q) / 100, axis, method, keepdims)
-
-
-@implements(np.nanmedian)
-def nanmedian(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
-) -> Any:
-    """Return the middle element of what is not NaN over axes, as `np.nanmedian`."""
-    refuse("np.nanmedian", out)
-    at, count, shape = _present("nanmedian", floating(operand(a)), axis, keepdims)
-    last = maximum(count - 1, 0)
-    return reshape((at(last // 2) + at((last + 1) // 2)) / 2, shape=shape)
-
-
-def _present(operation: str, a: Any, axis: Any, keepdims: Any) -> tuple[Callable[[Any], Any], Any, Any]:
-    """Return what gives the elements at places of sorted lines, how many of each are no NaN, and the result's shape."""
+def _lookup_without_nan(
+    operation: str, a: Any, axis: Any, keepdims: Any
+) -> tuple[Callable[[Any], Any], Any, Any]:
+    """Return a lookup in the sorted lines by position, their numbers of elements but NaN, and the result's shape."""
     ordered, axes = _sorted_last(operation, a, axis)
     lines, extent = shape_of(ordered)[:-1], shape_of(ordered)[-1]
     if not extent:
         raise ShapeError(message(operation, "the axes must not be empty", show(a)))
 
-    def at(place: Any) -> Any:
-        place = cast(place, dtype=INT64)
-        lead = shape_of(place)[: max(rank_of(place) - len(lines), 0)]
-        place = np.broadcast_to(place, (*lead, *lines))
-        lined = np.broadcast_to(ordered, (*lead, *lines, extent))
-        return take_along_axis(lined, reshape(place, shape=(*lead, *lines, 1)), -1)[..., 0]
+    def at(position: Any) -> Any:
+        position = cast(position, dtype=INT64)
+        lead = shape_of(position)[: max(rank_of(position) - len(lines), 0)]
+        position = np.broadcast_to(position, (*lead, *lines))
+        repeated = np.broadcast_to(ordered, (*lead, *lines, extent))
+        return take_along_axis(repeated, reshape(position, shape=(*lead, *lines, 1)), -1)[..., 0]
 
     count = reduce_sum(cast(logical_not(isnan(ordered)), dtype=INT64), axes=(len(lines),))
     return at, count, keep_axes(shape_of(a), axes) if keepdims else lines
-
-
-@implements(np.nanquantile)
-def nanquantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: Any = False, *, weights: Any = None,
-) -> Any:  # fmt: skip
-    """Return quantiles of what is not NaN over axes, as `np.nanquantile`; see `quantile`."""
-    _refuse_weights("np.nanquantile", out, weights)
-    return _nanquantile("nanquantile", operand(a), operand(q), axis, method, keepdims)
 
 
 def _nanquantile(operation: str, a: Any, q: Any, axis: Any, method: str, keepdims: Any) -> Any:
     _check_probabilities(operation, q, method)
     if rank_of(q) > 1:
         raise ShapeError(message(operation, "a number or a sequence of probabilities is required", show(q)))
-    at, count, shape = _present(operation, a, axis, keepdims)
+    at, count, shape = _lookup_without_nan(operation, a, axis, keepdims)
     lead = shape_of(q)
-    floats = [type_of(one) for one in (a, q) if is_float(dtype_of(one))]
+    floats = [type_of(x) for x in (a, q) if is_float(dtype_of(x))]
     dtype = promote(*floats)[0] if floats else FLOAT64
-    position = multiply(
-        reshape(strong(q, dtype), shape=(*lead, *(1,) * rank_of(count))), strong(count - 1, dtype)
-    )
+    q = reshape(strong(q, dtype), shape=(*lead, *(1,) * rank_of(count)))
+    position = multiply(q, strong(count - 1, dtype))
     return reshape(_between(at, maximum(position, 0), method), shape=(*lead, *shape))
 
 
-@implements(np.nanpercentile)
-def nanpercentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: Any = False, *, weights: Any = None,
-) -> Any:  # fmt: skip
-    """Return percentiles of what is not NaN over axes, as `np.nanpercentile`."""
-    _refuse_weights("np.nanpercentile", out, weights)
-    return _nanquantile("nanpercentile", operand(a), operand(q) / 100, axis, method, keepdims)
+_implement_quantile(np.quantile, _quantile, 1)
+_implement_quantile(np.percentile, _quantile, 100)
+_implement_quantile(np.nanquantile, _nanquantile, 1)
+_implement_quantile(np.nanpercentile, _nanquantile, 100)
 
 
 # -- sets and tables -------------------------------------------------------------------------------------
@@ -299,21 +259,17 @@ def unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
     axis: int | None = None, *, equal_nan: bool = True, sorted: bool = True,
 ) -> Any:  # fmt: skip
-    """Return the different elements in rising order, as `np.unique`; values must be concrete.
-
-    Of equal elements, the first gets the derivative.
-    """
+    """The first of equal elements gets the derivative. The values must be concrete."""
     check_axes("unique", axis, ar)
-    found = np.unique(known("unique", ar), True, return_inverse, return_counts, axis, equal_nan=equal_nan)
-    index = found[1]
+    results = np.unique(known("unique", ar), True, return_inverse, return_counts, axis, equal_nan=equal_nan)
+    index = results[1]
     values = take(ravel(ar) if axis is None else ar, index, axis or 0)
-    rest = [*([index] if return_index else []), *found[2:]]
+    rest = [*([index] if return_index else []), *results[2:]]
     return (values, *rest) if rest else values
 
 
 @implements(np.searchsorted)
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    """Return the positions at which values keep a sorted sequence sorted, as `np.searchsorted`."""
     a, v = operand(a), operand(v)
     if side not in ("left", "right"):
         raise ArgumentError(message("searchsorted", 'side must be "left" or "right"', repr(side)))
@@ -335,7 +291,6 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 
 @implements(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """Return the number of the bin in which each value lies, as `np.digitize`."""
     side = "left" if right else "right"
     bins = operand(bins)
     edges, count = concrete(bins), size(shape_of(bins))
@@ -354,26 +309,23 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> Any:
-    """Tell which elements occur among others, as `np.isin`."""
     element, others = operand(element), ravel(operand(test_elements))
-    found = reduce_any(
-        equal(reshape(element, shape=(*shape_of(element), 1)), others), axes=(rank_of(element),)
-    )
-    return np.logical_not(found) if invert else found
+    pairs = equal(reshape(element, shape=(*shape_of(element), 1)), others)
+    occurs = reduce_any(pairs, axes=(rank_of(element),))
+    return np.logical_not(occurs) if invert else occurs
 
 
 @implements(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> Any:
-    """Interpolate linearly in a table, as `np.interp`; differentiable in ``x``, ``xp`` and ``fp``.
+    """Differentiable in ``x``, ``xp`` and ``fp``.
 
     At a knot the derivative is that of the segment to its right, at the last knot that of the segment to its left;
     outside the table the value is constant.
     """
-    x, xp, fp = (strong(operand(one), FLOAT64) for one in (x, xp, fp))  # as NumPy's, also of float32
+    x, xp, fp = (strong(operand(values), FLOAT64) for values in (x, xp, fp))  # as NumPy's, also of float32
     if rank_of(xp) != 1 or shape_of(xp) != shape_of(fp) or not shape_of(xp)[0]:
-        raise ShapeError(
-            message("interp", "xp and fp must be sequences of one length, not empty", show(xp, fp))
-        )
+        requirement = "xp and fp must be sequences of one length, not empty"
+        raise ShapeError(message("interp", requirement, show(xp, fp)))
     if period is not None:
         if not period:
             raise ArgumentError(message("interp", "the period must not be zero", repr(period)))
@@ -385,10 +337,10 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 def _in_segment(x: Any, xp: Any, fp: Any) -> Any:
-    """Return what the line through the knots on either side of each number has there.
+    """Return the height, at each number, of the line through the knots on either side.
 
-    From an end that is infinite no line can be drawn: it is drawn from the other end; at a knot its own height counts,
-    and between two that are as high theirs.
+    A line cannot start at an infinite knot: it starts at the other one. At a knot, the knot's own height counts, and
+    between two knots of equal height that height.
     """
     number = minimum(maximum(searchsorted(xp, x, "right") - 1, 0), shape_of(xp)[0] - 2)
     x0, x1 = gather(xp, number), gather(xp, number + 1)
@@ -400,12 +352,12 @@ def _in_segment(x: Any, xp: Any, fp: Any) -> Any:
     value = where(logical_or(at_end, isnan(value)), f1 + slope * (x - x1), value)
     height = where(at_end, f1, f0)
     level = logical_and(equal(f0, f1), logical_not(isnan(x)))
-    known = logical_or(level, logical_or(at_start, at_end))
-    return where(logical_and(isnan(value), known), height, value)
+    has_height = logical_or(level, logical_or(at_start, at_end))
+    return where(logical_and(isnan(value), has_height), height, value)
 
 
 def _periodic(x: Any, xp: Any, fp: Any, period: float) -> tuple[Any, Any, Any]:
-    """Bring the table into one period, and lengthen it by a knot on either side."""
+    """Bring the table into one period, and extend it by a knot on either side."""
     x, xp = remainder(x, period), remainder(xp, period)
     order = argsort(xp, axis=0)
     xp, fp = gather(xp, order), gather(fp, order)

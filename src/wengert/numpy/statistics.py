@@ -1,4 +1,8 @@
-"""Spread and correlation: `var`, `std`, `average`, `cov`, and counts of integers."""
+"""Spread, correlation and counts: `var`, `std`, `average`, `cov`, `bincount`, `histogram`.
+
+A count is constant almost everywhere. The edges of bins have derivatives where they are made of the data or are boxes;
+so do sums of weights, and densities, which are divided by the widths of the bins.
+"""
 
 from __future__ import annotations
 
@@ -9,100 +13,91 @@ import numpy as np
 
 from wengert.array.array import operand
 from wengert.boxes import concrete
-from wengert.core.dtypes import FLOAT64, INT64, dtype_of, is_float
+from wengert.core.dtypes import BOOL, FLOAT64, INT64, dtype_of, is_float
 from wengert.core.errors import ArgumentError, DivisionError, DtypeError, ShapeError, message
 from wengert.core.shapes import shape_of, size
 from wengert.ir.types import show
-from wengert.numpy.diagonals import diagonal
+from wengert.numpy.creation import linspace
+from wengert.numpy.finite_differences import diff
 from wengert.numpy.joining import concatenate_
-from wengert.numpy.linear import matmul
-from wengert.numpy.norms import root
-from wengert.numpy.reducing import mean, nanmean, present, reduce_over, sum_
-from wengert.numpy.registry import axes_of, check_axes, floating, implements, known, rank_of, refuse, strong
+from wengert.numpy.linear_algebra import root
+from wengert.numpy.products import matmul
+from wengert.numpy.reducing import count_present, max_, mean, min_, nanmean, reduce_over, sum_
+from wengert.numpy.registry import axes_of, check_axes, floating, implements, is_box, known, rank_of, strong
 from wengert.numpy.selecting import clip
-from wengert.numpy.shaping import transposed
+from wengert.numpy.shaping import diagonal, ravel, transposed
+from wengert.numpy.sorting import searchsorted
 from wengert.ops.arithmetic import maximum
-from wengert.ops.comparison import greater, isnan, where
+from wengert.ops.comparison import equal, greater, greater_equal, isnan, less_equal, logical_and, where
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import check_bounds, scatter_add
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape
 
+# -- spread ----------------------------------------------------------------------------------------------
 
-@implements(np.var)
+
+@implements(np.var, refuses=["out", "where"])
 def var(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
     *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> Any:  # fmt: skip
-    """Return the mean squared deviation from the mean, ``sum (x - mean)^2 / (n - ddof)``, as `np.var`."""
-    if out is not None or where is not True:
-        refuse("np.var", out, where)
     a = floating(a) if dtype is None else strong(a, dtype)
     shape = shape_of(a)
     axes = axes_of("var", axis, len(shape))
     count = 1
-    for one in axes:
-        count *= shape[one]
+    for dim in axes:
+        count *= shape[dim]
     centre = reduce_over(reduce_sum, "var", a, axis, True, axes) / count if mean is None else mean
     deviation = a - centre
     total = reduce_over(reduce_sum, "var", deviation * deviation, axis, keepdims, axes)
     return total / max(count - (ddof if correction is None else correction), 0)
 
 
-@implements(np.std)
-def std(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
-    *, where: Any = True, mean: Any = None, correction: Any = None,
-) -> Any:  # fmt: skip
-    """Return the standard deviation, the root of `var`, as `np.std`; where it is 0, so is its derivative."""
-    refuse("np.std", out, where)
-    check_axes("std", axis, a)
-    return root(var(a, axis, dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
-
-
-@implements(np.nanvar)
+@implements(np.nanvar, refuses=["out", "where"])
 def nanvar(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
     *, where: Any = True, mean: Any = None, correction: Any = None,
 ) -> Any:  # fmt: skip
-    """Return the mean squared deviation of what is not NaN, as `np.nanvar`."""
-    refuse("np.nanvar", out, where)
     check_axes("nanvar", axis, a)
     ddof = ddof if correction is None else correction
     if not is_float(dtype_of(a)):
         return var(a, axis, dtype, ddof=ddof, keepdims=keepdims, mean=mean)
     a = a if dtype is None else strong(a, dtype)
     centre = nanmean(a, axis, keepdims=True) if mean is None else mean
-    deviation = _without(isnan(a), a - centre)
-    freedom = cast(present(a, axis, keepdims) - ddof, dtype=dtype_of(a))
-    return sum_(deviation * deviation, axis, keepdims=keepdims) / _positive(freedom)
+    deviation = _zero_where(isnan(a), a - centre)
+    freedom = cast(count_present(a, axis, keepdims) - ddof, dtype=dtype_of(a))
+    return sum_(deviation * deviation, axis, keepdims=keepdims) / _positive_or_nan(freedom)
 
 
-def _without(missing: Any, x: Any) -> Any:
+def _zero_where(missing: Any, x: Any) -> Any:
     return where(missing, 0.0, x)
 
 
-def _positive(x: Any) -> Any:
-    """Return numbers that are positive, and NaN for others."""
+def _positive_or_nan(x: Any) -> Any:
     return where(greater(x, 0), x, np.nan)
 
 
-@implements(np.nanstd)
-def nanstd(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
-    *, where: Any = True, mean: Any = None, correction: Any = None,
-) -> Any:  # fmt: skip
-    """Return the standard deviation of what is not NaN, as `np.nanstd`."""
-    refuse("np.nanstd", out, where)
-    check_axes("nanstd", axis, a)
-    return root(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
+def _deviation(function: Any, variance: Any) -> None:
+    """Implement a standard deviation as the root of a variance; where it is 0, so is its derivative."""
+
+    @implements(function, refuses=["out", "where"])
+    def _(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
+        *, where: Any = True, mean: Any = None, correction: Any = None,
+    ) -> Any:  # fmt: skip
+        check_axes(function.__name__, axis, a)
+        return root(variance(a, axis, dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
+
+
+_deviation(np.std, var)
+_deviation(np.nanstd, nanvar)
 
 
 @implements(np.average)
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
 ) -> Any:
-    """Return the weighted mean, ``sum w x / sum w``, as `np.average`."""
     a = operand(a)
     check_axes("average", axis, a)
     if weights is None:
@@ -110,8 +105,8 @@ def average(
         total: Any = size(shape_of(a)) // max(size(shape_of(result)), 1)
     else:
         weights = _aligned(operand(weights), a, axis)
-        whole = () if is_float(dtype_of(a)) else (FLOAT64,)
-        dtype = np.result_type(dtype_of(a), dtype_of(weights), *whole)
+        double = () if is_float(dtype_of(a)) else (FLOAT64,)
+        dtype = np.result_type(dtype_of(a), dtype_of(weights), *double)
         weights = strong(weights, dtype)
         total = sum_(weights, axis, keepdims=keepdims)
         if (sums := concrete(total)) is not None and not np.all(sums):
@@ -128,13 +123,12 @@ def _aligned(weights: Any, a: Any, axis: Any) -> Any:
     if shape_of(weights) == shape:
         return weights
     axes = axes_of("average", axis, len(shape))
-    named = [] if axis is None else [one % len(shape) for one in np.atleast_1d(axis).tolist()]
-    if not named or shape_of(weights) != tuple(shape[one] for one in named):
-        raise ShapeError(
-            message("average", "weights must have the shape of the array or of its axis", show(a, weights))
-        )
+    named = [] if axis is None else [dim % len(shape) for dim in np.atleast_1d(axis).tolist()]
+    if not named or shape_of(weights) != tuple(shape[dim] for dim in named):
+        requirement = "weights must have the shape of the array or of its axis"
+        raise ShapeError(message("average", requirement, show(a, weights)))
     weights = np.transpose(weights, np.argsort(named).tolist())
-    weights = reshape(weights, shape=tuple(shape[one] if one in axes else 1 for one in range(len(shape))))
+    weights = reshape(weights, shape=tuple(shape[dim] if dim in axes else 1 for dim in range(len(shape))))
     return np.broadcast_to(weights, shape)
 
 
@@ -152,7 +146,7 @@ def _observations(m: Any, rowvar: bool) -> Any:
 
 
 def _weights(name: str, given: Any, count: int) -> Any:
-    """Return what an observation each counts; raise where that cannot be."""
+    """Return the weights of the observations, checked."""
     if shape_of(given := operand(given)) != (count,):
         requirement = f"{name} must be {count} numbers, one an observation"
         raise ShapeError(message("cov", requirement, show(given)))
@@ -163,7 +157,7 @@ def _weights(name: str, given: Any, count: int) -> Any:
 
 
 def _all_weights(fweights: Any, aweights: Any, count: int) -> Any:
-    """Return the products of both kinds of weights; None where neither is given."""
+    """Return the products of both kinds of weights; None if neither is given."""
     if fweights is None:
         return None if aweights is None else _weights("aweights", aweights, count)
     repeats = _weights("fweights", fweights, count)
@@ -178,7 +172,7 @@ def cov(
     m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: Any = None,
     aweights: Any = None, *, dtype: Any = None,
 ) -> Any:  # fmt: skip
-    """Return the covariance matrix of variables, one a row, as `np.cov`; infinite where no observation is to spare."""
+    """The result is infinite without degrees of freedom."""
     x = _observations(operand(m), rowvar)
     if y is not None:
         y = operand(y)
@@ -202,7 +196,6 @@ def cov(
 
 @implements(np.corrcoef)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    """Return the matrix of correlation coefficients, as `np.corrcoef`."""
     covariance = cov(x, y, rowvar, dtype=dtype)
     if not rank_of(covariance):
         return covariance / covariance
@@ -217,10 +210,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *args: Any, dtype: Any 
 
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
-    """Count integers, or sum the weights of each, as `np.bincount`; differentiable in the weights.
-
-    Of integers of which only the type is known, none may be ``minlength`` or above.
-    """
+    """Differentiable in the weights. Integers whose values are not known must lie below ``minlength``."""
     x, least = operand(x), operator.index(minlength)
     counted = np.ones(shape_of(x), INT64) if weights is None else strong(operand(weights), FLOAT64)
     if rank_of(x) != 1 or shape_of(counted) != shape_of(x):
@@ -230,15 +220,109 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         raise DtypeError(message("bincount", "integers are required", show(x), "write x.astype(int)"))
     if least < 0:
         raise ArgumentError(message("bincount", "minlength must not be negative", str(least)))
-    values = concrete(x) if least else known("bincount", x, "give minlength=, below which all lie")
+    values: Any = concrete(x) if least else known("bincount", x, "give minlength=, below which all lie")
     if values is None:
         count, requirement = least, f"numbers must lie in [0, {least})"
     else:
-        count, requirement = max(least, _end(values)), "numbers must not be negative"
+        count = max(least, int(np.max(values)) + 1 if np.size(values) else 0)
+        requirement = "numbers must not be negative"
     numbers = check_bounds(strong(x, INT64), count=count, operation="bincount", requirement=requirement)
     return scatter_add(counted, numbers, shape=(count,))
 
 
-def _end(numbers: Any) -> int:
-    """Return the number behind the largest; 0 where there are none."""
-    return int(np.max(numbers)) + 1 if np.size(numbers) else 0
+# -- histograms ------------------------------------------------------------------------------------------
+
+_COUNT = "the number of bins must be known: name it in static_argnums of wg.jit"
+
+
+@implements(np.histogram_bin_edges)
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """Edges between the extremes of the data depend on these."""
+    return _edges("histogram_bin_edges", _numbers(a), bins, range, weights)
+
+
+def _numbers(a: Any) -> Any:
+    """Return the values to count; truth values are 0 and 1."""
+    a = operand(a)
+    return strong(a, np.uint8) if dtype_of(a) == BOOL else a
+
+
+def _edges(operation: str, a: Any, bins: Any, range: Any, weights: Any) -> Any:
+    if weights is not None:
+        _check_weights(operation, a, weights, bins)
+    if not isinstance(bins, str) and rank_of(bins := operand(bins)):
+        return _checked_edges(operation, bins)
+    if range is not None and not any(map(is_box, range)):
+        return _numpys_edges(operation, a, bins, range)
+    low, high = _extremes(a) if range is None else tuple(map(operand, range))
+    count = len(_numpys_edges(operation, a, bins, None if range is None else (low, high))) - 1
+    dtype = np.result_type(low, high, a)
+    low, high = floating(low), floating(high)
+    is_point = equal(low, high)
+    low, high = where(is_point, low - 0.5, low), where(is_point, high + 0.5, high)
+    return linspace(low, high, count + 1, dtype=dtype if dtype.kind == "f" else FLOAT64)
+
+
+def _check_weights(operation: str, a: Any, weights: Any, bins: Any) -> None:
+    if shape_of(weights := operand(weights)) != shape_of(a):
+        raise ShapeError(message(operation, "each value must have a weight", show(a, weights)))
+    if isinstance(bins, str):
+        requirement = f"the number of bins must be given where values have weights, in place of {bins!r}"
+        raise DtypeError(message(operation, requirement))
+
+
+def _checked_edges(operation: str, edges: Any) -> Any:
+    """Return the edges that were given, or raise an error unless they are a sequence in rising order."""
+    if rank_of(edges) != 1:
+        raise ShapeError(message(operation, "edges must be a sequence", show(edges)))
+    values = concrete(edges)
+    if values is not None and np.any(values[:-1] > values[1:]):
+        raise ArgumentError(message(operation, "edges must not fall", str(values)))
+    return edges
+
+
+def _extremes(a: Any) -> tuple[Any, Any]:
+    return (min_(a), max_(a)) if size(shape_of(a)) else (0.0, 1.0)
+
+
+def _numpys_edges(operation: str, a: Any, bins: Any, range: Any) -> Any:
+    """Return NumPy's edges; of unknown values, placeholders of the same number."""
+    if isinstance(bins, str):  # their number depends on all values
+        values: Any = known(operation, a)
+        ends = None if range is None else tuple(known(operation, end)[()] for end in range)
+    else:
+        values, bins = concrete(a), known(operation, bins, _COUNT)[()]
+        values = np.zeros(0, dtype_of(a)) if values is None else values
+        ends = None if range is None else tuple(map(concrete, range))
+        ends = None if ends is None or None in ends else ends
+    try:
+        return np.histogram_bin_edges(values, bins, ends)
+    except (ValueError, TypeError) as problem:
+        error = ArgumentError if isinstance(problem, ValueError) else DtypeError
+        raise error(message(operation, str(problem).removesuffix("."))) from None
+
+
+@implements(np.histogram)
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """Differentiable in the weights; a density also in the edges."""
+    a = _numbers(a)
+    edges = _edges("histogram", a, bins, range, weights)
+    counts = _counted(ravel(a), edges, None if weights is None else ravel(operand(weights)))
+    if not density:
+        return counts, edges
+    return counts / strong(diff(edges), FLOAT64) / sum_(counts), edges
+
+
+def _counted(a: Any, edges: Any, weights: Any) -> Any:
+    """Count the values between edges, the last one included, or sum their weights, as exactly as NumPy does."""
+    dtype = INT64 if weights is None else dtype_of(weights)
+    (count,) = shape_of(edges)
+    if count < 2:
+        return np.zeros(0, dtype)
+    inside = logical_and(greater_equal(a, edges[0]), less_equal(a, edges[-1]))
+    if weights is None:
+        amounts: Any = strong(inside, INT64)
+    else:
+        amounts = where(inside, strong(weights, FLOAT64), 0.0)
+    bins = searchsorted(edges[1:-1], a, "right")
+    return strong(scatter_add(amounts, bins, shape=(count - 1,)), dtype)

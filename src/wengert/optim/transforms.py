@@ -20,7 +20,7 @@ from wengert.core.shapes import shape_of
 from wengert.core.tree import flatten, leaves, map_tree, paths, unflatten
 from wengert.core.tree import show as show_tree
 from wengert.ir.types import show
-from wengert.numpy.norms import root
+from wengert.numpy.linear_algebra import root
 from wengert.ops.arithmetic import maximum, minimum
 from wengert.ops.conversion import cast
 from wengert.optim.schedules import Schedule

@@ -1,4 +1,4 @@
-"""Functions of NumPy's that take lists of boxes, too: NumPy dispatches on arrays, and does not look into lists."""
+"""Functions of NumPy's that take lists of boxes as well: NumPy dispatches on arrays, and not on elements of lists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wengert.core.dtypes import SEQUENCE
 from wengert.numpy.creation import array, contains_box
 from wengert.ops.elementwise import UFUNCS
 
-#: Functions that take a sequence of arrays, which need not have one shape.
+#: Functions that take a sequence of arrays, which may differ in shape.
 _OF_ARRAYS = frozenset(
     {
         *(np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block),
@@ -22,8 +22,10 @@ _OF_ARRAYS = frozenset(
 )
 
 
-class TakingLists:
+class ListAccepting:
     """A function of NumPy's that first makes an array of each list that contains a box.
+
+    It has the name, signature and docstring of NumPy's function.
 
     Example:
         >>> import wengert as wg
@@ -40,41 +42,43 @@ class TakingLists:
         """Call NumPy's function."""
         for value in (*arguments, *options.values()):
             if isinstance(value, SEQUENCE) and contains_box(value):
-                return self._called(arguments, options)
+                return self._with_arrays(arguments, options)
         return self.__wrapped__(*arguments, **options)
 
-    def _called(self, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def _with_arrays(self, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
         function = self.__wrapped__
         if function in _OF_ARRAYS:
             return FUNCTIONS[function](*arguments, **options)
-        return function(*map(_joined, arguments), **{name: _joined(one) for name, one in options.items()})
+        return function(
+            *map(_as_array, arguments), **{name: _as_array(value) for name, value in options.items()}
+        )
 
     def __getattr__(self, name: str) -> Any:
-        """Return what NumPy's function has, such as ``reduce``."""
+        """Return an attribute of NumPy's function, such as ``reduce``."""
         return getattr(self.__wrapped__, name)
 
     def __repr__(self) -> str:
         return repr(self.__wrapped__)
 
     def __reduce__(self) -> Any:
-        return taking_lists, (self.__wrapped__,)
+        return list_accepting, (self.__wrapped__,)
 
 
-def _joined(value: Any) -> Any:
+def _as_array(value: Any) -> Any:
     return array(value) if isinstance(value, SEQUENCE) and contains_box(value) else value
 
 
 @functools.cache
-def taking_lists(function: Callable[..., Any]) -> TakingLists:
-    """Return the function that takes lists for a function of NumPy's: the same object each time."""
-    return TakingLists(function)
+def list_accepting(function: Callable[..., Any]) -> ListAccepting:
+    """Return the function that accepts lists in place of NumPy's: the same object in each call."""
+    return ListAccepting(function)
 
 
 def is_dispatched(value: Any) -> bool:
-    """Tell whether a value is a function of NumPy's that boxes answer."""
+    """Report whether a value is a function of NumPy's that has an implementation for boxes."""
     return callable(value) and not isinstance(value, type) and (value in FUNCTIONS or value in UFUNCS)
 
 
 def offered_for(value: Any) -> Any:
-    """Return what stands here in place of a value of NumPy's: a function that boxes answer takes lists of them, too."""
-    return taking_lists(value) if is_dispatched(value) else value
+    """Return the object offered for NumPy's: a function with an implementation accepts lists of boxes."""
+    return list_accepting(value) if is_dispatched(value) else value

@@ -54,13 +54,13 @@ def test_lists_of_boxes_are_taken_as_numpy_takes_lists_of_numbers(name: str) -> 
     def loss(x: Any) -> Any:
         return np.sum(np.sin(function(wnp, x)))
 
-    for found in (
+    for actual in (
         function(wnp, X),
         wg.jit(lambda x: function(wnp, x))(X),
         wg.vjp(lambda x: function(wnp, x), X)[0],
     ):
-        assert (np.shape(found), found.dtype) == (np.shape(expected), expected.dtype)
-        np.testing.assert_allclose(found, expected, rtol=1e-14)
+        assert (np.shape(actual), actual.dtype) == (np.shape(expected), expected.dtype)
+        np.testing.assert_allclose(actual, expected, rtol=1e-14)
     wg.check_grads(loss, (X,), order=1)
     np.testing.assert_allclose(wg.jit(wg.grad(loss))(X), wg.grad(loss)(X), rtol=1e-12)
 
@@ -87,9 +87,9 @@ def test_brackets_join_as_numpys(shapes: Any, directive: str, half: bool) -> Non
             with pytest.raises(ValueError, match="concatenate"):
                 wg.vjp(joined, *arrays)
             continue
-        found, _ = wg.vjp(joined, *arrays)
-        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
-        np.testing.assert_array_equal(found, expected)
+        actual, _ = wg.vjp(joined, *arrays)
+        assert (actual.shape, actual.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_array_equal(actual, expected)
 
 
 def test_brackets_of_plain_values_are_numpys() -> None:
@@ -123,7 +123,7 @@ def test_brackets_of_plain_values_are_numpys() -> None:
     ],
 )
 def test_numpys_own_say_what_to_write_for_lists(transform: Any, program: Any, said: str) -> None:
-    with pytest.raises(TypeError, match=rf"{said}.*\[test_sequences\.py:\d+\]$") as caught:
+    with pytest.raises(TypeError, match=rf"{said}.*\[test_list_arguments\.py:\d+\]$") as caught:
         transform(program)(X)
     assert isinstance(caught.value, wg.WengertError)
 

@@ -185,8 +185,8 @@ def test_modf_of_what_has_no_rest() -> None:
     expected = np.modf(x)
     derivative = np.array([0.0, 0.0, 1, 1, 1, 1, 1, 1])
     with np.errstate(all="raise"):
-        found, tangents = wg.jvp(np.modf, (x,), (np.ones(8),))
-    for parts in (found, wg.jit(np.modf)(x)):
+        actual, tangents = wg.jvp(np.modf, (x,), (np.ones(8),))
+    for parts in (actual, wg.jit(np.modf)(x)):
         for part, other in zip(parts, expected, strict=True):
             np.testing.assert_array_equal(part, other)
             np.testing.assert_array_equal(np.signbit(part), np.signbit(other))
@@ -197,7 +197,7 @@ def test_modf_of_what_has_no_rest() -> None:
 
 
 def extremes(dtype: str) -> Any:
-    """Return numbers of every size that a dtype has: subnormal ones, zeros, infinities, NaN."""
+    """Return numbers of all magnitudes of a dtype: subnormal ones, zeros, infinities, NaN."""
     limits = np.finfo(dtype)
     rng = np.random.default_rng(3)
     low, high = int(limits.minexp) - int(limits.nmant), int(limits.maxexp)
@@ -208,17 +208,17 @@ def extremes(dtype: str) -> Any:
 
 
 def exponents(dtype: str, of: str) -> Any:
-    """Return integers among which lie those at which results overflow, and become subnormal and zero."""
+    """Return integers around the exponents at which results overflow, turn subnormal and turn zero."""
     limits, widest = np.iinfo(dtype), 2 * (int(np.finfo(of).maxexp) + int(np.finfo(of).nmant))
     spread = [*range(-widest, widest, 11), *range(-3, 4), limits.min, limits.max]
-    return np.unique([one for one in spread if limits.min <= one <= limits.max]).astype(dtype)
+    return np.unique([value for value in spread if limits.min <= value <= limits.max]).astype(dtype)
 
 
-def assert_same_bits(found: Any, expected: Any) -> None:
-    assert found.dtype == expected.dtype
-    np.testing.assert_array_equal(found, expected)
+def assert_same_bits(actual: Any, expected: Any) -> None:
+    assert actual.dtype == expected.dtype
+    np.testing.assert_array_equal(actual, expected)
     numbers = ~np.isnan(expected)
-    np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
+    np.testing.assert_array_equal(np.signbit(actual)[numbers], np.signbit(expected)[numbers])
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -227,13 +227,13 @@ def assert_same_bits(found: Any, expected: Any) -> None:
 def test_ldexp_is_exact(dtype: str, exponent: str) -> None:
     x, e = extremes(dtype)[:, None], exponents(exponent, dtype)
     expected = np.ldexp(x, e)
-    for found in (
+    for actual in (
         wg.vjp(lambda x: np.ldexp(x, e), x)[0],
         jit(np.ldexp)(x, e),
         jit(lambda x: np.ldexp(x, e))(x),
         wg.vmap(np.ldexp, in_axes=(0, None))(x, e),
     ):
-        assert_same_bits(found, expected)
+        assert_same_bits(actual, expected)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -241,8 +241,8 @@ def test_ldexp_is_exact(dtype: str, exponent: str) -> None:
 def test_frexp_is_exact(dtype: str) -> None:
     x = extremes(dtype)
     expected = np.frexp(x)
-    for found in (wg.vjp(lambda x: np.frexp(x)[0], x)[0], jit(np.frexp)(x)[0]):
-        assert_same_bits(found, expected[0])
+    for actual in (wg.vjp(lambda x: np.frexp(x)[0], x)[0], jit(np.frexp)(x)[0]):
+        assert_same_bits(actual, expected[0])
     np.testing.assert_array_equal(jit(np.frexp)(x)[1], expected[1])
     back = jit(lambda x: np.ldexp(*np.frexp(x)))(x)
     assert_same_bits(back, x)

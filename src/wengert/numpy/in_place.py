@@ -1,4 +1,4 @@
-"""Functions that write into an array: into a box as NumPy does; a box into a plain array never."""
+"""Functions that write into an array: into a box as NumPy does, but never a box into a plain array."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ from wengert.numpy.shaping import ravel
 from wengert.ops.comparison import where
 from wengert.ops.shape import reshape
 
-_MAKE = "make the array with wengert.numpy.zeros (or wengert.numpy.array of it), which holds boxes"
+_HINT = "make the array with wengert.numpy.zeros (or wengert.numpy.array of it), which holds boxes"
 
 
 def _target(operation: str, array: Any) -> Array:
-    """Return the box to be written, or raise that a plain array cannot hold one."""
+    """Return the box to write to, or raise an error for a plain array, which cannot hold boxes."""
     if not isinstance(array, Array):
-        lost(operation, _MAKE)
+        lost(operation, _HINT)
     return array
 
 
 @implements(np.copyto)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    """Write values into a box, as `np.copyto`."""
     target = _target("np.copyto", dst)
     target[...] = operand(src) if where is True else np.where(where, operand(src), target)
 
@@ -42,18 +41,15 @@ def _flat_write(target: Array, positions: Any, values: Any) -> None:
 
 @implements(np.put)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    """Write values, repeated as needed, at flat positions of a box; as `np.put`."""
     target = _target("np.put", a)
     plain_take: Any = np.take
-    positions = plain_take(
-        np.arange(target.size), indexing.signed(known("np.put", operand(ind))).ravel(), mode=mode
-    )
+    indices = indexing.signed(known("np.put", operand(ind))).ravel()
+    positions = plain_take(np.arange(target.size), indices, mode=mode)
     _flat_write(target, positions, np.resize(operand(v), positions.shape))
 
 
 @implements(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    """Write values, one after the other, where a mask holds; as `np.place`."""
     target = _target("np.place", arr)
     positions = np.flatnonzero(known("np.place", operand(mask)))
     if positions.size:
@@ -62,7 +58,6 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 @implements(np.putmask)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
-    """Write the values that stand where a mask holds; as `np.putmask`."""
     target = _target("np.putmask", a)
     repeated = np.resize(operand(values), target.shape)
     target[...] = np.where(operand(mask), repeated, target)
@@ -70,7 +65,6 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
 
 @implements(np.fill_diagonal)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """Write the main diagonal of a box; as `np.fill_diagonal`."""
     target = _target("np.fill_diagonal", a)
     shape = target.shape
     if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) != 1):
@@ -84,7 +78,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 
 def add_at(a: Any, indices: Any, b: Any) -> None:
-    """Add where an index points, each time it does; as `np.add.at`."""
+    """Add at every position of an index, also at repeated ones; as `np.add.at`."""
     target = _target("np.add.at", a)
     values = _as_added(target, operand(b))
     if not rank_of(values) and indexing.is_mask_without_value(indices, target.shape):
@@ -95,16 +89,16 @@ def add_at(a: Any, indices: Any, b: Any) -> None:
 
 
 def subtract_at(a: Any, indices: Any, b: Any) -> None:
-    """Subtract where an index points, each time it does; as `np.subtract.at`."""
+    """Subtract at every position of an index, also at repeated ones; as `np.subtract.at`."""
     target = _target("np.subtract.at", a)
     add_at(target, indices, -_as_added(target, operand(b)))
 
 
 def _as_added(target: Array, values: Any) -> Any:
-    """Return values in the dtype of the sums: several that are narrow may come to more than theirs can hold."""
+    """Return values in the dtype of the sums, since sums of narrow values may exceed the values' own dtype."""
     values = strong(values)
     if target.dtype.kind in "iu" and not is_float(dtype_of(values)):
-        return strong(values, target.dtype)  # where sums wrap around, as in whatever is wider
+        return strong(values, target.dtype)  # sums wrap around as in a wider dtype
     return strong(values, np.result_type(target.dtype, dtype_of(values)))
 
 

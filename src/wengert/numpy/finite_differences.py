@@ -1,4 +1,4 @@
-"""Differences and what is built of them: `diff`, `gradient`, `trapezoid`, `unwrap`."""
+"""Finite differences and their uses: `diff`, `gradient`, `trapezoid`, `unwrap`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ def _neighbours(a: Any, axis: int) -> tuple[Any, Any]:
 
 @implements(np.diff)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """Return the differences of neighbours along an axis, ``n`` times, as `np.diff`."""
     if n < 0:
         raise ArgumentError(message("diff", "the order must not be negative", str(n)))
     a = operand(a)
@@ -35,15 +34,13 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     axis = axis_index("diff", axis, rank_of(a))
     if n == 0:
         return a
-    shape = shape_of(a)
-    ends = [
-        broadcast_to(end, shape=(*shape[:axis], 1, *shape[axis + 1 :])) if not rank_of(end) else end
+    end_shape = (*shape_of(a)[:axis], 1, *shape_of(a)[axis + 1 :])
+    before, after = (
+        [] if end is None else [end if rank_of(end) else broadcast_to(end, shape=end_shape)]
         for end in (None if given is None else operand(given) for given in (prepend, append))
-        if end is not None
-    ]
-    if ends:
-        parts = [a, *ends] if prepend is None else [ends[0], a, *ends[1:]]
-        a = concatenate_(parts, axis)
+    )
+    if before or after:
+        a = concatenate_([*before, a, *after], axis)
     difference = not_equal if dtype_of(a) == BOOL else subtract
     for _ in range(n):
         a = difference(*_neighbours(a, axis))
@@ -52,7 +49,6 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """Return the differences of neighbours of the flattened array, as `np.ediff1d`."""
     differences = subtract(*_neighbours(ravel(operand(ary)), 0))
     begin, end = ([] if given is None else [ravel(operand(given))] for given in (to_begin, to_end))
     return concatenate_([*begin, differences, *end]) if begin or end else differences
@@ -60,7 +56,6 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 @implements(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Integrate along an axis by trapezoids, as `np.trapezoid`."""
     y = operand(y)
     axis = axis_index("trapezoid", axis, rank_of(y))
     steps: Any = operand(dx)
@@ -74,36 +69,32 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 @implements(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """Return second-order central differences, one-sided at the ends, as `np.gradient`."""
     f = operand(f)
     if dtype_of(f) == BOOL:
-        raise DtypeError(
-            message("gradient", "truth values have no differences", show(f), "use x.astype(float)")
-        )
+        requirement, hint = "truth values have no differences", "use x.astype(float)"
+        raise DtypeError(message("gradient", requirement, show(f), hint))
     f = floating(f)
     rank = rank_of(f)
-    axes = [axis_index("gradient", one, rank) for one in (range(rank) if axis is None else integers(axis))]
-    spacings = [operand(one) for one in varargs] or [1.0]
+    axes = [axis_index("gradient", dim, rank) for dim in (range(rank) if axis is None else integers(axis))]
+    spacings = [operand(spacing) for spacing in varargs] or [1.0]
     spacings = spacings * len(axes) if len(spacings) == 1 else spacings
     if len(spacings) != len(axes) or edge_order not in (1, 2):
         got = f"{len(varargs)} spacings for {len(axes)} axes, edge_order={edge_order}"
-        raise ArgumentError(
-            message("gradient", "one spacing or one an axis is required, and edge_order 1 or 2", got)
-        )
-    found = [
-        strong(_gradient(f, spacing, one, edge_order), dtype_of(f))
-        for spacing, one in zip(spacings, axes, strict=True)
-    ]
-    return found[0] if len(found) == 1 else tuple(found)
+        requirement = "one spacing or one an axis is required, and edge_order 1 or 2"
+        raise ArgumentError(message("gradient", requirement, got))
+    gradients = tuple(
+        strong(_gradient(f, spacing, dim, edge_order), dtype_of(f))
+        for spacing, dim in zip(spacings, axes, strict=True)
+    )
+    return gradients[0] if len(gradients) == 1 else gradients
 
 
 def _gradient(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     """Differentiate the parabola through each point and its neighbours, ``h`` before and ``k`` after it."""
     extent = shape_of(f)[axis]
     if extent <= edge_order:
-        raise ShapeError(
-            message("gradient", f"axis {axis} must have at least {edge_order + 1} elements", show(f))
-        )
+        requirement = f"axis {axis} must have at least {edge_order + 1} elements"
+        raise ShapeError(message("gradient", requirement, show(f)))
     if is_weak(spacing):
         spacing = strong(spacing, dtype_of(f))
     steps = diff(spacing) if rank_of(spacing) else broadcast_to(spacing, shape=(extent - 1,))
@@ -116,7 +107,7 @@ def _gradient(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     if extent == 2:
         return concatenate_([first, last], axis)
     h, k = steps[:-1], steps[1:]
-    left, right = part(slopes, axis, slice(None, -1)), part(slopes, axis, slice(1, None))
+    right, left = _neighbours(slopes, axis)
     inside = (k * left + h * right) / (h + k)
     if edge_order == 2:
         bends = (right - left) / (h + k)
@@ -127,16 +118,15 @@ def _gradient(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
 
 @implements(np.unwrap)
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
-    """Add multiples of the period where neighbours lie more than half a period apart, as `np.unwrap`."""
     p = operand(p)
     axis = axis_index("unwrap", axis, rank_of(p))
     steps = diff(p, axis=axis)
     dtype = np.result_type(dtype_of(steps), period)
-    is_whole = dtype.kind != "f"
-    half = period // 2 if is_whole else period / 2
+    is_integer = dtype.kind != "f"
+    half = period // 2 if is_integer else period / 2
     low = -half
     wrapped = remainder(steps - low, period) + low
-    if not (is_whole and period % 2):  # then both ends are as near: the sign of the step decides
+    if not (is_integer and period % 2):  # both ends are equally near: the sign of the step decides
         wrapped = where(logical_and(equal(wrapped, low), greater(steps, 0)), half, wrapped)
     near = less(absolute(steps), period / 2 if discont is None else discont)
     added = cumsum(where(near, 0, wrapped - steps), axis)

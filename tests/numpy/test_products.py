@@ -116,9 +116,9 @@ def test_matrix_power_zero(values: Any) -> None:
 @given(st.integers(1, 9), st.integers(1, 9), st.sampled_from(["full", "same", "valid"]))
 def test_convolution_of_any_lengths(n: int, m: int, mode: Any) -> None:
     a, v = np.arange(1.0, n + 1), np.arange(2.0, m + 2) ** 2
-    found = np.convolve(CONSTANT.constant(a), v, mode), np.correlate(CONSTANT.constant(a), v, mode)
-    np.testing.assert_allclose(concrete(found[0]), np.convolve(a, v, mode))
-    np.testing.assert_allclose(concrete(found[1]), np.correlate(a, v, mode))
+    actual = np.convolve(CONSTANT.constant(a), v, mode), np.correlate(CONSTANT.constant(a), v, mode)
+    np.testing.assert_allclose(concrete(actual[0]), np.convolve(a, v, mode))
+    np.testing.assert_allclose(concrete(actual[1]), np.correlate(a, v, mode))
 
 
 # -- einsum ----------------------------------------------------------------------------------------------
@@ -172,9 +172,9 @@ def test_products_make_arrays_of_pythons_numbers(product: Any) -> None:
     x = np.array([0.5, 2.0], np.float32)
     expected = product(x, 0.3)
     assert expected.dtype == np.float64
-    for found in (wg.jvp(lambda t: product(x, t), (0.3,), (1.0,))[0], wg.jit(product)(x, 0.3)):
-        assert found.dtype == np.float64
-        np.testing.assert_allclose(found, expected, rtol=1e-15)
+    for actual in (wg.jvp(lambda t: product(x, t), (0.3,), (1.0,))[0], wg.jit(product)(x, 0.3)):
+        assert actual.dtype == np.float64
+        np.testing.assert_allclose(actual, expected, rtol=1e-15)
 
 
 def test_einsum_options(check: Any) -> None:
@@ -301,8 +301,8 @@ def test_a_number_is_no_scalar_of_the_arrays_dtype_in_products(function: Any, dt
     x = np.ones(3, dtype)
     for number in (2, 0.5):
         expected = function(x, number)
-        found = wg.jit(lambda x, number=number: function(x, number))(x)
-        assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
+        actual = wg.jit(lambda x, number=number: function(x, number))(x)
+        assert (actual.dtype, actual.tolist()) == (expected.dtype, expected.tolist())
 
 
 CUBE = draw(2, 3, 4)

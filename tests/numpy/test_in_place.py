@@ -29,7 +29,7 @@ C = RNG.uniform(-2, 2, (3, 3, 3))
 
 
 def writing(write: Any) -> Any:
-    """Return a function that writes to a copy and returns what became of it."""
+    """Return a function that writes to a copy and returns it."""
 
     def program(x: Any, *values: Any) -> Any:
         x = x * 1.0
@@ -93,7 +93,7 @@ POSITIONS: dict[str, tuple[Any, tuple[int, ...]]] = {
 @pytest.mark.parametrize("ufunc", [np.add, np.subtract])
 @pytest.mark.parametrize("name", POSITIONS)
 def test_positions_may_be_followed(ufunc: Any, name: str) -> None:
-    """What is added where integers point that a transform follows, several times too, is what NumPy adds."""
+    """Additions at traced and repeated positions give NumPy's sums."""
     index, shape = POSITIONS[name]
     v, i = RNG.uniform(-2, 2, shape), np.array([0, 2, 0, -1])
 
@@ -104,7 +104,7 @@ def test_positions_may_be_followed(ufunc: Any, name: str) -> None:
 
     expected = written(A, v, i)
     np.testing.assert_allclose(jit(written)(A, v, i), expected, rtol=1e-14)
-    twice = [np.stack([one, one]) for one in (A, v, i)]
+    twice = [np.stack([entry, entry]) for entry in (A, v, i)]
     np.testing.assert_allclose(vmap(written)(*twice)[1], expected, rtol=1e-14)
     gradient = grad(lambda x, v, i: np.sum(np.sin(written(x, v, i))), argnums=(0, 1))
     slope = np.zeros(shape) + np.cos(expected)[index(i)] * (1 if ufunc is np.add else -1)
@@ -134,7 +134,7 @@ def test_positions_that_are_followed_need_what_numpy_needs() -> None:
         return y
 
     with pytest.raises(
-        IndexingError, match=r"index 7 is out of bounds for axis 0 with size 4\. \[test_writing"
+        IndexingError, match=r"index 7 is out of bounds for axis 0 with size 4\. \[test_in_place"
     ):
         written(A, np.array([0, 7]))
     with pytest.raises(DtypeError, match="the result must fit int64"):
@@ -155,10 +155,10 @@ def test_what_is_put_along_an_axis_is_what_numpy_puts(
 @pytest.mark.parametrize("axis", [None, 0])
 def test_what_boxes_of_integers_put_into_a_plain_array(axis: Any) -> None:
     indices = np.array([1, 4, -2]) if axis is None else np.array([[1, 0, -1]])
-    found, expected = np.zeros((2, 3)), np.zeros((2, 3))
-    np.put_along_axis(found, CONSTANT.constant(indices), CONSTANT.constant(np.array([7, 8, 9])), axis)
+    actual, expected = np.zeros((2, 3)), np.zeros((2, 3))
+    np.put_along_axis(actual, CONSTANT.constant(indices), CONSTANT.constant(np.array([7, 8, 9])), axis)
     np.put_along_axis(expected, indices, np.array([7, 8, 9]), axis)
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(actual, expected)
 
 
 def test_fill_diagonal_of_a_tall_matrix(check: Any) -> None:
@@ -207,7 +207,7 @@ def test_nothing_loses_a_derivative_silently(name: str) -> None:
             transform(A)
         assert isinstance(caught.value, TypeError)
         assert "; " in str(caught.value), "the message says what to write"
-        assert "test_writing.py" in str(caught.value)
+        assert "test_in_place.py" in str(caught.value)
 
 
 UNSUPPORTED = {
@@ -225,14 +225,14 @@ UNSUPPORTED = {
 
 @pytest.mark.parametrize("name", UNSUPPORTED)
 def test_what_has_no_derivative_here_says_so(name: str) -> None:
-    with pytest.raises(UnsupportedError, match=r"; .*\[test_writing.py"):
+    with pytest.raises(UnsupportedError, match=r"; .*\[test_in_place.py"):
         UNSUPPORTED[name](CONSTANT.constant(A.copy()))
 
 
 def test_a_copy_is_a_copy() -> None:
     def f(x: Any) -> Any:
-        for one in (x.copy(), copy.copy(x), copy.deepcopy(x), wnp.array(x), np.copy(x), x.flatten()):
-            one[...] = 0.0
+        for entry in (x.copy(), copy.copy(x), copy.deepcopy(x), wnp.array(x), np.copy(x), x.flatten()):
+            entry[...] = 0.0
         return np.sum(x)
 
     np.testing.assert_array_equal(grad(f)(V), np.ones(4))
@@ -262,13 +262,13 @@ def test_narrow_values_add_up_to_more_than_they_can_hold(ufunc: Any, narrow: str
     values = np.full(3, LARGEST[narrow], narrow)
     for given in (values, values[0]):
         expected = written(np.zeros(2, wide), given)
-        found = jit(written)(np.zeros(2, wide), given)
-        assert found.dtype == expected.dtype
-        np.testing.assert_array_equal(found, expected)
+        actual = jit(written)(np.zeros(2, wide), given)
+        assert actual.dtype == expected.dtype
+        np.testing.assert_array_equal(actual, expected)
 
 
 def copied(write: Any) -> Any:
-    """Return a function that writes to a copy of the same dtype and returns what became of it."""
+    """Return a function that writes to a copy of the same dtype and returns it."""
 
     def program(x: Any, *values: Any) -> Any:
         x = x.copy()
@@ -293,7 +293,7 @@ def test_values_are_repeated_where_they_are_written_one_after_another(
         agrees(copied(lambda x, i: x.flat.__setitem__(i, value)), matrix, index)
 
 
-# NumPy subtracts from uint64 by way of float64, which is not exact.
+# NumPy subtracts from uint64 through float64, which is not exact.
 INTO = [(np.add, "uint64"), *itertools.product((np.add, np.subtract), ("uint8", "int8", "int64", "float32"))]
 ADDED = [1, 300, -1, True, np.int64(3), [1, 300], np.int8([1, -2]), np.uint8([200, 100]), [True, True]]
 

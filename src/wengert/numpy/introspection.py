@@ -1,0 +1,93 @@
+"""Functions that look at shapes, types, memory and printing, through which no derivative passes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.boxes import Box, concrete
+from wengert.core.dtypes import dtype_of
+from wengert.core.shapes import shape_of, size
+from wengert.ir.types import is_weak
+from wengert.numpy.registry import axes_of, implements
+
+implements(np.shape)(lambda a: shape_of(a))
+implements(np.ndim)(lambda a: len(shape_of(a)))
+
+
+@implements(np.size)
+def size_(a: Any, axis: Any = None) -> int:
+    extents = shape_of(a)
+    if axis is None:
+        return size(extents)
+    return size(tuple(extents[dim] for dim in axes_of("size", axis, len(extents))))
+
+
+def _placeholder(value: Any) -> Any:
+    """Return a broadcast zero of the shape and dtype of a box; other values stay."""
+    return np.broadcast_to(np.zeros((), value.dtype), value.shape) if isinstance(value, Box) else value
+
+
+def _of_shapes(function: Any) -> None:
+    """Implement a function that looks at shapes alone."""
+
+    @implements(function)
+    def _(*operands: Any, **options: Any) -> Any:
+        return function(*map(_placeholder, operands), **options)
+
+
+for _function in (np.diag_indices_from, np.tril_indices_from, np.triu_indices_from, np.einsum_path):
+    _of_shapes(_function)
+
+
+def _typed(value: Any) -> Any:
+    """Return a value with the type of a box: a Python number for a weak one, else a dtype; other values stay."""
+    if isinstance(value, Box):
+        return dtype_of(value).type(0).item() if is_weak(value) else dtype_of(value)
+    return value
+
+
+@implements(np.result_type)
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    return np.result_type(*map(_typed, arrays_and_dtypes))
+
+
+@implements(np.can_cast)
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    return np.can_cast(dtype_of(from_) if isinstance(from_, Box) else from_, to, casting)
+
+
+implements(np.min_scalar_type)(lambda a, /: dtype_of(a))
+
+
+@implements(np.common_type)
+def common_type(*arrays: Any) -> Any:
+    placeholders: list[Any] = [np.empty(0, dtype_of(array)) for array in arrays]
+    return np.common_type(*placeholders)  # pyright: ignore[reportUnknownVariableType]
+
+
+implements(np.iscomplexobj)(lambda x: False)
+implements(np.isrealobj)(lambda x: True)
+
+
+@implements(np.may_share_memory, np.shares_memory)
+def shares_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
+    return isinstance(a, Box) and isinstance(b, Box) and _root(a) is _root(b)
+
+
+def _root(box: Box) -> Box:
+    return box if box.lens is None else box.lens.root
+
+
+def _prints(function: Any) -> None:
+    """Implement a function that prints: the concrete values of a box, or its type."""
+
+    @implements(function)
+    def _(a: Any, *arguments: Any, **options: Any) -> str:
+        value = concrete(a)
+        return repr(a) if value is None else function(np.asarray(value), *arguments, **options)
+
+
+for _function in (np.array_repr, np.array_str, np.array2string):
+    _prints(_function)

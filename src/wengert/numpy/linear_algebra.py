@@ -1,0 +1,342 @@
+"""`np.linalg` on boxes: inverse, equations and determinant, norms, factorizations, and functions of singular values.
+
+The derivative of a norm at 0 is 0, the subgradient of least norm. Equal eigenvalues and equal singular values have
+derivatives, but their vectors do not; see `wengert.ops.decompositions`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.array.array import operand
+from wengert.array.suggestions import advised
+from wengert.boxes import concrete
+from wengert.core.dtypes import INT64, dtype_of
+from wengert.core.errors import ArgumentError, ConcreteError, ShapeError, UnsupportedError, message
+from wengert.core.shapes import axis_index, drop_axes, keep_axes, shape_of
+from wengert.ir.types import show, type_of
+from wengert.numpy.reducing import all_, any_, count_nonzero, max_, reduce_over, sum_
+from wengert.numpy.registry import floating, implements, integers, is_box, rank_of, strong
+from wengert.ops import decompositions, linalg
+from wengert.ops.arithmetic import absolute
+from wengert.ops.comparison import equal, greater, isnan, logical_and, logical_not, not_equal, where
+from wengert.ops.conversion import cast
+from wengert.ops.decompositions import as_numbers, parts
+from wengert.ops.exponential import power, sqrt
+from wengert.ops.linalg import check_matrices, floating_dtype, multiply, swapped, symmetric
+from wengert.ops.reduction import reduce_max, reduce_min, reduce_sum
+from wengert.ops.shape import concatenate, reshape, transpose
+from wengert.primitive import Primitive
+
+_NO_VALUE: Any = getattr(np, "_NoValue")  # noqa: B009 - NumPy's own mark, which it does not make public
+# The named tuples of NumPy's results.
+_EIGH_RESULT: Any = type(np.linalg.eigh(np.eye(1)))
+_QR_RESULT: Any = type(np.linalg.qr(np.eye(1)))
+_SLOGDET_RESULT: Any = type(np.linalg.slogdet(np.eye(1)))
+_SVD_RESULT: Any = type(np.linalg.svd(np.eye(1)))
+
+# -- square matrices -------------------------------------------------------------------------------------
+
+
+@implements(np.linalg.inv)
+def inv(a: Any) -> Any:
+    return linalg.inverse(floating(operand(a)))
+
+
+@implements(np.linalg.solve)
+def solve(a: Any, b: Any) -> Any:
+    a, b = floating(operand(a)), floating(operand(b))
+    if rank_of(b) != 1:
+        return linalg.solve(a, b)
+    x = linalg.solve(a, reshape(b, shape=(*shape_of(b), 1)))
+    return reshape(x, shape=shape_of(x)[:-1])
+
+
+@implements(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    """Like NumPy's, this reads one triangle, so the derivative by the other is zero."""
+    a = floating(operand(a))
+    return swapped(linalg.cholesky(swapped(a))) if upper else linalg.cholesky(a)
+
+
+implements(np.linalg.det)(lambda a: linalg.determinant(floating(operand(a))))
+
+
+@implements(np.linalg.slogdet)
+def slogdet(a: Any) -> Any:
+    a = floating(operand(a))
+    return _SLOGDET_RESULT(linalg.determinant_sign(a), linalg.log_determinant(a))
+
+
+@implements(np.linalg.tensorsolve)
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    """Supports ``axes=None`` alone."""
+    a, b = floating(operand(a)), floating(operand(b))
+    count = int(np.prod(shape_of(b)))
+    shape = shape_of(a)[rank_of(b) :]
+    if axes is not None or int(np.prod(shape)) != count:
+        requirement = "a must be square over the axes of b and of the result"
+        raise ShapeError(message("tensorsolve", requirement, show(a, b)))
+    return reshape(solve(reshape(a, shape=(count, count)), reshape(b, shape=(count,))), shape=shape)
+
+
+@implements(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    a = floating(operand(a))
+    into, of = shape_of(a)[:ind], shape_of(a)[ind:]
+    rows, columns = int(np.prod(into)), int(np.prod(of))
+    if ind <= 0 or rows != columns:
+        requirement = f"a must be square over the first {ind} axes and the others"
+        raise ShapeError(message("tensorinv", requirement, show(a)))
+    return reshape(linalg.inverse(reshape(a, shape=(rows, columns))), shape=(*of, *into))
+
+
+# -- norms -----------------------------------------------------------------------------------------------
+
+
+def root(x: Any) -> Any:
+    """Return the square root, with derivative 0 at 0."""
+    zero = equal(x, 0)
+    if not is_box(zero) and not np.any(zero):
+        return sqrt(x)
+    return where(zero, dtype_of(x).type(0), sqrt(where(zero, dtype_of(x).type(1), x)))
+
+
+def _over(primitive: Primitive, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return reduce_over(primitive, "norm", x, None, keepdims, axes)
+
+
+def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """Return ``(sum |x|^p)^(1/p)`` and its limits."""
+    if ord is None or ord == 2:
+        return root(_over(reduce_sum, x * x, axes, keepdims))
+    magnitude = absolute(x)
+    if ord == np.inf:
+        return _over(reduce_max, magnitude, axes, keepdims)
+    if ord == -np.inf:
+        return _over(reduce_min, magnitude, axes, keepdims)
+    if ord == 0:
+        return _over(reduce_sum, cast(not_equal(x, 0), dtype=dtype_of(x)), axes, keepdims)
+    if ord == 1:
+        return _over(reduce_sum, magnitude, axes, keepdims)
+    if isinstance(ord, str):
+        raise ArgumentError(message("norm", "a vector's order must be a number", repr(ord)))
+    total = _over(reduce_sum, power(magnitude, float(ord)), axes, keepdims)
+    zero = equal(total, 0)
+    return where(zero, dtype_of(x).type(0), power(where(zero, dtype_of(x).type(1), total), 1 / float(ord)))
+
+
+def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
+    rows, columns = axes
+    shape = shape_of(x)
+    if ord is None or ord == "fro":
+        return _vector_norm(x, None, tuple(sorted(axes)), keepdims)
+    if ord in (1, -1, np.inf, -np.inf):
+        summed, taken = (rows, columns) if abs(ord) == 1 else (columns, rows)
+        lines = _over(reduce_sum, absolute(x), (summed,), True)
+        lines = _over(reduce_max if ord > 0 else reduce_min, lines, (taken,), True)
+        return lines if keepdims else reshape(lines, shape=drop_axes(shape, axes))
+    if ord not in (2, -2, "nuc"):
+        requirement = "matrix norms have the orders None, 'fro', 'nuc', 1, -1, 2, -2, inf and -inf"
+        raise ArgumentError(message("norm", requirement, repr(ord)))
+    others = [axis for axis in range(len(shape)) if axis not in axes]
+    values = decompositions.svdvals(transpose(x, permutation=(*others, rows, columns)))
+    over = reduce_sum if ord == "nuc" else reduce_max if ord == 2 else reduce_min
+    result = _over(over, values, (len(others),), False)
+    return reshape(result, shape=keep_axes(shape, axes)) if keepdims else result
+
+
+@implements(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """The derivative is 0 where the norm is 0."""
+    x = floating(operand(x))
+    rank = rank_of(x)
+    if axis is None:
+        if ord is None:
+            return _vector_norm(x, None, tuple(range(rank)), keepdims)
+        if rank not in (1, 2):
+            raise ShapeError(message("norm", "an order needs an array of one or two axes, or axis=", show(x)))
+        axes = tuple(range(rank))
+    else:
+        axes = tuple(axis_index("norm", dim, rank) for dim in integers(axis))
+    if len(axes) == 1:
+        return _vector_norm(x, ord, axes, keepdims)
+    if len(axes) != 2 or axes[0] == axes[1]:
+        raise ShapeError(message("norm", "one axis or two different ones are required", repr(axis)))
+    return _matrix_norm(x, ord, (axes[0], axes[1]), keepdims)
+
+
+@implements(np.linalg.vector_norm)
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    x = floating(operand(x))
+    rank = rank_of(x)
+    named = range(rank) if axis is None else integers(axis)
+    axes = tuple(sorted(axis_index("vector_norm", dim, rank) for dim in named))
+    return _vector_norm(x, ord, axes, keepdims)
+
+
+implements(np.linalg.matrix_norm)(lambda x, /, *, keepdims=False, ord="fro": norm(x, ord, (-2, -1), keepdims))
+
+
+# -- symmetric matrices ----------------------------------------------------------------------------------
+
+
+def _matrices(operation: str, x: Any) -> Any:
+    """Return matrices in floating point."""
+    x = floating(operand(x))
+    if rank_of(x) < 2:
+        raise ShapeError(message(operation, "an array of at least two axes is required", show(x)))
+    return x
+
+
+def _half(operation: str, UPLO: str) -> str:
+    if str(UPLO).upper() not in ("L", "U"):
+        raise ArgumentError(message(operation, 'UPLO must be "L" or "U"', repr(UPLO)))
+    return UPLO.upper()
+
+
+@implements(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """Like NumPy's, this reads one triangle, so the derivative by the other is zero."""
+    a = _matrices("eigh", a)
+    values, vectors = parts(decompositions.eigh(a, half=_half("eigh", UPLO)), 1, shape_of(a)[-1])
+    return _EIGH_RESULT(as_numbers(values), vectors)
+
+
+implements(np.linalg.eigvalsh)(
+    lambda a, UPLO="L": decompositions.eigvalsh(_matrices("eigvalsh", a), half=_half("eigvalsh", UPLO))
+)
+
+
+# -- singular values -------------------------------------------------------------------------------------
+
+
+@implements(np.linalg.svd)
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """Vectors beyond the singular values are not supported."""
+    a = _matrices("svd", a)
+    if not compute_uv:
+        return decompositions.svdvals(symmetric(a) if hermitian else a)
+    if hermitian:
+        hint = "leave hermitian out, or write np.linalg.eigh: the singular values are the magnitudes of eigenvalues"
+        raise UnsupportedError(message("svd", "vectors with hermitian=True are not supported", show(a), hint))
+    rows, columns = shape_of(a)[-2:]
+    if full_matrices and rows != columns:
+        requirement = (
+            "full_matrices=True needs square matrices: vectors beyond the singular values have no derivative"
+        )
+        raise UnsupportedError(message("svd", requirement, show(a), "write full_matrices=False"))
+    u, s, v = parts(decompositions.svd(a), rows, 1, columns)
+    return _SVD_RESULT(u, as_numbers(s), swapped(v))
+
+
+implements(np.linalg.svdvals)(lambda x, /: decompositions.svdvals(_matrices("svdvals", x)))
+
+
+@implements(np.linalg.cond)
+def cond(x: Any, p: Any = None) -> Any:
+    """Singular matrices raise an error in norms other than 2 and -2."""
+    x = _matrices("cond", x)
+    if not all(shape_of(x)[-2:]):
+        raise ShapeError(message("cond", "matrices must not be empty", show(x)))
+    if p not in (None, 2, -2):
+        return norm(x, p, (-2, -1)) * norm(linalg.inverse(x), p, (-2, -1))
+    values = decompositions.svdvals(x)
+    largest, least = values[..., 0], values[..., -1]
+    with np.errstate(all="ignore"):  # as NumPy does: the condition of a singular matrix is infinite
+        ratio = least / largest if p == -2 else largest / least
+    unknown = any_(isnan(x), axis=(-2, -1))
+    return where(logical_and(isnan(ratio), logical_not(unknown)), np.inf, ratio)
+
+
+def _tolerance(operation: str, shape: Any, dtype: Any, rtol: Any) -> float:
+    """Return the fraction of the largest singular value up to which one counts as 0; by default from the precision."""
+    if rtol is None:
+        return max(shape[-2:]) * float(np.finfo(dtype).eps)
+    value = concrete(rtol)
+    if value is None:
+        hint = "name it in static_argnums of wg.jit, or compute it outside"
+        raise ConcreteError(message(operation, "the tolerance must be known", show(rtol), advised(hint)))
+    if np.ndim(value) or not np.issubdtype(np.asarray(value).dtype, np.number):
+        raise ArgumentError(message(operation, "the tolerance must be a number", repr(rtol)))
+    return float(value)
+
+
+def _rank(values: Any, tolerance: float) -> Any:
+    """Count the singular values above a fraction of the largest."""
+    return count_nonzero(greater(values, max_(values, -1, keepdims=True, initial=0) * tolerance), -1)
+
+
+@implements(np.linalg.matrix_rank)
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    a = floating(operand(A))
+    if tol is not None and rtol is not None:
+        raise ArgumentError(message("matrix_rank", "only one of tol and rtol can be given"))
+    if rank_of(a) < 2:
+        return cast(logical_not(all_(equal(a, 0))), dtype=INT64)
+    values = decompositions.svdvals(symmetric(a) if hermitian else a)
+    if tol is None:
+        return _rank(values, _tolerance("matrix_rank", shape_of(a), dtype_of(a), rtol))
+    return count_nonzero(greater(values, reshape(operand(tol), shape=(*shape_of(tol), 1))), -1)
+
+
+# -- pseudoinverse and least squares ---------------------------------------------------------------------
+
+
+@implements(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO_VALUE) -> Any:
+    """The derivative holds where the rank is the same nearby."""
+    a = _matrices("pinv", a)
+    if rcond is None:
+        rcond = 1e-15 if rtol is _NO_VALUE else rtol
+    elif rtol is not _NO_VALUE:
+        raise ArgumentError(message("pinv", "only one of rcond and rtol can be given"))
+    tolerance = _tolerance("pinv", shape_of(a), dtype_of(a), rcond)
+    return decompositions.pinv(symmetric(a) if hermitian else a, rcond=tolerance)
+
+
+@implements(np.linalg.lstsq)
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """There are residuals wherever ``a`` has more rows than columns; NumPy omits them also where the rank is less."""
+    a, b = _matrices("lstsq", a), floating(operand(b))
+    if rank_of(a) != 2 or rank_of(b) not in (1, 2):
+        requirement = (
+            "a matrix, and a vector or matrix of right-hand sides are required; for more, use wg.vmap"
+        )
+        raise ShapeError(message("lstsq", requirement, show(a, b)))
+    right = b if rank_of(b) == 2 else reshape(b, shape=(*shape_of(b), 1))
+    check_matrices("lstsq", type_of(a), type_of(right))
+    dtype = floating_dtype(type_of(a), type_of(b))
+    a, right = strong(a, dtype), strong(right, dtype)
+    rows, columns = shape_of(a)
+    tolerance = _tolerance("lstsq", (rows, columns), dtype_of(a), rcond)
+    tolerance = tolerance if tolerance >= 0 else float(np.finfo(dtype_of(a)).eps)
+    x = decompositions.lstsq(a, right, rcond=tolerance)
+    rest = right - multiply(a, x)
+    residuals = sum_(rest * rest, 0) if rows > columns else np.zeros(0, dtype_of(x))
+    values = decompositions.svdvals(a)
+    rank = cast(_rank(values, tolerance), dtype=np.dtype(np.int32))
+    return x if rank_of(b) == 2 else reshape(x, shape=(columns,)), residuals, rank, values
+
+
+# -- orthogonal and triangular factors -------------------------------------------------------------------
+
+
+@implements(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Supports the modes "reduced" and "r", and "complete" where that is the same as "reduced".
+
+    A derivative requires that the first columns, as many as there are rows, are linearly independent.
+    """
+    a = _matrices("qr", a)
+    rows, columns = shape_of(a)[-2:]
+    if mode not in ("reduced", "r", "complete") or (mode == "complete" and rows > columns):
+        requirement = 'modes "reduced" and "r" are supported, and "complete" for no more rows than columns'
+        raise UnsupportedError(message("qr", requirement, f"{mode!r}, {show(a)}"))
+    count = min(rows, columns)
+    q, r = parts(decompositions.qr(a[..., :count]), rows, count)
+    if columns > rows:
+        r = concatenate(r, multiply(swapped(q), a[..., count:]), axis=rank_of(a) - 1)
+    return r if mode == "r" else _QR_RESULT(q, r)
