@@ -273,13 +273,18 @@ def _hidden_by(problem: Exception) -> WengertError | None:
             return cause
         cause = cause.__cause__
     where = raised_at(problem)
-    is_theirs = isinstance(problem, TypeError) or is_installed(problem)
+    is_theirs = isinstance(problem, TypeError) or is_installed(problem) or _is_of_box(problem)
     if complaint is not None and where and is_theirs and line_of(str(complaint)) == where:
         return complaint
     if isinstance(problem, TypeError) and _REFUSED.search(str(problem)) and not is_raised_by_user(problem):
         hint = "compute it outside, or give up the derivative: wg.stop_gradient(x)"
         return UnsupportedError(f"{problem}: the call takes no value inside a transform; {hint}. [{where}]")
     return None
+
+
+def _is_of_box(problem: BaseException) -> bool:
+    """Return whether a box seems to lack an attribute: so it does where C code calls Python with an error set."""
+    return isinstance(problem, AttributeError) and isinstance(problem.obj, Box)
 
 
 @contextlib.contextmanager
