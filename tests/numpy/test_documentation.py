@@ -20,8 +20,12 @@ FUNCTIONS = {
     for name in dir(module)
     if callable(getattr(module, name)) and not isinstance(getattr(module, name), type)
 }
-OWN = {name: value for name, value in FUNCTIONS.items() if value.__module__.startswith("wengert.")}
 NUMPYS = {name: value for name, value in FUNCTIONS.items() if isinstance(value, ListAccepting)}
+OWN = {
+    name: value
+    for name, value in FUNCTIONS.items()
+    if value.__module__.startswith("wengert.") and name not in NUMPYS  # ufuncs of earlier NumPys have no module
+}
 
 
 def parameters(value: Any) -> dict[str, Any]:
