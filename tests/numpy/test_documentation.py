@@ -24,7 +24,8 @@ NUMPYS = {name: value for name, value in FUNCTIONS.items() if isinstance(value, 
 OWN = {
     name: value
     for name, value in FUNCTIONS.items()
-    if value.__module__.startswith("wengert.") and name not in NUMPYS  # ufuncs of earlier NumPys have no module
+    if value.__module__.startswith("wengert.")
+    and name not in NUMPYS  # ufuncs of earlier NumPys have no module
 }
 
 
