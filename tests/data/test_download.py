@@ -13,7 +13,7 @@ from wengert.data import DataNotFoundError
 from wengert.data.download import RemoteFile, fetch, terminal_progress
 
 CONTENT = bytes(range(256)) * 1000
-PACKED = gzip.compress(CONTENT)
+PACKED = gzip.compress(CONTENT, mtime=0)
 FILE = RemoteFile("file.gz", hashlib.sha256(CONTENT).hexdigest())
 PACKED_FILE = RemoteFile("file.gz", hashlib.sha256(PACKED).hexdigest(), packed=True)
 
@@ -54,7 +54,7 @@ def test_another_compression_of_the_same_content_will_do(server: Any, tmp_path: 
 @pytest.mark.parametrize(
     ("body", "missing_bytes", "reason"),
     [
-        (gzip.compress(CONTENT + b"!"), 0, "the checksum differs"),
+        (gzip.compress(CONTENT + b"!", mtime=0), 0, "the checksum differs"),
         (b"<html>Please log in</html>", 0, "the checksum differs"),
         (PACKED[:-100], 0, "expected a whole gzip file"),
         (PACKED[:-100], 100, f"expected {len(PACKED)} bytes; got {len(PACKED) - 100}"),
