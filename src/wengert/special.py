@@ -14,9 +14,9 @@ from wengert.array.suggestions import INSTEAD
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, message
 from wengert.core.shapes import drop_axes, shape_of, size
-from wengert.numpy.reducing import reduce_over
+from wengert.numpy.reducing import kept, reduce_over
 from wengert.numpy.registry import axes_of, floating, rank_of, strong
-from wengert.numpy.ufuncs import combined, reduces
+from wengert.numpy.ufunc_methods import combined, reduces
 from wengert.ops import special as functions
 from wengert.ops.arithmetic import absolute, negative, sign
 from wengert.ops.comparison import (
@@ -294,8 +294,10 @@ def log_softmax(x: Any, axis: Any = -1) -> Any:
     return centred - log(reduce_over(reduce_sum, "log_softmax", exp(centred), None, True, axes))
 
 
-def _sum_of_exponentials(x: Any, axis: Any, keepdims: bool = False, initial: Any = None) -> Any:
-    total = logsumexp(combined(np.logaddexp, x), axis, keepdims=keepdims)
+def _sum_of_exponentials(
+    x: Any, axis: Any, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
+    total = logsumexp(kept(combined(np.logaddexp, x), where, -np.inf), axis, keepdims=keepdims)
     return total if initial is None else logaddexp(total, strong(operand(initial), dtype_of(total)))
 
 

@@ -17,13 +17,13 @@ from wengert.array.flatiter import Flat
 from wengert.array.operators import FUNCTIONS, operand
 from wengert.array.sparse import is_sparse, times, times_right
 from wengert.array.suggestions import ATTRIBUTES, instead_of, without_derivative
+from wengert.array.ufunc_calls import as_operand, called, strengthened, write_out
 from wengert.boxes import Box, Lens, boxed, concrete, on_graph
-from wengert.core.dtypes import BOOL, dtype_of
+from wengert.core.dtypes import dtype_of
 from wengert.core.errors import (
     OTHERWISE,
     UNFOLLOWED,
     DtypeError,
-    LostDerivativeError,
     ScalarError,
     UnsupportedError,
     message,
@@ -37,8 +37,6 @@ from wengert.ops.elementwise import UFUNCS
 
 #: Replacements for ``ufunc.reduce``, ``ufunc.accumulate`` and so on; `wengert.numpy` fills it.
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
-#: Options of ufuncs without effect here.
-_LAYOUT = {"order", "subok", "casting"}
 
 
 _WITHOUT_VALUE = re.compile(r"Array\([a-z]+\d*\*?\[[\d,]*\], \w+\)")
@@ -280,23 +278,21 @@ class Array(Conversions):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         out = options.pop("out", None)
-        if out is not None:
-            return _write_out(ufunc, method, inputs, options, out)
         if method != "__call__":
-            handler = UFUNC_METHODS.get((ufunc.__name__, method))
-            if handler is None:
-                raise self._unsupported(ufunc, f".{method}")
-            return handler(*inputs, **options)
-        dtype = options.pop("dtype", None)
-        if options.pop("where", True) is not True:
-            raise self._unsupported(ufunc, "(where=...)", "write np.where(condition, result, other)")
+            return self._method_of(ufunc, method, inputs, options, out)
         function = FUNCTIONS.get(ufunc) or UFUNCS.get(ufunc)
         if function is None:
             raise self._unsupported(ufunc, hint=instead_of(ufunc.__name__))
-        for name in _LAYOUT & options.keys():
-            del options[name]
-        result = function(*map(_as_operand, inputs), **options)
-        return _strong(result) if dtype is None else cast(result, dtype=np.dtype(dtype))
+        if options or out is not None:
+            return called(ufunc, function, inputs, options, out)
+        return strengthened(function(*map(as_operand, inputs)))
+
+    def _method_of(self, ufunc: np.ufunc, method: str, inputs: Any, options: Any, out: Any) -> Any:
+        handler = UFUNC_METHODS.get((ufunc.__name__, method))
+        if handler is None:
+            raise self._unsupported(ufunc, f".{method}")
+        result = handler(*inputs, **options)
+        return result if method == "at" else write_out(f"np.{ufunc.__name__}.{method}", out, result)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         handler = FUNCTIONS.get(function)
@@ -306,21 +302,6 @@ class Array(Conversions):
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         return type(self).namespace
-
-
-def _as_operand(value: Any) -> Any:
-    """Return the operand of a NumPy function, which takes Python's True as a truth value and not as a number."""
-    value = operand(value)
-    return cast(value, dtype=BOOL) if isinstance(value, Box) and value.weak and value.dtype == BOOL else value
-
-
-def _strong(result: Any) -> Any:
-    """Return the result of a NumPy function, which converts Python scalars to NumPy scalars."""
-    if isinstance(result, Box):
-        return cast(result, dtype=result.dtype) if result.weak else result
-    if isinstance(result, tuple):
-        return tuple(map(_strong, result))  # pyright: ignore[reportUnknownArgumentType]
-    return dtype_of(result).type(result) if isinstance(result, (bool, int, float)) else result
 
 
 Box.array_class = Array
@@ -334,16 +315,6 @@ def shows_box(text: str) -> bool:
         (True, False)
     """
     return _WITHOUT_VALUE.search(text) is not None
-
-
-def _write_out(ufunc: np.ufunc, method: str, inputs: Any, options: Any, out: Any) -> Any:
-    """Write the result of ``np.add(x, y, out=z)`` into the box z, as NumPy writes into an array."""
-    target = out[0] if isinstance(out, tuple) and len(out) == 1 else None  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
-    if isinstance(target, Array):
-        return target.assign(getattr(ufunc, method)(*inputs, **options))
-    hint = "write y = x1 + x2 instead of updating a plain array in place, or make the array with wengert.numpy.zeros"
-    requirement = "a value inside a transform cannot be written into a plain array"
-    raise LostDerivativeError(message(f"np.{ufunc.__name__}", requirement, hint=hint))
 
 
 def view_of(

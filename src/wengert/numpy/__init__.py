@@ -45,6 +45,7 @@ from wengert.numpy import (
     shaping,
     sorting,
     statistics,
+    ufunc_methods,
     ufuncs,
 )
 from wengert.numpy.creation import *  # noqa: F403
@@ -56,7 +57,7 @@ from wengert.numpy.list_arguments import offered_for as _offered_for
 #: The modules whose implementations are registered as they load.
 _FAMILIES = (
     *(finite_differences, in_place, introspection, joining, linalg, linear_algebra, padding, polynomials),
-    *(products, reducing, selecting, shaping, sorting, statistics, ufuncs),
+    *(products, reducing, selecting, shaping, sorting, statistics, ufuncs, ufunc_methods),
 )
 newaxis = None
 take: Any = _FUNCTIONS[_np.take]  # NumPy's dispatches on the array alone, not on traced positions

@@ -20,7 +20,7 @@ from wengert.ops.shape import reshape
 _HINT = "make the array with wengert.numpy.zeros (or wengert.numpy.array of it), which holds boxes"
 
 
-def _target(operation: str, array: Any) -> Array:
+def target_of(operation: str, array: Any) -> Array:
     """Return the box to write to, or raise an error for a plain array, which cannot hold boxes."""
     if not isinstance(array, Array):
         lost(operation, _HINT)
@@ -29,7 +29,7 @@ def _target(operation: str, array: Any) -> Array:
 
 @implements(np.copyto)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    target = _target("np.copyto", dst)
+    target = target_of("np.copyto", dst)
     target[...] = operand(src) if where is True else np.where(where, operand(src), target)
 
 
@@ -41,7 +41,7 @@ def _flat_write(target: Array, positions: Any, values: Any) -> None:
 
 @implements(np.put)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    target = _target("np.put", a)
+    target = target_of("np.put", a)
     plain_take: Any = np.take
     indices = indexing.signed(known("np.put", operand(ind))).ravel()
     positions = plain_take(np.arange(target.size), indices, mode=mode)
@@ -50,7 +50,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 @implements(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    target = _target("np.place", arr)
+    target = target_of("np.place", arr)
     positions = np.flatnonzero(known("np.place", operand(mask)))
     if positions.size:
         _flat_write(target, positions, np.resize(operand(vals), positions.shape))
@@ -58,14 +58,14 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 @implements(np.putmask)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
-    target = _target("np.putmask", a)
+    target = target_of("np.putmask", a)
     repeated = np.resize(operand(values), target.shape)
     target[...] = np.where(operand(mask), repeated, target)
 
 
 @implements(np.fill_diagonal)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    target = _target("np.fill_diagonal", a)
+    target = target_of("np.fill_diagonal", a)
     shape = target.shape
     if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) != 1):
         requirement = "at least two axes are required, of one extent if more"
@@ -79,7 +79,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 def add_at(a: Any, indices: Any, b: Any) -> None:
     """Add at every position of an index, also at repeated ones; as `np.add.at`."""
-    target = _target("np.add.at", a)
+    target = target_of("np.add.at", a)
     values = _as_added(target, operand(b))
     if not rank_of(values) and indexing.is_mask_without_value(indices, target.shape):
         target[...] = target.fitted(where(indices, target + values, target))
@@ -90,7 +90,7 @@ def add_at(a: Any, indices: Any, b: Any) -> None:
 
 def subtract_at(a: Any, indices: Any, b: Any) -> None:
     """Subtract at every position of an index, also at repeated ones; as `np.subtract.at`."""
-    target = _target("np.subtract.at", a)
+    target = target_of("np.subtract.at", a)
     add_at(target, indices, -_as_added(target, operand(b)))
 
 

@@ -36,7 +36,7 @@ def _operands(operation: str, arrays: Any, dtype: Any, casting: str) -> list[Any
     return [strong(array, wanted) for array in operands]
 
 
-@implements(np.concatenate, refuses=["out"])
+@implements(np.concatenate)
 def concatenate_(
     arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
@@ -46,7 +46,7 @@ def concatenate_(
     return concatenate(*operands, axis=axis_index("concatenate", axis, len(shape_of(operands[0]))))
 
 
-@implements(np.stack, refuses=["out"])
+@implements(np.stack)
 def stack(
     arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:

@@ -67,7 +67,7 @@ def matmul(x1: Any, x2: Any, /, **options: Any) -> Any:
     return contract(x1, x2, **params)
 
 
-@implements(np.dot, refuses=["out"])
+@implements(np.dot)
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     a, b = strong(operand(a)), strong(operand(b))
     rank, other = rank_of(a), rank_of(b)
@@ -89,7 +89,7 @@ def inner(a: Any, b: Any, /) -> Any:
     return _over_axes("inner", a, b, [rank_of(a) - 1], [rank_of(b) - 1])
 
 
-@implements(np.outer, np.linalg.outer, refuses=["out"])
+@implements(np.outer, np.linalg.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     a, b = operand(a), operand(b)
     return multiply(reshape(a, shape=(size(shape_of(a)), 1)), reshape(b, shape=(size(shape_of(b)),)))
@@ -179,7 +179,7 @@ def kron(a: Any, b: Any) -> Any:
     return reshape(multiply(left, right), shape=tuple(m * t for m, t in zip(mine, theirs, strict=True)))
 
 
-@implements(np.trace, refuses=["out"])
+@implements(np.trace)
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
     return sum_(diagonal(a, offset, axis1, axis2), -1, dtype)
 
@@ -203,7 +203,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
 implements(np.linalg.cross)(lambda x1, x2, /, *, axis=-1: cross(x1, x2, axis=axis))
 
 
-@implements(np.linalg.multi_dot, refuses=["out"])
+@implements(np.linalg.multi_dot)
 def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     chain = [operand(array) for array in arrays]
     if len(chain) < 2:
@@ -306,9 +306,7 @@ _MORE_LETTERS = "".join(map(chr, range(ord("À"), ord("À") + MOST_AXES)))
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     """Operands are multiplied in pairs in NumPy's greedy order, whatever ``optimize`` is."""
     dtype = kwargs.pop("dtype", None)
-    refused = {name: kwargs[name] for name in kwargs if name not in ("order", "casting")}
-    if out is not None or refused:
-        refuse("np.einsum", out, **refused)
+    refuse("np.einsum", **{name: kwargs[name] for name in kwargs if name not in ("order", "casting")})
     if isinstance(operands[0], str):
         subscripts, arrays = operands[0], [operand(array) for array in operands[1:]]
     else:

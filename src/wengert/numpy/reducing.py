@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.array.array import operand
 from wengert.core.dtypes import BOOL, FLOAT64, INT64, dtype_of
-from wengert.core.errors import ArgumentError, message
-from wengert.core.shapes import axis_index, drop_axes, keep_axes, shape_of, size
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.core.shapes import axis_index, broadcast, drop_axes, keep_axes, shape_of, size
 from wengert.ir.types import show
 from wengert.numpy.registry import ALL_AXES, axes_of, check_axes, implements, rank_of, since, strong
 from wengert.ops.arithmetic import add, maximum, minimum, multiply, subtract
@@ -56,9 +57,33 @@ def reduce_over(
     """Reduce over the axes that NumPy's ``axis`` names; ``keepdims`` keeps them with extent one."""
     shape = shape_of(x)
     if axes is None:
-        axes = ALL_AXES[len(shape)] if axis is None else axes_of(operation, axis, len(shape))
+        axes = reduced_axes(operation, axis, len(shape))
     result = primitive(x, axes=axes)
     return reshape(result, shape=keep_axes(shape, axes)) if keepdims else result
+
+
+def reduced_axes(operation: str, axis: Any, rank: int) -> tuple[int, ...]:
+    """Return the axes to reduce over; as in NumPy, a number has none, which 0 and -1 name, too."""
+    if axis is None or (not rank and axis in (0, -1)):
+        return ALL_AXES[rank]
+    return axes_of(operation, axis, rank)
+
+
+def kept(x: Any, condition: Any, neutral: Any) -> Any:
+    """Return a value with the neutral element of a reduction where a condition does not hold, as for ``where=``."""
+    if condition is True:
+        return x
+    condition, shape = operand(condition), shape_of(x)
+    if dtype_of(condition) != BOOL:
+        raise DtypeError(message("where=", "truth values are required", show(condition)))
+    if broadcast("where=", shape_of(condition), shape) != shape:
+        raise ShapeError(message("where=", f"the condition must fit the shape {shape}", show(condition)))
+    return where(condition, x, cast(operand(neutral), dtype=dtype_of(x)))
+
+
+def count_where(condition: Any, x: Any, axis: Any, keepdims: Any) -> Any:
+    """Count the elements over axes at which a condition holds."""
+    return sum_(broadcast_to(strong(operand(condition), BOOL), shape=shape_of(x)), axis, keepdims=keepdims)
 
 
 def _as_initial(initial: Any, like: Any) -> Any:
@@ -66,25 +91,25 @@ def _as_initial(initial: Any, like: Any) -> Any:
     return cast(initial, dtype=dtype_of(like))
 
 
-@implements(np.sum, refuses=["out", "where"])
+@implements(np.sum)
 def sum_(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None,
     where: Any = True,
 ) -> Any:  # fmt: skip
-    total = reduce_over(reduce_sum, "sum", _accumulator(a, dtype), axis, keepdims)
+    total = reduce_over(reduce_sum, "sum", kept(_accumulator(a, dtype), where, 0), axis, keepdims)
     return total if initial is None else add(total, _as_initial(initial, total))
 
 
-@implements(np.prod, refuses=["out", "where"])
+@implements(np.prod)
 def prod(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None,
     where: Any = True,
 ) -> Any:  # fmt: skip
-    product = reduce_over(reduce_prod, "prod", _accumulator(a, dtype), axis, keepdims)
+    product = reduce_over(reduce_prod, "prod", kept(_accumulator(a, dtype), where, 1), axis, keepdims)
     return product if initial is None else multiply(product, _as_initial(initial, product))
 
 
-@implements(np.mean, refuses=["out", "where"])
+@implements(np.mean)
 def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
@@ -97,10 +122,13 @@ def mean(
         a, result_dtype = cast(a, dtype=np.dtype(np.float32)), own
     shape = shape_of(a)
     axes = axes_of("mean", axis, len(shape))
-    count = 1
-    for dim in axes:
-        count *= shape[dim]
-    result = reduce_over(reduce_sum, "mean", a, axis, keepdims, axes) / count
+    if where is True:
+        count: Any = 1
+        for dim in axes:
+            count *= shape[dim]
+    else:
+        count = cast(count_where(where, a, axis, keepdims), dtype=dtype_of(a))
+    result = reduce_over(reduce_sum, "mean", kept(a, where, 0), axis, keepdims, axes) / count
     return result if result_dtype is None else cast(result, dtype=result_dtype)
 
 
@@ -111,34 +139,43 @@ def _extremum(
     primitive: Primitive, pair: Primitive, operation: str, a: Any, axis: Any, keepdims: Any, initial: Any
 ) -> Any:
     shape = shape_of(a)
-    axes = axes_of(operation, axis, len(shape))
+    axes = reduced_axes(operation, axis, len(shape))
     if any(shape[dim] == 0 for dim in axes):
         kept = keep_axes(shape, axes) if keepdims else drop_axes(shape, axes)
         return broadcast_to(_as_initial(initial, a), shape=kept)
     return pair(reduce_over(primitive, operation, a, axis, keepdims), _as_initial(initial, a))
 
 
-@implements(np.max, np.amax, refuses=["out", "where"])
+def _required(operation: str, initial: Any) -> Any:
+    if initial is None:
+        hint = "give initial=, the result where no element is left"
+        raise ArgumentError(message(operation, "with where= there must be an initial value", hint=hint))
+    return initial
+
+
+@implements(np.max, np.amax)
 def max_(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
 ) -> Any:
     """Elements that tie share the derivative."""
-    if initial is None:
+    if initial is None and where is True:
         return reduce_over(reduce_max, "max", a, axis, keepdims)
+    a = kept(a, where, _required("max", initial))
     return _extremum(reduce_max, maximum, "max", a, axis, keepdims, initial)
 
 
-@implements(np.min, np.amin, refuses=["out", "where"])
+@implements(np.min, np.amin)
 def min_(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
 ) -> Any:
     """Elements that tie share the derivative."""
-    if initial is None:
+    if initial is None and where is True:
         return reduce_over(reduce_min, "min", a, axis, keepdims)
+    a = kept(a, where, _required("min", initial))
     return _extremum(reduce_min, minimum, "min", a, axis, keepdims, initial)
 
 
-@implements(np.ptp, refuses=["out"])
+@implements(np.ptp)
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     check_axes("ptp", axis, a)
     return subtract(max_(a, axis, keepdims=keepdims), min_(a, axis, keepdims=keepdims))
@@ -146,7 +183,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any
 
 def _position(primitive: Primitive, a: Any, axis: Any, keepdims: Any) -> Any:
     shape = shape_of(a)
-    if axis is None or not shape:
+    if axis is None or not reduced_axes(primitive.name, axis, len(shape)):
         flat = primitive(reshape(a, shape=(size(shape),)), axis=0)
         return reshape(flat, shape=(1,) * len(shape)) if keepdims else flat
     axis = axis_index(primitive.name, axis, len(shape))
@@ -154,12 +191,12 @@ def _position(primitive: Primitive, a: Any, axis: Any, keepdims: Any) -> Any:
     return reshape(result, shape=keep_axes(shape, (axis,))) if keepdims else result
 
 
-@implements(np.argmax, refuses=["out"])
+@implements(np.argmax)
 def argmax_(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
     return _position(argmax, a, axis, keepdims)
 
 
-@implements(np.argmin, refuses=["out"])
+@implements(np.argmin)
 def argmin_(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
     return _position(argmin, a, axis, keepdims)
 
@@ -167,14 +204,14 @@ def argmin_(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False)
 # -- truth -----------------------------------------------------------------------------------------------
 
 
-@implements(np.any, refuses=["out", "where"])
+@implements(np.any)
 def any_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
-    return reduce_over(reduce_any, "any", a, axis, keepdims)
+    return reduce_over(reduce_any, "any", kept(a, where, 0), axis, keepdims)
 
 
-@implements(np.all, refuses=["out", "where"])
+@implements(np.all)
 def all_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
-    return reduce_over(reduce_all, "all", a, axis, keepdims)
+    return reduce_over(reduce_all, "all", kept(a, where, 1), axis, keepdims)
 
 
 @implements(np.count_nonzero)
@@ -194,12 +231,12 @@ def _running(primitive: Primitive, a: Any, axis: Any, dtype: Any) -> Any:
     return primitive(a, axis=axis_index(primitive.name, axis, len(shape)), reverse=False)
 
 
-@implements(np.cumsum, refuses=["out"])
+@implements(np.cumsum)
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     return _running(cumulative_sum, a, axis, dtype)
 
 
-@implements(np.cumprod, refuses=["out"])
+@implements(np.cumprod)
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     return _running(cumulative_product, a, axis, dtype)
 
@@ -217,14 +254,14 @@ def _cumulative(
     return concatenate(first, result, axis=axis)
 
 
-@implements(*since("cumulative_sum"), refuses=["out"])
+@implements(*since("cumulative_sum"))
 def cumulative_sum_(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> Any:
     return _cumulative("cumulative_sum", cumulative_sum, x, axis, dtype, include_initial, 0)
 
 
-@implements(*since("cumulative_prod"), refuses=["out"])
+@implements(*since("cumulative_prod"))
 def cumulative_prod_(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> Any:
@@ -240,19 +277,20 @@ def without_nan(x: Any, neutral: float) -> Any:
 
 
 def _nan_total(function: Any, reduction: Callable[..., Any], neutral: float) -> Any:
-    @implements(function, refuses=["out", "where"])
+    @implements(function)
     def reduced(
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None,
         where: Any = True,
     ) -> Any:  # fmt: skip
         check_axes(function.__name__, axis, a)
-        return reduction(without_nan(a, neutral), axis, dtype, keepdims=keepdims, initial=initial)
+        options = {"keepdims": keepdims, "initial": initial, "where": where}
+        return reduction(without_nan(a, neutral), axis, dtype, **options)
 
     return reduced
 
 
 def _nan_running(function: Any, running: Callable[..., Any], neutral: float) -> None:
-    @implements(function, refuses=["out"])
+    @implements(function)
     def _(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         check_axes(function.__name__, axis, a)
         return running(without_nan(a, neutral), axis, dtype)
@@ -264,20 +302,20 @@ _nan_running(np.nancumsum, cumsum, 0.0)
 _nan_running(np.nancumprod, cumprod, 1.0)
 
 
-def count_present(a: Any, axis: Any, keepdims: Any) -> Any:
-    """Count the elements over axes that are not NaN."""
-    return sum_(logical_not(isnan(a)), axis, keepdims=keepdims)
+def count_present(a: Any, axis: Any, keepdims: Any, condition: Any = True) -> Any:
+    """Count the elements over axes that are not NaN, where a condition holds."""
+    return sum_(logical_not(isnan(a)), axis, keepdims=keepdims, where=condition)
 
 
-@implements(np.nanmean, refuses=["out", "where"])
+@implements(np.nanmean)
 def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
     check_axes("nanmean", axis, a)
     if dtype_of(a).kind != "f":
-        return mean(a, axis, dtype, keepdims=keepdims)
-    total = nansum(a, axis, dtype, keepdims=keepdims)
-    return total / cast(count_present(a, axis, keepdims), dtype=dtype_of(total))
+        return mean(a, axis, dtype, keepdims=keepdims, where=where)
+    total = nansum(a, axis, dtype, keepdims=keepdims, where=where)
+    return total / cast(count_present(a, axis, keepdims, where), dtype=dtype_of(total))
 
 
 def _nan_where_empty(count: Any, result: Any) -> Any:
@@ -285,7 +323,7 @@ def _nan_where_empty(count: Any, result: Any) -> Any:
 
 
 def _nan_extremum(function: Any, extremum: Callable[..., Any], worst: float) -> None:
-    @implements(function, refuses=["out", "where"])
+    @implements(function)
     def _(
         a: Any,
         axis: Any = None,
@@ -295,14 +333,16 @@ def _nan_extremum(function: Any, extremum: Callable[..., Any], worst: float) -> 
         where: Any = True,
     ) -> Any:
         check_axes(function.__name__, axis, a)
-        result = extremum(without_nan(a, worst), axis, keepdims=keepdims, initial=initial)
+        if where is not True:
+            _required(function.__name__, initial)
+        result = extremum(without_nan(a, worst), axis, keepdims=keepdims, initial=initial, where=where)
         if dtype_of(a).kind != "f" or initial is not None:
             return result
         return _nan_where_empty(count_present(a, axis, keepdims), result)
 
 
 def _nan_position(function: Any, position: Callable[..., Any], worst: float) -> None:
-    @implements(function, refuses=["out"])
+    @implements(function)
     def _(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         name, shape = function.__name__, shape_of(a)
         axis = axis_index(name, axis, len(shape)) if shape and axis is not None else None

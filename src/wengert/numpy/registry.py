@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import re
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
@@ -13,6 +14,7 @@ import numpy as np
 
 from wengert.array.array import FUNCTIONS
 from wengert.array.suggestions import advised
+from wengert.array.ufunc_calls import write_out
 from wengert.boxes import Box, concrete
 from wengert.core.dtypes import FLOAT64, dtype_of, is_float
 from wengert.core.errors import ConcreteError, LostDerivativeError, UnsupportedError, message
@@ -34,7 +36,7 @@ def implements(*functions: Any, refuses: Sequence[str] = ()) -> Callable[[Implem
     Args:
         functions: NumPy's functions; the first names the operation in errors. None leaves the function unregistered.
         refuses: options that boxes do not support. NumPy's call raises an error where one is given; implementations
-            that call one another skip this check.
+            that call one another skip this check. No implementation reads ``out``: NumPy's call writes there.
 
     Returns:
         A decorator that returns the implementation itself.
@@ -49,7 +51,7 @@ def implements(*functions: Any, refuses: Sequence[str] = ()) -> Callable[[Implem
             named: Any = implementation
             named.__name__ = functions[0].__name__
             complete_docstring(implementation, functions[0])
-            handler = _refusing(named, _qualified(functions[0]), refuses) if refuses else implementation
+            handler = _checked(named, _qualified(functions[0]), refuses)
             FUNCTIONS.update(dict.fromkeys(functions, handler))
         return implementation
 
@@ -60,8 +62,8 @@ def _qualified(function: Any) -> str:
     return f"np{function.__module__.removeprefix('numpy')}.{function.__name__}"
 
 
-def _refusing(implementation: Any, operation: str, names: Sequence[str]) -> Callable[..., Any]:
-    """Return an implementation that first raises where an option is given that it refuses.
+def _checked(implementation: Any, operation: str, refused: Sequence[str]) -> Callable[..., Any]:
+    """Return an implementation that first raises where an option is given that it refuses, and that writes to ``out``.
 
     It is compiled with the parameters of the implementation, which makes a call 0.2 us faster than ``*arguments`` and
     ``**options``.
@@ -69,19 +71,36 @@ def _refusing(implementation: Any, operation: str, names: Sequence[str]) -> Call
     code: types.CodeType = implementation.__code__
     positional = code.co_varnames[: code.co_argcount]
     keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    names = [*refused, *({"out"} & {*positional, *keywords})]
+    if not names:
+        return implementation
     more = ["**kwargs"] if code.co_flags & inspect.CO_VARKEYWORDS else []
     slash = ["/"] if code.co_posonlyargcount else []
-    star = ["*"] if keywords else []
+    star, gathered = ["*"] if keywords else [], list[str]()
+    if code.co_flags & inspect.CO_VARARGS:
+        star = gathered = [f"*{code.co_varnames[code.co_argcount + code.co_kwonlyargcount]}"]
     leading, others = positional[: code.co_posonlyargcount], positional[code.co_posonlyargcount :]
     parameters = ", ".join([*leading, *slash, *others, *star, *keywords, *more])
-    arguments = ", ".join([*positional, *(f"{name}={name}" for name in keywords), *more])
-    allowed = " and ".join(f"{name} is {name == 'where' or None}" for name in names)
-    refusal = f"refuse(operation, {', '.join(f'{name}={name}' for name in names)})"
-    source = f"lambda {parameters}: implementation({arguments}) if {allowed} else {refusal}"
-    scope = {"implementation": implementation, "operation": operation, "refuse": refuse}
+    arguments = ", ".join([*positional, *gathered, *(f"{name}={name}" for name in keywords), *more])
+    without_out = re.sub(
+        r"(?<![\w*=])out\b(=out)?", lambda found: "out=None" if found[1] else "None", arguments
+    )
+    allowed = " and ".join(f"{name} is None" for name in names)
+    given = ", ".join(f"{name}={name}" for name in names)
+    source = (
+        f"lambda {parameters}: implementation({arguments}) if {allowed} "
+        f"else with_options(operation, lambda: implementation({without_out}), {given})"
+    )
+    scope = {"implementation": implementation, "operation": operation, "with_options": _with_options}
     checked = eval(compile(source, __file__, "eval"), scope)
     checked.__defaults__, checked.__kwdefaults__ = implementation.__defaults__, implementation.__kwdefaults__
     return functools.wraps(implementation)(checked)
+
+
+def _with_options(operation: str, compute: Callable[[], Any], out: Any = None, **refused: Any) -> Any:
+    """Raise an error for an option that is refused, or write the result to ``out``."""
+    refuse(operation, **refused)
+    return write_out(operation, out, compute())
 
 
 def complete_docstring(function: Any, numpys: Any) -> None:
@@ -101,16 +120,8 @@ def since(*names: str) -> list[Any]:
     return [getattr(np, name) for name in names if hasattr(np, name)]
 
 
-def refuse(operation: str, out: Any = None, where: Any = True, **options: Any) -> None:
+def refuse(operation: str, **options: Any) -> None:
     """Raise an error if an option is given, other than as None, that boxes do not support."""
-    if out is not None:
-        hint = f"write y = {operation}(x), or y[...] = {operation}(x)"
-        raise LostDerivativeError(message(operation, "out= would lose the derivative", hint=hint))
-    if where is not True:
-        hint = f"select first: {operation}(np.where(condition, x, neutral element))"
-        if operation in ("np.mean", "np.var", "np.std"):
-            hint = "np.sum(np.where(condition, x, 0)) is the sum where the condition holds, np.sum(condition) the count"
-        raise UnsupportedError(message(operation, "where= is not supported", hint=hint))
     for name, value in options.items():
         if value is None:
             continue

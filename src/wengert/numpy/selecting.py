@@ -97,7 +97,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     return result
 
 
-@implements(np.choose, refuses=["out"])
+@implements(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     options = list(map(operand, choices))
     count = len(options)
@@ -111,7 +111,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     return gather(stacked, broadcast_to(numbers, shape=shape), *np.indices(shape, sparse=True))
 
 
-@implements(np.clip, refuses=["out"])
+@implements(np.clip)
 def clip(
     a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any
 ) -> Any:  # fmt: skip
@@ -174,7 +174,7 @@ def _integers(indices: Any) -> Any:
     return strong(array, INT64) if not size(shape_of(array)) else array
 
 
-@implements(np.take, refuses=["out"])
+@implements(np.take)
 def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
     """Return the elements at positions along an axis, as `np.take`; a plain array takes traced positions, too.
 
@@ -228,7 +228,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     target[_grids("put_along_axis", shape_of(target), _integers(indices), axis)] = values
 
 
-@implements(np.compress, refuses=["out"])
+@implements(np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
     check_axes("compress", axis, a)
     if rank_of(condition := operand(condition)) != 1:

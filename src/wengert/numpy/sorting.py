@@ -129,7 +129,7 @@ def _with_nan(
     return reshape(result, shape=(*lead, *keep_axes(shape, axes))) if keepdims else result
 
 
-@implements(np.median, refuses=["out"])
+@implements(np.median)
 def median(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
 ) -> Any:
@@ -142,7 +142,7 @@ def median(
     return _with_nan(middle, ordered, shape_of(a), axes, keepdims)
 
 
-@implements(np.nanmedian, refuses=["out"])
+@implements(np.nanmedian)
 def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
 ) -> Any:
@@ -161,7 +161,7 @@ def _implement_quantile(function: Any, quantile: Callable[..., Any], scale: int)
     for the linear method, in ``q``.
     """
 
-    @implements(function, refuses=["out", "weights"])
+    @implements(function, refuses=["weights"])
     def _(
         a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
         keepdims: Any = False, *, weights: Any = None,

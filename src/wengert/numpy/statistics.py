@@ -15,14 +15,24 @@ from wengert.array.array import operand
 from wengert.boxes import concrete
 from wengert.core.dtypes import BOOL, FLOAT64, INT64, dtype_of, is_float
 from wengert.core.errors import ArgumentError, DivisionError, DtypeError, ShapeError, message
-from wengert.core.shapes import shape_of, size
+from wengert.core.shapes import drop_axes, shape_of, size
 from wengert.ir.types import show
 from wengert.numpy.creation import linspace
 from wengert.numpy.finite_differences import diff
 from wengert.numpy.joining import concatenate_
 from wengert.numpy.linear_algebra import root
 from wengert.numpy.products import matmul
-from wengert.numpy.reducing import count_present, max_, mean, min_, nanmean, reduce_over, sum_
+from wengert.numpy.reducing import (
+    count_present,
+    count_where,
+    kept,
+    max_,
+    mean,
+    min_,
+    nanmean,
+    reduce_over,
+    sum_,
+)
 from wengert.numpy.registry import axes_of, check_axes, floating, implements, is_box, known, rank_of, strong
 from wengert.numpy.selecting import clip
 from wengert.numpy.shaping import diagonal, ravel, transposed
@@ -37,7 +47,7 @@ from wengert.ops.shape import reshape
 # -- spread ----------------------------------------------------------------------------------------------
 
 
-@implements(np.var, refuses=["out", "where"])
+@implements(np.var)
 def var(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
     *, where: Any = True, mean: Any = None, correction: Any = None,
@@ -45,16 +55,27 @@ def var(
     a = floating(a) if dtype is None else strong(a, dtype)
     shape = shape_of(a)
     axes = axes_of("var", axis, len(shape))
-    count = 1
-    for dim in axes:
-        count *= shape[dim]
-    centre = reduce_over(reduce_sum, "var", a, axis, True, axes) / count if mean is None else mean
-    deviation = a - centre
-    total = reduce_over(reduce_sum, "var", deviation * deviation, axis, keepdims, axes)
-    return total / max(count - (ddof if correction is None else correction), 0)
+    ddof = ddof if correction is None else correction
+    if where is True:
+        count = 1
+        for dim in axes:
+            count *= shape[dim]
+        centre = reduce_over(reduce_sum, "var", a, axis, True, axes) / count if mean is None else mean
+        freedom: Any = max(count - ddof, 0)
+    else:
+        count = cast(count_where(where, a, axis, True), dtype=dtype_of(a))
+        centre = (
+            reduce_over(reduce_sum, "var", kept(a, where, 0), axis, True, axes) / count
+            if mean is None
+            else mean
+        )
+        freedom = maximum(count - ddof, 0)
+        freedom = freedom if keepdims else reshape(freedom, shape=drop_axes(shape, axes))
+    deviation = kept(a - centre, where, 0)
+    return reduce_over(reduce_sum, "var", deviation * deviation, axis, keepdims, axes) / freedom
 
 
-@implements(np.nanvar, refuses=["out", "where"])
+@implements(np.nanvar)
 def nanvar(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
     *, where: Any = True, mean: Any = None, correction: Any = None,
@@ -62,11 +83,11 @@ def nanvar(
     check_axes("nanvar", axis, a)
     ddof = ddof if correction is None else correction
     if not is_float(dtype_of(a)):
-        return var(a, axis, dtype, ddof=ddof, keepdims=keepdims, mean=mean)
+        return var(a, axis, dtype, ddof=ddof, keepdims=keepdims, mean=mean, where=where)
     a = a if dtype is None else strong(a, dtype)
-    centre = nanmean(a, axis, keepdims=True) if mean is None else mean
-    deviation = _zero_where(isnan(a), a - centre)
-    freedom = cast(count_present(a, axis, keepdims) - ddof, dtype=dtype_of(a))
+    centre = nanmean(a, axis, keepdims=True, where=where) if mean is None else mean
+    deviation = kept(_zero_where(isnan(a), a - centre), where, 0)
+    freedom = cast(count_present(a, axis, keepdims, where) - ddof, dtype=dtype_of(a))
     return sum_(deviation * deviation, axis, keepdims=keepdims) / _positive_or_nan(freedom)
 
 
@@ -81,13 +102,14 @@ def _positive_or_nan(x: Any) -> Any:
 def _deviation(function: Any, variance: Any) -> None:
     """Implement a standard deviation as the root of a variance; where it is 0, so is its derivative."""
 
-    @implements(function, refuses=["out", "where"])
+    @implements(function)
     def _(
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
         *, where: Any = True, mean: Any = None, correction: Any = None,
     ) -> Any:  # fmt: skip
         check_axes(function.__name__, axis, a)
-        return root(variance(a, axis, dtype, ddof=ddof, keepdims=keepdims, mean=mean, correction=correction))
+        options = {"ddof": ddof, "keepdims": keepdims, "where": where, "mean": mean, "correction": correction}
+        return root(variance(a, axis, dtype, **options))
 
 
 _deviation(np.std, var)
