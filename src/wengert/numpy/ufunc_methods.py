@@ -251,13 +251,14 @@ def _at(ufunc: np.ufunc) -> Callable[..., Any]:
 
 def _apply_at(name: str, function: Any, target: Any, index: Any, others: list[Any]) -> None:
     """Apply a function at known positions: in each turn at different ones."""
+    numbers: Any = np.arange(target.size).reshape(target.shape)
     try:
-        positions: Any = np.arange(target.size).reshape(target.shape)[index]
+        positions = numbers[index]
     except IndexError as problem:
         raise IndexingError(message(name, str(problem), show(target))) from None
     others = [ravel(broadcast_to(value, shape=positions.shape)) for value in others]
     flat = ravel(target.copy())
-    order: Any = positions.ravel()
+    order = positions.ravel()
     turns = _turns(order)
     for turn in range(int(turns.max(initial=-1)) + 1):
         now = np.flatnonzero(turns == turn)
