@@ -13,7 +13,7 @@ from wengert.array.ufunc_calls import as_operand, fitting
 from wengert.boxes import concrete
 from wengert.core.dtypes import BOOL, dtype_of
 from wengert.core.errors import DtypeError, IndexingError, ScalarError, ShapeError, message
-from wengert.core.shapes import axis_index, drop_axes, keep_axes, shape_of, size
+from wengert.core.shapes import Shape, axis_index, drop_axes, keep_axes, shape_of, size
 from wengert.ir.types import show
 from wengert.numpy import ufuncs as ufuncs  # its functions get methods, too
 from wengert.numpy.in_place import target_of
@@ -249,9 +249,13 @@ def _at(ufunc: np.ufunc) -> Callable[..., Any]:
     return at
 
 
+def _numbered(shape: Shape) -> Any:
+    return np.arange(size(shape)).reshape(shape)
+
+
 def _apply_at(name: str, function: Any, target: Any, index: Any, others: list[Any]) -> None:
     """Apply a function at known positions: in each turn at different ones."""
-    numbers: Any = np.arange(target.size).reshape(target.shape)
+    numbers = _numbered(target.shape)
     try:
         positions = numbers[index]
     except IndexError as problem:
