@@ -195,7 +195,6 @@ def test_errors_of_the_users_own_stay() -> None:
 UNKNOWN: dict[str, Callable[[Any], Any]] = {
     "np.fft.fft": lambda x: np.fft.fft(x).real,
     "np.linalg.eig": lambda x: np.linalg.eig(np.outer(x, x))[0],
-    "np.divmod.reduce": np.divmod.reduce,
 }
 
 
@@ -242,7 +241,6 @@ PLAIN: dict[str, tuple[Callable[[Any], Any], str, str]] = {
         "save its numbers: wg.stop_gradient(x)",
         "return it and",
     ),
-    "gcd": (lambda x: np.gcd(x, 2), "wg.stop_gradient(x)", "compute it outside"),
     "unravel_index": (lambda x: np.unravel_index(x, (9,)), "wg.stop_gradient(x)", "compute it"),
 }
 

@@ -117,3 +117,46 @@ def test_histograms_of_many_examples() -> None:
         wg.vmap(lambda x: np.histogram(x, "auto"))(rows)
     with pytest.raises(ConcreteError, match="static_argnums"):
         wg.jit(np.histogram)(X, 4)
+
+
+# -- of several numbers ----------------------------------------------------------------------------------
+
+POINTS = RNG.normal(size=(40, 2))
+CELLS: dict[str, dict[str, Any]] = {
+    "ten": {},
+    "one number": {"bins": 3},
+    "two numbers": {"bins": (2, 4)},
+    "edges": {"bins": [np.array([-1.0, 0.0, 1.0]), [-2, 0, 0.5, 3]]},
+    "a number and edges": {"bins": [3, np.array([-1.0, 0.0, 1.0])]},
+    "range": {"bins": 3, "range": [(-1, 1), (-2, 2)]},
+    "range of one": {"bins": 3, "range": [None, (-2.0, 2.0)]},
+    "density": {"bins": (2, 3), "density": True},
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_histograms_of_points_are_numpys(agrees: Any, name: str) -> None:
+    options, weights = CELLS[name], RNG.uniform(0.5, 2.0, 40)
+    agrees(lambda p: np.histogramdd(p, **options), POINTS)
+    agrees(lambda p: np.histogram2d(p[:, 0], p[:, 1], **options), POINTS)
+    agrees(lambda p, w: np.histogramdd([p[:, 0], p[:, 1]], weights=w, **options), POINTS, weights)
+    agrees(lambda p: np.histogramdd(p, **options), np.round(POINTS))
+
+
+def test_other_samples_of_points(agrees: Any) -> None:
+    agrees(lambda x: np.histogramdd(x, 3), X)
+    agrees(lambda x: np.histogramdd(x.reshape(10, 3), (2, 3, 2)), X)
+    agrees(lambda x, y: np.histogram2d(x, y, np.linspace(-3, 3, 5)), X, X[::-1].copy())
+    agrees(lambda x, y: np.histogram2d(x, y[:3]), X, X)
+    agrees(lambda x: np.histogramdd(x.reshape(10, 3), (2, 3)), X)
+    agrees(lambda x: np.histogramdd(x.reshape(10, 3), range=[(0, 1)]), X)
+
+
+def test_histograms_of_points_have_derivatives() -> None:
+    weights = RNG.uniform(0.5, 2.0, 40)
+    check_grads(lambda w: np.histogramdd(POINTS, 3, weights=w)[0], (weights,))
+    check_grads(lambda p, w: np.histogramdd(p, (2, 3), density=True, weights=w), (POINTS, weights), order=1)
+    check_grads(lambda p: np.histogram2d(p[:, 0], p[:, 1], (2, 3), density=True), (POINTS,), order=1)
+    batch = np.stack([weights, 2 * weights])
+    actual = wg.vmap(lambda w: np.histogramdd(POINTS, 3, weights=w)[0])(batch)
+    np.testing.assert_allclose(actual[1], np.histogramdd(POINTS, 3, weights=batch[1])[0])

@@ -81,3 +81,63 @@ def test_what_counts_as_rounding_is_told_by_the_dtype_of_x(agrees: Any, dtype: s
 @pytest.mark.parametrize("increasing", [False, True])
 def test_vander_has_as_many_columns_as_asked_for(agrees: Any, count: Any, increasing: bool) -> None:
     agrees(lambda x: np.vander(x, count, increasing=increasing), P)
+
+
+# -- products, quotients, zeros --------------------------------------------------------------------------
+
+P, Q = np.array([2.0, -1.0, 0.5, 3.0]), np.array([1.5, 0.25])
+
+
+def test_products_and_quotients(check: Any) -> None:
+    check(np.polymul, P, Q)
+    check(np.polydiv, P, Q)
+    check(lambda p, q: np.polydiv(q, p), P, Q)
+    check(lambda p: (np.polymul(p, 2.0), np.polydiv(p, 2.0), np.polydiv(p, p[:1])), P)
+    check(np.poly, P)
+
+
+def test_leading_zeros_are_left_out() -> None:
+    p = np.array([0.0, 0.0, 2.0, 1.0])
+    for function in (
+        lambda p: np.polymul(p, Q),
+        lambda p: np.polydiv(np.polymul(p, Q), p[2:]),
+        np.poly1d(Q).__mul__,
+    ):
+        actual, expected = wg.vjp(lambda p, f=function: _coefficients(f(p)), p)[0], _coefficients(function(p))
+        for value, other in zip(np.atleast_1d(*actual), np.atleast_1d(*expected), strict=True):
+            np.testing.assert_allclose(value, other, atol=1e-15)
+
+
+def _coefficients(result: Any) -> tuple[Any, ...]:
+    parts = result if isinstance(result, tuple) else (result,)
+    return tuple(part.c if isinstance(part, np.poly1d) else part for part in parts)
+
+
+POLYNOMIALS = {
+    "value": lambda p, q: np.poly1d(p)(q),
+    "sum": lambda p, q: (np.poly1d(p) + np.poly1d(q)).c,
+    "difference": lambda p, q: (np.poly1d(p) - 1.0).coeffs,
+    "product": lambda p, q: (np.poly1d(p) * np.poly1d(q))(0.5),
+    "scaled": lambda p, q: (2.0 * np.poly1d(p) * q[0])(0.5),
+    "power": lambda p, q: (np.poly1d(p) ** 2)(0.5),
+    "derivative": lambda p, q: np.poly1d(p).deriv(2)(q),
+    "integral": lambda p, q: np.poly1d(p).integ(k=q[0]).c,
+    "of zeros": lambda p, q: np.poly1d(p, True)(q),
+    "of one": lambda p, q: np.poly1d(p[0])(q),
+    "coefficient": lambda p, q: np.poly1d(p)[1] * q,
+}
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_numpys_class_of_polynomials(check: Any, name: str) -> None:
+    check(POLYNOMIALS[name], P, Q)
+    check(lambda p: POLYNOMIALS[name](p, Q), P, order=1)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_trimmed_matrices(axis: Any) -> None:
+    x = np.zeros((5, 4))
+    x[1:3, 2] = [2.0, 3.0]
+    for trim in ("fb", "f", "b"):
+        trimmed = wg.vjp(lambda x, t=trim: np.trim_zeros(x, t, axis), x)[0]
+        np.testing.assert_array_equal(trimmed, np.trim_zeros(x, trim, axis))

@@ -31,7 +31,9 @@ import numpy as _np
 from wengert.array.array import FUNCTIONS as _FUNCTIONS
 from wengert.array.array import Array as _Array
 from wengert.numpy import (
+    bits,
     finite_differences,
+    histograms,
     in_place,
     introspection,
     joining,
@@ -42,6 +44,7 @@ from wengert.numpy import (
     products,
     reducing,
     selecting,
+    sets,
     shaping,
     sorting,
     statistics,
@@ -56,8 +59,19 @@ from wengert.numpy.list_arguments import offered_for as _offered_for
 
 #: The modules whose implementations are registered as they load.
 _FAMILIES = (
-    *(finite_differences, in_place, introspection, joining, linalg, linear_algebra, padding, polynomials),
-    *(products, reducing, selecting, shaping, sorting, statistics, ufuncs, ufunc_methods),
+    *(
+        bits,
+        finite_differences,
+        histograms,
+        in_place,
+        introspection,
+        joining,
+        linalg,
+        linear_algebra,
+        padding,
+        polynomials,
+    ),
+    *(products, reducing, selecting, sets, shaping, sorting, statistics, ufuncs, ufunc_methods),
 )
 newaxis = None
 take: Any = _FUNCTIONS[_np.take]  # NumPy's dispatches on the array alone, not on traced positions

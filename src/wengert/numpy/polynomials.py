@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import operator
+import sys
 from typing import Any
 
 import numpy as np
 
 from wengert.array.array import operand
-from wengert.core.dtypes import dtype_of
+from wengert.boxes import concrete
+from wengert.core.dtypes import FLOAT64, dtype_of
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 from wengert.numpy.creation import zeros_like
 from wengert.numpy.joining import concatenate_, stack
 from wengert.numpy.linear_algebra import inv, lstsq
-from wengert.numpy.products import matmul, outer
+from wengert.numpy.products import convolve, matmul, outer
 from wengert.numpy.reducing import cumprod, sum_
-from wengert.numpy.registry import floating, implements, rank_of, strong
+from wengert.numpy.registry import axes_of, floating, implements, known, rank_of, strong
 from wengert.numpy.shaping import flip, ravel, transposed
 from wengert.ops.exponential import sqrt
 from wengert.ops.shape import reshape
@@ -65,6 +67,94 @@ def _of_one_degree(*polynomials: Any) -> list[Any]:
     count = max(shape_of(p)[0] for p in given)
     zeros = [np.zeros(count - shape_of(p)[0], dtype_of(p)) for p in given]
     return [concatenate_([lead, p]) if len(lead) else p for lead, p in zip(zeros, given, strict=True)]
+
+
+def trimmed(p: Any) -> Any:
+    """Return coefficients without leading zeros; where values are not known, all count as nonzero."""
+    p = operand(p)
+    p = p if rank_of(p) else reshape(p, shape=(1,))
+    values = concrete(p)
+    if values is None:
+        return p
+    places = np.flatnonzero(values)
+    return p[places[0] :] if len(places) else np.zeros(1, dtype_of(p))
+
+
+@implements(np.polymul)
+def polymul(a1: Any, a2: Any) -> Any:
+    """Without leading zeros, as NumPy's; where values are not known, no coefficient counts as zero."""
+    return convolve(trimmed(a1), trimmed(a2))
+
+
+@implements(np.polydiv)
+def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
+    """The remainder has no leading zeros, as NumPy's; where values are not known, it is shorter than the divisor."""
+    u, v = (floating(p if rank_of(p) else reshape(p, shape=(1,))) for p in map(operand, (u, v)))
+    dtype = np.result_type(dtype_of(u), dtype_of(v))
+    degree, rest = shape_of(v)[0] - 1, strong(u, dtype)
+    quotient: list[Any] = []
+    scale = 1.0 / v[0]
+    for place in range(max(shape_of(u)[0] - degree, 0)):
+        factor = scale * rest[place]
+        quotient.append(factor)
+        zeros = np.zeros(shape_of(u)[0] - degree - 1 - place, dtype)
+        rest = rest - concatenate_([np.zeros(place, dtype), strong(factor * v, dtype), zeros])
+    first = min(len(quotient), shape_of(rest)[0] - 1)
+    values = concrete(rest)
+    if values is not None:  # as NumPy does, by rounding
+        first = 0
+        while first < len(values) - 1 and np.allclose(values[first], 0, rtol=1e-14):
+            first += 1
+    return stack(quotient) if quotient else np.zeros(1, dtype), rest[first:]
+
+
+@implements(np.poly)
+def poly(seq_of_zeros: Any) -> Any:
+    """The coefficients of the polynomial with given zeros; a matrix stands for its eigenvalues."""
+    zeros = operand(seq_of_zeros)
+    if rank_of(zeros) == 2 and len(set(shape_of(zeros))) == 1:
+        zeros = operand(np.linalg.eigvals(zeros))
+    zeros = zeros if rank_of(zeros) else reshape(zeros, shape=(1,))
+    if rank_of(zeros) != 1:
+        requirement = "a sequence of zeros or a square matrix is required"
+        raise ShapeError(message("poly", requirement, show(zeros)))
+    zeros = strong(floating(zeros), FLOAT64 if dtype_of(zeros) == np.float16 else None)
+    coefficients: Any = np.ones(1, dtype_of(zeros))
+    for zero in zeros:
+        coefficients = convolve(coefficients, stack([np.ones((), dtype_of(zeros)), -zero]))
+    return coefficients
+
+
+@implements(np.trim_zeros)
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """The values must be concrete, except in `np.poly1d`, where leading coefficients that are not known stay."""
+    filt = operand(filt)
+    if concrete(filt) is None and _inside_poly1d():
+        return filt
+    present = np.not_equal(known("trim_zeros", filt), 0)
+    axes, sides = axes_of("trim_zeros", axis, rank_of(filt)), trim.lower()
+    if not sides or set(sides) - {"f", "b"}:
+        raise ArgumentError(message("trim_zeros", 'trim must be "f", "b" or "fb"', repr(trim)))
+    index = [slice(None)] * rank_of(filt)
+    for dim in axes:
+        others = tuple(other for other in range(rank_of(filt)) if other != dim)
+        places = np.flatnonzero(np.any(present, axis=others))
+        if not len(places):
+            index[dim] = slice(0, 0)
+        else:
+            last = int(places[-1]) + 1 if "b" in sides else None
+            index[dim] = slice(int(places[0]) if "f" in sides else None, last)
+    return filt[tuple(index)]
+
+
+def _inside_poly1d() -> bool:
+    """Return whether NumPy's class of polynomials called: its values do not depend on leading zeros."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    for _ in range(5):
+        if frame is None or frame.f_globals.get("__name__") == np.poly1d.__init__.__module__:
+            return frame is not None
+        frame = frame.f_back
+    return False
 
 
 @implements(np.polyder)

@@ -101,7 +101,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     options = list(map(operand, choices))
     count = len(options)
-    numbers = _in_mode("choose", operand(a), count, mode)
+    numbers = in_mode("choose", operand(a), count, mode)
     if mode == "raise":  # `choose` takes no negative numbers
         requirement = f"numbers must lie in [0, {count}), as there are {count} choices"
         numbers = check_bounds(numbers, count=count, operation="choose", requirement=requirement)
@@ -151,7 +151,7 @@ def _within_limits(bound: Any, limits: Any) -> Any:
 # -- elements at positions -------------------------------------------------------------------------------
 
 
-def _in_mode(operation: str, indices: Any, extent: int, mode: str) -> Any:
+def in_mode(operation: str, indices: Any, extent: int, mode: str) -> Any:
     """Return indices wrapped around or clipped to the extent, or as they are for ``mode="raise"``."""
     if is_float(dtype_of(indices)):
         raise DtypeError(message(operation, "indices must be integers", show(indices), "write i.astype(int)"))
@@ -188,7 +188,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
         a, axis = reshape(a, shape=(size(shape_of(a)),)), 0
     axis = axis_index("take", axis, rank_of(a))
     shape = shape_of(a)
-    indices = _in_mode("take", indices, shape[axis], mode)
+    indices = in_mode("take", indices, shape[axis], mode)
     if not rank_of(indices) and not is_box(indices):
         indices = operator.index(indices)
     return indexing.take(a, indexing.parse(shape, (slice(None),) * axis + (indices,)))

@@ -1,8 +1,4 @@
-"""Spread, correlation and counts: `var`, `std`, `average`, `cov`, `bincount`, `histogram`.
-
-A count is constant almost everywhere. The edges of bins have derivatives where they are made of the data or are boxes;
-so do sums of weights, and densities, which are divided by the widths of the bins.
-"""
+"""Spread, correlation and counts: `var`, `std`, `average`, `cov`, `bincount`."""
 
 from __future__ import annotations
 
@@ -13,12 +9,10 @@ import numpy as np
 
 from wengert.array.array import operand
 from wengert.boxes import concrete
-from wengert.core.dtypes import BOOL, FLOAT64, INT64, dtype_of, is_float
+from wengert.core.dtypes import FLOAT64, INT64, dtype_of, is_float
 from wengert.core.errors import ArgumentError, DivisionError, DtypeError, ShapeError, message
 from wengert.core.shapes import drop_axes, shape_of, size
 from wengert.ir.types import show
-from wengert.numpy.creation import linspace
-from wengert.numpy.finite_differences import diff
 from wengert.numpy.joining import concatenate_
 from wengert.numpy.linear_algebra import root
 from wengert.numpy.products import matmul
@@ -26,19 +20,16 @@ from wengert.numpy.reducing import (
     count_present,
     count_where,
     kept,
-    max_,
     mean,
-    min_,
     nanmean,
     reduce_over,
     sum_,
 )
-from wengert.numpy.registry import axes_of, check_axes, floating, implements, is_box, known, rank_of, strong
+from wengert.numpy.registry import axes_of, check_axes, floating, implements, known, rank_of, strong
 from wengert.numpy.selecting import clip
-from wengert.numpy.shaping import diagonal, ravel, transposed
-from wengert.numpy.sorting import searchsorted
+from wengert.numpy.shaping import diagonal, transposed
 from wengert.ops.arithmetic import maximum
-from wengert.ops.comparison import equal, greater, greater_equal, isnan, less_equal, logical_and, where
+from wengert.ops.comparison import greater, isnan, where
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import check_bounds, scatter_add
 from wengert.ops.reduction import reduce_sum
@@ -250,101 +241,3 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         requirement = "numbers must not be negative"
     numbers = check_bounds(strong(x, INT64), count=count, operation="bincount", requirement=requirement)
     return scatter_add(counted, numbers, shape=(count,))
-
-
-# -- histograms ------------------------------------------------------------------------------------------
-
-_COUNT = "the number of bins must be known: name it in static_argnums of wg.jit"
-
-
-@implements(np.histogram_bin_edges)
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """Edges between the extremes of the data depend on these."""
-    return _edges("histogram_bin_edges", _numbers(a), bins, range, weights)
-
-
-def _numbers(a: Any) -> Any:
-    """Return the values to count; truth values are 0 and 1."""
-    a = operand(a)
-    return strong(a, np.uint8) if dtype_of(a) == BOOL else a
-
-
-def _edges(operation: str, a: Any, bins: Any, range: Any, weights: Any) -> Any:
-    if weights is not None:
-        _check_weights(operation, a, weights, bins)
-    if not isinstance(bins, str) and rank_of(bins := operand(bins)):
-        return _checked_edges(operation, bins)
-    if range is not None and not any(map(is_box, range)):
-        return _numpys_edges(operation, a, bins, range)
-    low, high = _extremes(a) if range is None else tuple(map(operand, range))
-    count = len(_numpys_edges(operation, a, bins, None if range is None else (low, high))) - 1
-    dtype = np.result_type(low, high, a)
-    low, high = floating(low), floating(high)
-    is_point = equal(low, high)
-    low, high = where(is_point, low - 0.5, low), where(is_point, high + 0.5, high)
-    return linspace(low, high, count + 1, dtype=dtype if dtype.kind == "f" else FLOAT64)
-
-
-def _check_weights(operation: str, a: Any, weights: Any, bins: Any) -> None:
-    if shape_of(weights := operand(weights)) != shape_of(a):
-        raise ShapeError(message(operation, "each value must have a weight", show(a, weights)))
-    if isinstance(bins, str):
-        requirement = f"the number of bins must be given where values have weights, in place of {bins!r}"
-        raise DtypeError(message(operation, requirement))
-
-
-def _checked_edges(operation: str, edges: Any) -> Any:
-    """Return the edges that were given, or raise an error unless they are a sequence in rising order."""
-    if rank_of(edges) != 1:
-        raise ShapeError(message(operation, "edges must be a sequence", show(edges)))
-    values = concrete(edges)
-    if values is not None and np.any(values[:-1] > values[1:]):
-        raise ArgumentError(message(operation, "edges must not fall", str(values)))
-    return edges
-
-
-def _extremes(a: Any) -> tuple[Any, Any]:
-    return (min_(a), max_(a)) if size(shape_of(a)) else (0.0, 1.0)
-
-
-def _numpys_edges(operation: str, a: Any, bins: Any, range: Any) -> Any:
-    """Return NumPy's edges; of unknown values, placeholders of the same number."""
-    if isinstance(bins, str):  # their number depends on all values
-        values: Any = known(operation, a)
-        ends = None if range is None else tuple(known(operation, end)[()] for end in range)
-    else:
-        values, bins = concrete(a), known(operation, bins, _COUNT)[()]
-        values = np.zeros(0, dtype_of(a)) if values is None else values
-        ends = None if range is None else tuple(map(concrete, range))
-        ends = None if ends is None or None in ends else ends
-    try:
-        return np.histogram_bin_edges(values, bins, ends)
-    except (ValueError, TypeError) as problem:
-        error = ArgumentError if isinstance(problem, ValueError) else DtypeError
-        raise error(message(operation, str(problem).removesuffix("."))) from None
-
-
-@implements(np.histogram)
-def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    """Differentiable in the weights; a density also in the edges."""
-    a = _numbers(a)
-    edges = _edges("histogram", a, bins, range, weights)
-    counts = _counted(ravel(a), edges, None if weights is None else ravel(operand(weights)))
-    if not density:
-        return counts, edges
-    return counts / strong(diff(edges), FLOAT64) / sum_(counts), edges
-
-
-def _counted(a: Any, edges: Any, weights: Any) -> Any:
-    """Count the values between edges, the last one included, or sum their weights, as exactly as NumPy does."""
-    dtype = INT64 if weights is None else dtype_of(weights)
-    (count,) = shape_of(edges)
-    if count < 2:
-        return np.zeros(0, dtype)
-    inside = logical_and(greater_equal(a, edges[0]), less_equal(a, edges[-1]))
-    if weights is None:
-        amounts: Any = strong(inside, INT64)
-    else:
-        amounts = where(inside, strong(weights, FLOAT64), 0.0)
-    bins = searchsorted(edges[1:-1], a, "right")
-    return strong(scatter_add(amounts, bins, shape=(count - 1,)), dtype)
