@@ -241,7 +241,7 @@ PLAIN: dict[str, tuple[Callable[[Any], Any], str, str]] = {
         "save its numbers: wg.stop_gradient(x)",
         "return it and",
     ),
-    "unravel_index": (lambda x: np.unravel_index(x, (9,)), "wg.stop_gradient(x)", "compute it"),
+    "busday_offset": (lambda x: np.busday_offset(x, 1), "wg.stop_gradient(x)", "compute it"),
 }
 
 

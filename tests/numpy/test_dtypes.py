@@ -31,7 +31,7 @@ ascontiguousarray asfortranarray bincount can_cast common_type copyto empty empt
 geomspace histogram histogram_bin_edges identity iscomplexobj isrealobj lexsort linspace logspace may_share_memory
 min_scalar_type ndim nonzero ones place put put_along_axis putmask result_type shape shares_memory size
 linalg.tensorsolve tri unique unique_all unique_counts
-unique_inverse unique_values union1d intersect1d setdiff1d setxor1d trim_zeros zeros amax amin einsum_path"""
+unique_inverse unique_values polydiv union1d intersect1d setdiff1d setxor1d trim_zeros zeros amax amin einsum_path"""
 ELSEWHERE = set(NAMES.split())
 
 

@@ -86,7 +86,7 @@ MORE: dict[str, Callable[[Any], Any]] = {
     "method view": lambda x: x.view(),
     "view of views": lambda x: einsum("ii->i", np.flip(np.atleast_3d(x.T)[..., 0], 1))[1:],
 }
-OF_INTEGERS = {"~", "invert"}
+OF_INTEGERS = {"~", "invert", "bitwise_count", "packbits", "unpackbits", "unravel_index", "ravel_multi_index"}
 CALLS = {name: call for name, call in ONE.items() if name not in OF_INTEGERS}
 CALLS |= {f"{name} again" if name in ONE else name: call for name, call in MORE.items()}
 #: Matrices of three rows and columns with different layouts in memory.
