@@ -132,7 +132,6 @@ def test_traced_positions() -> None:
         ("a", "got str"),
         (np.array([1.0]), "index arrays must hold integers; got float64"),
         ((..., 0, ...), "one ellipsis only"),
-        (True, "a single truth value cannot be an index"),
         (np.array([True, False]), "a mask must have the shape (3,)"),
         ((0, np.array([True, False, True])), "a mask must have the shape (2,)"),
         ((..., np.ones((3, 3), bool)), "a mask must have the shape (3, 2)"),
@@ -153,3 +152,51 @@ def test_plain_arrays_take_no_traced_positions() -> None:
 def test_masks_need_values() -> None:
     with pytest.raises(ConcreteError, match=r"np\.where"):
         wg.vmap(lambda x: x[x > 0])(np.ones((2, 3)))
+
+
+# -- single truth values ---------------------------------------------------------------------------------
+
+TRUTHS: list[Any] = [
+    True,
+    False,
+    np.True_,
+    np.array(False),
+    (True, [0, 1]),
+    (0, True),
+    (slice(None), True, 1),
+    (None, True),
+]
+TRUTHS += [
+    (True, ..., 0),
+    (True, True),
+    (..., False),
+    ([True, False, True], True),
+    (np.True_, slice(None), None),
+]
+
+
+@pytest.mark.parametrize("index", TRUTHS, ids=str)
+def test_single_truth_values(index: Any) -> None:
+    x = np.arange(12.0).reshape(3, 4)
+
+    def read(x: Any) -> Any:
+        return x[index]
+
+    def written(x: Any) -> Any:
+        y = 2 * x
+        y[index] = 7.0
+        return y
+
+    for function in (read, written):
+        expected = function(x)
+        for actual in (wg.vjp(function, x)[0], wg.jit(function)(x), wg.vmap(function)(x[None])[0]):
+            np.testing.assert_array_equal(actual, expected)
+            assert actual.shape == expected.shape
+    np.testing.assert_array_equal(
+        wg.grad(lambda x: np.sum(written(x)))(x), 2.0 * (written(np.full_like(x, 3.0)) == 6.0)
+    )
+
+
+def test_a_number_under_a_truth_value() -> None:
+    assert wg.grad(lambda x: np.sum(x[True] * 3.0))(2.0) == 3.0
+    assert wg.grad(lambda x: np.sum(x[False] * 3.0) + x)(2.0) == 1.0

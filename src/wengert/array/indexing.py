@@ -45,6 +45,17 @@ class Subscript(NamedTuple):
     """Whether the arrays' axes come first because a slice separates them."""
 
 
+class _Truth:
+    """A single truth value as an index: a new axis of extent one, of which True takes the element and False none."""
+
+    def __init__(self, value: bool) -> None:
+        self.positions = np.zeros(int(value), np.intp)
+
+
+def _takes_axis(entry: Any) -> bool:
+    return entry is not None and entry is not Ellipsis and not isinstance(entry, _Truth)
+
+
 def is_view(subscript: Subscript, index: Any) -> bool:
     """Return whether NumPy would return a view rather than a copy or a scalar.
 
@@ -74,7 +85,7 @@ def layout_of(index: Any) -> Any:
 def parse(shape: Shape, index: Any) -> Subscript:
     """Parse an index for an array of the given shape, or raise `IndexingError` where NumPy raises."""
     entries = _expand(shape, list(index) if isinstance(index, tuple) else [index])
-    advanced = any(_is_array(entry) for entry in entries)
+    advanced = any(_is_array(entry) or isinstance(entry, _Truth) for entry in entries)
     basic: list[Any] = []
     result: list[int] = []
     arrays: list[tuple[int, Any]] = []
@@ -83,6 +94,10 @@ def parse(shape: Shape, index: Any) -> Subscript:
     for entry in entries:
         is_array = False
         if entry is None:
+            result.append(1)
+        elif isinstance(entry, _Truth):
+            is_array = True
+            arrays.append((len(result), entry.positions))
             result.append(1)
         elif entry is Ellipsis:
             pass
@@ -139,7 +154,7 @@ def _expand(shape: Shape, entries: list[Any]) -> list[Any]:
             expanded += _positions(entry)
         else:
             expanded.append(entry)
-    used = sum(entry is not None and entry is not Ellipsis for entry in expanded)
+    used = sum(map(_takes_axis, expanded))
     if used > len(shape):
         raise IndexingError(message("getitem", f"{len(shape)} axes can be indexed", f"{used} indices"))
     if sum(entry is Ellipsis for entry in expanded) > 1:
@@ -151,7 +166,7 @@ def _expand(shape: Shape, entries: list[Any]) -> list[Any]:
     complete = expanded[:where_] + fill + expanded[where_ + 1 :]
     for start, mask_shape in masks:
         start += len(fill) - 1 if start > where_ else 0
-        axis = sum(entry is not None and entry is not Ellipsis for entry in complete[:start])
+        axis = sum(map(_takes_axis, complete[:start]))
         if (own := shape[axis : axis + len(mask_shape)]) != mask_shape:
             requirement = f"a mask must have the shape {own} of the axes that it indexes"
             raise IndexingError(message("getitem", requirement, str(mask_shape)))
@@ -172,7 +187,7 @@ def _positions(mask: Any) -> list[Any]:
         )
         raise ConcreteError(message("getitem", "a mask needs concrete values here", hint=hint))
     if np.ndim(known) == 0:
-        raise IndexingError(message("getitem", "a single truth value cannot be an index", repr(known)))
+        return [_Truth(bool(known))]
     return list(np.nonzero(known))
 
 
