@@ -272,6 +272,9 @@ def _weights(result: Any) -> list[Any]:
     """Return numbers for each floating part of a result, and None for the others."""
     found: list[Any] = []
     for position, leaf in enumerate(leaves(result)):
+        if not _is_array(leaf):
+            found.append(None)
+            continue
         kind = getattr(
             leaf, "dtype", np.asarray(leaf).dtype if isinstance(leaf, float) else np.dtype(object)
         ).kind

@@ -19,7 +19,7 @@ from wengert.array.sparse import is_sparse, times, times_right
 from wengert.array.suggestions import ATTRIBUTES, instead_of, without_derivative
 from wengert.array.ufunc_calls import as_operand, called, strengthened, write_out
 from wengert.boxes import Box, Lens, boxed, concrete, on_graph
-from wengert.core.dtypes import dtype_of
+from wengert.core.dtypes import check_known, dtype_of
 from wengert.core.errors import (
     OTHERWISE,
     UNFOLLOWED,
@@ -227,7 +227,7 @@ class Array(Conversions):
         """Return the array converted to another dtype."""
         if options.get("copy") is False and self.dtype == dtype:
             return self
-        return cast(self, dtype=np.dtype(dtype))
+        return cast(self, dtype=check_known("astype", np.dtype(dtype)))
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
         """Return the elements in another shape."""

@@ -71,7 +71,9 @@ _OF_NUMPY = {
         ("nditer", "ndenumerate", "broadcast"),
         "write operations on whole arrays, or x[i] for i in np.ndindex(x.shape)",
     ),
-    "vectorize": "write wg.vmap(f)(x), or f of whole arrays",
+    **dict.fromkeys(("asmatrix", "bmat", "matrix"), "write arrays of two axes, and np.block to join them"),
+    "as_strided": "write np.lib.stride_tricks.sliding_window_view(x, n), or x[i] with an array of positions",
+    "vectorize": "write wg.vmap(f)(x), f of whole arrays, or wengert.numpy.vectorize(f)",
 }
 _OF_PYTHON = {
     "float": "leave x as it is, or write x.astype(float); convert it outside, where its number is known",
@@ -201,14 +203,17 @@ def _value(name: ast.AST, frame: FrameType) -> Any:
 
 
 def _instead_of_call(call: ast.Call, frame: FrameType, operation: str) -> str:
-    function = _value(call.func, frame)
+    function = _value(call.func.func if isinstance(call.func, ast.Call) else call.func, frame)
+    function = np.vectorize if isinstance(function, np.vectorize) else function
     inside = getattr(function, "__wrapped__", None)
     function = inside if _works_on_boxes(inside) else function  # `wengert.numpy` wraps NumPy's functions
     name = getattr(function, "__name__", "")
     is_creation = getattr(function, "__module__", "") == "wengert.numpy.creation"
     if function is getattr(builtins, name, _NOTHING):
         return _OF_PYTHON.get(name, "")
-    if function is getattr(np, name, _NOTHING) or is_creation:
+    if is_creation or any(
+        function is getattr(module, name, _NOTHING) for module in (np, np.lib.stride_tricks)
+    ):
         return _OF_NUMPY.get(name) or _of_list(f"numpy.{name}", function, call, frame, operation)
     if function is getattr(np.linalg, name, _NOTHING):
         return _of_list(f"numpy.linalg.{name}", function, call, frame, operation)

@@ -56,6 +56,8 @@ from wengert.numpy.joining import c_ as c_
 from wengert.numpy.joining import r_ as r_
 from wengert.numpy.list_arguments import is_dispatched as _is_dispatched
 from wengert.numpy.list_arguments import offered_for as _offered_for
+from wengert.numpy.vectorizing import ndenumerate as ndenumerate
+from wengert.numpy.vectorizing import vectorize as vectorize
 
 #: The modules whose implementations are registered as they load.
 _FAMILIES = (
@@ -104,7 +106,16 @@ _PLAIN = frozenset(
             "index_exp",
             "ix_",
         ),
-        *("indices", "ndindex", "ndenumerate", "tril_indices", "triu_indices", "diag_indices"),
+        *(
+            "indices",
+            "ndindex",
+            "ndenumerate",
+            "vectorize",
+            "asarray_chkfinite",
+            "tril_indices",
+            "triu_indices",
+            "diag_indices",
+        ),
         *("unravel_index", "ravel_multi_index"),
     }
 )

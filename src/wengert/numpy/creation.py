@@ -7,6 +7,7 @@ into which boxes can be written.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,8 +15,8 @@ import numpy as np
 
 from wengert.array.array import FUNCTIONS, operand
 from wengert.array.suggestions import RANGE
-from wengert.boxes import CONSTANT, inside_transform
-from wengert.core.dtypes import dtype_of
+from wengert.boxes import CONSTANT, concrete, inside_transform
+from wengert.core.dtypes import dtype_of, is_float
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import axis_index, shape_of, size
 from wengert.ir.types import show
@@ -38,8 +39,31 @@ from wengert.ops.exponential import exp, log, power
 from wengert.ops.shape import broadcast_to, concatenate, reshape
 
 __all__ = [
-    "arange", "array", "asarray", "copy", "empty", "empty_like", "eye", "full", "full_like", "geomspace", "identity",
-    "linspace", "logspace", "meshgrid", "ones", "ones_like", "tri", "zeros", "zeros_like",
+    "arange",
+    "array",
+    "asanyarray",
+    "asarray",
+    "asarray_chkfinite",
+    "ascontiguousarray",
+    "asfortranarray",
+    "copy",
+    "empty",
+    "empty_like",
+    "eye",
+    "fromiter",
+    "full",
+    "full_like",
+    "geomspace",
+    "identity",
+    "linspace",
+    "logspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "require",
+    "tri",
+    "zeros",
+    "zeros_like",
 ]  # fmt: skip
 
 
@@ -230,6 +254,103 @@ def asarray(
         array([1., 2.])
     """
     return array(a, dtype, copy=copy, order=order or "K", like=like)
+
+
+@_creates(np.asanyarray)
+def asanyarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None, like: Any = None
+) -> Any:  # fmt: skip
+    """Return an array of a number or nested sequences, and arrays and boxes as they are; as `np.asanyarray`.
+
+    Example:
+        >>> asanyarray([1.0, 2.0])
+        array([1., 2.])
+    """
+    return array(a, dtype, copy=copy, order=order or "K", subok=True, like=like)
+
+
+@_creates(np.ascontiguousarray)
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """Return an array of at least one axis in row-major order, in which all boxes are; as `np.ascontiguousarray`.
+
+    Example:
+        >>> ascontiguousarray(1.0)
+        array([1.])
+    """
+    return array(a, dtype, copy=None, order="C", ndmin=1, like=like)
+
+
+@_creates(np.asfortranarray)
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """Return an array in column-major order; boxes stay as they are. As `np.asfortranarray`.
+
+    Example:
+        >>> asfortranarray([1.0, 2.0])
+        array([1., 2.])
+    """
+    return array(a, dtype, copy=None, order="F", like=like)
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """Return an array as `asarray` does, if all numbers that are known are finite; as `np.asarray_chkfinite`.
+
+    Args:
+        a: a number, an array or nested sequences, which may contain boxes.
+        dtype: of the result.
+        order: the layout in memory of a plain array.
+
+    Returns:
+        The array.
+
+    Raises:
+        ArgumentError: a number is infinite or NaN.
+
+    Example:
+        >>> asarray_chkfinite([1.0, 2.0])
+        array([1., 2.])
+    """
+    result = asarray(a, dtype, order)
+    values = concrete(result)
+    if values is not None and is_float(dtype_of(values)) and not np.all(np.isfinite(values)):
+        raise ArgumentError(message("asarray_chkfinite", "numbers must be finite", str(values)))
+    return result
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    """Return an array that meets requirements of its memory, which boxes meet as they are; as `np.require`.
+
+    Args:
+        a: a number, an array or nested sequences, which may contain boxes.
+        dtype: of the result.
+        requirements: letters or words, such as ``"C"``.
+        like: as for `array`.
+
+    Returns:
+        The array.
+
+    Example:
+        >>> require([1.0, 2.0], requirements="C")
+        array([1., 2.])
+    """
+    if contains_box(a):
+        return asarray(a, dtype, like=like)
+    plain = np.require(a, dtype, requirements)
+    return plain if plain is a else fresh(plain)
+
+
+@_creates(np.fromiter)
+def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+    """Return an array of the items of an iterator, which may be boxes; as `np.fromiter`.
+
+    Example:
+        >>> fromiter((x * x for x in range(3)), float)
+        array([0., 1., 4.])
+    """
+    items: list[Any] = list(iter if count < 0 else itertools.islice(iter, count))
+    if len(items) < count:
+        requirement = f"the iterator must have {count} items"
+        raise ArgumentError(message("fromiter", requirement, str(len(items))))
+    return array(items, dtype, like=like) if items else zeros(0, dtype, like=like)
 
 
 for _function in (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray):

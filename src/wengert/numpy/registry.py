@@ -16,7 +16,7 @@ from wengert.array.array import FUNCTIONS
 from wengert.array.suggestions import advised
 from wengert.array.ufunc_calls import write_out
 from wengert.boxes import Box, concrete
-from wengert.core.dtypes import FLOAT64, dtype_of, is_float
+from wengert.core.dtypes import FLOAT64, check_known, dtype_of, is_float
 from wengert.core.errors import ConcreteError, LostDerivativeError, UnsupportedError, message
 from wengert.core.shapes import axes_tuple, shape_of
 from wengert.ir.types import is_weak, show
@@ -172,7 +172,7 @@ def floating_for(ufunc: np.ufunc, x: Any) -> Any:
 
 def strong(x: Any, dtype: Any = None) -> Any:
     """Return a value with a dtype of its own, as NumPy's functions do; a Python scalar becomes NumPy's."""
-    wanted = dtype_of(x) if dtype is None else np.dtype(dtype)
+    wanted = dtype_of(x) if dtype is None else check_known("astype", np.dtype(dtype))
     return cast(x, dtype=wanted) if dtype_of(x) != wanted or is_weak(x) else x
 
 
