@@ -184,7 +184,16 @@ ONE: dict[str, Callable[[Any], Any]] = {
     "percentile array": lambda x: np.percentile(x, np.array([30, 50], np.int32), axis=0),
     **{
         f"quantile {method}": lambda x, method=method: np.quantile(x, 0.3, method=method)
-        for method in ("linear", "lower", "higher", "midpoint", "nearest")
+        for method in (
+            "linear",
+            "lower",
+            "higher",
+            "midpoint",
+            "nearest",
+            "hazen",
+            "inverted_cdf",
+            "closest_observation",
+        )
     },
     "quantile several": lambda x: np.quantile(x, [0.2, 0.5], axis=1),
     "quantile float32": lambda x: np.quantile(x, np.array([0.2, 0.5], np.float32), axis=1),

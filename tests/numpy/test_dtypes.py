@@ -30,7 +30,7 @@ NAMES = """allclose arange argwhere array array2string array_equal array_equiv a
 ascontiguousarray asfortranarray bincount can_cast common_type copyto empty empty_like extract eye flatnonzero full
 geomspace histogram histogram_bin_edges identity iscomplexobj isrealobj lexsort linspace logspace may_share_memory
 min_scalar_type ndim nonzero ones place put put_along_axis putmask result_type shape shares_memory size
-linalg.tensorsolve tri unique unique_all unique_counts
+linalg.tensorsolve tri apply_over_axes fromiter unique unique_all unique_counts
 unique_inverse unique_values polydiv union1d intersect1d setdiff1d setxor1d trim_zeros zeros amax amin einsum_path"""
 ELSEWHERE = set(NAMES.split())
 

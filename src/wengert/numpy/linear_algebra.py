@@ -72,11 +72,14 @@ def slogdet(a: Any) -> Any:
 
 @implements(np.linalg.tensorsolve)
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
-    """Supports ``axes=None`` alone."""
     a, b = floating(operand(a)), floating(operand(b))
+    if axes is not None:
+        last = [axis_index("tensorsolve", axis, rank_of(a)) for axis in integers(axes)]
+        order = [axis for axis in range(rank_of(a)) if axis not in last]
+        a = transpose(a, permutation=(*order, *last))
     count = int(np.prod(shape_of(b)))
     shape = shape_of(a)[rank_of(b) :]
-    if axes is not None or int(np.prod(shape)) != count:
+    if int(np.prod(shape)) != count:
         requirement = "a must be square over the axes of b and of the result"
         raise ShapeError(message("tensorsolve", requirement, show(a, b)))
     return reshape(solve(reshape(a, shape=(count, count)), reshape(b, shape=(count,))), shape=shape)

@@ -13,7 +13,8 @@ from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.numpy.joining import along_axis
 from wengert.numpy.registry import implements, is_sequence, rank_of, strong
-from wengert.numpy.shaping import part
+from wengert.numpy.shaping import moveaxis, part
+from wengert.numpy.sorting import median
 from wengert.ops.reduction import reduce_max, reduce_min, reduce_sum
 from wengert.ops.shape import broadcast_to, concatenate, place, reshape
 
@@ -22,18 +23,21 @@ _STATISTICS: dict[str, Any] = {
     "maximum": lambda x, axis: reduce_max(x, axes=(axis,)),
     "minimum": lambda x, axis: reduce_min(x, axes=(axis,)),
     "mean": lambda x, axis: reduce_sum(x, axes=(axis,)) / shape_of(x)[axis],
+    "median": lambda x, axis: median(x, axis),
 }
 _MODES = ("constant", *_INDEXED, "linear_ramp", *_STATISTICS, "empty")
 
 
 @implements(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    """The mode "empty" pads with zeros; "median" and functions are not supported."""
+    """The mode "empty" pads with zeros. A function writes to each line in turn, as NumPy's documentation says."""
     array = operand(array)
     widths = _pairs("pad_width", _by_axis(pad_width, rank_of(array)), rank_of(array))
     widths = [(int(before), int(after)) for before, after in widths]
     if any(width < 0 for pair in widths for width in pair):
         raise ArgumentError(message("pad", "widths must not be negative", str(pad_width)))
+    if callable(mode):
+        return _by_function(array, widths, mode, kwargs)
     if mode not in _MODES:
         raise ArgumentError(message("pad", f"mode must be one of {', '.join(_MODES)}", repr(mode)))
     values = kwargs.get("constant_values", 0)
@@ -42,6 +46,15 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if mode in _INDEXED and kwargs.get("reflect_type", "even") != "odd":
         return _from_itself(array, widths, mode)
     return _by_sides(array, widths, _sides(mode, kwargs, rank_of(array)))
+
+
+def _by_function(x: Any, widths: list[tuple[int, int]], function: Any, options: Any) -> Any:
+    padded = _with_zeros(x, widths)
+    for axis, width in enumerate(widths):
+        lines = moveaxis(padded, axis, -1)
+        for index in np.ndindex(*shape_of(lines)[:-1]):
+            function(lines[index], width, axis, options)
+    return padded
 
 
 def _by_axis(pad_width: Any, rank: int) -> Any:
@@ -138,7 +151,7 @@ def _statistic(x: Any, axis: int, width: int, before: bool, length: int | None, 
     extent = shape_of(x)[axis]
     measured = _STATISTICS[mode](_edge(x, axis, before, min(length or extent, extent)), axis)
     shape = shape_of(x)
-    if mode == "mean" and dtype_of(x).kind in "iu":
+    if mode in ("mean", "median") and dtype_of(x).kind in "iu":
         measured = np.rint(measured)
     return _spread(reshape(measured, shape=(*shape[:axis], 1, *shape[axis + 1 :])), x, axis, width)
 

@@ -54,9 +54,11 @@ def _matmul_params(lhs: Shape, rhs: Shape) -> dict[str, Any] | None:
 
 
 @implements(np.matmul, np.linalg.matmul)
-def matmul(x1: Any, x2: Any, /, **options: Any) -> Any:
+def matmul(x1: Any, x2: Any, /, *, axes: Any = None, **options: Any) -> Any:
     if options:
         refuse("np.matmul", **options)
+    if axes is not None:
+        return _matmul_over(x1, x2, axes)
     x1, x2 = operand(x1), operand(x2)
     lhs, rhs = shape_of(x1), shape_of(x2)
     if not lhs or not rhs:
@@ -65,6 +67,20 @@ def matmul(x1: Any, x2: Any, /, **options: Any) -> Any:
     if params is None:
         raise _shape_error("matmul", "inner dimensions must agree", x1, x2)
     return contract(x1, x2, **params)
+
+
+def _matmul_over(x1: Any, x2: Any, axes: Any) -> Any:
+    """Multiply the matrices, or vectors, in the given axes; put those of the result where the last entry says."""
+    entries = [tuple(integers(each)) for each in axes]
+    if len(entries) != 3:
+        requirement = "axes= must have an entry for each operand and for the result"
+        raise ArgumentError(message("matmul", requirement, str(axes)))
+    first, second, last = entries
+    ends = {1: (-1,), 2: (-2, -1)}
+    result = matmul(
+        moveaxis(operand(x1), first, ends[len(first)]), moveaxis(operand(x2), second, ends[len(second)])
+    )
+    return moveaxis(result, ends[len(last)], last) if rank_of(result) else result
 
 
 @implements(np.dot)

@@ -116,8 +116,9 @@ def clip(
     a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any
 ) -> Any:  # fmt: skip
     """At a bound, the value and the bound get half of the derivative each, as for `np.maximum`."""
-    if kwargs:
-        refuse("np.clip", **kwargs)
+    dtype = kwargs.pop("dtype", None)
+    refuse("np.clip", **{name: kwargs[name] for name in kwargs if name not in ("order", "casting", "subok")})
+    a = operand(a) if dtype is None else strong(operand(a), dtype)
     low, high = _bound("a_min", a_min, "min", min), _bound("a_max", a_max, "max", max)
     result = operand(a)
     if dtype_of(result).kind in "iu":  # a Python integer beyond the dtype's range does not bound
@@ -131,7 +132,7 @@ def clip(
         result = maximum(result, operand(low))
     if high is not None:
         result = minimum(result, operand(high))
-    return strong(result)
+    return strong(result, dtype)
 
 
 def _bound(name: str, bound: Any, other: str, same: Any) -> Any:

@@ -151,22 +151,33 @@ def nanmedian(
     return reshape((at(last // 2) + at((last + 1) // 2)) / 2, shape=shape)
 
 
-_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+#: The plotting positions (a, b) of methods of Hyndman and Fan (1996): the element at ``n q + a + q (1 - a - b) - 1``.
+_PLOTTING = {
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+_DISCRETE = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest", *_PLOTTING, *_DISCRETE)
 
 
 def _implement_quantile(function: Any, quantile: Callable[..., Any], scale: int) -> None:
     """Implement `np.quantile` and its kind: the element at position ``q (n - 1)`` of the sorted ones.
 
-    ``method`` decides between two elements: linear, lower, higher, midpoint or nearest. Differentiable in ``a`` and,
-    for the linear method, in ``q``.
+    ``method`` decides between two elements, or moves the position. Differentiable in ``a`` and, for methods that
+    interpolate, in ``q``. No derivative passes to ``weights``, which select an element.
     """
 
-    @implements(function, refuses=["weights"])
+    @implements(function)
     def _(
         a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
         keepdims: Any = False, *, weights: Any = None,
     ) -> Any:  # fmt: skip
         q = operand(q) if scale == 1 else operand(q) / scale
+        if weights is not None:
+            return _weighted(function.__name__, operand(a), q, axis, method, keepdims, operand(weights))
         return quantile(function.__name__, operand(a), q, axis, method, keepdims)
 
 
@@ -176,19 +187,42 @@ def _quantile(operation: str, a: Any, q: Any, axis: Any, method: str, keepdims: 
     count, lead = shape_of(ordered)[-1], shape_of(q)
     if any(shape_of(a)[dim] == 0 for dim in axes):
         raise ShapeError(message(operation, "the axes must not be empty", show(a)))
-    position = multiply(q, count - 1)
     lines = transpose(ordered, permutation=(rank_of(ordered) - 1, *range(rank_of(ordered) - 1)))
-    result = _between(lambda place: gather(lines, cast(place, dtype=INT64)), position, method)
+    result = _chosen(lambda place: gather(lines, cast(place, dtype=INT64)), q, count, method)
     return _with_nan(result, ordered, shape_of(a), axes, keepdims, lead)
 
 
 def _check_probabilities(operation: str, q: Any, method: str) -> None:
     if method not in _METHODS:
         requirement = f"method must be one of {', '.join(_METHODS)}"
-        raise UnsupportedError(message(operation, requirement, repr(method)))
+        raise ArgumentError(message(operation, requirement, repr(method)))
     values = concrete(q)
     if values is not None and not np.all((np.asarray(values) >= 0) & (np.asarray(values) <= 1)):
         raise ArgumentError(message(operation, "probabilities must lie in [0, 1]", str(values)))
+
+
+def _chosen(at: Callable[[Any], Any], q: Any, count: Any, method: str) -> Any:
+    """Return the element that a method chooses for a probability among ``count``; ``at`` returns that at a position."""
+    if method not in _PLOTTING and method not in _DISCRETE:
+        return _between(at, maximum(multiply(q, count - 1), 0), method)
+
+    def inside(position: Any) -> Any:
+        return minimum(maximum(position, 0), maximum(count - 1, 0))
+
+    q = q if is_float(dtype_of(q)) else strong(q, FLOAT64)
+    if method in _PLOTTING:
+        first, last = _PLOTTING[method]
+        position = multiply(q, count) + (first + multiply(q, 1.0 - first - last)) - 1
+        return _between(at, inside(position), "linear")
+    position = multiply(q, count) - 1
+    if method == "inverted_cdf":
+        return at(inside(ceil(position)))
+    if method == "averaged_inverted_cdf":
+        return (at(inside(ceil(position))) + at(inside(floor(position) + 1))) / 2
+    position = position - 0.5
+    before = floor(position)
+    is_odd = np.logical_and(equal(before, position), equal(np.remainder(before, 2), 1))
+    return at(inside(before + where(is_odd, 0, 1)))
 
 
 def _between(at: Callable[[Any], Any], position: Any, method: str) -> Any:
@@ -241,8 +275,48 @@ def _nanquantile(operation: str, a: Any, q: Any, axis: Any, method: str, keepdim
     floats = [type_of(x) for x in (a, q) if is_float(dtype_of(x))]
     dtype = promote(*floats)[0] if floats else FLOAT64
     q = reshape(strong(q, dtype), shape=(*lead, *(1,) * rank_of(count)))
-    position = multiply(q, strong(count - 1, dtype))
-    return reshape(_between(at, maximum(position, 0), method), shape=(*lead, *shape))
+    return reshape(_chosen(at, q, strong(count, dtype), method), shape=(*lead, *shape))
+
+
+def _weighted(operation: str, a: Any, q: Any, axis: Any, method: str, keepdims: Any, weights: Any) -> Any:
+    """Return the first element at which the sum of the weights so far reaches a part ``q`` of all."""
+    _check_probabilities(operation, q, method)
+    if method != "inverted_cdf":
+        requirement = 'weights need method="inverted_cdf"'
+        raise ArgumentError(message(operation, requirement, repr(method)))
+    shape = shape_of(a)
+    axes = axes_of(operation, axis, len(shape))
+    if shape_of(weights) != shape:
+        if axis is None or shape_of(weights) != tuple(shape[dim] for dim in axes):
+            requirement = "weights must have the shape of the array or of its axis"
+            raise ShapeError(message(operation, requirement, show(a, weights)))
+        weights = reshape(weights, shape=tuple(n if dim in axes else 1 for dim, n in enumerate(shape)))
+    rest = tuple(dim for dim in range(len(shape)) if dim not in axes)
+    lines_shape = (*(shape[dim] for dim in rest), size(tuple(shape[dim] for dim in axes)))
+    lines, heavy = (
+        reshape(transpose(np.broadcast_to(x, shape), permutation=rest + axes), shape=lines_shape)
+        for x in (a, strong(weights, FLOAT64))
+    )
+    order = argsort(lines, axis=len(rest))
+    ordered, heavy = take_along_axis(lines, order, -1), take_along_axis(heavy, order, -1)
+    skips = operation.startswith("nan") and is_float(dtype_of(a))
+    if skips:
+        heavy = where(isnan(ordered), 0.0, heavy)
+    running = np.cumsum(heavy, axis=-1)
+    totals = concrete(running[..., -1])
+    if totals is not None and not np.all(np.isfinite(totals) & np.not_equal(totals, 0)):
+        raise ArgumentError(message(operation, "weights must be finite, and not all zero", show(weights)))
+    running = running / running[..., -1:]
+    lead = shape_of(q)
+    wanted = reshape(strong(q, FLOAT64), shape=(*lead, *(1,) * rank_of(running)))
+    below = np.logical_or(running < wanted, np.logical_and(equal(wanted, 0), equal(running, 0)))
+    last = np.sum(logical_not(isnan(ordered)), axis=-1) - 1 if skips else lines_shape[-1] - 1
+    place = minimum(np.sum(below, axis=-1), maximum(last, 0))
+    repeated = np.broadcast_to(ordered, (*lead, *lines_shape))
+    result = take_along_axis(repeated, reshape(place, shape=(*shape_of(place), 1)), -1)[..., 0]
+    if skips:
+        return reshape(result, shape=(*lead, *keep_axes(shape, axes))) if keepdims else result
+    return _with_nan(result, ordered, shape, axes, keepdims, lead)
 
 
 _implement_quantile(np.quantile, _quantile, 1)
