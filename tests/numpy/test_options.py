@@ -35,7 +35,7 @@ def test_axes_of_matmul(check: Any, agrees: Any) -> None:
     agrees(lambda x, y: np.matmul(x, y, axes=[(0, 1), (1, 0)]), A, B)
     check(lambda x, y: np.matmul(x, y[0], axes=[(0, 1), (0,), (0,)]), A, B)
     stack = RNG.normal(size=(4, 2, 3))
-    check(lambda x, y: np.matmul(x, y, axes=[(1, 0), (2, 1), (-1, -2)]), np.moveaxis(stack, 0, 2), stack)
+    check(lambda x, y: np.matmul(x, y, axes=[(1, 0), (1, 2), (-1, -2)]), np.moveaxis(stack, 0, 2), stack)
 
 
 @pytest.mark.parametrize("axes", [None, (0, 2), (1,), (1, 3), [2]])
