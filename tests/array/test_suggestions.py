@@ -96,7 +96,10 @@ INSTEAD: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "asarray": (lambda x, n: np.asarray(x), AS_IT_IS),
     "ascontiguousarray": (lambda x, n: np.ascontiguousarray(x), AS_IT_IS),
     "array": (lambda x, n: np.array([x[0], 1.0]), "write wengert.numpy.array for np.array, np.stack"),
-    "vectorize": (lambda x, n: np.vectorize(lambda x: x + 1)(x), "return the array and convert it outside"),
+    "vectorize": (
+        lambda x, n: np.vectorize(lambda x: x + 1)(x),
+        "write wg.vmap(f)(x), f of whole arrays, or wengert.numpy.vectorize(f)",
+    ),
     "bincount": (lambda x, n: np.bincount(x.astype(int)), "give minlength=, below which all lie"),
     "index": (lambda x, n: x[x[0]], "must hold integers|an integer is needed"),
 }

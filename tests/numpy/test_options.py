@@ -45,7 +45,9 @@ def test_axes_of_tensorsolve(check: Any, agrees: Any, axes: Any) -> None:
         (1, 3): ((2, 2, 3, 3), (2, 3)), (2,): ((2, 3, 6), (2, 3)),
     }  # fmt: skip
     shape, of = shapes[None if axes is None else tuple(axes)]
-    a, b = RNG.normal(size=shape), RNG.normal(size=of)
+    order = [axis for axis in range(len(shape)) if axis not in (axes or ())] + list(axes or ())
+    square = (4.0 * np.eye(6) + RNG.uniform(-1, 1, (6, 6))).reshape([shape[axis] for axis in order])
+    a, b = np.transpose(square, np.argsort(order)), RNG.normal(size=of)
     check(lambda a, b: np.linalg.tensorsolve(a, b, axes), a, b, order=1, rtol=1e-9)
     agrees(lambda a, b: np.linalg.tensorsolve(a, b, (9,)), a, b)
 
