@@ -28,7 +28,7 @@ ROOMS = {
     "array": "core ir boxes primitive ops",
     "transforms": "core kernels ir nest boxes primitive ops array",
     "compiler.machine": "nest",
-    "passes": "core ir nest primitive transforms compiler.machine",
+    "passes": "core ir nest primitive ops transforms compiler.machine",
     "control": "core ir nest boxes primitive ops transforms passes",
     "compiler.llvm": "_version core compiler.machine",
     "compiler.mathlib": "core compiler.machine compiler.llvm",

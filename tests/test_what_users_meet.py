@@ -59,8 +59,7 @@ def test_a_lost_derivative_raises(transform, name):
 
 
 UNSUPPORTED = {
-    "np.linalg.eigvals": lambda x: np.linalg.eigvals(np.outer(x, x))[0],
-    "np.fft.fft": lambda x: np.fft.fft(x)[0],
+    "np.i0": lambda x: np.i0(x).sum(),
 }
 
 
@@ -108,9 +107,8 @@ def test_functions_of_scipys_that_numpy_has_name_numpys():
     ],
 )
 @pytest.mark.parametrize("transform", [wg.grad, wg.derivative])
-def test_complex_numbers_raise(transform, program):
-    with pytest.raises(TypeError, match="real number"):
-        transform(program)(2.0)
+def test_complex_values_between_real_ones(transform, program):
+    assert transform(program)(2.0) == 1.0
 
 
 @pytest.mark.parametrize("value", [None, "1", {}, object()])
@@ -285,7 +283,7 @@ def test_functions_of_scipys_linear_algebra_name_numpys(function, instead):
             ValueError,
             r"scan: the carry must keep the structure \*",
         ),
-        (lambda x: np.sum(x * 1j), TypeError, "complex numbers are not supported"),
+        (lambda x: np.sum(x * "1"), TypeError, "a number, an array or a sequence of them is required"),
     ],
 )
 @pytest.mark.parametrize("transform", [wg.grad, wg.jit])

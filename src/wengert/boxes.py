@@ -71,6 +71,10 @@ class Trace:
         return None
 
 
+#: Python's scalar types that carry derivatives.
+_WEAK = (float, complex)
+
+
 class State:
     """The state of a box that holds a value: an array, a number, or a box of an older trace."""
 
@@ -92,7 +96,7 @@ class State:
     @property
     def weak(self) -> bool:
         """Whether the value is a Python scalar."""
-        return type(self.value) is float or getattr(self.value, "weak", False)
+        return type(self.value) in _WEAK or getattr(self.value, "weak", False)
 
 
 class Box:

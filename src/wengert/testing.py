@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.boxes import Box
 from wengert.core import tree
-from wengert.core.dtypes import FLOAT64, Dtype, dtype_of, is_float
+from wengert.core.dtypes import COMPLEX128, FLOAT64, Dtype, dtype_of, is_complex, is_inexact, real_dtype
 from wengert.core.errors import ArgumentError, WengertError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import show
@@ -43,7 +43,8 @@ def check_grads(
 
     Forward mode is compared with five-point central differences,
     ``J u = (8 (f(x + h u) - f(x - h u)) - (f(x + 2 h u) - f(x - 2 h u))) / 12 h + O(h^4)``. Reverse mode is compared
-    with forward mode (or with the differences, if it is checked alone) by ``<v, J u> = <J^T v, u>``. For higher orders
+    with forward mode (or with the differences, if it is checked alone) by ``<v, J u> = <J^T v, u>``, of complex numbers
+    by the real parts ``Re(v J u) = Re(J^T v u)``. For higher orders
     the derivatives are checked in the same way.
 
     Args:
@@ -96,7 +97,8 @@ class _Check:
         direction = self._direction(inputs.leaves)
         tangents = tree.unflatten(inputs.structure, direction)
         dtypes = [dtype_of(leaf) for leaf in (*inputs.leaves, *tree.leaves(fun(*args)))]
-        self.coarsest = min(self.coarsest, *filter(is_float, dtypes), key=lambda dtype: dtype.itemsize)
+        floats = [real_dtype(dtype) for dtype in dtypes if is_inexact(dtype)]
+        self.coarsest = min(self.coarsest, *floats, key=lambda dtype: dtype.itemsize)
         pushed = self._differences(inputs.call, inputs.leaves, direction)
         if "fwd" in self.modes:
             differences, pushed = pushed, tree.leaves(jvp(fun, args, tangents)[1])
@@ -115,11 +117,13 @@ class _Check:
     def _random(self, leaf: Any) -> Any:
         """Draw a value of the shape and dtype of a leaf; zero for integers, which have no derivative."""
         values = self.rng.standard_normal(shape_of(leaf))
-        return np.asarray(values if is_float(dtype_of(leaf)) else 0 * values, dtype_of(leaf))
+        if is_complex(dtype_of(leaf)):
+            values = values + 1j * self.rng.standard_normal(shape_of(leaf))
+        return np.asarray(values if is_inexact(dtype_of(leaf)) else 0 * values, dtype_of(leaf))
 
     def _direction(self, leaves: Sequence[Any]) -> list[Any]:
         parts = [self._random(leaf) for leaf in leaves]
-        length = np.sqrt(_inner(parts, parts)) or 1.0
+        length = np.sqrt(_inner(parts, [np.conjugate(part) for part in parts])) or 1.0
         return [np.asarray(part / length, dtype_of(part)) for part in parts]
 
     def _differences(
@@ -156,9 +160,9 @@ def _double(value: Any) -> Any:
     if isinstance(value, Box):
         hint = "call check_grads outside of transforms"
         raise ArgumentError(message("check_grads", "plain arrays are needed", show(value), hint))
-    return np.asarray(value, FLOAT64)
+    return np.asarray(value, COMPLEX128 if is_complex(dtype_of(value)) else FLOAT64)
 
 
 def _inner(left: Any, right: Any) -> float:
     pairs = zip(tree.leaves(left), tree.leaves(right), strict=True)
-    return sum((float(np.sum(_double(a) * b)) for a, b in pairs), 0.0)
+    return sum((float(np.sum(_double(a) * b).real) for a, b in pairs), 0.0)

@@ -260,7 +260,7 @@ def add_at_plain(x: Any) -> Any:
 LOST: list[tuple[Callable[[Any], Any], str]] = [
     (lambda x: float(x[0]), "wg.stop_gradient(x)"),
     (lambda x: int(x[0]), "int(wg.stop_gradient(x))"),
-    (lambda x: complex(x[0]), "real programs"),
+    (lambda x: complex(x[0]), "complex(wg.stop_gradient(x))"),
     (lambda x: math.sin(x[0]), "float(x)"),
     (lambda x: x[0].item(), "item()"),
     (lambda x: x.tolist(), "tolist()"),
@@ -297,13 +297,12 @@ def test_nothing_loses_a_derivative_silently(
 
 REFUSED: list[tuple[Callable[[Any], Any], type[WengertError], str]] = [
     (lambda x: x + None, DtypeError, "NoneType"),
-    (lambda x: x * 1j, DtypeError, "complex"),
     (lambda x: "a" + x, DtypeError, "str"),
     (lambda x: len(x[0]), ShapeError, "a scalar has no length"),
     (lambda x: list(x[0]), ShapeError, "a scalar has no elements"),
     (lambda x: x + np.ones(2), ShapeError, "operands must broadcast together; got (3,), (2,)"),
     (lambda x: np.sqrt(x, x, x), TypeError, ""),
-    (lambda x: np.linalg.eig(np.outer(x, x)), UnsupportedError, "np.linalg.eig"),
+    (lambda x: np.i0(x), UnsupportedError, "np.i0"),
     (
         lambda x: x & 1,
         DtypeError,

@@ -196,8 +196,7 @@ def test_errors_of_the_users_own_stay() -> None:
 
 
 UNKNOWN: dict[str, Callable[[Any], Any]] = {
-    "np.fft.fft": lambda x: np.fft.fft(x).real,
-    "np.linalg.eig": lambda x: np.linalg.eig(np.outer(x, x))[0],
+    "np.i0": np.i0,
 }
 
 

@@ -52,6 +52,10 @@ def _assert_same_leaf(actual: Any, expected: Any, ulp: float, scale: float, plac
     assert is_python_number(actual) == is_python_number(expected), (place, type(actual), type(expected))
     x, y = np.asarray(actual), np.asarray(expected)
     assert (x.dtype, x.shape) == (y.dtype, y.shape), place
+    if x.dtype.kind == "c":
+        _assert_same_leaf(x.real, y.real, ulp, scale, f"real part of {place}")
+        _assert_same_leaf(x.imag, y.imag, ulp, scale, f"imaginary part of {place}")
+        return
     if x.dtype.kind != "f":
         np.testing.assert_array_equal(x, y, err_msg=place)
         return
@@ -69,7 +73,7 @@ def _assert_same_leaf(actual: Any, expected: Any, ulp: float, scale: float, plac
 
 def is_python_number(value: Any) -> bool:
     """Return whether a value is a Python scalar and not a NumPy scalar."""
-    return type(value) in (bool, int, float)
+    return type(value) in (bool, int, float, complex)
 
 
 def address(x: Any) -> int:

@@ -228,10 +228,10 @@ def test_arrays_without_axes() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [np.array([1, None]), np.zeros(2, "c8"), np.zeros(2, "S3"), np.zeros(2, "M8[s]")]
+    "value", [np.array([1, None]), np.zeros(2, np.clongdouble), np.zeros(2, "S3"), np.zeros(2, "M8[s]")]
 )
 def test_arrays_of_other_things(value: Any) -> None:
-    with pytest.raises(DtypeError, match=r"jit: real numbers or booleans are required; got .*test_jit.py"):
+    with pytest.raises(DtypeError, match=r"jit: numbers or booleans are required; got .*test_jit.py"):
         wg.jit(lambda x: x)(value)
 
 

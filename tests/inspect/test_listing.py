@@ -121,7 +121,7 @@ def test_a_trace_inside_a_transform_captures_its_values() -> None:
 def test_results_must_be_numbers() -> None:
     with pytest.raises(DtypeError, match="arrays, numbers or containers"):
         wg.trace(lambda x: "text")(1.0)
-    with pytest.raises(DtypeError, match="real numbers"):
-        wg.trace(lambda x: x)(1j * np.ones(2))
+    with pytest.raises(DtypeError, match="numbers or booleans"):
+        wg.trace(lambda x: x)(np.ones(2, np.longdouble))
     with pytest.raises(TypeError, match="positional argument"):
         wg.trace(lambda x: x)()

@@ -120,6 +120,8 @@ ONE: dict[str, Callable[[Any], Any]] = {
     "linalg.diagonal": lambda x: np.linalg.diagonal(x),
     "linalg.cond": lambda x: np.linalg.cond(_with_values_apart(x)),
     "linalg.cond 1": lambda x: np.linalg.cond(_with_values_apart(x), 1),
+    "angle": lambda x: np.angle(x),
+    "angle in degrees": lambda x: np.angle(x, deg=True),
     "linalg.eigh": lambda x: np.linalg.eigh(_with_values_apart(x)),
     "linalg.eigvalsh": lambda x: np.linalg.eigvalsh(_with_values_apart(x)),
     "linalg.lstsq": lambda x: np.linalg.lstsq(_with_values_apart(x), x),

@@ -211,8 +211,7 @@ def test_nothing_loses_a_derivative_silently(name: str) -> None:
 
 
 UNSUPPORTED = {
-    "fft": np.fft.fft,
-    "eig": lambda x: np.linalg.eig(x @ x.T),
+    "i0": np.i0,
 }
 
 

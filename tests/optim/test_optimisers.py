@@ -151,7 +151,7 @@ def test_other_parameters_do_not_change():
 def test_complex_parameters_are_refused():
     p = np.ones(2, complex)
     for optimiser in OPTIMISERS.values():
-        with pytest.raises(DtypeError, match="real and the imaginary"):
+        with pytest.raises(DtypeError, match="real numbers"):
             optimiser.init(p)
 
 

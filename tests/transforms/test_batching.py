@@ -194,7 +194,7 @@ def test_values_of_single_examples_are_not_known(function: Callable[[Any], Any])
 
 
 def test_results_that_are_not_arrays() -> None:
-    with pytest.raises(DtypeError, match="vmap: real numbers or booleans are required"):
+    with pytest.raises(DtypeError, match="vmap: numbers or booleans are required"):
         wg.vmap(lambda x: "text")(Y)
 
 

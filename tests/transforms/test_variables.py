@@ -190,7 +190,7 @@ def test_a_variable_shows_its_value():
 # -- errors ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("value", [2, True, np.array([1, 2]), [1, 2], "x", None, 1j, np.longdouble(1)])
+@pytest.mark.parametrize("value", [2, True, np.array([1, 2]), [1, 2], "x", None, np.longdouble(1)])
 def test_what_cannot_be_a_variable(value):
     with pytest.raises(DtypeError, match="Variable"):
         Variable(value)
@@ -224,7 +224,7 @@ def test_update_says_what_is_wrong():
     x = Variable(A)
     with pytest.raises(ShapeError, match="shape must stay"):
         x.update(1.0)
-    with pytest.raises(DtypeError, match="real numbers"):
+    with pytest.raises(DtypeError, match="the dtype must stay"):
         x.update(A.astype(complex))
     with pytest.raises(DtypeError, match="plain"):
         wg.grad(lambda t: x.update(t * A))(1.0)
@@ -400,5 +400,5 @@ def test_constants_keep_numpys_dtypes():
     single = Variable(np.ones(2, "f4"))
     assert (Constant(2.0) * single).dtype == np.float32
     assert (Constant(np.float64(2.0)) * single).dtype == np.float64
-    with pytest.raises(DtypeError, match="real number"):
+    with pytest.raises(DtypeError, match="a number"):
         Constant("x")

@@ -6,6 +6,7 @@ Code written for NumPy runs on it unchanged. Operations that would lose a deriva
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
@@ -14,12 +15,12 @@ import numpy as np
 from wengert.array import indexing
 from wengert.array.conversions import Conversions
 from wengert.array.flatiter import Flat
-from wengert.array.operators import FUNCTIONS, operand
+from wengert.array.operators import FUNCTIONS, LATE, operand
 from wengert.array.sparse import is_sparse, times, times_right
 from wengert.array.suggestions import ATTRIBUTES, instead_of, without_derivative
 from wengert.array.ufunc_calls import as_operand, called, strengthened, write_out
 from wengert.boxes import Box, Lens, boxed, concrete, on_graph
-from wengert.core.dtypes import check_known, dtype_of
+from wengert.core.dtypes import check_known, dtype_of, is_complex, is_inexact, real_dtype
 from wengert.core.errors import (
     OTHERWISE,
     UNFOLLOWED,
@@ -32,6 +33,7 @@ from wengert.core.errors import (
 from wengert.core.shapes import shape_of, size
 from wengert.ir.types import show
 from wengert.ops.comparison import where
+from wengert.ops.complex import conjugate, from_parts, imag, real
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import UFUNCS
 
@@ -39,6 +41,7 @@ from wengert.ops.elementwise import UFUNCS
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
 
 
+_DISCARDS = "Casting complex values to real discards the imaginary part"
 _WITHOUT_VALUE = re.compile(r"Array\([a-z]+\d*\*?\[[\d,]*\], \w+\)")
 
 
@@ -100,11 +103,20 @@ class Array(Conversions):
         if not shape_of(value) and indexing.is_mask_without_value(index, self.shape):
             self.write(boxed(where(index, cast(value, dtype=self.dtype), self)))
             return
-        if dtype_of(value).kind == "f" and self.dtype.kind != "f" and isinstance(value, Box):
-            hint = f"make the array floating: x.astype({dtype_of(value)})"
-            got = show(self, value)
-            raise DtypeError(message("setitem", "a derivative needs a floating array", got, hint))
+        self._check_writable(value)
         self.write(boxed(indexing.write(self, indexing.parse(self.shape, index), value)))
+
+    def _check_writable(self, value: Any) -> None:
+        """Raise `DtypeError` if the array cannot hold a value: a derivative would be lost, or an imaginary part."""
+        dtype = dtype_of(value)
+        if is_complex(dtype) and not is_complex(self.dtype):
+            requirement, hint = "a complex value needs a complex array", f"make it complex: x.astype({dtype})"
+        elif is_inexact(dtype) and not is_inexact(self.dtype) and isinstance(value, Box):
+            requirement = "a derivative needs a floating array"
+            hint = f"make the array floating: x.astype({dtype})"
+        else:
+            return
+        raise DtypeError(message("setitem", requirement, show(self, value), hint))
 
     def _holds(self, value: Any, index: Any) -> bool:
         """Return whether a value is the view ``self[index]``: then ``x[i] += y`` has written through it already."""
@@ -202,17 +214,37 @@ class Array(Conversions):
 
     @property
     def real(self) -> Any:
-        """The value itself: it is real."""
-        return self
+        """The real part, as a view; a real array itself."""
+        if not is_complex(self.dtype):
+            return self
+        return view_of(
+            self,
+            real(self),
+            real,
+            lambda base, value: from_parts(cast(value, dtype=real_dtype(dtype_of(base))), imag(base)),
+            layout=lambda base: base.real,
+        )
 
     @real.setter
     def real(self, value: Any) -> None:
-        self[...] = value
+        self.real[...] = value
 
     @property
     def imag(self) -> Any:
-        """Read-only zeros: the value is real."""
-        return FUNCTIONS[np.imag](self)
+        """The imaginary part, as a view; read-only zeros of a real array."""
+        if not is_complex(self.dtype):
+            return FUNCTIONS[np.imag](self)
+        return view_of(
+            self,
+            imag(self),
+            imag,
+            lambda base, value: from_parts(real(base), cast(value, dtype=real_dtype(dtype_of(base)))),
+            layout=lambda base: base.imag,
+        )
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag[...] = value
 
     @property
     def flat(self) -> Flat:
@@ -227,7 +259,10 @@ class Array(Conversions):
         """Return the array converted to another dtype."""
         if options.get("copy") is False and self.dtype == dtype:
             return self
-        return cast(self, dtype=check_known("astype", np.dtype(dtype)))
+        dtype = check_known("astype", np.dtype(dtype))
+        if is_complex(self.dtype) and dtype.kind in "iuf":
+            warnings.warn(_DISCARDS, np.exceptions.ComplexWarning, stacklevel=2)
+        return cast(self, dtype=dtype)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
         """Return the elements in another shape."""
@@ -260,7 +295,12 @@ class Array(Conversions):
     take, repeat, clip, round = _method(np.take), _method(np.repeat), _method(np.clip), _method(np.round)
     ptp, trace, nonzero = _method(np.ptp), _method(np.trace), _method(np.nonzero)
     searchsorted, choose = _method(np.searchsorted), _method(np.choose)
-    conj = conjugate = _method(np.real)
+
+    def conjugate(self) -> Any:
+        """Return the complex conjugate; a real array itself."""
+        return conjugate(self)
+
+    conj = conjugate
 
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
         """Return the slices along an axis where a condition holds."""
@@ -296,6 +336,9 @@ class Array(Conversions):
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         handler = FUNCTIONS.get(function)
+        if handler is None and (load := LATE.pop(function.__module__, None)) is not None:
+            load()
+            handler = FUNCTIONS.get(function)
         if handler is None:
             raise self._unsupported(function)
         return handler(*arguments, **options)

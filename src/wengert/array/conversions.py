@@ -12,6 +12,7 @@ from wengert.array.operators import Operators
 from wengert.array.sparse import left_to_box
 from wengert.array.suggestions import advised, instead_of_package, way_out
 from wengert.boxes import CONSTANT, RUNNING, concrete, on_graph
+from wengert.core.dtypes import is_inexact
 from wengert.core.errors import OTHERWISE, UNFOLLOWED, ConcreteError, LostDerivativeError, message
 
 _OUTSIDE = "return the array and convert it outside; build arrays with np.stack or wengert.numpy"
@@ -74,13 +75,13 @@ class Conversions(Operators):
         return bool(self._concrete("bool", _CONDITION))
 
     def __index__(self) -> int:
-        if self.dtype.kind == "f":
+        if is_inexact(self.dtype):
             hint = "write x.astype(int)" if on_graph(self) else "use int(wg.stop_gradient(x))"
             raise LostDerivativeError(message("index", "an integer is needed", str(self.type), hint))
         return self._concrete("index", advised(_INTEGER)).__index__()
 
     def __int__(self) -> int:
-        return self.__index__() if self.dtype.kind != "f" else self._truncated()
+        return self.__index__() if not is_inexact(self.dtype) else self._truncated()
 
     _truncated = _lost("int(x)", "use int(wg.stop_gradient(x))", "write x.astype(int)", int)
 
@@ -90,7 +91,7 @@ class Conversions(Operators):
         """Raise the error of a conversion of a floating-point value, or of one that has no value."""
         if on_graph(self):
             raise self.without_value(name, instead_of_package(UNFOLLOWED) or way_out(name) or traced)
-        if self.dtype.kind == "f" or name == "float(x)":
+        if is_inexact(self.dtype) or name in ("float(x)", "complex(x)"):
             given_up = _or_given_up(way_out(name) or hint, value)
             raise self.without_derivative(name, instead_of_package(_or_given_up(OTHERWISE)) or given_up)
 
@@ -100,7 +101,11 @@ class Conversions(Operators):
             self._check_convertible("float(x)", _NUMBER, _COMPUTED, "float(wg.stop_gradient(x))")
         return float(self.state.value)
 
-    __complex__ = _lost("complex(x)", "Wengert differentiates real programs")
+    def __complex__(self) -> complex:
+        if self.owner is not CONSTANT:
+            self.owner.check_open("complex(x)")
+            self._check_convertible("complex(x)", _NUMBER, _COMPUTED, "complex(wg.stop_gradient(x))")
+        return complex(self.state.value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         name = "conversion to a plain array"

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.array.sparse import is_sparse, refused, star
 from wengert.boxes import Box, boxed, snapshot
-from wengert.core.dtypes import SEQUENCE, dtype_of
+from wengert.core.dtypes import SEQUENCE, dtype_of, is_inexact
 from wengert.core.errors import ConcreteError, DtypeError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import show
@@ -19,7 +19,9 @@ from wengert.primitive import Primitive
 
 #: The implementation of each NumPy function for boxes; `wengert.numpy` fills it.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-_OPERANDS: Any = (Box, np.ndarray, float, int, np.generic)  # a bool is an int
+#: Functions that load the implementations of further modules of NumPy's, by their names; `wengert.numpy` fills it.
+LATE: dict[str, Callable[[], Any]] = {}
+_OPERANDS: Any = (Box, np.ndarray, float, int, complex, np.generic)  # a bool is an int
 
 
 def operand(value: Any) -> Any:
@@ -29,10 +31,9 @@ def operand(value: Any) -> Any:
     if is_sparse(value):
         raise refused("operand", value)
     array = snapshot(FUNCTIONS[np.array](value))
-    if dtype_of(array).kind not in "biuf":
-        hint = "complex numbers are not supported" if dtype_of(array).kind == "c" else ""
-        requirement = "a real number, an array or a sequence of them is required"
-        raise DtypeError(message("operand", requirement, type(value).__name__, hint))
+    if dtype_of(array).kind not in "biufc":
+        requirement = "a number, an array or a sequence of them is required"
+        raise DtypeError(message("operand", requirement, type(value).__name__))
     return array
 
 
@@ -79,9 +80,9 @@ def _in_place(primitive: Primitive) -> Any:
 def power_of(base: Any, exponent: Any) -> Any:
     """Return a power by the primitive for the exponent: with constant integers it has derivatives at zero."""
     if isinstance(exponent, int) and not isinstance(exponent, bool):
-        if exponent >= 0 or dtype_of(base).kind == "f":
+        if exponent >= 0 or is_inexact(dtype_of(base)):
             return arithmetic.integer_power(base, exponent=exponent)
-    elif type(exponent) is float and exponent == 0.5 and dtype_of(base).kind == "f":
+    elif type(exponent) is float and exponent == 0.5 and is_inexact(dtype_of(base)):
         return exponential.sqrt(base)
     return exponential.power(base, exponent)
 

@@ -35,6 +35,7 @@ from wengert.nest.nest import Program
 from wengert.passes.expand_linalg import expand_linalg
 from wengert.passes.scatter_add import fuse_scatter_add
 from wengert.passes.simplify import simplify
+from wengert.passes.split_complex import split_complex
 
 #: Whether a verifier runs after each pass on nests.
 VARIABLE = "WENGERT_VERIFY"
@@ -90,6 +91,12 @@ PASSES: tuple[Pass, ...] = (
         "write small factorisations and solutions as operations on elements",
         expand_linalg,
         _optimises,
+    ),
+    _on_graph(
+        "split_complex",
+        "make two real values of each complex one",
+        split_complex,
+        lambda options: True,
     ),
     _on_graph(
         "scatter_add",

@@ -26,7 +26,7 @@ from wengert.control.subgraphs import (
 )
 from wengert.control.values import flatten_numbers, is_number, pack, predicate, unify, zeros
 from wengert.core import tree
-from wengert.core.dtypes import dtype_of, is_float
+from wengert.core.dtypes import dtype_of, is_inexact
 from wengert.core.errors import ArgumentError, DtypeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Graph, Var
@@ -172,7 +172,7 @@ def choose(size: int, pred: Any, graphs: tuple[Graph, Graph], operands: Values, 
 
 
 def _guarded(pred: Any, value: Any, taken: bool) -> Any:
-    if not (isinstance(value, Box) and is_float(dtype_of(value))):
+    if not (isinstance(value, Box) and is_inexact(dtype_of(value))):
         return value
     # Any value may replace an unknown one, such as a tangent to be transposed, for the other examples.
     stopped = zeros(value.type) if _is_unknown(value) else stop_gradient_primitive(value)

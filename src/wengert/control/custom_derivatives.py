@@ -34,7 +34,7 @@ from wengert.control.values import (
     zeros,
 )
 from wengert.core import tree
-from wengert.core.dtypes import is_float
+from wengert.core.dtypes import is_inexact
 from wengert.core.errors import (
     ArgumentError,
     DtypeError,
@@ -116,7 +116,7 @@ class Call:
         got, requirement = type_of(derivative), f"{name} must have the type of its value, {expected}"
         if got.shape != expected.shape:
             raise ShapeError(message(self.rule, requirement, str(got)))
-        if got.dtype != expected.dtype and not (got.weak and is_float(got.dtype)):
+        if got.dtype != expected.dtype and not (got.weak and is_inexact(got.dtype)):
             raise DtypeError(message(self.rule, requirement, str(got), "convert it with astype"))
         return derivative
 
@@ -396,7 +396,7 @@ class TangentCall(Call):
 
     def _tangent(self, tangent: Any, output: Any) -> Any:
         expected = strong(type_of(output))
-        if not is_float(expected.dtype):
+        if not is_inexact(expected.dtype):
             return None
         return fit(self.checked("a tangent", tangent, expected), expected)
 
@@ -538,7 +538,7 @@ class CotangentCall(Call):
         return [leaf for child, part in parts for leaf in self._leaves(child, part)]
 
     def _cotangent(self, cotangent: Any, expected: TensorType) -> Any:
-        if cotangent is None or not is_float(expected.dtype):
+        if cotangent is None or not is_inexact(expected.dtype):
             return None
         if not is_number(cotangent):
             requirement = "a cotangent must be an array or a number"
@@ -561,7 +561,7 @@ def _push_vjp(call: Any, primals: Values, tangents: Values) -> Any:
     outputs, residuals = call.forward(primals)
     types = list(map(type_of, outputs))
     pairs = zip(outputs, types, strict=True)
-    nodes = [Node(type_of_value(value)) if is_float(type_.dtype) else None for value, type_ in pairs]
+    nodes = [Node(type_of_value(value)) if is_inexact(type_.dtype) else None for value, type_ in pairs]
     with _transposing(call):
         with running(RuleTrace()) as trace:
             states = [

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from wengert.boxes import concrete, recording, running
-from wengert.core.dtypes import dtype_of, is_float
+from wengert.core.dtypes import dtype_of, is_inexact
 from wengert.core.shapes import Shape, shape_of
 from wengert.ir.graph import Graph, Var
 from wengert.ir.types import type_of
@@ -88,7 +88,7 @@ class Recorder(GraphTrace):
 
 
 def _needs_no_box(primitive: Primitive, value: Any) -> bool:
-    if is_float(dtype_of(value)):
+    if is_inexact(dtype_of(value)):
         return isinstance(primitive.derivative, NonDifferentiable)
     return shape_of(value) == ()
 

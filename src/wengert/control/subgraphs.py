@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from wengert.boxes import running, state_of
 from wengert.control.values import fit, strong, zeros
-from wengert.core.dtypes import is_float
+from wengert.core.dtypes import is_inexact
 from wengert.core.errors import LostDerivativeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Equation, Graph, Literal, Var
@@ -118,12 +118,12 @@ def propagate(graph: Graph, marks: Marks) -> list[int]:
 @memoized
 def _sources(graph: Graph) -> list[list[int]]:
     """Return, for each output, the positions of the inputs from which a derivative may reach it."""
-    marks = {var: 1 << position if is_float(var.dtype) else 0 for position, var in enumerate(graph.inputs)}
+    marks = {var: 1 << position if is_inexact(var.dtype) else 0 for position, var in enumerate(graph.inputs)}
     for equation in graph.equations:
         given = [marks.get(atom, 0) if isinstance(atom, Var) else 0 for atom in equation.operands]
         results = _marks_of_results(equation, given) if any(given) else [0] * len(equation.outputs)
         for var, mark in zip(equation.outputs, results, strict=True):
-            marks[var] = mark if is_float(var.dtype) else 0
+            marks[var] = mark if is_inexact(var.dtype) else 0
     outputs = [marks.get(atom, 0) if isinstance(atom, Var) else 0 for atom in graph.outputs]
     return [[n for n in range(len(graph.inputs)) if mark >> n & 1] for mark in outputs]
 
@@ -204,7 +204,7 @@ def jvp_graph(graph: Graph, active: Flags, forced: Flags | None = None) -> Trans
     def run(*values: Any) -> list[Any]:
         outputs, tangents = evaluate_jvp(graph, values[:count], spread(values[count:], active))
         for position, (output, tangent) in enumerate(zip(outputs, tangents, strict=True)):
-            if tangent is None and forced and forced[position] and is_float(type_of(output).dtype):
+            if tangent is None and forced and forced[position] and is_inexact(type_of(output).dtype):
                 tangents[position] = zeros(type_of(output))
         reached[:] = [tangent is not None for tangent in tangents]
         return outputs + select(tangents, reached)
@@ -321,7 +321,7 @@ def vjp_graph(graph: Graph, active: Flags, forced: Flags | None = None) -> Trans
     """
     adjoint = adjoint_graph(graph, active)
     count = len(active)
-    carrying = [is_float(type_.dtype) for type_ in graph.output_types]
+    carrying = [is_inexact(type_.dtype) for type_ in graph.output_types]
     reached = [flag or bool(forced and forced[i]) for i, flag in enumerate(adjoint.reached)]
 
     def run(*values: Any) -> list[Any]:
@@ -337,4 +337,4 @@ def vjp_graph(graph: Graph, active: Flags, forced: Flags | None = None) -> Trans
 def cotangents_or_zeros(cotangents: Values, types: Sequence[TensorType]) -> list[Any]:
     """Return a cotangent for each floating-point output, zeros for None."""
     pairs = zip(cotangents, types, strict=True)
-    return [or_zero(ct, type_) for ct, type_ in pairs if is_float(type_.dtype)]
+    return [or_zero(ct, type_) for ct, type_ in pairs if is_inexact(type_.dtype)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.boxes import CONSTANT, Box, below, concrete, own
 from wengert.core import tree
-from wengert.core.dtypes import PYTHON_TYPE, check_plain, dtype_of, is_float
+from wengert.core.dtypes import PYTHON_TYPE, check_plain, dtype_of, is_inexact
 from wengert.core.errors import DtypeError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType, promote, show, type_of
@@ -18,7 +18,7 @@ from wengert.ops.comparison import not_equal
 from wengert.ops.conversion import cast
 from wengert.ops.shape import concatenate, reshape
 
-_NUMBERS = (Box, np.ndarray, np.generic, bool, int, float)
+_NUMBERS = (Box, np.ndarray, np.generic, bool, int, float, complex)
 
 
 def is_number(leaf: Any) -> bool:
@@ -28,7 +28,7 @@ def is_number(leaf: Any) -> bool:
 
 def is_followable(leaf: Any) -> bool:
     """Return whether a leaf can carry a derivative, or is a box of a transform."""
-    return isinstance(leaf, Box) or (is_number(leaf) and is_float(dtype_of(leaf)))
+    return isinstance(leaf, Box) or (is_number(leaf) and is_inexact(dtype_of(leaf)))
 
 
 class Packed(NamedTuple):

@@ -12,7 +12,10 @@ Dtype: TypeAlias = np.dtype[Any]
 
 FLOAT64: Dtype = np.dtype(np.float64)
 FLOAT32: Dtype = np.dtype(np.float32)
+FLOAT16: Dtype = np.dtype(np.float16)
 INT64: Dtype = np.dtype(np.int64)
+COMPLEX128: Dtype = np.dtype(np.complex128)
+COMPLEX64: Dtype = np.dtype(np.complex64)
 UINT64: Dtype = np.dtype(np.uint64)
 BOOL: Dtype = np.dtype(np.bool_)
 
@@ -21,11 +24,12 @@ SHORT_NAMES: dict[Dtype, str] = {
     **{np.dtype(f"float{bits}"): f"f{bits}" for bits in (16, 32, 64)},
     **{np.dtype(f"int{bits}"): f"i{bits}" for bits in (8, 16, 32, 64)},
     **{np.dtype(f"uint{bits}"): f"u{bits}" for bits in (8, 16, 32, 64)},
+    **{np.dtype(f"complex{bits}"): f"c{bits}" for bits in (64, 128)},
 }
 FROM_SHORT_NAME: dict[str, Dtype] = {name: dtype for dtype, name in SHORT_NAMES.items()}
 
 #: The dtype of each Python scalar without other operands.
-DEFAULT_DTYPE: dict[type, Dtype] = {bool: BOOL, int: INT64, float: FLOAT64}
+DEFAULT_DTYPE: dict[type, Dtype] = {bool: BOOL, int: INT64, float: FLOAT64, complex: COMPLEX128}
 #: Classes for ``isinstance`` that leave the value untyped: a checker cannot know the contents of an array.
 NDARRAY: Any = np.ndarray
 NUMPY_SCALAR: Any = np.generic
@@ -33,7 +37,11 @@ NUMPY_VALUE: Any = (np.ndarray, np.generic)
 SEQUENCE: Any = (tuple, list)
 _PLAIN = (np.ndarray, np.memmap)
 #: The Python scalar type of each kind of dtype.
-PYTHON_TYPE: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float}
+PYTHON_TYPE: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+#: The dtype of the real and of the imaginary part of each complex dtype.
+PART_DTYPE: dict[Dtype, Dtype] = {COMPLEX64: FLOAT32, COMPLEX128: FLOAT64}
+#: The complex dtype whose parts have each dtype.
+COMPLEX_DTYPE: dict[Dtype, Dtype] = {part: dtype for dtype, part in PART_DTYPE.items()}
 
 
 def dtype_of(value: Any) -> Dtype:
@@ -90,14 +98,39 @@ def as_float(operation: str, number: int) -> float:
 
 
 def is_float(dtype: Dtype) -> bool:
-    """Return whether values of this dtype carry derivatives."""
+    """Return whether values of this dtype are real floating-point numbers."""
     return dtype.kind == "f"
 
 
-def check_known(operation: str, dtype: Dtype) -> Dtype:
-    """Return ``dtype`` in native byte order, or raise `DtypeError` if Wengert does not support it."""
+def is_complex(dtype: Dtype) -> bool:
+    """Return whether values of this dtype are complex numbers."""
+    return dtype.kind == "c"
+
+
+def is_inexact(dtype: Dtype) -> bool:
+    """Return whether values of this dtype carry derivatives: real or complex floating-point numbers."""
+    return dtype.kind in "fc"
+
+
+def real_dtype(dtype: Dtype) -> Dtype:
+    """Return the dtype of the parts of a complex dtype; other dtypes as they are."""
+    return PART_DTYPE.get(dtype, dtype)
+
+
+def complex_dtype(dtype: Dtype) -> Dtype:
+    """Return the complex dtype of the precision of a dtype: complex64 for float16 and float32."""
+    return (
+        COMPLEX64 if dtype.kind == "f" and dtype.itemsize <= 4 else dtype if is_complex(dtype) else COMPLEX128
+    )
+
+
+def check_known(operation: str, dtype: Dtype, *, real: bool = False) -> Dtype:
+    """Return ``dtype`` in native byte order, or raise `DtypeError` if it is not supported, or not ``real``."""
     native = dtype.newbyteorder("=")
-    if native in SHORT_NAMES:
+    if native in SHORT_NAMES and not (real and is_complex(dtype)):
         return native
-    hint = "differentiate the real and the imaginary part" if dtype.kind == "c" else "convert it first"
-    raise DtypeError(message(operation, "real numbers or booleans are required", str(dtype), hint))
+    requirement = f"{'real numbers' if real else 'numbers'} or booleans are required"
+    hint = "convert it first"
+    if is_inexact(dtype) and native not in SHORT_NAMES:
+        hint = f"write x.astype(np.{'float64' if dtype.kind == 'f' else 'complex128'})"
+    raise DtypeError(message(operation, requirement, str(dtype), hint))

@@ -20,7 +20,7 @@ def shape_of(value: Any) -> Shape:
     try:
         return value.shape
     except AttributeError:
-        return () if isinstance(value, (bool, int, float)) else np.shape(value)
+        return () if isinstance(value, (bool, int, float, complex)) else np.shape(value)
 
 
 def size(shape: Shape) -> int:

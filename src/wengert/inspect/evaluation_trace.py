@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.dtypes import dtype_of, is_float
+from wengert.core.dtypes import dtype_of, is_inexact
 from wengert.core.errors import ArgumentError, message
 from wengert.inspect.notation import PRIME, adjoint_term, formula, passes, show, symbol
 from wengert.inspect.statements import renames
@@ -82,7 +82,7 @@ def tabulate(graph: Graph, places: Sequence[str], known: Mapping[Var, Any], digi
         known: the value of each variable.
         digits: the number of decimals to show.
     """
-    if len(graph.outputs) != 1 or graph.outputs[0].type.shape or not is_float(graph.outputs[0].type.dtype):
+    if len(graph.outputs) != 1 or graph.outputs[0].type.shape or not is_inexact(graph.outputs[0].type.dtype):
         got = ", ".join(map(str, graph.output_types)) or "nothing"
         raise ArgumentError(message("table", "the function must return one floating-point scalar", got))
     return Table(_Trace(eliminate_dead(graph), places, known, digits).rows(), digits)
@@ -99,7 +99,7 @@ class _Trace:
         self.same: dict[Var, Atom] = {}
         self.symbols = {var: symbol(i + 1 - len(graph.inputs)) for i, var in enumerate(graph.inputs)}
         self.symbols.update((var, symbol(i, "c")) for i, (var, _) in enumerate(graph.constants, 1))
-        self.active = {var for var in graph.inputs if is_float(var.dtype)}
+        self.active = {var for var in graph.inputs if is_inexact(var.dtype)}
         self.adjoints: dict[Var, Any] = {}
         self.equations: list[Equation] = []
         number = 0
@@ -112,7 +112,7 @@ class _Trace:
                 number += 1
                 self.symbols[var] = symbol(number)
             if any(self._follows(equation, position) for position in range(len(equation.operands))):
-                self.active.update(var for var in equation.outputs if is_float(var.dtype))
+                self.active.update(var for var in equation.outputs if is_inexact(var.dtype))
 
     def _follows(self, equation: Equation, position: int) -> bool:
         operand = self.atom(equation.operands[position])
@@ -159,7 +159,7 @@ class _Trace:
 
     def gradient(self, var: Var, place: str) -> Step | None:
         """Return the derivative with respect to an input."""
-        if not is_float(var.dtype):
+        if not is_inexact(var.dtype):
             return None
         adjoint = self.adjoints.get(var, np.zeros(var.shape, var.dtype))
         return Step(place + PRIME, self.symbols[var] + PRIME, "", adjoint)

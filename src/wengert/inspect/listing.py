@@ -25,7 +25,7 @@ from wengert.ir.types import type_of
 from wengert.transforms.frozen_random import Draws
 from wengert.transforms.staging import GraphTrace
 
-_NUMBERS = (bool, int, float, np.ndarray, np.generic, Box)
+_NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, Box)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -122,6 +122,12 @@ def cholesky_cotangent(factor, g):
     return low * np.linalg.solve(factor.mT, np.linalg.solve(factor.mT, w + w.mT).mT)
 
 
+def stacked_eig(a):
+    """Return complex eigenvalues, as a row, above the eigenvectors."""
+    values, vectors = np.linalg.eig(a)
+    return np.concatenate([values[..., None, :], vectors], -2) + 0j
+
+
 def stacked_eigh(a, half):
     """Return eigenvalues of symmetric matrices, as a row, above the eigenvectors."""
     values, vectors = np.linalg.eigh(a, half)

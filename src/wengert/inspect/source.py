@@ -21,7 +21,7 @@ from wengert.passes.simplify import simplify
 
 _TAKEN = {*keyword.kwlist, *HELPERS, "np", "wengert", "constants", "float", "int", "bool"}
 _MODULES = ("wengert.random", "wengert.special")  # besides NumPy
-_PLAIN = (bool, int, float, str, type(None))
+_PLAIN = (bool, int, float, complex, str, type(None))
 
 
 class Program(str):

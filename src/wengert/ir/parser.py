@@ -230,7 +230,7 @@ class _Parser:
     def atom(self) -> Atom:
         """Read an operand: a value defined before, or a scalar."""
         token = self.peek()
-        if token.kind == "number" or token.text in _WORDS or token.text in FROM_SHORT_NAME:
+        if token.kind == "number" or token.text in {*_WORDS, *FROM_SHORT_NAME, "complex"}:
             value = self.param()
             return Literal(value, type_of(value))
         if token.text not in self.scopes[-1]:
@@ -260,7 +260,13 @@ class _Parser:
             return tuple(self.sequence(")", self.param))
         if token.text in _WORDS:
             return _WORDS[self.take()]
-        return self.typed()
+        return self.complex() if self.at("complex") else self.typed()
+
+    def complex(self) -> complex:
+        """Read a complex number from its opening bracket on: ``complex(1.0, -2.0)`` keeps the signs of zeros."""
+        self.expect("(")
+        parts = self.sequence(")", self.param)
+        return self.made(complex, *parts)
 
     def typed(self) -> Any:
         """Read a dtype, a type, or a scalar of NumPy's: ``f64``, ``f64[3]``, ``f64(3.0)``."""
@@ -300,7 +306,7 @@ class _Parser:
         return [self.param()]
 
 
-_CONSTANT_WORDS = {"summary", "data", "True", "False"}
+_CONSTANT_WORDS = {"summary", "data", "True", "False", "complex"}
 
 
 def _number(text: str) -> int | float:

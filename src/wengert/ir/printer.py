@@ -98,6 +98,8 @@ def _enumerate(letter: str, variables: Iterable[Var], found: dict[Var, str], tak
 
 def scalar(value: Any) -> str:
     """Write the number behind a NumPy scalar with as few digits as give it back."""
+    if value.dtype.kind == "c":
+        return f"complex({scalar(value.real)}, {scalar(value.imag)})"
     if value.dtype.kind != "f" or np.isnan(value):
         return _number(value.item())
     short = str(value)
@@ -107,6 +109,8 @@ def scalar(value: Any) -> str:
 
 
 def _number(value: Any) -> str:
+    if isinstance(value, complex):
+        return f"complex({_number(value.real)}, {_number(value.imag)})"
     return "-nan" if value != value and math.copysign(1, value) < 0 else repr(value)
 
 
@@ -161,7 +165,7 @@ class _Writer:
         return f"{results} = {call}({', '.join(map(self.atom, equation.operands))})"
 
     def param(self, value: Any, indent: str) -> str:
-        if value is None or isinstance(value, (bool, int, float, str, np.generic)):
+        if value is None or isinstance(value, (bool, int, float, complex, str, np.generic)):
             return literal(value)
         if isinstance(value, np.dtype):
             return SHORT_NAMES[cast("np.dtype[Any]", value)]
@@ -186,6 +190,8 @@ class _Writer:
 
 def _canonical(value: Any) -> bool:
     """Tell whether NaN, if any, is the one that the word for it means."""
+    if value.dtype.kind == "c":
+        return _canonical(value.real) and _canonical(value.imag)
     if value.dtype.kind != "f":
         return True
     found = np.abs(value[np.isnan(value)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import cmath
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,7 @@ def _is_zero(value: Any) -> bool:
 
 # -- products in which zero is strong --------------------------------------------------------------------
 
-_NUMBERS = (int, float)
+_NUMBERS = (int, float, complex)
 
 
 def strong_product(x: Any, y: Any) -> Any:
@@ -76,10 +76,11 @@ def strong_product(x: Any, y: Any) -> Any:
         array([ 0., nan,  0.])
     """
     product = x * y
-    if (type(y) in _NUMBERS and y and math.isfinite(y)) or not _holds_nan(product):
+    if (type(y) in _NUMBERS and y and cmath.isfinite(y)) or not _holds_nan(product):
         return product
-    negative = np.signbit(x) != np.signbit(y)
-    zero = select(negative, *map(np.result_type(product).type, (-0.0, 0.0)))
+    zero = np.result_type(product).type(0.0)
+    if np.result_type(product).kind != "c":
+        zero = select(np.signbit(x) != np.signbit(y), -zero, zero)
     return select(np.isnan(product) & (np.equal(x, 0) | np.equal(y, 0)), zero, product)
 
 
@@ -87,5 +88,7 @@ def _holds_nan(value: Any) -> bool:
     """Return whether an element is NaN: then the minimum is NaN."""
     if not isinstance(value, NDARRAY):
         return bool(value != value)
+    if value.dtype.kind == "c":
+        return bool(np.isnan(value).any())
     least = np.minimum.reduce(value, axis=None) if value.size else 0.0
     return bool(least != least)

@@ -44,7 +44,7 @@ def pointwise(function: Callable[..., Array]) -> Callable[..., Any]:
     @wraps(function)
     def evaluate(x: Any, *parameters: Any) -> Any:
         operand = np.asarray(x)
-        dtype = check_known(function.__name__.strip("_"), operand.dtype)
+        dtype = check_known(function.__name__.strip("_"), operand.dtype, real=True)
         flat = operand.reshape(-1)
         result = np.empty(flat.size, dtype if is_float(dtype) else FLOAT64)
         with np.errstate(all="ignore"):

@@ -5,6 +5,7 @@
 `Pointwise`        an element of the result as an expression of elements of the operands
 `OnHost`           no native form: the compiled program calls the NumPy evaluation, or a short program, if there is one
 `ControlFlow`    holds programs: the compiler turns it into steps
+`InParts`          none: a pass over the graph replaces complex values by their real and imaginary parts
 =================  ================================================================================
 """
 
@@ -192,7 +193,11 @@ class ControlFlow:
     """The primitive holds programs."""
 
 
-Lowering = Elementwise | Pointwise | OnHost | ControlFlow
+class InParts:
+    """The operation is about the parts of complex numbers, which are values of their own in a compiled program."""
+
+
+Lowering = Elementwise | Pointwise | OnHost | ControlFlow | InParts
 
 
 _WIDEN = "convert the array first"

@@ -18,7 +18,7 @@ from wengert.boxes import Box
 from wengert.compiler.jit import Jitted, jit
 from wengert.control.values import Packed, flatten_numbers, is_followable, is_number, pack
 from wengert.core import tree
-from wengert.core.dtypes import NUMPY_VALUE, PYTHON_TYPE, dtype_of, is_float
+from wengert.core.dtypes import NUMPY_VALUE, PYTHON_TYPE, dtype_of, is_inexact
 from wengert.core.errors import ArgumentError, message
 from wengert.core.shapes import shape_of, size
 from wengert.core.tree import static
@@ -265,7 +265,7 @@ def _layer_calls(model: Any, method: _Method, arguments: Any) -> list[_Record]:
             dependent.update(equation.outputs)
     for record, call, variables in recorder.calls:
         depends = tuple(
-            is_float(type_.dtype) and (variable is None or variable in dependent)
+            is_inexact(type_.dtype) and (variable is None or variable in dependent)
             for type_, variable in zip(call.types, variables, strict=True)
         )
         record.calls.append(call._replace(depends=depends))
@@ -425,7 +425,7 @@ class _Costs:
         """Return the operations of a call, those that derivatives add, and the bytes of both."""
         arguments = _compiled_arguments(layer, call)
         forward = self._forward.report(*arguments).operations
-        cotangents = tuple(_placeholder(type_) for type_ in call.results if is_float(type_.dtype))
+        cotangents = tuple(_placeholder(type_) for type_ in call.results if is_inexact(type_.dtype))
         if not cotangents or not (any(call.depends) or _floats(layer)):
             return forward, 0, self._forward.memory(*arguments)
         both = self._both.report(*arguments, cotangents).operations

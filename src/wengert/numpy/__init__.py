@@ -23,6 +23,8 @@ Example:
 
 from __future__ import annotations
 
+import functools as _functools
+import importlib as _importlib
 import sys
 from typing import Any
 
@@ -30,6 +32,7 @@ import numpy as _np
 
 from wengert.array.array import FUNCTIONS as _FUNCTIONS
 from wengert.array.array import Array as _Array
+from wengert.array.operators import LATE as _LATE
 from wengert.numpy import (
     bits,
     finite_differences,
@@ -141,4 +144,6 @@ def __dir__() -> list[str]:
     return sorted(name for name, value in vars(_np).items() if name[0] != "_" and _offered(name, value))
 
 
+# NumPy loads its own transforms late, too.
+_LATE["numpy.fft"] = _functools.partial(_importlib.import_module, "wengert.numpy.fourier")
 _Array.namespace = sys.modules[__name__]

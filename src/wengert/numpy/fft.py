@@ -1,10 +1,30 @@
-"""NumPy's Fourier transforms, for plain arrays. Wengert has no derivative of them: on boxes they raise an error.
+"""NumPy's Fourier transforms as `wengert.numpy.fft`: all functions have derivatives.
 
 Example:
-    >>> import wengert.numpy.fft
-    >>> wengert.numpy.fft.fft([1.0, 1.0]).real
-    array([2., 0.])
+    >>> import wengert as wg
+    >>> import wengert.numpy as np
+    >>> from wengert.numpy.fft import fft
+    >>> wg.grad(lambda x: np.sum(np.abs(fft(x)) ** 2))(np.array([1.0, 2.0]))  # 2 n x, by Parseval's theorem
+    array([4., 8.])
 """
 
-from numpy.fft import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
+from typing import Any
+
+from numpy import fft as _numpys
 from numpy.fft import __all__ as __all__
+
+from wengert.numpy import fourier as fourier  # it registers the implementations
+from wengert.numpy.list_arguments import offered_for as _offered_for
+
+
+def __getattr__(name: str) -> Any:
+    """Return NumPy's function, which accepts lists of boxes here."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has numpy.fft", name=name)
+    value = _offered_for(getattr(_numpys, name))
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.array.array import operand
-from wengert.core.dtypes import BOOL, dtype_of
+from wengert.core.dtypes import BOOL, dtype_of, is_inexact
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import axis_index, shape_of
 from wengert.ir.types import is_weak, show
@@ -122,7 +122,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     axis = axis_index("unwrap", axis, rank_of(p))
     steps = diff(p, axis=axis)
     dtype = np.result_type(dtype_of(steps), period)
-    is_integer = dtype.kind != "f"
+    is_integer = not is_inexact(dtype)
     half = period // 2 if is_integer else period / 2
     low = -half
     wrapped = remainder(steps - low, period) + low

@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.array import indexing
 from wengert.array.array import UFUNC_METHODS, Array, operand
-from wengert.core.dtypes import dtype_of, is_float
+from wengert.core.dtypes import dtype_of, is_inexact
 from wengert.core.errors import ShapeError, message
 from wengert.core.shapes import size
 from wengert.ir.types import show
@@ -97,7 +97,7 @@ def subtract_at(a: Any, indices: Any, b: Any) -> None:
 def _as_added(target: Array, values: Any) -> Any:
     """Return values in the dtype of the sums, since sums of narrow values may exceed the values' own dtype."""
     values = strong(values)
-    if target.dtype.kind in "iu" and not is_float(dtype_of(values)):
+    if target.dtype.kind in "iu" and not is_inexact(dtype_of(values)):
         return strong(values, target.dtype)  # sums wrap around as in a wider dtype
     return strong(values, np.result_type(target.dtype, dtype_of(values)))
 

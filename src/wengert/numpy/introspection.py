@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.boxes import Box, concrete
-from wengert.core.dtypes import dtype_of
+from wengert.core.dtypes import dtype_of, is_complex
 from wengert.core.shapes import shape_of, size
 from wengert.ir.types import is_weak
 from wengert.numpy.registry import axes_of, implements
@@ -67,8 +67,8 @@ def common_type(*arrays: Any) -> Any:
     return np.common_type(*placeholders)  # pyright: ignore[reportUnknownVariableType]
 
 
-implements(np.iscomplexobj)(lambda x: False)
-implements(np.isrealobj)(lambda x: True)
+implements(np.iscomplexobj)(lambda x: is_complex(dtype_of(x)))
+implements(np.isrealobj)(lambda x: not is_complex(dtype_of(x)))
 
 
 @implements(np.may_share_memory, np.shares_memory)

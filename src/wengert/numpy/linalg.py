@@ -1,4 +1,4 @@
-"""NumPy's linear algebra as `wengert.numpy.linalg`: all functions but `eig` and `eigvals` have derivatives.
+"""NumPy's linear algebra as `wengert.numpy.linalg`: all functions have derivatives.
 
 Example:
     >>> import wengert as wg

@@ -13,25 +13,27 @@ import numpy as np
 from wengert.array.array import operand
 from wengert.array.suggestions import advised
 from wengert.boxes import concrete
-from wengert.core.dtypes import INT64, dtype_of
+from wengert.core.dtypes import INT64, dtype_of, is_complex, real_dtype
 from wengert.core.errors import ArgumentError, ConcreteError, ShapeError, UnsupportedError, message
 from wengert.core.shapes import axis_index, drop_axes, keep_axes, shape_of
 from wengert.ir.types import show, type_of
 from wengert.numpy.reducing import all_, any_, count_nonzero, max_, reduce_over, sum_
 from wengert.numpy.registry import floating, implements, integers, is_box, rank_of, strong
 from wengert.ops import decompositions, linalg
-from wengert.ops.arithmetic import absolute
+from wengert.ops.arithmetic import absolute, squared_magnitude
 from wengert.ops.comparison import equal, greater, isnan, logical_and, logical_not, not_equal, where
+from wengert.ops.complex import real
 from wengert.ops.conversion import cast
 from wengert.ops.decompositions import as_numbers, parts
 from wengert.ops.exponential import power, sqrt
-from wengert.ops.linalg import check_matrices, floating_dtype, multiply, swapped, symmetric
+from wengert.ops.linalg import adjoint, check_matrices, floating_dtype, multiply, symmetric
 from wengert.ops.reduction import reduce_max, reduce_min, reduce_sum
 from wengert.ops.shape import concatenate, reshape, transpose
 from wengert.primitive import Primitive
 
 _NO_VALUE: Any = getattr(np, "_NoValue")  # noqa: B009 - NumPy's own mark, which it does not make public
 # The named tuples of NumPy's results.
+_EIG_RESULT: Any = type(np.linalg.eig(np.eye(1)))
 _EIGH_RESULT: Any = type(np.linalg.eigh(np.eye(1)))
 _QR_RESULT: Any = type(np.linalg.qr(np.eye(1)))
 _SLOGDET_RESULT: Any = type(np.linalg.slogdet(np.eye(1)))
@@ -58,7 +60,7 @@ def solve(a: Any, b: Any) -> Any:
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """Like NumPy's, this reads one triangle, so the derivative by the other is zero."""
     a = floating(operand(a))
-    return swapped(linalg.cholesky(swapped(a))) if upper else linalg.cholesky(a)
+    return adjoint(linalg.cholesky(adjoint(a))) if upper else linalg.cholesky(a)
 
 
 implements(np.linalg.det)(lambda a: linalg.determinant(floating(operand(a))))
@@ -114,21 +116,21 @@ def _over(primitive: Primitive, x: Any, axes: tuple[int, ...], keepdims: bool) -
 def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     """Return ``(sum |x|^p)^(1/p)`` and its limits."""
     if ord is None or ord == 2:
-        return root(_over(reduce_sum, x * x, axes, keepdims))
+        return root(_over(reduce_sum, squared_magnitude(x), axes, keepdims))
     magnitude = absolute(x)
     if ord == np.inf:
         return _over(reduce_max, magnitude, axes, keepdims)
     if ord == -np.inf:
         return _over(reduce_min, magnitude, axes, keepdims)
     if ord == 0:
-        return _over(reduce_sum, cast(not_equal(x, 0), dtype=dtype_of(x)), axes, keepdims)
+        return _over(reduce_sum, cast(not_equal(x, 0), dtype=real_dtype(dtype_of(x))), axes, keepdims)
     if ord == 1:
         return _over(reduce_sum, magnitude, axes, keepdims)
     if isinstance(ord, str):
         raise ArgumentError(message("norm", "a vector's order must be a number", repr(ord)))
     total = _over(reduce_sum, power(magnitude, float(ord)), axes, keepdims)
-    zero = equal(total, 0)
-    return where(zero, dtype_of(x).type(0), power(where(zero, dtype_of(x).type(1), total), 1 / float(ord)))
+    zero, number = equal(total, 0), dtype_of(total).type
+    return where(zero, number(0), power(where(zero, number(1), total), 1 / float(ord)))
 
 
 def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
@@ -205,12 +207,38 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
     """Like NumPy's, this reads one triangle, so the derivative by the other is zero."""
     a = _matrices("eigh", a)
     values, vectors = parts(decompositions.eigh(a, half=_half("eigh", UPLO)), 1, shape_of(a)[-1])
-    return _EIGH_RESULT(as_numbers(values), vectors)
+    return _EIGH_RESULT(real(as_numbers(values)), vectors)
 
 
 implements(np.linalg.eigvalsh)(
     lambda a, UPLO="L": decompositions.eigvalsh(_matrices("eigvalsh", a), half=_half("eigvalsh", UPLO))
 )
+
+
+# -- general matrices ------------------------------------------------------------------------------------
+
+
+def real_if_known(*values: Any) -> tuple[Any, ...]:
+    """Return the results for real matrices as NumPy does: real if all imaginary parts are known to be 0."""
+    imaginary = concrete(values[0].imag)
+    return tuple(x.real for x in values) if imaginary is not None and not np.any(imaginary) else values
+
+
+@implements(np.linalg.eig)
+def eig(a: Any) -> Any:
+    """Where values are not known, as in `wg.jit`, the result is complex; NumPy returns real arrays if they suffice."""
+    a = _matrices("eig", a)
+    values, vectors = parts(decompositions.eig(a), 1, shape_of(a)[-1])
+    results = (as_numbers(values), vectors)
+    return _EIG_RESULT(*(results if is_complex(dtype_of(a)) else real_if_known(*results)))
+
+
+@implements(np.linalg.eigvals)
+def eigvals(a: Any) -> Any:
+    """Where values are not known, as in `wg.jit`, the result is complex; NumPy returns a real array if it suffices."""
+    a = _matrices("eigvals", a)
+    values = decompositions.eigvals(a)
+    return values if is_complex(dtype_of(a)) else real_if_known(values)[0]
 
 
 # -- singular values -------------------------------------------------------------------------------------
@@ -232,7 +260,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
         )
         raise UnsupportedError(message("svd", requirement, show(a), "write full_matrices=False"))
     u, s, v = parts(decompositions.svd(a), rows, 1, columns)
-    return _SVD_RESULT(u, as_numbers(s), swapped(v))
+    return _SVD_RESULT(u, real(as_numbers(s)), adjoint(v))
 
 
 implements(np.linalg.svdvals)(lambda x, /: decompositions.svdvals(_matrices("svdvals", x)))
@@ -318,7 +346,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     tolerance = tolerance if tolerance >= 0 else float(np.finfo(dtype_of(a)).eps)
     x = decompositions.lstsq(a, right, rcond=tolerance)
     rest = right - multiply(a, x)
-    residuals = sum_(rest * rest, 0) if rows > columns else np.zeros(0, dtype_of(x))
+    residuals = sum_(squared_magnitude(rest), 0) if rows > columns else np.zeros(0, real_dtype(dtype_of(x)))
     values = decompositions.svdvals(a)
     rank = cast(_rank(values, tolerance), dtype=np.dtype(np.int32))
     return x if rank_of(b) == 2 else reshape(x, shape=(columns,)), residuals, rank, values
@@ -341,5 +369,5 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     count = min(rows, columns)
     q, r = parts(decompositions.qr(a[..., :count]), rows, count)
     if columns > rows:
-        r = concatenate(r, multiply(swapped(q), a[..., count:]), axis=rank_of(a) - 1)
+        r = concatenate(r, multiply(adjoint(q), a[..., count:]), axis=rank_of(a) - 1)
     return r if mode == "r" else _QR_RESULT(q, r)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.array.array import operand
-from wengert.core.dtypes import dtype_of
+from wengert.core.dtypes import dtype_of, is_inexact
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.numpy.joining import along_axis
@@ -143,7 +143,7 @@ def _edge(x: Any, axis: int, before: bool, length: int = 1) -> Any:
 def _ramp(x: Any, axis: int, width: int, before: bool, end: Any) -> Any:
     steps = np.arange(width) / width if before else np.arange(width - 1, -1, -1) / width
     steps = reshape(steps, shape=(width, *(1,) * (rank_of(x) - axis - 1)))
-    steps = strong(steps, dtype_of(x) if dtype_of(x).kind == "f" else None)
+    steps = strong(steps, dtype_of(x) if is_inexact(dtype_of(x)) else None)
     return end + (_edge(x, axis, before) - end) * steps
 
 

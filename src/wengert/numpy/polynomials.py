@@ -16,7 +16,7 @@ from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 from wengert.numpy.creation import zeros_like
 from wengert.numpy.joining import concatenate_, stack
-from wengert.numpy.linear_algebra import inv, lstsq
+from wengert.numpy.linear_algebra import eigvals, inv, lstsq
 from wengert.numpy.products import convolve, matmul, outer
 from wengert.numpy.reducing import cumprod, sum_
 from wengert.numpy.registry import axes_of, floating, implements, known, rank_of, strong
@@ -32,6 +32,29 @@ def polyval(p: Any, x: Any) -> Any:
     for coefficient in p:
         value = value * x + coefficient
     return value
+
+
+@implements(np.roots)
+def roots(p: Any) -> Any:
+    """The roots are the eigenvalues of the companion matrix. Equal roots have no derivative.
+
+    Where the values are not known, as in `wg.jit`, the first coefficient must not be 0, and the result is complex.
+    """
+    p = np.atleast_1d(floating(operand(p)))
+    if rank_of(p) != 1:
+        raise ShapeError(message("roots", "a vector of coefficients is required", show(p)))
+    zeros = 0
+    if (values := concrete(p)) is not None:
+        (places,) = np.nonzero(values)
+        if not len(places):
+            return np.zeros(0)
+        p, zeros = p[places[0] : places[-1] + 1], len(values) - 1 - int(places[-1])
+    count = shape_of(p)[0] - 1
+    if not count:
+        return np.zeros(zeros, dtype_of(p))
+    below = np.eye(count, k=-1, dtype=dtype_of(p))[1:]
+    found = eigvals(concatenate_([reshape(-p[1:] / p[0], shape=(1, count)), below], 0))
+    return concatenate_([found, np.zeros(zeros, dtype_of(found))]) if zeros else found
 
 
 @implements(np.vander)

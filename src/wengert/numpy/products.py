@@ -19,6 +19,7 @@ from wengert.numpy.reducing import sum_
 from wengert.numpy.registry import implements, integers, is_sequence, rank_of, refuse, since, strong
 from wengert.numpy.shaping import diagonal, diagonal_view, moveaxis, part, permuted, ravel
 from wengert.ops.arithmetic import multiply
+from wengert.ops.complex import conjugate
 from wengert.ops.contraction import along, contract, product_params
 from wengert.ops.shape import reshape, slice_
 from wengert.primitive import MOST_AXES
@@ -94,7 +95,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     return _over_axes("dot", a, b, [rank - 1], [max(other - 2, 0)])
 
 
-implements(np.vdot)(lambda a, b, /: dot(ravel(a), ravel(b)))
+implements(np.vdot)(lambda a, b, /: dot(conjugate(ravel(a)), ravel(b)))
 
 
 @implements(np.inner)
@@ -175,11 +176,13 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     if axis != -1:
         axes = [axis_index("vecdot", axis, rank_of(x)) for x in (x1, x2)]
         x1, x2 = moveaxis(x1, axes[0], -1), moveaxis(x2, axes[1], -1)
-    return _over_last_axes("vecdot", "X,X->", x1, x2)
+    return _over_last_axes("vecdot", "X,X->", conjugate(operand(x1)), x2)
 
 
 implements(*since("matvec"))(lambda x1, x2, /: _over_last_axes("matvec", "YX,X->Y", x1, x2))
-implements(*since("vecmat"))(lambda x1, x2, /: _over_last_axes("vecmat", "X,XZ->Z", x1, x2))
+implements(*since("vecmat"))(
+    lambda x1, x2, /: _over_last_axes("vecmat", "X,XZ->Z", conjugate(operand(x1)), x2)
+)
 
 
 FUNCTIONS[np.linalg.vecdot] = vecdot
@@ -307,8 +310,8 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     a, v = operand(a), operand(v)
     if mode == "same" and shape_of(v)[0] > shape_of(a)[0]:
-        return correlate(v, a, mode)[::-1]
-    return convolve(a, v[::-1], mode)
+        return conjugate(correlate(v, a, mode)[::-1])
+    return convolve(a, conjugate(v[::-1]), mode)
 
 
 # -- einsum ----------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.array.array import operand
-from wengert.core.dtypes import BOOL, FLOAT64, INT64, dtype_of
+from wengert.core.dtypes import BOOL, FLOAT16, FLOAT64, INT64, dtype_of, is_inexact
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import axis_index, broadcast, drop_axes, keep_axes, shape_of, size
 from wengert.ir.types import show
@@ -116,9 +116,9 @@ def mean(
     result_dtype = None
     if dtype is not None:
         a = strong(a, dtype)
-    elif (own := dtype_of(a)).kind != "f":
+    elif not is_inexact(own := dtype_of(a)):
         a = cast(a, dtype=FLOAT64)
-    elif own.itemsize == 2:  # as NumPy does: half precision is summed in single
+    elif own == FLOAT16:  # as NumPy does: half precision is summed in single
         a, result_dtype = cast(a, dtype=np.dtype(np.float32)), own
     shape = shape_of(a)
     axes = axes_of("mean", axis, len(shape))
@@ -273,7 +273,7 @@ def cumulative_prod_(
 
 def without_nan(x: Any, neutral: float) -> Any:
     """Return a value with the neutral element of a reduction in place of NaN."""
-    return where(isnan(x), neutral, x) if dtype_of(x).kind == "f" else x
+    return where(isnan(x), neutral, x) if is_inexact(dtype_of(x)) else x
 
 
 def _nan_total(function: Any, reduction: Callable[..., Any], neutral: float) -> Any:
@@ -312,7 +312,7 @@ def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
     check_axes("nanmean", axis, a)
-    if dtype_of(a).kind != "f":
+    if not is_inexact(dtype_of(a)):
         return mean(a, axis, dtype, keepdims=keepdims, where=where)
     total = nansum(a, axis, dtype, keepdims=keepdims, where=where)
     return total / cast(count_present(a, axis, keepdims, where), dtype=dtype_of(total))
@@ -336,7 +336,7 @@ def _nan_extremum(function: Any, extremum: Callable[..., Any], worst: float) -> 
         if where is not True:
             _required(function.__name__, initial)
         result = extremum(without_nan(a, worst), axis, keepdims=keepdims, initial=initial, where=where)
-        if dtype_of(a).kind != "f" or initial is not None:
+        if not is_inexact(dtype_of(a)) or initial is not None:
             return result
         return _nan_where_empty(count_present(a, axis, keepdims), result)
 

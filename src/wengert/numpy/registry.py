@@ -16,7 +16,7 @@ from wengert.array.array import FUNCTIONS
 from wengert.array.suggestions import advised
 from wengert.array.ufunc_calls import write_out
 from wengert.boxes import Box, concrete
-from wengert.core.dtypes import FLOAT64, check_known, dtype_of, is_float
+from wengert.core.dtypes import FLOAT64, check_known, dtype_of, is_inexact
 from wengert.core.errors import ConcreteError, LostDerivativeError, UnsupportedError, message
 from wengert.core.shapes import axes_tuple, shape_of
 from wengert.ir.types import is_weak, show
@@ -160,12 +160,12 @@ def lost(operation: str, hint: str) -> NoReturn:
 
 def floating(x: Any) -> Any:
     """Return a value in floating point: integers and truth values become float64."""
-    return x if is_float(dtype_of(x)) else cast(x, dtype=FLOAT64)
+    return x if is_inexact(dtype_of(x)) else cast(x, dtype=FLOAT64)
 
 
 def floating_for(ufunc: np.ufunc, x: Any) -> Any:
     """Return a value in the floating dtype in which a ufunc of one operand computes, small for small integers."""
-    if is_float(dtype_of(x)):
+    if is_inexact(dtype_of(x)):
         return x
     return cast(x, dtype=ufunc.resolve_dtypes((dtype_of(x), *(None,) * ufunc.nout))[0])
 

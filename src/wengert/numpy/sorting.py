@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.array.array import operand
 from wengert.boxes import concrete
-from wengert.core.dtypes import FLOAT64, INT64, dtype_of, is_float
+from wengert.core.dtypes import FLOAT64, INT64, dtype_of, is_inexact
 from wengert.core.errors import ArgumentError, OutOfRangeError, ShapeError, UnsupportedError, message
 from wengert.core.shapes import Shape, axis_index, keep_axes, shape_of, size
 from wengert.ir.types import is_weak, promote, show, type_of
@@ -115,7 +115,7 @@ def _sorted_last(operation: str, a: Any, axis: Any) -> tuple[Any, tuple[int, ...
     rest = tuple(dim for dim in range(len(shape)) if dim not in axes)
     lines = transpose(a, permutation=rest + axes)
     lead, count = tuple(shape[dim] for dim in rest), size(tuple(shape[dim] for dim in axes))
-    if not count and is_float(dtype_of(a)):
+    if not count and is_inexact(dtype_of(a)):
         return np.full((*lead, 1), np.nan, dtype_of(a)), axes
     return sort(reshape(lines, shape=(*lead, count))), axes
 
@@ -124,7 +124,7 @@ def _with_nan(
     result: Any, ordered: Any, shape: Any, axes: tuple[int, ...], keepdims: Any, lead: Any = ()
 ) -> Any:
     """Put NaN, which sorts last, in place of the statistic of its line, and keep the axes if requested."""
-    if is_float(dtype_of(ordered)):
+    if is_inexact(dtype_of(ordered)):
         result = where(isnan(ordered[..., -1]), np.nan, result)
     return reshape(result, shape=(*lead, *keep_axes(shape, axes))) if keepdims else result
 
@@ -272,7 +272,7 @@ def _nanquantile(operation: str, a: Any, q: Any, axis: Any, method: str, keepdim
         raise ShapeError(message(operation, "a number or a sequence of probabilities is required", show(q)))
     at, count, shape = _lookup_without_nan(operation, a, axis, keepdims)
     lead = shape_of(q)
-    floats = [type_of(x) for x in (a, q) if is_float(dtype_of(x))]
+    floats = [type_of(x) for x in (a, q) if is_inexact(dtype_of(x))]
     dtype = promote(*floats)[0] if floats else FLOAT64
     q = reshape(strong(q, dtype), shape=(*lead, *(1,) * rank_of(count)))
     return reshape(_chosen(at, q, strong(count, dtype), method), shape=(*lead, *shape))
@@ -358,7 +358,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         return np.searchsorted(table, values, side)  # pyright: ignore[reportArgumentType,reportCallIssue,reportUnknownVariableType]
     v = reshape(v, shape=(*shape_of(v), 1))
     lower = (less if side == "left" else less_equal)(a, v)
-    if dtype_of(v).kind == "f":  # NaN comes last in NumPy's order
+    if is_inexact(dtype_of(v)):  # NaN comes last in NumPy's order
         lower = lower | (np.isnan(v) & ~np.isnan(a) if side == "left" else np.isnan(v))
     return reduce_sum(cast(lower, dtype=INT64), axes=(rank_of(v) - 1,))
 
@@ -396,7 +396,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     At a knot the derivative is that of the segment to its right, at the last knot that of the segment to its left;
     outside the table the value is constant.
     """
-    x, xp, fp = (strong(operand(values), FLOAT64) for values in (x, xp, fp))  # as NumPy's, also of float32
+    x, xp, fp = map(operand, (x, xp, fp))
+    dtypes = FLOAT64, FLOAT64, np.result_type(dtype_of(fp), FLOAT64)  # as NumPy's, also of float32
+    x, xp, fp = map(strong, (x, xp, fp), dtypes)
     if rank_of(xp) != 1 or shape_of(xp) != shape_of(fp) or not shape_of(xp)[0]:
         requirement = "xp and fp must be sequences of one length, not empty"
         raise ShapeError(message("interp", requirement, show(xp, fp)))

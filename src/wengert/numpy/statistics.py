@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.array.array import operand
 from wengert.boxes import concrete
-from wengert.core.dtypes import FLOAT64, INT64, dtype_of, is_float
+from wengert.core.dtypes import FLOAT64, INT64, dtype_of, is_complex, is_inexact, real_dtype
 from wengert.core.errors import ArgumentError, DivisionError, DtypeError, ShapeError, message
 from wengert.core.shapes import drop_axes, shape_of, size
 from wengert.ir.types import show
@@ -28,8 +28,9 @@ from wengert.numpy.reducing import (
 from wengert.numpy.registry import axes_of, check_axes, floating, implements, known, rank_of, strong
 from wengert.numpy.selecting import clip
 from wengert.numpy.shaping import diagonal, transposed
-from wengert.ops.arithmetic import maximum
+from wengert.ops.arithmetic import maximum, squared_magnitude
 from wengert.ops.comparison import greater, isnan, where
+from wengert.ops.complex import conjugate, from_parts, imag, real
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import check_bounds, scatter_add
 from wengert.ops.reduction import reduce_sum
@@ -54,7 +55,7 @@ def var(
         centre = reduce_over(reduce_sum, "var", a, axis, True, axes) / count if mean is None else mean
         freedom: Any = max(count - ddof, 0)
     else:
-        count = cast(count_where(where, a, axis, True), dtype=dtype_of(a))
+        count = cast(count_where(where, a, axis, True), dtype=real_dtype(dtype_of(a)))
         centre = (
             reduce_over(reduce_sum, "var", kept(a, where, 0), axis, True, axes) / count
             if mean is None
@@ -63,7 +64,7 @@ def var(
         freedom = maximum(count - ddof, 0)
         freedom = freedom if keepdims else reshape(freedom, shape=drop_axes(shape, axes))
     deviation = kept(a - centre, where, 0)
-    return reduce_over(reduce_sum, "var", deviation * deviation, axis, keepdims, axes) / freedom
+    return reduce_over(reduce_sum, "var", squared_magnitude(deviation), axis, keepdims, axes) / freedom
 
 
 @implements(np.nanvar)
@@ -73,13 +74,13 @@ def nanvar(
 ) -> Any:  # fmt: skip
     check_axes("nanvar", axis, a)
     ddof = ddof if correction is None else correction
-    if not is_float(dtype_of(a)):
+    if not is_inexact(dtype_of(a)):
         return var(a, axis, dtype, ddof=ddof, keepdims=keepdims, mean=mean, where=where)
     a = a if dtype is None else strong(a, dtype)
     centre = nanmean(a, axis, keepdims=True, where=where) if mean is None else mean
     deviation = kept(_zero_where(isnan(a), a - centre), where, 0)
-    freedom = cast(count_present(a, axis, keepdims, where) - ddof, dtype=dtype_of(a))
-    return sum_(deviation * deviation, axis, keepdims=keepdims) / _positive_or_nan(freedom)
+    freedom = cast(count_present(a, axis, keepdims, where) - ddof, dtype=real_dtype(dtype_of(a)))
+    return sum_(squared_magnitude(deviation), axis, keepdims=keepdims) / _positive_or_nan(freedom)
 
 
 def _zero_where(missing: Any, x: Any) -> Any:
@@ -118,7 +119,7 @@ def average(
         total: Any = size(shape_of(a)) // max(size(shape_of(result)), 1)
     else:
         weights = _aligned(operand(weights), a, axis)
-        double = () if is_float(dtype_of(a)) else (FLOAT64,)
+        double = () if is_inexact(dtype_of(a)) else (FLOAT64,)
         dtype = np.result_type(dtype_of(a), dtype_of(weights), *double)
         weights = strong(weights, dtype)
         total = sum_(weights, axis, keepdims=keepdims)
@@ -150,7 +151,7 @@ def _aligned(weights: Any, a: Any, axis: Any) -> Any:
 
 def _observations(m: Any, rowvar: bool) -> Any:
     """Return a matrix with a row for each variable."""
-    m = strong(m, FLOAT64)  # as NumPy does, also of float32
+    m = strong(m, np.result_type(dtype_of(m), FLOAT64))  # as NumPy does, also of float32
     if rank_of(m) > 2:
         raise ShapeError(message("cov", "at most two axes are allowed", show(m)))
     if rank_of(m) < 2:
@@ -203,7 +204,9 @@ def cov(
         freedom = totals[0, 0] - ddof * (1 if aweights is None else sum_(weights * aweights) / totals[0, 0])
         centred = x - centre
         scaled = centred * weights
-    result = matmul(scaled, transposed(centred)) / strong(maximum(freedom, 0), dtype_of(scaled))
+    result = matmul(scaled, conjugate(transposed(centred))) / strong(
+        maximum(freedom, 0), real_dtype(dtype_of(scaled))
+    )
     return reshape(result, shape=()) if shape_of(result) == (1, 1) else result
 
 
@@ -212,9 +215,11 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *args: Any, dtype: Any 
     covariance = cov(x, y, rowvar, dtype=dtype)
     if not rank_of(covariance):
         return covariance / covariance
-    deviations = root(diagonal(covariance))
+    deviations = root(real(diagonal(covariance)))
     count = shape_of(deviations)[0]
     scaled = covariance / reshape(deviations, shape=(count, 1)) / deviations
+    if is_complex(dtype_of(scaled)):
+        return from_parts(clip(real(scaled), -1, 1), clip(imag(scaled), -1, 1))
     return clip(scaled, -1, 1)
 
 
@@ -229,7 +234,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     if rank_of(x) != 1 or shape_of(counted) != shape_of(x):
         requirement = "integers and weights must be sequences of one length"
         raise ShapeError(message("bincount", requirement, show(x, counted)))
-    if is_float(dtype_of(x)):
+    if is_inexact(dtype_of(x)):
         raise DtypeError(message("bincount", "integers are required", show(x), "write x.astype(int)"))
     if least < 0:
         raise ArgumentError(message("bincount", "minlength must not be negative", str(least)))

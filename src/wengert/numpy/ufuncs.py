@@ -9,8 +9,9 @@ import numpy as np
 
 from wengert.array.array import operand
 from wengert.array.operators import power_of
-from wengert.core.dtypes import BOOL, FLOAT64, dtype_of, is_float
-from wengert.core.errors import DtypeError, message
+from wengert.boxes import concrete
+from wengert.core.dtypes import BOOL, FLOAT64, dtype_of, is_complex, is_float, is_inexact
+from wengert.core.errors import ConcreteError, DtypeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import is_weak, show
 from wengert.numpy.creation import zeros_like
@@ -22,19 +23,22 @@ from wengert.numpy.registry import (
     strong,
 )
 from wengert.numpy.shaping import read_only_view
-from wengert.ops.arithmetic import floor_divide, multiply, positive, remainder, rint, trunc
+from wengert.ops.arithmetic import absolute, floor_divide, multiply, positive, remainder, rint, trunc
+from wengert.ops.arithmetic import sign as sign_of_real
 from wengert.ops.comparison import (
     equal,
     isinf,
     isnan,
     less,
     logical_and,
+    not_equal,
     signbit,
     where,
 )
+from wengert.ops.complex import conjugate, from_parts
 from wengert.ops.conversion import cast
 from wengert.ops.exponential import binary_exponent, ldexp, power
-from wengert.ops.trigonometric import sin
+from wengert.ops.trigonometric import arctan2, sin
 
 
 def _scaled(*ufuncs: np.ufunc, factor: float) -> None:
@@ -48,9 +52,11 @@ _scaled(np.rad2deg, np.degrees, factor=180 / np.pi)
 
 
 @implements(np.conjugate)
-def conjugate(x: Any, /) -> Any:
-    """Return the value, which is real; truth values become integers, as in NumPy."""
+def conjugate_(x: Any, /) -> Any:
+    """Return x - i y of x + i y, and a real value; truth values become integers, as in NumPy."""
     x = operand(x)
+    if is_complex(dtype_of(x)):
+        return conjugate(x)
     return positive(x if dtype_of(x) != BOOL else cast(x, dtype=np.conjugate.resolve_dtypes((BOOL, None))[1]))
 
 
@@ -81,7 +87,9 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
 
 
 implements(np.float_power)(
-    lambda x1, x2, /: power(strong(operand(x1), FLOAT64), strong(operand(x2), FLOAT64))
+    lambda x1, x2, /: power(
+        *(strong(x, np.result_type(dtype_of(x), FLOAT64)) for x in (operand(x1), operand(x2)))
+    )
 )
 
 
@@ -93,6 +101,8 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     a = operand(a)
     if decimals == 0 and dtype_of(a).kind in "bf":
         return strong(rint(a))
+    if is_complex(dtype_of(a)):
+        return from_parts(round_(a.real, decimals), round_(a.imag, decimals))
     if dtype_of(a) == BOOL:
         raise DtypeError(message("round", "truth values have no decimals", show(a), "round x.astype(int)"))
     if not is_float(dtype_of(a)) and decimals >= 0:
@@ -109,32 +119,75 @@ implements(np.fix)(lambda x, out=None: strong(trunc(operand(x))))
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """No derivative passes where a number is replaced."""
     x = operand(x)
-    if not is_float(dtype_of(x)):
+    if is_complex(dtype_of(x)):
+        parts = [nan_to_num(part, True, nan, posinf, neginf) for part in (x.real, x.imag)]
+        result = from_parts(*parts)
+    elif not is_float(dtype_of(x)):
         return cast(x, dtype=dtype_of(x))
-    limits = np.finfo(dtype_of(x))
-    result = where(isnan(x), nan, x)
-    result = where(equal(x, np.inf), limits.max if posinf is None else posinf, result)
-    result = where(equal(x, -np.inf), limits.min if neginf is None else neginf, result)
+    else:
+        result = _replaced(x, nan, posinf, neginf)
     if copy or not is_box(x):
         return result
     x[...] = result
     return x
 
 
-implements(np.real)(lambda val: val)
-implements(np.real_if_close)(lambda a, tol=100: a)
+def _replaced(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    limits = np.finfo(dtype_of(x))
+    result = where(isnan(x), nan, x)
+    result = where(equal(x, np.inf), limits.max if posinf is None else posinf, result)
+    return where(equal(x, -np.inf), limits.min if neginf is None else neginf, result)
+
+
+implements(np.real)(lambda val: operand(val).real)
 
 
 @implements(np.imag)
 def imag(val: Any) -> Any:
+    val = operand(val)
+    if is_complex(dtype_of(val)):
+        return val.imag
     zeros = zeros_like(val)
     return read_only_view(zeros, zeros, lambda base: base)
 
 
+@implements(np.real_if_close)
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    """The type of the result depends on the values, so a complex value must be known."""
+    a = operand(a)
+    if not is_complex(dtype_of(a)):
+        return a
+    if tol > 1:
+        tol = np.finfo(dtype_of(a)).eps * tol
+    near = concrete(np.all(less(absolute(a.imag), tol)))
+    if near is None:
+        requirement = "whether the result is real depends on values that are not known here"
+        raise ConcreteError(message("np.real_if_close", requirement, show(a), "write np.real(x)"))
+    return a.real if near else a
+
+
+@implements(np.angle)
+def angle(z: Any, deg: bool = False) -> Any:
+    """The derivative at 0 is NaN: there is no angle."""
+    z = operand(z)
+    result = arctan2(z.imag, z.real) if is_complex(dtype_of(z)) else arctan2(0, z)
+    return result * (180 / np.pi) if deg else result
+
+
+@implements(np.sign)
+def sign(x: Any, /) -> Any:
+    """z / |z| of a complex number, and 0 at 0."""
+    x = operand(x)
+    if not is_complex(dtype_of(x)):
+        return sign_of_real(x)
+    at_origin = equal(x, 0)
+    return where(at_origin, 0.0, x) / where(at_origin, 1.0, absolute(x))
+
+
 implements(np.isposinf)(lambda x, out=None: equal(x, np.inf))
 implements(np.isneginf)(lambda x, out=None: logical_and(isinf(x), signbit(x)))
-implements(np.isreal)(lambda x: np.ones(shape_of(x), dtype=bool))
-implements(np.iscomplex)(lambda x: np.zeros(shape_of(x), dtype=bool))
+implements(np.isreal)(lambda x: equal(np.imag(x), 0))
+implements(np.iscomplex)(lambda x: not_equal(np.imag(x), 0))
 
 
 _SERIES = [(-1.0) ** k / float(np.prod(np.arange(1.0, 2 * k + 2))) for k in range(11)]
@@ -181,7 +234,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     if shape_of(a1) != shape_of(a2):
         return False
     same = equal(a1, a2)
-    if equal_nan and is_float(dtype_of(a1)) and is_float(dtype_of(a2)):
+    if equal_nan and is_inexact(dtype_of(a1)) and is_inexact(dtype_of(a2)):
         same = np.logical_or(same, np.logical_and(isnan(a1), isnan(a2)))
     return _all_true(same)
 

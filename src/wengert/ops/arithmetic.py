@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import BOOL, DEFAULT_DTYPE, INT64, NUMPY_SCALAR, dtype_of
+from wengert.core.dtypes import BOOL, DEFAULT_DTYPE, INT64, NUMPY_SCALAR, dtype_of, is_complex
 from wengert.ir.types import TensorType
 from wengert.kernels.elementwise import strong_product
 from wengert.nest.lowering import Elementwise, check_integers
 from wengert.ops.comparison import equal, isnan, less, signbit, where
+from wengert.ops.complex import conjugate, imag, real
 from wengert.ops.conversion import cast
-from wengert.ops.elementwise import elementwise, locally_constant, same_type
+from wengert.ops.elementwise import elementwise, evaluation, locally_constant, of_real, same_type, ufunc_type
 from wengert.primitive import Linear, Primitive
 
 _POSITIVE_SECOND = ((-2.0, 2.0), (0.5, 2.0))
@@ -77,17 +78,40 @@ def _signed(keep: Any, like: Any) -> Any:
     return cast(keep, dtype=dtype_of(like))
 
 
+def _absolute_partial(out: Any, x: Any) -> Any:
+    """Return the sign of a real x; of a complex one conj(x) / |x|, whose product with a tangent has the real part."""
+    if not is_complex(dtype_of(x)):
+        return sign(x)
+    at_origin = equal(out, 0)
+    return where(at_origin, 0.0, conjugate(x)) / where(at_origin, 1.0, out)
+
+
 absolute = elementwise(
     "absolute",
     np.absolute,
-    lambda out, x: sign(x),
+    _absolute_partial,
     doc="|x|; the derivative at 0 is 0 (the subgradient of least norm)",
     kinks=[(0.0,)],
 )
+
+
+def squared_magnitude(x: Any) -> Any:
+    """Return ``|x|^2``, without a square root, and so without a kink at 0."""
+    return square(real(x)) + square(imag(x)) if is_complex(dtype_of(x)) else x * x
+
+
 fabs = elementwise(
     "fabs", np.fabs, lambda out, x: sign(x), doc="|x| as a float; the derivative at 0 is 0", kinks=[(0.0,)]
 )
-sign = locally_constant("sign", np.sign, "-1, 0 or 1", "it is constant on both sides of zero")
+_DIRECTION = "divide by np.abs(x)"
+sign = locally_constant(
+    "sign",
+    np.sign,
+    "-1, 0 or 1 of a real number",
+    "it is constant on both sides of zero",
+    type_rule=of_real("sign", ufunc_type("sign", np.sign), _DIRECTION),
+    evaluate=of_real("sign", evaluation(np.sign), _DIRECTION),
+)
 copysign = elementwise(
     "copysign",
     np.copysign,
@@ -180,13 +204,13 @@ def _integer_power_type(x: TensorType, exponent: int) -> TensorType:
 def _integer_power(x: Any, exponent: int) -> Any:
     if exponent == 2:
         return np.square(x) if dtype_of(x) == BOOL and not isinstance(x, bool) else x * x
-    is_python_float = isinstance(x, float) and not isinstance(x, np.floating)
+    is_python_float = isinstance(x, (float, complex)) and not isinstance(x, np.inexact)
     return np.power(x, exponent).item() if is_python_float else x**exponent
 
 
 def _integer_power_partial(out: Any, x: Any, exponent: int) -> Any:
     if exponent in (0, 1):
-        return float(exponent)
+        return dtype_of(out).type(exponent)
     return exponent * integer_power(x, exponent=exponent - 1)
 
 

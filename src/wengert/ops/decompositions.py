@@ -21,15 +21,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import dtype_of
+from wengert.core.dtypes import Dtype, complex_dtype, dtype_of, is_complex, real_dtype
 from wengert.core.errors import ShapeError, message
 from wengert.core.shapes import Shape, broadcast, shape_of
 from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.lowering import OnHost
-from wengert.ops.arithmetic import multiply_no_nan, reciprocal
+from wengert.ops.arithmetic import multiply_no_nan, reciprocal, squared_magnitude
 from wengert.ops.comparison import equal, greater, logical_and, logical_not, where
+from wengert.ops.complex import from_parts, imag, real
 from wengert.ops.elementwise import batch_elementwise
 from wengert.ops.linalg import (
+    adjoint,
     check_matrices,
     check_square,
     floating_dtype,
@@ -40,7 +42,7 @@ from wengert.ops.linalg import (
     swapped,
     symmetric,
 )
-from wengert.ops.reduction import reduce_max
+from wengert.ops.reduction import reduce_max, reduce_sum
 from wengert.ops.shape import concatenate, reshape, slice_, whole
 from wengert.primitive import Draw, Explicit, Primitive, Samples, primitive
 
@@ -93,12 +95,25 @@ def _stated(
     source: str,
     samples: Samples,
     check: Callable[[str, TensorType], None] = check_matrices,
+    result: Callable[[Dtype], Dtype] = lambda dtype: dtype,
 ) -> Primitive:
-    """State a factorisation; ``tangent(a, da, out, **params)`` is the tangent of its result."""
+    """State a factorisation; ``tangent(a, da, out, **params)`` is the tangent of its result.
+
+    Args:
+        name: the name.
+        doc: the docstring.
+        shape: the shape of the result of one matrix.
+        evaluate: the evaluation.
+        tangent: the derivative.
+        source: the NumPy expression.
+        samples: the samples.
+        check: raises an error for operands that it does not take.
+        result: the dtype of the result for that of the matrices: `real_dtype` where it is real.
+    """
 
     def rule(a: TensorType, **params: Any) -> TensorType:
         check(name, a)
-        return TensorType(floating_dtype(a), (*a.shape[:-2], *shape(a)))
+        return TensorType(result(floating_dtype(a)), (*a.shape[:-2], *shape(a)))
 
     return primitive(
         name=name,
@@ -124,17 +139,17 @@ def _eigh(a: Any, half: Any) -> Any:
 
 
 def _eigh_tangent(a: Any, da: Any, out: Any, half: Any) -> Any:
-    """Return ``dw = diag S`` and ``dV = V (S_ij / (w_j - w_i))``, for ``S = V^T dA V``."""
+    """Return ``dw = diag S`` and ``dV = V (S_ij / (w_j - w_i))``, for ``S = V^H dA V``."""
     values, vectors = parts(out, 1, shape_of(a)[-1])
-    image = multiply(symmetric(da, half), vectors)
+    values, image = real(values), multiply(symmetric(da, half), vectors)
     turned = multiply_no_nan(
-        multiply(swapped(vectors), image), _inverse_off_diagonal(values - swapped(values))
+        multiply(adjoint(vectors), image), _inverse_off_diagonal(values - swapped(values))
     )
-    return _stacked(as_row(inner(vectors, image)), multiply(vectors, turned))
+    return _stacked(as_row(real(inner(vectors, image))), multiply(vectors, turned))
 
 
 def _eigvalsh_tangent(a: Any, da: Any, out: Any, half: Any) -> Any:
-    """Return ``dw_i = v_i^T dA v_i``."""
+    """Return ``dw_i = v_i^H dA v_i``."""
     _, vectors = parts(eigh(a, half=half), 1, shape_of(a)[-1])
     return inner(vectors, multiply(symmetric(da, half), vectors))
 
@@ -172,6 +187,76 @@ eigvalsh = _stated(
     "np.linalg.eigvalsh({0}, {half!r})",
     _square,
     check_square,
+    real_dtype,
+)
+
+# -- eigenvalues of general matrices ----------------------------------------------------------------------
+
+
+def _eig(a: Any) -> Any:
+    values, vectors = np.linalg.eig(a)
+    stacked = _stacked(as_row(values), vectors)
+    return stacked.astype(complex_dtype(stacked.dtype), copy=False)
+
+
+def _over_rows(primitive_: Primitive, x: Any) -> Any:
+    """Return the reduction of each column, as a row."""
+    return as_row(primitive_(x, axes=(len(shape_of(x)) - 2,)))
+
+
+def _eig_tangent(a: Any, da: Any, out: Any) -> Any:
+    """Return ``dw = diag M`` and ``dV = V (M_ij / (w_j - w_i)) - V diag c``, for ``M = V^-1 dA V``.
+
+    LAPACK makes each vector one of length 1 with a real largest component; c keeps both.
+    """
+    values, vectors = parts(out, 1, shape_of(a)[-1])
+    turned = solve(vectors, multiply(da, vectors))
+    moved = multiply(vectors, multiply_no_nan(turned, _inverse_off_diagonal(values - swapped(values))))
+    magnitude = squared_magnitude(vectors)
+    largest = equal(magnitude, _over_rows(reduce_max, magnitude))
+    component = _over_rows(reduce_sum, where(largest, real(vectors), 0.0))
+    phase = _over_rows(reduce_sum, where(largest, imag(moved), 0.0)) / component
+    change = from_parts(real(as_row(inner(vectors, moved))), phase)
+    return _stacked(_diagonal_row(turned), moved - vectors * change)
+
+
+def _diagonal_row(a: Any) -> Any:
+    """Return the diagonals of square matrices as rows."""
+    return _over_rows(reduce_sum, where(np.eye(shape_of(a)[-1], dtype=bool), a, 0.0))
+
+
+def _eigvals_tangent(a: Any, da: Any, out: Any) -> Any:
+    """Return ``dw = diag V^-1 dA V``."""
+    _, vectors = parts(eig(a), 1, shape_of(a)[-1])
+    return as_numbers(_diagonal_row(solve(vectors, multiply(da, vectors))))
+
+
+def _general(draw: Draw) -> Any:
+    return (_square(draw)[0][0],), {}
+
+
+eig = _stated(
+    "eig",
+    "the eigenvalues of square matrices, complex, as a row above their eigenvectors: columns of length 1 with "
+    "a real largest component",
+    lambda a: (a.shape[-1] + 1, a.shape[-1]),
+    _eig,
+    _eig_tangent,
+    "stacked_eig({0})",
+    _general,
+    check_square,
+    complex_dtype,
+)
+eigvals = _stated(
+    "eigvals",
+    "the eigenvalues of square matrices, complex",
+    lambda a: a.shape[-1:],
+    lambda a: np.linalg.eigvals(a) + 0j,
+    _eigvals_tangent,
+    "(np.linalg.eigvals({0}) + 0j)",
+    _general,
+    check_square,
+    complex_dtype,
 )
 
 # -- singular values -------------------------------------------------------------------------------------
@@ -179,41 +264,46 @@ eigvalsh = _stated(
 
 def _svd(a: Any) -> Any:
     u, s, vt = np.linalg.svd(a, full_matrices=False)
-    return _stacked(u, as_row(s), swapped(vt))
+    return _stacked(u, as_row(s), adjoint(vt))
 
 
 def _svd_tangent(a: Any, da: Any, out: Any) -> Any:
-    """Differentiate ``A = U diag(s) V^T``.
+    """Differentiate ``A = U diag(s) V^H``.
 
-    With ``M = U^T dA V``, its symmetric part over ``s_j - s_i`` as X and its skew part over ``s_j + s_i`` as Y::
+    With ``M = U^H dA V``, its Hermitian part over ``s_j - s_i`` as X and its skew part over ``s_j + s_i`` as Y::
 
-        ds = diag M
-        dU = U (X + Y) + (1 - U U^T) dA V / s
-        dV = V (X - Y) + (1 - V V^T) dA^T U / s
+        ds = diag Re M
+        dU = U (X + Y) + (1 - U U^H) dA V / s
+        dV = V (X - Y) + (1 - V V^H) dA^H U / s
+
+    The phases of a pair of complex vectors are a choice: they turn by opposite angles.
     """
     rows, columns = shape_of(a)[-2:]
     u, s, v = parts(out, rows, 1, columns)
-    image = multiply(da, v)
-    turned = multiply(swapped(u), image)
-    even, odd = (turned + swapped(turned)) * 0.5, (turned - swapped(turned)) * 0.5
+    s, image = real(s), multiply(da, v)
+    turned = multiply(adjoint(u), image)
+    even, odd = (turned + adjoint(turned)) * 0.5, (turned - adjoint(turned)) * 0.5
     even = multiply_no_nan(even, _inverse_off_diagonal(s - swapped(s)))
-    odd = multiply_no_nan(odd, _inverse_off_diagonal(s + swapped(s)))
+    over_sum = (
+        _inverse if is_complex(dtype_of(out)) else _inverse_off_diagonal
+    )  # a real skew part has no diagonal
+    odd = multiply_no_nan(odd, over_sum(s + swapped(s)))
     du, dv = multiply(u, even + odd), multiply(v, even - odd)
     if rows > columns:
         du = du + multiply_no_nan(image - multiply(u, turned), _inverse(s))
     if columns > rows:
-        image_of_u = multiply(swapped(da), u)
-        dv = dv + multiply_no_nan(image_of_u - multiply(v, swapped(turned)), _inverse(s))
+        image_of_u = multiply(adjoint(da), u)
+        dv = dv + multiply_no_nan(image_of_u - multiply(v, adjoint(turned)), _inverse(s))
     return _stacked(du, as_row(_of_values(as_numbers(s), u, image)), dv)
 
 
 def _of_values(s: Any, u: Any, image: Any) -> Any:
-    """Return ``u_i^T dA v_i``; 0 for a singular value of 0, the corner of a magnitude."""
-    return where(equal(s, 0), dtype_of(s).type(0), inner(u, image))
+    """Return ``Re u_i^H dA v_i``; 0 for a singular value of 0, the corner of a magnitude."""
+    return where(equal(s, 0), dtype_of(s).type(0), real(inner(u, image)))
 
 
 def _svdvals_tangent(a: Any, da: Any, out: Any) -> Any:
-    """Return ``ds_i = u_i^T dA v_i``."""
+    """Return ``ds_i = Re u_i^H dA v_i``."""
     rows, columns = shape_of(a)[-2:]
     u, _, v = parts(svd(a), rows, 1, columns)
     return _of_values(out, u, multiply(da, v))
@@ -225,7 +315,7 @@ def _rectangular(draw: Draw) -> Any:
 
 svd = _stated(
     "svd",
-    "the factors of A = U diag(s) V^T above one another: U, the singular values as a row, descending, and V",
+    "the factors of A = U diag(s) V^H above one another: U, the singular values as a row, descending, and V",
     lambda a: (a.shape[-2] + 1 + a.shape[-1], min(a.shape[-2:])),
     _svd,
     _svd_tangent,
@@ -240,6 +330,7 @@ svdvals = _stated(
     _svdvals_tangent,
     "np.linalg.svd({0}, compute_uv=False)",
     _rectangular,
+    result=real_dtype,
 )
 
 # -- orthogonal and triangular ---------------------------------------------------------------------------
@@ -256,12 +347,17 @@ def _qr(a: Any) -> Any:
 
 
 def _qr_tangent(a: Any, da: Any, out: Any) -> Any:
-    """Return ``dQ = dA R^-1 + Q (W - M)`` and ``dR = (M - W) R``: M is ``Q^T dA R^-1``, W skew with M's lower half."""
+    """Return ``dQ = dA R^-1 + Q (W - M)`` and ``dR = (M - W) R`` for ``M = Q^H dA R^-1``.
+
+    W is skew-Hermitian; below the diagonal, and in the imaginary part of the diagonal, it equals M: that of R is real.
+    """
     q, r = parts(out, *shape_of(a)[-2:])
     quotient = swapped(solve(swapped(r), swapped(da)))
-    turned = multiply(swapped(q), quotient)
+    turned = multiply(adjoint(q), quotient)
     below = lower(turned, -1)
-    rest = turned - below + swapped(below)
+    rest = turned - below + adjoint(below)
+    if is_complex(dtype_of(out)):
+        rest = where(np.eye(shape_of(r)[-1], dtype=bool), real(rest), rest)
     return _stacked(quotient - multiply(q, rest), multiply(rest, r))
 
 
@@ -295,9 +391,9 @@ def _pinv_type(a: TensorType, rcond: float) -> TensorType:
 
 
 def _pinv_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, rcond: float) -> Any:
-    """Return ``dP = P P^T dA^T (1 - A P) + (1 - P A) dA^T P^T P - P dA P``."""
+    """Return ``dP = P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P - P dA P``."""
     a, da, p = primals[0], tangents[0], out
-    back, normal = swapped(da), swapped(p)
+    back, normal = adjoint(da), adjoint(p)
     into = multiply(multiply(p, normal), back - multiply(multiply(back, a), p))
     beside = multiply(multiply(back - multiply(multiply(p, a), back), normal), p)
     return _with_cut(into + beside - multiply(multiply(p, da), p), a, da, rcond)
@@ -306,7 +402,7 @@ def _pinv_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, rco
 def _with_cut(tangent: Any, a: Any, da: Any, rcond: float, right: Any = None) -> Any:
     """Correct ``dP``, or ``dP b``, for nonzero singular values that are cut off.
 
-    Between a value ``s`` that is kept and a value ``t`` that is cut off, the symmetric part of ``U^T dA V`` has the
+    Between a value ``s`` that is kept and a value ``t`` that is cut off, the Hermitian part of ``U^H dA V`` has the
     weight ``1 / (s (s - t))`` and the skew part ``1 / (s (s + t))``, instead of ``1 / s^2`` (Noferini, "A formula for
     the Frechet derivative of a generalized matrix function", 2017).
     """
@@ -314,14 +410,15 @@ def _with_cut(tangent: Any, a: Any, da: Any, rcond: float, right: Any = None) ->
     if rcond <= _ROUNDING * np.finfo(dtype_of(tangent)).eps or not (rows and columns):
         return tangent
     u, t, v = parts(svd(a), rows, 1, columns)
+    t = real(t)
     largest = reduce_max(t, axes=(len(shape_of(t)) - 1,))
     kept = greater(t, reshape(largest, shape=(*shape_of(largest), 1)) * rcond)
     s, between = swapped(t), logical_and(swapped(kept), logical_not(kept))
     s, t = where(between, s, dtype_of(t).type(1)), where(between, t, 0)
-    turned = multiply(multiply(swapped(u), da), v)
-    even = _symmetric_part(where(between, 1 / (s * (s - t)) - 1 / (s * s), 0)) * _symmetric_part(turned)
-    odd = _symmetric_part(where(between, 1 / (s * (s + t)) - 1 / (s * s), 0)) * (turned - swapped(turned))
-    change = multiply(multiply(v, swapped(even + odd)), swapped(u)) * 0.5
+    turned = multiply(multiply(adjoint(u), da), v)
+    even = _symmetric_part(where(between, 1 / (s * (s - t)) - 1 / (s * s), 0)) * (turned + adjoint(turned))
+    odd = _symmetric_part(where(between, 1 / (s * (s + t)) - 1 / (s * s), 0)) * (turned - adjoint(turned))
+    change = multiply(multiply(v, adjoint(even + odd)), adjoint(u)) * 0.5
     return tangent + (change if right is None else multiply(change, right))
 
 
@@ -368,12 +465,12 @@ def _lstsq(a: Any, b: Any, rcond: float) -> Any:
 
 
 def _lstsq_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, rcond: float) -> Any:
-    """Return ``dx = P (db - dA x) + P P^T dA^T (b - A x) + (1 - P A) dA^T P^T x``, for the pseudoinverse P of A."""
+    """Return ``dx = P (db - dA x) + P P^H dA^H (b - A x) + (1 - P A) dA^H P^H x``, for the pseudoinverse P of A."""
     (a, b), (da, db), x = primals, tangents, out
     p = pinv(a, rcond=rcond)
     if da is None:
         return multiply(p, db)
-    back, normal = swapped(da), swapped(p)
+    back, normal = adjoint(da), adjoint(p)
     beside = multiply(back, multiply(normal, x))
     moved = multiply(p, multiply(normal, multiply(back, b - multiply(a, x))) - multiply(da, x))
     moved = _with_cut(moved + beside - multiply(p, multiply(a, beside)), a, da, rcond, b)

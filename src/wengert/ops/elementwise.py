@@ -16,6 +16,8 @@ from wengert.core.dtypes import (
     NUMPY_SCALAR,
     PYTHON_TYPE,
     Dtype,
+    dtype_of,
+    is_complex,
     is_float,
 )
 from wengert.core.errors import DtypeError, message
@@ -95,7 +97,23 @@ def float_type(name: str) -> Callable[..., TensorType]:
         result = promoted(*types)
         return result if is_float(result.dtype) else result._replace(dtype=FLOAT64)
 
-    return rule
+    return of_real(name, rule)
+
+
+def check_real(name: str, *operands: Any, hint: str = "") -> None:
+    """Raise `DtypeError` for complex operands, or the types of some."""
+    if any(is_complex(dtype_of(operand)) for operand in operands):
+        raise DtypeError(message(name, "real numbers or booleans are required", show(*operands), hint))
+
+
+def of_real(name: str, function: Callable[..., Any], hint: str = "") -> Callable[..., Any]:
+    """Return a type rule, or an evaluation, that refuses complex operands."""
+
+    def checked(*operands: Any, **params: Any) -> Any:
+        check_real(name, *operands, hint=hint)
+        return function(*operands, **params)
+
+    return checked
 
 
 def same_type(name: str) -> Callable[..., TensorType]:
@@ -125,6 +143,15 @@ def evaluation(function: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return evaluate
+
+
+def _evaluation(
+    function: Callable[..., Any], operator: Callable[[Any, Any], Any] | None, name_of_real: str
+) -> Callable[..., Any]:
+    """Return the evaluation by an operator or a function, which may be one of real numbers alone."""
+    if operator is not None:
+        return operator_evaluation(function, operator)
+    return evaluation(of_real(name_of_real, function) if name_of_real else function)
 
 
 def operator_evaluation(ufunc: Callable[..., Any], operator: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -226,7 +253,7 @@ def elementwise(
         name=name,
         doc=doc or inspect.getdoc(function),
         type_rule=type_rule or (ufunc_type(name, ufunc) if ufunc else float_type(name)),
-        evaluate=evaluate or (operator_evaluation(function, operator) if operator else evaluation(function)),
+        evaluate=evaluate or _evaluation(function, operator, "" if ufunc or type_rule else name),
         derivative=derivative or Partials(*partials, singular=singular, kinks=kinks, at_once=at_once),
         batch=batch_elementwise,
         lowering=lowering or Elementwise(name, inputs, program=native),

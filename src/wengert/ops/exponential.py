@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import BOOL, INT64, NUMPY_SCALAR, Dtype
+from wengert.core.dtypes import BOOL, INT64, NUMPY_SCALAR, Dtype, dtype_of, is_complex
 from wengert.core.errors import DtypeError, message
 from wengert.ir.types import TensorType, show
 from wengert.kernels import special as kernels
 from wengert.nest.lowering import Elementwise
 from wengert.ops.arithmetic import square
-from wengert.ops.comparison import equal, isinf, logical_and, where
-from wengert.ops.elementwise import elementwise, operator_evaluation, ufunc_type
+from wengert.ops.comparison import equal, isinf, less, logical_and, where
+from wengert.ops.complex import real
+from wengert.ops.elementwise import elementwise, of_real, operator_evaluation, ufunc_type
 from wengert.primitive import Draw, Linear, NonDifferentiable
 
 _POSITIVE = (0.3, 3.0)
@@ -95,7 +96,16 @@ tanh_slope = elementwise(
     doc="1 / cosh^2 x, the derivative of tanh",
     source="np.square(1 / np.cosh({0}))",
 )
-tanh = elementwise("tanh", np.tanh, lambda out, x: tanh_slope(x), doc="sinh x / cosh x", at_once=True)
+
+
+def _tanh_partial(out: Any, x: Any) -> Any:
+    if not is_complex(dtype_of(x)):
+        return tanh_slope(x)
+    decay = exp(-2 * where(less(real(x), 0), -x, x))  # 1 / cosh^2 is even
+    return 4 * decay / square(1 + decay)
+
+
+tanh = elementwise("tanh", np.tanh, _tanh_partial, doc="sinh x / cosh x", at_once=True)
 
 
 def _difference(x: Any, y: Any) -> Any:
@@ -164,11 +174,11 @@ ldexp = elementwise(
 binary_exponent = elementwise(
     "binary_exponent",
     _exponent_of,
-    evaluate=_exponent_of,
+    evaluate=of_real("binary_exponent", _exponent_of),
     doc="the integer e of x = m 2^e with 1/2 <= |m| < 1; 0 of 0, infinities and NaN",
     derivative=NonDifferentiable("it is constant between its jumps"),
     operands=1,
-    type_rule=lambda x: TensorType(_frexp_dtypes(x.dtype)[2], x.shape),
+    type_rule=of_real("binary_exponent", lambda x: TensorType(_frexp_dtypes(x.dtype)[2], x.shape)),
     lowering=Elementwise("binary_exponent", lambda types, result: _frexp_dtypes(types[0].dtype)[:1]),
     source="np.frexp({0})[1]",
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import FLOAT64, Dtype, dtype_of, is_float
+from wengert.core.dtypes import FLOAT64, Dtype, dtype_of, is_complex, is_inexact, real_dtype
 from wengert.core.errors import DtypeError, ShapeError, message
 from wengert.core.shapes import broadcast, shape_of
 from wengert.ir.types import TensorType, promote, show, type_of
@@ -19,12 +19,13 @@ from wengert.kernels import triangular as kernels
 from wengert.nest.lowering import Expansion, OnHost
 from wengert.ops import unrolled_linalg as unrolled
 from wengert.ops.comparison import where
+from wengert.ops.complex import conjugate, from_parts, imag, real
 from wengert.ops.contraction import product
-from wengert.ops.elementwise import batch_elementwise
+from wengert.ops.elementwise import batch_elementwise, check_real
 from wengert.ops.indexing import gather
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape, transpose
-from wengert.primitive import MOST_AXES, Draw, Explicit, Linear, NonDifferentiable, Primitive, primitive
+from wengert.primitive import MOST_AXES, Draw, Explicit, Linear, Primitive, primitive
 
 _FEW = 8  # rows up to which a determinant is differentiated by its minors, exact also for singular matrices
 _LEAD = "".join(map(chr, range(ord("À"), ord("À") + MOST_AXES)))  # names of the other axes
@@ -47,7 +48,8 @@ def check_square(operation: str, x: TensorType) -> None:
 
 def floating_dtype(*types: TensorType) -> Dtype:
     """Return the dtype of a result: integers count as float64."""
-    return promote(*types)[0] if all(is_float(operand.dtype) for operand in types) else FLOAT64
+    dtype = promote(*types)[0]
+    return dtype if all(is_inexact(operand.dtype) for operand in types) else np.result_type(dtype, FLOAT64)
 
 
 def multiply(a: Any, b: Any) -> Any:
@@ -58,9 +60,9 @@ def multiply(a: Any, b: Any) -> Any:
 
 
 def inner(a: Any, b: Any) -> Any:
-    """Return the scalar products of the columns of ``a`` with those of ``b``."""
+    """Return the scalar products ``a_i^H b_i`` of the columns of ``a`` with those of ``b``."""
     lead = _LEAD[: len(shape_of(a)) - 2]
-    return product(f"{lead}xi,{lead}xi->{lead}i", a, b)
+    return product(f"{lead}xi,{lead}xi->{lead}i", conjugate(a), b)
 
 
 def swapped(a: Any) -> Any:
@@ -69,15 +71,25 @@ def swapped(a: Any) -> Any:
     return transpose(a, permutation=(*range(rank - 2), rank - 1, rank - 2))
 
 
+def adjoint(a: Any) -> Any:
+    """Return stacked matrices transposed and conjugated."""
+    return conjugate(swapped(a))
+
+
 def lower(a: Any, offset: int = 0) -> Any:
     """Return the lower triangle of stacked matrices, with zeros above the diagonal at ``offset``."""
     return where(np.tri(*shape_of(a)[-2:], k=offset, dtype=bool), a, 0.0)
 
 
 def symmetric(a: Any, half: str = "L") -> Any:
-    """Return the symmetric matrices with the lower or upper triangle of ``a``."""
+    """Return the symmetric matrices with the lower or upper triangle of ``a``; of complex ones the Hermitian matrices.
+
+    The diagonal of a Hermitian matrix is real, so the imaginary part of that of ``a`` is not read.
+    """
     taken = np.tri(*shape_of(a)[-2:], dtype=bool)
-    return where(taken if half == "L" else taken.T, a, swapped(a))
+    if is_complex(dtype_of(a)):
+        a = where(np.eye(*shape_of(a)[-2:], dtype=bool), real(a), a)
+    return where(taken if half == "L" else taken.T, a, adjoint(a))
 
 
 # -- statements ------------------------------------------------------------------------------------------
@@ -100,12 +112,14 @@ def _stated(
     derivative: Any,
     source: str,
     scalar: bool,
+    is_real: bool = False,
 ) -> Primitive:
-    """State an operation on one stack of matrices; its result is a stack of matrices, or of numbers."""
+    """State an operation on one stack of matrices; its result is a stack of matrices, or of numbers, perhaps real."""
 
     def rule(x: TensorType) -> TensorType:
         check_square(name, x)
-        return TensorType(floating_dtype(x), x.shape[:-2] if scalar else x.shape)
+        dtype = real_dtype(floating_dtype(x)) if is_real else floating_dtype(x)
+        return TensorType(dtype, x.shape[:-2] if scalar else x.shape)
 
     return primitive(
         name=name,
@@ -186,6 +200,16 @@ def _positive(draw: Draw) -> Any:
     return a @ np.swapaxes(a, -1, -2)
 
 
+def _cholesky_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
+    """Return ``L phi(L^-1 dA L^-H)``, where phi takes the lower half with half of the diagonal."""
+    (da,) = tangents
+    if not is_complex(dtype_of(out)):
+        return cholesky_tangent(out, da)
+    turned = solve(out, adjoint(solve(out, symmetric(da))))  # L^-1 (L^-1 dA)^H, which is Hermitian
+    diagonal = np.eye(shape_of(out)[-1], dtype=bool)
+    return multiply(out, lower(where(diagonal, 0.5 * turned, turned)))
+
+
 def _cholesky_type(a: TensorType) -> TensorType:
     check_square("cholesky", a)
     return TensorType(floating_dtype(a), a.shape)
@@ -193,10 +217,10 @@ def _cholesky_type(a: TensorType) -> TensorType:
 
 cholesky = primitive(
     name="cholesky",
-    doc="the lower triangular L with L L^T = A, for symmetric positive definite A; only the lower half is read",
+    doc="the lower triangular L with L L^H = A, for Hermitian positive definite A; only the lower half is read",
     type_rule=_cholesky_type,
     evaluate=np.linalg.cholesky,
-    derivative=Explicit(lambda primals, tangents, out: cholesky_tangent(out, tangents[0])),
+    derivative=Explicit(_cholesky_tangent),
     batch=batch_elementwise,
     lowering=_lapack(unrolled.cholesky),
     source="np.linalg.cholesky({0})".format,
@@ -214,6 +238,7 @@ def _of_factor(
     """State an equation with a Cholesky factor, linear in its right-hand side."""
 
     def rule(factor: TensorType, right: TensorType) -> TensorType:
+        check_real(name, factor, right)
         check_square(name, factor)
         check_square(name, right)
         return TensorType(floating_dtype(factor, right), broadcast(name, factor.shape, right.shape))
@@ -310,13 +335,24 @@ log_determinant = _stated(
     Explicit(lambda primals, tangents, out: _over_matrix(swapped(inverse(primals[0])) * tangents[0])),
     "np.linalg.slogdet({0})[1]",
     True,
+    is_real=True,
 )
+
+
+def _determinant_sign_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
+    """Return ``i s Im tr(A^-1 dA)``; zero for real matrices, whose sign is constant between singular ones."""
+    if not is_complex(dtype_of(out)):
+        return None
+    turned = _over_matrix(swapped(inverse(primals[0])) * tangents[0])
+    return out * from_parts(0.0, imag(turned))
+
+
 determinant_sign = _stated(
     "determinant_sign",
     lambda x: np.linalg.slogdet(x)[0],
     _lapack(unrolled.determinant_sign),
-    "the sign of det A",
-    NonDifferentiable("it is constant between singular matrices"),
+    "det A / |det A|; of a real matrix the sign, which is constant between singular matrices",
+    Explicit(_determinant_sign_tangent),
     "np.linalg.slogdet({0})[0]",
     True,
 )

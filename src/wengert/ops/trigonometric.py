@@ -6,11 +6,23 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.dtypes import dtype_of, is_complex
 from wengert.ops.comparison import equal, where
 from wengert.ops.elementwise import elementwise
 from wengert.ops.exponential import sqrt
 
 _BETWEEN_POLES: dict[str, Any] = {"domain": (-0.9, 0.9), "singular": [(-1.0,), (1.0,)]}
+
+
+def _cosine_of_arcsine(x: Any) -> Any:
+    """Return sqrt(1 - x^2); of a complex x as two roots, on the side of each branch cut that signed zeros name."""
+    return sqrt(1 - x) * sqrt(1 + x) if is_complex(dtype_of(x)) else sqrt((1 - x) * (1 + x))
+
+
+def _cosh_of_arcsinh(x: Any) -> Any:
+    """Return sqrt(1 + x^2), without overflow for a real x."""
+    return sqrt(1 - 1j * x) * sqrt(1 + 1j * x) if is_complex(dtype_of(x)) else hypot(1.0, x)
+
 
 sin = elementwise("sin", np.sin, lambda out, x: cos(x), doc="sin x, x in radians")
 cos = elementwise("cos", np.cos, lambda out, x: -sin(x), doc="cos x, x in radians")
@@ -18,14 +30,14 @@ tan = elementwise("tan", np.tan, lambda out, x: 1 + out * out, doc="tan x, x in 
 arcsin = elementwise(
     "arcsin",
     np.arcsin,
-    lambda out, x: 1 / sqrt((1 - x) * (1 + x)),
+    lambda out, x: 1 / _cosine_of_arcsine(x),
     doc="the angle in [-pi/2, pi/2] whose sine is x; the derivative at +-1 is infinite",
     **_BETWEEN_POLES,
 )
 arccos = elementwise(
     "arccos",
     np.arccos,
-    lambda out, x: -1 / sqrt((1 - x) * (1 + x)),
+    lambda out, x: -1 / _cosine_of_arcsine(x),
     doc="the angle in [0, pi] whose cosine is x; the derivative at +-1 is infinite",
     **_BETWEEN_POLES,
 )
@@ -33,7 +45,9 @@ arctan = elementwise("arctan", np.arctan, lambda out, x: 1 / (1 + x * x), doc="t
 
 sinh = elementwise("sinh", np.sinh, lambda out, x: cosh(x), doc="(e^x - e^-x) / 2")
 cosh = elementwise("cosh", np.cosh, lambda out, x: sinh(x), doc="(e^x + e^-x) / 2")
-arcsinh = elementwise("arcsinh", np.arcsinh, lambda out, x: 1 / hypot(1.0, x), doc="the inverse of sinh")
+arcsinh = elementwise(
+    "arcsinh", np.arcsinh, lambda out, x: 1 / _cosh_of_arcsinh(x), doc="the inverse of sinh"
+)
 arccosh = elementwise(
     "arccosh",
     np.arccosh,

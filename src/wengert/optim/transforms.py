@@ -142,7 +142,7 @@ def replace(tree: Any, chosen: Sequence[bool], part: Any) -> Any:
 
 def trainable(parameters: Any) -> list[bool]:
     """Return whether each leaf is trained."""
-    return [is_float(check_known("update", dtype_of(leaf))) for leaf in leaves(parameters)]
+    return [is_float(check_known("update", dtype_of(leaf), real=True)) for leaf in leaves(parameters)]
 
 
 def select_gradients(gradients: Any, parameters: Any, trained: Sequence[bool]) -> Any:

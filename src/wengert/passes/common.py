@@ -56,6 +56,6 @@ def _key(value: Any) -> Any:
         return value.type, repr(value.value)
     if type(value) is tuple:
         return tuple(map(_key, cast("tuple[Any, ...]", value)))
-    if isinstance(value, (bool, int, float, np.generic)):
+    if isinstance(value, (bool, int, float, complex, np.generic)):
         return type(cast(Any, value)), repr(cast(Any, value))
     return value

@@ -10,14 +10,27 @@ import numpy as np
 
 from wengert.boxes import CONSTANT, Box, Trace, inside_transform, snapshot
 from wengert.core import tree
-from wengert.core.dtypes import NDARRAY, SEQUENCE, as_float, check_known, check_plain, dtype_of, is_float
+from wengert.core.dtypes import (
+    NDARRAY,
+    SEQUENCE,
+    as_float,
+    check_known,
+    check_plain,
+    dtype_of,
+    is_complex,
+    is_inexact,
+)
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import shape_of, size
 from wengert.ir.types import show
 
 Argnums = int | Sequence[int]
 
-_NUMBERS: Any = (Box, np.ndarray, np.generic, bool, int, float)
+_HOLOMORPHIC = (
+    "pass holomorphic=True if the function is; otherwise differentiate by the real and the imaginary part"
+)
+_COMPLEX_RESULT = "return the real or the imaginary part (z.real, z.imag), or pass holomorphic=True"
+_NUMBERS: Any = (Box, np.ndarray, np.generic, bool, int, float, complex)
 
 
 class Inputs(NamedTuple):
@@ -94,14 +107,14 @@ def _positions(operation: str, argnums: Any, count: int) -> list[int]:
 
 def differentiable(operation: str, leaf: Any, argument: str = "", path: str = "") -> Any:
     """Return a leaf that can carry a derivative, or raise a `DtypeError` that names its argument and path."""
-    if type(leaf) is float:
+    if type(leaf) is float or type(leaf) is complex:
         return leaf
     where = f" in {argument}{path}" if argument else ""
     if not isinstance(leaf, _NUMBERS):
         requirement = "arguments must be arrays, numbers or containers of them"
         raise DtypeError(message(operation, requirement, type(leaf).__name__ + where))
     dtype = check_known(operation, dtype_of(leaf))
-    if not is_float(dtype):
+    if not is_inexact(dtype):
         hint = "write 2.0 for 2, x.astype(float) for an array, or choose other argnums"
         if path:
             hint += (
@@ -117,6 +130,30 @@ def differentiable(operation: str, leaf: Any, argument: str = "", path: str = ""
     return leaf if leaf.dtype == dtype else leaf.astype(dtype)
 
 
+def check_primals(operation: str, leaves: Sequence[Any], holomorphic: bool) -> None:
+    """Raise `DtypeError` unless the leaves are complex with ``holomorphic``, and real without.
+
+    A Jacobian holds one number for each input and output, so complex ones need a holomorphic function.
+    """
+    for leaf in leaves:
+        if is_complex(dtype_of(leaf)) != holomorphic:
+            requirement = f"{'complex' if holomorphic else 'real'} arguments are required"
+            hint = "leave out holomorphic=True" if holomorphic else _HOLOMORPHIC
+            raise DtypeError(message(operation, requirement, show(leaf), hint))
+
+
+def check_results(operation: str, values: Sequence[Any], holomorphic: bool) -> None:
+    """Raise `DtypeError` unless the outputs are complex with ``holomorphic``, and real floating-point without."""
+    for value in values:
+        if not is_inexact(dtype_of(value)):
+            requirement = "the function must return floating-point values"
+            raise DtypeError(message(operation, requirement, show(value)))
+        if is_complex(dtype_of(value)) != holomorphic:
+            requirement = f"the function must return {'complex' if holomorphic else 'real'} values"
+            hint = "leave out holomorphic=True" if holomorphic else _COMPLEX_RESULT
+            raise DtypeError(message(operation, requirement, show(value), hint))
+
+
 def conform(operation: str, requirement: str, direction: Any, like: Any) -> Any:
     """Return a tangent or cotangent with the dtype of its value, or raise `ShapeError` if the shapes differ."""
     check_plain(operation, direction)
@@ -125,9 +162,13 @@ def conform(operation: str, requirement: str, direction: Any, like: Any) -> Any:
     if shape_of(direction) != shape_of(like):
         raise ShapeError(message(operation, requirement, show(direction, like)))
     dtype = dtype_of(like)
-    if dtype_of(direction) == dtype or not is_float(dtype):
+    if dtype_of(direction) == dtype or not is_inexact(dtype):
         return direction
     check_known(operation, dtype_of(direction))
+    if is_complex(dtype_of(direction)) and not is_complex(dtype):
+        raise DtypeError(
+            message(operation, "a real value has a real tangent", show(direction, like), "pass x.real")
+        )
     return direction.astype(dtype)
 
 
@@ -176,7 +217,7 @@ def check_scalar(operation: str, output: Any) -> Any:
     An array of one element counts as a number, as it does for SciPy's optimisers.
     """
     single = size(shape_of(output)) == 1
-    if not single or not is_float(dtype_of(output)):
+    if not single or not is_inexact(dtype_of(output)):
         hint = "reduce it (np.sum, np.mean), or use wg.jacobian for the derivative of an array"
         if single:
             hint = "only floating-point values have a derivative"
@@ -210,8 +251,8 @@ def as_results(values: Sequence[Any], leaves: Sequence[Any], directions: Sequenc
             value.refresh()
             results.append(value.owner.box(value.state))
             continue
-        if type(leaf) is float:
-            results.append(float(value))
+        if type(leaf) is float or type(leaf) is complex:
+            results.append(type(leaf)(value))
             continue
         if isinstance(leaf, np.generic):
             value = value[()]

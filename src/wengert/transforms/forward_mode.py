@@ -15,7 +15,7 @@ import numpy as np
 from wengert.boxes import Box, State, Trace, running, snapshot, state_of
 from wengert.boxes import concrete as concrete_value
 from wengert.core import tree
-from wengert.core.dtypes import check_known, dtype_of, is_float
+from wengert.core.dtypes import check_known, dtype_of, is_inexact
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType, show
@@ -26,6 +26,7 @@ from wengert.ops.shape import broadcast_to
 from wengert.primitive import Explicit, HigherOrder, Linear, NonDifferentiable, Partials, Primitive
 from wengert.transforms.arguments import (
     as_results,
+    check_primals,
     conform,
     flatten_output,
     named,
@@ -91,7 +92,7 @@ def push(primitive: Primitive, primals: Values, tangents: Values, params: dict[s
     out = primitive(*primals, **params)
     if isinstance(rule, NonDifferentiable):
         return out, None
-    if not is_float(dtype := dtype_of(out)):
+    if not is_inexact(dtype := dtype_of(out)):
         check_known(primitive.name, dtype)
         return out, None
     if all(tangent is None for tangent in tangents):
@@ -270,18 +271,20 @@ def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...
     return tree.unflatten(pushed.structure, pushed.values), linear
 
 
-def derivative(fun: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
+def derivative(fun: Callable[..., Any], argnums: int = 0, *, holomorphic: bool = False) -> Callable[..., Any]:
     """Return a function that computes the derivative ``df/dt`` of a function of a scalar.
 
     Args:
         fun: a function of a scalar that returns numbers, arrays or containers of them.
         argnums: the position of the scalar.
+        holomorphic: the function is holomorphic, and takes a complex number.
 
     Returns:
         A function with the arguments of ``fun`` that returns a derivative for each output.
 
     Raises:
         ShapeError: the argument is not a scalar.
+        DtypeError: the argument is complex without ``holomorphic``.
 
     Example:
         >>> import numpy as np
@@ -291,6 +294,7 @@ def derivative(fun: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
 
     def differentiated(*arguments: Any, **options: Any) -> Any:
         inputs = select_inputs("derivative", fun, argnums, arguments, options)
+        check_primals("derivative", inputs.leaves, holomorphic)
         if len(inputs.leaves) != 1 or shape_of(inputs.leaves[0]) != ():
             requirement = "the argument must be a scalar"
             raise ShapeError(message("derivative", requirement, show(*inputs.leaves), "use wg.jacobian"))

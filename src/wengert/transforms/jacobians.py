@@ -10,15 +10,16 @@ import numpy as np
 
 from wengert.core import tree
 from wengert.core.dtypes import NDARRAY, dtype_of
-from wengert.core.errors import ArgumentError, DtypeError, message
+from wengert.core.errors import ArgumentError, message
 from wengert.core.shapes import Shape, shape_of, size
-from wengert.ir.types import show
 from wengert.ops.shape import concatenate, reshape
 from wengert.transforms.arguments import (
     Argnums,
     Inputs,
     as_results,
     check_function,
+    check_primals,
+    check_results,
     conform,
     named,
     or_zeros,
@@ -69,7 +70,12 @@ def _block(part: Any, shape: Shape) -> Any:
 
 
 def jacfwd(
-    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None
+    fun: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    chunk_size: int | None = None,
+    holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """Return a function that computes the Jacobian, by forward mode with many directions in one pass.
 
@@ -80,6 +86,7 @@ def jacfwd(
         argnums: the positional argument to differentiate, or several.
         has_aux: the function returns ``(output, aux)``.
         chunk_size: how many directions to carry in one pass; all by default. Fewer need less memory.
+        holomorphic: the function is holomorphic, and the argument and the outputs are complex.
 
     Returns:
         A function whose result has the containers of the output; each leaf is replaced by the containers of the
@@ -87,7 +94,7 @@ def jacfwd(
 
     Raises:
         ArgumentError: argnums names no argument, or chunk_size is not positive.
-        DtypeError: an argument or an output is not floating-point.
+        DtypeError: an argument or an output is not floating-point, or complex without ``holomorphic``.
 
     Example:
         >>> import numpy as np
@@ -98,6 +105,7 @@ def jacfwd(
 
     def jacobian_of(*arguments: Any, **options: Any) -> Any:
         inputs = select_inputs("jacfwd", fun, argnums, arguments, options)
+        check_primals("jacfwd", inputs.leaves, holomorphic)
         runs: list[Pushed] = []
 
         def push(*tangents: Any) -> list[Any]:
@@ -110,7 +118,7 @@ def jacfwd(
             for start, stop in _chunks(inputs.leaves, chunk_size)
         ]
         pushed = runs[0]
-        _check_outputs("jacfwd", pushed.values)
+        check_results("jacfwd", pushed.values, holomorphic)
         rows: list[Any] = []
         for position, value in enumerate(pushed.values):
             shape = shape_of(value)
@@ -125,7 +133,12 @@ def jacfwd(
 
 
 def jacrev(
-    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None
+    fun: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    chunk_size: int | None = None,
+    holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """Return a function that computes the Jacobian, by reverse mode with many cotangents in one pass.
 
@@ -136,13 +149,14 @@ def jacrev(
         argnums: the positional argument to differentiate, or several.
         has_aux: the function returns ``(output, aux)``.
         chunk_size: how many outputs to pull back in one pass; all by default. Fewer need less memory.
+        holomorphic: the function is holomorphic, and the argument and the outputs are complex.
 
     Returns:
         A function with the results of `jacfwd`.
 
     Raises:
         ArgumentError: argnums names no argument, or chunk_size is not positive.
-        DtypeError: an argument or an output is not floating-point.
+        DtypeError: an argument or an output is not floating-point, or complex without ``holomorphic``.
 
     Example:
         >>> import numpy as np
@@ -152,7 +166,9 @@ def jacrev(
 
     def jacobian_of(*arguments: Any, **options: Any) -> Any:
         inputs = select_inputs("jacrev", fun, argnums, arguments, options)
+        check_primals("jacrev", inputs.leaves, holomorphic)
         recording = Recording(inputs, has_aux, "jacrev")
+        check_results("jacrev", recording.values, holomorphic)
         jacobian = _by_rows(inputs, recording, chunk_size)
         return (jacobian, recording.aux) if has_aux else jacobian
 
@@ -161,7 +177,6 @@ def jacrev(
 
 def _by_rows(inputs: Inputs, recording: Recording, chunk_size: int | None) -> Any:
     outputs = recording.values
-    _check_outputs("jacrev", outputs)
 
     def pull(*cotangents: Any) -> list[Any]:
         return or_zeros(recording.pullback(cotangents), inputs.leaves)
@@ -179,14 +194,9 @@ def _by_rows(inputs: Inputs, recording: Recording, chunk_size: int | None) -> An
     return tree.unflatten(recording.structure, rows)
 
 
-def _check_outputs(operation: str, values: Sequence[Any]) -> None:
-    for value in values:
-        if dtype_of(value).kind != "f":
-            requirement = "the function must return floating-point values"
-            raise DtypeError(message(operation, requirement, show(value)))
-
-
-def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacobian(
+    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
+) -> Callable[..., Any]:
     """Return a function that computes the Jacobian, by the mode that the shapes favour.
 
     ``jacobian(f)(x)[i, j] = d f(x)[i] / d x[j]``. Reverse mode needs a pass for each output element, forward mode one
@@ -197,13 +207,14 @@ def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fals
         fun: a function of arrays or containers of them.
         argnums: the positional argument to differentiate, or several.
         has_aux: the function returns ``(output, aux)``.
+        holomorphic: the function is holomorphic, and the argument and the outputs are complex.
 
     Returns:
         A function with the results of `jacfwd`.
 
     Raises:
         ArgumentError: argnums names no argument.
-        DtypeError: an argument or an output is not floating-point.
+        DtypeError: an argument or an output is not floating-point, or complex without ``holomorphic``.
 
     Example:
         >>> import numpy as np
@@ -211,11 +222,13 @@ def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fals
         array([[1.]])
     """
     check_function("jacobian", fun)
-    forward = jacfwd(fun, argnums, has_aux)
+    forward = jacfwd(fun, argnums, has_aux, holomorphic=holomorphic)
 
     def jacobian_of(*arguments: Any, **options: Any) -> Any:
         inputs = select_inputs("jacobian", fun, argnums, arguments, options)
+        check_primals("jacobian", inputs.leaves, holomorphic)
         recording = Recording(inputs, has_aux, "jacobian")
+        check_results("jacobian", recording.values, holomorphic)
         if _count(recording.values) > _count(inputs.leaves):
             return forward(*arguments, **options)
         result = _by_rows(inputs, recording, None)
@@ -224,7 +237,9 @@ def jacobian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = Fals
     return named(jacobian_of, "jacobian", fun)
 
 
-def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def hessian(
+    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
+) -> Callable[..., Any]:
     """Return a function that computes the second derivatives of a scalar function, by forward over reverse mode.
 
     ``hessian(f)(x)[i, j] = d^2 f / d x[i] d x[j]``.
@@ -233,6 +248,7 @@ def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
         fun: a function that returns a floating-point scalar.
         argnums: the positional argument to differentiate, or several.
         has_aux: the function returns ``(scalar, aux)``.
+        holomorphic: the function is holomorphic, and the argument and the output are complex.
 
     Returns:
         A function with the arguments of ``fun`` that returns the Hessian, or ``(hessian, aux)``. For several argnums
@@ -240,7 +256,7 @@ def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 
     Raises:
         ArgumentError: argnums names no argument.
-        DtypeError: an argument or the output is not floating-point.
+        DtypeError: an argument or the output is not floating-point, or complex without ``holomorphic``.
 
     Example:
         >>> import numpy as np
@@ -249,7 +265,8 @@ def hessian(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
                [2., 0.]])
     """
     check_function("hessian", fun)
-    return named(jacfwd(jacrev(fun, argnums, has_aux), argnums, has_aux), "hessian", fun)
+    gradient = jacrev(fun, argnums, has_aux, holomorphic=holomorphic)
+    return named(jacfwd(gradient, argnums, has_aux, holomorphic=holomorphic), "hessian", fun)
 
 
 def hvp(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:

@@ -23,6 +23,8 @@ from wengert.transforms.arguments import (
     Inputs,
     as_results,
     check_function,
+    check_primals,
+    check_results,
     check_scalar,
     conform,
     flatten_output,
@@ -315,17 +317,19 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 def value_and_grad(
-    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
 ) -> Callable[..., Any]:
     """Return a function that computes both a scalar function and its gradient, by reverse mode.
 
-    ``value_and_grad(f)(x) = f(x), g`` with ``g[i] = d f / d x[i]``.
+    ``value_and_grad(f)(x) = f(x), g`` with ``g[i] = d f / d x[i]``; by a complex z = x + i y the gradient of a real
+    function is ``df/dx - i df/dy``.
 
     Args:
         fun: a function that returns a floating-point scalar, or ``(scalar, aux)`` with ``has_aux``; an array of one
             element counts as a scalar, and the value keeps its shape.
         argnums: the positional argument to differentiate, or several.
         has_aux: the function returns ``(scalar, aux)``.
+        holomorphic: the function is holomorphic, and takes and returns complex numbers: the gradient is ``df/dz``.
 
     Returns:
         A function with the arguments of ``fun`` that returns ``(value, gradient)``, or ``((value, aux), gradient)``.
@@ -333,7 +337,7 @@ def value_and_grad(
 
     Raises:
         ArgumentError: the function does not return one number, or argnums names no argument.
-        DtypeError: an argument is not floating-point.
+        DtypeError: an argument is not floating-point, or the result is complex without ``holomorphic``.
 
     Example:
         >>> value_and_grad(lambda x: x**3)(2.0)
@@ -342,12 +346,15 @@ def value_and_grad(
 
     def differentiated(*arguments: Any, **options: Any) -> Any:
         inputs = select_inputs("grad", fun, argnums, arguments, options)
+        if holomorphic:
+            check_primals("grad", inputs.leaves, holomorphic)
         recording = Recording(inputs, has_aux, "grad")
         if recording.structure.kind is not None:
             hint = "to return other values, too, return (number, aux) and give has_aux=True"
             got = tree.show(recording.structure)
             raise ArgumentError(message("grad", "the function must return one number", got, hint))
         value = snapshot(check_scalar("grad", recording.values[0]))
+        check_results("grad", [value], holomorphic)
         seed = np.ones(shape_of(value), dtype_of(value))[()]
         gradient = tree.unflatten(inputs.structure, as_results(recording.pullback([seed]), inputs.leaves))
         return ((value, recording.aux), gradient) if has_aux else (value, gradient)
@@ -355,15 +362,18 @@ def value_and_grad(
     return named(differentiated, "value_and_grad", fun)
 
 
-def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(
+    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, holomorphic: bool = False
+) -> Callable[..., Any]:
     """Return a function that computes the gradient of a scalar function, by reverse mode.
 
-    ``grad(f)(x)[i] = d f / d x[i]``.
+    ``grad(f)(x)[i] = d f / d x[i]``; by a complex z = x + i y the gradient of a real function is ``df/dx - i df/dy``.
 
     Args:
         fun: a function that returns a floating-point scalar, or ``(scalar, aux)`` with ``has_aux``.
         argnums: the positional argument to differentiate, or several.
         has_aux: the function returns ``(scalar, aux)``.
+        holomorphic: the function is holomorphic, and takes and returns complex numbers: the gradient is ``df/dz``.
 
     Returns:
         A function with the arguments of ``fun`` that returns the gradient, or ``(gradient, aux)``: with the containers,
@@ -379,7 +389,7 @@ def grad(fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         5.5
     """
     check_function("grad", fun)
-    both = value_and_grad(fun, argnums, has_aux)
+    both = value_and_grad(fun, argnums, has_aux, holomorphic=holomorphic)
 
     def gradient(*arguments: Any, **options: Any) -> Any:
         value, derivative = both(*arguments, **options)

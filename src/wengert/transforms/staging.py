@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.boxes import Box, Trace, below, running, snapshot
-from wengert.core.dtypes import BOOL, UINT64, Dtype, as_float, check_known, is_int64, show_integer
+from wengert.core.dtypes import BOOL, UINT64, Dtype, as_float, check_known, is_inexact, is_int64, show_integer
 from wengert.core.errors import RangeError, message, user_location
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.types import TensorType, type_of
@@ -118,7 +118,7 @@ class GraphTrace(Trace):
             return self._capture(value)
         type_ = type_of(value)
         check_known("constant", type_.dtype)
-        if isinstance(value, (bool, int, float, np.generic)):
+        if isinstance(value, (bool, int, float, complex, np.generic)):
             if type(value) is int and not is_int64(value):
                 raise _beyond("constant", value)
             return Literal(value, type_)
@@ -185,7 +185,7 @@ def _as_64_bits(primitive: Primitive, operands: Sequence[Any], params: dict[str,
 
 
 def _converted(operation: str, number: int, dtype: Dtype, result: Dtype) -> Any:
-    if dtype.kind == "f":
+    if is_inexact(dtype):
         return as_float(operation, number)
     if dtype == UINT64 and 0 <= number < 2**64:
         return np.uint64(number)

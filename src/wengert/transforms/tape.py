@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert.boxes import Box, State, Trace, snapshot
 from wengert.boxes import concrete as concrete_value
-from wengert.core.dtypes import FLOAT64, NDARRAY, check_known, dtype_of, is_float
+from wengert.core.dtypes import FLOAT64, NDARRAY, check_known, dtype_of, is_inexact
 from wengert.ir.graph import Var
 from wengert.ir.types import TensorType, type_of
 from wengert.ops.arithmetic import multiply_no_nan
@@ -124,7 +124,7 @@ class TapeTrace(Trace):
         value = self.evaluate(primitive, values, params)
         if isinstance(rule, NonDifferentiable):
             return value
-        if isinstance(rule, Linear) and not is_float(dtype := dtype_of(value)):
+        if isinstance(rule, Linear) and not is_inexact(dtype := dtype_of(value)):
             check_known(primitive.name, dtype)
             return value
         node = (
@@ -157,14 +157,14 @@ class TapeTrace(Trace):
         outputs, pullback = rule.pull(values, active, **params)
         if not isinstance(outputs, tuple):
             node = Node(_kept(outputs, False), primitive, pullback, parents, params)
-            return self.box(TapeState(outputs, node)) if is_float(dtype_of(outputs)) else outputs
+            return self.box(TapeState(outputs, node)) if is_inexact(dtype_of(outputs)) else outputs
         results = cast("tuple[Any, ...]", outputs)
         reached = [1] * len(results) if rule.reach is None else rule.reach(list(map(int, active)), **params)
         kept = tuple(_kept(value, False) for value in results)
         node = Node(kept, primitive, pullback, parents, params)
         return tuple(
             self.box(TapeState(value, Part(kept[position], node, position)))
-            if reached[position] and is_float(dtype_of(value))
+            if reached[position] and is_inexact(dtype_of(value))
             else value
             for position, value in enumerate(results)
         )
@@ -272,4 +272,4 @@ def _read_by_partials(rule: Partials, params: Any, active: Reads, types: Sequenc
 def _scalar(value: Any) -> TensorType:
     """Return the type of one element, because the number of elements does not change which values are read."""
     dtype = dtype_of(value)
-    return TensorType(FLOAT64 if is_float(dtype) else dtype, ())
+    return TensorType(FLOAT64 if is_inexact(dtype) else dtype, ())

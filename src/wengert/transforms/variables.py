@@ -8,13 +8,13 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from wengert.array.array import Array, operand
 from wengert.boxes import CONSTANT, Box, concrete
-from wengert.core.dtypes import NDARRAY, SEQUENCE, as_float, dtype_of
+from wengert.core.dtypes import NDARRAY, SEQUENCE, as_float, dtype_of, is_complex
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import show
@@ -166,7 +166,7 @@ class Variable(Result):
 
         Raises:
             ShapeError: the new value has another shape.
-            DtypeError: the new value is not a real number.
+            DtypeError: the new value does not fit the dtype.
 
         Example:
             >>> x = Variable(3.0)
@@ -181,8 +181,9 @@ class Variable(Result):
         if shape_of(value) != shape_of(self.leaf.value):
             raise ShapeError(message("Variable.update", "the shape must stay the same", show(value, self)))
         if not np.can_cast(dtype_of(value), dtype, "same_kind"):
-            raise DtypeError(message("Variable.update", "real numbers are needed", show(value)))
-        leaf = Leaf(float(value) if type(self.leaf.value) is float else np.array(value, dtype=dtype)[()])
+            raise DtypeError(message("Variable.update", "the dtype must stay the same", show(value)))
+        kind = cast("Callable[[Any], Any]", type(self.leaf.value))
+        leaf = Leaf(kind(value) if kind in (float, complex) else np.array(value, dtype=dtype)[()])
         leaf.gradient = self.leaf.gradient
         self.leaf = leaf
         self.owner, self.state, self.lens = VARIABLES, TapeState(leaf.value, leaf), None
@@ -279,6 +280,9 @@ class Dual(Array):
     __slots__ = ()
 
     def __init__(self, real: Any, epsilon: Any = 0.0) -> None:
+        if is_complex(dtype_of(real)):
+            requirement = "a real number is needed: the real part of a dual number is its value"
+            raise DtypeError(message("Dual", requirement, show(real), "use wg.jvp"))
         real = _copy(
             differentiable("Dual", as_float("Dual", real) if type(real) is int else _plain("Dual", real))
         )
@@ -286,7 +290,9 @@ class Dual(Array):
         if not tangent.shape:
             tangent = np.full(shape_of(real), tangent)
         tangent = conform("Dual", "both parts must have the same shape", tangent[()], real)
-        super().__init__(DUALS, DualNumber(real, float(tangent) if type(real) is float else tangent))
+        super().__init__(
+            DUALS, DualNumber(real, type(real)(tangent) if type(real) in (float, complex) else tangent)
+        )
 
     @property
     def real(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride] (it is read-only)

@@ -133,6 +133,6 @@ def test_an_iterator_is_refused(make: Callable[[Any], Any]) -> None:
 
 
 def test_arrays_of_other_things_are_refused() -> None:
-    for array in (np.array(["a"]), np.array([None]), np.array([1j])):
-        with pytest.raises(DtypeError, match="real numbers or booleans are required"):
+    for array in (np.array(["a"]), np.array([None]), np.zeros(1, np.clongdouble)):
+        with pytest.raises(DtypeError, match="numbers or booleans are required"):
             wg.jit(lambda x: (x, array))(X)  # noqa: B023

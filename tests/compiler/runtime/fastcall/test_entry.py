@@ -59,6 +59,9 @@ KNOWN = [dtype for dtype in SHORT_NAMES if dtype != np.float16]
 @pytest.mark.parametrize("dtype", KNOWN, ids=str)
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 3), (2, 0), (1, 2, 3)])
 def test_dtypes_and_shapes(dtype: Any, shape: tuple[int, ...]) -> None:
+    if dtype.kind == "c" and not shape:
+        pytest.skip("entries take no complex numbers without axes")
+
     def function(x: Any) -> Any:
         return x, np.where(x != 0, x, x)
 

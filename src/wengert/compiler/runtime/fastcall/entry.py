@@ -37,7 +37,7 @@ from wengert.compiler.runtime.fastcall.entry_code import (
 )
 from wengert.compiler.runtime.fastcall.objects import ARRAY_API, OFFSETS, READABLE, array_function, supported
 from wengert.compiler.runtime.threads import team
-from wengert.core.dtypes import DEFAULT_DTYPE, PYTHON_TYPE, SHORT_NAMES
+from wengert.core.dtypes import DEFAULT_DTYPE, PYTHON_TYPE, SHORT_NAMES, is_complex
 from wengert.core.tree import Structure, insertion_order
 from wengert.ir.types import TensorType
 from wengert.nest.nest import Branch, Nest, all_steps
@@ -85,6 +85,8 @@ def _is_plain(structure: Structure) -> bool:
 
 
 def _is_known(type_: TensorType) -> bool:
+    if is_complex(type_.dtype) and not type_.shape:
+        return False  # the two words of a complex number do not fit the places of numbers
     usual = DEFAULT_DTYPE[PYTHON_TYPE[type_.dtype.kind]] if type_.weak else type_.dtype
     return type_.dtype == usual and type_.dtype in SHORT_NAMES and not (type_.weak and type_.shape)
 

@@ -1,0 +1,251 @@
+"""`np.fft` on boxes: transforms along one axis and several, of real and of Hermitian sequences.
+
+`wengert.numpy` loads this module when a program first calls a function of `np.fft`, as NumPy loads its own.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.fft as numpys
+
+from wengert.array.array import operand
+from wengert.core.dtypes import FLOAT32, dtype_of, is_complex
+from wengert.core.errors import ArgumentError, AxisError, DtypeError, message
+from wengert.core.shapes import axis_index, shape_of
+from wengert.ir.types import show
+from wengert.numpy.joining import roll
+from wengert.numpy.registry import floating, implements, integers, rank_of
+from wengert.numpy.shaping import moveaxis
+from wengert.ops.complex import as_complex, conjugate
+from wengert.ops.conversion import cast
+from wengert.ops.fft import dft, irdft, rdft
+from wengert.ops.shape import embed, slice_, whole
+
+#: The norms, and the one that divides the inverse transform where this one divides the transform.
+_INVERSE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def _length(operation: str, n: Any, default: int) -> int:
+    """Return the length of a transform."""
+    count = default if n is None else operator.index(n)
+    if count < 1:
+        raise ArgumentError(message(operation, "a transform has at least one point", str(count)))
+    return count
+
+
+def _factor(operation: str, norm: str | None, count: int) -> float:
+    """Return what a norm multiplies the transform by."""
+    if norm not in _INVERSE:
+        raise ArgumentError(message(operation, 'norm must be "backward", "ortho" or "forward"', repr(norm)))
+    return {"ortho": 1 / math.sqrt(count), "forward": 1 / count}.get(norm or "", 1.0)
+
+
+def _sized(x: Any, count: int) -> Any:
+    """Return a value cut, or filled up with zeros, to a length along its last axis."""
+    shape = shape_of(x)
+    if shape[-1] == count:
+        return x
+    index = whole(shape)
+    if shape[-1] > count:
+        return slice_(x, index=(*index[:-1], (0, count, 1)))
+    return embed(x, shape=(*shape[:-1], count), index=tuple(index))
+
+
+def _along(operation: str, x: Any, axis: int, transform: Callable[[Any], Any]) -> Any:
+    """Apply a transform of the last axis to another one."""
+    axis = axis_index(operation, axis, rank_of(x))
+    if axis == rank_of(x) - 1:
+        return transform(x)
+    return moveaxis(transform(moveaxis(x, axis, -1)), -1, axis)
+
+
+def _scaled(x: Any, factor: float) -> Any:
+    return x if factor == 1 else x * factor
+
+
+def _complex(operation: str, x: Any, n: Any, axis: int, norm: str | None, sign: int) -> Any:
+    x = as_complex(floating(operand(x)))
+
+    def transform(x: Any) -> Any:
+        count = _length(operation, n, shape_of(x)[-1])
+        factor = _factor(operation, norm if sign < 0 else _inverse(operation, norm), count)
+        return _scaled(dft(_sized(x, count), sign=sign), factor)
+
+    return _along(operation, x, axis, transform)
+
+
+def _inverse(operation: str, norm: str | None) -> str:
+    if norm not in _INVERSE:
+        raise ArgumentError(message(operation, 'norm must be "backward", "ortho" or "forward"', repr(norm)))
+    return _INVERSE[norm]
+
+
+@implements(numpys.fft)
+def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    return _complex("np.fft.fft", a, n, axis, norm, -1)
+
+
+@implements(numpys.ifft)
+def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    return _complex("np.fft.ifft", a, n, axis, norm, 1)
+
+
+# -- real sequences --------------------------------------------------------------------------------------
+
+
+def _real(operation: str, x: Any) -> Any:
+    x = floating(operand(x))
+    if is_complex(dtype_of(x)):
+        raise DtypeError(message(operation, "real numbers are required", show(x), "write np.fft.fft(x)"))
+    return cast(x, dtype=FLOAT32) if dtype_of(x) == np.float16 else x
+
+
+def _from_real(operation: str, x: Any, n: Any, axis: int, norm: str | None) -> Any:
+    def transform(x: Any) -> Any:
+        count = _length(operation, n, shape_of(x)[-1])
+        return _scaled(rdft(_sized(x, count)), _factor(operation, norm, count))
+
+    return _along(operation, _real(operation, x), axis, transform)
+
+
+def _to_real(operation: str, x: Any, n: Any, axis: int, norm: str | None) -> Any:
+    def transform(x: Any) -> Any:
+        count = _length(operation, n, 2 * (shape_of(x)[-1] - 1))
+        factor = _factor(operation, _inverse(operation, norm), count)
+        return _scaled(irdft(_sized(x, count // 2 + 1), count=count), factor)
+
+    return _along(operation, as_complex(floating(operand(x))), axis, transform)
+
+
+@implements(numpys.rfft)
+def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    return _from_real("np.fft.rfft", a, n, axis, norm)
+
+
+@implements(numpys.irfft)
+def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    """The imaginary parts of the coefficients that must be real, the first and for even n the last, are not read."""
+    return _to_real("np.fft.irfft", a, n, axis, norm)
+
+
+@implements(numpys.hfft)
+def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    hermitian = conjugate(as_complex(floating(operand(a))))
+    return _to_real("np.fft.hfft", hermitian, n, axis, _inverse("np.fft.hfft", norm))
+
+
+@implements(numpys.ihfft)
+def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    return conjugate(_from_real("np.fft.ihfft", a, n, axis, _inverse("np.fft.ihfft", norm)))
+
+
+# -- several axes ----------------------------------------------------------------------------------------
+
+
+def _sizes_and_axes(
+    operation: str, x: Any, s: Any, axes: Any, to_real: bool = False
+) -> tuple[list[int], list[int]]:
+    """Return the length and the axis of each transform."""
+    rank = rank_of(x)
+    given = None if s is None else integers(s)
+    if axes is None:
+        named: Sequence[int] = range(rank) if given is None else range(-len(given), 0)
+    else:
+        named = integers(axes)
+    places = [axis_index(operation, axis, rank) for axis in named]
+    if not places:
+        raise AxisError(message(operation, "at least one axis is required", show(x)))
+    if given is not None and len(given) != len(places):
+        raise ArgumentError(message(operation, "s and axes must have the same length", f"{s}, {axes}"))
+    sizes = [shape_of(x)[place] for place in places]
+    if given is None and to_real:
+        sizes[-1] = 2 * (sizes[-1] - 1)
+    if given is not None:
+        sizes = [own if size == -1 else size for own, size in zip(sizes, given, strict=True)]
+    return sizes, places
+
+
+def _over_axes(operation: str, x: Any, s: Any, axes: Any, norm: Any, sign: int) -> Any:
+    x = operand(x)
+    for size, axis in reversed(list(zip(*_sizes_and_axes(operation, x, s, axes), strict=True))):
+        x = _complex(operation, x, size, axis, norm, sign)
+    return x
+
+
+@implements(numpys.fftn)
+def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    return _over_axes("np.fft.fftn", a, s, axes, norm, -1)
+
+
+@implements(numpys.ifftn)
+def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    return _over_axes("np.fft.ifftn", a, s, axes, norm, 1)
+
+
+@implements(numpys.fft2)
+def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+    return _over_axes("np.fft.fft2", a, s, axes, norm, -1)
+
+
+@implements(numpys.ifft2)
+def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+    return _over_axes("np.fft.ifft2", a, s, axes, norm, 1)
+
+
+def _from_real_over_axes(operation: str, x: Any, s: Any, axes: Any, norm: Any) -> Any:
+    sizes, places = _sizes_and_axes(operation, operand(x), s, axes)
+    x = _from_real(operation, x, sizes[-1], places[-1], norm)
+    for size, axis in reversed(list(zip(sizes[:-1], places[:-1], strict=True))):
+        x = _complex(operation, x, size, axis, norm, -1)
+    return x
+
+
+def _to_real_over_axes(operation: str, x: Any, s: Any, axes: Any, norm: Any) -> Any:
+    x = operand(x)
+    sizes, places = _sizes_and_axes(operation, x, s, axes, to_real=True)
+    for size, axis in zip(sizes[:-1], places[:-1], strict=True):
+        x = _complex(operation, x, size, axis, norm, 1)
+    return _to_real(operation, x, sizes[-1], places[-1], norm)
+
+
+@implements(numpys.rfftn)
+def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    return _from_real_over_axes("np.fft.rfftn", a, s, axes, norm)
+
+
+@implements(numpys.irfftn)
+def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    return _to_real_over_axes("np.fft.irfftn", a, s, axes, norm)
+
+
+@implements(numpys.rfft2)
+def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+    return _from_real_over_axes("np.fft.rfft2", a, s, axes, norm)
+
+
+@implements(numpys.irfft2)
+def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+    return _to_real_over_axes("np.fft.irfft2", a, s, axes, norm)
+
+
+# -- order of the coefficients ---------------------------------------------------------------------------
+
+
+def _shifted(x: Any, axes: Any, amount: Callable[[int], int]) -> Any:
+    named = range(rank_of(x)) if axes is None else integers(axes)
+    return roll(x, [amount(shape_of(x)[axis]) for axis in named], list(named))
+
+
+@implements(numpys.fftshift)
+def fftshift(x: Any, axes: Any = None) -> Any:
+    return _shifted(operand(x), axes, lambda extent: extent // 2)
+
+
+@implements(numpys.ifftshift)
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    return _shifted(operand(x), axes, lambda extent: -(extent // 2))
