@@ -209,7 +209,7 @@ def _chosen(at: Callable[[Any], Any], q: Any, count: Any, method: str) -> Any:
     def inside(position: Any) -> Any:
         return minimum(maximum(position, 0), maximum(count - 1, 0))
 
-    q = q if is_float(dtype_of(q)) else strong(q, FLOAT64)
+    q = q if is_inexact(dtype_of(q)) else strong(q, FLOAT64)
     if method in _PLOTTING:
         first, last = _PLOTTING[method]
         position = multiply(q, count) + (first + multiply(q, 1.0 - first - last)) - 1
@@ -299,7 +299,7 @@ def _weighted(operation: str, a: Any, q: Any, axis: Any, method: str, keepdims: 
     )
     order = argsort(lines, axis=len(rest))
     ordered, heavy = take_along_axis(lines, order, -1), take_along_axis(heavy, order, -1)
-    skips = operation.startswith("nan") and is_float(dtype_of(a))
+    skips = operation.startswith("nan") and is_inexact(dtype_of(a))
     if skips:
         heavy = where(isnan(ordered), 0.0, heavy)
     running = np.cumsum(heavy, axis=-1)
