@@ -97,7 +97,7 @@ REFUSED = {
     "vectorize": (lambda x: np.vectorize(ramp)(x), r"wengert\.numpy\.vectorize\(f\)"),
     "nditer": (lambda x: [*np.nditer(x)], "whole arrays"),
     "structured": (lambda x: np.array(x, [("a", float)]), r"wengert\.numpy\.array"),
-    "structured by astype": (lambda x: x.astype([("a", float)]), "real numbers"),
+    "structured by astype": (lambda x: x.astype([("a", float)]), "numbers or booleans"),
     "of objects": (lambda x: x.astype(object), "object"),
     "longdouble": (lambda x: x.astype(np.longdouble), "float128"),
 }
