@@ -36,6 +36,8 @@ CASES: dict[str, tuple[Any, Any, tuple[Any, ...]]] = {
     "polygamma 0": (lambda x: special.polygamma(0, x), lambda x: scipy_special.polygamma(0, x), (B,)),
     "polygamma 1": (lambda x: special.polygamma(1, x), lambda x: scipy_special.polygamma(1, x), (B,)),
     "polygamma 2": (lambda x: special.polygamma(2, x), lambda x: scipy_special.polygamma(2, x), (B,)),
+    "i0": (special.i0, scipy_special.i0, (A * 12,)),
+    "i1": (special.i1, scipy_special.i1, (A * 12,)),
     "expit": (special.expit, scipy_special.expit, (A * 3,)),
     "logit": (special.logit, scipy_special.logit, (P,)),
     "log_expit": (special.log_expit, scipy_special.log_expit, (A * 5,)),

@@ -529,6 +529,7 @@ def page(outcomes: list[Outcome]) -> str:
         f"* **{everywhere} of {len(functions)}** functions that have a meaning for followed values work in `grad`,",
         f"  `vmap` and `jit`: **{everywhere / len(functions):.1%}**. {counts['options']} of them refuse an option.",
         f"* {counts['values']} work in `grad`; the shape of the result depends on values, which `vmap` and `jit` lack.",
+        f"  Without them the rate is {everywhere / (len(functions) - counts['values']):.1%}.",
         f"* {counts['refused']} are refused.",
         f"* {working} of {len(outcomes)} calls work in all three: {working / len(outcomes):.1%}.",
         f"* {without} names have no meaning for followed values; the end of this page gives the reasons.",
@@ -567,7 +568,7 @@ def main() -> None:
     text = page(found)
     if options.write:
         PAGE.write_text(text, "utf-8")
-    print(*_refused(found), *text.splitlines()[7:13], sep="\n")
+    print(*_refused(found), *text.splitlines()[7:14], sep="\n")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from wengert.numpy.registry import axes_of, floating, rank_of, strong
 from wengert.numpy.ufunc_methods import combined, reduces
 from wengert.ops import special as functions
 from wengert.ops.arithmetic import absolute, negative, sign
+from wengert.ops.bessel import i0, i1
 from wengert.ops.comparison import (
     equal,
     greater,
@@ -36,8 +37,8 @@ from wengert.ops.reduction import reduce_max, reduce_sum
 from wengert.ops.special import digamma, erf, erfc, erfinv, lgamma
 
 __all__ = [
-    "digamma", "entr", "erf", "erfc", "erfinv", "expit", "gammaln", "lgamma", "log_expit", "log_softmax", "logit",
-    "logsumexp", "polygamma", "softmax", "softplus", "xlog1py", "xlogy",
+    "digamma", "entr", "erf", "erfc", "erfinv", "expit", "gammaln", "i0", "i1", "lgamma", "log_expit", "log_softmax",
+    "logit", "logsumexp", "polygamma", "softmax", "softplus", "xlog1py", "xlogy",
 ]  # fmt: skip
 
 

@@ -90,6 +90,7 @@ ONE: dict[str, Callable[[Any], Any]] = {
     "einsum one": lambda x: np.einsum("ii", x),
     "expand_dims": lambda x: np.expand_dims(x, 0),
     "fill_diagonal": lambda x: filled(x),
+    "i0": lambda x: np.i0(x),
     "fix": lambda x: np.fix(x),
     "flip": lambda x: np.flip(x),
     "fliplr": lambda x: np.fliplr(x),

@@ -25,6 +25,7 @@ from wengert.numpy.registry import (
 from wengert.numpy.shaping import read_only_view
 from wengert.ops.arithmetic import absolute, floor_divide, multiply, positive, remainder, rint, trunc
 from wengert.ops.arithmetic import sign as sign_of_real
+from wengert.ops.bessel import i0
 from wengert.ops.comparison import (
     equal,
     isinf,
@@ -189,6 +190,8 @@ implements(np.isneginf)(lambda x, out=None: logical_and(isinf(x), signbit(x)))
 implements(np.isreal)(lambda x: equal(np.imag(x), 0))
 implements(np.iscomplex)(lambda x: not_equal(np.imag(x), 0))
 
+
+implements(np.i0)(lambda x: i0(floating(operand(x))))
 
 _SERIES = [(-1.0) ** k / float(np.prod(np.arange(1.0, 2 * k + 2))) for k in range(11)]
 

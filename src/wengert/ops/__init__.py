@@ -2,6 +2,7 @@
 
 from wengert.ops import (
     arithmetic,
+    bessel,
     comparison,
     contraction,
     conversion,
@@ -18,6 +19,7 @@ from wengert.ops import (
 
 __all__ = [
     "arithmetic",
+    "bessel",
     "comparison",
     "contraction",
     "conversion",
