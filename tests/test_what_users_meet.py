@@ -59,7 +59,7 @@ def test_a_lost_derivative_raises(transform, name):
 
 
 UNSUPPORTED = {
-    "np.i0": lambda x: np.i0(x).sum(),
+    r"abs \(vectorized\)": lambda x: np.frompyfunc(abs, 1, 1)(x).sum(),
 }
 
 

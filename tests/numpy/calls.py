@@ -237,6 +237,7 @@ ONE: dict[str, Callable[[Any], Any]] = {
     "select": lambda x: np.select([x > 1], [x], 0),
     "sinc": lambda x: np.sinc(x),
     "sort": lambda x: np.sort(x),
+    "sort_complex": lambda x: np.sort_complex(x),
     "split": lambda x: np.split(x, 3),
     "squeeze": lambda x: np.squeeze(x[:1]),
     "stack": lambda x: np.stack([x, x]),

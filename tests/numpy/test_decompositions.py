@@ -180,12 +180,7 @@ def test_dtypes(values: Any) -> None:
         (lambda x: np.linalg.eigh(x[:2]), "eigh: square matrices are required; got f64"),
         (lambda x: np.linalg.eigh(x, "lower"), 'eigh: UPLO must be "L" or "U"; got \'lower\''),
         (lambda x: np.linalg.eigvalsh(x[0]), "eigvalsh: an array of at least two axes is required"),
-        (
-            lambda x: np.linalg.svd(x[:2]),
-            "svd: full_matrices=True needs square.*full_matrices=False",
-        ),
-        (lambda x: np.linalg.svd(x, hermitian=True), "svd: vectors with hermitian=True.*np.linalg.eigh"),
-        (lambda x: np.linalg.qr(x[:, :2], "complete"), 'qr: modes "reduced" and "r" are supported'),
+        (lambda x: np.linalg.qr(x[:, :2], "raw"), 'qr: modes "reduced", "complete" and "r" are supported'),
         (lambda x: np.linalg.pinv(x, 1e-3, rtol=1e-3), "pinv: only one of rcond and rtol"),
         (lambda x: np.linalg.pinv(x, np.ones(3)), "pinv: the tolerance must be a number"),
         (lambda x: np.linalg.matrix_rank(x, 1e-3, rtol=1e-3), "matrix_rank: only one of tol and rtol"),
@@ -201,3 +196,56 @@ def test_errors_name_the_operation(call: Any, text: str) -> None:
     for transform in (wg.jit, lambda f: wg.grad(lambda x: wg.tree.leaves(f(x))[0].sum())):
         with pytest.raises(WengertError, match=text):
             transform(call)(SQUARE)
+
+
+# -- vectors beyond the singular values ------------------------------------------------------------------
+
+
+def reflection(columns: Any) -> Any:
+    """Return ``1 - 2 P`` for the projection P onto the space of orthonormal columns."""
+    return np.eye(columns.shape[-2]) - 2 * columns @ np.conj(np.swapaxes(columns, -1, -2))
+
+
+BEYOND = {
+    "svd tall": (lambda a: reflection(np.linalg.svd(a)[0][..., 2:]), (5, 2)),
+    "svd wide": (lambda a: reflection(np.swapaxes(np.linalg.svd(a).Vh[..., 2:, :], -1, -2)), (2, 4)),
+    "svd by one": (lambda a: np.linalg.svd(a)[0][:, 3] ** 2, (4, 3)),
+    "qr": (lambda a: reflection(np.linalg.qr(a, "complete")[0][..., 2:]), (5, 2)),
+    "stacked": (lambda a: reflection(np.linalg.svd(a)[0][..., 2:]), (2, 4, 2)),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_the_space_beyond_has_derivatives(check: Any, name: str) -> None:
+    function, shape = BEYOND[name]
+    check(function, RNG.normal(size=shape), rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(5, 2), (2, 4), (3, 3), (2, 4, 3)])
+def test_complete_factors_are_numpys(shape: tuple[int, ...]) -> None:
+    a = RNG.normal(size=shape)
+    for function in (np.linalg.svd, lambda a: np.linalg.qr(a, "complete")):
+        for actual in (wg.vjp(function, a)[0], wg.jit(function)(a), wg.vmap(function)(a[None])):
+            for value, other in zip(actual, function(a), strict=True):
+                np.testing.assert_allclose(np.reshape(value, other.shape), other, atol=1e-14)
+    u, s, v = wg.vjp(np.linalg.svd, a)[0]
+    np.testing.assert_allclose(
+        (u[..., : s.shape[-1]] * s[..., None, :]) @ v[..., : s.shape[-1], :], a, atol=1e-14
+    )
+    if len(shape) == 2 and shape[0] > shape[1]:
+        wg.check_grads(lambda a: (lambda q, r: q @ r)(*np.linalg.qr(a, "complete")), (a,))
+
+
+def test_singular_values_of_hermitian_matrices(check: Any) -> None:
+    a = RNG.normal(size=(4, 4))
+    check(lambda a: np.linalg.svd(a + a.T, hermitian=True)[1], a, rtol=1e-9)
+    check(
+        lambda a: (lambda u, s, v: (u * np.sqrt(s)) @ v)(*np.linalg.svd(a + a.T, hermitian=True)),
+        a,
+        rtol=1e-9,
+    )
+    expected = np.linalg.svd(a + a.T, hermitian=True)
+    for value, other in zip(
+        wg.jit(lambda a: np.linalg.svd(a + a.T, hermitian=True))(a), expected, strict=True
+    ):
+        np.testing.assert_allclose(value, other, atol=1e-13)

@@ -140,6 +140,15 @@ def stacked_svd(a):
     return np.concatenate([u, s[..., None, :], vt.mT], -2)
 
 
+def complement(a, of):
+    """Return the orthonormal columns that complete Q, or those of U and V that has more rows than columns."""
+    rows, columns = a.shape[-2:]
+    if of == "qr":
+        return np.linalg.qr(a, "complete")[0][..., columns:]
+    u, _, vt = np.linalg.svd(a)
+    return u[..., columns:] if rows > columns else np.conj(vt[..., rows:, :]).mT
+
+
 def stacked_lstsq(a, b, rcond):
     """Return the x of least norm that minimises the sum of squares of b - a @ x."""
     solution = np.vectorize(lambda a, b: np.linalg.lstsq(a, b, rcond)[0], signature="(m,n),(m,k)->(n,k)")

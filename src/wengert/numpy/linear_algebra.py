@@ -24,7 +24,7 @@ from wengert.ops.arithmetic import absolute, squared_magnitude
 from wengert.ops.comparison import equal, greater, isnan, logical_and, logical_not, not_equal, where
 from wengert.ops.complex import real
 from wengert.ops.conversion import cast
-from wengert.ops.decompositions import as_numbers, parts
+from wengert.ops.decompositions import as_numbers, completed, parts
 from wengert.ops.exponential import power, sqrt
 from wengert.ops.linalg import adjoint, check_matrices, floating_dtype, multiply, symmetric
 from wengert.ops.reduction import reduce_max, reduce_min, reduce_sum
@@ -244,22 +244,30 @@ def eigvals(a: Any) -> Any:
 # -- singular values -------------------------------------------------------------------------------------
 
 
+def _hermitian_svd(a: Any) -> Any:
+    """Return the factors by eigenvalues: their magnitudes, and eigenvectors with the signs on one side."""
+    values, vectors = np.linalg.eigh(a)
+    order = np.flip(np.argsort(np.abs(values), axis=-1), -1)
+    values = np.take_along_axis(values, order, -1)
+    rows = order[..., None, :] + np.zeros((shape_of(a)[-1], 1), int)
+    vectors = np.take_along_axis(vectors, rows, -1)
+    return _SVD_RESULT(vectors, np.abs(values), adjoint(vectors * np.sign(values)[..., None, :]))
+
+
 @implements(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """Vectors beyond the singular values are not supported."""
+    """Vectors beyond the singular values have the derivative of the space that they span, and no other."""
     a = _matrices("svd", a)
     if not compute_uv:
         return decompositions.svdvals(symmetric(a) if hermitian else a)
     if hermitian:
-        hint = "leave hermitian out, or write np.linalg.eigh: the singular values are the magnitudes of eigenvalues"
-        raise UnsupportedError(message("svd", "vectors with hermitian=True are not supported", show(a), hint))
+        return _hermitian_svd(a)
     rows, columns = shape_of(a)[-2:]
-    if full_matrices and rows != columns:
-        requirement = (
-            "full_matrices=True needs square matrices: vectors beyond the singular values have no derivative"
-        )
-        raise UnsupportedError(message("svd", requirement, show(a), "write full_matrices=False"))
     u, s, v = parts(decompositions.svd(a), rows, 1, columns)
+    if full_matrices and rows > columns:
+        u = completed(u, decompositions.complement(a, of="svd"))
+    elif full_matrices and columns > rows:
+        v = completed(v, decompositions.complement(a, of="svd"))
     return _SVD_RESULT(u, real(as_numbers(s)), adjoint(v))
 
 
@@ -357,17 +365,22 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 @implements(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """Supports the modes "reduced" and "r", and "complete" where that is the same as "reduced".
+    """Supports all modes but "raw". Columns beyond the triangle have the derivative of the space that they span.
 
     A derivative requires that the first columns, as many as there are rows, are linearly independent.
     """
     a = _matrices("qr", a)
     rows, columns = shape_of(a)[-2:]
-    if mode not in ("reduced", "r", "complete") or (mode == "complete" and rows > columns):
-        requirement = 'modes "reduced" and "r" are supported, and "complete" for no more rows than columns'
+    if mode not in ("reduced", "r", "complete"):
+        requirement = 'modes "reduced", "complete" and "r" are supported'
         raise UnsupportedError(message("qr", requirement, f"{mode!r}, {show(a)}"))
     count = min(rows, columns)
     q, r = parts(decompositions.qr(a[..., :count]), rows, count)
     if columns > rows:
         r = concatenate(r, multiply(adjoint(q), a[..., count:]), axis=rank_of(a) - 1)
+    if mode == "complete" and rows > columns:
+        q = completed(q, decompositions.complement(a, of="qr"))
+        r = concatenate(
+            r, np.zeros((*shape_of(r)[:-2], rows - columns, columns), dtype_of(r)), axis=rank_of(a) - 2
+        )
     return r if mode == "r" else _QR_RESULT(q, r)

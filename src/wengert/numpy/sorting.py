@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.array.array import operand
 from wengert.boxes import concrete
-from wengert.core.dtypes import FLOAT64, INT64, dtype_of, is_inexact
+from wengert.core.dtypes import FLOAT64, INT64, dtype_of, is_complex, is_inexact
 from wengert.core.errors import ArgumentError, OutOfRangeError, ShapeError, UnsupportedError, message
 from wengert.core.shapes import Shape, axis_index, keep_axes, shape_of, size
 from wengert.ir.types import is_weak, promote, show, type_of
@@ -58,6 +58,15 @@ def argsort_(
 ) -> Any:
     a, axis = _with_axis("argsort", a, axis, order)
     return argsort(a, axis=axis)
+
+
+@implements(np.sort_complex)
+def sort_complex(a: Any) -> Any:
+    ordered = sort(operand(a), -1)
+    if is_complex(dtype_of(ordered)):
+        return ordered
+    small = dtype_of(ordered).char in "bhBH"
+    return strong(ordered, np.complex64 if small else np.complex128)
 
 
 @implements(np.partition)

@@ -29,6 +29,7 @@ from wengert.nest.lowering import OnHost
 from wengert.ops.arithmetic import multiply_no_nan, reciprocal, squared_magnitude
 from wengert.ops.comparison import equal, greater, logical_and, logical_not, where
 from wengert.ops.complex import from_parts, imag, real
+from wengert.ops.conversion import cast
 from wengert.ops.elementwise import batch_elementwise
 from wengert.ops.linalg import (
     adjoint,
@@ -44,7 +45,7 @@ from wengert.ops.linalg import (
 )
 from wengert.ops.reduction import reduce_max, reduce_sum
 from wengert.ops.shape import concatenate, reshape, slice_, whole
-from wengert.primitive import Draw, Explicit, Primitive, Samples, primitive
+from wengert.primitive import Draw, Explicit, NonDifferentiable, Primitive, Samples, primitive
 
 
 def parts(stacked: Any, *rows: int) -> list[Any]:
@@ -332,6 +333,54 @@ svdvals = _stated(
     _rectangular,
     result=real_dtype,
 )
+
+
+def _complement(a: Any, of: str) -> Any:
+    rows, columns = a.shape[-2:]
+    if of == "qr":
+        return np.linalg.qr(a, "complete")[0][..., columns:]
+    u, _, vt = np.linalg.svd(a, full_matrices=True)
+    return u[..., columns:] if rows > columns else adjoint(vt[..., rows:, :])
+
+
+def _complement_type(a: TensorType, of: str) -> TensorType:
+    check_matrices("complement", a)
+    longer, shorter = max(a.shape[-2:]), min(a.shape[-2:])
+    return TensorType(floating_dtype(a), (*a.shape[:-2], longer, longer - shorter))
+
+
+def _not_square(draw: Draw) -> Any:
+    rows = draw.integer(1, 4)
+    return (_apart(draw, rows + draw.integer(1, 2), rows),), {"of": draw.choice(["svd", "qr"])}
+
+
+complement = primitive(
+    name="complement",
+    doc="the columns that complete Q, or the longer one of U and V, of matrices that are not square",
+    type_rule=_complement_type,
+    evaluate=_complement,
+    derivative=NonDifferentiable(
+        "a basis is a choice: `completed` adds the derivative of the space that it spans"
+    ),
+    batch=batch_elementwise,
+    lowering=OnHost("LAPACK computes it"),
+    source="complement({0}, {of!r})".format,
+    samples=_not_square,
+)
+
+
+def completed(vectors: Any, rest: Any) -> Any:
+    """Append to orthonormal columns a complement, with the derivative of the space that it spans.
+
+    The rest moves by ``-vectors vectors^H d rest``, and does not turn within its space. So functions of the space have
+    their derivative, and single columns have none. A step of Newton and Schulz keeps the columns orthonormal in
+    derivatives up to the third.
+    """
+    moved = rest - multiply(vectors, multiply(adjoint(vectors), rest))
+    step = 1.5 * np.eye(shape_of(rest)[-1]) - 0.5 * multiply(adjoint(moved), moved)
+    step = cast(step, dtype=dtype_of(vectors))
+    return concatenate(vectors, multiply(moved, step), axis=len(shape_of(vectors)) - 1)
+
 
 # -- orthogonal and triangular ---------------------------------------------------------------------------
 
