@@ -57,6 +57,8 @@ _METHODS = (
     "np.{name}.outer({a}[0], {b}[:, 0])",
     "(c := {a}.copy(), np.{name}.at(c, ([0, 0, 2], [1, 1, 3]), {b}[:, 0]))[0]",
 )
+#: Ufuncs whose vectorised loops in NumPy reduce contiguous lines in another order than NumPy documents.
+_IN_ANOTHER_ORDER = ("power", "arctan2")
 _UNARY_METHODS = ("(c := {a}.copy(), np.{name}.at(c, ([0, 2], [1, 3])))[0]",)
 
 
@@ -185,6 +187,8 @@ def ufunc_calls(name: str, parts: list[str]) -> Iterator[Call]:
     if ufunc.nout == 1:
         for option in _OPTIONS:
             yield Call(name, f"np.{name}({parts[0]}, {option.format(a=first)})", optional=True)
+    if name in _IN_ANOTHER_ORDER:
+        return
     for method in (
         _METHODS if ufunc.nin == 2 and ufunc.nout == 1 else _UNARY_METHODS if ufunc.nout == 1 else ()
     ):
@@ -424,15 +428,15 @@ def outcome(call: Call) -> Outcome | None:
                 return None
             raise
         refusals = {mode: words for mode, run in _RUNS.items() if (words := attempt(run, call, np))}
-        if "grad" in refusals and _belongs_to_namespace(call):
+        if refusals and _belongs_to_namespace(call):
             others = {mode: words for mode, run in _RUNS.items() if (words := attempt(run, call, wnp))}
-            if "grad" not in others:
+            if len(others) < len(refusals):
                 return Outcome(call, others, "wengert.numpy")
     return Outcome(call, refusals)
 
 
 def _belongs_to_namespace(call: Call) -> bool:
-    return exists(call.function) and hasattr(wnp, call.function.split(".")[0])
+    return call.function in ("indexing", "writing") or hasattr(wnp, call.function.split(".")[0])
 
 
 def run(calls: list[Call], jobs: int) -> list[Outcome]:

@@ -113,6 +113,14 @@ def _coefficients(result: Any) -> tuple[Any, ...]:
     return tuple(part.c if isinstance(part, np.poly1d) else part for part in parts)
 
 
+def test_the_characteristic_polynomial(check: Any) -> None:
+    matrix = RNG.normal(size=(3, 3))
+    check(np.poly, matrix, order=1, rtol=1e-10)
+    turn = np.array([[0.0, -1.0], [1.0, 0.5]])  # complex eigenvalues
+    check(np.poly, turn, rtol=1e-10)
+    np.testing.assert_allclose(wg.jit(np.poly)(turn), np.poly(turn))
+
+
 POLYNOMIALS = {
     "value": lambda p, q: np.poly1d(p)(q),
     "sum": lambda p, q: (np.poly1d(p) + np.poly1d(q)).c,

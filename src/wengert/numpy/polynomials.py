@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.array.array import operand
 from wengert.boxes import concrete
-from wengert.core.dtypes import FLOAT64, dtype_of
+from wengert.core.dtypes import FLOAT64, dtype_of, is_complex
 from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import show
@@ -135,6 +135,7 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
 def poly(seq_of_zeros: Any) -> Any:
     """The coefficients of the polynomial with given zeros; a matrix stands for its eigenvalues."""
     zeros = operand(seq_of_zeros)
+    is_real = not is_complex(dtype_of(zeros))  # then the eigenvalues are conjugate pairs
     if rank_of(zeros) == 2 and len(set(shape_of(zeros))) == 1:
         zeros = operand(np.linalg.eigvals(zeros))
     zeros = zeros if rank_of(zeros) else reshape(zeros, shape=(1,))
@@ -145,7 +146,7 @@ def poly(seq_of_zeros: Any) -> Any:
     coefficients: Any = np.ones(1, dtype_of(zeros))
     for zero in zeros:
         coefficients = convolve(coefficients, stack([np.ones((), dtype_of(zeros)), -zero]))
-    return coefficients
+    return np.real(coefficients) if is_real else coefficients
 
 
 @implements(np.trim_zeros)
