@@ -48,6 +48,7 @@ def test_every_public_function_has_calls_or_a_reason() -> None:
     assert set(STATES) == set(CALLS)
 
 
+@ON_THE_PAGE
 def test_the_counts_are_those_of_the_rows() -> None:
     everywhere, count = map(int, re.search(r"\*\*(\d+) of (\d+)\*\*", TEXT).groups())  # pyright: ignore
     assert (everywhere, count) == (len(WORKING), len(STATES))

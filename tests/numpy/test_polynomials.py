@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,7 @@ def test_numpys_class_of_polynomials(check: Any, name: str) -> None:
     check(lambda p: POLYNOMIALS[name](p, Q), P, order=1)
 
 
+@pytest.mark.skipif("axis" not in inspect.signature(np.trim_zeros).parameters, reason="NumPy's has no axis")
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_trimmed_matrices(axis: Any) -> None:
     x = np.zeros((5, 4))

@@ -59,7 +59,8 @@ def implements(*functions: Any, refuses: Sequence[str] = ()) -> Callable[[Implem
 
 
 def _qualified(function: Any) -> str:
-    return f"np{function.__module__.removeprefix('numpy')}.{function.__name__}"
+    module = getattr(function, "__module__", "numpy")  # ufuncs of earlier versions of NumPy have none
+    return f"np{module.removeprefix('numpy')}.{function.__name__}"
 
 
 def _checked(implementation: Any, operation: str, refused: Sequence[str]) -> Callable[..., Any]:
