@@ -32,7 +32,7 @@ from wengert.primitive import REGISTRY, Primitive
 
 #: Operations whose derivative is linear over the real numbers alone.
 NOT_HOLOMORPHIC = {
-    *("real", "imag", "conjugate", "absolute", "cast", "from_parts"),
+    *("real", "imag", "conjugate", "absolute", "cast", "from_parts", "irdft"),
     *(
         "cholesky",
         "log_determinant",
