@@ -10,10 +10,13 @@ from wengert.ops import (
     exponential,
     indexing,
     integers,
+    lu,
+    matrix_functions,
     random,
     reduction,
     shape,
     special,
+    triangular,
     trigonometric,
 )
 
@@ -27,9 +30,12 @@ __all__ = [
     "exponential",
     "indexing",
     "integers",
+    "lu",
+    "matrix_functions",
     "random",
     "reduction",
     "shape",
     "special",
+    "triangular",
     "trigonometric",
 ]
