@@ -10,13 +10,10 @@ from wengert.ops import (
     exponential,
     indexing,
     integers,
-    lu,
-    matrix_functions,
     random,
     reduction,
     shape,
     special,
-    triangular,
     trigonometric,
 )
 
@@ -30,12 +27,9 @@ __all__ = [
     "exponential",
     "indexing",
     "integers",
-    "lu",
-    "matrix_functions",
     "random",
     "reduction",
     "shape",
     "special",
-    "triangular",
     "trigonometric",
 ]
