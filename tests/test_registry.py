@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wengert as wg
-import wengert.numpy.fft  # registers primitives late
 from tests.draws import HypothesisDraw
 from wengert.core.dtypes import SHORT_NAMES, complex_dtype, dtype_of, is_complex, is_inexact
 from wengert.core.errors import DtypeError

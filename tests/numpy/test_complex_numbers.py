@@ -242,6 +242,37 @@ def test_eigenvalues_of_real_matrices_may_be_complex(name: str) -> None:
     assert result.dtype == np.float64  # as in NumPy, where the values are known
 
 
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        np.array([[2.0, 1.0], [1.0, 2.0]]),
+        np.array([[0.0, 1.0], [-1.0, 0.0]]),
+        np.roll(np.diag([1.0, 2.0, 3.0, 4.0]), 1, 0),
+    ],
+    ids=["symmetric", "rotation", "cyclic"],
+)
+def test_eigenvectors_with_components_of_one_magnitude(matrix: Any) -> None:
+    """Any of them may be the largest; derivatives are finite, and keep ``A V = V diag(w)`` and the lengths."""
+    direction = np.arange(1.0, 1.0 + matrix.size).reshape(matrix.shape)
+    (w, v), (dw, dv) = wg.jvp(lambda a: tuple(np.linalg.eig(a)), (matrix,), (direction,))
+    np.testing.assert_allclose(direction @ v + matrix @ dv, dv * w + v * dw, atol=1e-12)
+    np.testing.assert_allclose(np.sum(v.conj() * dv, 0).real, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "function", [np.log, np.sqrt, np.arcsin, np.arccos, np.arccosh, np.arctanh, np.arcsinh]
+)
+def test_on_a_branch_cut_the_derivative_is_that_of_the_side_that_signed_zeros_name(function: Any) -> None:
+    on_the_cut = -2.0 if function in (np.log, np.sqrt, np.arccosh) else 2.0
+    turn = 1j if function is np.arcsinh else 1
+    for side in (1.0, -1.0):
+        z, beside = complex(on_the_cut, side * 0.0), complex(on_the_cut, side * 1e-9)
+        if turn == 1j:  # its cuts lie on the imaginary axis
+            z, beside = complex(side * 0.0, on_the_cut), complex(side * 1e-9, on_the_cut)
+        found, near = (wg.derivative(function, holomorphic=True)(place) for place in (z, beside))
+        np.testing.assert_allclose(found, near, rtol=1e-7)
+
+
 def test_no_warning_of_lost_imaginary_parts() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

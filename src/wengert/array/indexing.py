@@ -46,7 +46,7 @@ class Subscript(NamedTuple):
 
 
 class _Truth:
-    """A single truth value as an index: a new axis of extent one, of which True takes the element and False none."""
+    """A single truth value as an index: a new axis of extent one, whose element True takes and False leaves out."""
 
     def __init__(self, value: bool) -> None:
         self.positions = np.zeros(int(value), np.intp)

@@ -52,7 +52,7 @@ def called(
         wanted = _loop(ufunc, operands, dtype, signature, casting)
         operands = [_converted(x, to) for x, to in zip(operands, wanted, strict=False)]
     if mask is not True:
-        mask = _truth(ufunc, mask)
+        mask = truth_values(f"np.{ufunc.__name__}: where=", mask)
         operands = [_guarded(ufunc, mask, x) for x in operands]
     result = strengthened(function(*operands, **options))
     if wanted is not None:
@@ -84,10 +84,11 @@ def _loop(ufunc: np.ufunc, operands: list[Any], dtype: Any, signature: Any, cast
     return found
 
 
-def _truth(ufunc: np.ufunc, mask: Any) -> Any:
-    if dtype_of(mask := as_operand(mask)) != BOOL:
-        raise DtypeError(message(f"np.{ufunc.__name__}", "where= must be truth values", show(mask)))
-    return mask
+def truth_values(operation: str, condition: Any) -> Any:
+    """Return the condition of ``where=``, or raise `DtypeError` unless it has truth values."""
+    if dtype_of(condition := as_operand(condition)) != BOOL:
+        raise DtypeError(message(operation, "truth values are required", show(condition)))
+    return condition
 
 
 def _guarded(ufunc: np.ufunc, mask: Any, x: Any) -> Any:

@@ -5,7 +5,7 @@
 `Pointwise`        an element of the result as an expression of elements of the operands
 `OnHost`           no native form: the compiled program calls the NumPy evaluation, or a short program, if there is one
 `ControlFlow`    holds programs: the compiler turns it into steps
-`InParts`          none: a pass over the graph replaces complex values by their real and imaginary parts
+`InParts`          a pass over the graph replaces complex values by their real and imaginary parts
 =================  ================================================================================
 """
 

@@ -271,7 +271,7 @@ def asanyarray(
 
 @_creates(np.ascontiguousarray)
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    """Return an array of at least one axis in row-major order, in which all boxes are; as `np.ascontiguousarray`.
+    """Return an array of at least one axis in row-major order, as all boxes are; as `np.ascontiguousarray`.
 
     Example:
         >>> ascontiguousarray(1.0)

@@ -26,8 +26,8 @@ from wengert.ops.conversion import cast
 from wengert.ops.fft import dft, irdft, rdft
 from wengert.ops.shape import embed, slice_, whole
 
-#: The norms, and the one that divides the inverse transform where this one divides the transform.
-_INVERSE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+#: The norm of the inverse transform that divides it where this norm divides the transform.
+_INVERSE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
 def _length(operation: str, n: Any, default: int) -> int:
@@ -38,11 +38,17 @@ def _length(operation: str, n: Any, default: int) -> int:
     return count
 
 
-def _factor(operation: str, norm: str | None, count: int) -> float:
-    """Return what a norm multiplies the transform by."""
-    if norm not in _INVERSE:
+def _norm(operation: str, norm: str | None, inverse: bool = False) -> str:
+    """Return the norm of a transform, or that of the transform whose division an inverse one shares."""
+    name = "backward" if norm is None else norm
+    if name not in _INVERSE:
         raise ArgumentError(message(operation, 'norm must be "backward", "ortho" or "forward"', repr(norm)))
-    return {"ortho": 1 / math.sqrt(count), "forward": 1 / count}.get(norm or "", 1.0)
+    return _INVERSE[name] if inverse else name
+
+
+def _normalised(x: Any, norm: str, count: int) -> Any:
+    """Divide a transform of a length as a norm asks."""
+    return x if norm == "backward" else x * (1 / (math.sqrt(count) if norm == "ortho" else count))
 
 
 def _sized(x: Any, count: int) -> Any:
@@ -64,25 +70,14 @@ def _along(operation: str, x: Any, axis: int, transform: Callable[[Any], Any]) -
     return moveaxis(transform(moveaxis(x, axis, -1)), -1, axis)
 
 
-def _scaled(x: Any, factor: float) -> Any:
-    return x if factor == 1 else x * factor
-
-
 def _complex(operation: str, x: Any, n: Any, axis: int, norm: str | None, sign: int) -> Any:
     x = as_complex(floating(operand(x)))
 
     def transform(x: Any) -> Any:
         count = _length(operation, n, shape_of(x)[-1])
-        factor = _factor(operation, norm if sign < 0 else _inverse(operation, norm), count)
-        return _scaled(dft(_sized(x, count), sign=sign), factor)
+        return _normalised(dft(_sized(x, count), sign=sign), _norm(operation, norm, sign > 0), count)
 
     return _along(operation, x, axis, transform)
-
-
-def _inverse(operation: str, norm: str | None) -> str:
-    if norm not in _INVERSE:
-        raise ArgumentError(message(operation, 'norm must be "backward", "ortho" or "forward"', repr(norm)))
-    return _INVERSE[norm]
 
 
 @implements(numpys.fft)
@@ -108,7 +103,7 @@ def _real(operation: str, x: Any) -> Any:
 def _from_real(operation: str, x: Any, n: Any, axis: int, norm: str | None) -> Any:
     def transform(x: Any) -> Any:
         count = _length(operation, n, shape_of(x)[-1])
-        return _scaled(rdft(_sized(x, count)), _factor(operation, norm, count))
+        return _normalised(rdft(_sized(x, count)), _norm(operation, norm), count)
 
     return _along(operation, _real(operation, x), axis, transform)
 
@@ -116,8 +111,8 @@ def _from_real(operation: str, x: Any, n: Any, axis: int, norm: str | None) -> A
 def _to_real(operation: str, x: Any, n: Any, axis: int, norm: str | None) -> Any:
     def transform(x: Any) -> Any:
         count = _length(operation, n, 2 * (shape_of(x)[-1] - 1))
-        factor = _factor(operation, _inverse(operation, norm), count)
-        return _scaled(irdft(_sized(x, count // 2 + 1), count=count), factor)
+        result = irdft(_sized(x, count // 2 + 1), count=count)
+        return _normalised(result, _norm(operation, norm, True), count)
 
     return _along(operation, as_complex(floating(operand(x))), axis, transform)
 
@@ -136,12 +131,12 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = No
 @implements(numpys.hfft)
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     hermitian = conjugate(as_complex(floating(operand(a))))
-    return _to_real("np.fft.hfft", hermitian, n, axis, _inverse("np.fft.hfft", norm))
+    return _to_real("np.fft.hfft", hermitian, n, axis, _norm("np.fft.hfft", norm, True))
 
 
 @implements(numpys.ihfft)
 def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    return conjugate(_from_real("np.fft.ihfft", a, n, axis, _inverse("np.fft.ihfft", norm)))
+    return conjugate(_from_real("np.fft.ihfft", a, n, axis, _norm("np.fft.ihfft", norm, True)))
 
 
 # -- several axes ----------------------------------------------------------------------------------------

@@ -150,12 +150,12 @@ def histogram2d(
 def _histogramdd(operation: str, sample: Any, bins: Any, range: Any, density: Any, weights: Any) -> Any:
     points = _points(operation, sample)
     columns = [points[:, dim] for dim in np.arange(shape_of(points)[1])]
-    each = _for_each(operation, bins, len(columns))
+    column_bins = _bins_of_columns(operation, bins, len(columns))
     ends = [None] * len(columns) if range is None else list(range)
     if len(ends) != len(columns):
         requirement = f"range must have a pair of numbers for each of {len(columns)} columns"
         raise ArgumentError(message(operation, requirement, str(len(ends))))
-    edges = [_edges(operation, *given, None) for given in zip(columns, each, ends, strict=True)]
+    edges = [_edges(operation, *given, None) for given in zip(columns, column_bins, ends, strict=True)]
     counts = _counted_cells(columns, edges, weights)
     if not density:
         return counts, edges
@@ -180,15 +180,14 @@ def _points(operation: str, sample: Any) -> Any:
     return sample
 
 
-def _for_each(operation: str, bins: Any, count: int) -> list[Any]:
+def _bins_of_columns(operation: str, bins: Any, count: int) -> list[Any]:
     """Return the bins of each column: one number for all, or a number or edges for each."""
     if not isinstance(bins, (tuple, list)) and not rank_of(bins):
         return [bins] * count
-    each: list[Any] = list(bins)
-    if len(each) != count:
+    if len(bins) != count:
         requirement = f"there must be one number of bins, or {count}"
-        raise ArgumentError(message(operation, requirement, str(len(each))))
-    return each
+        raise ArgumentError(message(operation, requirement, str(len(bins))))
+    return list(bins)
 
 
 def _counted_cells(columns: list[Any], edges: list[Any], weights: Any) -> Any:

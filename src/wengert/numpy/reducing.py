@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from wengert.array.array import operand
+from wengert.array.ufunc_calls import truth_values
 from wengert.core.dtypes import BOOL, FLOAT16, FLOAT64, INT64, dtype_of, is_inexact
-from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import axis_index, broadcast, drop_axes, keep_axes, shape_of, size
 from wengert.ir.types import show
 from wengert.numpy.registry import ALL_AXES, axes_of, check_axes, implements, rank_of, since, strong
@@ -73,9 +74,7 @@ def kept(x: Any, condition: Any, neutral: Any) -> Any:
     """Return a value with the neutral element of a reduction where a condition does not hold, as for ``where=``."""
     if condition is True:
         return x
-    condition, shape = operand(condition), shape_of(x)
-    if dtype_of(condition) != BOOL:
-        raise DtypeError(message("where=", "truth values are required", show(condition)))
+    condition, shape = truth_values("where=", condition), shape_of(x)
     if broadcast("where=", shape_of(condition), shape) != shape:
         raise ShapeError(message("where=", f"the condition must fit the shape {shape}", show(condition)))
     return where(condition, x, cast(operand(neutral), dtype=dtype_of(x)))

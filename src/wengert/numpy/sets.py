@@ -73,7 +73,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 @implements(np.setxor1d)
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     sets = [operand(ar1), operand(ar2)]
-    joined = concatenate_(sets if assume_unique else [unique(each) for each in sets], None)
+    joined = concatenate_(sets if assume_unique else list(map(unique, sets)), None)
     values: Any = known("setxor1d", joined)
     order = np.argsort(values)
     ordered = values[order]

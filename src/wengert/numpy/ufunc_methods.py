@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.array import indexing
 from wengert.array.array import FUNCTIONS, UFUNC_METHODS, operand
-from wengert.array.ufunc_calls import as_operand, fitting
+from wengert.array.ufunc_calls import as_operand, fitting, truth_values
 from wengert.boxes import concrete
 from wengert.core.dtypes import BOOL, dtype_of
 from wengert.core.errors import DtypeError, IndexingError, ScalarError, ShapeError, message
@@ -136,7 +136,9 @@ def _in_order(ufunc: np.ufunc) -> Callable[..., Any]:
         if ufunc not in _REORDERABLE and len(axes) > 1:
             raise ShapeError(message(name, "the order of elements counts: give one axis", f"axis={axis}"))
         lines, lead = _lines(x, axes), drop_axes(shape, axes)
-        mask = None if where is True else _lines(broadcast_to(_truth_of(where), shape=shape), axes)
+        mask = (
+            None if where is True else _lines(broadcast_to(truth_values("where=", where), shape=shape), axes)
+        )
         start = _identity(ufunc, dtype_of(x)) if initial is None else initial
         if start is None and mask is not None:
             hint = "give initial=, the result where no element is left"
@@ -154,12 +156,6 @@ def _in_order(ufunc: np.ufunc) -> Callable[..., Any]:
         return reshape(total, shape=keep_axes(shape, axes) if keepdims else lead)
 
     return reduction
-
-
-def _truth_of(condition: Any) -> Any:
-    if dtype_of(condition := as_operand(condition)) != BOOL:
-        raise DtypeError(message("where=", "truth values are required", show(condition)))
-    return condition
 
 
 def _truth(ufunc: np.ufunc, reduction: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.core.dtypes import COMPLEX_DTYPE, complex_dtype, dtype_of, is_complex, real_dtype
 from wengert.core.errors import DtypeError, message
-from wengert.core.shapes import broadcast
+from wengert.core.shapes import broadcast, shape_of
 from wengert.ir.types import TensorType, promote, show, type_of
 from wengert.nest.lowering import InParts
 from wengert.ops.conversion import cast
@@ -130,7 +130,7 @@ def real(z: Any) -> Any:
 
 def imag(z: Any) -> Any:
     """Return the imaginary part of a value; zeros of the same dtype for a real one."""
-    return _imag(z) if is_complex(dtype_of(z)) else zeros_along(z, np.shape(z), dtype_of(z))
+    return _imag(z) if is_complex(dtype_of(z)) else zeros_along(z, shape_of(z), dtype_of(z))
 
 
 def conjugate(z: Any) -> Any:

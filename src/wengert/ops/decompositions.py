@@ -43,7 +43,7 @@ from wengert.ops.linalg import (
     swapped,
     symmetric,
 )
-from wengert.ops.reduction import reduce_max, reduce_sum
+from wengert.ops.reduction import argmax, reduce_max, reduce_sum
 from wengert.ops.shape import concatenate, reshape, slice_, whole
 from wengert.primitive import Draw, Explicit, NonDifferentiable, Primitive, Samples, primitive
 
@@ -213,10 +213,12 @@ def _eig_tangent(a: Any, da: Any, out: Any) -> Any:
     values, vectors = parts(out, 1, shape_of(a)[-1])
     turned = solve(vectors, multiply(da, vectors))
     moved = multiply(vectors, multiply_no_nan(turned, _inverse_off_diagonal(values - swapped(values))))
-    magnitude = squared_magnitude(vectors)
-    largest = equal(magnitude, _over_rows(reduce_max, magnitude))
-    component = _over_rows(reduce_sum, where(largest, real(vectors), 0.0))
-    phase = _over_rows(reduce_sum, where(largest, imag(moved), 0.0)) / component
+    # Of several components of one magnitude LAPACK makes the first real.
+    magnitude = where(equal(imag(vectors), 0), squared_magnitude(vectors), -1.0)
+    first = as_row(argmax(magnitude, axis=len(shape_of(magnitude)) - 2))
+    is_first = equal(np.arange(shape_of(a)[-1])[:, None], first)
+    component = _over_rows(reduce_sum, where(is_first, real(vectors), 0.0))
+    phase = _over_rows(reduce_sum, where(is_first, imag(moved), 0.0)) / component
     change = from_parts(real(as_row(inner(vectors, moved))), phase)
     return _stacked(_diagonal_row(turned), moved - vectors * change)
 
@@ -285,9 +287,8 @@ def _svd_tangent(a: Any, da: Any, out: Any) -> Any:
     turned = multiply(adjoint(u), image)
     even, odd = (turned + adjoint(turned)) * 0.5, (turned - adjoint(turned)) * 0.5
     even = multiply_no_nan(even, _inverse_off_diagonal(s - swapped(s)))
-    over_sum = (
-        _inverse if is_complex(dtype_of(out)) else _inverse_off_diagonal
-    )  # a real skew part has no diagonal
+    # The diagonal of a real skew part is 0.
+    over_sum = _inverse if is_complex(dtype_of(out)) else _inverse_off_diagonal
     odd = multiply_no_nan(odd, over_sum(s + swapped(s)))
     du, dv = multiply(u, even + odd), multiply(v, even - odd)
     if rows > columns:

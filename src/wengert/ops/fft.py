@@ -1,6 +1,6 @@
 """Discrete Fourier transforms along the last axis: complex, of real sequences, and back to real ones.
 
-None of them divides by the length. The matrix of `dft` is symmetric and tangents pair with cotangents without a
+They do not divide by the length. The matrix of `dft` is symmetric and tangents pair with cotangents without a
 conjugate, so the transform is its own transpose.
 """
 
@@ -44,8 +44,8 @@ def _dft_samples(draw: Draw) -> Any:
     return (draw_complex(draw, _sequences(draw)),), {"sign": draw.choice([-1, 1])}
 
 
-def _sequences(draw: Draw, least: int = 1) -> tuple[int, ...]:
-    return (*draw.shape(0, 2), draw.integer(least, 7))
+def _sequences(draw: Draw) -> tuple[int, ...]:
+    return (*draw.shape(0, 2), draw.integer(1, 7))
 
 
 dft = primitive(
@@ -114,6 +114,11 @@ def _multiplicity(count: int, dtype: Dtype) -> Any:
     return weights
 
 
+def _irdft_samples(draw: Draw) -> Any:
+    *lead, count = _sequences(draw)
+    return (draw_complex(draw, (*lead, count // 2 + 1)),), {"count": count}
+
+
 irdft = primitive(
     name="irdft",
     doc="the n real numbers whose transform, divided by n, has the given first n // 2 + 1 coefficients; the imaginary "
@@ -126,10 +131,5 @@ irdft = primitive(
     batch=batch_elementwise,
     lowering=OnHost("NumPy transforms it"),
     source="np.fft.irfft({0}, {count}, norm='forward')".format,
-    samples=lambda draw: _irdft_samples(draw),
+    samples=_irdft_samples,
 )
-
-
-def _irdft_samples(draw: Draw) -> Any:
-    count = draw.integer(1, 7)
-    return (draw_complex(draw, (*draw.shape(0, 2), count // 2 + 1)),), {"count": count}

@@ -8,20 +8,29 @@ import numpy as np
 
 from wengert.core.dtypes import dtype_of, is_complex
 from wengert.ops.comparison import equal, where
+from wengert.ops.complex import from_parts, imag, real
 from wengert.ops.elementwise import elementwise
 from wengert.ops.exponential import sqrt
 
 _BETWEEN_POLES: dict[str, Any] = {"domain": (-0.9, 0.9), "singular": [(-1.0,), (1.0,)]}
 
 
+# A branch cut has two sides, which the sign of a zero part names: x - 1 keeps that sign, and 1 - x and x + 1 do not.
+
+
+def _roots_of_factors(x: Any) -> Any:
+    """Return ``sqrt(1 - x) sqrt(1 + x)`` of a complex x, on the side of a branch cut that signed zeros name."""
+    return sqrt(-(x - 1.0)) * sqrt(x - -1.0)
+
+
 def _cosine_of_arcsine(x: Any) -> Any:
-    """Return sqrt(1 - x^2); of a complex x as two roots, on the side of each branch cut that signed zeros name."""
-    return sqrt(1 - x) * sqrt(1 + x) if is_complex(dtype_of(x)) else sqrt((1 - x) * (1 + x))
+    """Return ``sqrt(1 - x^2)``."""
+    return _roots_of_factors(x) if is_complex(dtype_of(x)) else sqrt((1 - x) * (1 + x))
 
 
 def _cosh_of_arcsinh(x: Any) -> Any:
-    """Return sqrt(1 + x^2), without overflow for a real x."""
-    return sqrt(1 - 1j * x) * sqrt(1 + 1j * x) if is_complex(dtype_of(x)) else hypot(1.0, x)
+    """Return ``sqrt(1 + x^2)``, without overflow for a real x."""
+    return _roots_of_factors(from_parts(-imag(x), real(x))) if is_complex(dtype_of(x)) else hypot(1.0, x)
 
 
 sin = elementwise("sin", np.sin, lambda out, x: cos(x), doc="sin x, x in radians")
@@ -51,7 +60,7 @@ arcsinh = elementwise(
 arccosh = elementwise(
     "arccosh",
     np.arccosh,
-    lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)),
+    lambda out, x: 1 / (sqrt(x - 1) * sqrt(x - -1.0)),
     doc="the inverse of cosh; the derivative at 1 is infinite",
     domain=(1.2, 3.0),
     singular=[(1.0,)],

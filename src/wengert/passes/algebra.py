@@ -15,7 +15,7 @@ import numpy as np
 from wengert.core.shapes import Shape
 from wengert.ir.graph import Atom, Equation, Graph, Literal
 from wengert.ir.types import type_of
-from wengert.passes.rewrite import Rewrite, negative_zero
+from wengert.passes.rewrite import Rewrite, negative_zero, positive_zero
 from wengert.primitive import REGISTRY
 
 #: What a rule returns: a value that stands for the result, another equation for it, or None.
@@ -123,7 +123,7 @@ def _adds_nothing(walk: Rewrite, atom: Atom, equation: Equation) -> bool:
 def _difference(walk: Rewrite, equation: Equation) -> Found:
     x, y = equation.operands
     value = walk.uniform(y)
-    return x if value is not None and value == 0 and not negative_zero(value) else None
+    return x if value is not None and positive_zero(value) else None
 
 
 @_rule("integer_power")

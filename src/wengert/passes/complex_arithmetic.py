@@ -126,7 +126,7 @@ def _divide(x: Parts, y: Parts) -> Parts:
     large, small = where(by_real, y.re, y.im), where(by_real, y.im, y.re)
     is_zero = equal(large, 0)
     ratio = where(is_zero, 0.0, small / where(is_zero, 1.0, large))
-    scale = 1 / where(is_zero, absolute(large), large + small * ratio)
+    scale = arithmetic.divide(1, where(is_zero, absolute(large), large + small * ratio))
     a, b = both(x)
     re = where(by_real, a + b * ratio, a * ratio + b)
     return Parts(re * scale, where(by_real, b - a * ratio, b * ratio - a) * scale)

@@ -14,6 +14,7 @@ from wengert.compiler.machine import costs
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
 from wengert.ir.types import TensorType
 from wengert.nest.lowering import OnHost
+from wengert.passes.rewrite import inlined
 from wengert.passes.simplify import simplify
 from wengert.primitive import REGISTRY
 from wengert.transforms.staging import stage
@@ -72,7 +73,7 @@ class _Writer:
         self.constants = list(graph.constants)
         self.equations: list[Equation] = []
         self.known: dict[Var, Atom] = {}
-        """What stands for the values of the graph, and for the operands of the programs."""
+        """The results of the programs, by the values that they stand for."""
 
     def run(self) -> Graph:
         for equation in self.graph.equations:
@@ -105,9 +106,7 @@ class _Writer:
             return [program(*values, **equation.params)]
 
         graph = simplify(stage(called, _types(equation))[0])
-        self.known.update(zip(graph.inputs, operands, strict=True))
+        equations, results = inlined(graph, operands, equation.location)
         self.constants += graph.constants
-        for one in graph.equations:
-            mine = tuple(map(self._atom, one.operands))
-            self.equations.append(replace(one, operands=mine, location=equation.location))
-        return list(map(self._atom, graph.outputs))
+        self.equations += equations
+        return results

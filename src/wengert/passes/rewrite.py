@@ -90,5 +90,38 @@ def _is(one: object, other: object) -> bool:
 
 
 def negative_zero(value: Any) -> bool:
-    """Tell -0.0 from 0.0."""
-    return value == 0 and bool(np.signbit(value))
+    """Return whether a number is -0.0, in both parts of a complex one: adding it changes nothing."""
+    return value == 0 and bool(
+        np.signbit(value.real) and (not np.iscomplexobj(value) or np.signbit(value.imag))
+    )
+
+
+def positive_zero(value: Any) -> bool:
+    """Return whether a number is 0, without a sign bit: subtracting it changes nothing."""
+    return value == 0 and not (np.signbit(value.real) or np.signbit(value.imag))
+
+
+def inlined(
+    graph: Graph, operands: Sequence[Atom], location: str | None = None
+) -> tuple[list[Equation], list[Atom]]:
+    """Return the equations and the outputs of a graph with operands in the place of its inputs.
+
+    Args:
+        graph: the graph, whose constants the caller takes over.
+        operands: what stands for the inputs.
+        location: the user's line for all equations; by default each keeps its own.
+    """
+    replaced: dict[Var, Atom] = dict(zip(graph.inputs, operands, strict=True))
+
+    def atom(given: Atom) -> Atom:
+        return given if isinstance(given, Literal) else replaced.get(given, given)
+
+    equations = [
+        replace(
+            equation,
+            operands=tuple(map(atom, equation.operands)),
+            location=equation.location if location is None else location,
+        )
+        for equation in graph.equations
+    ]
+    return equations, list(map(atom, graph.outputs))

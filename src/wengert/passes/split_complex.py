@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import BOOL, PART_DTYPE, Dtype, dtype_of, is_complex, real_dtype
+from wengert.core.dtypes import BOOL, Dtype, dtype_of, is_complex, real_dtype
 from wengert.core.errors import DtypeError
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
@@ -23,7 +23,8 @@ from wengert.nest.lowering import ControlFlow, Elementwise, OnHost
 from wengert.ops.comparison import logical_or, not_equal
 from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, whole
-from wengert.passes.complex_arithmetic import OF_PARTS, Parts
+from wengert.passes.complex_arithmetic import OF_PARTS, Parts, both
+from wengert.passes.rewrite import inlined
 from wengert.passes.simplify import simplify
 from wengert.primitive import REGISTRY, Linear, NonDifferentiable, Primitive, primitive
 from wengert.transforms.staging import stage
@@ -85,65 +86,44 @@ def _as(x: Any, dtype: Dtype) -> Any:
     return x if is_number or dtype_of(x) == dtype else cast(x, dtype=dtype)
 
 
+def _as_parts(x: Any) -> Parts:
+    return x if isinstance(x, Parts) else Parts(x, None)
+
+
 def _converted(
     operation: Primitive, operands: Sequence[Any], types: Sequence[TensorType], result: Any
 ) -> list[Parts]:
     """Return the operands as `Parts` in the precision in which the operation works."""
     lowering = operation.lowering
     dtypes = lowering.dtypes(types, result) if isinstance(lowering, Elementwise) else [t.dtype for t in types]
-    parts: list[Parts] = []
-    for x, dtype in zip(operands, dtypes, strict=True):
-        given = x if isinstance(x, Parts) else Parts(x, None)
-        parts.append(Parts(*(_as(part, real_dtype(dtype)) for part in given)))
-    return parts
+    return [
+        Parts(*(None if part is None else _as(part, real_dtype(dtype)) for part in _as_parts(x)))
+        for x, dtype in zip(operands, dtypes, strict=True)
+    ]
 
 
 def _cast(z: Any, dtype: Dtype) -> Any:
-    if not is_complex(dtype):
-        if dtype == BOOL:
-            return logical_or(*(not_equal(0.0 if part is None else part, 0) for part in z))
-        return cast(_array(z.re, z.im), dtype=dtype)
-    part = PART_DTYPE[dtype]
-    given = z if isinstance(z, Parts) else Parts(z, None)
-    return Parts(*(None if x is None else cast(x, dtype=part) for x in given))
-
-
-def _array(x: Any, like: Any) -> Any:
-    """Return a part as an array, zeros for None."""
-    return np.zeros(shape_of(like), dtype_of(like)) if x is None else x
+    if is_complex(dtype):
+        part_dtype = real_dtype(dtype)
+        return Parts(*(None if part is None else cast(part, dtype=part_dtype) for part in _as_parts(z)))
+    re, im = both(z)
+    return logical_or(not_equal(re, 0), not_equal(im, 0)) if dtype == BOOL else cast(re, dtype=dtype)
 
 
 def _jointly(operation: Primitive, rule: Linear, operands: Sequence[Any], dtype: Dtype, params: Any) -> Parts:
     """Apply an operation that is linear in some operands together to their real and to their imaginary parts."""
+    linear = [(position, _as_parts(x)) for position, x in enumerate(operands) if rule.linear_in(position)]
 
     def part(number: int) -> Any:
-        chosen: list[Any] = []
-        for position, x in enumerate(operands):
-            if not rule.linear_in(position):
-                chosen.append(x)
-                continue
-            given = x if isinstance(x, Parts) else Parts(x, None)
-            chosen.append(given[number] if given[number] is not None else _Zero(given[1 - number]))
-        if all(isinstance(x, _Zero) for position, x in enumerate(chosen) if rule.linear_in(position)):
+        if all(z[number] is None for _, z in linear):
             return None
-        values = [
-            x.value(dtype) if isinstance(x, _Zero) else _as(x, dtype) if rule.linear_in(position) else x
-            for position, x in enumerate(chosen)
-        ]
+        values = list(operands)
+        for position, z in linear:
+            is_zero = z[number] is None
+            values[position] = np.zeros(shape_of(z[1 - number]), dtype) if is_zero else _as(z[number], dtype)
         return operation(*values, **params)
 
     return Parts(part(0), part(1))
-
-
-class _Zero:
-    """A part that is zero, of the shape of the other part."""
-
-    def __init__(self, like: Any) -> None:
-        self.like = like
-
-    def value(self, dtype: Dtype) -> Any:
-        """Return zeros."""
-        return np.zeros(shape_of(self.like), dtype)
 
 
 def _multilinear(
@@ -154,10 +134,7 @@ def _multilinear(
     ``f(a + i b, c + i d) = f(a, c) - f(b, d) + i (f(a, d) + f(b, c))``.
     """
     choices = [
-        [(0, x)]
-        if not isinstance(x, Parts)
-        else [(number, part) for number, part in enumerate(x) if part is not None]
-        for x in operands
+        [(number, part) for number, part in enumerate(_as_parts(x)) if part is not None] for x in operands
     ]
     total: list[Any] = [None, None]
     for choice in itertools.product(*choices):
@@ -177,10 +154,7 @@ def _multilinear(
 
 def _paired(z: Any) -> Any:
     """Return the memory of a complex array as real numbers with a last axis of two."""
-    z = np.ascontiguousarray(z)
-    return (
-        z.view(real_dtype(z.dtype)).reshape(*z.shape, 2) if z.ndim else z.reshape(1).view(real_dtype(z.dtype))
-    )
+    return np.ascontiguousarray(z).reshape(-1, 1).view(real_dtype(z.dtype)).reshape(*np.shape(z), 2)
 
 
 def _complex(pairs: Any) -> Any:
@@ -266,8 +240,7 @@ class _Splitter:
         for var in self.graph.inputs:
             if is_complex(var.dtype):
                 inputs.append(Var(_paired_type(var.type), var.name))
-                results = self.write(_apart, [inputs[-1]], "")
-                self.known[var] = results[0], results[1]
+                self.define([var], self.write(_apart, [inputs[-1]], ""))
             else:
                 inputs.append(var)
         self.body()
@@ -282,14 +255,7 @@ class _Splitter:
 
     def inner(self) -> Graph:
         """Return the graph whose complex inputs and outputs are two values each."""
-        inputs: list[Var] = []
-        for var in self.graph.inputs:
-            if is_complex(var.dtype):
-                pair = Var(_part_type(var.type)), Var(_part_type(var.type))
-                self.known[var] = pair
-                inputs += pair
-            else:
-                inputs.append(var)
+        inputs = self.variables(self.graph.inputs)
         self.body()
         outputs = self.flat(self.graph.outputs)
         return Graph(tuple(inputs), tuple(self.constants), tuple(self.equations), tuple(outputs))
@@ -297,7 +263,7 @@ class _Splitter:
     # -- values ------------------------------------------------------------------------------------------
 
     def atom(self, atom: Atom) -> Atom:
-        """Return what stands for a real value."""
+        """Return the value in the new graph that replaces a real one."""
         found = atom if isinstance(atom, Literal) else self.known.get(atom, atom)
         assert not isinstance(found, tuple)
         return found
@@ -317,6 +283,24 @@ class _Splitter:
         for atom in atoms:
             found += self.parts(atom) if is_complex(atom.type.dtype) else (self.atom(atom),)
         return found
+
+    def variables(self, given: Iterable[Var]) -> list[Var]:
+        """Return variables for values: two new ones for each complex value."""
+        found: list[Var] = []
+        for var in given:
+            if is_complex(var.dtype):
+                pair = Var(_part_type(var.type)), Var(_part_type(var.type))
+                self.known[var] = pair
+                found += pair
+            else:
+                found.append(var)
+        return found
+
+    def define(self, variables: Iterable[Var], results: Sequence[Atom]) -> None:
+        """Let results stand for values: two for each complex value."""
+        given = iter(results)
+        for var in variables:
+            self.known[var] = (next(given), next(given)) if is_complex(var.dtype) else next(given)
 
     # -- equations ---------------------------------------------------------------------------------------
 
@@ -359,29 +343,26 @@ class _Splitter:
         def program(*values: Any) -> list[Any]:
             given = iter(values)
             operands = [_operand(flag, literal, given) for flag, literal in zip(flags, literals, strict=True)]
-            result = _carried_out(operation, operands, types, out.type, equation.params)
+            with np.errstate(all="ignore"):  # numbers may be divided by a zero that the program writes
+                result = _carried_out(operation, operands, types, out.type, equation.params)
             if result is None:
                 result = _by_numpy(operation, operands, types, flags, out.type, equation.params)
             return _fitted(result, out.type)
 
-        results = self.write(program, atoms, equation.location)
-        self.known[out] = (results[0], results[1]) if is_complex(out.dtype) else results[0]
+        self.define(equation.outputs, self.write(program, atoms, equation.location))
 
     def write(
         self, program: Callable[..., Sequence[Any]], operands: Sequence[Atom], location: str
     ) -> list[Atom]:
         """Write down the equations of a program, and return its results."""
-        graph = simplify(stage(program, [atom.type for atom in operands])[0])
-        stands: dict[Var, Atom] = dict(zip(graph.inputs, operands, strict=True))
+        return self.inline(simplify(stage(program, [atom.type for atom in operands])[0]), operands, location)
+
+    def inline(self, graph: Graph, operands: Sequence[Atom], location: str | None = None) -> list[Atom]:
+        """Write down the equations of a graph, and return its results."""
+        equations, results = inlined(graph, operands, location)
         self.constants += graph.constants
-
-        def atom(inner: Atom) -> Atom:
-            return inner if isinstance(inner, Literal) else stands.get(inner, inner)
-
-        for equation in graph.equations:
-            mine = tuple(map(atom, equation.operands))
-            self.equations.append(replace(equation, operands=mine, location=location))
-        return list(map(atom, graph.outputs))
+        self.equations += equations
+        return results
 
     # -- control flow ------------------------------------------------------------------------------------
 
@@ -396,16 +377,8 @@ class _Splitter:
         params = {
             name: map_graphs(lambda graph: _Splitter(graph).inner(), param) for name, param in params.items()
         }
-        outputs: list[Var] = []
-        for var in equation.outputs:
-            if is_complex(var.dtype):
-                pair = Var(_part_type(var.type)), Var(_part_type(var.type))
-                self.known[var] = pair
-                outputs += pair
-            else:
-                outputs.append(var)
-        operands = tuple(self.flat(equation.operands))
-        self.equations.append(replace(equation, operands=operands, outputs=tuple(outputs), params=params))
+        operands, outputs = tuple(self.flat(equation.operands)), tuple(self.variables(equation.outputs))
+        self.equations.append(replace(equation, operands=operands, outputs=outputs, params=params))
 
     def _count(self, equation: Equation, name: str) -> int:
         """Return the number of operands that a parameter counts, with two for each complex one."""
@@ -418,19 +391,7 @@ class _Splitter:
         """Write the function itself: its derivative rule has been applied already."""
         types = [atom.type for atom in equation.operands]
         graph = equation.params["graph"] or stage(equation.params["call"].value, types)[0]
-        splitter = _Splitter(graph)
-        inner = splitter.inner()
-        stands: dict[Var, Atom] = dict(zip(inner.inputs, self.flat(equation.operands), strict=True))
-        self.constants += inner.constants
-
-        def atom(given: Atom) -> Atom:
-            return given if isinstance(given, Literal) else stands.get(given, given)
-
-        for line in inner.equations:
-            self.equations.append(replace(line, operands=tuple(map(atom, line.operands))))
-        results = map(atom, inner.outputs)
-        for var in equation.outputs:
-            self.known[var] = (next(results), next(results)) if is_complex(var.dtype) else next(results)
+        self.define(equation.outputs, self.inline(_Splitter(graph).inner(), self.flat(equation.operands)))
 
 
 #: The parameters of control flow that count its leading operands, in order.
@@ -443,7 +404,8 @@ def _operand(is_complex_: bool, literal: Any, values: Any) -> Any:
         return Parts(next(values), next(values)) if is_complex_ else next(values)
     if not is_complex_:
         return literal
-    return Parts(*(None if part == 0 else part for part in (literal.real, literal.imag)))
+    re, im = literal.real, literal.imag
+    return Parts(re, im) if literal == 0 else Parts(None if re == 0 else re, None if im == 0 else im)
 
 
 def _by_numpy(
@@ -456,11 +418,7 @@ def _by_numpy(
 ) -> Any:
     """Return the result of NumPy's evaluation, on pairs of real numbers."""
     given = [
-        _side_by_side(
-            [_array(x, other) for x, other in ((z.re, z.im), (z.im, z.re))], real_dtype(type_.dtype)
-        )
-        if isinstance(z, Parts)
-        else z
+        _side_by_side(both(z), real_dtype(type_.dtype)) if isinstance(z, Parts) else z
         for z, type_ in zip(operands, types, strict=True)
     ]
     names, values = tuple(params), tuple(params.values())
@@ -497,8 +455,5 @@ def _fitted(result: Any, type_: TensorType) -> list[Any]:
 def _of_type(x: Any, wanted: TensorType) -> Any:
     if shape_of(x) != wanted.shape:
         x = broadcast_to(x, shape=wanted.shape)
-    return (
-        x
-        if dtype_of(x) == wanted.dtype and (wanted.weak or hasattr(x, "dtype"))
-        else cast(x, dtype=wanted.dtype)
-    )
+    is_typed = dtype_of(x) == wanted.dtype and (wanted.weak or hasattr(x, "dtype"))
+    return x if is_typed else cast(x, dtype=wanted.dtype)
