@@ -43,6 +43,7 @@ ROOMS = {
         compiler.schedule compiler.codegen compiler.runtime""",
     "numpy": "core ir nest boxes primitive ops array",
     "special": "core ops array numpy",
+    "scipy": "core ir boxes ops array numpy",
     "random": "core ir boxes ops array numpy",
     "nn": "core ir boxes ops array transforms control compiler numpy special random",
     "optim": "core ir boxes ops control numpy",
@@ -57,7 +58,7 @@ ROOMS = {
     "command": "_startup _version core compiler.runtime data train predict report bench",
     "__main__": "command",
     "": """_startup _version core tree errors array transforms control compiler compiler.runtime numpy special
-        random nn optim testing inspect data""",
+        scipy random nn optim testing inspect data""",
 }
 ORDER = list(ROOMS)
 ALLOWED = {room: {room, *names.split()} for room, names in ROOMS.items()}
@@ -71,6 +72,7 @@ HOME = {
     "matplotlib": "nowhere",
     "PIL": "nowhere",
     "safetensors": "wengert.train.storage",
+    "scipy": "nowhere",
     "sklearn": "wengert.estimators",
     "tensorboardX": "nowhere",
     "torch": "nowhere",
@@ -206,7 +208,8 @@ def test_imports_keep_the_order(module: str) -> None:
         ),
         ("wengert.ir.graph", "def f():\n    import wengert.ir", "late what is always loaded"),
         ("wengert.ir.graph", "f = lambda name: __import__(name)", "a computed name"),
-        ("wengert.ops.linalg", "import scipy.linalg", "no dependency"),
+        ("wengert.ops.linalg", "import pandas", "no dependency"),
+        ("wengert.ops.linalg", "import scipy.linalg", "a dependency too early"),
         ("wengert.ops.linalg", "def f():\n    import numpy", "late what is always loaded"),
         ("wengert.command.client", "import click", "a dependency too early"),
         ("wengert.report", "from matplotlib import pyplot", "a dependency too early"),

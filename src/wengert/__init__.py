@@ -19,6 +19,7 @@ from wengert import special as special
 from wengert import tree as tree
 from wengert._version import __version__ as __version__
 from wengert.array.array import Array
+from wengert.array.substitutes import LOADERS as _LOADERS
 from wengert.control import (
     checkpoint,
     cond,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from wengert import nn as nn
     from wengert import optim as optim
     from wengert import random as random
+    from wengert import scipy as scipy
     from wengert import testing as testing
     from wengert.compiler.jit import jit as jit
     from wengert.compiler.runtime.threads.team import get_threads as get_threads
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
 _LATER: dict[str, tuple[str, str | None]] = {
     **{
         name: (f"wengert.{name}", None)
-        for name in ("data", "inspect", "nn", "optim", "random", "testing", "train")
+        for name in ("data", "inspect", "nn", "optim", "random", "scipy", "testing", "train")
     },
     "check_grads": ("wengert.testing", "check_grads"),
     "get_threads": ("wengert.compiler.runtime.threads.team", "get_threads"),
@@ -97,6 +99,7 @@ __all__ = [
     "optim",
     "random",
     "scan",
+    "scipy",
     "set_threads",
     "source",
     "special",
@@ -123,3 +126,6 @@ def __getattr__(name: str) -> Any:
     value = loaded if attribute is None else getattr(loaded, attribute)
     globals()[name] = value
     return value
+
+
+_LOADERS.append(lambda: __getattr__("scipy"))

@@ -53,8 +53,6 @@ INSTEAD.update(
     loggamma="wengert.special.gammaln",
     ndtr="0.5 * wengert.special.erfc(-x / np.sqrt(2))",
     convolve="np.convolve, or wengert.nn.convolve for images",
-    solve_triangular="np.linalg.solve",
-    **dict.fromkeys(("cho_factor", "cho_solve"), "np.linalg.cholesky and np.linalg.solve"),
 )
 
 

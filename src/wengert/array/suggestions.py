@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from wengert.array.operators import FUNCTIONS
+from wengert.array.substitutes import name_of_substitute, substitute_for
 from wengert.boxes import RUNNING, Box
 from wengert.core.dtypes import SEQUENCE
 from wengert.core.errors import calls_inside, user_frame
@@ -278,12 +279,22 @@ def instead_of_package(otherwise: str) -> str:
     if not package:
         return ""
     # SciPy wraps its functions: the user's name comes first, then the running ones, without conversions to arrays.
-    names = [name for name in (_called(), *reversed(running)) if name not in _OF_NUMPY]
-    return f"{_PACKAGES.get(package, package)} computes with plain arrays: {instead_of(*names) or otherwise}"
+    function = _called()
+    names = [getattr(function, "__name__", ""), *reversed(running)]
+    other = _substitute(function) or instead_of(*(name for name in names if name not in _OF_NUMPY))
+    return f"{_PACKAGES.get(package, package)} computes with plain arrays: {other or otherwise}"
 
 
-def _called() -> str:
+def _substitute(function: Any) -> str:
+    """Return a hint for a function of SciPy's of which Wengert has its own; an empty string for others."""
+    own = substitute_for(function)
+    if own is None:
+        return ""
+    name = name_of_substitute(own)
+    return f"write {name}" if name.startswith("wengert.scipy.") else ""
+
+
+def _called() -> Any:
     frame = user_frame()
     expression = _expression(frame) if frame else None
-    function = _value(expression.func, frame) if isinstance(expression, ast.Call) and frame else None
-    return getattr(function, "__name__", "")
+    return _value(expression.func, frame) if isinstance(expression, ast.Call) and frame else None

@@ -122,6 +122,53 @@ def cholesky_cotangent(factor, g):
     return low * np.linalg.solve(factor.mT, np.linalg.solve(factor.mT, w + w.mT).mT)
 
 
+def triangular_solution(a, b, lower, unit):
+    """Return x with a @ x equal to b, where one triangle of a is read, and with unit not its diagonal."""
+    a = np.tril(a) if lower else np.triu(a)
+    if unit:
+        a = a + (1 - a) * np.eye(a.shape[-1], dtype=a.dtype)
+    return np.linalg.solve(a, b)
+
+
+def of_matrices(function, a):
+    """Return a function of square matrices, computed in double precision."""
+    dtype = a.dtype if a.dtype.kind in "fc" else float
+    single = np.vectorize(function, signature="(i,i)->(i,i)")
+    return single(a.astype(np.result_type(dtype, float))).astype(dtype)
+
+
+def derivative_of_matrices(function, a, e):
+    """Return the derivative of a function of square matrices at a in the direction e."""
+    dtype, (a, e) = np.result_type(a, e), np.broadcast_arrays(a, e)
+    single = np.vectorize(function, signature="(i,i)->(i,i)")
+    blocks = np.block([[a, e], [0 * a, a]])
+    result = single(blocks.astype(np.result_type(dtype, float)))[..., : a.shape[-1], a.shape[-1] :]
+    return result.astype(dtype if dtype.kind in "fc" else float)
+
+
+def polar_factor(a):
+    """Return the factor with orthonormal columns of the polar decomposition."""
+    u, _, vt = np.linalg.svd(a, full_matrices=False)
+    return u @ vt
+
+
+def packed_lu(a):
+    """Return the factors of P A = L U in one matrix, the order of the rows, and the exchanges of rows, as columns."""
+    result = np.zeros((*a.shape[:-1], a.shape[-1] + 2), a.dtype)
+    for position in np.ndindex(a.shape[:-2]):
+        order, (factors, exchanged) = np.arange(a.shape[-2]), scipy.linalg.lu_factor(a[position])
+        for row, other in enumerate(exchanged):
+            order[[row, other]] = order[[other, row]]
+        result[position][:, :-2], result[position][:, -2] = factors, order
+        result[position][: len(exchanged), -1] = exchanged
+    return result
+
+
+def stacked_sylvester(a, b, q):
+    """Return x with a @ x + x @ b equal to q."""
+    return np.vectorize(scipy.linalg.solve_sylvester, signature="(i,i),(j,j),(i,j)->(i,j)")(a, b, q)
+
+
 def stacked_eig(a):
     """Return complex eigenvalues, as a row, above the eigenvectors."""
     values, vectors = np.linalg.eig(a)

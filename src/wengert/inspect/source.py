@@ -20,7 +20,7 @@ from wengert.ir.graph import Graph, Var
 from wengert.passes.simplify import simplify
 
 _TAKEN = {*keyword.kwlist, *HELPERS, "np", "wengert", "constants", "float", "int", "bool"}
-_MODULES = ("wengert.random", "wengert.special")  # besides NumPy
+_MODULES = ("scipy.linalg", "wengert.random", "wengert.special")  # besides NumPy
 _PLAIN = (bool, int, float, complex, str, type(None))
 
 
@@ -117,11 +117,12 @@ class _Writer:
         function = "\n".join(
             [f"def {self.name}{self._signature()}:", *(f"    {line}".rstrip() for line in lines)]
         )
+        programs = "\n\n\n".join([*prelude(function), function])
         imports = [
             "import numpy as np",
-            *(f"import {module}" for module in _MODULES if f"{module}." in function),
+            *(f"import {module}" for module in _MODULES if f"{module}." in programs),
         ]
-        text = "\n\n\n".join(["\n".join([*imports, *self.imports]), *prelude(function), function]) + "\n"
+        text = "\n\n\n".join(["\n".join([*imports, *self.imports]), programs]) + "\n"
         program = Program(text)
         program.name, program.constants = self.name, self.constants
         return program

@@ -12,10 +12,13 @@ from wengert.ops import (
     fft,
     indexing,
     integers,
+    lu,
+    matrix_functions,
     random,
     reduction,
     shape,
     special,
+    triangular,
     trigonometric,
 )
 
@@ -31,9 +34,12 @@ __all__ = [
     "fft",
     "indexing",
     "integers",
+    "lu",
+    "matrix_functions",
     "random",
     "reduction",
     "shape",
     "special",
+    "triangular",
     "trigonometric",
 ]

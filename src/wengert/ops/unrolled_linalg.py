@@ -114,6 +114,21 @@ def cholesky_cotangent(factor: Any, right: Any) -> Any:
     return _stacked(_low(x), _dtype(factor, right))
 
 
+def solve_triangular(a: Any, b: Any, lower: bool, unit: bool) -> Any:
+    """Return x with ``A x = b``, where only one triangle of A is read, and with ``unit`` not its diagonal."""
+    rows, right = _rows(a), _rows(b)
+    if unit:
+        rows = [[np.float64(1) if i == j else x for j, x in enumerate(row)] for i, row in enumerate(rows)]
+    if not lower:  # in reverse order, the upper triangle is a lower one
+        rows, right = _reversed(rows), right[::-1]
+    solutions = _substituted(rows, right)
+    result = _stacked(solutions if lower else solutions[::-1], _dtype(a, b))
+    if unit:
+        return result
+    failed = [equal(row[k], 0.0) for k, row in enumerate(rows)]
+    return _unless(result, failed, "singular matrix", "solve_triangular", a, b)
+
+
 # -- equations -------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,37 @@
+"""SciPy's functions for values inside transforms, under SciPy's names.
+
+SciPy converts its arguments to plain arrays, so most of its functions cannot follow a derivative. The modules here
+have functions of the same names, signatures and meaning, made of Wengert's operations: they work in every transform, on
+boxes and on plain arrays. A name that Wengert does not follow is SciPy's own, which loads when it is first used; `dir`
+of a module lists the names that are followed.
+
+Example:
+    >>> import numpy as np
+    >>> import wengert as wg
+    >>> import wengert.scipy as wsp
+    >>> A = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    >>> print(f"{wg.grad(lambda t: wsp.linalg.expm(t * A)[0, 1])(0.0):.1f}")  # cos 0
+    1.0
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.scipy import integrate, linalg, spatial
+from wengert.scipy.registry import check_public as _check_public
+from wengert.scipy.registry import passed_through as _passed_through
+
+__all__ = ["integrate", "linalg", "spatial"]
+
+
+def __getattr__(name: str) -> Any:
+    """Return a module of SciPy's that has no counterpart here."""
+    _check_public(__name__, name)
+    import scipy
+
+    return _passed_through(scipy, __name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,91 @@
+"""`scipy.linalg` for values inside transforms: equations, factors, functions of matrices and matrices of vectors.
+
+Example:
+    >>> import numpy as np
+    >>> import wengert as wg
+    >>> A = np.array([[4.0, 1.0], [1.0, 3.0]])
+    >>> wg.grad(lambda b: np.sum(cho_solve(cho_factor(A), b)))(np.ones(2)).round(4)
+    array([0.1818, 0.2727])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.scipy.linalg.equations import (
+    det,
+    inv,
+    lstsq,
+    norm,
+    pinv,
+    solve,
+    solve_circulant,
+    solve_toeplitz,
+    solve_triangular,
+)
+from wengert.scipy.linalg.factors import (
+    cho_factor,
+    cho_solve,
+    cholesky,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    lu,
+    lu_factor,
+    lu_solve,
+    polar,
+    qr,
+    svd,
+    svdvals,
+)
+from wengert.scipy.linalg.functions import (
+    coshm,
+    cosm,
+    expm,
+    expm_frechet,
+    fractional_matrix_power,
+    logm,
+    sinhm,
+    sinm,
+    solve_continuous_lyapunov,
+    solve_discrete_lyapunov,
+    solve_lyapunov,
+    solve_sylvester,
+    sqrtm,
+    tanhm,
+    tanm,
+)
+from wengert.scipy.linalg.special_matrices import (
+    block_diag,
+    circulant,
+    companion,
+    convolution_matrix,
+    hankel,
+    khatri_rao,
+    leslie,
+    toeplitz,
+)
+from wengert.scipy.registry import check_public as _check_public
+from wengert.scipy.registry import passed_through as _passed_through
+
+__all__ = [
+    "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "companion", "convolution_matrix", "coshm",
+    "cosm", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "expm_frechet", "fractional_matrix_power", "hankel",
+    "inv", "khatri_rao", "leslie", "logm", "lstsq", "lu", "lu_factor", "lu_solve", "norm", "pinv", "polar", "qr",
+    "sinhm", "sinm", "solve", "solve_circulant", "solve_continuous_lyapunov", "solve_discrete_lyapunov",
+    "solve_lyapunov", "solve_sylvester", "solve_toeplitz", "solve_triangular", "sqrtm", "svd", "svdvals", "tanhm",
+    "tanm", "toeplitz",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Return an object of SciPy's that Wengert does not follow."""
+    _check_public(__name__, name)
+    from scipy import linalg as theirs
+
+    return _passed_through(theirs, __name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,563 @@
+"""Factors of matrices, eigenvalues and singular values, under SciPy's names.
+
+Factors with signs or bases that are not unique, and derivatives at equal eigenvalues: `wengert.ops.decompositions`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.array.substitutes import substitutes
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import ArgumentError, UnsupportedError, message
+from wengert.core.shapes import shape_of
+from wengert.ir.types import type_of
+from wengert.numpy import linear_algebra as numpys
+from wengert.ops import linalg, matrix_functions, triangular
+from wengert.ops import lu as factors
+from wengert.ops.comparison import where
+from wengert.ops.complex import real
+from wengert.ops.conversion import cast
+from wengert.ops.linalg import adjoint, check_matrices, check_square, multiply, swapped
+from wengert.scipy.linalg.equations import as_columns, as_given, checked
+
+_INT32 = np.dtype(np.int32)
+
+
+@substitutes("scipy.linalg.cholesky")
+def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Return the Cholesky factor of positive definite matrices, ``a = U^H U`` or ``a = L L^H``.
+
+    Args:
+        a: the matrices, of which one triangle is read; the derivative in the other one is 0.
+        lower: read the lower triangle, and return L.
+        overwrite_a: without effect.
+        check_finite: raise an error for infinities and NaNs in arrays with known elements.
+
+    Returns:
+        Triangular matrices.
+
+    Raises:
+        MatrixError: a matrix is not positive definite.
+
+    Example:
+        >>> cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
+        array([[2., 1.],
+               [0., 2.]])
+    """
+    return numpys.cholesky(checked("cholesky", check_finite, a)[0], upper=not lower)
+
+
+@substitutes("scipy.linalg.cho_factor")
+def cho_factor(
+    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Any, bool]:
+    """Return the Cholesky factor of positive definite matrices for `cho_solve`.
+
+    Args:
+        a: the matrices, of which one triangle is read.
+        lower: read the lower triangle.
+        overwrite_a: without effect.
+        check_finite: raise an error for infinities and NaNs in arrays with known elements.
+
+    Returns:
+        The matrices, with a's elements in the other triangle, and ``lower``.
+
+    Raises:
+        MatrixError: a matrix is not positive definite.
+
+    Example:
+        >>> cho_factor(np.array([[4.0, 2.0], [2.0, 5.0]]))[0]
+        array([[2., 1.],
+               [2., 2.]])
+    """
+    (a,) = checked("cho_factor", check_finite, a)
+    factor = numpys.cholesky(a, upper=not lower)
+    half = np.tri(shape_of(a)[-1], dtype=bool)
+    return where(half if lower else half.T, factor, a), lower
+
+
+@substitutes("scipy.linalg.cho_solve")
+def cho_solve(
+    c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """Return x with ``a x = b``, for the Cholesky factor of a from `cho_factor`.
+
+    Args:
+        c_and_lower: the result of `cho_factor`.
+        b: a vector, or matrices of right-hand sides in columns.
+        overwrite_b: without effect.
+        check_finite: raise an error for infinities and NaNs in arrays with known elements.
+
+    Returns:
+        The solutions, of the shape of ``b``.
+
+    Raises:
+        ShapeError: the shapes do not fit.
+
+    Example:
+        >>> cho_solve(cho_factor(np.array([[4.0, 2.0], [2.0, 5.0]])), np.array([8.0, 12.0]))
+        array([1., 2.])
+    """
+    factor, lower = c_and_lower
+    factor, b = checked("cho_solve", check_finite, factor, b)
+    b, is_vector = as_columns(b)
+    check_square("cho_solve", type_of(factor))
+    first, second = (factor, adjoint(factor)) if lower else (adjoint(factor), factor)
+    x = triangular.solve_triangular(first, b, lower=True, unit=False)
+    return as_given(triangular.solve_triangular(second, x, lower=False, unit=False), is_vector)
+
+
+# -- L and U ---------------------------------------------------------------------------------------------
+
+
+def _integers(column: Any) -> Any:
+    return cast(real(column), dtype=_INT32)
+
+
+@substitutes("scipy.linalg.lu")
+def lu(
+    a: Any,
+    permute_l: bool = False,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    p_indices: bool = False,
+) -> tuple[Any, ...]:
+    """Return the factors of ``a = P L U``, with partial pivoting; the order of the rows has no derivative.
+
+    Args:
+        a: matrices.
+        permute_l: return P L and U alone.
+        overwrite_a: without effect.
+        check_finite: raise an error for infinities and NaNs in arrays with known elements.
+        p_indices: return the rows of ``L U`` that make ``a`` in place of P.
+
+    Returns:
+        ``(P, L, U)``, or ``(P L, U)``.
+
+    Example:
+        >>> p, l, u = lu(np.array([[1.0, 2.0], [2.0, 2.0]]))
+        >>> l
+        array([[1. , 0. ],
+               [0.5, 1. ]])
+    """
+    (a,) = checked("lu", check_finite, a)
+    check_matrices("lu", type_of(a))
+    packed = factors.lu(a)
+    left, upper = factors.factors(packed)
+    back = swapped(factors.permutation(packed))
+    if permute_l:
+        return multiply(back, left), upper
+    if p_indices:
+        rows = shape_of(a)[-2]
+        return _integers(np.matmul(back, np.arange(rows, dtype=float))), left, upper
+    return back, left, upper
+
+
+@substitutes("scipy.linalg.lu_factor")
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+    """Return L and U in one matrix, and the exchanges of rows, for `lu_solve`.
+
+    Args:
+        a: matrices.
+        overwrite_a: without effect.
+        check_finite: raise an error for infinities and NaNs in arrays with known elements.
+
+    Returns:
+        The matrices, with U in the upper triangle and L below; and for each row the row that it was exchanged with.
+
+    Example:
+        >>> lu_factor(np.array([[1.0, 2.0], [2.0, 2.0]]))[1]
+        array([1, 1], dtype=int32)
+    """
+    (a,) = checked("lu_factor", check_finite, a)
+    check_matrices("lu_factor", type_of(a))
+    rows, columns = shape_of(a)[-2:]
+    packed = factors.lu(a)
+    return packed[..., :columns], _integers(packed[..., : min(rows, columns), columns + 1])
+
+
+@substitutes("scipy.linalg.lu_solve")
+def lu_solve(
+    lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """Return x with ``a x = b``, for the factors of a from `lu_factor`.
+
+    Args:
+        lu_and_piv: the result of `lu_factor`.
+        b: a vector, or matrices of right-hand sides in columns.
+        trans: 1 to solve ``a^T x = b``, 2 to solve ``a^H x = b``.
+        overwrite_b: without effect.
+        check_finite: raise an error for infinities and NaNs in arrays with known elements.
+
+    Returns:
+        The solutions, of the shape of ``b``.
+
+    Raises:
+        MatrixError: a is singular.
+        ArgumentError: ``trans`` is not 0, 1 or 2.
+
+    Example:
+        >>> lu_solve(lu_factor(np.array([[1.0, 2.0], [2.0, 2.0]])), np.array([5.0, 6.0]))
+        array([1., 2.])
+    """
+    packed, exchanged = lu_and_piv
+    packed, b = checked("lu_solve", check_finite, packed, b)
+    if trans not in (0, 1, 2):
+        raise ArgumentError(message("lu_solve", "trans must be 0, 1 or 2", repr(trans)))
+    check_square("lu_solve", type_of(packed))
+    b, is_vector = as_columns(b)
+    if trans == 0:
+        x = _exchanged(b, exchanged, forward=True)
+        x = triangular.solve_triangular(packed, x, lower=True, unit=True)
+        return as_given(triangular.solve_triangular(packed, x, lower=False, unit=False), is_vector)
+    turned = swapped(packed) if trans == 1 else adjoint(packed)
+    x = triangular.solve_triangular(turned, b, lower=True, unit=False)
+    x = triangular.solve_triangular(turned, x, lower=False, unit=True)
+    return as_given(_exchanged(x, exchanged, forward=False), is_vector)
+
+
+def _exchanged(b: Any, exchanged: Any, forward: bool) -> Any:
+    """Return the rows of matrices after LAPACK's exchanges, or before them."""
+    rows = shape_of(b)[-2]
+    lead = shape_of(exchanged)[:-1]
+    order = np.broadcast_to(np.arange(rows), (*lead, rows))
+    for step in range(shape_of(exchanged)[-1]) if forward else reversed(range(shape_of(exchanged)[-1])):
+        here, there = np.arange(rows) == step, np.arange(rows) == exchanged[..., step : step + 1]
+        first = np.sum(where(here, order, 0), -1, keepdims=True)
+        second = np.sum(where(there, order, 0), -1, keepdims=True)
+        order = where(here, second, where(there, first, order))
+    matrix = where(order[..., :, None] == np.arange(rows), 1.0, 0.0)
+    return multiply(matrix, b)
+
+
+# -- orthogonal factors ----------------------------------------------------------------------------------
+
+
+@substitutes("scipy.linalg.qr")
+def qr(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Return the factors of ``a = Q R``.
+
+    Args:
+        a: matrices.
+        overwrite_a: without effect.
+        lwork: without effect.
+        mode: "full"; "economic" for no more columns of Q than a needs; "r" for R alone.
+        pivoting: exchange columns, which is not supported.
+        check_finite: raise an error for infinities and NaNs in arrays with known elements.
+
+    Returns:
+        ``(Q, R)``; ``(R,)`` for the mode "r".
+
+    Raises:
+        UnsupportedError: ``pivoting``, or the mode "raw".
+
+    Example:
+        >>> q, r = qr(np.array([[3.0], [4.0]]), mode="economic")
+        >>> np.abs(r)
+        array([[5.]])
+    """
+    (a,) = checked("qr", check_finite, a)
+    if pivoting or mode not in ("full", "economic", "r"):
+        requirement = 'modes "full", "economic" and "r" without pivoting are supported'
+        raise UnsupportedError(message("qr", requirement, f"{mode=}, {pivoting=}"))
+    q, r = numpys.qr(a, "reduced" if mode == "economic" else "complete")
+    return (r,) if mode == "r" else (q, r)
+
+
+@substitutes("scipy.linalg.polar")
+def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
+    """Return the factors of ``a = U P``, or of ``a = P U``: U with orthonormal columns or rows, and P semidefinite.
+
+    U has a derivative where a has full rank.
+
+    Args:
+        a: matrices.
+        side: "right" for U P, "left" for P U.
+
+    Returns:
+        ``(U, P)``.
+
+    Raises:
+        ArgumentError: the side is unknown.
+
+    Example:
+        >>> u, p = polar(np.array([[0.0, -2.0], [3.0, 0.0]]))
+        >>> p.round(6)
+        array([[3., 0.],
+               [0., 2.]])
+    """
+    (a,) = checked("polar", False, a)
+    if side not in ("right", "left"):
+        raise ArgumentError(message("polar", 'side must be "right" or "left"', repr(side)))
+    check_matrices("polar", type_of(a))
+    rows, columns = shape_of(a)[-2:]
+    u = matrix_functions.polar(a) if rows >= columns else adjoint(matrix_functions.polar(adjoint(a)))
+    p = multiply(adjoint(u), a) if side == "right" else multiply(a, adjoint(u))
+    return u, (p + adjoint(p)) * 0.5
+
+
+@substitutes("scipy.linalg.svd")
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:
+    """Return the factors of ``a = U diag(s) V^H``, as `np.linalg.svd`.
+
+    Args:
+        a: matrices.
+        full_matrices: return square U and V.
+        compute_uv: return the factors; else the singular values alone.
+        overwrite_a: without effect.
+        check_finite: raise an error for infinities and NaNs in arrays with known elements.
+        lapack_driver: without effect.
+
+    Returns:
+        ``(U, s, V^H)``, or s.
+
+    Example:
+        >>> svd(np.array([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False)
+        array([4., 3.])
+    """
+    found = numpys.svd(checked("svd", check_finite, a)[0], full_matrices, compute_uv)
+    return tuple(found) if compute_uv else found
+
+
+@substitutes("scipy.linalg.svdvals")
+def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Return singular values, descending.
+
+    Args:
+        a: matrices.
+        overwrite_a: without effect.
+        check_finite: raise an error for infinities and NaNs in arrays with known elements.
+
+    Returns:
+        A vector for each matrix.
+
+    Example:
+        >>> svdvals(np.array([[3.0, 0.0], [0.0, 4.0]]))
+        array([4., 3.])
+    """
+    return svd(a, compute_uv=False, check_finite=check_finite)
+
+
+# -- eigenvalues -----------------------------------------------------------------------------------------
+
+
+def _standard(a: Any, b: Any, lower: bool) -> tuple[Any, Any]:
+    """Return the symmetric matrix ``L^-1 a L^-H`` for ``b = L L^H``, and L; or a and None without b."""
+    a = linalg.symmetric(a, "L" if lower else "U")
+    if b is None:
+        return a, None
+    factor = linalg.cholesky(linalg.symmetric(b, "L" if lower else "U"))
+    half = triangular.solve_triangular(factor, a, lower=True, unit=False)
+    return adjoint(triangular.solve_triangular(factor, adjoint(half), lower=True, unit=False)), factor
+
+
+def _chosen(count: int, subset: Any) -> slice:
+    if subset is None:
+        return slice(None)
+    first, last = subset
+    if not 0 <= first <= last < count:
+        requirement = "subset_by_index must be two positions in rising order"
+        raise ArgumentError(message("eigh", requirement, f"{subset} of {count}"))
+    return slice(int(first), int(last) + 1)
+
+
+@substitutes("scipy.linalg.eigh")
+def eigh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    type: int = 1,
+    check_finite: bool = True,
+    subset_by_index: Any = None,
+    subset_by_value: Any = None,
+    driver: Any = None,
+) -> Any:
+    """Return eigenvalues w and eigenvectors v of symmetric matrices, ``a v = w v`` or ``a v = w b v``.
+
+    Equal eigenvalues have derivatives, but their vectors do not.
+
+    Args:
+        a: symmetric or Hermitian matrices, of which one triangle is read.
+        b: positive definite matrices, or None for 1.
+        lower: read the lower triangles.
+        eigvals_only: return the eigenvalues alone.
+        overwrite_a: without effect.
+        overwrite_b: without effect.
+        type: 1; the other problems of SciPy's are not supported.
+        check_finite: raise an error for infinities and NaNs in arrays with known elements.
+        subset_by_index: the first and the last position of the eigenvalues to return.
+        subset_by_value: not supported: the number of the eigenvalues would depend on their values.
+        driver: without effect.
+
+    Returns:
+        The eigenvalues in rising order, and matrices with the eigenvectors in columns.
+
+    Raises:
+        UnsupportedError: ``type`` is not 1, or ``subset_by_value`` is given.
+        MatrixError: b is not positive definite.
+
+    Example:
+        >>> eigh(np.array([[2.0, 1.0], [1.0, 2.0]]), eigvals_only=True)
+        array([1., 3.])
+    """
+    if type != 1 or subset_by_value is not None:
+        requirement = "type=1 without subset_by_value is supported"
+        raise UnsupportedError(message("eigh", requirement, f"{type=}, {subset_by_value=}"))
+    a, *others = checked("eigh", check_finite, a, *([] if b is None else [b]))
+    check_square("eigh", type_of(a))
+    a, factor = _standard(a, others[0] if others else None, lower)
+    taken = _chosen(shape_of(a)[-1], subset_by_index)
+    if eigvals_only:
+        return np.linalg.eigvalsh(a)[..., taken]
+    values, vectors = np.linalg.eigh(a)
+    if factor is not None:
+        vectors = triangular.solve_triangular(adjoint(factor), vectors, lower=False, unit=False)
+    return values[..., taken], vectors[..., taken]
+
+
+@substitutes("scipy.linalg.eigvalsh")
+def eigvalsh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    type: int = 1,
+    check_finite: bool = True,
+    subset_by_index: Any = None,
+    subset_by_value: Any = None,
+    driver: Any = None,
+) -> Any:
+    """Return eigenvalues of symmetric matrices in rising order, as `eigh` with ``eigvals_only``.
+
+    Args:
+        a: symmetric or Hermitian matrices, of which one triangle is read.
+        b: positive definite matrices, or None for 1.
+        lower: read the lower triangles.
+        overwrite_a: without effect.
+        overwrite_b: without effect.
+        type: 1.
+        check_finite: raise an error for infinities and NaNs in arrays with known elements.
+        subset_by_index: the first and the last position of the eigenvalues to return.
+        subset_by_value: not supported.
+        driver: without effect.
+
+    Returns:
+        A vector for each matrix.
+
+    Example:
+        >>> eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]]))
+        array([1., 3.])
+    """
+    return eigh(
+        a, b, lower=lower, eigvals_only=True, type=type, check_finite=check_finite,
+        subset_by_index=subset_by_index, subset_by_value=subset_by_value,
+    )  # fmt: skip
+
+
+def _general(operation: str, a: Any, b: Any, check_finite: bool) -> Any:
+    """Return the matrix whose eigenvalues are those of a, or of a with respect to b."""
+    if b is None:
+        return checked(operation, check_finite, a)[0]
+    a, b = checked(operation, check_finite, a, b)
+    return linalg.solve(b, a)
+
+
+@substitutes("scipy.linalg.eigvals")
+def eigvals(
+    a: Any,
+    b: Any = None,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+) -> Any:
+    """Return the complex eigenvalues of square matrices, or of ``a v = w b v`` with a b that has an inverse.
+
+    Args:
+        a: matrices.
+        b: matrices, or None for 1.
+        overwrite_a: without effect.
+        check_finite: raise an error for infinities and NaNs in arrays with known elements.
+        homogeneous_eigvals: not supported.
+
+    Returns:
+        A vector for each matrix.
+
+    Raises:
+        UnsupportedError: ``homogeneous_eigvals``.
+
+    Example:
+        >>> eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]]))
+        array([0.+1.j, 0.-1.j])
+    """
+    return eig(a, b, right=False, check_finite=check_finite, homogeneous_eigvals=homogeneous_eigvals)
+
+
+@substitutes("scipy.linalg.eig")
+def eig(
+    a: Any,
+    b: Any = None,
+    left: bool = False,
+    right: bool = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+) -> Any:
+    """Return complex eigenvalues, and eigenvectors of length 1, of square matrices.
+
+    Equal eigenvalues have no derivative of their vectors.
+
+    Args:
+        a: matrices.
+        b: matrices with an inverse, for ``a v = w b v``; None for 1.
+        left: the eigenvectors of the transpose, which are not supported.
+        right: return the eigenvectors.
+        overwrite_a: without effect.
+        overwrite_b: without effect.
+        check_finite: raise an error for infinities and NaNs in arrays with known elements.
+        homogeneous_eigvals: not supported.
+
+    Returns:
+        The eigenvalues, and with ``right`` matrices with the eigenvectors in columns.
+
+    Raises:
+        UnsupportedError: ``left`` or ``homogeneous_eigvals``.
+
+    Example:
+        >>> eig(np.array([[2.0, 0.0], [0.0, 3.0]]), right=False)
+        array([2.+0.j, 3.+0.j])
+    """
+    if left or homogeneous_eigvals:
+        requirement = "left= and homogeneous_eigvals= are not supported"
+        hint = "left eigenvectors are the right ones of the conjugate transpose"
+        raise UnsupportedError(message("eig", requirement, hint=hint))
+    a = _general("eig", a, b, check_finite)
+    check_square("eig", type_of(a))
+    wanted = np.dtype(np.result_type(dtype_of(a), np.complex64))
+    if not right:
+        return cast(numpys.eigvals(a), dtype=wanted)
+    values, vectors = numpys.eig(a)
+    return cast(values, dtype=wanted), vectors
