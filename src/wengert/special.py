@@ -34,6 +34,7 @@ from wengert.ops.comparison import (
 from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.ops.exponential import exp, expit, log, log1p, logaddexp
 from wengert.ops.reduction import reduce_max, reduce_sum
+from wengert.ops.scipy_special import BY_NAME
 from wengert.ops.special import digamma, erf, erfc, erfinv, lgamma
 
 __all__ = [
@@ -51,7 +52,6 @@ INSTEAD.update({name: f"wengert.special.{name}" for name in __all__})
 INSTEAD.update(
     psi="wengert.special.digamma",
     loggamma="wengert.special.gammaln",
-    ndtr="0.5 * wengert.special.erfc(-x / np.sqrt(2))",
     convolve="np.convolve, or wengert.nn.convolve for images",
 )
 
@@ -301,3 +301,17 @@ def _sum_of_exponentials(
 
 
 reduces(np.logaddexp, _sum_of_exponentials)
+
+
+def _rel_entr(x: Any, y: Any) -> Any:
+    """Return ``x ln(x / y)``, 0 at x = 0, and infinity for a negative x or y."""
+    is_negative = logical_or(less(x, 0), less(y, 0))
+    return where(is_negative, np.inf, xlogy(where(is_negative, 1.0, x), where(is_negative, 1.0, x / y)))
+
+
+def _kl_div(x: Any, y: Any) -> Any:
+    return _rel_entr(x, y) - x + y
+
+
+BY_NAME.update(entr=entr, log_expit=log_expit, logit=logit, xlog1py=xlog1py, xlogy=xlogy)
+BY_NAME.update(rel_entr=_rel_entr, kl_div=_kl_div)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -140,6 +141,7 @@ MATHEMATICS = {
 FUNCTIONS = {
     **vars(np),
     **{name: getattr(wg.special, name) for name in ("digamma", "polygamma")},
+    "scipy": scipy,
     **{"ln": np.log, "σ": wg.special.expit, "cosh_squared": lambda x: np.cosh(x) ** 2},
 }
 ELEMENTWISE = [primitive for primitive in REGISTRY if isinstance(primitive.derivative, Partials)]

@@ -36,6 +36,7 @@ from wengert.ops.comparison import where
 from wengert.ops.complex import conjugate, from_parts, imag, real
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import UFUNCS
+from wengert.ops.scipy_special import of_scipy
 
 #: Replacements for ``ufunc.reduce``, ``ufunc.accumulate`` and so on; `wengert.numpy` fills it.
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
@@ -320,7 +321,7 @@ class Array(Conversions):
         out = options.pop("out", None)
         if method != "__call__":
             return self._method_of(ufunc, method, inputs, options, out)
-        function = FUNCTIONS.get(ufunc) or UFUNCS.get(ufunc)
+        function = FUNCTIONS.get(ufunc) or UFUNCS.get(ufunc) or of_scipy(ufunc)
         if function is None:
             raise self._unsupported(ufunc, hint=instead_of(ufunc.__name__))
         if options or out is not None:

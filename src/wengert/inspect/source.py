@@ -19,8 +19,8 @@ from wengert.inspect.statements import Body, Names, Settings, Statement, needs_e
 from wengert.ir.graph import Graph, Var
 from wengert.passes.simplify import simplify
 
-_TAKEN = {*keyword.kwlist, *HELPERS, "np", "wengert", "constants", "float", "int", "bool"}
-_MODULES = ("scipy.linalg", "wengert.random", "wengert.special")  # besides NumPy
+_TAKEN = {*keyword.kwlist, *HELPERS, "np", "wengert", "scipy", "constants", "float", "int", "bool"}
+_MODULES = ("scipy.linalg", "scipy.special", "wengert.random", "wengert.special")  # besides NumPy
 _PLAIN = (bool, int, float, complex, str, type(None))
 
 

@@ -1,0 +1,650 @@
+"""SciPy's special functions: primitives whose values SciPy computes, and whose derivatives stand here.
+
+SciPy's functions are ufuncs, so NumPy hands their calls on boxes to `Array.__array_ufunc__`, which finds these by name.
+They are differentiable in the argument, and in each parameter whose derivative this file can express; other derivatives
+raise an error. SciPy is imported when a function is first evaluated: then the program has imported it.
+
+Source of the formulas: Olver et al., "NIST Digital Library of Mathematical Functions", https://dlmf.nist.gov.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.core.dtypes import FLOAT64, is_complex, is_inexact
+from wengert.core.errors import DtypeError, UnsupportedError, message
+from wengert.core.shapes import broadcast
+from wengert.ir.types import TensorType, promote, show, type_of
+from wengert.nest.lowering import OnHost
+from wengert.ops.arithmetic import maximum, multiply_no_nan, sign, square
+from wengert.ops.bessel import i0, i1
+from wengert.ops.comparison import greater, less, where
+from wengert.ops.composition import composed
+from wengert.ops.elementwise import batch_elementwise
+from wengert.ops.exponential import exp, expit, expm1, log, log1p, sqrt
+from wengert.ops.special import digamma, erf, erfc, erfinv, lgamma
+from wengert.ops.trigonometric import cos, cosh, sin, sinh
+from wengert.primitive import Draw, Explicit, Partials, Point, Primitive, primitive
+
+#: The function for each ufunc of `scipy.special`, by its name.
+BY_NAME: dict[str, Callable[..., Any]] = {}
+_ROOT_PI = math.sqrt(math.pi)
+_ROOT_TWO_PI = math.sqrt(2 * math.pi)
+#: The argument from which asymptotic series replace differences that cancel.
+_LARGE = 12.0
+
+
+def scipys(name: str) -> Any:
+    """Return a function of `scipy.special`."""
+    from scipy import special
+
+    return getattr(special, name)
+
+
+def of_scipy(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """Return the function for a ufunc of `scipy.special`; None for other ufuncs."""
+    module = sys.modules.get("scipy.special._ufuncs")
+    return BY_NAME.get(ufunc.__name__) if getattr(module, ufunc.__name__, None) is ufunc else None
+
+
+def _type(name: str) -> Callable[..., TensorType]:
+    """Return the type rule: floats keep their dtype, integers count as float64."""
+
+    def rule(*types: TensorType) -> TensorType:
+        dtype, _ = promote(*types)
+        if is_complex(dtype):
+            hint = "take the derivative outside, or give it a rule: wg.custom_jvp"
+            raise DtypeError(message(name, "real numbers are required", show(*types), hint))
+        return TensorType(dtype if is_inexact(dtype) else FLOAT64, broadcast(name, *(t.shape for t in types)))
+
+    return rule
+
+
+def _stated(
+    name: str,
+    *partials: Any,
+    doc: str,
+    domain: Any = (0.5, 3.0),
+    part: int | None = None,
+    singular: Sequence[Point] = (),
+    kinks: Sequence[Point] = (),
+    of: str = "",
+) -> Primitive:
+    """State a function that SciPy evaluates; an operand with the partial None has no derivative here.
+
+    Args:
+        name: the name of the primitive.
+        partials: the partial derivatives.
+        doc: the function, in one line.
+        domain: the interval of samples, or one for each operand.
+        part: which of several results of SciPy's function it is.
+        singular: see `Partials`.
+        kinks: see `Partials`.
+        of: SciPy's name, where it is another one.
+    """
+    count, rule, theirs = len(partials), _type(name), of or name
+
+    def evaluate(*operands: Any) -> Any:
+        dtype = rule(*map(type_of, operands)).dtype
+        with np.errstate(all="ignore"):
+            result = scipys(theirs)(*map(_double, operands))
+        result = result if part is None else result[part]
+        return np.asarray(result, dtype)[()]
+
+    arguments = ", ".join(f"{{{n}}}" for n in range(count))
+    call = f"scipy.special.{theirs}({arguments})"
+    source = call if part is None else f"{call}[{part}]"
+    domains = domain if isinstance(domain[0], tuple) else [domain] * count
+    operation = primitive(
+        name=name,
+        doc=doc,
+        type_rule=rule,
+        evaluate=evaluate,
+        derivative=_derivative(theirs, partials, singular, kinks),
+        batch=batch_elementwise,
+        lowering=OnHost("SciPy computes it"),
+        source=source.format,
+        samples=_samples([p is None for p in partials], domains),
+        elementwise=True,
+        operands=("n", "a", "b", "x")[4 - count :],
+    )
+    if part is None:
+        BY_NAME[theirs] = operation
+    return operation
+
+
+def _double(x: Any) -> Any:
+    """Return an operand as SciPy takes it: an integer order, or a double."""
+    array = np.asarray(x)
+    return array.astype(np.int64 if array.dtype.kind in "biu" else np.float64)
+
+
+def _derivative(name: str, partials: Sequence[Any], singular: Sequence[Point], kinks: Sequence[Point]) -> Any:
+    """Return the derivative: partials of a single operand, or a rule that raises for an operand without one."""
+    if len(partials) == 1:
+        return Partials(*partials, singular=singular, kinks=kinks)
+
+    def tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
+        total = None
+        for position, (partial, moved) in enumerate(zip(partials, tangents, strict=True)):
+            if moved is None:
+                continue
+            if partial is None:
+                requirement = f"there is no derivative by operand {position}"
+                hint = "pass wg.stop_gradient of it, or choose other argnums"
+                raise UnsupportedError(message(f"scipy.special.{name}", requirement, show(*primals), hint))
+            with np.errstate(all="ignore"):
+                term = multiply_no_nan(moved, partial(out, *primals))
+            total = term if total is None else total + term
+        return total
+
+    return Explicit(tangent)
+
+
+def _samples(are_orders: Sequence[bool], domains: Sequence[Any]) -> Any:
+    """Return samples with whole numbers for the operands without a derivative."""
+
+    def samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        rows = zip(draw.broadcastable(len(are_orders)), are_orders, domains, strict=True)
+        operands = (
+            draw.integers(shape, 2, 4) if order else draw.array(shape, *ends) for shape, order, ends in rows
+        )
+        return tuple(operands), {}
+
+    return samples
+
+
+# -- gamma functions -------------------------------------------------------------------------------------
+
+_POLES: list[Point] = [(0.0,), (-1.0,)]
+
+gamma = _stated(
+    "gamma",
+    lambda out, x: out * digamma(x),
+    doc="the gamma function, (x - 1)! of a whole number",
+    singular=_POLES,
+)
+beta = _stated(
+    "beta",
+    lambda out, a, b: out * (digamma(a) - digamma(a + b)),
+    lambda out, a, b: out * (digamma(b) - digamma(a + b)),
+    doc="gamma(a) gamma(b) / gamma(a + b)",
+)
+betaln = _stated(
+    "betaln",
+    lambda out, a, b: digamma(a) - digamma(a + b),
+    lambda out, a, b: digamma(b) - digamma(a + b),
+    doc="ln |beta(a, b)|",
+)
+BY_NAME.update(gammaln=lgamma, loggamma=lgamma, psi=digamma, digamma=digamma)
+
+
+def _incomplete_slope(a: Any, x: Any) -> Any:
+    """Return ``x^(a-1) e^-x / gamma(a)``."""
+    return exp((a - 1) * log(x) - x - lgamma(a))
+
+
+gammainc = _stated(
+    "gammainc",
+    None,
+    lambda out, a, x: _incomplete_slope(a, x),
+    doc="the regularised lower incomplete gamma function",
+)
+gammaincc = _stated(
+    "gammaincc",
+    None,
+    lambda out, a, x: -_incomplete_slope(a, x),
+    doc="the regularised upper incomplete gamma function",
+)
+gammaincinv = _stated(
+    "gammaincinv",
+    None,
+    lambda out, a, y: 1 / _incomplete_slope(a, out),
+    doc="the inverse of gammainc in x",
+    domain=((0.5, 3.0), (0.1, 0.9)),
+)
+gammainccinv = _stated(
+    "gammainccinv",
+    None,
+    lambda out, a, y: -1 / _incomplete_slope(a, out),
+    doc="the inverse of gammaincc in x",
+    domain=((0.5, 3.0), (0.1, 0.9)),
+)
+
+
+def _beta_slope(a: Any, b: Any, x: Any) -> Any:
+    """Return ``x^(a-1) (1-x)^(b-1) / beta(a, b)``."""
+    return exp((a - 1) * log(x) + (b - 1) * log1p(-x) - betaln(a, b))
+
+
+betainc = _stated(
+    "betainc",
+    None,
+    None,
+    lambda out, a, b, x: _beta_slope(a, b, x),
+    doc="the regularised incomplete beta function",
+    domain=((0.5, 3.0), (0.5, 3.0), (0.1, 0.9)),
+)
+betaincc = _stated(
+    "betaincc",
+    None,
+    None,
+    lambda out, a, b, x: -_beta_slope(a, b, x),
+    doc="1 - betainc(a, b, x)",
+    domain=((0.5, 3.0), (0.5, 3.0), (0.1, 0.9)),
+)
+betaincinv = _stated(
+    "betaincinv",
+    None,
+    None,
+    lambda out, a, b, y: 1 / _beta_slope(a, b, out),
+    doc="the inverse of betainc in x",
+    domain=((0.5, 3.0), (0.5, 3.0), (0.1, 0.9)),
+)
+
+# -- error functions and the normal distribution ---------------------------------------------------------
+
+
+def _bell(x: Any) -> Any:
+    """Return the density of the standard normal distribution."""
+    return exp(-0.5 * (x * x)) / _ROOT_TWO_PI
+
+
+@composed(lambda out, x: _bell(x), domain=(-2.0, 2.0))
+def ndtr(x: Any) -> Any:
+    """Return the distribution function of the standard normal distribution.
+
+    Args:
+        x: a number or an array.
+
+    Returns:
+        A number or an array of the shape of ``x``.
+    """
+    return 0.5 * erfc(x * -math.sqrt(0.5))
+
+
+log_ndtr = _stated(
+    "log_ndtr",
+    lambda out, x: exp(-0.5 * (x * x) - out) / _ROOT_TWO_PI,
+    doc="the logarithm of ndtr, also far in the tail",
+    domain=(-3.0, 3.0),
+)
+ndtri = _stated(
+    "ndtri",
+    lambda out, p: 1 / _bell(out),
+    doc="the inverse of ndtr",
+    domain=(0.05, 0.95),
+    singular=[(0.0,), (1.0,)],
+)
+erfi = _stated("erfi", lambda out, x: 2 / _ROOT_PI * exp(x * x), doc="-i erf(i x)", domain=(-2.0, 2.0))
+erfcinv = _stated(
+    "erfcinv",
+    lambda out, y: -0.5 * _ROOT_PI * exp(out * out),
+    doc="the inverse of erfc",
+    domain=(0.1, 1.9),
+    singular=[(0.0,), (2.0,)],
+)
+
+
+def _asymptotic(x: Any, alternating: bool) -> Any:
+    """Return ``sum_k (2k+1)!! (-+1)^k / (2 x^2)^k``, for large x."""
+    y, total = (-0.5 if alternating else 0.5) / (x * x), 1.0
+    for k in range(12, 0, -1):
+        total = 1.0 + (2 * k + 1) * y * total
+    return total
+
+
+def _erfcx_slope(out: Any, x: Any) -> Any:
+    """Return ``2 x erfcx(x) - 2 / sqrt(pi)``, by its asymptotic series where the terms cancel."""
+    is_far = greater(x, _LARGE)
+    far = where(is_far, x, _LARGE)
+    return where(is_far, -_asymptotic(far, True) / (_ROOT_PI * (far * far)), 2 * x * out - 2 / _ROOT_PI)
+
+
+erfcx = _stated("erfcx", _erfcx_slope, doc="e^(x^2) erfc(x)", domain=(-1.5, 3.0))
+
+
+def _dawson_slope(out: Any, x: Any) -> Any:
+    """Return ``1 - 2 x dawsn(x)``, by its asymptotic series where the terms cancel."""
+    is_far = greater(x * x, _LARGE * _LARGE)
+    far = where(is_far, x, _LARGE)
+    return where(is_far, -0.5 * _asymptotic(far, False) / (far * far), 1 - 2 * x * out)
+
+
+dawsn = _stated(
+    "dawsn", _dawson_slope, doc="Dawson's integral e^(-x^2) int_0^x e^(t^2) dt", domain=(-3.0, 3.0)
+)
+BY_NAME.update(erf=erf, erfc=erfc, erfinv=erfinv, ndtr=ndtr)
+
+# -- exponential and trigonometric integrals -------------------------------------------------------------
+
+expi = _stated("expi", lambda out, x: exp(x) / x, doc="the exponential integral Ei(x)", singular=[(0.0,)])
+exp1 = _stated("exp1", lambda out, x: -exp(-x) / x, doc="the exponential integral E1(x)", singular=[(0.0,)])
+
+
+def _sinc(x: Any, function: Any) -> Any:
+    """Return function(x) / x, and 1 at 0."""
+    is_zero = x == 0
+    return where(is_zero, 1.0, function(x)) / where(is_zero, 1.0, x)
+
+
+_si = _stated("si", lambda out, x: _sinc(x, sin), doc="the sine integral", of="sici", part=0)
+_ci = _stated(
+    "ci", lambda out, x: cos(x) / x, doc="the cosine integral", of="sici", part=1, singular=[(0.0,)]
+)
+_shi = _stated("shi", lambda out, x: _sinc(x, sinh), doc="the hyperbolic sine integral", of="shichi", part=0)
+_chi = _stated(
+    "chi",
+    lambda out, x: cosh(x) / x,
+    doc="the hyperbolic cosine integral",
+    of="shichi",
+    part=1,
+    singular=[(0.0,)],
+)
+_fresnel_s = _stated(
+    "fresnel_s", lambda out, x: sin(x * x * (math.pi / 2)), doc="the Fresnel integral S", of="fresnel", part=0
+)
+_fresnel_c = _stated(
+    "fresnel_c", lambda out, x: cos(x * x * (math.pi / 2)), doc="the Fresnel integral C", of="fresnel", part=1
+)
+BY_NAME.update(
+    sici=lambda x: (_si(x), _ci(x)),
+    shichi=lambda x: (_shi(x), _chi(x)),
+    fresnel=lambda x: (_fresnel_s(x), _fresnel_c(x)),
+)
+
+# -- Bessel functions ------------------------------------------------------------------------------------
+
+_ORDER = ((0.5, 3.0), (0.5, 3.0))
+_AT_ZERO: list[Point] = [(1.0, 0.0)]
+
+jv = _stated(
+    "jv",
+    None,
+    lambda out, v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x)),
+    doc="the Bessel function J_v(x)",
+    domain=_ORDER,
+)
+yv = _stated(
+    "yv", None, lambda out, v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x)), doc="the Bessel function Y_v(x)", domain=_ORDER,
+    singular=_AT_ZERO,
+)  # fmt: skip
+iv = _stated(
+    "iv", None, lambda out, v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x)), doc="the modified Bessel function I_v(x)",
+    domain=_ORDER,
+)  # fmt: skip
+kv = _stated(
+    "kv", None, lambda out, v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)), doc="the modified Bessel function K_v(x)",
+    domain=_ORDER, singular=_AT_ZERO,
+)  # fmt: skip
+ive = _stated(
+    "ive", None, lambda out, v, x: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * out, doc="e^-|x| I_v(x)",
+    domain=_ORDER,
+)  # fmt: skip
+kve = _stated(
+    "kve", None, lambda out, v, x: out - 0.5 * (kve(v - 1, x) + kve(v + 1, x)), doc="e^x K_v(x)", domain=_ORDER,
+    singular=_AT_ZERO,
+)  # fmt: skip
+BY_NAME.update(jn=BY_NAME["jv"], yn=BY_NAME["yv"], kn=BY_NAME["kv"])
+
+j0 = _stated("j0", lambda out, x: -j1(x), doc="the Bessel function J_0(x)")
+j1 = _stated("j1", lambda out, x: 0.5 * (j0(x) - jv(2.0, x)), doc="the Bessel function J_1(x)")
+y0 = _stated("y0", lambda out, x: -y1(x), doc="the Bessel function Y_0(x)", singular=[(0.0,)])
+y1 = _stated(
+    "y1", lambda out, x: 0.5 * (y0(x) - yv(2.0, x)), doc="the Bessel function Y_1(x)", singular=[(0.0,)]
+)
+BY_NAME.update(i0=i0, i1=i1)
+i0e = _stated(
+    "i0e",
+    lambda out, x: i1e(x) - sign(x) * out,
+    doc="e^-|x| I_0(x); the derivative at 0 is 0",
+    kinks=[(0.0,)],
+)
+i1e = _stated("i1e", lambda out, x: 0.5 * (i0e(x) + ive(2.0, x)) - sign(x) * out, doc="e^-|x| I_1(x)")
+k0 = _stated("k0", lambda out, x: -k1(x), doc="the modified Bessel function K_0(x)", singular=[(0.0,)])
+k1 = _stated(
+    "k1",
+    lambda out, x: -0.5 * (k0(x) + kv(2.0, x)),
+    doc="the modified Bessel function K_1(x)",
+    singular=[(0.0,)],
+)
+k0e = _stated("k0e", lambda out, x: out - k1e(x), doc="e^x K_0(x)", singular=[(0.0,)])
+k1e = _stated("k1e", lambda out, x: out - 0.5 * (k0e(x) + kve(2.0, x)), doc="e^x K_1(x)", singular=[(0.0,)])
+struve = _stated(
+    "struve",
+    None,
+    lambda out, v, x: (
+        0.5 * (struve(v - 1, x) - struve(v + 1, x) + exp(v * log(0.5 * x) - lgamma(v + 1.5)) / _ROOT_PI)
+    ),
+    doc="the Struve function H_v(x)",
+    domain=_ORDER,
+)
+
+_ai = _stated("airy_ai", lambda out, x: _aip(x), doc="the Airy function Ai(x)", of="airy", part=0)
+_aip = _stated("airy_aip", lambda out, x: x * _ai(x), doc="the derivative of Ai(x)", of="airy", part=1)
+_bi = _stated("airy_bi", lambda out, x: _bip(x), doc="the Airy function Bi(x)", of="airy", part=2)
+_bip = _stated("airy_bip", lambda out, x: x * _bi(x), doc="the derivative of Bi(x)", of="airy", part=3)
+BY_NAME["airy"] = lambda x: (_ai(x), _aip(x), _bi(x), _bip(x))
+
+# -- hypergeometric functions and elliptic integrals -----------------------------------------------------
+
+hyp1f1 = _stated(
+    "hyp1f1",
+    None,
+    None,
+    lambda out, a, b, x: a / b * hyp1f1(a + 1, b + 1, x),
+    doc="the confluent hypergeometric function 1F1(a; b; x)",
+)
+hyp2f1 = _stated(
+    "hyp2f1",
+    None,
+    None,
+    None,
+    lambda out, a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x),
+    doc="the hypergeometric function 2F1(a, b; c; x)",
+    domain=((0.5, 2.0), (0.5, 2.0), (0.5, 2.0), (-0.6, 0.6)),
+)
+hyp0f1 = _stated(
+    "hyp0f1",
+    None,
+    lambda out, v, x: hyp0f1(v + 1, x) / v,
+    doc="the confluent hypergeometric limit function 0F1(; v; x)",
+)
+
+
+def _near(m: Any, series: Callable[[Any], Any], formula: Callable[[Any], Any]) -> Any:
+    """Return a power series for a small argument, where a formula cancels, and the formula elsewhere."""
+    is_small = less(m * m, 0.01)
+    return where(is_small, series(where(is_small, m, 0.0)), formula(where(is_small, 0.5, m)))
+
+
+def _legendre_series(weight: Callable[[int, float], float], m: Any) -> Any:
+    """Return ``pi/2 sum_n weight(n, c_n^2) m^(n-1)`` with ``c_n = (2n)! / (4^n n!^2)``."""
+    total: Any = 0.0
+    for n in range(18, 0, -1):
+        total = total * m + weight(n, (math.comb(2 * n, n) / 4.0**n) ** 2)
+    return 0.5 * math.pi * total
+
+
+ellipk = _stated(
+    "ellipk",
+    lambda out, m: _near(
+        m,
+        lambda m: _legendre_series(lambda n, c: n * c, m),
+        lambda m: (ellipe(m) / (1 - m) - ellipk(m)) / (2 * m),
+    ),
+    doc="the complete elliptic integral of the first kind, of the parameter m",
+    domain=(-0.8, 0.8),
+    singular=[(1.0,)],
+)
+ellipe = _stated(
+    "ellipe",
+    lambda out, m: _near(
+        m,
+        lambda m: _legendre_series(lambda n, c: -n * c / (2 * n - 1), m),
+        lambda m: (ellipe(m) - ellipk(m)) / (2 * m),
+    ),
+    doc="the complete elliptic integral of the second kind, of the parameter m",
+    domain=(-0.8, 0.8),
+    singular=[(1.0,)],
+)
+
+
+# -- orthogonal polynomials ------------------------------------------------------------------------------
+
+
+def _before(n: Any) -> Any:
+    """Return the degree of the derivative of a polynomial of degree n."""
+    return maximum(n - 1, 0)
+
+
+def _times_degree(n: Any, factor: Any, value: Any) -> Any:
+    """Return a factor times a polynomial of the degree before n; a constant has the derivative 0."""
+    return where(n > 0, factor * value, 0.0)
+
+
+_ON_INTERVAL = ((1.0, 3.0), (-0.9, 0.9))
+eval_legendre = _stated(
+    "eval_legendre",
+    None,
+    lambda out, n, x: _times_degree(n, 0.5 * (n + 1), eval_jacobi(_before(n), 1, 1, x)),
+    doc="the Legendre polynomial P_n(x)",
+    domain=_ON_INTERVAL,
+)
+eval_jacobi = _stated(
+    "eval_jacobi",
+    None,
+    None,
+    None,
+    lambda out, n, a, b, x: _times_degree(n, 0.5 * (n + a + b + 1), eval_jacobi(_before(n), a + 1, b + 1, x)),
+    doc="the Jacobi polynomial P_n^(a, b)(x)",
+    domain=((1.0, 3.0), (1.0, 3.0), (1.0, 3.0), (-0.9, 0.9)),
+)
+eval_gegenbauer = _stated(
+    "eval_gegenbauer",
+    None,
+    None,
+    lambda out, n, a, x: _times_degree(n, 2 * a, eval_gegenbauer(_before(n), a + 1, x)),
+    doc="the Gegenbauer polynomial C_n^(a)(x)",
+    domain=((1.0, 3.0), (1.0, 3.0), (-0.9, 0.9)),
+)
+eval_chebyt = _stated(
+    "eval_chebyt",
+    None,
+    lambda out, n, x: _times_degree(n, n, eval_chebyu(_before(n), x)),
+    doc="the Chebyshev polynomial of the first kind T_n(x)",
+    domain=_ON_INTERVAL,
+)
+eval_chebyu = _stated(
+    "eval_chebyu",
+    None,
+    lambda out, n, x: _times_degree(n, 2, eval_gegenbauer(_before(n), 2, x)),
+    doc="the Chebyshev polynomial of the second kind U_n(x)",
+    domain=_ON_INTERVAL,
+)
+eval_hermite = _stated(
+    "eval_hermite",
+    None,
+    lambda out, n, x: _times_degree(n, 2 * n, eval_hermite(_before(n), x)),
+    doc="the physicists' Hermite polynomial H_n(x)",
+)
+eval_hermitenorm = _stated(
+    "eval_hermitenorm",
+    None,
+    lambda out, n, x: _times_degree(n, n, eval_hermitenorm(_before(n), x)),
+    doc="the probabilists' Hermite polynomial He_n(x)",
+)
+eval_laguerre = _stated(
+    "eval_laguerre",
+    None,
+    lambda out, n, x: _times_degree(n, -1, eval_genlaguerre(_before(n), 1, x)),
+    doc="the Laguerre polynomial L_n(x)",
+)
+eval_genlaguerre = _stated(
+    "eval_genlaguerre",
+    None,
+    None,
+    lambda out, n, a, x: _times_degree(n, -1, eval_genlaguerre(_before(n), a + 1, x)),
+    doc="the generalised Laguerre polynomial L_n^(a)(x)",
+)
+
+# -- compositions: native in compiled programs -----------------------------------------------------------
+
+
+def _named(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        BY_NAME[name] = function
+        return function
+
+    return enter
+
+
+BY_NAME.update(expit=expit, expm1=expm1, log1p=log1p, exp2=lambda x: exp(x * math.log(2)))
+
+
+@_named("exp10")
+def _exp10(x: Any) -> Any:
+    return exp(x * math.log(10))
+
+
+@_named("cosm1")
+def _cosm1(x: Any) -> Any:
+    half = sin(0.5 * x)
+    return -2 * (half * half)
+
+
+@_named("exprel")
+def _exprel(x: Any) -> Any:
+    """Return (e^x - 1) / x, and its Taylor series near 0, whose derivatives are exact there."""
+    is_small = less(x * x, 0.01)
+    small, large = where(is_small, x, 0.0), where(is_small, 1.0, x)
+    series: Any = 0.0
+    for n in range(14, -1, -1):
+        series = series * small + 1 / math.factorial(n + 1)
+    return where(is_small, series, expm1(large) / large)
+
+
+@_named("boxcox")
+def _boxcox(x: Any, power: Any) -> Any:
+    return log(x) * _exprel(power * log(x))
+
+
+@_named("boxcox1p")
+def _boxcox1p(x: Any, power: Any) -> Any:
+    return log1p(x) * _exprel(power * log1p(x))
+
+
+@_named("inv_boxcox")
+def _inv_boxcox(y: Any, power: Any) -> Any:
+    """Return (1 + l y)^(1/l), and e^y for l = 0."""
+    is_zero = power * 1.0 == 0
+    safe = where(is_zero, 1.0, power)
+    return exp(where(is_zero, y, log1p(where(is_zero, 0.0, safe * y)) / safe))
+
+
+@_named("pseudo_huber")
+def _pseudo_huber(delta: Any, r: Any) -> Any:
+    ratio = r / delta
+    return square(delta) * (square(ratio) / (1 + sqrt(1 + square(ratio))))
+
+
+@_named("huber")
+def _huber(delta: Any, r: Any) -> Any:
+    magnitude = where(less(r, 0), -r, r)
+    inside = less(magnitude, delta)
+    return where(inside, 0.5 * square(r), delta * (magnitude - 0.5 * delta))
+
+
+zeta = _stated(
+    "zeta",
+    None,
+    lambda out, x, q: -x * zeta(x + 1, q),
+    doc="the Hurwitz zeta function sum_k (k + q)^-x",
+    domain=((1.5, 4.0), (0.5, 3.0)),
+)
+BY_NAME["_zeta"] = BY_NAME["zeta"]  # the ufunc behind SciPy's function

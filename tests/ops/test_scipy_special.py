@@ -1,0 +1,146 @@
+"""SciPy's special functions on boxes: every transform, derivatives, the parameters without one, and late imports."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.special
+from scipy.special import _ufuncs  # where SciPy keeps its ufuncs
+
+import wengert as wg
+from tests.compiler.comparing import check
+from wengert.core import tree
+from wengert.core.errors import UnsupportedError
+from wengert.ops.scipy_special import BY_NAME
+from wengert.testing import check_grads
+
+X = np.array([0.3, 0.45, 0.7, 0.62])
+ORDERS = np.array([1.0, 2.0, 3.0, 2.5])
+
+#: The arguments of functions of several; for the others `X`.
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(
+        ("jv", "jn", "yv", "iv", "kv", "ive", "kve", "struve", "hyp0f1", "gammainc", "gammaincc"), (ORDERS, X)
+    ),
+    **dict.fromkeys(("gammaincinv", "gammainccinv"), (ORDERS, X)),
+    **dict.fromkeys(("yn", "kn"), (np.array([1, 2, 3, 2]), X)),
+    **dict.fromkeys(("betainc", "betaincc", "betaincinv", "hyp1f1"), (ORDERS, 2.0, X)),
+    **dict.fromkeys(("beta", "betaln", "rel_entr", "kl_div", "xlogy", "xlog1py"), (ORDERS, X)),
+    **dict.fromkeys(("boxcox", "boxcox1p", "inv_boxcox", "huber", "pseudo_huber"), (X, ORDERS)),
+    "hyp2f1": (ORDERS, 2.0, 1.5, X),
+    "_zeta": (ORDERS + 1, X),
+    "eval_jacobi": (np.array([0, 1, 2, 3]), 1.5, 0.5, X),
+    "eval_gegenbauer": (np.array([0, 1, 2, 3]), 1.5, X),
+    "eval_genlaguerre": (np.array([0, 1, 2, 3]), 1.5, X),
+    **{
+        f"eval_{name}": (np.array([0, 1, 2, 3]), X)
+        for name in ("legendre", "chebyt", "chebyu", "hermite", "hermitenorm", "laguerre")
+    },
+}
+NAMES = sorted(name for name in BY_NAME if isinstance(getattr(_ufuncs, name, None), np.ufunc))
+
+
+def call(name: str) -> tuple[Callable[[Any], Any], Any]:
+    """Return the function of its last argument, and that argument."""
+    ufunc, arguments = getattr(_ufuncs, name), ARGUMENTS.get(name, (X,))
+    return lambda x: ufunc(*arguments[:-1], x), arguments[-1]
+
+
+def assert_close(actual: Any, expected: Any) -> None:
+    for found, reference in zip(tree.leaves(actual), tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(found, reference, rtol=1e-12, atol=1e-14)
+
+
+def test_the_table_has_the_functions_of_most_use() -> None:
+    names = """
+    gamma gammaln loggamma psi beta betaln betainc betaincinv gammainc gammaincc gammaincinv erf erfc erfcx
+    erfi erfinv erfcinv ndtr log_ndtr ndtri expit logit log_expit xlogy xlog1py entr rel_entr kl_div expm1
+    log1p cosm1 exprel exp2 exp10 boxcox inv_boxcox huber pseudo_huber jv yv iv kv j0 j1 y0 y1 i0 i0e i1 i1e
+    k0 k1 hyp1f1 hyp2f1 ellipk ellipe airy sici expi exp1 struve dawsn fresnel eval_legendre eval_chebyt
+    eval_hermite eval_laguerre
+    """
+    assert set(names.split()) <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scipys_own_functions_work_in_every_transform(name: str) -> None:
+    function, x = call(name)
+    expected = function(x)
+    assert_close(wg.jvp(function, (x,), (x,))[0], expected)
+    assert_close(wg.vjp(function, x)[0], expected)
+    if name not in ARGUMENTS:
+        twice = tree.map_tree(lambda value: np.stack([value, value]), expected)
+        assert_close(wg.vmap(function)(np.stack([x, x])), twice)
+    check_grads(function, (x,), order=2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["gammaln", "j0", "ndtr", "airy", "betainc", "eval_legendre", "kl_div"])
+def test_compiled(name: str) -> None:
+    function, x = call(name)
+    check(function, x, ulp=20.0)
+    check(wg.grad(lambda x: np.sum(np.sin(np.stack(function(x))))), x, ulp=200.0, scale=1.0)
+
+
+def test_single_precision_stays() -> None:
+    x = X.astype(np.float32)
+    for function in (
+        scipy.special.gamma,
+        scipy.special.j0,
+        scipy.special.ndtr,
+        lambda x: scipy.special.fresnel(x)[1],
+    ):
+        assert function(x).dtype == wg.jvp(function, (x,), (x,))[1].dtype == np.float32
+
+
+def test_both_parameters_of_the_beta_function() -> None:
+    check_grads(scipy.special.betaln, (X, ORDERS))
+    check_grads(scipy.special.beta, (X, ORDERS))
+
+
+def test_a_parameter_without_a_derivative_raises_only_where_it_is_asked_for() -> None:
+    orders = wg.vmap(lambda v: scipy.special.jv(v, 0.5))(ORDERS)
+    np.testing.assert_allclose(orders, scipy.special.jv(ORDERS, 0.5))
+    np.testing.assert_allclose(wg.jit(scipy.special.gammainc)(ORDERS, X), scipy.special.gammainc(ORDERS, X))
+    for transform in (wg.grad, wg.derivative):
+        with pytest.raises(
+            UnsupportedError, match=r"scipy\.special\.jv: there is no derivative by operand 0"
+        ):
+            transform(lambda v: scipy.special.jv(v, 0.5))(1.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "exact"),
+    [
+        ("erfcx", lambda x: mpmath.exp(x * x) * mpmath.erfc(x)),
+        ("dawsn", lambda x: mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(-x * x) * mpmath.erfi(x)),
+        ("log_ndtr", lambda x: mpmath.log(mpmath.ncdf(x))),
+        ("ellipk", mpmath.ellipk),
+        ("ellipe", mpmath.ellipe),
+        ("exprel", lambda x: mpmath.expm1(x) / x),
+    ],
+)
+def test_slopes_do_not_cancel(name: str, exact: Any) -> None:
+    points = (
+        [-0.95, -0.05, 1e-3, 0.099, 0.5, 0.9]
+        if name.startswith("ellip")
+        else [-8.0, -0.05, 0.3, 5.0, 11.9, 40.0, 300.0]
+    )
+    for x in points:
+        with mpmath.workdps(60):
+            expected = float(mpmath.diff(exact, mpmath.mpf(x)))
+        if np.isfinite(expected):
+            found = wg.grad(getattr(scipy.special, name))(x)
+            assert abs(found - expected) <= 2e-12 * abs(expected), (x, found, expected)
+
+
+def test_wengert_imports_no_scipy() -> None:
+    program = (
+        "import sys, wengert as wg, numpy as np; wg.jit(wg.grad(lambda x: np.sum(np.sin(x))))(np.ones(3)); "
+    )
+    subprocess.run([sys.executable, "-c", program + "assert 'scipy' not in sys.modules"], check=True)
