@@ -34,10 +34,11 @@ def test_scipy_loads_when_it_is_needed() -> None:
 def test_other_names_are_scipys() -> None:
     assert own.optimize is theirs.optimize
     assert own.linalg.hadamard is theirs.linalg.hadamard
+    assert own.fft.set_workers is theirs.fft.set_workers
     assert own.integrate.quad is theirs.integrate.quad
     assert own.spatial.KDTree is theirs.spatial.KDTree
     assert own.spatial.distance.jaccard is theirs.spatial.distance.jaccard
-    for module in (own, own.linalg, own.integrate, own.spatial, own.spatial.distance):
+    for module in (own, own.fft, own.linalg, own.integrate, own.spatial, own.spatial.distance):
         assert set(module.__all__) == set(dir(module))
         with pytest.raises(
             AttributeError, match=f"module '{module.__name__}' has no attribute 'nothing', nor has"
@@ -48,7 +49,7 @@ def test_other_names_are_scipys() -> None:
 
 
 def test_each_name_stands_for_scipys_of_that_name() -> None:
-    for module in (own.linalg, own.integrate, own.spatial, own.spatial.distance):
+    for module in (own.fft, own.linalg, own.integrate, own.spatial, own.spatial.distance):
         for name in module.__all__:
             function = getattr(module, name)
             if callable(function):
@@ -71,6 +72,8 @@ CALLS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "cho_factor": (lambda x: theirs.linalg.cho_factor(x)[0], "scipy.linalg.cho_factor"),
     "toeplitz": (lambda x: theirs.linalg.toeplitz(x[0]), "scipy.linalg.toeplitz"),
     "block_diag": (lambda x: theirs.linalg.block_diag(x, x), "scipy.linalg.block_diag"),
+    "fft": (lambda x: np.abs(theirs.fft.fft(x)), "scipy.fft.fft"),
+    "dctn": (lambda x: theirs.fft.dctn(x), "scipy.fft.dctn"),
     "simpson": (lambda x: theirs.integrate.simpson(x[0]), "scipy.integrate.simpson"),
     "cdist": (lambda x: theirs.spatial.distance.cdist(x, x), "scipy.spatial.distance.cdist"),
     "euclidean": (

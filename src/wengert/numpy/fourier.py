@@ -30,7 +30,7 @@ from wengert.ops.shape import embed, slice_, whole
 _INVERSE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-def _length(operation: str, n: Any, default: int) -> int:
+def length_of(operation: str, n: Any, default: int) -> int:
     """Return the length of a transform."""
     count = default if n is None else operator.index(n)
     if count < 1:
@@ -38,7 +38,7 @@ def _length(operation: str, n: Any, default: int) -> int:
     return count
 
 
-def _norm(operation: str, norm: str | None, inverse: bool = False) -> str:
+def norm_name(operation: str, norm: str | None, inverse: bool = False) -> str:
     """Return the norm of a transform, or that of the transform whose division an inverse one shares."""
     name = "backward" if norm is None else norm
     if name not in _INVERSE:
@@ -46,12 +46,12 @@ def _norm(operation: str, norm: str | None, inverse: bool = False) -> str:
     return _INVERSE[name] if inverse else name
 
 
-def _normalised(x: Any, norm: str, count: int) -> Any:
+def normalised(x: Any, norm: str, count: int) -> Any:
     """Divide a transform of a length as a norm asks."""
     return x if norm == "backward" else x * (1 / (math.sqrt(count) if norm == "ortho" else count))
 
 
-def _sized(x: Any, count: int) -> Any:
+def sized(x: Any, count: int) -> Any:
     """Return a value cut, or filled up with zeros, to a length along its last axis."""
     shape = shape_of(x)
     if shape[-1] == count:
@@ -62,7 +62,7 @@ def _sized(x: Any, count: int) -> Any:
     return embed(x, shape=(*shape[:-1], count), index=tuple(index))
 
 
-def _along(operation: str, x: Any, axis: int, transform: Callable[[Any], Any]) -> Any:
+def along(operation: str, x: Any, axis: int, transform: Callable[[Any], Any]) -> Any:
     """Apply a transform of the last axis to another one."""
     axis = axis_index(operation, axis, rank_of(x))
     if axis == rank_of(x) - 1:
@@ -70,79 +70,87 @@ def _along(operation: str, x: Any, axis: int, transform: Callable[[Any], Any]) -
     return moveaxis(transform(moveaxis(x, axis, -1)), -1, axis)
 
 
-def _complex(operation: str, x: Any, n: Any, axis: int, norm: str | None, sign: int) -> Any:
+def transformed(operation: str, x: Any, n: Any, axis: int, norm: str | None, sign: int) -> Any:
+    """Transform along one axis, with a sign of the exponents: -1 for the transform, 1 for its inverse."""
     x = as_complex(floating(operand(x)))
 
     def transform(x: Any) -> Any:
-        count = _length(operation, n, shape_of(x)[-1])
-        return _normalised(dft(_sized(x, count), sign=sign), _norm(operation, norm, sign > 0), count)
+        count = length_of(operation, n, shape_of(x)[-1])
+        return normalised(dft(sized(x, count), sign=sign), norm_name(operation, norm, sign > 0), count)
 
-    return _along(operation, x, axis, transform)
+    return along(operation, x, axis, transform)
 
 
 @implements(numpys.fft)
 def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    return _complex("np.fft.fft", a, n, axis, norm, -1)
+    return transformed("np.fft.fft", a, n, axis, norm, -1)
 
 
 @implements(numpys.ifft)
 def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    return _complex("np.fft.ifft", a, n, axis, norm, 1)
+    return transformed("np.fft.ifft", a, n, axis, norm, 1)
 
 
 # -- real sequences --------------------------------------------------------------------------------------
 
 
-def _real(operation: str, x: Any) -> Any:
+def real_operand(operation: str, x: Any) -> Any:
+    """Return an operand that must be real, in single or double precision."""
     x = floating(operand(x))
     if is_complex(dtype_of(x)):
-        raise DtypeError(message(operation, "real numbers are required", show(x), "write np.fft.fft(x)"))
+        raise DtypeError(
+            message(operation, "real numbers are required", show(x), "write fft in place of rfft")
+        )
     return cast(x, dtype=FLOAT32) if dtype_of(x) == np.float16 else x
 
 
-def _from_real(operation: str, x: Any, n: Any, axis: int, norm: str | None) -> Any:
+def from_real(operation: str, x: Any, n: Any, axis: int, norm: str | None) -> Any:
+    """Return the first half of the transform of real numbers."""
+
     def transform(x: Any) -> Any:
-        count = _length(operation, n, shape_of(x)[-1])
-        return _normalised(rdft(_sized(x, count)), _norm(operation, norm), count)
+        count = length_of(operation, n, shape_of(x)[-1])
+        return normalised(rdft(sized(x, count)), norm_name(operation, norm), count)
 
-    return _along(operation, _real(operation, x), axis, transform)
+    return along(operation, real_operand(operation, x), axis, transform)
 
 
-def _to_real(operation: str, x: Any, n: Any, axis: int, norm: str | None) -> Any:
+def to_real(operation: str, x: Any, n: Any, axis: int, norm: str | None) -> Any:
+    """Return the real numbers of which a value is the first half of the transform."""
+
     def transform(x: Any) -> Any:
-        count = _length(operation, n, 2 * (shape_of(x)[-1] - 1))
-        result = irdft(_sized(x, count // 2 + 1), count=count)
-        return _normalised(result, _norm(operation, norm, True), count)
+        count = length_of(operation, n, 2 * (shape_of(x)[-1] - 1))
+        result = irdft(sized(x, count // 2 + 1), count=count)
+        return normalised(result, norm_name(operation, norm, True), count)
 
-    return _along(operation, as_complex(floating(operand(x))), axis, transform)
+    return along(operation, as_complex(floating(operand(x))), axis, transform)
 
 
 @implements(numpys.rfft)
 def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    return _from_real("np.fft.rfft", a, n, axis, norm)
+    return from_real("np.fft.rfft", a, n, axis, norm)
 
 
 @implements(numpys.irfft)
 def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """The imaginary parts of the coefficients that must be real, the first and for even n the last, are not read."""
-    return _to_real("np.fft.irfft", a, n, axis, norm)
+    return to_real("np.fft.irfft", a, n, axis, norm)
 
 
 @implements(numpys.hfft)
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     hermitian = conjugate(as_complex(floating(operand(a))))
-    return _to_real("np.fft.hfft", hermitian, n, axis, _norm("np.fft.hfft", norm, True))
+    return to_real("np.fft.hfft", hermitian, n, axis, norm_name("np.fft.hfft", norm, True))
 
 
 @implements(numpys.ihfft)
 def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    return conjugate(_from_real("np.fft.ihfft", a, n, axis, _norm("np.fft.ihfft", norm, True)))
+    return conjugate(from_real("np.fft.ihfft", a, n, axis, norm_name("np.fft.ihfft", norm, True)))
 
 
 # -- several axes ----------------------------------------------------------------------------------------
 
 
-def _sizes_and_axes(
+def sizes_and_axes(
     operation: str, x: Any, s: Any, axes: Any, to_real: bool = False
 ) -> tuple[list[int], list[int]]:
     """Return the length and the axis of each transform."""
@@ -165,82 +173,86 @@ def _sizes_and_axes(
     return sizes, places
 
 
-def _over_axes(operation: str, x: Any, s: Any, axes: Any, norm: Any, sign: int) -> Any:
+def over_axes(operation: str, x: Any, s: Any, axes: Any, norm: Any, sign: int) -> Any:
+    """Transform along several axes, the last one first."""
     x = operand(x)
-    for size, axis in reversed(list(zip(*_sizes_and_axes(operation, x, s, axes), strict=True))):
-        x = _complex(operation, x, size, axis, norm, sign)
+    for size, axis in reversed(list(zip(*sizes_and_axes(operation, x, s, axes), strict=True))):
+        x = transformed(operation, x, size, axis, norm, sign)
     return x
 
 
 @implements(numpys.fftn)
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return _over_axes("np.fft.fftn", a, s, axes, norm, -1)
+    return over_axes("np.fft.fftn", a, s, axes, norm, -1)
 
 
 @implements(numpys.ifftn)
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return _over_axes("np.fft.ifftn", a, s, axes, norm, 1)
+    return over_axes("np.fft.ifftn", a, s, axes, norm, 1)
 
 
 @implements(numpys.fft2)
 def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    return _over_axes("np.fft.fft2", a, s, axes, norm, -1)
+    return over_axes("np.fft.fft2", a, s, axes, norm, -1)
 
 
 @implements(numpys.ifft2)
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    return _over_axes("np.fft.ifft2", a, s, axes, norm, 1)
+    return over_axes("np.fft.ifft2", a, s, axes, norm, 1)
 
 
-def _from_real_over_axes(operation: str, x: Any, s: Any, axes: Any, norm: Any) -> Any:
-    sizes, places = _sizes_and_axes(operation, operand(x), s, axes)
-    x = _from_real(operation, x, sizes[-1], places[-1], norm)
+def from_real_over_axes(operation: str, x: Any, s: Any, axes: Any, norm: Any) -> Any:
+    """Transform real numbers along several axes: half of the coefficients along the last one."""
+    sizes, places = sizes_and_axes(operation, operand(x), s, axes)
+    x = from_real(operation, x, sizes[-1], places[-1], norm)
     for size, axis in reversed(list(zip(sizes[:-1], places[:-1], strict=True))):
-        x = _complex(operation, x, size, axis, norm, -1)
+        x = transformed(operation, x, size, axis, norm, -1)
     return x
 
 
-def _to_real_over_axes(operation: str, x: Any, s: Any, axes: Any, norm: Any) -> Any:
+def to_real_over_axes(operation: str, x: Any, s: Any, axes: Any, norm: Any) -> Any:
+    """Undo `from_real_over_axes`."""
     x = operand(x)
-    sizes, places = _sizes_and_axes(operation, x, s, axes, to_real=True)
+    sizes, places = sizes_and_axes(operation, x, s, axes, to_real=True)
     for size, axis in zip(sizes[:-1], places[:-1], strict=True):
-        x = _complex(operation, x, size, axis, norm, 1)
-    return _to_real(operation, x, sizes[-1], places[-1], norm)
+        x = transformed(operation, x, size, axis, norm, 1)
+    return to_real(operation, x, sizes[-1], places[-1], norm)
 
 
 @implements(numpys.rfftn)
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return _from_real_over_axes("np.fft.rfftn", a, s, axes, norm)
+    return from_real_over_axes("np.fft.rfftn", a, s, axes, norm)
 
 
 @implements(numpys.irfftn)
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
-    return _to_real_over_axes("np.fft.irfftn", a, s, axes, norm)
+    return to_real_over_axes("np.fft.irfftn", a, s, axes, norm)
 
 
 @implements(numpys.rfft2)
 def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    return _from_real_over_axes("np.fft.rfft2", a, s, axes, norm)
+    return from_real_over_axes("np.fft.rfft2", a, s, axes, norm)
 
 
 @implements(numpys.irfft2)
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    return _to_real_over_axes("np.fft.irfft2", a, s, axes, norm)
+    return to_real_over_axes("np.fft.irfft2", a, s, axes, norm)
 
 
 # -- order of the coefficients ---------------------------------------------------------------------------
 
 
-def _shifted(x: Any, axes: Any, amount: Callable[[int], int]) -> Any:
+def shifted(x: Any, axes: Any, amount: Callable[[int], int]) -> Any:
+    """Roll along axes by an amount that depends on their lengths."""
     named = range(rank_of(x)) if axes is None else integers(axes)
     return roll(x, [amount(shape_of(x)[axis]) for axis in named], list(named))
 
 
 @implements(numpys.fftshift)
 def fftshift(x: Any, axes: Any = None) -> Any:
-    return _shifted(operand(x), axes, lambda extent: extent // 2)
+    return shifted(operand(x), axes, lambda extent: extent // 2)
 
 
 @implements(numpys.ifftshift)
 def ifftshift(x: Any, axes: Any = None) -> Any:
-    return _shifted(operand(x), axes, lambda extent: -(extent // 2))
+    return shifted(operand(x), axes, lambda extent: -(extent // 2))

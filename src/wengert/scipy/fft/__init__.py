@@ -1,0 +1,59 @@
+"""`scipy.fft` for values inside transforms: Fourier transforms, and cosine and sine transforms of all four types.
+
+Example:
+    >>> import numpy as np
+    >>> import wengert as wg
+    >>> wg.grad(lambda x: np.sum(dct(x, norm="ortho") ** 2))(np.array([1.0, 2.0, 3.0])).round(6)
+    array([2., 4., 6.])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.scipy.fft.cosines import dct, dctn, dst, dstn, idct, idctn, idst, idstn
+from wengert.scipy.fft.exponentials import (
+    fft,
+    fft2,
+    fftfreq,
+    fftn,
+    fftshift,
+    hfft,
+    hfft2,
+    hfftn,
+    ifft,
+    ifft2,
+    ifftn,
+    ifftshift,
+    ihfft,
+    ihfft2,
+    ihfftn,
+    irfft,
+    irfft2,
+    irfftn,
+    next_fast_len,
+    rfft,
+    rfft2,
+    rfftfreq,
+    rfftn,
+)
+from wengert.scipy.registry import check_public as _check_public
+from wengert.scipy.registry import passed_through as _passed_through
+
+__all__ = [
+    "dct", "dctn", "dst", "dstn", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "idct",
+    "idctn", "idst", "idstn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2",
+    "irfftn", "next_fast_len", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Return an object of SciPy's that Wengert does not follow."""
+    _check_public(__name__, name)
+    from scipy import fft as theirs
+
+    return _passed_through(theirs, __name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,669 @@
+"""Fourier transforms of complex, real and Hermitian sequences, as in `scipy.fft`."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from wengert.array.array import operand
+from wengert.array.substitutes import substitutes
+from wengert.core.docstrings import documented
+from wengert.core.errors import ArgumentError, message
+from wengert.core.shapes import axes_tuple
+from wengert.numpy import fourier
+from wengert.numpy.registry import floating, integers, rank_of
+from wengert.ops.complex import as_complex, conjugate
+from wengert.scipy.registry import number
+
+_TERMS = {
+    "x": "an array, real or complex.",
+    "n": "the length of the transform: `x` is cut, or filled up with zeros; None for its own length.",
+    "s": "the lengths along the axes; None, or -1 for one of them, for those of `x`.",
+    "axis": "the axis to transform along.",
+    "axes": "the axes to transform along; None for the last `len(s)`, or all.",
+    "norm": 'which transform divides by the number of points: the inverse ("backward"), both by its root ("ortho"), '
+    'or this one ("forward").',
+    "overwrite_x": "accepted, and not used: `x` stays as it is.",
+    "workers": "accepted, and not used: a compiled program has its own threads.",
+    "plan": "must be None.",
+}
+_described = documented(
+    _TERMS, Raises="ArgumentError: a length is less than 1, `norm` is unknown, or a plan is given."
+)
+#: The norm of the transform in the other direction that divides as this one does.
+_OTHER = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def _check(operation: str, workers: Any, plan: Any) -> None:
+    if plan is not None:
+        raise ArgumentError(message(operation, "plan must be None", type(plan).__name__))
+    if workers is not None and not operator.index(workers):
+        raise ArgumentError(message(operation, "workers must not be 0", "0"))
+
+
+def distinct(operation: str, x: Any, s: Any, axes: Any, to_real: bool = False) -> tuple[list[int], list[int]]:
+    """Return the lengths and the axes of a transform along several axes, which must differ."""
+    sizes, places = fourier.sizes_and_axes(operation, x, s, axes, to_real)
+    axes_tuple(operation, tuple(places), rank_of(x))
+    return sizes, places
+
+
+def _is_empty(axes: Any) -> bool:
+    return axes is not None and not integers(axes)
+
+
+# -- one axis --------------------------------------------------------------------------------------------
+
+
+@substitutes("scipy.fft.fft")
+@_described
+def fft(
+    x: Any,
+    n: Any = None,
+    axis: int = -1,
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Transform along one axis, ``y_k = sum_j x_j e^(-2 pi i j k / n)``.
+
+    Returns:
+        A complex array.
+
+    Example:
+        >>> fft(np.array([1.0, 2.0, 3.0, 4.0]))
+        array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
+    """
+    _check("fft", workers, plan)
+    return fourier.transformed("fft", x, n, axis, norm, -1)
+
+
+@substitutes("scipy.fft.ifft")
+@_described
+def ifft(
+    x: Any,
+    n: Any = None,
+    axis: int = -1,
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Undo `fft`, ``x_j = sum_k y_k e^(2 pi i j k / n) / n``.
+
+    Returns:
+        A complex array.
+
+    Example:
+        >>> ifft(np.array([10.0, 0.0, 0.0, 0.0]))
+        array([2.5+0.j, 2.5+0.j, 2.5+0.j, 2.5+0.j])
+    """
+    _check("ifft", workers, plan)
+    return fourier.transformed("ifft", x, n, axis, norm, 1)
+
+
+@substitutes("scipy.fft.rfft")
+@_described
+def rfft(
+    x: Any,
+    n: Any = None,
+    axis: int = -1,
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Transform real numbers: the first n // 2 + 1 elements of `fft`, whose others are their conjugates.
+
+    Returns:
+        A complex array.
+
+    Example:
+        >>> rfft(np.array([1.0, 2.0, 3.0, 4.0]))
+        array([10.+0.j, -2.+2.j, -2.+0.j])
+    """
+    _check("rfft", workers, plan)
+    return fourier.from_real("rfft", x, n, axis, norm)
+
+
+@substitutes("scipy.fft.irfft")
+@_described
+def irfft(
+    x: Any,
+    n: Any = None,
+    axis: int = -1,
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Undo `rfft`; the imaginary parts of elements that must be real are not read.
+
+    Returns:
+        A real array.
+
+    Example:
+        >>> irfft(np.array([10.0, -2.0 + 2.0j, -2.0]))
+        array([1., 2., 3., 4.])
+    """
+    _check("irfft", workers, plan)
+    return fourier.to_real("irfft", x, n, axis, norm)
+
+
+@substitutes("scipy.fft.hfft")
+@_described
+def hfft(
+    x: Any,
+    n: Any = None,
+    axis: int = -1,
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Transform the first half of a Hermitian sequence, ``x_(n - j) = conj(x_j)``, whose transform is real.
+
+    Returns:
+        A real array.
+
+    Example:
+        >>> hfft(np.array([1.0, 2.0j, 3.0]))
+        array([ 4.,  2.,  4., -6.])
+    """
+    _check("hfft", workers, plan)
+    return _hermitian("hfft", x, n, axis, norm)
+
+
+@substitutes("scipy.fft.ihfft")
+@_described
+def ihfft(
+    x: Any,
+    n: Any = None,
+    axis: int = -1,
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Undo `hfft`.
+
+    Returns:
+        A complex array.
+
+    Example:
+        >>> ihfft(np.array([4.0, 2.0, 4.0, -6.0]))
+        array([1.-0.j, 0.+2.j, 3.-0.j])
+    """
+    _check("ihfft", workers, plan)
+    return _from_hermitian("ihfft", x, n, axis, norm)
+
+
+def _conjugate(x: Any) -> Any:
+    return conjugate(as_complex(floating(operand(x))))
+
+
+def _other(operation: str, norm: Any) -> str:
+    fourier.norm_name(operation, norm)
+    return _OTHER[norm]
+
+
+def _hermitian(operation: str, x: Any, n: Any, axis: int, norm: Any) -> Any:
+    return fourier.to_real(operation, _conjugate(x), n, axis, _other(operation, norm))
+
+
+def _from_hermitian(operation: str, x: Any, n: Any, axis: int, norm: Any) -> Any:
+    return conjugate(fourier.from_real(operation, x, n, axis, _other(operation, norm)))
+
+
+# -- several axes ----------------------------------------------------------------------------------------
+
+
+def _over_axes(operation: str, x: Any, s: Any, axes: Any, norm: Any, sign: int) -> Any:
+    if _is_empty(axes):
+        return as_complex(floating(operand(x)))
+    sizes, places = distinct(operation, operand(x), s, axes)
+    return fourier.over_axes(operation, x, sizes, places, norm, sign)
+
+
+def _from_real(operation: str, x: Any, s: Any, axes: Any, norm: Any) -> Any:
+    sizes, places = distinct(operation, operand(x), s, axes)
+    return fourier.from_real_over_axes(operation, x, sizes, places, norm)
+
+
+def _to_real(operation: str, x: Any, s: Any, axes: Any, norm: Any) -> Any:
+    sizes, places = distinct(operation, operand(x), s, axes, to_real=True)
+    return fourier.to_real_over_axes(operation, x, sizes, places, norm)
+
+
+@substitutes("scipy.fft.fft2")
+@_described
+def fft2(
+    x: Any,
+    s: Any = None,
+    axes: Any = (-2, -1),
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Transform along two axes, by `fft` along each.
+
+    Returns:
+        A complex array.
+
+    Example:
+        >>> fft2(np.ones((2, 2)))
+        array([[4.+0.j, 0.+0.j],
+               [0.+0.j, 0.+0.j]])
+    """
+    _check("fft2", workers, plan)
+    return _over_axes("fft2", x, s, axes, norm, -1)
+
+
+@substitutes("scipy.fft.ifft2")
+@_described
+def ifft2(
+    x: Any,
+    s: Any = None,
+    axes: Any = (-2, -1),
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Undo `fft2`.
+
+    Returns:
+        A complex array.
+
+    Example:
+        >>> ifft2(np.ones((2, 2)))
+        array([[1.+0.j, 0.+0.j],
+               [0.+0.j, 0.+0.j]])
+    """
+    _check("ifft2", workers, plan)
+    return _over_axes("ifft2", x, s, axes, norm, 1)
+
+
+@substitutes("scipy.fft.rfft2")
+@_described
+def rfft2(
+    x: Any,
+    s: Any = None,
+    axes: Any = (-2, -1),
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Transform real numbers along two axes: by `rfft` along the last one, by `fft` along the others.
+
+    Returns:
+        A complex array.
+
+    Example:
+        >>> rfft2(np.ones((2, 2)))
+        array([[4.+0.j, 0.+0.j],
+               [0.+0.j, 0.+0.j]])
+    """
+    _check("rfft2", workers, plan)
+    return _from_real("rfft2", x, s, axes, norm)
+
+
+@substitutes("scipy.fft.irfft2")
+@_described
+def irfft2(
+    x: Any,
+    s: Any = None,
+    axes: Any = (-2, -1),
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Undo `rfft2`.
+
+    Returns:
+        A real array.
+
+    Example:
+        >>> irfft2(np.ones((2, 2)))
+        array([[1., 0.],
+               [0., 0.]])
+    """
+    _check("irfft2", workers, plan)
+    return _to_real("irfft2", x, s, axes, norm)
+
+
+@substitutes("scipy.fft.hfft2")
+@_described
+def hfft2(
+    x: Any,
+    s: Any = None,
+    axes: Any = (-2, -1),
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Transform along two axes: by `hfft` along the last one, by `fft` along the others.
+
+    Returns:
+        A real array.
+
+    Example:
+        >>> hfft2(np.ones((2, 2)))
+        array([[4., 0.],
+               [0., 0.]])
+    """
+    _check("hfft2", workers, plan)
+    return _to_real("hfft2", _conjugate(x), s, axes, _other("hfft2", norm))
+
+
+@substitutes("scipy.fft.ihfft2")
+@_described
+def ihfft2(
+    x: Any,
+    s: Any = None,
+    axes: Any = (-2, -1),
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Undo `hfft2`.
+
+    Returns:
+        A complex array.
+
+    Example:
+        >>> ihfft2(np.ones((2, 2)))
+        array([[1.-0.j, 0.-0.j],
+               [0.-0.j, 0.-0.j]])
+    """
+    _check("ihfft2", workers, plan)
+    return conjugate(_from_real("ihfft2", x, s, axes, _other("ihfft2", norm)))
+
+
+@substitutes("scipy.fft.fftn")
+@_described
+def fftn(
+    x: Any,
+    s: Any = None,
+    axes: Any = None,
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Transform along several axes, by `fft` along each.
+
+    Returns:
+        A complex array.
+
+    Example:
+        >>> fftn(np.ones((2, 2)))
+        array([[4.+0.j, 0.+0.j],
+               [0.+0.j, 0.+0.j]])
+    """
+    _check("fftn", workers, plan)
+    return _over_axes("fftn", x, s, axes, norm, -1)
+
+
+@substitutes("scipy.fft.ifftn")
+@_described
+def ifftn(
+    x: Any,
+    s: Any = None,
+    axes: Any = None,
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Undo `fftn`.
+
+    Returns:
+        A complex array.
+
+    Example:
+        >>> ifftn(np.ones((2, 2)))
+        array([[1.+0.j, 0.+0.j],
+               [0.+0.j, 0.+0.j]])
+    """
+    _check("ifftn", workers, plan)
+    return _over_axes("ifftn", x, s, axes, norm, 1)
+
+
+@substitutes("scipy.fft.rfftn")
+@_described
+def rfftn(
+    x: Any,
+    s: Any = None,
+    axes: Any = None,
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Transform real numbers along several axes: by `rfft` along the last one, by `fft` along the others.
+
+    Returns:
+        A complex array.
+
+    Example:
+        >>> rfftn(np.ones((2, 2)))
+        array([[4.+0.j, 0.+0.j],
+               [0.+0.j, 0.+0.j]])
+    """
+    _check("rfftn", workers, plan)
+    return _from_real("rfftn", x, s, axes, norm)
+
+
+@substitutes("scipy.fft.irfftn")
+@_described
+def irfftn(
+    x: Any,
+    s: Any = None,
+    axes: Any = None,
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Undo `rfftn`.
+
+    Returns:
+        A real array.
+
+    Example:
+        >>> irfftn(np.ones((2, 2)))
+        array([[1., 0.],
+               [0., 0.]])
+    """
+    _check("irfftn", workers, plan)
+    return _to_real("irfftn", x, s, axes, norm)
+
+
+@substitutes("scipy.fft.hfftn")
+@_described
+def hfftn(
+    x: Any,
+    s: Any = None,
+    axes: Any = None,
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Transform along several axes: by `hfft` along the last one, by `fft` along the others.
+
+    Returns:
+        A real array.
+
+    Example:
+        >>> hfftn(np.ones((2, 2)))
+        array([[4., 0.],
+               [0., 0.]])
+    """
+    _check("hfftn", workers, plan)
+    return _to_real("hfftn", _conjugate(x), s, axes, _other("hfftn", norm))
+
+
+@substitutes("scipy.fft.ihfftn")
+@_described
+def ihfftn(
+    x: Any,
+    s: Any = None,
+    axes: Any = None,
+    norm: Any = None,
+    overwrite_x: bool = False,
+    workers: Any = None,
+    *,
+    plan: Any = None,
+) -> Any:
+    """Undo `hfftn`.
+
+    Returns:
+        A complex array.
+
+    Example:
+        >>> ihfftn(np.ones((2, 2)))
+        array([[1.-0.j, 0.-0.j],
+               [0.-0.j, 0.-0.j]])
+    """
+    _check("ihfftn", workers, plan)
+    return conjugate(_from_real("ihfftn", x, s, axes, _other("ihfftn", norm)))
+
+
+# -- order and lengths -----------------------------------------------------------------------------------
+
+
+@substitutes("scipy.fft.fftshift")
+@documented(x="an array.", axes="the axes to roll along; None for all.")
+def fftshift(x: Any, axes: Any = None) -> Any:
+    """Roll the coefficient of frequency 0 into the middle.
+
+    Returns:
+        An array of the shape of ``x``.
+
+    Example:
+        >>> fftshift(np.array([0.0, 1.0, -2.0, -1.0]))
+        array([-2., -1.,  0.,  1.])
+    """
+    return fourier.shifted(operand(x), axes, lambda extent: extent // 2)
+
+
+@substitutes("scipy.fft.ifftshift")
+@documented(x="an array.", axes="the axes to roll along; None for all.")
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    """Undo `fftshift`.
+
+    Returns:
+        An array of the shape of ``x``.
+
+    Example:
+        >>> ifftshift(np.array([-2.0, -1.0, 0.0, 1.0]))
+        array([ 0.,  1., -2., -1.])
+    """
+    return fourier.shifted(operand(x), axes, lambda extent: -(extent // 2))
+
+
+_FREQUENCIES = documented(
+    n="the length of the transform.",
+    d="the distance of neighbouring samples.",
+    xp="must be None: the arrays are NumPy's.",
+    device='must be None or "cpu".',
+    Raises="ArgumentError: ``n`` is less than 1, or arrays of another library are asked for.",
+)
+
+
+def _check_frequencies(operation: str, n: Any, xp: Any, device: Any) -> int:
+    if (xp is not None and xp.__name__ != "numpy") or device not in (None, "cpu"):
+        raise ArgumentError(message(operation, "arrays are NumPy's", f"xp={xp}, device={device}"))
+    return fourier.length_of(operation, n, 1)
+
+
+@substitutes("scipy.fft.fftfreq")
+@_FREQUENCIES
+def fftfreq(n: int, d: Any = 1.0, *, xp: Any = None, device: Any = None) -> Any:
+    """Return the frequencies of the elements of `fft`, ``k / (n d)``, the negative ones last.
+
+    Returns:
+        An array of ``n`` numbers.
+
+    Example:
+        >>> fftfreq(4)
+        array([ 0.  ,  0.25, -0.5 , -0.25])
+    """
+    frequencies: Any = np.fft.fftfreq(_check_frequencies("fftfreq", n, xp, device), d)
+    return frequencies
+
+
+@substitutes("scipy.fft.rfftfreq")
+@_FREQUENCIES
+def rfftfreq(n: int, d: Any = 1.0, *, xp: Any = None, device: Any = None) -> Any:
+    """Return the frequencies of the elements of `rfft`, ``k / (n d)``.
+
+    Returns:
+        An array of ``n // 2 + 1`` numbers.
+
+    Example:
+        >>> rfftfreq(4)
+        array([0.  , 0.25, 0.5 ])
+    """
+    frequencies: Any = np.fft.rfftfreq(_check_frequencies("rfftfreq", n, xp, device), d)
+    return frequencies
+
+
+@substitutes("scipy.fft.next_fast_len")
+def next_fast_len(target: int, real: bool = False) -> int:
+    """Return the least length from a target on that has small prime factors only, as fast transforms have.
+
+    Args:
+        target: the least length that may be returned.
+        real: whether real numbers are transformed: the factors are at most 5, and at most 11 otherwise.
+
+    Returns:
+        A length.
+
+    Raises:
+        ArgumentError: ``target`` is negative.
+
+    Example:
+        >>> next_fast_len(13), next_fast_len(13, real=True)
+        (14, 15)
+    """
+    length = operator.index(number("next_fast_len", "target", target))
+    if length < 0:
+        raise ArgumentError(message("next_fast_len", "a length is not negative", str(target)))
+    if not length:
+        return 0
+    primes = (2, 3, 5) if real else (2, 3, 5, 7, 11)
+    products = [1]
+    for prime in primes:
+        # Products beyond twice the target are not the least: a power of 2 lies below.
+        for product in list(products):
+            while (product := product * prime) < 2 * length:
+                products.append(product)
+    return min(product for product in products if product >= length)
