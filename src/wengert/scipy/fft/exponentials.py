@@ -616,8 +616,8 @@ def fftfreq(n: int, d: Any = 1.0, *, xp: Any = None, device: Any = None) -> Any:
         >>> fftfreq(4)
         array([ 0.  ,  0.25, -0.5 , -0.25])
     """
-    frequencies: Any = np.fft.fftfreq(_check_frequencies("fftfreq", n, xp, device), d)
-    return frequencies
+    frequencies: Any = np.fft.fftfreq
+    return frequencies(_check_frequencies("fftfreq", n, xp, device), d)
 
 
 @substitutes("scipy.fft.rfftfreq")
@@ -632,8 +632,8 @@ def rfftfreq(n: int, d: Any = 1.0, *, xp: Any = None, device: Any = None) -> Any
         >>> rfftfreq(4)
         array([0.  , 0.25, 0.5 ])
     """
-    frequencies: Any = np.fft.rfftfreq(_check_frequencies("rfftfreq", n, xp, device), d)
-    return frequencies
+    frequencies: Any = np.fft.rfftfreq
+    return frequencies(_check_frequencies("rfftfreq", n, xp, device), d)
 
 
 @substitutes("scipy.fft.next_fast_len")
