@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -48,3 +49,11 @@ def check(
         looped = [flat(own(*(row[k] for row in rows))) for k in range(2)]
         stacked = [np.stack(pair) for pair in zip(*looped, strict=True)]
         close(flat(wg.vmap(own)(*rows)), stacked, max(rtol, 1e-11))
+
+
+def check_signatures(own: Any, theirs: Any) -> None:
+    """Check that arguments mean the same at the same position; SciPy may have more of them, which are deprecated."""
+    mine, others = (inspect.signature(function).parameters for function in (own, theirs))
+    both = [parameter for parameter in others if parameter in mine]
+    assert [parameter for parameter in mine if parameter in others] == both
+    assert list(mine)[:1] == list(others)[:1]

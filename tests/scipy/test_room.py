@@ -16,6 +16,14 @@ from wengert.array.substitutes import SUBSTITUTES, name_of_substitute, substitut
 
 theirs = pytest.importorskip("scipy")
 
+MODULES = (
+    own.fft,
+    own.integrate,
+    own.linalg,
+    own.ndimage,
+    own.spatial,
+    own.spatial.distance,
+)
 LOADED = """
 import sys
 import wengert as wg
@@ -36,9 +44,10 @@ def test_other_names_are_scipys() -> None:
     assert own.linalg.hadamard is theirs.linalg.hadamard
     assert own.fft.set_workers is theirs.fft.set_workers
     assert own.integrate.quad is theirs.integrate.quad
+    assert own.ndimage.label is theirs.ndimage.label
     assert own.spatial.KDTree is theirs.spatial.KDTree
     assert own.spatial.distance.jaccard is theirs.spatial.distance.jaccard
-    for module in (own, own.fft, own.linalg, own.integrate, own.spatial, own.spatial.distance):
+    for module in (own, *MODULES):
         assert set(module.__all__) == set(dir(module))
         with pytest.raises(
             AttributeError, match=f"module '{module.__name__}' has no attribute 'nothing', nor has"
@@ -49,7 +58,7 @@ def test_other_names_are_scipys() -> None:
 
 
 def test_each_name_stands_for_scipys_of_that_name() -> None:
-    for module in (own.fft, own.linalg, own.integrate, own.spatial, own.spatial.distance):
+    for module in MODULES:
         for name in module.__all__:
             function = getattr(module, name)
             if callable(function):
@@ -74,6 +83,11 @@ CALLS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "block_diag": (lambda x: theirs.linalg.block_diag(x, x), "scipy.linalg.block_diag"),
     "fft": (lambda x: np.abs(theirs.fft.fft(x)), "scipy.fft.fft"),
     "dctn": (lambda x: theirs.fft.dctn(x), "scipy.fft.dctn"),
+    "map_coordinates": (
+        lambda x: theirs.ndimage.map_coordinates(x, x[:, None]),
+        "scipy.ndimage.map_coordinates",
+    ),
+    "gaussian_filter": (lambda x: theirs.ndimage.gaussian_filter(x, 1.0), "scipy.ndimage.gaussian_filter"),
     "simpson": (lambda x: theirs.integrate.simpson(x[0]), "scipy.integrate.simpson"),
     "cdist": (lambda x: theirs.spatial.distance.cdist(x, x), "scipy.spatial.distance.cdist"),
     "euclidean": (

@@ -18,11 +18,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.scipy import fft, integrate, linalg, spatial
+from wengert.scipy import (
+    fft,
+    integrate,
+    linalg,
+    ndimage,
+    spatial,
+)
 from wengert.scipy.registry import check_public as _check_public
 from wengert.scipy.registry import passed_through as _passed_through
 
-__all__ = ["fft", "integrate", "linalg", "spatial"]
+__all__ = [
+    "fft",
+    "integrate",
+    "linalg",
+    "ndimage",
+    "spatial",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,55 @@
+"""`scipy.ndimage` for values inside transforms: filters, and interpolation at points and of transformed images.
+
+The computation is in double precision, as SciPy's.
+
+Example:
+    >>> import numpy as np
+    >>> import wengert as wg
+    >>> image = np.array([[0.0, 1.0], [2.0, 4.0]])
+    >>> def brightness(point):
+    ...     return map_coordinates(image, point[:, None], order=1)[0]
+    >>> wg.grad(brightness)(np.array([0.5, 0.25]))
+    array([2.25, 1.5 ])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.scipy.ndimage.filters import (
+    convolve,
+    convolve1d,
+    correlate,
+    correlate1d,
+    gaussian_filter,
+    gaussian_filter1d,
+    gaussian_gradient_magnitude,
+    gaussian_laplace,
+    laplace,
+    prewitt,
+    sobel,
+    uniform_filter,
+    uniform_filter1d,
+)
+from wengert.scipy.ndimage.interpolation import affine_transform, map_coordinates, rotate, shift, zoom
+from wengert.scipy.ndimage.splines import spline_filter, spline_filter1d
+from wengert.scipy.registry import check_public as _check_public
+from wengert.scipy.registry import passed_through as _passed_through
+
+__all__ = [
+    "affine_transform", "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter", "gaussian_filter1d",
+    "gaussian_gradient_magnitude", "gaussian_laplace", "laplace", "map_coordinates", "prewitt", "rotate", "shift",
+    "sobel", "spline_filter", "spline_filter1d", "uniform_filter", "uniform_filter1d", "zoom",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Return an object of SciPy's that Wengert does not follow."""
+    _check_public(__name__, name)
+    from scipy import ndimage as theirs
+
+    return _passed_through(theirs, __name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
