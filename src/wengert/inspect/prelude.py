@@ -130,6 +130,14 @@ def triangular_solution(a, b, lower, unit):
     return np.linalg.solve(a, b)
 
 
+def banded_solution(bands, b, lower, upper):
+    """Return x with a @ x equal to b, where a[i, j] is bands[upper + i - j, j]."""
+    count = bands.shape[-1]
+    i, j = np.arange(count)[:, None], np.arange(count)
+    inside = (i - j <= lower) & (j - i <= upper)
+    return np.linalg.solve(np.where(inside, bands[..., np.where(inside, upper + i - j, 0), j], 0), b)
+
+
 def of_matrices(function, a):
     """Return a function of square matrices, computed in double precision."""
     dtype = a.dtype if a.dtype.kind in "fc" else float

@@ -2,6 +2,7 @@
 
 from wengert.ops import (
     arithmetic,
+    banded,
     bessel,
     comparison,
     complex,
@@ -24,6 +25,7 @@ from wengert.ops import (
 
 __all__ = [
     "arithmetic",
+    "banded",
     "bessel",
     "comparison",
     "complex",

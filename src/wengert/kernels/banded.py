@@ -1,0 +1,44 @@
+"""Equations with banded matrices, by LAPACK through SciPy, which loads when the first of them is solved."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from wengert.kernels.schur import scipy_linalg
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+
+def solve(bands: Array, b: Array, lower: int, upper: int) -> Array:
+    """Return x with ``A x = b`` for stacked banded matrices A, by elimination with partial pivoting.
+
+    Args:
+        bands: ``bands[..., upper + i - j, j]`` is ``A[..., i, j]``.
+        b: right-hand sides in columns; the leading axes broadcast.
+        lower: the number of diagonals below the main one.
+        upper: the number of diagonals above the main one.
+
+    Returns:
+        The solutions.
+
+    Example:
+        >>> solve(np.array([[0.0, 1.0], [2.0, 4.0]]), np.array([[3.0], [4.0]]), 0, 1)
+        array([[1.],
+               [1.]])
+    """
+    lead = np.broadcast_shapes(bands.shape[:-2], b.shape[:-2])
+    dtype = np.result_type(bands, b)
+    result = np.empty((*lead, *b.shape[-2:]), dtype)
+    if not result.size:
+        return result
+    program = scipy_linalg("solve_banded").get_lapack_funcs("gbsv", dtype=dtype)
+    bands, b = np.broadcast_to(bands, (*lead, *bands.shape[-2:])), np.broadcast_to(b, result.shape)
+    work = np.zeros((lower + bands.shape[-2], bands.shape[-1]), dtype)
+    for position in np.ndindex(lead):
+        work[lower:] = bands[position]
+        *_, result[position], failed = program(lower, upper, work, b[position])
+        if failed:
+            raise np.linalg.LinAlgError(f"singular matrix: diagonal {failed - 1} of the factor U is 0")
+    return result
