@@ -55,7 +55,7 @@ def case() -> tuple[Callable[..., float], tuple]:
     """Return the misfit and its arguments at a small size."""
     x = np.arange(16) * 0.5 - 4
     data = 0.1 * np.cos(x) * np.ones((2, 1))
-    return lambda p: misfit(p, x, 8.0, 0.01, 4, 2, data), (np.array([6.0, 3.0, -1.0, 0.5]),)
+    return lambda p: misfit(p, x, 8.0, 0.01, 2, 1, data), (np.array([6.0, 3.0, -1.0, 0.5]),)
 
 
 def main(path: str = "korteweg_de_vries.png") -> None:

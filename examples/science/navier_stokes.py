@@ -75,7 +75,7 @@ def random_vorticity(n: int, seed: int) -> np.ndarray:
 def case() -> tuple[Callable[..., float], tuple]:
     """Return the cost and its arguments at a small size."""
     flow = Flow(8, 1e-2, 0.05)
-    observations = [np.sin(np.arange(16.0)).reshape(4, 4)] * 2
+    observations = [np.sin(np.arange(16.0)).reshape(4, 4)]
     return lambda w: cost(w, flow, observations, 1, 2, 0.1), (random_vorticity(8, 0),)
 
 

@@ -87,9 +87,9 @@ def losses(magnitudes: np.ndarray, power: np.ndarray, Y: np.ndarray, iterations:
 
 
 def case() -> tuple[Callable[..., float], tuple]:
-    """Return the losses after two iterations and their arguments."""
+    """Return the losses after one iteration and their arguments."""
     Y = admittance(LINES, 9)
-    return lambda magnitudes, power: losses(magnitudes, power, Y, 2), (np.ones(3), np.array([1.63, 0.85]))
+    return lambda magnitudes, power: losses(magnitudes, power, Y, 1), (np.ones(3), np.array([1.63, 0.85]))
 
 
 def main(path: str = "power_flow.png") -> None:
