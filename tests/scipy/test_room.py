@@ -23,12 +23,15 @@ MODULES = (
     own.ndimage,
     own.spatial,
     own.spatial.distance,
+    own.stats,
 )
 LOADED = """
 import sys
 import wengert as wg
 assert "wengert.scipy" not in sys.modules
 wg.scipy.linalg.expm([[0.0]]), wg.scipy.integrate.simpson([1.0, 2.0, 3.0]), wg.scipy.spatial.distance.pdist([[1.0]])
+assert "scipy" not in sys.modules
+wg.scipy.stats.expon.logpdf(1.0, 2.0), wg.scipy.stats.norm.pdf(1.0), wg.scipy.stats.norm.cdf(1.0)
 assert "scipy" not in sys.modules
 wg.scipy.linalg.hilbert, wg.scipy.optimize.brentq
 assert "scipy.linalg" in sys.modules
@@ -70,6 +73,7 @@ def test_each_name_stands_for_scipys_of_that_name() -> None:
             value = getattr(value, part, None)
         if value is not None:  # this version of SciPy has it
             assert substitute_for(value) is function
+    assert substitute_for(theirs.stats.norm(1.0, 2.0).cdf) is SUBSTITUTES["scipy.stats.norm.cdf"]
     assert name_of_substitute(own.linalg.expm) == "wengert.scipy.linalg.expm"
     assert substitute_for(theirs.linalg.hadamard) is None
 
@@ -94,6 +98,9 @@ CALLS: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda x: theirs.spatial.distance.euclidean(x[0], x[1]),
         "scipy.spatial.distance.euclidean",
     ),
+    "norm.logpdf": (lambda x: theirs.stats.norm.logpdf(x), "scipy.stats.norm.logpdf"),
+    "norm.cdf of a location": (lambda x: theirs.stats.norm.cdf(1.0, x[0]), "scipy.stats.norm.cdf"),
+    "frozen.sf": (lambda x: theirs.stats.expon(0.0, 2.0).sf(x), "scipy.stats.expon.sf"),
     "distance_matrix": (lambda x: theirs.spatial.distance_matrix(x, x), "scipy.spatial.distance_matrix"),
 }
 

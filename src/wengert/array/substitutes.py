@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import MethodType
 from typing import Any, TypeVar
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 #: Wengert's function for the full name of each SciPy function; `wengert.scipy` fills it.
 SUBSTITUTES: dict[str, Callable[..., Any]] = {}
+#: How the names of the classes of SciPy's distributions end.
+FAMILY = "_gen"
 #: Functions that load the modules that fill the table; it is complete after them.
 LOADERS: list[Callable[[], Any]] = []
 
@@ -33,7 +36,8 @@ def substitutes(*names: str) -> Callable[[FunctionT], FunctionT]:
 def substitute_for(function: Any) -> Callable[..., Any] | None:
     """Return Wengert's function for one of SciPy's, or None.
 
-    SciPy defines its functions in private modules, such as `scipy.integrate._quadrature`.
+    SciPy defines its functions in private modules, such as `scipy.integrate._quadrature`. A family of
+    distributions is an object: `scipy.stats.norm` is the only one of the class `norm_gen`.
 
     Args:
         function: any object.
@@ -43,13 +47,35 @@ def substitute_for(function: Any) -> Callable[..., Any] | None:
         >>> substitute_for(np.sin) is None
         True
     """
-    module, name = getattr(function, "__module__", None) or "", getattr(function, "__name__", "")
+    module = getattr(function, "__module__", None) or ""
     if module.partition(".")[0] != "scipy":
         return None
     for load in LOADERS:
         load()
     public = [part for part in module.split(".") if part[0] != "_"]
-    return SUBSTITUTES.get(".".join([*public, name]))
+    return SUBSTITUTES.get(".".join([*public, *_names(function)]))
+
+
+def _names(function: Any) -> list[str]:
+    """Return the name of a function, of a family of distributions, or both names for a method of a family."""
+    owner = getattr(function, "__self__", None)
+    name = getattr(function, "__name__", "")
+    if name and type(function) is not MethodType:
+        return [name]
+    family = owner if name else function
+    family: Any = getattr(family, "dist", None) or getattr(family, "_dist", None) or family  # of a frozen one
+    return [class_name(family)[1].removesuffix(FAMILY), *([name] if name else [])]
+
+
+def class_name(value: Any) -> tuple[str, str]:
+    """Return the module and the name of the class of a value.
+
+    Example:
+        >>> class_name(1)
+        ('builtins', 'int')
+    """
+    kind: type[object] = value.__class__
+    return kind.__module__, kind.__name__
 
 
 def name_of_substitute(function: Callable[..., Any]) -> str:

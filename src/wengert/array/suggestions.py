@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from wengert.array.operators import FUNCTIONS
-from wengert.array.substitutes import name_of_substitute, substitute_for
+from wengert.array.substitutes import FAMILY, class_name, name_of_substitute, substitute_for
 from wengert.boxes import RUNNING, Box
 from wengert.core.dtypes import SEQUENCE
 from wengert.core.errors import calls_inside, user_frame
@@ -192,15 +192,27 @@ def _expression(frame: FrameType) -> ast.expr | None:
 
 
 def _value(name: ast.AST, frame: FrameType) -> Any:
-    """Return the value of a name such as ``x`` or ``np.linalg.norm``; None for attributes of other objects."""
+    """Return the value of a name such as ``x``, ``np.linalg.norm`` or ``stats.norm.pdf``; None for most other objects.
+
+    A family of distributions stands for the distributions that its calls return.
+    """
     if isinstance(name, ast.Name):
         for names in (frame.f_locals, frame.f_globals, vars(builtins)):
             if name.id in names:
                 return names[name.id]
     if isinstance(name, ast.Attribute):
-        module = _value(name.value, frame)
-        return getattr(module, name.attr, None) if isinstance(module, ModuleType) else None
+        owner = _value(name.value, frame)
+        return getattr(owner, name.attr, None) if isinstance(owner, ModuleType) or _is_family(owner) else None
+    if isinstance(name, ast.Call):
+        family = _value(name.func, frame)
+        return family if _is_family(family) else None
     return None
+
+
+def _is_family(value: Any) -> bool:
+    """Return whether a value is one of SciPy's families of distributions, or one of its distributions."""
+    module, name = class_name(value)
+    return module.startswith("scipy.stats.") and name.endswith((FAMILY, "_frozen"))
 
 
 def _instead_of_call(call: ast.Call, frame: FrameType, operation: str) -> str:

@@ -20,7 +20,13 @@ from wengert.ir.graph import Graph, Var
 from wengert.passes.simplify import simplify
 
 _TAKEN = {*keyword.kwlist, *HELPERS, "np", "wengert", "scipy", "constants", "float", "int", "bool"}
-_MODULES = ("scipy.linalg", "scipy.special", "wengert.random", "wengert.special")  # besides NumPy
+_MODULES = (
+    "scipy.linalg",
+    "scipy.special",
+    "scipy.stats",
+    "wengert.random",
+    "wengert.special",
+)  # besides NumPy
 _PLAIN = (bool, int, float, complex, str, type(None))
 
 

@@ -268,9 +268,19 @@ def ndtr(x: Any) -> Any:
     return 0.5 * erfc(x * -math.sqrt(0.5))
 
 
+def _inverse_mills(out: Any, x: Any) -> Any:
+    """Return the density of the normal distribution over ndtr(x), in the left tail by Mills' asymptotic series."""
+    is_far = less(x, -_LARGE)
+    far, near = where(is_far, x, -_LARGE), where(is_far, 0.0, x)
+    y, total = 1.0 / (far * far), 1.0
+    for k in range(14, 0, -1):
+        total = 1.0 - (2 * k - 1) * y * total
+    return where(is_far, -far / total, exp(-0.5 * (near * near) - where(is_far, 0.0, out)) / _ROOT_TWO_PI)
+
+
 log_ndtr = _stated(
     "log_ndtr",
-    lambda out, x: exp(-0.5 * (x * x) - out) / _ROOT_TWO_PI,
+    _inverse_mills,
     doc="the logarithm of ndtr, also far in the tail",
     domain=(-3.0, 3.0),
 )

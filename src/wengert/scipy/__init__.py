@@ -24,6 +24,7 @@ from wengert.scipy import (
     linalg,
     ndimage,
     spatial,
+    stats,
 )
 from wengert.scipy.registry import check_public as _check_public
 from wengert.scipy.registry import passed_through as _passed_through
@@ -34,6 +35,7 @@ __all__ = [
     "linalg",
     "ndimage",
     "spatial",
+    "stats",
 ]
 
 

@@ -1,0 +1,50 @@
+"""`scipy.stats` for values inside transforms: families of distributions.
+
+A family has the functions and parameters that SciPy gives it, ``loc`` and ``scale`` among them, and is called to put in
+the parameters: ``norm(1.0, 2.0).logpdf(x)``. Draws take a key of `wengert.random` as ``random_state``.
+
+Example:
+    >>> import numpy as np
+    >>> import wengert as wg
+    >>> data = np.array([1.0, 2.0, 4.0])
+    >>> wg.grad(lambda mu: np.sum(norm.logpdf(data, mu, 2.0)))(2.0)
+    0.25
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.scipy.registry import check_public as _check_public
+from wengert.scipy.registry import passed_through as _passed_through
+from wengert.scipy.stats.discrete import bernoulli, binom, geom, poisson
+from wengert.scipy.stats.elementary import (
+    cauchy,
+    expon,
+    gumbel_l,
+    gumbel_r,
+    laplace,
+    logistic,
+    lognorm,
+    norm,
+    pareto,
+    uniform,
+    weibull_min,
+)
+
+__all__ = [
+    "bernoulli", "binom", "cauchy", "expon", "geom", "gumbel_l", "gumbel_r", "laplace", "logistic", "lognorm", "norm",
+    "pareto", "poisson", "uniform", "weibull_min",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Return an object of SciPy's that Wengert does not follow."""
+    _check_public(__name__, name)
+    from scipy import stats as theirs
+
+    return _passed_through(theirs, __name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

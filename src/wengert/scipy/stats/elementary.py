@@ -1,0 +1,243 @@
+"""Continuous families whose functions are elementary: normal, Cauchy, logistic, exponential, Gumbel and others."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from wengert.ops.arithmetic import absolute
+from wengert.ops.comparison import greater, less, where
+from wengert.ops.exponential import exp, expit, expm1, log, log1p, logaddexp, power
+from wengert.ops.scipy_special import log_ndtr, ndtr, ndtri
+from wengert.ops.special import lgamma
+from wengert.ops.trigonometric import arctan2, tan
+from wengert.random import exponential, normal
+from wengert.random import uniform as draw_uniform
+from wengert.scipy.stats.base import INFINITY, Continuous, from_zero, log1mexp
+from wengert.special import xlogy
+
+LOG_TWO_PI = math.log(2 * math.pi)
+_EULER = 0.5772156649015329
+
+norm = Continuous(
+    "norm",
+    "The normal distribution, of density ``exp(-z^2 / 2) / sqrt(2 pi)``.",
+    is_symmetric=True,
+    logpdf=lambda z: -0.5 * (z * z) - 0.5 * LOG_TWO_PI,
+    cdf=ndtr,
+    logcdf=log_ndtr,
+    ppf=ndtri,
+    mean=0.0,
+    var=1.0,
+    entropy=0.5 * (LOG_TWO_PI + 1),
+    draw=normal,
+)
+
+
+def _cauchy_quantile(q: Any) -> Any:
+    is_left = less(q, 0.5)
+    cotangent = 1.0 / tan(math.pi * where(is_left, q, 1.0 - q))
+    return where(is_left, -cotangent, cotangent)
+
+
+cauchy = Continuous(
+    "cauchy",
+    "The Cauchy distribution, of density ``1 / (pi (1 + z^2))``.",
+    is_symmetric=True,
+    logpdf=lambda z: -math.log(math.pi) - log1p(z * z),
+    cdf=lambda z: arctan2(1.0, -z) / math.pi,
+    ppf=_cauchy_quantile,
+    mean=math.nan,
+    var=math.nan,
+    entropy=math.log(4 * math.pi),
+)
+
+
+def _laplace_cdf(z: Any) -> Any:
+    tail = 0.5 * exp(-absolute(z))
+    return where(greater(z, 0.0), 1.0 - tail, tail)
+
+
+def _laplace_log_cdf(z: Any) -> Any:
+    is_right = greater(z, 0.0)
+    return where(is_right, log1p(-0.5 * exp(-where(is_right, z, 0.0))), where(is_right, 0.0, z) - math.log(2))
+
+
+def _laplace_quantile(q: Any) -> Any:
+    is_left = less(q, 0.5)
+    tail = log(2.0 * where(is_left, q, 1.0 - q))
+    return where(is_left, tail, -tail)
+
+
+laplace = Continuous(
+    "laplace",
+    "The Laplace distribution, of density ``exp(-|z|) / 2``; the derivative at 0 is 0.",
+    is_symmetric=True,
+    logpdf=lambda z: -absolute(z) - math.log(2),
+    cdf=_laplace_cdf,
+    logcdf=_laplace_log_cdf,
+    ppf=_laplace_quantile,
+    mean=0.0,
+    var=2.0,
+    entropy=math.log(2) + 1,
+)
+
+
+logistic = Continuous(
+    "logistic",
+    "The logistic distribution, of density ``e^-z / (1 + e^-z)^2``.",
+    is_symmetric=True,
+    logpdf=lambda z: z - 2.0 * logaddexp(z, 0.0),
+    cdf=expit,
+    logcdf=lambda z: -logaddexp(-z, 0.0),
+    ppf=lambda q: log(q) - log1p(-q),
+    mean=0.0,
+    var=math.pi**2 / 3,
+    entropy=2.0,
+)
+
+gumbel_r = Continuous(
+    "gumbel_r",
+    "The right-skewed Gumbel distribution, of the largest of many values: of density ``exp(-z - e^-z)``.",
+    logpdf=lambda z: -z - exp(-z),
+    cdf=lambda z: exp(-exp(-z)),
+    sf=lambda z: -expm1(-exp(-z)),
+    logcdf=lambda z: -exp(-z),
+    logsf=lambda z: log1mexp(-exp(-z)),
+    ppf=lambda q: -log(-log(q)),
+    isf=lambda q: -log(-log1p(-q)),
+    mean=_EULER,
+    var=math.pi**2 / 6,
+    entropy=_EULER + 1,
+    draw=lambda key, shape: -log(exponential(key, shape)),
+)
+
+gumbel_l = Continuous(
+    "gumbel_l",
+    "The left-skewed Gumbel distribution, of the smallest of many values: of density ``exp(z - e^z)``.",
+    logpdf=lambda z: z - exp(z),
+    cdf=lambda z: -expm1(-exp(z)),
+    sf=lambda z: exp(-exp(z)),
+    logcdf=lambda z: log1mexp(-exp(z)),
+    logsf=lambda z: -exp(z),
+    ppf=lambda q: log(-log1p(-q)),
+    isf=lambda q: log(-log(q)),
+    mean=-_EULER,
+    var=math.pi**2 / 6,
+    entropy=_EULER + 1,
+    draw=lambda key, shape: log(exponential(key, shape)),
+)
+
+# -- families on an interval, or on a half-line ----------------------------------------------------------
+
+uniform = Continuous(
+    "uniform",
+    "The uniform distribution on [0, 1], with location and scale on [loc, loc + scale].",
+    support=(0.0, 1.0),
+    inside=0.5,
+    logpdf=lambda z: 0.0 * z,
+    cdf=lambda z: z,
+    sf=lambda z: 1.0 - z,
+    ppf=lambda q: q,
+    mean=0.5,
+    var=1 / 12,
+    entropy=0.0,
+    draw=draw_uniform,
+)
+
+expon = Continuous(
+    "expon",
+    "The exponential distribution, of density ``e^-z`` on z >= 0.",
+    support=(0.0, INFINITY),
+    inside=1.0,
+    logpdf=lambda z: -z,
+    cdf=lambda z: -expm1(-z),
+    sf=lambda z: exp(-z),
+    logcdf=lambda z: log1mexp(-z),
+    logsf=lambda z: -z,
+    ppf=lambda q: -log1p(-q),
+    isf=lambda q: -log(q),
+    mean=1.0,
+    var=1.0,
+    entropy=1.0,
+    draw=exponential,
+)
+
+
+def _lognorm_density(z: Any, s: Any) -> Any:
+    y = log(z)
+    return -0.5 * (y / s) ** 2 - log(s) - y - 0.5 * LOG_TWO_PI
+
+
+lognorm = Continuous(
+    "lognorm",
+    "The log-normal distribution, of ``exp(s Z)`` for a normal Z, with s > 0.",
+    shapes=("s",),
+    support=(0.0, INFINITY),
+    inside=1.0,
+    logpdf=lambda z, s: from_zero(z, 1.0, lambda z: _lognorm_density(z, s)),
+    cdf=lambda z, s: ndtr(log(z) / s),
+    sf=lambda z, s: ndtr(-log(z) / s),
+    logcdf=lambda z, s: log_ndtr(log(z) / s),
+    logsf=lambda z, s: log_ndtr(-log(z) / s),
+    ppf=lambda q, s: exp(s * ndtri(q)),
+    isf=lambda q, s: exp(-s * ndtri(q)),
+    mean=lambda s: exp(0.5 * (s * s)),
+    var=lambda s: expm1(s * s) * exp(s * s),
+    entropy=lambda s: 0.5 * (LOG_TWO_PI + 1) + log(s),
+    draw=lambda key, shape, s: exp(s * normal(key, shape)),
+)
+
+
+def _weibull_variance(c: Any) -> Any:
+    mean = exp(lgamma(1.0 + 1.0 / c))
+    return exp(lgamma(1.0 + 2.0 / c)) - mean * mean
+
+
+weibull_min = Continuous(
+    "weibull_min",
+    "The Weibull distribution, of density ``c z^(c-1) exp(-z^c)`` on z >= 0, with c > 0.",
+    shapes=("c",),
+    support=(0.0, INFINITY),
+    inside=1.0,
+    logpdf=lambda z, c: from_zero(z, c - 1.0, lambda z: log(c) + xlogy(c - 1.0, z) - power(z, c)),
+    cdf=lambda z, c: -expm1(-power(z, c)),
+    sf=lambda z, c: exp(-power(z, c)),
+    logcdf=lambda z, c: log1mexp(-power(z, c)),
+    logsf=lambda z, c: -power(z, c),
+    ppf=lambda q, c: power(-log1p(-q), 1.0 / c),
+    isf=lambda q, c: power(-log(q), 1.0 / c),
+    mean=lambda c: exp(lgamma(1.0 + 1.0 / c)),
+    var=_weibull_variance,
+    entropy=lambda c: _EULER * (1.0 - 1.0 / c) - log(c) + 1.0,
+    draw=lambda key, shape, c: power(exponential(key, shape), 1.0 / c),
+)
+
+
+def _pareto_mean(b: Any) -> Any:
+    b = where(greater(b, 1.0), b, 1.0)
+    return b / (b - 1.0)
+
+
+def _pareto_variance(b: Any) -> Any:
+    b = where(greater(b, 2.0), b, 2.0)
+    return b / ((b - 2.0) * (b - 1.0) ** 2)
+
+
+pareto = Continuous(
+    "pareto",
+    "The Pareto distribution, of density ``b / z^(b+1)`` on z >= 1, with b > 0.",
+    shapes=("b",),
+    support=(1.0, INFINITY),
+    inside=2.0,
+    logpdf=lambda z, b: log(b) - (b + 1.0) * log(z),
+    cdf=lambda z, b: -expm1(-b * log(z)),
+    sf=lambda z, b: exp(-b * log(z)),
+    logcdf=lambda z, b: log1mexp(-b * log(z)),
+    logsf=lambda z, b: -b * log(z),
+    ppf=lambda q, b: exp(-log1p(-q) / b),
+    isf=lambda q, b: exp(-log(q) / b),
+    mean=_pareto_mean,
+    var=_pareto_variance,
+    entropy=lambda b: 1.0 + 1.0 / b - log(b),
+)

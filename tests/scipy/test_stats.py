@@ -1,0 +1,264 @@
+"""The families of `wengert.scipy.stats`: properties of all, from one table of their shape parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.scipy.checks import check, close
+from wengert.core.errors import WengertError
+from wengert.random import key
+from wengert.scipy import stats
+from wengert.scipy.stats.base import Continuous, Discrete
+
+theirs = pytest.importorskip("scipy.stats")
+
+#: The interval of each shape parameter.
+SHAPES: dict[str, tuple[tuple[float, float], ...]] = {
+    **dict.fromkeys(
+        ("norm", "cauchy", "laplace", "logistic", "expon", "uniform", "gumbel_r", "gumbel_l"), ()
+    ),
+    "lognorm": ((0.3, 1.5),),
+    "weibull_min": ((0.6, 4.0),),
+    "pareto": ((0.5, 5.0),),
+    "bernoulli": ((0.1, 0.9),),
+    "binom": ((3, 9), (0.1, 0.9)),
+    "geom": ((0.2, 0.9),),
+    "poisson": ((0.5, 9.0),),
+}
+FAMILIES = [name for name in stats.__all__ if isinstance(getattr(stats, name), Continuous | Discrete)]
+CONTINUOUS = [name for name in FAMILIES if isinstance(getattr(stats, name), Continuous)]
+each_family = pytest.mark.parametrize("name", FAMILIES)
+each_continuous = pytest.mark.parametrize("name", CONTINUOUS)
+QUANTILES = np.array([1e-5, 0.01, 0.3, 0.49, 0.77, 0.999])
+#: Levels where differences are accurate.
+LEVELS = np.array([0.06, 0.3, 0.49, 0.77, 0.9])
+ROWS = 4
+
+
+def both(name: str) -> tuple[Any, Any]:
+    return getattr(stats, name), getattr(theirs, name)
+
+
+def parameters(name: str, seed: int = 0, rows: int = ROWS) -> list[Any]:
+    """Draw the shape parameters, the location and, of continuous families, the scale, as columns."""
+    rng = np.random.default_rng(seed)
+    ends = [*zip(both(name)[0].shapes, SHAPES[name], strict=True)]
+    shapes = [rng.integers(*e, (rows, 1)) * 1.0 if n == "n" else rng.uniform(*e, (rows, 1)) for n, e in ends]
+    if name not in CONTINUOUS:
+        return [*shapes, rng.integers(-2, 3, (rows, 1)).astype(float)]
+    return [*shapes, rng.uniform(-1, 1, (rows, 1)), rng.uniform(0.5, 2.0, (rows, 1))]
+
+
+def inner_points(name: str, arguments: list[Any]) -> Any:
+    return both(name)[1].ppf(LEVELS, *arguments)
+
+
+def test_the_table_is_complete() -> None:
+    assert set(FAMILIES) == set(SHAPES)
+
+
+@each_family
+def test_values_are_scipys(name: str) -> None:
+    own, other = both(name)
+    arguments = parameters(name)
+    low, high = other.support(*arguments)
+    beyond = [low - 1.0, low, high, high + 1.0]
+    x = np.concatenate(
+        [other.ppf(QUANTILES, *arguments), *(np.where(np.isfinite(e), e, 0.5) for e in beyond)], 1
+    )
+    densities = ("pdf", "logpdf") if name in CONTINUOUS else ("pmf", "logpmf")
+    with np.errstate(all="ignore"):
+        for function in (*densities, "cdf", "logcdf", "sf", "logsf"):
+            expected = getattr(other, function)(x, *arguments)
+            np.testing.assert_allclose(
+                getattr(own, function)(x, *arguments), expected, 1e-9, 1e-11, err_msg=function
+            )
+        q = np.concatenate([QUANTILES, [0.0, 1.0, -0.1, 1.1, np.nan]])
+        for function in ("ppf", "isf"):
+            found, expected = (getattr(m, function)(q, *arguments) for m in (own, other))
+            np.testing.assert_allclose(found, expected, 1e-8, 1e-10, err_msg=function)
+        for function in ("mean", "var", "std", "entropy", "support", "median"):
+            found, expected = (getattr(m, function)(*arguments) for m in (own, other))
+            np.testing.assert_allclose(found, expected, 1e-9, err_msg=function)
+        ends, expected = own.interval(0.9, *arguments), other.interval(0.9, *arguments)
+        np.testing.assert_allclose(ends, expected, 1e-9)
+
+
+@each_family
+def test_forms_of_calls(name: str) -> None:
+    """By position, by name, frozen, of scalars and of lists; the result has SciPy's type."""
+    own, other = both(name)
+    arguments = [float(p[0, 0]) for p in parameters(name)]
+    names = [*own.shapes, *own.placed]
+    x = float(other.ppf(0.4, *arguments))
+    for call in (
+        lambda m: m.cdf(x, *arguments),
+        lambda m: m.cdf(x, **dict(zip(names, arguments, strict=True))),
+        lambda m: m(*arguments).cdf(x),
+        lambda m: m(*arguments[:-1], **{names[-1]: arguments[-1]}).sf([x, x + 1.0]),
+        lambda m: m.mean(*arguments),
+        lambda m: m(*arguments).std(),
+        lambda m: m(*arguments).interval(0.5)[1],
+    ):
+        found, expected = call(own), call(other)
+        assert type(found) is type(expected)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@each_continuous
+def test_derivatives(name: str) -> None:
+    """Of the functions of points, in the point and in each parameter, against differences in both modes."""
+    own = both(name)[0]
+    arguments = parameters(name, 1, 2)
+    x = inner_points(name, arguments)
+    for function in ("logpdf", "cdf", "logcdf", "sf", "logsf"):
+        wg.check_grads(getattr(own, function), (x, *arguments), order=1, rtol=1e-4, atol=1e-6)
+    wg.check_grads(own.ppf, (LEVELS, *arguments), order=1, rtol=1e-4)
+    wg.check_grads(own.logpdf, (x[0, 2], *(p[0, 0] for p in arguments)), order=2, rtol=1e-4)
+
+
+@each_continuous
+def test_the_slope_of_the_distribution_function_is_the_density(name: str) -> None:
+    own = both(name)[0]
+    arguments = parameters(name, 2)
+    x = inner_points(name, arguments)
+    density = own.pdf(x, *arguments)
+    for function, sign in (("cdf", 1), ("sf", -1)):
+        slope = wg.grad(lambda x, f=function: np.sum(getattr(own, f)(x, *arguments)))(x)
+        np.testing.assert_allclose(slope, sign * density, rtol=1e-10)
+    slope = wg.grad(lambda q: np.sum(own.ppf(q, *arguments)))(own.cdf(x, *arguments))
+    np.testing.assert_allclose(slope * density, np.ones_like(x), rtol=1e-6)
+
+
+@each_continuous
+def test_quantiles_are_inverse(name: str) -> None:
+    own = both(name)[0]
+    arguments = parameters(name, 3)
+    arguments[-2] = np.zeros(1)  # a location costs digits
+    q = np.array([[1e-5, 1e-3, 0.2, 0.5, 0.8]] * ROWS)
+    np.testing.assert_allclose(own.cdf(own.ppf(q, *arguments), *arguments), q, rtol=1e-9)
+    np.testing.assert_allclose(own.sf(own.isf(q, *arguments), *arguments), q, rtol=1e-9)
+
+
+@each_family
+def test_no_derivative_is_nan(name: str) -> None:
+    """At the ends of the support, beyond them, far out, and where a parameter is not allowed."""
+    own, other = both(name)
+    arguments = parameters(name, 4)
+    low, high = other.support(*arguments)
+    ends = [np.where(np.isfinite(end), end, far) for end, far in ((low, -1e3), (high, 1e3))]
+    x = np.concatenate([ends[0] - 1, ends[0], ends[1], ends[1] + 1], 1)
+    functions = (
+        *(("logpdf", "pdf") if name in CONTINUOUS else ("logpmf", "pmf")),
+        "cdf",
+        "logcdf",
+        "sf",
+        "logsf",
+    )
+    with np.errstate(all="ignore"):
+        for function in functions:
+            value, pull = wg.vjp(getattr(own, function), x, *arguments)
+            assert not np.isnan(value).any(), function
+            for slope in pull(np.ones_like(x)):
+                assert not np.isnan(slope).any(), function
+        wrong = [-np.abs(p) - 1 for p in arguments]
+        if len(wrong) > 1:
+            assert np.isnan(own.cdf(x, *wrong)).all()
+            assert np.isnan(own.mean(*wrong)).all()
+
+
+@each_family
+def test_compiled_and_batched(name: str) -> None:
+    own = both(name)[0]
+    arguments = parameters(name, 5, 2)
+    x = both(name)[1].ppf(QUANTILES[1:4], *arguments)
+    density = own.logpdf if name in CONTINUOUS else own.logpmf
+
+    def functions(x: Any, *arguments: Any) -> Any:
+        points = (density, own.cdf, own.sf)
+        moments = (own.mean, own.var)
+        return (
+            [f(x, *arguments) for f in points],
+            own.ppf(QUANTILES, *arguments),
+            [f(*arguments) for f in moments],
+        )
+
+    check(functions, None, x, *arguments, rtol=1e-11, order=0, batched=name in CONTINUOUS)
+    if name not in CONTINUOUS:  # whose points must stay whole numbers
+        rows = wg.vmap(density, in_axes=(0, *(None for _ in arguments)))(np.stack([x, x]), *arguments)
+        close(rows, np.stack([density(x, *arguments)] * 2), 1e-11)
+
+    def loss(x: Any, *arguments: Any) -> Any:
+        return np.sum(density(x, *arguments)) + np.sum(own.cdf(x, *arguments))
+
+    gradient = wg.grad(loss, argnums=tuple(range(1 + len(arguments))))
+    close(wg.jit(gradient)(x, *arguments), gradient(x, *arguments), 1e-10)
+
+
+@each_family
+def test_draws(name: str) -> None:
+    """They have the distribution, are the same when compiled, and move with the parameters."""
+    own, other = both(name)
+    arguments = [float(p[0, 0]) for p in parameters(name, 6)]
+    drawn = own.rvs(*arguments, size=(50, 40), random_state=key(3))
+    assert drawn.shape == (50, 40)
+    levels = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+    points = other.ppf(levels, *arguments)
+    found = np.mean(drawn.ravel() <= points[:, np.newaxis], axis=1)
+    np.testing.assert_allclose(found, other.cdf(points, *arguments), atol=0.04)
+    assert own(*arguments).rvs(size=2, random_state=key(1)).shape == (2,)
+
+    def few(*arguments: Any) -> Any:
+        return own.rvs(*arguments, size=3, random_state=key(4))
+
+    np.testing.assert_allclose(wg.jit(few)(*arguments), few(*arguments), rtol=1e-10)
+    if name in CONTINUOUS:
+        wg.check_grads(few, tuple(arguments), order=1, rtol=1e-4)
+
+
+# -- other properties ------------------------------------------------------------------------------------
+
+
+def test_far_tails() -> None:
+    for x in (-40.0, -1e3, -1e8):
+        assert stats.norm.logcdf(x) == pytest.approx(theirs.norm.logcdf(x), rel=1e-14)
+        assert wg.grad(stats.norm.logcdf)(x) == pytest.approx(-x, rel=1e-2)
+    assert wg.grad(stats.gumbel_r.logsf)(600.0) == pytest.approx(-1.0)
+    assert wg.grad(stats.laplace.logcdf)(-1e4) == 1.0
+
+
+def test_names_that_are_not_followed_are_scipys() -> None:
+    data = np.array([1.0, 2.0, 4.0])
+    assert stats.norm.fit(data) == theirs.norm.fit(data)
+    assert stats.norm(1.0, 2.0).moment(2) == theirs.norm(1.0, 2.0).moment(2)
+    assert stats.ks_2samp is theirs.ks_2samp
+
+
+def test_errors_name_the_function() -> None:
+    calls: list[tuple[Callable[[], Any], str]] = [
+        (
+            lambda: stats.norm.cdf(0.0, 1.0, 2.0, 3.0),
+            r"scipy\.stats\.norm\.cdf: the parameters are loc, scale",
+        ),
+        (
+            lambda: stats.pareto.cdf(0.0),
+            r"scipy\.stats\.pareto\.cdf: the parameters are b, loc, scale; got none",
+        ),
+        (
+            lambda: stats.norm.pdf(0.0, mean=1.0),
+            r"scipy\.stats\.norm\.pdf: the parameters are loc, scale; got mean=",
+        ),
+        (
+            lambda: stats.norm.rvs(size=2),
+            r"scipy\.stats\.norm\.rvs: random_state must be a key of wengert\.random",
+        ),
+        (lambda: stats.norm.rvs(random_state=1), "random_state must be a key of wengert.random; got int"),
+    ]
+    for call, text in calls:
+        with pytest.raises(WengertError, match=text):
+            call()
