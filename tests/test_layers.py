@@ -43,6 +43,7 @@ ROOMS = {
         compiler.schedule compiler.codegen compiler.runtime""",
     "numpy": "core ir nest boxes primitive ops array",
     "special": "core ops array numpy",
+    "array_api": "core boxes ops array numpy",
     "random": "core ir boxes ops array numpy",
     "scipy": "core ir boxes ops array numpy special random",
     "nn": "core ir boxes ops array transforms control compiler numpy special random",
@@ -58,7 +59,7 @@ ROOMS = {
     "command": "_startup _version core compiler.runtime data train predict report bench",
     "__main__": "command",
     "": """_startup _version core tree errors array transforms control compiler compiler.runtime numpy special
-        scipy random nn optim testing inspect data""",
+        scipy array_api random nn optim testing inspect data""",
 }
 ORDER = list(ROOMS)
 ALLOWED = {room: {room, *names.split()} for room, names in ROOMS.items()}

@@ -39,6 +39,7 @@ from wengert.transforms.variables import Dual, Variable, no_grad
 from wengert.transforms.variables import constant as Constant  # noqa: N812 (the papers' name)
 
 if TYPE_CHECKING:
+    from wengert import array_api as array_api
     from wengert import data as data
     from wengert import inspect as inspect
     from wengert import nn as nn
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 _LATER: dict[str, tuple[str, str | None]] = {
     **{
         name: (f"wengert.{name}", None)
-        for name in ("data", "inspect", "nn", "optim", "random", "scipy", "testing", "train")
+        for name in ("array_api", "data", "inspect", "nn", "optim", "random", "scipy", "testing", "train")
     },
     "check_grads": ("wengert.testing", "check_grads"),
     "get_threads": ("wengert.compiler.runtime.threads.team", "get_threads"),
@@ -73,6 +74,7 @@ __all__ = [
     "Dual",
     "Variable",
     "WengertError",
+    "array_api",
     "check_grads",
     "checkpoint",
     "cond",
@@ -129,3 +131,4 @@ def __getattr__(name: str) -> Any:
 
 
 _LOADERS.append(lambda: __getattr__("scipy"))
+Array.namespace = staticmethod(lambda: __getattr__("array_api"))

@@ -46,6 +46,8 @@ class Trace:
     """Whether a box stands for a type alone, with no number behind it in any transform."""
     staging: ClassVar[bool] = False
     """Whether operations are written to a graph."""
+    plain: ClassVar[bool] = False
+    """Whether a box holds a plain array."""
 
     def __init__(self) -> None:
         self.level = next(_levels)
@@ -203,6 +205,7 @@ class ConstantTrace(Trace):
     """The oldest trace: its boxes hold plain arrays, into which a program may write boxes."""
 
     name = "constant"
+    plain = True
 
     def process(self, primitive: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Evaluate, and box the arrays that the program may write to."""
@@ -221,7 +224,16 @@ class ConstantTrace(Trace):
         return state.value
 
 
+class StandardTrace(ConstantTrace):
+    """The constants of the array API standard, for which a number is an array as well."""
+
+    def constant(self, value: Any) -> Any:
+        """Box an array or a number."""
+        return self.box(State(np.asarray(value)))
+
+
 CONSTANT = ConstantTrace()
+STANDARD = StandardTrace()
 
 
 def boxed(value: Any) -> Any:
@@ -311,7 +323,7 @@ def unrecorded(function: Callable[[Box], Any], value: Box) -> Any:
 def processing_trace(trace: Trace) -> Trace:
     """Return the trace that processes an operation whose newest operand belongs to ``trace``."""
     recorder = RUNNING.recorder
-    return trace if recorder is None or trace.level > recorder.level or trace is CONSTANT else recorder
+    return trace if recorder is None or trace.level > recorder.level or trace.plain else recorder
 
 
 def newest(values: Iterable[Any]) -> Trace | None:
@@ -351,7 +363,7 @@ def snapshot(value: Any) -> Any:
         return value.copy(order="K") if value.flags.writeable else value
     if isinstance(value, Box):
         value.refresh()
-        return value.state.value if value.owner is CONSTANT else value.owner.box(value.state)
+        return value.state.value if value.owner.plain else value.owner.box(value.state)
     return value
 
 

@@ -24,6 +24,7 @@ from wengert.core.dtypes import check_known, dtype_of, is_complex, is_inexact, r
 from wengert.core.errors import (
     OTHERWISE,
     UNFOLLOWED,
+    ArgumentError,
     DtypeError,
     ScalarError,
     UnsupportedError,
@@ -42,6 +43,8 @@ from wengert.ops.scipy_special import of_scipy
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
 
 
+#: The versions of the array API standard that `Array` conforms to.
+API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 _DISCARDS = "Casting complex values to real discards the imaginary part"
 _WITHOUT_VALUE = re.compile(r"Array\([a-z]+\d*\*?\[[\d,]*\], \w+\)")
 
@@ -57,13 +60,17 @@ class Array(Conversions):
     """A value inside a transform, used like a NumPy array."""
 
     __slots__ = ()
-    namespace: ClassVar[Any] = None
+    namespace: ClassVar[Any]
+    """A function that loads the namespace of the array API standard; the package sets it."""
 
     def __matmul__(self, other: Any) -> Any:
         return times_right(self, other) if is_sparse(other) else FUNCTIONS[np.matmul](self, other)
 
     def __rmatmul__(self, other: Any) -> Any:
         return times(other, self) if is_sparse(other) else FUNCTIONS[np.matmul](other, self)
+
+    def __imatmul__(self, other: Any) -> Any:
+        return self.assign(self @ other)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -344,8 +351,25 @@ class Array(Conversions):
             raise self._unsupported(function)
         return handler(*arguments, **options)
 
+    # -- the array API standard --------------------------------------------------------------------------
+
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        return type(self).namespace
+        if api_version not in (None, *API_VERSIONS):
+            requirement = f"the versions of the array API standard are {', '.join(API_VERSIONS)}"
+            raise ArgumentError(message("__array_namespace__", requirement, repr(api_version)))
+        return type(self).namespace()
+
+    @property
+    def device(self) -> str:
+        """The device, as `np.ndarray.device`."""
+        return "cpu"
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """Return the array itself for its device, as `np.ndarray.to_device`."""
+        if device != self.device or stream is not None:
+            given = repr(device) if stream is None else f"stream={stream!r}"
+            raise ArgumentError(message("to_device", 'the one device is "cpu", which has no streams', given))
+        return self
 
 
 Box.array_class = Array

@@ -11,7 +11,7 @@ import numpy as np
 from wengert.array.operators import Operators
 from wengert.array.sparse import left_to_box
 from wengert.array.suggestions import advised, instead_of_package, way_out
-from wengert.boxes import CONSTANT, RUNNING, concrete, on_graph
+from wengert.boxes import RUNNING, STANDARD, concrete, on_graph
 from wengert.core.dtypes import is_inexact
 from wengert.core.errors import OTHERWISE, UNFOLLOWED, ConcreteError, LostDerivativeError, message
 
@@ -24,6 +24,7 @@ _INTEGER = (
 _CONDITION = (
     "write np.where(condition, a, b), wg.cond(condition, f, g, ...) for if, or wg.while_loop for while"
 )
+_EXPORTED = "leave x as it is, or pass wg.stop_gradient(x)"
 _BUILT = "build arrays with np.stack or wengert.numpy.array, write into wengert.numpy.zeros"
 _COMPUTED = (
     "write np.sin for math.sin, make an array to write into with wengert.numpy.zeros or np.zeros_like(x)"
@@ -34,7 +35,7 @@ def _lost(name: str, hint: str, traced: str = _OUTSIDE, known: Callable[..., Any
     """Return a method that raises an error, except for constants if ``known`` is given."""
 
     def method(self: Conversions, *arguments: Any, **options: Any) -> Any:
-        if known is not None and self.owner is CONSTANT:
+        if known is not None and self.owner.plain:
             return known(self.state.value, *arguments, **options)
         self.owner.check_open(name)
         if on_graph(self):
@@ -96,13 +97,13 @@ class Conversions(Operators):
             raise self.without_derivative(name, instead_of_package(_or_given_up(OTHERWISE)) or given_up)
 
     def __float__(self) -> float:
-        if self.owner is not CONSTANT:
+        if not self.owner.plain:
             self.owner.check_open("float(x)")
             self._check_convertible("float(x)", _NUMBER, _COMPUTED, "float(wg.stop_gradient(x))")
         return float(self.state.value)
 
     def __complex__(self) -> complex:
-        if self.owner is not CONSTANT:
+        if not self.owner.plain:
             self.owner.check_open("complex(x)")
             self._check_convertible("complex(x)", _NUMBER, _COMPUTED, "complex(wg.stop_gradient(x))")
         return complex(self.state.value)
@@ -110,13 +111,16 @@ class Conversions(Operators):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         name = "conversion to a plain array"
         self.owner.check_open(name)
+        if self.owner is STANDARD:
+            return np.array(self.state.value, dtype=dtype)
         if (wrapped := left_to_box(self, sys._getframe(1))) is not None:  # pyright: ignore[reportPrivateUsage]
             return wrapped
         self._check_convertible(name, _OUTSIDE, _BUILT)
         hint = "write wengert.numpy.take(x, i), or wengert.numpy.array(x)[i]"
         return np.array(self._concrete(name, hint), dtype=dtype)
 
-    __dlpack__ = __dlpack_device__ = _lost("from_dlpack", "leave x as it is, or pass wg.stop_gradient(x)")
+    __dlpack__ = _lost("from_dlpack", _EXPORTED, known=lambda x, **options: np.array(x).__dlpack__(**options))
+    __dlpack_device__ = _lost("from_dlpack", _EXPORTED, known=lambda x: x.__dlpack_device__())
     item = _lost("item()", "leave x as it is, or write wg.stop_gradient(x).item()", known=np.ndarray.item)
     tolist = _lost(
         "tolist()", "iterate over the array, or write wg.stop_gradient(x).tolist()", known=np.ndarray.tolist

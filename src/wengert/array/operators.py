@@ -121,6 +121,8 @@ class Operators(Box):
     __iand__ = _in_place(comparison.bitwise_and)
     __ior__ = _in_place(comparison.bitwise_or)
     __ixor__ = _in_place(comparison.bitwise_xor)
+    __ilshift__ = _in_place(comparison.left_shift)
+    __irshift__ = _in_place(comparison.right_shift)
 
     def __neg__(self) -> Any:
         return arithmetic.negative(self)

@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from wengert.boxes import CONSTANT, Box, concrete, newest, own, running, state_of
+from wengert.boxes import Box, concrete, newest, own, running, state_of
 from wengert.control.recording import record
 from wengert.control.subgraphs import (
     Flags,
@@ -124,7 +124,7 @@ class Call:
 def _unwrapped(value: Any) -> Any:
     if isinstance(value, Box):
         value.refresh()
-        return value.state.value if value.owner is CONSTANT else value
+        return value.state.value if value.owner.plain else value
     return value
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import CONSTANT, Box, below, concrete, own
+from wengert.boxes import Box, below, concrete, own
 from wengert.core import tree
 from wengert.core.dtypes import PYTHON_TYPE, check_plain, dtype_of, is_inexact
 from wengert.core.errors import DtypeError, ShapeError, message
@@ -149,7 +149,7 @@ def settle(operation: str, before: TensorType, after: TensorType, where: str) ->
 def stack(values: Sequence[Any]) -> Any:
     """Stack values of one shape along a new leading axis."""
     values = [
-        value.state.value if isinstance(value, Box) and value.owner is CONSTANT else value for value in values
+        value.state.value if isinstance(value, Box) and value.owner.plain else value for value in values
     ]
     if not any(isinstance(value, Box) for value in values):
         return np.stack([np.asarray(value) for value in values])

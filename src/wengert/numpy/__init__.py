@@ -25,13 +25,11 @@ from __future__ import annotations
 
 import functools as _functools
 import importlib as _importlib
-import sys
 from typing import Any
 
 import numpy as _np
 
 from wengert.array.array import FUNCTIONS as _FUNCTIONS
-from wengert.array.array import Array as _Array
 from wengert.array.operators import LATE as _LATE
 from wengert.numpy import (
     bits,
@@ -146,4 +144,3 @@ def __dir__() -> list[str]:
 
 # NumPy loads its own transforms late, too.
 _LATE["numpy.fft"] = _functools.partial(_importlib.import_module, "wengert.numpy.fourier")
-_Array.namespace = sys.modules[__name__]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.boxes import CONSTANT, Box, Trace, inside_transform, snapshot
+from wengert.boxes import Box, Trace, inside_transform, snapshot
 from wengert.core import tree
 from wengert.core.dtypes import (
     NDARRAY,
@@ -178,7 +178,7 @@ def release(trace: Trace, value: Any) -> Any:
         value.refresh()
         if value.owner is trace:
             return value.state.value
-        if value.owner is CONSTANT and not inside_transform():
+        if value.owner.plain and not inside_transform():
             return np.array(value.state.value)
         value.owner.check_open("return")
     return value

@@ -175,7 +175,7 @@ class Variable(Result):
             >>> x.value
             2.4
         """
-        known = isinstance(value, Box) and value.owner in (VARIABLES, CONSTANT)
+        known = isinstance(value, Box) and (value.owner is VARIABLES or value.owner.plain)
         value = concrete(value) if known else _plain("Variable.update", value)
         dtype = dtype_of(self.leaf.value)
         if shape_of(value) != shape_of(self.leaf.value):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from wengert.array.array import shows_box
-from wengert.boxes import CONSTANT, Box
+from wengert.boxes import Box
 from wengert.control.carry import objects_behind
 from wengert.control.values import is_number
 from wengert.core import tree
@@ -59,7 +59,7 @@ def _check(value: Any, name: str) -> None:
         requirement = "results must be arrays, numbers, containers of them or constants, and an iterator ends"
         raise DtypeError(message("jit", requirement, got, "return a list or a tuple"))
     # A traced value may be out of sight: in an attribute, say, or in the closure of a function.
-    if any(isinstance(held, Box) and held.owner is not CONSTANT for held in objects_behind(value)):
+    if any(isinstance(held, Box) and not held.owner.plain for held in objects_behind(value)):
         requirement = (
             "results must be arrays, numbers, containers of them or constants, and this holds a traced value"
         )
