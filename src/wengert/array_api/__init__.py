@@ -19,14 +19,16 @@ Source:
 
 from __future__ import annotations
 
-import importlib as _importlib
 from typing import Any
 
 import numpy as np
 
 from wengert.array.array import API_VERSIONS as _API_VERSIONS
+from wengert.array_api import fft as fft
 from wengert.array_api import functions as _functions
 from wengert.array_api import inspection as _inspection
+from wengert.array_api import linalg as linalg
+from wengert.array_api import special as special
 
 __array_api_version__ = _API_VERSIONS[-1]
 _DTYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128"
@@ -38,17 +40,11 @@ _TABLE: dict[str, Any] = {
     **{name: getattr(np, name) for name in _CONSTANTS.split()},
 }
 globals().update(_TABLE)
-_EXTENSIONS = ("fft", "linalg", "special")
 __all__ = [*sorted(_TABLE), "__array_api_version__", "fft", "linalg"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
-    """Load an extension."""
-    if name not in _EXTENSIONS:
-        raise AttributeError(
-            f"module {__name__!r} has no attribute {name!r}, nor has the standard", name=name
-        )
-    return _importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has the standard", name=name)
 
 
 def __dir__() -> list[str]:
