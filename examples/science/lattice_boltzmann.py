@@ -68,7 +68,7 @@ def goal(design: np.ndarray, steps: int, share: float) -> float:
 
 def case() -> tuple[Callable[..., float], tuple]:
     """Return the goal and its arguments at a small size."""
-    return lambda design: goal(design, 1, 0.2), (0.5 * np.sin(np.arange(30.0)).reshape(6, 5) - 1,)
+    return lambda design: goal(design, 2, 0.2), (0.5 * np.sin(np.arange(30.0)).reshape(6, 5) - 1,)
 
 
 def main(path: str = "lattice_boltzmann.png") -> None:

@@ -38,21 +38,23 @@ def refract(direction: np.ndarray, normal: np.ndarray, ratio: np.ndarray) -> np.
     return ratio * direction + (np.sqrt(1 - ratio**2 * (1 - cosine**2)) - ratio * cosine) * normal
 
 
-def trace(design: np.ndarray, angle: float, rays: int, radius: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points (x, y) in the image plane for each wave length and ray.
+def trace(design: np.ndarray, angles: np.ndarray, rays: int, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points x and y in the image plane, with the axes field angle, wave length and ray.
 
     Args:
         design: six curvatures, then the six distances behind the surfaces.
-        angle: the field angle in radians.
+        angles: the field angles in radians.
         rays: the number of rays.
         radius: the radius of the entrance pupil, at the first surface.
     """
     curvatures, distances = design[:6], design[6:]
     x, y = pupil(rays, radius)
-    shift = np.sum(distances[:2]) * np.tan(angle)  # the beam is centred on the second lens
-    position = np.stack([x, y - shift, np.zeros(rays)])[:, None, :] * np.ones((1, 3, 1))
-    direction = np.array([0.0, np.sin(angle), np.cos(angle)])[:, None, None] * np.ones((1, 3, rays))
-    axis = np.array([0.0, 0.0, 1.0])[:, None, None]
+    angles = angles[:, None, None]
+    shift = np.sum(distances[:2]) * np.tan(angles)  # the beam is centred on the second lens
+    shape = (len(angles), 3, rays)
+    position = np.stack([np.broadcast_to(v, shape) for v in (x, y - shift, 0.0)])
+    direction = np.stack([np.broadcast_to(v, shape) for v in (0.0, np.sin(angles), np.cos(angles))])
+    axis = np.array([0.0, 0.0, 1.0])[:, None, None, None]
     for c, gap, before, after in zip(curvatures, distances, MEDIA[:-1], MEDIA[1:], strict=True):
         position = position - direction * position[2] / direction[2]  # to the tangent plane
         b = direction[2] - c * np.sum(position * direction, axis=0)
@@ -66,12 +68,12 @@ def trace(design: np.ndarray, angle: float, rays: int, radius: float) -> tuple[n
 
 def merit(design: np.ndarray, angles: np.ndarray, rays: int, radius: float) -> float:
     """Return the squared size of the spots in micrometres, and the prices of the constraints."""
-    spots, glass = 0.0, np.minimum(design[6:11] - 1.5, 0)
-    for angle in angles:
-        x, y = trace(design, angle, rays, radius)
-        spots = spots + np.mean((x - np.mean(x)) ** 2 + (y - np.mean(y)) ** 2)
-        spots = spots + 0.1 * (np.mean(y) - FOCAL * np.tan(angle)) ** 2
-    return 1e6 * spots / len(angles) + 1e6 * np.sum(glass**2)
+    x, y = trace(design, angles, rays, radius)
+    centre = np.mean(y, axis=(1, 2))
+    spots = np.mean((x - np.mean(x)) ** 2 + (y - centre[:, None, None]) ** 2)
+    scale = np.mean((centre - FOCAL * np.tan(angles)) ** 2)
+    glass = np.minimum(design[6:11] - 1.5, 0)
+    return 1e6 * (spots + 0.1 * scale + np.sum(glass**2))
 
 
 START = np.array([1 / 22, -1 / 250, -1 / 25, 1 / 20, 1 / 110, -1 / 20, 3.0, 5.0, 1.6, 5.0, 3.0, 42.0])
@@ -99,8 +101,7 @@ def main(path: str = "lens_design.png") -> None:
 
     figure = Figure(figsize=(9, 6), layout="constrained")
     for row, values in zip(figure.subplots(2, 3), (START, design), strict=True):
-        for axes, angle in zip(row, angles, strict=True):
-            x, y = trace(values, angle, 300, 5.0)
+        for axes, angle, x, y in zip(row, angles, *trace(values, angles, 300, 5.0), strict=True):
             for colour, u, v in zip(("C3", "C2", "C0"), x, y, strict=True):
                 axes.plot(1e3 * u, 1e3 * (v - np.mean(y)), ".", color=colour, markersize=2)
             axes.set(title=f"{np.degrees(angle):.0f}°, µm", aspect="equal")

@@ -61,7 +61,7 @@ def jacobian(V: np.ndarray, Y: np.ndarray) -> np.ndarray:
     return np.concatenate([d.real[1:], d.imag[GENERATORS:]])
 
 
-def power_flow(magnitudes: np.ndarray, power: np.ndarray, Y: np.ndarray, iterations: int = 5) -> np.ndarray:
+def power_flow(magnitudes: np.ndarray, power: np.ndarray, Y: np.ndarray, iterations: int = 4) -> np.ndarray:
     """Return the voltages of all buses.
 
     Args:
@@ -81,7 +81,7 @@ def power_flow(magnitudes: np.ndarray, power: np.ndarray, Y: np.ndarray, iterati
     return voltages(state, magnitudes, buses)
 
 
-def losses(magnitudes: np.ndarray, power: np.ndarray, Y: np.ndarray, iterations: int = 5) -> float:
+def losses(magnitudes: np.ndarray, power: np.ndarray, Y: np.ndarray, iterations: int = 4) -> float:
     V = power_flow(magnitudes, power, Y, iterations)
     return np.sum(V * np.conj(Y @ V)).real
 
