@@ -58,7 +58,7 @@ def main() -> None:
     options = parser.parse_args()
     os.environ["WENGERT_CACHE"] = "off"
     wg.jit(abs)(1.0)  # imports the compiler
-    slow = []
+    slow: list[str] = []
     print(f"{'program':26}{'first call':>12}{'eager':>12}{'compiled':>12}")
     for name in options.names or sorted(path.stem for path in FOLDER.glob("*.py")):
         first, eager, compiled = measure(name, options.tries)

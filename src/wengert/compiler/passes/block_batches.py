@@ -9,7 +9,8 @@ block's part of the sums over the batch is added up there.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wengert.compiler.machine import costs
@@ -42,35 +43,43 @@ def block_batches(program: Program, target: Target) -> Program:
 def _blocked(
     steps: Sequence[Step], classes: Sequence[LaneClass], fixed: set[Buffer], target: Target
 ) -> tuple[Step, ...]:
+    users = _users(steps)
+
+    def outside(run: Sequence[Step]) -> set[Buffer]:
+        """Return the buffers of a run that others see."""
+        return {buffer for buffer, count in _users(run).items() if buffer in fixed or count < users[buffer]}
+
     done: list[Step] = []
-    for start, run in _runs(steps):
-        others = (*steps[:start], *steps[start + len(run) :])
-        outside = fixed | touched(others)
-        blocked = _best(run, classes, outside, target)
+    for run in _runs(steps):
+        blocked = _best(run, classes, outside(run), target)
         if blocked is not None:
             done += blocked
             continue
         for step in run:
             if isinstance(step, Loop):
-                kept = fixed | touched(other for other in steps if other is not step)
-                step = replace(step, steps=_blocked(step.steps, classes, kept, target))
+                step = replace(step, steps=_blocked(step.steps, classes, outside((step,)), target))
             done.append(step)
     return tuple(done)
 
 
-def _runs(steps: Sequence[Step]) -> Iterator[tuple[int, list[Step]]]:
-    """Yield the runs of nests and loops, and the steps between them, with their positions."""
+def _users(steps: Iterable[Step]) -> Counter[Buffer]:
+    """Return the number of steps that read or write each buffer."""
+    return Counter(buffer for step in steps for buffer in touched((step,)))
+
+
+def _runs(steps: Sequence[Step]) -> Iterator[list[Step]]:
+    """Yield the runs of nests and loops, and the steps between them."""
     run: list[Step] = []
-    for position, step in enumerate(steps):
+    for step in steps:
         if is_loop_nest(step):
             run.append(step)
             continue
         if run:
-            yield position - len(run), run
-        yield position, [step]
+            yield run
+        yield [step]
         run = []
     if run:
-        yield len(steps) - len(run), run
+        yield run
 
 
 def _best(

@@ -298,6 +298,7 @@ def _shrink(nest: Nest, buffer: Buffer, ranges: Sequence[Range], value: Expressi
 
 def _narrow_reads(steps: list[Step], fixed: set[Buffer]) -> None:
     """Compute only the part of a buffer that is read."""
+    readers = _readers(steps)
     for position in reversed(range(len(steps))):
         nest = steps[position]
         if not isinstance(nest, Nest) or nest.sequential or len(nest.stores) != 1:
@@ -307,7 +308,8 @@ def _narrow_reads(steps: list[Step], fixed: set[Buffer]) -> None:
             continue
         if not all(_only_dim(index) is not None or not index.terms for index in store.indices):
             continue
-        ranges = _read_ranges(steps[position + 1 :], store.buffer)
+        after = [reader for reader in readers.get(store.buffer, ()) if reader > position]
+        ranges = _read_ranges([steps[reader] for reader in after], store.buffer)
         if ranges is None or any(low >= high for low, high in ranges):
             continue
         if all(one == (0, extent) for one, extent in zip(ranges, store.buffer.shape, strict=True)):
@@ -319,8 +321,17 @@ def _narrow_reads(steps: list[Step], fixed: set[Buffer]) -> None:
         def moved(load: Load, new: Buffer = new, lows: Sequence[int] = lows) -> Expression:
             return Load(new, tuple(index - low for index, low in zip(load.indices, lows, strict=True)))
 
-        for later in range(position + 1, len(steps)):
-            steps[later] = replace_loads(steps[later], {store.buffer: moved})
+        for reader in after:
+            steps[reader] = replace_loads(steps[reader], {store.buffer: moved})
+
+
+def _readers(steps: Sequence[Step]) -> dict[Buffer, list[int]]:
+    """Return the positions of the steps whose nests read each buffer."""
+    found: dict[Buffer, list[int]] = {}
+    for position, step in enumerate(steps):
+        for buffer in {buffer for nest in all_nests((step,)) for buffer in nest.reads()}:
+            found.setdefault(buffer, []).append(position)
+    return found
 
 
 def _read_ranges(later: Sequence[Step], buffer: Buffer) -> list[Range] | None:
