@@ -19,6 +19,7 @@ theirs = pytest.importorskip("scipy")
 MODULES = (
     own.fft,
     own.integrate,
+    own.interpolate,
     own.linalg,
     own.ndimage,
     own.spatial,
@@ -47,6 +48,7 @@ def test_other_names_are_scipys() -> None:
     assert own.linalg.hadamard is theirs.linalg.hadamard
     assert own.fft.set_workers is theirs.fft.set_workers
     assert own.integrate.quad is theirs.integrate.quad
+    assert own.interpolate.griddata is theirs.interpolate.griddata
     assert own.ndimage.label is theirs.ndimage.label
     assert own.spatial.KDTree is theirs.spatial.KDTree
     assert own.spatial.distance.jaccard is theirs.spatial.distance.jaccard
@@ -92,6 +94,11 @@ CALLS: dict[str, tuple[Callable[[Any], Any], str]] = {
         "scipy.ndimage.map_coordinates",
     ),
     "gaussian_filter": (lambda x: theirs.ndimage.gaussian_filter(x, 1.0), "scipy.ndimage.gaussian_filter"),
+    "CubicSpline": (
+        lambda x: theirs.interpolate.CubicSpline(np.arange(3.0), x),
+        "scipy.interpolate.CubicSpline",
+    ),
+    "interp1d": (lambda x: theirs.interpolate.interp1d(np.arange(3.0), x)(0.5), "scipy.interpolate.interp1d"),
     "simpson": (lambda x: theirs.integrate.simpson(x[0]), "scipy.integrate.simpson"),
     "cdist": (lambda x: theirs.spatial.distance.cdist(x, x), "scipy.spatial.distance.cdist"),
     "euclidean": (

@@ -21,6 +21,7 @@ from typing import Any
 from wengert.scipy import (
     fft,
     integrate,
+    interpolate,
     linalg,
     ndimage,
     spatial,
@@ -32,6 +33,7 @@ from wengert.scipy.registry import passed_through as _passed_through
 __all__ = [
     "fft",
     "integrate",
+    "interpolate",
     "linalg",
     "ndimage",
     "spatial",

@@ -1,0 +1,263 @@
+"""Piecewise polynomials: the intervals of points, evaluation, derivatives and integrals."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.array.substitutes import substitutes
+from wengert.boxes import concrete
+from wengert.core.dtypes import FLOAT64, complex_dtype, dtype_of, is_complex
+from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.shapes import Shape, shape_of, size
+from wengert.ir.types import show
+from wengert.numpy.registry import is_box, rank_of
+from wengert.ops.comparison import less_equal, logical_or, where
+from wengert.ops.conversion import cast
+from wengert.ops.indexing import gather
+from wengert.ops.shape import reshape, transpose
+from wengert.scipy.registry import array, doubles
+
+_FEW = 16
+"""Up to this number of knots, counting those on the left is faster than bisection."""
+
+
+def interval(knots: Any, x: Any, first: int = 0, last: int | None = None) -> Any:
+    """Return for each point the last position k from ``first`` to ``last`` with ``knots[k] <= x``, or ``first``.
+
+    Args:
+        knots: a vector that rises.
+        x: points.
+        first: the least position.
+        last: the greatest position; None for the last but one, which begins the last interval.
+    """
+    last = shape_of(knots)[0] - 2 if last is None else last
+    inner = knots[first + 1 : last + 1]
+    count = last - first
+    known, points = concrete(inner), concrete(x)
+    if known is not None and points is not None:
+        return first + np.minimum(np.searchsorted(known, points, "right"), count) * ~np.isnan(points)
+    if count <= _FEW:
+        below = less_equal(inner, reshape(x, shape=(*shape_of(x), 1)))
+        return first + np.sum(cast(below, dtype=np.dtype(np.int64)), -1)
+    found: Any = np.zeros(shape_of(x), np.int64)
+    for step in (1 << power for power in reversed(range(count.bit_length()))):
+        further = found + step
+        is_there = less_equal(gather(inner, np.minimum(further, count) - 1), x) & (further <= count)
+        found = where(is_there, further, found)
+    return first + found
+
+
+def at_axis(values: Any, points: Shape, axis: int) -> Any:
+    """Return interpolated values, whose leading axes are those of the points, with these axes at another place."""
+    if not axis:
+        return values
+    rank, count = rank_of(values), len(points)
+    order = (*range(count, count + axis), *range(count), *range(count + axis, rank))
+    return transpose(values, permutation=order)
+
+
+def column(x: Any, rank: int) -> Any:
+    """Return a vector with further axes of extent 1."""
+    return reshape(x, shape=(*shape_of(x), *(1,) * (rank - 1)))
+
+
+def inexact(y: Any) -> Any:
+    """Return values in double precision, real or complex."""
+    y = array(y)
+    dtype = complex_dtype(FLOAT64) if is_complex(dtype_of(y)) else FLOAT64
+    return y if dtype_of(y) == dtype else cast(y, dtype=dtype)
+
+
+def check_rising(operation: str, x: Any) -> None:
+    """Raise where known numbers are not finite, or do not rise strictly."""
+    known = concrete(x)
+    if known is not None and not (np.isfinite(known).all() and (np.diff(known) > 0).all()):
+        requirement = "x must be finite and rise strictly"
+        raise ArgumentError(message(operation, requirement, show(x)))
+
+
+def outside(x: Any, start: Any, stop: Any) -> Any:
+    """Report which points lie outside an interval."""
+    return logical_or(x < start, x > stop)
+
+
+def wrapped(x: Any, start: Any, stop: Any) -> Any:
+    """Return points moved by whole periods into an interval."""
+    return start + np.remainder(x - start, stop - start)
+
+
+@substitutes("scipy.interpolate.PPoly")
+class PPoly:
+    """A piecewise polynomial, ``sum_p c[k - p, i] (t - x[i])^p`` from ``x[i]`` to ``x[i + 1]``.
+
+    Coefficients, breakpoints and points have derivatives. At a breakpoint the piece on its right counts.
+
+    Args:
+        c: the coefficients, the highest power first, then the pieces, then further axes.
+        x: the breakpoints, which rise.
+        extrapolate: True to use the first and the last piece beyond the ends, False for NaN, "periodic".
+        axis: the axis of the values along which they are interpolated.
+
+    Raises:
+        ShapeError: coefficients and breakpoints do not fit.
+        ArgumentError: the breakpoints do not rise.
+
+    Example:
+        >>> PPoly(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([0.0, 1.0, 2.0]))(np.array([0.5, 1.5]))
+        array([0.5, 1.5])
+    """
+
+    def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
+        c = inexact(c)
+        if axis:
+            c = np.moveaxis(c, (axis, axis + 1), (0, 1))
+        self._build(c, doubles(x), extrapolate, axis)
+        shape = shape_of(self.c)
+        if rank_of(self.x) != 1 or len(shape) < 2 or not shape[0] or shape[1] + 1 != shape_of(self.x)[0]:
+            requirement = "a polynomial for each interval of the breakpoints is required"
+            raise ShapeError(message(type(self).__name__, requirement, show(self.c, self.x)))
+        check_rising(type(self).__name__, self.x)
+
+    def _build(self, c: Any, x: Any, extrapolate: Any, axis: int) -> None:
+        self.c, self.x, self.axis = c, x, axis
+        self.extrapolate = True if extrapolate is None else extrapolate
+        if self.extrapolate != "periodic":
+            self.extrapolate = bool(self.extrapolate)
+
+    @classmethod
+    def construct_fast(cls, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Any:
+        """Return a piecewise polynomial without checks.
+
+        Args:
+            c: the coefficients, with the pieces along the second axis.
+            x: the breakpoints.
+            extrapolate: as for the class.
+            axis: the axis of the values.
+
+        Returns:
+            The polynomial.
+        """
+        made = object.__new__(cls)
+        made._build(c, x, extrapolate, axis)
+        return made
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        """Return the values, or those of a derivative, at points.
+
+        Args:
+            x: the points.
+            nu: the order of the derivative.
+            extrapolate: as for the class; None for its choice.
+
+        Returns:
+            An array with the axes of the points in place of the axis of interpolation.
+        """
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        points = doubles(x)
+        shape = shape_of(points)
+        flat = reshape(points, shape=(size(shape),))
+        if extrapolate == "periodic":
+            flat = wrapped(flat, self.x[0], self.x[-1])
+        number = interval(self.x, flat)
+        rank = rank_of(self.c) - 1
+        distance = column(flat - gather(self.x, number), rank)
+        degree = shape_of(self.c)[0] - 1
+        value: Any = None
+        for row in range(degree + 1 - nu):  # the highest power first
+            factor = float(math.perm(degree - row, nu))
+            term = gather(self.c[row], number)
+            term = term if nu == 0 else term * factor
+            value = term if value is None else value * distance + term
+        if value is None:
+            value = gather(self.c[0], number) * 0.0
+        if not extrapolate:
+            value = where(column(outside(flat, self.x[0], self.x[-1]), rank), np.nan, value)
+        value = where(column(np.isnan(flat), rank), np.nan, value)
+        return at_axis(reshape(value, shape=(*shape, *shape_of(self.c)[2:])), shape, self.axis)
+
+    def derivative(self, nu: int = 1) -> Any:
+        """Return a derivative as a piecewise polynomial.
+
+        Args:
+            nu: the order; a negative one for an antiderivative.
+
+        Returns:
+            A piecewise polynomial.
+        """
+        if nu < 0:
+            return self.antiderivative(-nu)
+        degree = shape_of(self.c)[0] - 1
+        factors = np.array([float(math.perm(degree - row, nu)) for row in range(degree + 1 - nu)])
+        if len(factors):
+            c = self.c[: len(factors)] * np.reshape(factors, (-1, *(1,) * (rank_of(self.c) - 1)))
+        else:
+            c = self.c[:1] * 0.0
+        return PPoly.construct_fast(c, self.x, self.extrapolate, self.axis)
+
+    def antiderivative(self, nu: int = 1) -> Any:
+        """Return an antiderivative, continuous and 0 at the first breakpoint, as a piecewise polynomial.
+
+        Args:
+            nu: how often to integrate; negative for a derivative.
+
+        Returns:
+            A piecewise polynomial.
+        """
+        if nu <= 0:
+            return self.derivative(-nu)
+        powers = np.arange(shape_of(self.c)[0], 0, -1.0)
+        c = self.c / np.reshape(powers, (-1, *(1,) * (rank_of(self.c) - 1)))
+        width = column(np.diff(self.x), rank_of(self.c) - 1)
+        whole: Any = 0.0
+        for row in range(len(powers)):
+            whole = (whole + c[row]) * width
+        before = np.cumsum(whole, 0)
+        before = np.concatenate([before[:1] * 0.0, before[:-1]])
+        extrapolate = self.extrapolate if self.extrapolate != "periodic" else False
+        result = PPoly.construct_fast(np.concatenate([c, before[None]]), self.x, extrapolate, self.axis)
+        return result.antiderivative(nu - 1)
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        """Return the integral from a to b, which have derivatives, too.
+
+        Args:
+            a: the lower limit.
+            b: the upper limit.
+            extrapolate: as for the class; None for its choice.
+
+        Returns:
+            An array with the further axes of the coefficients.
+        """
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        whole = self.antiderivative()
+        start, stop = self.x[0], self.x[-1]
+
+        def up_to(limit: Any) -> Any:
+            if extrapolate != "periodic":
+                return PPoly.__call__(whole, limit, 0, extrapolate)
+            periods = np.floor((doubles(limit) - start) / (stop - start))
+            rest = limit - periods * (stop - start)
+            return PPoly.__call__(whole, rest, 0, True) + periods * PPoly.__call__(whole, stop, 0, True)
+
+        whole.axis = 0
+        return up_to(b) - up_to(a)
+
+
+def check_samples(operation: str, x: Any, y: Any, axis: int) -> tuple[Any, Any, int]:
+    """Return abscissas, and samples with their axis first, in double precision."""
+    x, y = doubles(x), inexact(y)
+    rank = rank_of(y)
+    if not rank or not -rank <= axis < rank:
+        raise ShapeError(message(operation, f"y must have an axis {axis}", show(y)))
+    axis %= rank
+    if rank_of(x) != 1 or shape_of(x)[0] < 2 or shape_of(x)[0] != shape_of(y)[axis]:
+        requirement = "at least two abscissas, one for each sample along the axis, are required"
+        raise ShapeError(message(operation, requirement, show(x, y)))
+    check_rising(operation, x)
+    known = None if is_box(y) else y
+    if known is not None and not np.isfinite(known).all():
+        raise ArgumentError(message(operation, "the samples must be finite", show(y)))
+    return x, np.moveaxis(y, axis, 0), axis

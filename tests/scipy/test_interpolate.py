@@ -1,0 +1,290 @@
+"""`wengert.scipy.interpolate` against SciPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wengert as wg
+from tests.draws import HypothesisDraw
+from tests.scipy.checks import check, check_signatures, close
+from wengert.core.errors import WengertError
+from wengert.scipy import interpolate
+
+theirs = pytest.importorskip("scipy.interpolate")
+
+RNG = np.random.default_rng(32)
+X = np.cumsum(RNG.uniform(0.5, 1.5, 7))
+Y = RNG.uniform(-1, 1, 7)
+TABLE = RNG.uniform(-1, 1, (2, 7))
+PERIODIC = np.append(Y[:-1], Y[0])
+Q = RNG.uniform(X[0], X[-1], (2, 3))
+LINES = [np.cumsum(RNG.uniform(0.5, 1.5, n)) for n in (5, 6)]
+GRID = RNG.uniform(-1, 1, (5, 6))
+POINTS = np.stack([RNG.uniform(line[0], line[-1], 4) for line in LINES], -1)
+
+CALLS: dict[str, tuple[Any, ...]] = {
+    "CubicSpline": (lambda m, x, y, q: m.CubicSpline(x, y)(q), X, Y, Q),
+    "CubicSpline axis": (lambda m, x, y, q: m.CubicSpline(x, y, axis=1)(q, 1), X, TABLE, Q),
+    "CubicSpline conditions": (
+        lambda m, x, y, q, s: m.CubicSpline(x, y, bc_type=((1, s), "natural"))(q),
+        *(X, Y, Q, np.array(0.3)),
+    ),
+    "CubicSpline clamped": (lambda m, x, y, q: m.CubicSpline(x, y, bc_type="clamped")(q, 2), X, Y, Q),
+    "CubicSpline integral": (
+        lambda m, x, y, a: m.CubicSpline(x, y).integrate(a, 3.3),
+        X,
+        Y,
+        np.array(1.7),
+    ),
+    "CubicSpline antiderivative": (lambda m, y, q: m.CubicSpline(X, y).antiderivative()(q), Y, Q),
+    "CubicHermiteSpline": (lambda m, x, y, s, q: m.CubicHermiteSpline(x, y, s)(q), X, Y, TABLE[0], Q),
+    "PchipInterpolator": (lambda m, x, y, q: m.PchipInterpolator(x, y)(q), X, Y, Q),
+    "Akima1DInterpolator": (lambda m, x, y, q: m.Akima1DInterpolator(x, y)(q), X, Y, Q),
+    "makima": (lambda m, x, y, q: m.Akima1DInterpolator(x, y, method="makima")(q), X, Y, Q),
+    "pchip_interpolate": (lambda m, y, q: m.pchip_interpolate(X, y, q, [0, 1]), Y, Q),
+    "PPoly": (lambda m, c, x, q: m.PPoly(c, x)(q), RNG.uniform(-1, 1, (3, 6)), X, Q),
+    "BSpline": (lambda m, t, c, q: m.BSpline(t, c, 2)(q), np.append(X, X[-1] + [1, 2, 3]), Y, Q),
+    "make_interp_spline": (lambda m, x, y, q: m.make_interp_spline(x, y)(q), X, Y, Q),
+    "make_interp_spline quadratic": (lambda m, x, y, q: m.make_interp_spline(x, y, 2)(q, 1), X, Y, Q),
+    "make_interp_spline natural": (
+        lambda m, x, y, q: m.make_interp_spline(x, y, bc_type="natural", axis=1)(q),
+        X,
+        TABLE,
+        Q,
+    ),
+    "make_interp_spline integral": (
+        lambda m, x, y, b: m.make_interp_spline(x, y, 4).integrate(2.0, b),
+        X,
+        Y,
+        np.array(4.2),
+    ),
+    "interp1d linear": (lambda m, x, y, q: m.interp1d(x, y)(q), X, TABLE, Q),
+    "interp1d nearest": (lambda m, y: m.interp1d(X, y, kind="nearest")(Q), TABLE),
+    "interp1d cubic": (
+        lambda m, x, y, q: m.interp1d(x, y, kind="cubic", fill_value="extrapolate")(q),
+        X,
+        Y,
+        Q,
+    ),
+    "RegularGridInterpolator": (
+        lambda m, v, q, line: m.RegularGridInterpolator((line, LINES[1]), v)(q),
+        *(GRID, POINTS, LINES[0]),
+    ),
+    "RegularGridInterpolator slinear": (
+        lambda m, v, q: m.RegularGridInterpolator(LINES, v, "slinear")(q),
+        GRID,
+        POINTS,
+    ),
+    "interpn": (lambda m, v, q: m.interpn(LINES, v, q, "nearest"), GRID, POINTS),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_functions(name: str) -> None:
+    call, *arguments = CALLS[name]
+
+    def scipys(*values: Any) -> Any:  # SciPy takes numbers for limits
+        return call(theirs, *(x if np.ndim(x) else float(x) for x in values))
+
+    check(lambda *x: call(interpolate, *x), scipys, *arguments, rtol=1e-11)
+
+
+def test_periodic_splines() -> None:
+    def samples(y: Any) -> Any:
+        return np.concatenate([y, y[:1]])
+
+    for call in (
+        lambda m, x, y, q: m.CubicSpline(x, samples(y), bc_type="periodic")(q),
+        lambda m, x, y, q: m.make_interp_spline(x, samples(y), 4, bc_type="periodic")(q),
+        lambda m, x, y, q: m.make_interp_spline(x[:4], samples(y[:3]), 5, bc_type="periodic")(q),
+    ):
+        check(
+            lambda *a: call(interpolate, *a),  # noqa: B023
+            lambda *a: call(theirs, *a),  # noqa: B023
+            *(X, Y[:-1], Q + 3.0),
+            rtol=1e-11,
+        )
+
+
+def test_cubics_on_grids() -> None:
+    """SciPy solves for the coefficients to a tolerance, so it must be compared loosely."""
+    for method in ("cubic", "cubic_legacy"):
+        found = interpolate.RegularGridInterpolator(LINES, GRID, method)(POINTS)
+        close(found, theirs.RegularGridInterpolator(LINES, GRID, method)(POINTS), 1e-5)
+
+    def call(v: Any, q: Any, line: Any) -> Any:
+        return interpolate.RegularGridInterpolator((line, LINES[1]), v, "cubic")(q, nu=(1, 0))
+
+    check(call, None, GRID, POINTS, LINES[0])
+
+
+KINDS = ("linear", "nearest", "nearest-up", "previous", "next", "zero", "slinear", "quadratic", "cubic", 4)
+CONDITIONS = (
+    "not-a-knot",
+    "clamped",
+    "natural",
+    "periodic",
+    ((1, 0.5), (2, -1.0)),
+    ("natural", "not-a-knot"),
+)
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_drawn_interpolants_are_scipys(data: st.DataObject) -> None:
+    draw = HypothesisDraw(data)
+    count = draw.integer(2, 20)
+    x = np.cumsum(draw.rng.uniform(0.2, 1.5, count))
+    further, axis = draw.choice([(), (2,)]), draw.choice([0, -1])
+    y = np.moveaxis(np.round(draw.rng.standard_normal((count, *further)), draw.choice([0, 9])), 0, axis)
+    q = np.concatenate([draw.rng.uniform(x[0] - 2, x[-1] + 2, 9), x, [np.nan]])
+    extrapolate, nu = draw.choice([None, False, True, "periodic"]), draw.integer(0, 4)
+    ends = x[0] + draw.rng.uniform(-1, 1), x[-1] + draw.rng.uniform(-1, 1)
+    condition = draw.choice(CONDITIONS)
+    if further and not isinstance(condition, str) and not isinstance(condition[0], str):
+        condition = "natural"
+    cyclic = np.moveaxis(y.copy(), axis, 0)
+    cyclic[-1] = cyclic[0]
+    cyclic = np.moveaxis(cyclic, 0, axis) if condition == "periodic" else y
+
+    def splines(m: Any) -> Any:
+        spline = m.CubicSpline(x, cyclic, axis, condition, extrapolate)
+        return spline(q, nu), spline.integrate(*ends), spline.derivative(2)(q), spline.c
+
+    def by_slopes(m: Any) -> Any:
+        pchip, akima = m.PchipInterpolator(x, y, axis), m.Akima1DInterpolator(x, y, axis)
+        makima = m.Akima1DInterpolator(x, y, axis, method="makima", extrapolate=extrapolate)
+        return pchip(q, nu), akima(q), makima(q, nu), akima.integrate(x[0], x[-1])
+
+    degree = draw.integer(0, min(count - 1, 5))
+
+    def bsplines(m: Any) -> Any:
+        spline = m.make_interp_spline(x, y, degree, axis=axis)
+        limits = ends if degree else (x[0], x[0])  # of degree 0, SciPy loses the integral up to the last knot
+        return spline(q, min(nu, degree), extrapolate), spline.c, spline.t, spline.integrate(*limits)
+
+    kind, fill = draw.choice(KINDS), draw.choice([np.nan, (1.0, 2.0), "extrapolate"])
+    order = draw.rng.permutation(count)
+    middles = (x[1:] + x[:-1]) / 2
+
+    def table(m: Any) -> Any:
+        samples = np.take(y, order, axis)
+        options: dict[str, Any] = {} if fill == "extrapolate" else {"bounds_error": False}
+        found = m.interp1d(x[order], samples, kind, axis, fill_value=fill, **options)
+        return found(np.append(q[:-1], middles))
+
+    for call in (splines, by_slopes, bsplines, *([table] if count > 4 else [])):
+        close(call(interpolate), call(theirs), 1e-8)
+
+
+def test_grids_of_drawn_sizes_are_scipys() -> None:
+    for shape in ((3,), (2, 3), (3, 2, 4)):
+        lines = [np.cumsum(RNG.uniform(0.5, 1.5, n)) for n in shape]
+        lines[-1] = lines[-1][::-1]
+        values = RNG.standard_normal((*shape, 2)) * (1 + 1j)
+        points = np.stack([RNG.uniform(line.min() - 1, line.max() + 1, (2, 5)) for line in lines], -1)
+        points[0, 0, 0] = np.nan
+        for method in ("linear", "nearest", "slinear"):
+            for fill in (np.nan, None, 2.0):
+                options: dict[str, Any] = {"method": method, "bounds_error": False, "fill_value": fill}
+                own = interpolate.interpn(lines, values, points, **options)
+                close(own, theirs.interpn(lines, values, points, **options), 1e-11)
+
+
+def test_intervals_of_long_tables() -> None:
+    """By counting, by bisection, and by NumPy's search of known numbers."""
+    for count in (2, 3, 15, 19, 33, 200):
+        x = np.sort(RNG.integers(0, 50, count).astype(float)) + np.arange(count) * 0.5
+        q = np.concatenate([x, x + 0.1, [x[0] - 1, x[-1] + 1]])
+        c = RNG.uniform(-1, 1, (2, count - 1))
+        for call in (
+            lambda x, q: interpolate.PPoly(c, x)(q),  # noqa: B023
+            lambda x, q: interpolate.interp1d(x, x, fill_value="extrapolate")(q),
+        ):
+            close(wg.jit(call)(x, q), call(x, q), 1e-12)
+
+
+def test_interpolants_go_through_the_samples_and_know_polynomials() -> None:
+    cube = X**3 - X
+    for make in (
+        interpolate.CubicSpline,
+        interpolate.PchipInterpolator,
+        interpolate.Akima1DInterpolator,
+        interpolate.make_interp_spline,
+    ):
+        np.testing.assert_allclose(make(X, cube)(X), cube, rtol=1e-12)
+    for make in (interpolate.CubicSpline, interpolate.make_interp_spline):
+        np.testing.assert_allclose(make(X, cube)(Q), Q**3 - Q, rtol=1e-11)
+        slope = wg.grad(lambda q: make(X, cube)(q))(2.0)  # noqa: B023
+        assert slope == pytest.approx(3 * 2.0**2 - 1, rel=1e-11)
+
+
+def test_second_derivatives() -> None:
+    for make in (interpolate.CubicSpline, interpolate.PchipInterpolator, interpolate.make_interp_spline):
+        wg.check_grads(lambda x, y, q: make(x, y)(q), (X, Y, Q[0]), order=2)  # noqa: B023
+
+
+def test_flat_samples_have_finite_derivatives() -> None:
+    flat = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 0.5, 0.5])
+    for make in (interpolate.PchipInterpolator, interpolate.Akima1DInterpolator):
+        for argument in (0, 1):
+            derivative = wg.grad(lambda x, y: np.sum(make(x, y)(Q)), argument)(X, flat)  # noqa: B023
+            assert np.isfinite(derivative).all()
+
+
+def test_points_outside() -> None:
+    table = interpolate.interp1d(X, Y)
+    with pytest.raises(ValueError, match="interp1d: the points must lie inside the table"):
+        table(X[-1] + 1)
+    assert np.isnan(wg.jit(lambda q: table(q))(X[-1] + 1))
+    with pytest.raises(ValueError, match="RegularGridInterpolator: the points must lie inside"):
+        interpolate.RegularGridInterpolator(LINES, GRID)([[0.0, -5.0]])
+
+
+ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
+    "rising": (lambda: interpolate.CubicSpline(X[::-1], Y), "CubicSpline: x must be finite and rise"),
+    "finite": (lambda: interpolate.CubicSpline(X, Y * np.nan), "CubicSpline: the samples must be finite"),
+    "length": (lambda: interpolate.PchipInterpolator(X, Y[1:]), "PchipInterpolator: at least two abscissas"),
+    "condition": (lambda: interpolate.CubicSpline(X, Y, bc_type="odd"), "CubicSpline: a condition must be"),
+    "periodic": (lambda: interpolate.CubicSpline(X, Y, bc_type="periodic"), "CubicSpline: the first and the"),
+    "value": (
+        lambda: interpolate.CubicSpline(X, Y, bc_type=((1, Y), "natural")),
+        "CubicSpline: the value of a condition",
+    ),
+    "complex": (lambda: interpolate.Akima1DInterpolator(X, Y * 1j), "Akima1DInterpolator: the samples must"),
+    "method": (lambda: interpolate.Akima1DInterpolator(X, Y, method="x"), "Akima1DInterpolator: method must"),
+    "knots": (lambda: interpolate.BSpline(X[::-1], Y, 1), "BSpline: the knots must be finite"),
+    "coefficients": (lambda: interpolate.BSpline(X, Y[:2], 1), "BSpline: a vector of at least 4 knots"),
+    "missing": (lambda: interpolate.make_interp_spline(X, Y, 3, bc_type=([(1, 0.0)], None)), "1 \\+ 0"),
+    "kind": (lambda: interpolate.interp1d(X, Y, kind="odd"), "interp1d: kind must be linear"),
+    "few": (lambda: interpolate.interp1d(X[:3], Y[:3], kind="cubic"), "interp1d: at least 4 samples"),
+    "bounds": (
+        lambda: interpolate.interp1d(X, Y, bounds_error=True, fill_value="extrapolate"),
+        "interp1d: bounds_error must not be True",
+    ),
+    "grid": (lambda: interpolate.RegularGridInterpolator(LINES[:1], GRID[1:]), "lines for each extent"),
+    "grid method": (
+        lambda: interpolate.interpn(LINES, GRID, POINTS, "odd"),
+        "method must be nearest, linear",
+    ),
+    "points": (lambda: interpolate.interpn(LINES, GRID, np.ones((2, 3))), "points of 2 coordinates"),
+    "nu": (lambda: interpolate.RegularGridInterpolator(LINES, GRID)(POINTS, nu=(1, 0)), "nu is for the"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_name_the_operation(name: str) -> None:
+    call, text = ERRORS[name]
+    with pytest.raises(WengertError, match=text):
+        call()
+
+
+@pytest.mark.parametrize("name", interpolate.__all__)
+def test_signatures_are_scipys(name: str) -> None:
+    check_signatures(getattr(interpolate, name), getattr(theirs, name))
