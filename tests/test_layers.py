@@ -43,7 +43,7 @@ ROOMS = {
         compiler.schedule compiler.codegen compiler.runtime""",
     "numpy": "core ir nest boxes primitive ops array",
     "special": "core ops array numpy",
-    "array_api": "core boxes ops array numpy",
+    "array_api": "core ir boxes ops array numpy",
     "random": "core ir boxes ops array numpy",
     "scipy": "core ir boxes ops array numpy special random",
     "nn": "core ir boxes ops array transforms control compiler numpy special random",

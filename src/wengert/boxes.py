@@ -36,6 +36,9 @@ from wengert.ir.types import TensorType
 _levels = itertools.count()
 #: The end of the message of C code that was given a box.
 _REFUSED = re.compile(r"\bnot '?Array'?$")
+#: The beginning of the message of `array_api_compat`, which SciPy uses too, for arrays of two libraries.
+_MIXED = "Multiple namespaces for array inputs"
+_UNMIXED = "write wengert.array_api.asarray(data) for the plain array"
 
 
 class Trace:
@@ -292,6 +295,9 @@ def _hidden_by(problem: Exception) -> WengertError | None:
     is_theirs = isinstance(problem, TypeError) or is_installed(problem) or _is_of_box(problem)
     if complaint is not None and where and is_theirs and line_of(str(complaint)) == where:
         return complaint
+    if isinstance(problem, TypeError) and str(problem).startswith(_MIXED):
+        requirement = "a plain array and a value inside a transform meet in one call"
+        return UnsupportedError(f"array_namespace: {requirement}; {_UNMIXED}. [{where}]")
     if isinstance(problem, TypeError) and _REFUSED.search(str(problem)) and not is_raised_by_user(problem):
         hint = "compute it outside, or give up the derivative: wg.stop_gradient(x)"
         return UnsupportedError(f"{problem}: the call takes no value inside a transform; {hint}. [{where}]")

@@ -34,6 +34,10 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("beta", "betaln", "rel_entr", "kl_div", "xlogy", "xlog1py"), (ORDERS, X)),
     **dict.fromkeys(("boxcox", "boxcox1p", "inv_boxcox", "huber", "pseudo_huber"), (X, ORDERS)),
     "hyp2f1": (ORDERS, 2.0, 1.5, X),
+    **dict.fromkeys(("chdtr", "chdtrc", "chdtri", "stdtr", "stdtrit", "poch", "binom"), (ORDERS, X)),
+    **dict.fromkeys(("fdtr", "fdtrc", "fdtri", "gdtr", "gdtrc"), (ORDERS, 3.0, X)),
+    **dict.fromkeys(("pdtr", "pdtrc", "pdtri", "expn"), (np.array([1, 2, 0, 3]), X)),
+    **dict.fromkeys(("bdtr", "bdtrc", "bdtri", "nbdtr", "nbdtrc", "nbdtri"), (np.array([1, 2, 0, 3]), 4, X)),
     "_zeta": (ORDERS + 1, X),
     "eval_jacobi": (np.array([0, 1, 2, 3]), 1.5, 0.5, X),
     "eval_gegenbauer": (np.array([0, 1, 2, 3]), 1.5, X),
@@ -101,6 +105,9 @@ def test_single_precision_stays() -> None:
 def test_both_parameters_of_the_beta_function() -> None:
     check_grads(scipy.special.betaln, (X, ORDERS))
     check_grads(scipy.special.beta, (X, ORDERS))
+    check_grads(scipy.special.poch, (X, ORDERS))
+    check_grads(scipy.special.binom, (ORDERS + 2, X))
+    check_grads(lambda a, x: scipy.special.gdtr(a, 2.5, x), (X, ORDERS))
 
 
 def test_a_parameter_without_a_derivative_raises_only_where_it_is_asked_for() -> None:

@@ -13,7 +13,7 @@ from wengert.boxes import Box
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, message
 from wengert.core.shapes import axis_index, shape_of
-from wengert.numpy import reducing, shaping
+from wengert.numpy import creation, reducing, shaping
 from wengert.numpy.selecting import take_along_axis
 
 _SIGNATURES = """
@@ -253,11 +253,15 @@ def searchsorted(x1: Any, x2: Any, side: str = "left", sorter: Any = None) -> An
 
 #: Implementations that are not NumPy's function of the same name.
 _OWN: dict[str, Callable[..., Any]] = {
+    "arange": creation.arange,
     "argsort": argsort,
     "astype": astype,
     "clip": clip,
     "cumulative_prod": reducing.cumulative_prod_,
     "cumulative_sum": reducing.cumulative_sum_,
+    "full": creation.full,
+    "full_like": creation.full_like,
+    "linspace": creation.linspace,
     "searchsorted": searchsorted,
     "sort": sort,
     "take": take,

@@ -12,20 +12,57 @@ Example:
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from wengert.array_api.standard import of_arrays
+from wengert.core.dtypes import dtype_of
+from wengert.core.errors import DtypeError, message
+from wengert.ir.types import show
 from wengert.ops.scipy_special import BY_NAME
 
 
-def __getattr__(name: str) -> Any:
-    if name not in BY_NAME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    from scipy.special import _ufuncs  # pyright: ignore[reportPrivateUsage]
+def _polygamma(n: Any, x: Any) -> Any:
+    """Return the derivative of order ``n`` of `digamma`, ``(-1)^(n+1) n! zeta(n + 1, x)`` for n > 0."""
+    if dtype_of(n).kind not in "biu":
+        raise DtypeError(message("polygamma", "the order must be an integer", show(n)))
+    digamma, zeta, gamma = BY_NAME["psi"], BY_NAME["zeta"], BY_NAME["gamma"]
+    order = np.maximum(n, 1)
+    sign = np.where(order % 2 == 0, -1.0, 1.0)
+    return np.where(np.equal(n, 0), digamma(x), sign * gamma(order + 1.0) * zeta(order + 1.0, x))
 
-    globals()[name] = function = of_arrays(getattr(_ufuncs, name))
+
+def _multigammaln(a: Any, d: int) -> Any:
+    """Return ``ln(pi) d (d - 1) / 4 + sum_j gammaln(a - j / 2)``, the logarithm of the gamma function of matrices."""
+    total: Any = d * (d - 1) / 4 * math.log(math.pi)
+    for j in range(d):
+        total = total + BY_NAME["gammaln"](a - j / 2)
+    return total
+
+
+#: Functions of SciPy that are not its ufuncs.
+_OTHERS: dict[str, Callable[..., Any]] = {
+    "multigammaln": _multigammaln,
+    "polygamma": _polygamma,
+    "sinc": np.sinc,
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OTHERS:
+        found = _OTHERS[name]
+    elif name in BY_NAME:
+        from scipy.special import _ufuncs  # pyright: ignore[reportPrivateUsage]
+
+        found = getattr(_ufuncs, name, BY_NAME[name])
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    globals()[name] = function = of_arrays(found)
     return function
 
 
 def __dir__() -> list[str]:
-    return sorted(BY_NAME)
+    return sorted({*BY_NAME, *_OTHERS})

@@ -104,7 +104,7 @@ def _declared(module: str, name: str, parameters: str, implementation: Callable[
         one = f'"{each.arg}": {each.arg}'
         keywords.append(f"**({{{one}}} if {each.arg} is not None else {{}})" if optional else f"**{{{one}}}")
     source = f"lambda {parameters}: compute({', '.join([*positional, *keywords])})"
-    function = eval(compile(source, f"<{module}.{name}>", "eval"), {"compute": of_arrays(implementation)})
+    function = eval(compile(source, __file__, "eval"), {"compute": of_arrays(implementation)})
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
     origin = getattr(implementation, "__module__", "numpy")

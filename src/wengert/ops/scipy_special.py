@@ -21,12 +21,12 @@ from wengert.core.errors import DtypeError, UnsupportedError, message
 from wengert.core.shapes import broadcast
 from wengert.ir.types import TensorType, promote, show, type_of
 from wengert.nest.lowering import OnHost
-from wengert.ops.arithmetic import maximum, multiply_no_nan, sign, square
+from wengert.ops.arithmetic import floor, maximum, multiply_no_nan, sign, square
 from wengert.ops.bessel import i0, i1
 from wengert.ops.comparison import greater, less, where
 from wengert.ops.composition import composed
 from wengert.ops.elementwise import batch_elementwise
-from wengert.ops.exponential import exp, expit, expm1, log, log1p, sqrt
+from wengert.ops.exponential import cbrt, exp, expit, expm1, log, log1p, sqrt
 from wengert.ops.special import digamma, erf, erfc, erfinv, lgamma
 from wengert.ops.trigonometric import cos, cosh, sin, sinh
 from wengert.primitive import Draw, Explicit, Partials, Point, Primitive, primitive
@@ -147,12 +147,15 @@ def _derivative(name: str, partials: Sequence[Any], singular: Sequence[Point], k
 
 
 def _samples(are_orders: Sequence[bool], domains: Sequence[Any]) -> Any:
-    """Return samples with whole numbers for the operands without a derivative."""
+    """Return samples with whole numbers for the operands without a derivative: 2 to 4, or from integer ends."""
 
     def samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
         rows = zip(draw.broadcastable(len(are_orders)), are_orders, domains, strict=True)
         operands = (
-            draw.integers(shape, 2, 4) if order else draw.array(shape, *ends) for shape, order, ends in rows
+            draw.integers(shape, *(ends if isinstance(ends[0], int) else (2, 4)))
+            if order
+            else draw.array(shape, *ends)
+            for shape, order, ends in rows
         )
         return tuple(operands), {}
 
@@ -658,3 +661,109 @@ zeta = _stated(
     domain=((1.5, 4.0), (0.5, 3.0)),
 )
 BY_NAME["_zeta"] = BY_NAME["zeta"]  # the ufunc behind SciPy's function
+
+
+# -- distribution functions ------------------------------------------------------------------------------
+
+
+def _parameters(name: str, slope: Callable[..., Any], inverse: str, doc: str, domain: Any) -> None:
+    """State a distribution function, its complement and the inverse of one, by the density in the last operand."""
+    unknown = (None,) * (len(domain) - 1)
+    inverted = (*domain[:-1], (0.1, 0.9))
+    _stated(name, *unknown, lambda out, *x: slope(*x), doc=doc, domain=domain)
+    _stated(f"{name}c", *unknown, lambda out, *x: -slope(*x), doc=f"1 - {name}", domain=domain)
+    if inverse:
+        sign = -1.0 if inverse == f"{name}c" else 1.0
+        partial: Any = lambda out, *x: sign / slope(*x[:-1], out)  # noqa: E731 (one of several operands)
+        _stated(
+            f"{name}i",
+            *unknown,
+            partial,
+            doc=f"the inverse of {inverse} in the last operand",
+            domain=inverted,
+        )
+
+
+def _density_of_f(a: Any, b: Any, x: Any) -> Any:
+    """Return the density of the F distribution with a and b degrees of freedom."""
+    share = a * x / (b + a * x)
+    logarithm = multiply_no_nan(0.5 * a - 1, log(share)) + (0.5 * b - 1) * log1p(-share)
+    return exp(logarithm - betaln(0.5 * a, 0.5 * b)) * a * b / square(b + a * x)
+
+
+def _density_of_t(v: Any, t: Any) -> Any:
+    """Return the density of Student's distribution."""
+    return exp(-betaln(0.5 * v, 0.5) - 0.5 * (v + 1) * log1p(square(t) / v)) / sqrt(v)
+
+
+_WHOLE = (1, 3)
+_parameters(
+    "chdtr",
+    lambda v, x: 0.5 * _incomplete_slope(0.5 * v, 0.5 * x),
+    "chdtrc",
+    "the distribution function of chi squared",
+    (_WHOLE, (0.5, 3.0)),
+)
+_parameters("fdtr", _density_of_f, "fdtr", "the distribution function of F", (_WHOLE, _WHOLE, (0.5, 3.0)))
+_parameters(
+    "pdtr",
+    lambda k, m: -_incomplete_slope(floor(k) + 1.0, m),
+    "pdtr",
+    "the distribution function of Poisson's distribution",
+    (_WHOLE, (0.5, 3.0)),
+)
+_parameters(
+    "bdtr",
+    lambda k, n, p: -_beta_slope(floor(k) + 1.0, n - floor(k), p),
+    "bdtr",
+    "the distribution function of the binomial distribution",
+    ((1, 3), (4, 6), (0.1, 0.9)),
+)
+_parameters(
+    "nbdtr",
+    lambda k, n, p: _beta_slope(n, floor(k) + 1.0, p),
+    "nbdtr",
+    "the distribution function of the negative binomial distribution",
+    (_WHOLE, _WHOLE, (0.1, 0.9)),
+)
+stdtr = _stated(
+    "stdtr",
+    None,
+    lambda out, v, t: _density_of_t(v, t),
+    doc="the distribution function of Student's distribution",
+)
+stdtrit = _stated(
+    "stdtrit",
+    None,
+    lambda out, v, p: 1 / _density_of_t(v, out),
+    doc="the inverse of stdtr in t",
+    domain=((0.5, 3.0), (0.1, 0.9)),
+)
+for _sign, _name in ((1.0, "gdtr"), (-1.0, "gdtrc")):
+    _stated(
+        _name,
+        lambda out, a, b, x, sign=_sign: sign * x * _incomplete_slope(b, a * x),
+        None,
+        lambda out, a, b, x, sign=_sign: sign * a * _incomplete_slope(b, a * x),
+        doc="the incomplete gamma function of b at a x",
+    )
+poch = _stated(
+    "poch",
+    lambda out, z, m: out * (digamma(z + m) - digamma(z)),
+    lambda out, z, m: out * digamma(z + m),
+    doc="the rising factorial gamma(z + m) / gamma(z)",
+)
+binom = _stated(
+    "binom",
+    lambda out, n, k: out * (digamma(n + 1) - digamma(n - k + 1)),
+    lambda out, n, k: out * (digamma(n - k + 1) - digamma(k + 1)),
+    doc="the binomial coefficient of n and k, also between whole numbers",
+    domain=((3.0, 5.0), (0.5, 2.5)),
+)
+expn = _stated(
+    "expn",
+    None,
+    lambda out, n, x: where(n > 0, -expn(maximum(n - 1, 0), x), -(1 + 1 / x) * out),
+    doc="the generalised exponential integral E_n(x)",
+)
+BY_NAME["cbrt"] = cbrt
