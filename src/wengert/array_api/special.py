@@ -30,9 +30,11 @@ def _polygamma(n: Any, x: Any) -> Any:
     if dtype_of(n).kind not in "biu":
         raise DtypeError(message("polygamma", "the order must be an integer", show(n)))
     digamma, zeta, gamma = BY_NAME["psi"], BY_NAME["zeta"], BY_NAME["gamma"]
-    order = np.maximum(n, 1)
+    order: Any = np.maximum(n, 1)
     sign = np.where(order % 2 == 0, -1.0, 1.0)
-    return np.where(np.equal(n, 0), digamma(x), sign * gamma(order + 1.0) * zeta(order + 1.0, x))
+    higher: Any = sign * gamma(order + 1.0) * zeta(order + 1.0, x)
+    choose: Any = np.where
+    return choose(np.equal(n, 0), digamma(x), higher)
 
 
 def _multigammaln(a: Any, d: int) -> Any:

@@ -674,14 +674,12 @@ def _parameters(name: str, slope: Callable[..., Any], inverse: str, doc: str, do
     _stated(f"{name}c", *unknown, lambda out, *x: -slope(*x), doc=f"1 - {name}", domain=domain)
     if inverse:
         sign = -1.0 if inverse == f"{name}c" else 1.0
-        partial: Any = lambda out, *x: sign / slope(*x[:-1], out)  # noqa: E731 (one of several operands)
-        _stated(
-            f"{name}i",
-            *unknown,
-            partial,
-            doc=f"the inverse of {inverse} in the last operand",
-            domain=inverted,
-        )
+
+        def partial(out: Any, *x: Any) -> Any:
+            return sign / slope(*x[:-1], out)
+
+        doc = f"the inverse of {inverse} in the last operand"
+        _stated(f"{name}i", *unknown, partial, doc=doc, domain=inverted)
 
 
 def _density_of_f(a: Any, b: Any, x: Any) -> Any:
