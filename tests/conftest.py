@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.commands import Ended
 from wengert.data import digits, write_idx
+from wengert.transforms import substitution
 
 os.environ.setdefault("WENGERT_VERIFY", "1")  # the compiler's passes are verified, in subprocesses, too
 DATA_REQUIRED = os.environ.get("WENGERT_REQUIRE_DATA") == "1"
@@ -32,6 +33,12 @@ settings.load_profile("wengert")
 def rng() -> np.random.Generator:
     """Return a generator that draws the same numbers in every run."""
     return np.random.default_rng(1964)
+
+
+@pytest.fixture
+def without_substitutes(monkeypatch):
+    """Run programs once, as they are: the errors of names that lose a value are those of the first run."""
+    monkeypatch.setattr(substitution, "ENABLED", False)
 
 
 @pytest.fixture(scope="session")

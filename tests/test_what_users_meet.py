@@ -49,6 +49,7 @@ LOST = {
 @pytest.mark.parametrize(
     "transform", [wg.grad, lambda f: lambda x: wg.jvp(f, (x,), (x,))], ids=["grad", "jvp"]
 )
+@pytest.mark.usefixtures("without_substitutes")
 def test_a_lost_derivative_raises(transform, name):
     program, remedy = LOST[name]
     with pytest.raises(TypeError) as caught:
@@ -185,6 +186,7 @@ def test_pickling_inside_a_transform_raises():
 
 
 @pytest.mark.parametrize("value", [lambda x: x[0], lambda x: x])
+@pytest.mark.usefixtures("without_substitutes")
 def test_writing_into_a_plain_array_inside_jit_names_the_array_to_make(value):
     def function(x):
         result = np.zeros(3)
@@ -195,6 +197,7 @@ def test_writing_into_a_plain_array_inside_jit_names_the_array_to_make(value):
         wg.jit(function)(np.ones(3))
 
 
+@pytest.mark.usefixtures("without_substitutes")
 def test_filling_with_a_traced_value_names_the_function_that_does():
     with pytest.raises(ConcreteError, match=r"write wengert\.numpy\.full for a value"):
         wg.jit(lambda x: np.full(3, x))(1.0)
@@ -256,6 +259,7 @@ def test_errors_of_functions_written_in_c(transform):
         (lambda linalg, x: linalg.solve_triangular(x, np.ones(3)), "np.linalg.solve"),
     ],
 )
+@pytest.mark.usefixtures("without_substitutes")
 def test_functions_of_scipys_linear_algebra_name_numpys(function, instead):
     linalg = pytest.importorskip("scipy.linalg")
     with pytest.raises(TypeError, match=rf"write {instead}\."):

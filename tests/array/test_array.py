@@ -285,6 +285,7 @@ LOST: list[tuple[Callable[[Any], Any], str]] = [
 
 @pytest.mark.parametrize(("function", "says"), LOST)
 @pytest.mark.parametrize("transform", [wg.grad, wg.jacfwd, wg.vmap])
+@pytest.mark.usefixtures("without_substitutes")
 def test_nothing_loses_a_derivative_silently(
     transform: Callable[..., Any], function: Callable[[Any], Any], says: str
 ) -> None:
@@ -334,6 +335,7 @@ def test_values_that_are_not_known_decide_nothing(run: Callable[..., Any]) -> No
         run(lambda x: [1, 2, 3][np.argmax(x)], x)
 
 
+@pytest.mark.usefixtures("without_substitutes")
 def test_errors_end_a_transform_cleanly() -> None:
     for _ in range(3):
         with pytest.raises(ZeroDivisionError):

@@ -144,6 +144,7 @@ def test_wrong_indices(index: Any, says: str) -> None:
     assert "test_indexing.py:" in str(caught.value)
 
 
+@pytest.mark.usefixtures("without_substitutes")
 def test_plain_arrays_take_no_traced_positions() -> None:
     with pytest.raises(ConcreteError, match=r"wengert\.numpy\.take\(x, i\)"):
         wg.vmap(lambda i: np.arange(3.0)[i])(np.array([0, 2]))

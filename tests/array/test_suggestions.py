@@ -106,6 +106,7 @@ INSTEAD: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", INSTEAD)
+@pytest.mark.usefixtures("without_substitutes")
 def test_the_way_out_is_named(name: str) -> None:
     function, remedy = INSTEAD[name]
     for compiled in (wg.jit(function), wg.jit(lambda x, n: wg.checkpoint(function)(x, n))):
@@ -134,6 +135,7 @@ FOLLOWED: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", FOLLOWED)
+@pytest.mark.usefixtures("without_substitutes")
 def test_it_is_named_where_a_derivative_would_be_lost(name: str) -> None:
     function, remedy = FOLLOWED[name]
     with pytest.raises(LostDerivativeError) as caught:
@@ -176,6 +178,7 @@ def test_the_hints_work() -> None:
     assert [len(part) for part in static(X, 2)] == [2, 2]
 
 
+@pytest.mark.usefixtures("without_substitutes")
 def test_where_there_is_no_source() -> None:
     names: dict[str, Any] = {}
     exec("def f(x):\n    import math\n    return math.sin(x)", names)
@@ -290,6 +293,7 @@ LISTS: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", LISTS)
+@pytest.mark.usefixtures("without_substitutes")
 def test_the_advice_for_lists_keeps_the_other_arguments(name: str) -> None:
     function, remedy = LISTS[name]
     for transform in (wg.grad, wg.jit):
@@ -298,6 +302,7 @@ def test_the_advice_for_lists_keeps_the_other_arguments(name: str) -> None:
         assert remedy in str(caught.value)
 
 
+@pytest.mark.usefixtures("without_substitutes")
 def test_the_functions_of_linear_algebra_that_take_lists_are_named() -> None:
     with pytest.raises(LostDerivativeError, match=r"wengert\.numpy\.linalg\.det takes lists as they are"):
         wg.grad(lambda x: np.linalg.det([[x[0], 0.0], [0.0, x[1]]]))(X)
@@ -350,6 +355,7 @@ WITHOUT_JIT: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", WITHOUT_JIT)
+@pytest.mark.usefixtures("without_substitutes")
 def test_static_arguments_are_advised_where_there_are_some(name: str) -> None:
     call, remedy = WITHOUT_JIT[name]
     with pytest.raises((LostDerivativeError, ConcreteError)) as caught:

@@ -114,6 +114,7 @@ CALLS: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 @pytest.mark.parametrize("transform", [wg.grad, wg.jit])
 @pytest.mark.parametrize("name", CALLS)
+@pytest.mark.usefixtures("without_substitutes")
 def test_errors_of_scipys_functions_name_what_to_write(name: str, transform: Any) -> None:
     call, written = CALLS[name]
     with pytest.raises(

@@ -17,6 +17,7 @@ from wengert.compiler.static_and_donated import Roles
 from wengert.core import tree
 from wengert.core.errors import ArgumentError, message
 from wengert.transforms.frozen_random import Draws
+from wengert.transforms.substitution import attempt, current
 
 #: How many specialisations a function keeps.
 VARIABLE = "WENGERT_SPECIALISATIONS"
@@ -101,14 +102,19 @@ class Dispatch:
                 return result
         given = self._given(static, leaves, structure, outer)
         if given is None:
-            return tree.map_tree(own, self.function(*args, **kwargs))
+            return self._followed(args, kwargs)
         found = self._known.get(given.key) or self._specialised(given, args, kwargs)
         if found.captured:  # it depends on a value that another transform follows
-            return tree.map_tree(own, self.function(*args, **kwargs))
+            return self._followed(args, kwargs)
         if not found.is_loaded:
             self._load(found, given)
         self._serve(found, given, newest.take if newest is not None else tree.taker(structure))
         return found(given.leaves)
+
+    def _followed(self, args: Any, kwargs: Any) -> Any:
+        """Call the function itself inside another transform."""
+        function = self.function
+        return attempt(function, lambda: tree.map_tree(own, current(function)(*args, **kwargs)))
 
     def traced(self, args: Any, kwargs: Any) -> Specialisation:
         """Return the specialisation for some arguments; it may not be compiled yet."""
@@ -148,7 +154,9 @@ class Dispatch:
         self.roles.check(len(args))
         donated = self.roles.donated_leaves(given.structure, args, kwargs)
         with self._patience.with_tracing(), self._draws.watched(*given.static):
-            found = Specialisation(self.roles.call, given, donated, self.flags)
+            found = attempt(
+                self.function, lambda: Specialisation(self.roles.call, given, donated, self.flags)
+            )
         if not found.captured:
             self._made += 1
             self._known[given.key] = found

@@ -10,6 +10,7 @@ from wengert.compiler.runtime import arguments
 from wengert.compiler.runtime.arguments import Named
 from wengert.core import tree
 from wengert.core.dtypes import NDARRAY
+from wengert.transforms.substitution import current
 
 
 class Roles:
@@ -74,7 +75,7 @@ class Roles:
         args, by_name = list(positional), {one.name: one.value for one in static if isinstance(one, Named)}
         for number, value in zip(self.static, static[: len(static) - len(by_name)], strict=False):
             args.insert(number, value)
-        return self._function(*args, **named, **by_name)
+        return current(self._function)(*args, **named, **by_name)
 
     def donated_leaves(
         self, structure: tree.Structure, args: Sequence[Any], kwargs: Mapping[str, Any]

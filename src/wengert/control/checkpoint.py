@@ -30,6 +30,7 @@ from wengert.ops.conversion import stop_gradient_primitive
 from wengert.primitive import HigherOrder, Primitive, primitive
 from wengert.transforms.reverse_mode import walk_back
 from wengert.transforms.staging import evaluate
+from wengert.transforms.substitution import attempt, current
 from wengert.transforms.tape import Node, TapeTrace, boxes_of
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -70,18 +71,18 @@ def checkpoint(fun: F) -> F:
 
         def run(*values: Any) -> list[Any]:
             inside, inside_options = packed.rebuild(values)
-            result = fun(*inside, **inside_options)
+            result = current(fun)(*inside, **inside_options)
             outputs, structure = flatten_numbers("checkpoint", "the result of the function", result)
             structures.append(structure)
             return outputs
 
-        recorded = record(run, leaves)
+        recorded = attempt(fun, lambda: record(run, leaves))
         if all(value is not None for value in recorded.known):
             _first[recorded.graph] = recorded.known
         results: Values = ()
         if recorded.known:
             results = checkpoint_primitive(*recorded.captured, *leaves, program=recorded.graph)
-        return tree.unflatten(structures[0], results)
+        return tree.unflatten(structures[-1], results)
 
     return checkpointed  # pyright: ignore[reportReturnType]
 

@@ -160,6 +160,11 @@ def _in_package(filename: str) -> str:
     return "" if file.startswith("numpy/") else file
 
 
+def is_foreign_file(filename: str) -> bool:
+    """Return whether a file is of Wengert, Python or an installed package."""
+    return _is_foreign(filename, "")
+
+
 def is_users(code: CodeType) -> bool:
     """Return whether code is the user's own."""
     return not _is_foreign(code.co_filename, code.co_name)

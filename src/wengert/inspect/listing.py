@@ -24,6 +24,7 @@ from wengert.ir.graph import Graph, Var
 from wengert.ir.types import type_of
 from wengert.transforms.frozen_random import Draws
 from wengert.transforms.staging import GraphTrace
+from wengert.transforms.substitution import attempt, current
 
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, Box)
 
@@ -136,14 +137,17 @@ def trace(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> 
     def traced(*arguments: Any, **options: Any) -> Listing:
         bound = _bind(fun, arguments, options)
         call = _Call(bound, fixed)
-        with draws.watched(), running(GraphTrace()) as staged:
-            assert isinstance(staged, GraphTrace)
-            boxes = [staged.new_input(type_of(value)) for value in call.values]
-            for var, place in zip(staged.inputs, call.places, strict=True):
-                var.name = _identifier(place)
-            positional, named = call.rebuilt(boxes)
-            results, structure = tree.flatten(fun(*positional, **named))
-            graph = staged.finish([_checked(result) for result in results])
+
+        def run() -> tuple[GraphTrace, Graph, tree.Structure]:
+            with draws.watched(), running(GraphTrace()) as staged:
+                boxes = [staged.new_input(type_of(value)) for value in call.values]
+                for var, place in zip(staged.inputs, call.places, strict=True):
+                    var.name = _identifier(place)
+                positional, named = call.rebuilt(boxes)
+                results, structure = tree.flatten(current(fun)(*positional, **named))
+                return staged, staged.finish([_checked(result) for result in results]), structure
+
+        staged, graph, structure = attempt(fun, run)
         captured = tuple(staged.captured)
         return Listing(
             graph.inputs,

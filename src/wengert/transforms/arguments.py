@@ -23,6 +23,7 @@ from wengert.core.dtypes import (
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import shape_of, size
 from wengert.ir.types import show
+from wengert.transforms.substitution import current
 
 Argnums = int | Sequence[int]
 
@@ -41,6 +42,8 @@ class Inputs(NamedTuple):
     """Of the differentiated arguments: a tree for one argnum, a tuple of trees for several."""
     call: Callable[[Sequence[Any]], Any]
     """Calls the function with other values for the leaves."""
+    function: Callable[..., Any]
+    """The user's function."""
 
 
 def named(wrapper: Callable[..., Any], transform: str, fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,9 +86,9 @@ def select_inputs(
         inside = list(arguments)
         for position, part in zip(positions, replaced if several else (replaced,), strict=True):
             inside[position] = part
-        return fun(*inside, **options)
+        return current(fun)(*inside, **options)
 
-    return Inputs(leaves, structure, call)
+    return Inputs(leaves, structure, call, fun)
 
 
 def _positions(operation: str, argnums: Any, count: int) -> list[int]:

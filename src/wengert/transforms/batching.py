@@ -20,6 +20,7 @@ from wengert.ops.indexing import check_bounds
 from wengert.ops.shape import broadcast_to, transpose
 from wengert.primitive import HigherOrder, Primitive
 from wengert.transforms.arguments import named, refresh, release
+from wengert.transforms.substitution import attempt, current
 
 
 class Batched:
@@ -194,14 +195,19 @@ def vmap(
         positional = _axes_for("in_axes", axes, arguments)
         leaf_axes = positional + [0] * (len(leaves) - len(positional))
         size = _size(leaves, leaf_axes, axis_size)
-        with running(BatchTrace(size)) as trace:
-            boxes = [
-                leaf if axis is None else trace.box(Batched(_to_front(leaf, axis)))
-                for leaf, axis in zip(leaves, leaf_axes, strict=True)
-            ]
-            inside, options_inside = tree.unflatten(structure, boxes)
-            outputs, out_structure = tree.flatten(fun(*inside, **options_inside))
-            refresh(outputs)
+
+        def run() -> tuple[BatchTrace, list[Any], tree.Structure]:
+            with running(BatchTrace(size)) as trace:
+                boxes = [
+                    leaf if axis is None else trace.box(Batched(_to_front(leaf, axis)))
+                    for leaf, axis in zip(leaves, leaf_axes, strict=True)
+                ]
+                inside, options_inside = tree.unflatten(structure, boxes)
+                outputs, out_structure = tree.flatten(current(fun)(*inside, **options_inside))
+                refresh(outputs)
+            return trace, outputs, out_structure
+
+        trace, outputs, out_structure = attempt(fun, run)
         destinations = _axes_for("out_axes", out_axes, tree.unflatten(out_structure, outputs))
         results = [trace.result(output, axis) for output, axis in zip(outputs, destinations, strict=True)]
         results = [own(value) if any(value is leaf for leaf in leaves) else value for value in results]

@@ -25,6 +25,7 @@ from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to
 from wengert.primitive import Explicit, HigherOrder, Linear, NonDifferentiable, Partials, Primitive
 from wengert.transforms.arguments import (
+    Inputs,
     as_results,
     check_primals,
     conform,
@@ -36,6 +37,7 @@ from wengert.transforms.arguments import (
     zeros_like,
 )
 from wengert.transforms.staging import evaluate, stage
+from wengert.transforms.substitution import attempt
 
 Values = Sequence[Any]
 
@@ -172,16 +174,18 @@ def _push_linear(primitive: Primitive, rule: Linear, primals: Values, tangents: 
 class Pushed:
     """A function run once on dual numbers: its outputs, and their tangents (None: zero)."""
 
-    def __init__(
-        self, call: Callable[[Values], Any], primals: Values, tangents: Values, has_aux: bool = False
-    ) -> None:
-        with running(DualTrace()) as trace:
-            duals = [trace.box(DualNumber(p, t)) for p, t in zip(primals, tangents, strict=True)]
-            outputs, self.structure, aux = flatten_output("jvp", call(duals), has_aux)
+    def __init__(self, inputs: Inputs, tangents: Values, has_aux: bool = False) -> None:
+        trace, outputs, aux = attempt(inputs.function, lambda: self._run(inputs, tangents, has_aux))
         states = [state_of(trace, value) for value in outputs]
         self.tangents = [None if state is None else state.tangent for state in states]
         self.values = [release(trace, value) for value in outputs]
         self.aux = tree.map_tree(lambda value: release(trace, value), aux)
+
+    def _run(self, inputs: Inputs, tangents: Values, has_aux: bool) -> tuple[DualTrace, list[Any], Any]:
+        with running(DualTrace()) as trace:
+            duals = [trace.box(DualNumber(p, t)) for p, t in zip(inputs.leaves, tangents, strict=True)]
+            outputs, self.structure, aux = flatten_output("jvp", inputs.call(duals), has_aux)
+        return trace, outputs, aux
 
 
 def jvp(
@@ -217,7 +221,7 @@ def jvp(
     directions, structure = tree.flatten(tuple(tangents))
     tree.check_same("jvp", inputs.structure, structure)
     checked = _check_tangents("jvp", directions, inputs.leaves)
-    pushed = Pushed(inputs.call, inputs.leaves, checked, has_aux)
+    pushed = Pushed(inputs, checked, has_aux)
     output = tree.unflatten(pushed.structure, as_results(pushed.values, pushed.values, inputs.leaves))
     tangent = tree.unflatten(pushed.structure, as_results(pushed.tangents, pushed.values, checked))
     return (output, tangent, pushed.aux) if has_aux else (output, tangent)
@@ -253,7 +257,7 @@ def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...
     runs: list[Pushed] = []
 
     def tangents_out(*tangents: Any) -> list[Any]:
-        runs.append(Pushed(inputs.call, inputs.leaves, tangents))
+        runs.append(Pushed(inputs, tangents))
         return or_zeros(runs[0].tangents, runs[0].values)
 
     graph, captured = stage(
@@ -298,7 +302,7 @@ def derivative(fun: Callable[..., Any], argnums: int = 0, *, holomorphic: bool =
         if len(inputs.leaves) != 1 or shape_of(inputs.leaves[0]) != ():
             requirement = "the argument must be a scalar"
             raise ShapeError(message("derivative", requirement, show(*inputs.leaves), "use wg.jacobian"))
-        pushed = Pushed(inputs.call, inputs.leaves, [dtype_of(inputs.leaves[0]).type(1)])
+        pushed = Pushed(inputs, [dtype_of(inputs.leaves[0]).type(1)])
         return tree.unflatten(pushed.structure, as_results(pushed.tangents, pushed.values))
 
     return named(differentiated, "derivative", fun)

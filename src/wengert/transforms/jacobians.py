@@ -109,7 +109,7 @@ def jacfwd(
         runs: list[Pushed] = []
 
         def push(*tangents: Any) -> list[Any]:
-            pushed = Pushed(inputs.call, inputs.leaves, tangents, has_aux)
+            pushed = Pushed(inputs, tangents, has_aux)
             runs.append(pushed)
             return or_zeros(pushed.tangents, pushed.values)
 
@@ -347,7 +347,7 @@ def _hessian_product(
         tree.check_same(operation, inputs.structure, structure)
         pairs = zip(directions, inputs.leaves, strict=True)
         checked = [conform(operation, requirement, v, x) for v, x in pairs]
-        pushed = Pushed(inputs.call, inputs.leaves, checked)
+        pushed = Pushed(inputs, checked)
         return tree.unflatten(pushed.structure, as_results(pushed.tangents, inputs.leaves, checked))
 
     return multiply

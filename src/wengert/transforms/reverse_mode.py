@@ -34,6 +34,7 @@ from wengert.transforms.arguments import (
 )
 from wengert.transforms.forward_mode import as_numpy_scalars, times_partial
 from wengert.transforms.staging import Walk
+from wengert.transforms.substitution import attempt
 from wengert.transforms.tape import LinearTrace, Node, Part, TapeTrace, box_of, boxes_of
 
 
@@ -260,13 +261,17 @@ class Recording:
     """A function run once and recorded: its outputs, and the list that leads to them."""
 
     def __init__(self, inputs: Inputs, has_aux: bool, operation: str) -> None:
+        trace, outputs, aux = attempt(inputs.function, lambda: self._run(inputs, has_aux, operation))
+        self.states = [state_of(trace, value) for value in outputs]
+        self.values = [release(trace, value) for value in outputs]
+        self.aux = tree.map_tree(lambda value: release(trace, value), aux)
+
+    def _run(self, inputs: Inputs, has_aux: bool, operation: str) -> tuple[TapeTrace, list[Any], Any]:
         self.inputs = list(map(Node, inputs.leaves))
         with running(TapeTrace()) as trace:
             result = inputs.call([box_of(trace, node) for node in self.inputs])
             outputs, self.structure, aux = flatten_output(operation, result, has_aux)
-        self.states = [state_of(trace, value) for value in outputs]
-        self.values = [release(trace, value) for value in outputs]
-        self.aux = tree.map_tree(lambda value: release(trace, value), aux)
+        return trace, outputs, aux
 
     def pullback(self, cotangents: Sequence[Any]) -> list[Any]:
         """Return the cotangents of the inputs (None: zero)."""

@@ -1,0 +1,381 @@
+"""Programs with plain imports: a function that loses a value among plain arrays runs again with substitutes.
+
+NumPy dispatches most of its functions on boxes, but not `np.zeros`, `np.array` and others that make arrays. SciPy and
+`math` convert their arguments. A transform runs the user's function as it is. Where the run raises because a box would
+become a plain array or number, the transform runs a copy of the function, whose names mean something else: `numpy` is
+`wengert.numpy`, functions of SciPy and `math` that have a substitute take boxes, and the user's own functions, classes
+and objects are such copies themselves. If that run succeeds, later calls begin with the copy.
+
+Nothing is patched: NumPy, SciPy and the user's modules stay as they are, for other code and in other threads. A copy
+has the code, the defaults and the closure of its function. It looks a name up in the user's module when it reads it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import os
+import sys
+import weakref
+from abc import ABCMeta
+from collections.abc import Callable
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from wengert.array.array import Array
+from wengert.array.substitutes import substitute_for
+from wengert.boxes import Box
+from wengert.core import tree
+from wengert.core.errors import (
+    ConcreteError,
+    LostDerivativeError,
+    UnsupportedError,
+    is_foreign_file,
+    is_users,
+    line_of,
+)
+from wengert.ops.elementwise import UFUNCS
+from wengert.ops.scipy_special import BY_NAME
+
+ResultT = TypeVar("ResultT")
+
+#: Whether a run that loses a value is repeated with substitutes.
+ENABLED = os.environ.get("WENGERT_SUBSTITUTE", "1") != "0"
+
+_LOSSES = (LostDerivativeError, ConcreteError, UnsupportedError)
+#: The code of the functions that need substitutes.
+_NEEDY: weakref.WeakSet[CodeType] = weakref.WeakSet()
+#: Types of values that have no substitute.
+_DATA: Any = (bool, int, float, complex, str, bytes, set, type(None), np.ndarray, np.generic, Box)
+#: The functions of NumPy for those of `math` that have another name.
+_OF_MATH = {
+    **{f"a{name}": f"arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    **{"atan2": "arctan2", "pow": "power"},
+}
+#: The functions of `scipy.special` for those of `math`.
+_OF_SPECIAL = {"erf": "erf", "erfc": "erfc", "gamma": "gamma", "lgamma": "gammaln"}
+#: What Python itself reads from the globals of a function.
+_OWN_NAMES = (
+    "__name__",
+    "__file__",
+    "__package__",
+    "__spec__",
+    "__loader__",
+    "__doc__",
+    "__warningregistry__",
+)
+
+
+# -- runs ------------------------------------------------------------------------------------------------
+
+
+def attempt(function: Callable[..., Any], run: Callable[[], ResultT]) -> ResultT:
+    """Run a transform of a user's function; if it loses a value, run it once more with substitutes.
+
+    Args:
+        function: the user's function.
+        run: runs the transform anew; it calls ``current(function)``.
+
+    Returns:
+        The result of the run.
+    """
+    try:
+        return run()
+    except _LOSSES as problem:
+        code = _code_of(function)
+        if code is None or not ENABLED or code in _NEEDY:
+            raise
+        first = problem
+    _NEEDY.add(code)
+    try:
+        return run()
+    except BaseException as second:
+        _NEEDY.discard(code)
+        # The advice for a line that fails both times is for the names that stand there.
+        if isinstance(second, _LOSSES) and line_of(str(second)) == line_of(str(first)):
+            raise first from None
+        raise
+
+
+def current(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function to call in place of a user's: itself, or its copy if it needs substitutes."""
+    return with_substitutes(function) if _NEEDY and ENABLED and _code_of(function) in _NEEDY else function
+
+
+def _code_of(function: Any) -> CodeType | None:
+    """Return the code of a user's function, method or object with ``__call__``; None for other functions."""
+    while isinstance(function, functools.partial):
+        function = function.func  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+    if not isinstance(function, (FunctionType, MethodType)):
+        function = vars(type(function)).get("__call__")  # pyright: ignore[reportUnknownArgumentType]
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, CodeType) and is_users(code) else None
+
+
+# -- what stands for an object of a program --------------------------------------------------------------
+
+
+def with_substitutes(value: Any) -> Any:
+    """Return what stands for an object that a user's function names: a copy, a substitute, or the object itself.
+
+    Args:
+        value: the object.
+
+    Example:
+        >>> import math, wengert as wg
+        >>> wg.grad(lambda x: math.exp(x))(0.0)
+        1.0
+    """
+    if isinstance(value, _DATA):
+        return value
+    rule = _RULES.get(cast("type[Any]", type(value)))
+    if rule is not None:
+        return rule(value)
+    if isinstance(value, type):
+        return _class(value) if _is_users_class(value) else _of_library(value)
+    return _object(value) if _is_users_class(type(value)) else _of_library(value)
+
+
+def _of_library(value: Any) -> Any:
+    """Return the substitute for an object of NumPy, SciPy or `math`; other objects stay as they are."""
+    name, module = getattr(value, "__name__", ""), getattr(value, "__module__", None) or ""
+    if isinstance(value, np.ufunc) and value not in UFUNCS:
+        return value
+    if module.startswith("numpy") or isinstance(value, np.ufunc):
+        for room in ("", ".linalg"):
+            if getattr(sys.modules[f"numpy{room}"], name, None) is value:
+                return getattr(_numpy(room), name)
+        return value
+    if module == "math":
+        return _dispatched(value, _of_math(name))
+    substitute = substitute_for(value)
+    if substitute is None or isinstance(value, type):
+        return substitute or value
+    return _dispatched(value, substitute) if callable(value) and name else substitute
+
+
+def _of_math(name: str) -> Callable[..., Any] | None:
+    """Return the function of boxes for one of `math`; None for functions of integers and other values."""
+    if name == "log":
+        return _logarithm
+    if name == "fsum":
+        return sum
+    if name in _OF_SPECIAL:
+        return BY_NAME[_OF_SPECIAL[name]]
+    function = getattr(np, _OF_MATH.get(name, name), None)
+    return function if isinstance(function, np.ufunc) and function in UFUNCS else None
+
+
+def _logarithm(x: Any, *base: Any) -> Any:
+    return np.log(x) / np.log(*base) if base else np.log(x)
+
+
+def _numpy(room: str) -> Any:
+    namespace = Array.namespace
+    return namespace.linalg if room else namespace
+
+
+@functools.cache
+def _dispatched(function: Callable[..., Any], substitute: Callable[..., Any] | None) -> Callable[..., Any]:
+    """Return a function that calls the substitute if an argument is or contains a box."""
+    if substitute is None:
+        return function
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        is_followed = any(isinstance(leaf, Box) for leaf in tree.leaves((arguments, options)))
+        return (substitute if is_followed else function)(*arguments, **options)
+
+    return call
+
+
+# -- copies of the user's functions ----------------------------------------------------------------------
+
+
+class _Globals(dict[str, Any]):
+    """The globals of a copy: it looks each name up in the user's module, and returns what stands for the object."""
+
+    def __init__(self, users: dict[str, Any]) -> None:
+        super().__init__({name: users[name] for name in _OWN_NAMES if name in users})
+        self.users = users
+        self["__builtins__"] = {**vars(builtins), "__import__": _import}
+
+    def __missing__(self, name: str) -> Any:
+        return with_substitutes(self.users[name])
+
+
+def _import(*arguments: Any) -> Any:
+    # The user's own import statement.
+    return with_substitutes(vars(builtins)["__import__"](*arguments))
+
+
+#: The globals of copies by the identity of the user's, which they hold: a dictionary has no weak references.
+_globals: dict[int, _Globals] = {}
+#: The copies of functions and classes, which hold their code and not themselves.
+_copies: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+
+def _function(function: FunctionType) -> Any:
+    """Return the copy of a user's function."""
+    users = function.__globals__
+    if isinstance(users, _Globals):
+        return function
+    if not is_users(function.__code__):
+        return _of_library(function)
+    made = _copies.get(function)
+    if made is None:
+        scope = _globals.setdefault(id(users), _Globals(users))
+        cells = tuple(map(_cell, function.__code__.co_freevars, function.__closure__ or ()))
+        made = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
+        made.__qualname__, made.__kwdefaults__ = function.__qualname__, function.__kwdefaults__
+        made.__dict__.update(vars(function))
+        _copies[function] = made  # before its cells are filled, because one may hold the function itself
+        for cell, users_cell in zip(cells, function.__closure__ or (), strict=True):
+            if cell is not users_cell:
+                cell.cell_contents = with_substitutes(users_cell.cell_contents)
+    return made
+
+
+def _cell(name: str, cell: CellType) -> CellType:
+    """Return a cell of a closure: the user's own for data, which may change, a new one for functions and objects."""
+    try:
+        # Python's own ``super()`` reads the class that defines a method.
+        is_kept = name == "__class__" or isinstance(cell.cell_contents, _DATA)
+        return cell if is_kept else CellType()
+    except ValueError:  # not assigned yet
+        return cell
+
+
+def _method(method: MethodType) -> Any:
+    function = method.__func__
+    if not isinstance(function, FunctionType):
+        return method
+    return MethodType(_function(function), with_substitutes(method.__self__))
+
+
+def _partial(partial: functools.partial[Any]) -> Any:
+    arguments = map(with_substitutes, partial.args)
+    return functools.partial(with_substitutes(partial.func), *arguments, **partial.keywords)
+
+
+def _sequence(values: Any) -> Any:
+    """Return a sequence of functions with their copies; other sequences are data."""
+    return type(values)(map(with_substitutes, values)) if values and all(map(_is_code, values)) else values
+
+
+def _mapping(values: dict[Any, Any]) -> Any:
+    """Return a table of functions with their copies; other tables are data."""
+    if not values or not all(map(_is_code, values.values())):
+        return values
+    return {key: with_substitutes(value) for key, value in values.items()}
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, (FunctionType, type))
+
+
+# -- copies of the user's modules, classes and objects ---------------------------------------------------
+
+
+class _Module(ModuleType):
+    """A module whose attributes are what stands for those of another one."""
+
+    def __init__(self, module: ModuleType) -> None:
+        super().__init__(module.__name__, module.__doc__)
+        self.__dict__.update({name: vars(module)[name] for name in _OWN_NAMES if name in vars(module)})
+        self.__dict__["_module"] = module
+
+    def __getattr__(self, name: str) -> Any:
+        return with_substitutes(getattr(self.__dict__["_module"], name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.__dict__["_module"], name, value)
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["_module"])
+
+
+def _module(module: ModuleType) -> Any:
+    """Return a module with substitutes: one of NumPy, SciPy, `math` or the user."""
+    name = module.__name__
+    if name in ("numpy", "numpy.linalg"):
+        return _numpy(name.removeprefix("numpy"))
+    file = getattr(module, "__file__", None)
+    is_library = name == "math" or name.partition(".")[0] == "scipy"
+    if not is_library and (file is None or is_foreign_file(file)):
+        return module
+    made = _copies.get(module)
+    if made is None:
+        made = _copies[module] = _Module(module)
+    return made
+
+
+def _is_users_class(kind: type) -> bool:
+    """Return whether a class is the user's and a plain one: no exception, no container, no special metaclass."""
+    if type(kind) not in (type, ABCMeta) or isinstance(kind, _CopiedClass) or not kind.__dictoffset__:
+        return False
+    if issubclass(kind, (BaseException, tuple, list, dict, *_DATA)):
+        return False
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return kind.__module__ == "__main__" or (file is not None and not is_foreign_file(file))
+
+
+class _CopiedClass(ABCMeta):
+    """The class of copied classes: objects of the user's class count as theirs."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls.__mro__[1])
+
+
+def _class(kind: type) -> type:
+    """Return a class derived from a user's, whose methods are copies.
+
+    It also derives from the copies of the bases, so that ``super()`` of a method of the user's finds their methods.
+    """
+    made = _copies.get(kind)
+    if made is None:
+        bases = (kind, *(_class(base) for base in kind.__bases__ if _is_users_class(base)))
+        own = {name: _attribute(value) for name, value in vars(kind).items() if _is_method(value)}
+        names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
+        made = _copies[kind] = _CopiedClass(kind.__name__, bases, {**own, **names})
+    return made
+
+
+def _is_method(value: Any) -> bool:
+    return isinstance(value, (FunctionType, staticmethod, classmethod, property, functools.cached_property))
+
+
+def _attribute(method: Any) -> Any:
+    """Return the copy of a method, of any kind."""
+    if isinstance(method, property):
+        return property(*map(with_substitutes, (method.fget, method.fset, method.fdel)), doc=method.__doc__)
+    if isinstance(method, FunctionType):
+        return _function(method)
+    made: Any = method.__class__(with_substitutes(getattr(method, "__func__", None) or method.func))
+    if hasattr(made, "attrname"):  # a cached property
+        made.__set_name__(object, method.attrname)
+    return made
+
+
+def _object(instance: Any) -> Any:
+    """Return a second object of the copied class, with the same attributes: a write to either reaches both."""
+    copied: Any = _class(type(instance))
+    try:
+        made: Any = object.__new__(copied)
+        object.__setattr__(made, "__dict__", instance.__dict__)
+    except (TypeError, AttributeError):  # parts of it are made in C
+        return instance
+    return made
+
+
+_RULES: dict[Any, Callable[[Any], Any]] = {
+    FunctionType: _function,
+    MethodType: _method,
+    functools.partial: _partial,
+    ModuleType: _module,
+    tuple: _sequence,
+    list: _sequence,
+    dict: _mapping,
+}

@@ -1,0 +1,354 @@
+"""Programs with plain imports: values that NumPy, SciPy or `math` would lose are followed in a second run."""
+
+from __future__ import annotations
+
+import functools
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import exp
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.linalg
+import scipy.linalg as la
+from scipy.linalg import expm
+from scipy.spatial.distance import cdist
+
+import wengert as wg
+from wengert.core.errors import LostDerivativeError
+from wengert.transforms import substitution
+
+# -- programs of a scientist, in plain NumPy and SciPy -----------------------------------------------------
+
+
+def into_a_buffer(x: Any) -> Any:
+    y = np.zeros(4)
+    y[0] = x
+    for i in range(1, 4):
+        y[i] = y[i - 1] * x + np.sin(x)
+    return y[-1]
+
+
+def from_a_list(x: Any) -> Any:
+    return np.array([[x, 1.0], [x * x, x]]) @ np.array([1.0, x])
+
+
+def of_a_list(x: Any) -> Any:
+    return np.mean([x, x**2, 1.0]) + np.linalg.norm([x, 2.0])
+
+
+def added_to_plain(x: Any) -> Any:
+    total = np.zeros(3)
+    total += x * np.arange(3.0)
+    np.add.at(total, [0, 0], x)
+    return total
+
+
+def named_in_full(x: Any) -> Any:
+    return scipy.linalg.expm(x * np.array([[0.0, 1.0], [-1.0, 0.0]]))
+
+
+def by_another_name(x: Any) -> Any:
+    return la.expm(x * np.eye(2)) + expm(np.full((2, 2), x))
+
+
+def imported_inside(x: Any) -> Any:
+    from math import cos
+
+    import scipy.linalg as inner
+
+    return inner.expm(np.array([[x]]))[0, 0] * cos(x)
+
+
+def of_math(x: Any) -> Any:
+    parts = math.sin(x) + math.atan2(x, 2.0) + exp(x) + math.pow(x, 3) + math.log(x) + math.log(x, 3.0)
+    return parts + math.erf(x) + math.lgamma(x) + math.sqrt(x) + math.hypot(x, 1.0) + math.pi
+
+
+def helper(x: Any) -> Any:
+    return la.expm(x * np.ones((2, 2)))
+
+
+def through_a_function(x: Any) -> Any:
+    return helper(x).sum() + KERNELS["second"](x)
+
+
+def first_kernel(x: Any) -> Any:
+    return math.exp(-x)
+
+
+def second_kernel(x: Any) -> Any:
+    return math.exp(-x * x)
+
+
+KERNELS = {"first": first_kernel, "second": second_kernel}
+with_two = functools.partial(lambda a, x: a * math.sin(x), 2.0)
+
+
+def through_a_partial_function(x: Any) -> Any:
+    return with_two(x)
+
+
+def recursive(x: Any, depth: int = 4) -> Any:
+    return math.sin(x) if depth == 0 else recursive(x, depth - 1) * x
+
+
+def nested(x: Any) -> Any:
+    def scaled(y: Any) -> Any:
+        return math.exp(y) * x
+
+    return sum(map(scaled, [x, 2 * x]))
+
+
+def closing_over() -> Callable[[Any], Any]:
+    factor = 3.0
+
+    def inner(x: Any) -> Any:
+        return math.sin(x) * factor
+
+    def again(x: Any, count: int = 2) -> Any:
+        return inner(x) if count == 0 else again(x, count - 1) + inner(x)
+
+    return again
+
+
+class Oscillator:
+    """A model with state, methods that call one another, and every kind of method."""
+
+    def __init__(self, stiffness: float) -> None:
+        self.stiffness = stiffness
+
+    def matrix(self, x: Any) -> Any:
+        return np.array([[0.0, 1.0], [-self.stiffness * x, 0.0]])
+
+    @property
+    def unit(self) -> Any:
+        return self.scaled(1.0)
+
+    @staticmethod
+    def weight(x: Any) -> Any:
+        return math.cos(x)
+
+    @classmethod
+    def scaled(cls, factor: float) -> Oscillator:
+        return Oscillator(factor)
+
+    def state(self, x: Any) -> Any:
+        return la.expm(self.matrix(x)) @ np.array([1.0, x]) * self.weight(x) + self.unit.matrix(x)[1, 0]
+
+
+class Damped(Oscillator):
+    def __init__(self, stiffness: float, damping: float) -> None:
+        super().__init__(stiffness)
+        self.damping = damping
+
+    def matrix(self, x: Any) -> Any:
+        matrix = super().matrix(x)
+        matrix[1, 1] = -self.damping * x
+        return matrix
+
+
+@dataclass(frozen=True)
+class Kernel:
+    length: float
+
+    def __call__(self, x: Any) -> Any:
+        points = np.array([[0.0], [1.0], [2.0]]) * x
+        return np.exp(-cdist(points, points) / self.length)
+
+
+MODEL = Damped(2.0, 0.3)
+KERNEL = Kernel(1.5)
+
+
+def of_an_object(x: Any) -> Any:
+    return MODEL.state(x)
+
+
+def of_a_new_object(x: Any) -> Any:
+    model = Damped(2.0, 0.3)
+    assert isinstance(model, Damped)
+    assert isinstance(MODEL, Oscillator)
+    return model.state(x)
+
+
+def of_an_object_that_is_called(x: Any) -> Any:
+    return KERNEL(x)
+
+
+def simpson(x: Any) -> Any:
+    grid = np.linspace(0.0, 1.0, 11)
+    return scipy.integrate.simpson(np.exp(grid * x), x=grid)
+
+
+PROGRAMS: dict[str, Callable[[Any], Any]] = {
+    program.__name__: program
+    for program in (
+        *(
+            into_a_buffer,
+            from_a_list,
+            of_a_list,
+            added_to_plain,
+            named_in_full,
+            by_another_name,
+            imported_inside,
+        ),
+        *(
+            of_math,
+            through_a_function,
+            through_a_partial_function,
+            recursive,
+            nested,
+            closing_over(),
+            simpson,
+        ),
+        *(of_an_object, of_a_new_object, of_an_object_that_is_called),
+    )
+} | {"method": MODEL.state, "object": KERNEL, "partial": with_two}
+POINT = 0.7
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_derivatives_are_right_in_every_mode(name: str) -> None:
+    program, step = PROGRAMS[name], 1e-6
+    value = np.asarray(program(POINT))
+    slope = (np.asarray(program(POINT + step)) - np.asarray(program(POINT - step))) / (2 * step)
+    for derivative in (wg.jacrev(program), wg.jacfwd(program), wg.derivative(program)):
+        np.testing.assert_allclose(derivative(POINT), slope, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(wg.jvp(program, (POINT,), (1.0,))[1], slope, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(wg.vmap(program)(np.array([POINT, POINT])), [value, value], rtol=1e-12)
+    np.testing.assert_allclose(wg.jit(program)(POINT), value, rtol=1e-13)
+    np.testing.assert_allclose(wg.jit(wg.jacrev(program))(POINT), slope, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(wg.linearize(program, POINT)[1](1.0), slope, rtol=1e-6, atol=1e-8)
+    wg.trace(program)(POINT)
+
+
+def test_a_program_runs_again_only_once() -> None:
+    runs: list[int] = []
+
+    def program(x: Any) -> Any:
+        runs.append(1)
+        return math.sin(x)
+
+    gradient = wg.grad(program)
+    gradient(0.3)
+    assert len(runs) == 2
+    gradient(0.3)
+    wg.jit(program)(0.3)
+    assert len(runs) == 4
+
+
+def test_a_program_that_loses_nothing_runs_once_as_it_is() -> None:
+    kinds: list[Any] = []
+
+    def program(x: Any) -> Any:
+        kinds.append(np.zeros(2))
+        return np.sum(kinds[-1] + x)
+
+    wg.grad(program)(1.0)
+    assert [type(kind) for kind in kinds] == [np.ndarray]
+
+
+def test_the_second_run_reads_the_users_names_as_they_are_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert wg.grad(through_a_function)(POINT) == pytest.approx(wg.grad(through_a_function)(POINT))
+    monkeypatch.setitem(globals(), "helper", lambda x: np.array([math.sin(x)]))
+    slope = math.cos(POINT) - 2 * POINT * math.exp(-(POINT**2))
+    assert wg.grad(through_a_function)(POINT) == pytest.approx(slope)
+
+
+def test_objects_are_shared_with_the_program() -> None:
+    class Counter:
+        def __init__(self) -> None:
+            self.count = 0
+
+        def value(self, x: Any) -> Any:
+            self.count += 1
+            return math.sin(x)
+
+    counter = Counter()
+    wg.grad(lambda x: counter.value(x))(0.5)
+    assert counter.count == 2
+
+
+def test_nothing_is_patched() -> None:
+    before = np.zeros, math.sin, scipy.linalg.expm, globals()["np"], globals()["helper"], Damped.matrix
+    wg.grad(lambda x: of_a_new_object(x).sum())(POINT)
+    after = np.zeros, math.sin, scipy.linalg.expm, globals()["np"], globals()["helper"], Damped.matrix
+    assert all(one is other for one, other in zip(before, after, strict=True))
+
+
+def test_other_threads_see_plain_names() -> None:
+    kinds: list[type] = []
+    thread = threading.Thread(target=lambda: kinds.append(type(np.zeros(2))))
+
+    def program(x: Any) -> Any:
+        if isinstance(np.zeros(1), wg.Array) and not thread.ident:
+            thread.start()
+            thread.join()
+        return math.sin(x)
+
+    wg.grad(program)(1.0)
+    assert kinds == [np.ndarray]
+
+
+def test_plain_arguments_reach_scipys_own_function() -> None:
+    seen: list[type] = []
+
+    def program(x: Any) -> Any:
+        matrix = la.expm(PLAIN)
+        seen.append(type(matrix))
+        return math.sin(x) * matrix[0, 0]
+
+    wg.grad(program)(1.0)
+    assert seen == [np.ndarray]
+
+
+PLAIN = np.eye(2)
+
+
+def test_an_error_of_both_runs_is_that_of_the_first() -> None:
+    with pytest.raises(LostDerivativeError, match="stop_gradient") as caught:
+        wg.grad(lambda x: float(x) * np.zeros(2)[0])(1.0)
+    assert "test_substitution.py" in str(caught.value)
+    with pytest.raises(ZeroDivisionError):
+        wg.grad(lambda x: math.sin(x) / (1 // 0))(1.0)
+
+
+def test_it_can_be_turned_off(without_substitutes: None) -> None:
+    with pytest.raises(LostDerivativeError):
+        wg.grad(lambda x: math.sin(x))(1.0)
+
+
+def test_inside_other_transforms() -> None:
+    inner = wg.jit(of_math)
+    assert wg.grad(inner)(POINT) == pytest.approx(wg.grad(of_math)(POINT))
+    assert wg.grad(wg.grad(of_math))(POINT) == pytest.approx(wg.hessian(of_math)(POINT))
+    batch = np.array([0.4, 0.9])
+    expected = [wg.grad(of_math)(x) for x in batch]
+    np.testing.assert_allclose(wg.jit(wg.vmap(wg.grad(of_math)))(batch), expected, rtol=1e-12)
+    np.testing.assert_allclose(wg.checkpoint(into_a_buffer)(POINT), into_a_buffer(POINT))
+    assert wg.grad(wg.checkpoint(into_a_buffer))(POINT) == pytest.approx(wg.grad(into_a_buffer)(POINT))
+
+
+def test_data_stays_the_users(rng: np.random.Generator) -> None:
+    values: list[Any] = [
+        1,
+        2.0,
+        "a",
+        None,
+        np.eye(2),
+        [1, 2],
+        (1.0,),
+        {"a": 1},
+        {1},
+        rng,
+        np.float64(1.0),
+        wg,
+        np.random,
+    ]
+    for value in values:
+        assert substitution.with_substitutes(value) is value
