@@ -15,8 +15,10 @@ import pytest
 import scipy.integrate
 import scipy.linalg
 import scipy.linalg as la
+import scipy.stats
 from scipy.linalg import expm
 from scipy.spatial.distance import cdist
+from scipy.stats import gamma, norm
 
 import wengert as wg
 from wengert.core.errors import LostDerivativeError
@@ -183,6 +185,15 @@ def of_an_object_that_is_called(x: Any) -> Any:
 def simpson(x: Any) -> Any:
     grid = np.linspace(0.0, 1.0, 11)
     return scipy.integrate.simpson(np.exp(grid * x), x=grid)
+
+
+def of_distributions(x: Any) -> Any:
+    parts = norm.logpdf(x, 0.3, 2.0) + LOG_DENSITY(x) + PRIOR.logpdf(x) + scipy.stats.expon(scale=x).cdf(1.0)
+    return parts + norm(x, 1.0).ppf(0.3)
+
+
+LOG_DENSITY = norm.logpdf
+PRIOR = gamma(2.0, scale=1.5)
 
 
 PROGRAMS: dict[str, Callable[[Any], Any]] = {

@@ -25,12 +25,14 @@ from __future__ import annotations
 
 import functools as _functools
 import importlib as _importlib
+import sys as _sys
 from typing import Any
 
 import numpy as _np
 
 from wengert.array.array import FUNCTIONS as _FUNCTIONS
 from wengert.array.operators import LATE as _LATE
+from wengert.array.substitutes import SUBSTITUTES as _SUBSTITUTES
 from wengert.numpy import (
     bits,
     finite_differences,
@@ -144,3 +146,4 @@ def __dir__() -> list[str]:
 
 # NumPy loads its own transforms late, too.
 _LATE["numpy.fft"] = _functools.partial(_importlib.import_module, "wengert.numpy.fourier")
+_SUBSTITUTES["numpy"] = _sys.modules[__name__]

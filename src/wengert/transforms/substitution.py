@@ -24,8 +24,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from wengert.array.array import Array
-from wengert.array.substitutes import substitute_for
+from wengert.array.substitutes import SUBSTITUTES, substitute_for
 from wengert.boxes import Box
 from wengert.core import tree
 from wengert.core.errors import (
@@ -153,7 +152,11 @@ def _of_library(value: Any) -> Any:
     substitute = substitute_for(value)
     if substitute is None or isinstance(value, type):
         return substitute or value
-    return _dispatched(value, substitute) if callable(value) and name else substitute
+    if name:
+        return _dispatched(value, substitute)
+    return (
+        substitute(*value.args, **value.kwds) if hasattr(value, "kwds") else substitute
+    )  # a frozen distribution
 
 
 def _of_math(name: str) -> Callable[..., Any] | None:
@@ -173,8 +176,7 @@ def _logarithm(x: Any, *base: Any) -> Any:
 
 
 def _numpy(room: str) -> Any:
-    namespace = Array.namespace
-    return namespace.linalg if room else namespace
+    return SUBSTITUTES["numpy"].linalg if room else SUBSTITUTES["numpy"]
 
 
 @functools.cache
@@ -250,8 +252,8 @@ def _cell(name: str, cell: CellType) -> CellType:
 
 def _method(method: MethodType) -> Any:
     function = method.__func__
-    if not isinstance(function, FunctionType):
-        return method
+    if not isinstance(function, FunctionType) or not is_users(function.__code__):
+        return _of_library(method)
     return MethodType(_function(function), with_substitutes(method.__self__))
 
 
