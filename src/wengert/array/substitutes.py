@@ -7,8 +7,10 @@ from types import MethodType
 from typing import Any, TypeVar
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
-#: Wengert's function for the full name of each SciPy function, and its module for NumPy; both enter themselves.
-SUBSTITUTES: dict[str, Any] = {}
+#: Wengert's function for the full name of each SciPy function; `wengert.scipy` fills it.
+SUBSTITUTES: dict[str, Callable[..., Any]] = {}
+#: Wengert's module for NumPy, which enters itself.
+MODULES: dict[str, Any] = {}
 #: How the names of the classes of SciPy's distributions end.
 FAMILY = "_gen"
 #: Functions that load the modules that fill the table; it is complete after them.

@@ -32,7 +32,7 @@ import numpy as _np
 
 from wengert.array.array import FUNCTIONS as _FUNCTIONS
 from wengert.array.operators import LATE as _LATE
-from wengert.array.substitutes import SUBSTITUTES as _SUBSTITUTES
+from wengert.array.substitutes import MODULES as _MODULES
 from wengert.numpy import (
     bits,
     finite_differences,
@@ -146,4 +146,4 @@ def __dir__() -> list[str]:
 
 # NumPy loads its own transforms late, too.
 _LATE["numpy.fft"] = _functools.partial(_importlib.import_module, "wengert.numpy.fourier")
-_SUBSTITUTES["numpy"] = _sys.modules[__name__]
+_MODULES["numpy"] = _sys.modules[__name__]

@@ -24,7 +24,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from wengert.array.substitutes import SUBSTITUTES, substitute_for
+from wengert.array.substitutes import MODULES, substitute_for
 from wengert.boxes import Box
 from wengert.core import tree
 from wengert.core.errors import (
@@ -176,7 +176,7 @@ def _logarithm(x: Any, *base: Any) -> Any:
 
 
 def _numpy(room: str) -> Any:
-    return SUBSTITUTES["numpy"].linalg if room else SUBSTITUTES["numpy"]
+    return MODULES["numpy"].linalg if room else MODULES["numpy"]
 
 
 @functools.cache
