@@ -22,6 +22,7 @@ MODULES = (
     own.interpolate,
     own.linalg,
     own.ndimage,
+    own.signal,
     own.spatial,
     own.spatial.distance,
     own.stats,
@@ -50,6 +51,7 @@ def test_other_names_are_scipys() -> None:
     assert own.integrate.quad is theirs.integrate.quad
     assert own.interpolate.griddata is theirs.interpolate.griddata
     assert own.ndimage.label is theirs.ndimage.label
+    assert own.signal.butter is theirs.signal.butter
     assert own.spatial.KDTree is theirs.spatial.KDTree
     assert own.spatial.distance.jaccard is theirs.spatial.distance.jaccard
     for module in (own, *MODULES):
@@ -99,6 +101,8 @@ CALLS: dict[str, tuple[Callable[[Any], Any], str]] = {
         "scipy.interpolate.CubicSpline",
     ),
     "interp1d": (lambda x: theirs.interpolate.interp1d(np.arange(3.0), x)(0.5), "scipy.interpolate.interp1d"),
+    "lfilter": (lambda x: theirs.signal.lfilter([1.0], x[0], x[1]), "scipy.signal.lfilter"),
+    "fftconvolve": (lambda x: theirs.signal.fftconvolve(x, x), "scipy.signal.fftconvolve"),
     "simpson": (lambda x: theirs.integrate.simpson(x[0]), "scipy.integrate.simpson"),
     "cdist": (lambda x: theirs.spatial.distance.cdist(x, x), "scipy.spatial.distance.cdist"),
     "euclidean": (

@@ -14,6 +14,8 @@ Array: TypeAlias = np.ndarray[Any, Any]
 def solve(bands: Array, b: Array, lower: int, upper: int) -> Array:
     """Return x with ``A x = b`` for stacked banded matrices A, by elimination with partial pivoting.
 
+    Triangular matrices, with diagonals on one side alone, are solved by substitution.
+
     Args:
         bands: ``bands[..., upper + i - j, j]`` is ``A[..., i, j]``.
         b: right-hand sides in columns; the leading axes broadcast.
@@ -33,12 +35,22 @@ def solve(bands: Array, b: Array, lower: int, upper: int) -> Array:
     result = np.empty((*lead, *b.shape[-2:]), dtype)
     if not result.size:
         return result
-    program = scipy_linalg("solve_banded").get_lapack_funcs("gbsv", dtype=dtype)
+    is_triangular = not (lower and upper)
+    program = scipy_linalg("solve_banded").get_lapack_funcs("tbtrs" if is_triangular else "gbsv", dtype=dtype)
     bands, b = np.broadcast_to(bands, (*lead, *bands.shape[-2:])), np.broadcast_to(b, result.shape)
+    if is_triangular:
+        for position in np.ndindex(lead):
+            result[position], failed = program(bands[position], b[position], uplo="L" if lower else "U")
+            _check(failed)
+        return result
     work = np.zeros((lower + bands.shape[-2], bands.shape[-1]), dtype)
     for position in np.ndindex(lead):
         work[lower:] = bands[position]
         *_, result[position], failed = program(lower, upper, work, b[position])
-        if failed:
-            raise np.linalg.LinAlgError(f"singular matrix: diagonal {failed - 1} of the factor U is 0")
+        _check(failed)
     return result
+
+
+def _check(failed: int) -> None:
+    if failed:
+        raise np.linalg.LinAlgError(f"singular matrix: diagonal {failed - 1} of the factor U is 0")

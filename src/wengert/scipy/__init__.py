@@ -24,6 +24,7 @@ from wengert.scipy import (
     interpolate,
     linalg,
     ndimage,
+    signal,
     spatial,
     stats,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "interpolate",
     "linalg",
     "ndimage",
+    "signal",
     "spatial",
     "stats",
 ]

@@ -1,0 +1,64 @@
+"""`scipy.signal` for values inside transforms: convolutions, recursive filters and spectra.
+
+Designs of filters and windows make plain numbers: they are SciPy's own.
+
+Example:
+    >>> import numpy as np
+    >>> import wengert as wg
+    >>> x = np.array([1.0, 0.0, 0.0, 0.0])
+    >>> wg.grad(lambda a: np.sum(lfilter([1.0], np.stack([1.0, -a]), x)))(0.5)
+    2.75
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.scipy.registry import check_public as _check_public
+from wengert.scipy.registry import passed_through as _passed_through
+from wengert.scipy.signal.convolution import (
+    convolve,
+    convolve2d,
+    correlate,
+    correlate2d,
+    fftconvolve,
+    oaconvolve,
+)
+from wengert.scipy.signal.filtering import (
+    filtfilt,
+    lfilter,
+    lfilter_zi,
+    lfiltic,
+    sosfilt,
+    sosfilt_zi,
+    sosfiltfilt,
+)
+from wengert.scipy.signal.spectra import (
+    coherence,
+    csd,
+    detrend,
+    hilbert,
+    istft,
+    periodogram,
+    spectrogram,
+    stft,
+    welch,
+)
+
+__all__ = [
+    "coherence", "convolve", "convolve2d", "correlate", "correlate2d", "csd", "detrend", "fftconvolve", "filtfilt",
+    "hilbert", "istft", "lfilter", "lfilter_zi", "lfiltic", "oaconvolve", "periodogram", "sosfilt", "sosfilt_zi",
+    "sosfiltfilt", "spectrogram", "stft", "welch",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Return an object of SciPy's that Wengert does not follow."""
+    _check_public(__name__, name)
+    from scipy import signal as theirs
+
+    return _passed_through(theirs, __name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
