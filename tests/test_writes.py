@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import operator
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,7 +16,10 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import HypothesisDraw, draw_index, refused
 from tests.modes import EAGER, assert_gradient, assert_same, in_batch, in_graph, on_tape
+from wengert.array import indexing
 from wengert.core.errors import DtypeError, IndexingError, ShapeError
+from wengert.ops.shape import place
+from wengert.transforms import tape
 
 Array = np.ndarray[Any, Any]
 
@@ -180,6 +185,126 @@ def test_programs_that_write(data: st.DataObject) -> None:
         if integers.size:
             actual = run(wg.grad(program), x, integers)
             np.testing.assert_allclose(actual, wg.grad(program)(x), rtol=1e-9, atol=1e-9)
+
+
+@given(data=st.data())
+def test_programs_that_write_where_the_list_keeps_nothing(data: st.DataObject) -> None:
+    """Every array counts as large here, so the list releases it, and writes happen in place."""
+    draw = HypothesisDraw(data, plain=True)
+    x = draw.array(draw.choice([(3,), (2, 3), (2, 1, 2)]), 0.5, 1.5)
+    program = Program(draw, x, draw.integer(1, 7))
+    expected = program(x)
+    if not np.isfinite(expected) or abs(expected) > 1e4:
+        return
+    with mock.patch.object(tape, "_LARGE", 0):
+        for run in EAGER:
+            assert_same(np.asarray(run(program, x)), np.asarray(expected), rtol=1e-12)
+        assert_gradient(program, x)
+
+
+LONG = 1 << 18
+"""The number of elements of an array whose copies would show."""
+
+
+def recurrence(x: Any, steps: int) -> Any:
+    y = np.zeros(LONG)
+    y[0] = x
+    for i in range(1, steps):
+        y[i] = 0.9 * y[i - 1] + np.sin(x)
+    return np.sum(y)
+
+
+@pytest.mark.parametrize("transform", [wg.grad, wg.derivative])
+def test_a_write_takes_the_same_memory_for_any_size(transform: Any) -> None:
+    """A copy for each write would need 2 MiB each, forward and backward."""
+    transform(lambda x: recurrence(x, 3))(0.5)
+    tracemalloc.start()
+    transform(lambda x: recurrence(x, 200))(0.5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 12 * 8 * LONG
+
+
+@pytest.mark.parametrize("transform", [wg.grad, wg.derivative])
+def test_no_array_is_made_where_a_write_is_in_place(transform: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    copies: list[int] = []
+    monkeypatch.setattr(
+        indexing, "place", lambda x, y, index: (copies.append(1), place(x, y, index=index))[1]
+    )
+    expected = transform(lambda x: recurrence(x, 5))(0.5)
+    few = len(copies)
+    transform(lambda x: recurrence(x, 50))(0.5)
+    assert len(copies) == 2 * few
+    assert expected == pytest.approx((recurrence(0.5 + 1e-6, 5) - recurrence(0.5 - 1e-6, 5)) / 2e-6, rel=1e-6)
+
+
+def kept_by_a_view(x: Any) -> Any:
+    y = x * np.ones(LONG)
+    view = y[1:3]
+    y[1] = x * x
+    return y[1] + view[0] * view[1]
+
+
+def kept_by_a_copy(x: Any) -> Any:
+    y = x * np.ones(LONG)
+    before = y.copy()
+    y[1] = x * x
+    before[2] = x**3
+    return y[1] + before[1] + before[2] + y[2]
+
+
+def kept_by_the_list(x: Any) -> Any:
+    y = x * np.ones(LONG)
+    z = np.sin(y)
+    squares = y * y
+    y[1] = x**3
+    z[2] = x
+    return np.sum(squares[:3]) + y[1] * z[1] + z[2]
+
+
+def kept_by_a_closure(x: Any) -> Any:
+    y = x * np.ones(LONG)
+    alias = y
+    y[0] = x * x
+
+    def read() -> Any:
+        return alias[0]
+
+    y[0] = y[0] * x
+    return read() + y[0]
+
+
+def written_in_slices(x: Any) -> Any:
+    y = np.zeros((LONG // 64, 64))
+    y[0] = x
+    y[1, 2:5] = [x, x * x, 1.0]
+    y[:, 0] = y[1, 3] * np.arange(LONG // 64)
+    y[2] += y[1]
+    y[2, ::-1][:3] = x**3
+    return np.sum(y[:4] ** 2)
+
+
+def written_over(x: Any) -> Any:
+    y = x * np.ones(LONG)
+    y[3] = x**2
+    total = np.sum(y)
+    y[3] = 5.0
+    y[4] = y[3] * x
+    return total + np.sum(y) + y[4]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [kept_by_a_view, kept_by_a_copy, kept_by_the_list, kept_by_a_closure, written_in_slices, written_over],
+)
+def test_large_arrays_keep_what_other_values_need(program: Callable[[Any], Any]) -> None:
+    x, step = 0.7, 1e-5
+    slope = (program(x + step) - program(x - step)) / (2 * step)
+    for derivative in (wg.grad, wg.derivative, wg.jacrev, wg.jacfwd):
+        assert derivative(program)(x) == pytest.approx(slope, rel=1e-7)
+    curvature = (wg.grad(program)(x + step) - wg.grad(program)(x - step)) / (2 * step)
+    for second in (wg.grad(wg.grad(program)), wg.derivative(wg.grad(program)), wg.hessian(program)):
+        assert second(x) == pytest.approx(curvature, rel=1e-4)
 
 
 def test_writes_reach_every_alias() -> None:

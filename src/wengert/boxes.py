@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, ClassVar, TypeVar
@@ -74,6 +75,17 @@ class Trace:
     def concrete(self, state: Any) -> Any:
         """Return the array behind a state, or None where only the type is known."""
         return None
+
+    def overwrite(self, cell: Box, part: Any, index: Any, selection: Any) -> bool:
+        """Write a part into the array of a cell in place, or return False: the write then makes a new array.
+
+        Args:
+            cell: a box of this trace without a lens.
+            part: the value to write, with the shape of the indexed part.
+            index: the basic index, as the primitive ``place`` takes it.
+            selection: the same index, as NumPy takes it.
+        """
+        return False
 
 
 #: Python's scalar types that carry derivatives.
@@ -226,6 +238,13 @@ class ConstantTrace(Trace):
         """Return the array."""
         return state.value
 
+    def overwrite(self, cell: Box, part: Any, index: Any, selection: Any) -> bool:
+        """Write into an array that nothing else refers to."""
+        if isinstance(part, Box) or not is_sole(cell, "value"):
+            return False
+        cell.state.value[selection] = part
+        return True
+
 
 class StandardTrace(ConstantTrace):
     """The constants of the array API standard, for which a number is an array as well."""
@@ -237,6 +256,26 @@ class StandardTrace(ConstantTrace):
 
 CONSTANT = ConstantTrace()
 STANDARD = StandardTrace()
+
+
+def is_sole(cell: Box, name: str) -> bool:
+    """Return whether a cell alone refers to its state, and the state alone to the array that is an attribute of it.
+
+    Views, other boxes, the Wengert list and the user's variables count as references.
+    """
+    array = getattr(cell.state, name)
+    is_own = isinstance(array, NDARRAY) and array.flags.owndata and array.flags.writeable
+    del array
+    return is_own and RUNNING.recorder is None and _references(cell, name) == _SOLE
+
+
+def _references(cell: Box, name: str) -> tuple[int, int]:
+    state = cell.state
+    return sys.getrefcount(state), sys.getrefcount(getattr(state, name))
+
+
+#: What Python counts for a state and an array with one reference each; versions differ.
+_SOLE = _references(Box(CONSTANT, State(np.zeros(1))), "value")
 
 
 def boxed(value: Any) -> Any:

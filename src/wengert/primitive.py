@@ -78,6 +78,8 @@ class Linear:
         accumulate: ``(buffer, cotangent, *operands, **params)`` adds the first operand's cotangent into a plain
             array, where that avoids a new array.
         onto: ``(sum, cotangent, *operands, **params) -> sum``: the same for values that may be staged.
+        take_out: ``(buffer, *operands, **params) -> cotangent of the second operand`` takes it out of the result's
+            cotangent, a plain array that becomes the first operand's.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Linear:
         first_only: bool = False,
         accumulate: Callable[..., None] | None = None,
         onto: Callable[..., Any] | None = None,
+        take_out: Callable[..., Any] | None = None,
     ) -> None:
         self.transposes = transposes
         self.jointly = jointly
@@ -95,6 +98,7 @@ class Linear:
         self.first_only = first_only
         self.accumulate = accumulate
         self.onto = onto
+        self.take_out = take_out
         # A transpose reads the other operands: multilinear ones, and those with indices or masks.
         self.reads = not jointly or first_only or any(transpose is None for transpose in transposes)
 

@@ -112,7 +112,7 @@ class Array(Conversions):
             self.write(boxed(where(index, cast(value, dtype=self.dtype), self)))
             return
         self._check_writable(value)
-        self.write(boxed(indexing.write(self, indexing.parse(self.shape, index), value)))
+        indexing.write_into(self, indexing.parse(self.shape, index), value)
 
     def _check_writable(self, value: Any) -> None:
         """Raise `DtypeError` if the array cannot hold a value: a derivative would be lost, or an imaginary part."""

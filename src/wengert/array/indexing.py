@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.array.suggestions import SLICE
-from wengert.boxes import Box, concrete, snapshot
+from wengert.boxes import Box, boxed, concrete, snapshot
 from wengert.core.dtypes import BOOL, INT64, dtype_of
 from wengert.core.errors import ConcreteError, IndexingError, ShapeError, message
 from wengert.core.shapes import Shape, broadcast, shape_of, show, size
@@ -22,6 +22,7 @@ from wengert.ops.shape import (
     broadcast_to,
     indexed_shape,
     inverse_permutation,
+    numpy_index,
     place,
     reshape,
     slice_,
@@ -268,15 +269,33 @@ def _result_order(subscript: Subscript, arrays: list[Any]) -> tuple[int, ...]:
 
 def write(x: Any, subscript: Subscript, value: Any) -> Any:
     """Return ``x`` after ``x[index] = value``."""
+    if not subscript.arrays:
+        return place(x, _part(x, subscript, value), index=subscript.basic)
     if dtype_of(value) != dtype_of(x):
         value = cast(value, dtype=dtype_of(x))
-    if subscript.arrays:
-        value = _write_arrays(take_basic(x, subscript), subscript, value)
-        if subscript.basic == tuple(whole(shape_of(x))):
-            return reshape(value, shape=shape_of(x))
-    else:
-        value = _fit(value, subscript.shape)
+    value = _write_arrays(take_basic(x, subscript), subscript, value)
+    if subscript.basic == tuple(whole(shape_of(x))):
+        return reshape(value, shape=shape_of(x))
     return place(x, reshape(value, shape=indexed_shape(subscript.basic)), index=subscript.basic)
+
+
+def write_into(cell: Box, subscript: Subscript, value: Any) -> None:
+    """Carry out ``x[index] = value``: in place where no other value can see it, else in a new array."""
+    if cell.lens is None and not subscript.arrays:
+        part, index = snapshot(_part(cell, subscript, value)), subscript.basic
+        if not cell.owner.overwrite(cell, part, index, numpy_index(index)):
+            cell.hold(boxed(place(cell, part, index=index)))
+    else:
+        cell.write(boxed(write(cell, subscript, value)))
+
+
+def _part(x: Any, subscript: Subscript, value: Any) -> Any:
+    """Return a value with the dtype of x and the shape of the part that a basic index selects."""
+    if dtype_of(value) != dtype_of(x):
+        value = cast(value, dtype=dtype_of(x))
+    shape = indexed_shape(subscript.basic)
+    value = _fit(value, subscript.shape)
+    return value if shape_of(value) == shape else reshape(value, shape=shape)
 
 
 def _fit(value: Any, shape: Shape) -> Any:

@@ -377,6 +377,14 @@ def _place(x: Any, y: Any, index: Index) -> Any:
     return result
 
 
+def _take_out(buffer: Any, x: Any, y: Any, index: Index) -> Any:
+    """Return the part of a cotangent that was overwritten, and leave zeros there."""
+    selection = numpy_index(index)
+    part = np.array(buffer[selection])[()]
+    buffer[selection] = 0
+    return part
+
+
 def _place_samples(draw: Draw) -> Any:
     shape = draw.shape()
     index = draw_index(draw, shape)
@@ -391,6 +399,7 @@ place = primitive(
     derivative=Linear(
         lambda cotangent, x, y, index: place(cotangent, np.zeros(shape_of(y)), index=index),
         lambda cotangent, x, y, index: slice_(cotangent, index=index),
+        take_out=_take_out,
     ),
     batch=lambda op, size_, xs, flags, params: op(
         *move_batch(xs, flags, size_), index=batch_index(size_, params["index"])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import Box, State, Trace, running, snapshot, state_of
+from wengert.boxes import Box, State, Trace, is_sole, running, snapshot, state_of
 from wengert.boxes import concrete as concrete_value
 from wengert.core import tree
 from wengert.core.dtypes import check_known, dtype_of, is_inexact
@@ -81,6 +81,19 @@ class DualTrace(Trace):
     def concrete(self, state: Any) -> Any:
         """Return the array behind the primal."""
         return concrete_value(state.value)
+
+    def overwrite(self, cell: Box, part: Any, index: Any, selection: Any) -> bool:
+        """Write into a primal and a tangent that nothing else refers to."""
+        primal, tangent = part, None
+        if isinstance(part, Box) and part.owner is self:
+            primal, tangent = part.state.value, part.state.tangent
+        if isinstance(primal, Box) or isinstance(tangent, Box):
+            return False
+        if not (self.open and is_sole(cell, "value") and is_sole(cell, "tangent")):
+            return False
+        cell.state.value[selection] = primal
+        cell.state.tangent[selection] = 0 if tangent is None else tangent
+        return True
 
 
 # -- rules -----------------------------------------------------------------------------------------------

@@ -83,9 +83,20 @@ class Cotangents:
         self._own.add(node)
         return buffer
 
+    def owned(self, node: Node, cotangent: Any) -> Any:
+        """Return the cotangent of a node as an array that nothing else refers to."""
+        return cotangent if node in self._own else np.array(cotangent)
+
+    def give(self, node: Node, buffer: Any) -> None:
+        """Add an array that nothing else refers to, to the cotangent of a node."""
+        if node in self._values:
+            self.add(node, buffer)
+        else:
+            self._values[node] = buffer
+            self._own.add(node)
+
     def take(self, node: Node) -> Any:
         """Remove and return the cotangent of a node; None if it is zero."""
-        self._own.discard(node)
         return self._values.pop(node, None)
 
 
@@ -186,6 +197,9 @@ def _pull_partials(rule: Partials, node: Node, cotangent: Any, cotangents: Cotan
 
 
 def _pull_linear(rule: Linear, node: Node, cotangent: Any, cotangents: Cotangents) -> None:
+    if rule.take_out is not None and isinstance(cotangent, np.ndarray):
+        _pull_out(rule.take_out, node, cotangents.owned(node, cotangent), cotangents)
+        return
     for position, parent in enumerate(node.parents):
         if parent is None or not rule.linear_in(position):
             continue
@@ -193,6 +207,16 @@ def _pull_linear(rule: Linear, node: Node, cotangent: Any, cotangents: Cotangent
             continue
         term = rule.transpose(position, cotangent, node.operands, node.params)
         cotangents.add(parent, unbroadcast(term, parent.value))
+
+
+def _pull_out(take_out: Callable[..., Any], node: Node, buffer: Any, cotangents: Cotangents) -> None:
+    """Divide a cotangent between the part that an operation overwrites and the rest, without a new array."""
+    first, second = node.parents
+    part = take_out(buffer, *node.operands, **node.params)
+    if first is not None:
+        cotangents.give(first, buffer)
+    if second is not None:
+        cotangents.add(second, unbroadcast(part, second.value))
 
 
 def _pull_into(rule: Linear, node: Node, parent: Node, cotangent: Any, cotangents: Cotangents) -> bool:

@@ -14,12 +14,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.boxes import Box, State, Trace, snapshot
+from wengert.boxes import Box, State, Trace, is_sole, snapshot
 from wengert.boxes import concrete as concrete_value
 from wengert.core.dtypes import FLOAT64, NDARRAY, check_known, dtype_of, is_inexact
+from wengert.core.shapes import shape_of
 from wengert.ir.graph import Var
 from wengert.ir.types import TensorType, type_of
 from wengert.ops.arithmetic import multiply_no_nan
+from wengert.ops.shape import place
 from wengert.primitive import HigherOrder, Linear, NonDifferentiable, Partials, Primitive
 from wengert.transforms.staging import stage
 
@@ -172,6 +174,23 @@ class TapeTrace(Trace):
     def concrete(self, state: Any) -> Any:
         """Return the array behind a node."""
         return concrete_value(state.value)
+
+    def overwrite(self, cell: Box, part: Any, index: Any, selection: Any) -> bool:
+        """Write into an array that nothing else refers to, and append the node of the write.
+
+        Small arrays stand in the nodes that made them, so this serves large ones, whose copies would be slow.
+        """
+        value, parent = part, None
+        if isinstance(part, Box) and part.owner is self:
+            value, parent = part.state.value, part.state.node
+        if isinstance(value, Box) or not (self.open and is_sole(cell, "value")):
+            return False
+        array, before = cell.state.value, cell.state.node
+        array[selection] = value
+        type_ = TensorType(array.dtype, array.shape)
+        operands = [type_, TensorType(array.dtype, shape_of(value))]
+        cell.state = TapeState(array, Node(type_, place, operands, [before, parent], {"index": index}))
+        return True
 
 
 class LinearTrace(TapeTrace):
