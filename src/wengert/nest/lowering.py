@@ -126,6 +126,30 @@ class Definition:
     sequential: frozenset[Dim] = frozenset()
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Pieces:
+    """A result as one nest that stores several of its elements at each point, which may share parts of their values.
+
+    Together they are all elements, each once.
+    """
+
+    dims: tuple[Dim, ...]
+    stores: tuple[tuple[tuple[Index, ...], Expression], ...]
+    """The indices of an element, and its value."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Stages:
+    """A result as several nests, one after the other, each of which writes a buffer; the last one writes the result.
+
+    All of them run once in each turn of loops, whose turns are independent of each other.
+    """
+
+    counters: tuple[Dim, ...]
+    """The counters of the loops, outermost first."""
+    nests: tuple[tuple[Buffer, Pieces], ...]
+
+
 class Elementwise:
     """One scalar operation on elements.
 
@@ -159,11 +183,11 @@ class Pointwise:
     """An element of the result, as an expression of elements of the operands.
 
     Args:
-        rule: ``(indices, result, *operands, **params) -> Expression``, or a `Definition`; ``result`` is the result as
-            an operand, which only sequential definitions read.
+        rule: ``(indices, result, *operands, **params) -> Expression``, a `Definition`, `Pieces` or `Stages`;
+            ``result`` is the result as an operand, whose buffer stages write, and sequential definitions read.
     """
 
-    def __init__(self, rule: Callable[..., Expression | Definition]) -> None:
+    def __init__(self, rule: Callable[..., Expression | Definition | Pieces | Stages]) -> None:
         self.rule = rule
 
 

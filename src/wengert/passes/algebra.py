@@ -236,6 +236,20 @@ def _joined(walk: Rewrite, equation: Equation) -> Found:
     return equation.operands[0] if len(equation.operands) == 1 else None
 
 
+@_rule("side_by_side")
+def _pairs(walk: Rewrite, equation: Equation) -> Found:
+    """Return the array of which the operands are the two columns."""
+    columns = [walk.definition(operand, "slice") for operand in equation.operands]
+    found = {column.operands[0] for column in columns if column is not None}
+    if None in columns or len(found) != 1:
+        return None
+    (x,) = found
+    if x.type != equation.outputs[0].type:
+        return None
+    wanted = [(*_whole(x.type.shape)[:-1], number) for number in range(2)]
+    return x if [column.params["index"] for column in columns if column is not None] == wanted else None
+
+
 def _without_broadcasts(walk: Rewrite, equation: Equation) -> Equation:
     """Let an elementwise operation broadcast by itself, where that gives the same type."""
     primitive = REGISTRY[equation.primitive]

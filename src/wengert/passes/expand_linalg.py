@@ -14,6 +14,7 @@ from wengert.compiler.machine import costs
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
 from wengert.ir.types import TensorType
 from wengert.nest.lowering import OnHost
+from wengert.passes.fast_transforms import is_native
 from wengert.passes.rewrite import inlined
 from wengert.passes.simplify import simplify
 from wengert.primitive import REGISTRY
@@ -29,7 +30,8 @@ def expand_linalg(graph: Graph) -> Graph:
 def calls_numpy(graph: Graph, *, written: bool) -> bool:
     """Tell whether operations are left to NumPy, where others are written out or none is."""
     hosts = (one for one, _ in _equations(graph) if isinstance(REGISTRY[one.primitive].lowering, OnHost))
-    return not (_chosen(graph) if written else set[Equation]()).issuperset(hosts)
+    written_out = _chosen(graph) if written else set[Equation]()
+    return not all(one in written_out or is_native(one) for one in hosts)
 
 
 def _chosen(graph: Graph) -> set[Equation]:

@@ -22,8 +22,10 @@ from wengert.ir.types import TensorType, type_of
 from wengert.nest.lowering import ControlFlow, Elementwise, OnHost
 from wengert.ops.comparison import logical_or, not_equal
 from wengert.ops.conversion import cast
+from wengert.ops.pairs import side_by_side
 from wengert.ops.shape import broadcast_to, concatenate, reshape, slice_, whole
 from wengert.passes.complex_arithmetic import OF_PARTS, Parts, both
+from wengert.passes.fast_transforms import goes_by_columns, is_native, transformed
 from wengert.passes.rewrite import inlined
 from wengert.passes.simplify import simplify
 from wengert.primitive import REGISTRY, Linear, NonDifferentiable, Primitive, primitive
@@ -231,6 +233,10 @@ class _Splitter:
         self.equations: list[Equation] = []
         self.known: dict[Var, Atom | tuple[Atom, Atom]] = {}
         """What stands for a value: its parts, for a complex one."""
+        self.reals = set[Var]()
+        """The complex values whose imaginary part is zero for certain."""
+        self.transposed: dict[Var, tuple[Var, tuple[int, ...]]] = {}
+        """What a complex value is a transposition of, and which."""
 
     # -- borders -----------------------------------------------------------------------------------------
 
@@ -337,19 +343,49 @@ class _Splitter:
         (out,) = equation.outputs
         types = [atom.type for atom in equation.operands]
         flags = [is_complex(type_.dtype) for type_ in types]
+        if is_native(equation):
+            self.transform(equation)
+            return
+        if equation.primitive == "transpose" and isinstance(equation.operands[0], Var):
+            self.transposed[out] = equation.operands[0], equation.params["permutation"]
         literals = [atom.value if isinstance(atom, Literal) else None for atom in equation.operands]
-        atoms = self.flat(atom for atom in equation.operands if not isinstance(atom, Literal))
+        real = [atom in self.reals for atom in equation.operands]
+        atoms = self.given(equation)
 
         def program(*values: Any) -> list[Any]:
             given = iter(values)
-            operands = [_operand(flag, literal, given) for flag, literal in zip(flags, literals, strict=True)]
+            operands = [_operand(*each, given) for each in zip(flags, real, literals, strict=True)]
             with np.errstate(all="ignore"):  # numbers may be divided by a zero that the program writes
                 result = _carried_out(operation, operands, types, out.type, equation.params)
             if result is None:
                 result = _by_numpy(operation, operands, types, flags, out.type, equation.params)
+            if isinstance(result, Parts) and result.im is None:
+                self.reals.add(out)
             return _fitted(result, out.type)
 
         self.define(equation.outputs, self.write(program, atoms, equation.location))
+
+    def given(self, equation: Equation) -> list[Atom]:
+        """Return the values that an operation takes: two for each complex one, but one for a real one."""
+        found: list[Atom] = []
+        for atom in equation.operands:
+            if not isinstance(atom, Literal):
+                found += self.flat([atom])[: 1 if atom in self.reals else None]
+        return found
+
+    def transform(self, equation: Equation) -> None:
+        """Write a Fourier transform in native steps: of columns where the operand is a transposed array."""
+        (operand,), (out,), sign = equation.operands, equation.outputs, equation.params["sign"]
+        assert isinstance(operand, Var)
+        source, permutation = self.transposed.get(operand, (operand, ()))
+        if not permutation or not goes_by_columns(source.type, permutation):
+            source, permutation = operand, ()
+
+        def program(re: Any, im: Any = None) -> list[Any]:
+            return list(transformed(Parts(re, im), sign, permutation))
+
+        atoms = self.parts(source)[: 1 if operand in self.reals else 2]
+        self.define([out], self.write(program, atoms, equation.location))
 
     def write(
         self, program: Callable[..., Sequence[Any]], operands: Sequence[Atom], location: str
@@ -398,8 +434,10 @@ class _Splitter:
 _COUNTS = {"scan": ("constants", "carries"), "while": ("tested", "fixed")}
 
 
-def _operand(is_complex_: bool, literal: Any, values: Any) -> Any:
+def _operand(is_complex_: bool, is_real: bool, literal: Any, values: Any) -> Any:
     """Return an operand of a program: a number as it is, or the next values."""
+    if is_real:
+        return Parts(next(values), None)
     if literal is None:
         return Parts(next(values), next(values)) if is_complex_ else next(values)
     if not is_complex_:
@@ -428,15 +466,13 @@ def _by_numpy(
 
 def _apart(pairs: Any) -> list[Any]:
     """Return the real and the imaginary part of pairs along the last axis."""
-    lead = shape_of(pairs)[:-1]
-    index = whole(shape_of(pairs))
-    return [reshape(slice_(pairs, index=(*index[:-1], (number, 1, 1))), shape=lead) for number in range(2)]
+    index = whole(shape_of(pairs))[:-1]
+    return [slice_(pairs, index=(*index, number)) for number in range(2)]
 
 
 def _side_by_side(parts: Sequence[Any], dtype: Dtype) -> Any:
     shape = functools.reduce(np.broadcast_shapes, map(shape_of, parts))
-    columns = [reshape(broadcast_to(_as_array(x, dtype), shape=shape), shape=(*shape, 1)) for x in parts]
-    return concatenate(*columns, axis=len(shape))
+    return side_by_side(*(broadcast_to(_as_array(x, dtype), shape=shape) for x in parts))
 
 
 def _as_array(x: Any, dtype: Dtype) -> Any:

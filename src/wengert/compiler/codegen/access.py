@@ -16,10 +16,11 @@ from wengert.compiler.machine import costs
 from wengert.compiler.schedule.layout import linear
 from wengert.compiler.schedule.outline import NestArguments
 from wengert.compiler.schedule.schedule import Schedule
+from wengert.compiler.schedule.strides import pair_place
 from wengert.core.dtypes import Dtype
 from wengert.nest.expression import Buffer, Expression, Load, Reduce, children, indices_of
 from wengert.nest.index import Computed, Digit, Dim, Index, Term
-from wengert.nest.nest import Nest
+from wengert.nest.nest import Nest, Store
 
 _LINE = 64
 """Bytes of a cache line, on most processors."""
@@ -62,6 +63,8 @@ class Emitter(ABC):
         """The dimensions of the conditions of the guards around the code."""
         self.tile: Mapping[Dim, int] = {}
         """The points that are computed together."""
+        self.rest = 0
+        """The elements of the last vector that exist, where it is not whole; else 0."""
         self.reduced: dict[tuple[int, Any], Value] = {}
         """The values of reductions, by node and point."""
         self.reports = True
@@ -273,6 +276,8 @@ class Emitter(ABC):
                     self._prefetch(self.builder.element(pointer, "i8", constant(I64, start)))
         elif (dim := self._contiguous_dim(node, stride, point)) is not None:
             value = self._transposed(node, stride or 0, point, dim)
+        elif stride == 2 and self._count(point) and (place := self._pair_place(node)) is not None:
+            value = self._of_pairs(node, place, pointer, 2 * self._count(point))
         else:
             value = self._gather(pointer, stride, positions, buffer, point.mask)
         if buffer.dtype.kind == "b":
@@ -322,6 +327,82 @@ class Emitter(ABC):
             element = b.load(b.element(pointer, scalar, place), Kind(scalar), size)
             result = b.insert(result, element, lane)
         return result
+
+    # -- pairs, and other elements side by side ----------------------------------------------------------
+
+    def _pair_place(self, node: Load) -> int | None:
+        return None if self.lanes is None else pair_place(self.layouts, node, self.lanes)
+
+    def _count(self, point: Point) -> int:
+        """Return how many lanes exist, from the first on; 0 where others do."""
+        if point.mask is None:
+            return self.width
+        return self.rest if self.rest and point.mask == first_lanes(self.rest, self.width) else 0
+
+    def _of_pairs(self, node: Load, place: int, pointer: Value, count: int) -> Value:
+        """Load vectors of pairs, in all ``count`` elements, and take one element of each pair."""
+        scalar, width = _memory_scalar(node.buffer.dtype), self.width
+        first = self._moved(("fixed", pointer, -1), scalar, constant(I64, -1)) if place else pointer
+        left = self._load_first(first, node.buffer, count)
+        right = left
+        if count > width:
+            second = self._moved(("fixed", first, width), scalar, constant(I64, width))
+            right = self._load_first(second, node.buffer, count - width)
+        return self.builder.shuffle(left, range(place, 2 * width, 2), right)
+
+    def _load_first(self, pointer: Value, buffer: Buffer, count: int) -> Value:
+        """Load a vector of which some elements exist, the first ones."""
+        return self._load_vector(
+            pointer, buffer, None if count >= self.width else first_lanes(count, self.width)
+        )
+
+    def store_joined(self, stores: Sequence[Store], values: Sequence[Value], point: Point) -> None:
+        """Store values whose elements lie side by side, lane after lane, as whole vectors."""
+        b, width, scalar = self.builder, self.width, _memory_scalar(stores[0].buffer.dtype)
+        pointer, _, _ = self.address(stores[0].buffer, stores[0].indices, point)
+        rows = [b.widened(value, width) for value in values]
+        rows = self._riffled(rows) if len(rows) % 2 == 0 else [self._mixed(rows, n) for n in range(len(rows))]
+        count = len(rows) * self._count(point)
+        for number, row in enumerate(rows):
+            start = b.element(pointer, scalar, constant(I64, number * width)) if number else pointer
+            self._store_first(row, start, stores[0].buffer, count - number * width)
+
+    def _riffled(self, rows: list[Value]) -> list[Value]:
+        """Return the elements of as many vectors as a power of two lane after lane."""
+        half, width = len(rows) // 2, self.width
+        low = [width * (lane % 2) + lane // 2 for lane in range(width)]
+        high = [place + width // 2 for place in low]
+        # Each turn moves the bit of a place that tells the halves of the rows apart to its lower end.
+        for _ in range(len(rows).bit_length() - 1):
+            pairs = zip(rows[:half], rows[half:], strict=True)
+            rows = [self.builder.shuffle(x, places, y) for x, y in pairs for places in (low, high)]
+        return rows
+
+    def _mixed(self, rows: list[Value], number: int) -> Value:
+        """Return one vector of the elements of any number of vectors lane after lane."""
+        width, count = self.width, len(rows)
+        found = rows[0]
+        for turn, row in enumerate(rows):
+            places = [(number * width + lane) // count for lane in range(width)]
+            owners = [(number * width + lane) % count for lane in range(width)]
+            kept = places if turn == 1 else range(width)
+            lanes = [
+                width + place if owner == turn else old
+                for place, owner, old in zip(places, owners, kept, strict=True)
+            ]
+            found = self.builder.shuffle(found, lanes, row) if turn else found
+        return found
+
+    def _store_first(self, value: Value, pointer: Value, buffer: Buffer, count: int) -> None:
+        """Store the first elements of a vector, or all."""
+        if count >= self.width:
+            self.builder.store(value, pointer, buffer.dtype.itemsize)
+        elif count > 0:
+            self._store_vector(value, pointer, buffer, first_lanes(count, self.width))
+
+    def joins(self, point: Point) -> bool:
+        """Tell whether elements of other stores lie side by side at a point, too."""
+        return self._count(point) > 0
 
     # -- transposed loads --------------------------------------------------------------------------------
 
@@ -390,12 +471,8 @@ class Emitter(ABC):
             value = b.splat(value, self.width)
         if not vector or (stride == 1 and mask is None):
             b.store(value, pointer, size)
-        elif stride == 1 and mask == _first_lane(self.width):
-            # LLVM 22 writes a truncated number untruncated, over its neighbours, under a mask of a single lane.
-            b.store(b.extract(value, 0), pointer, size)
         elif stride == 1 and mask is not None:
-            name = f"llvm.masked.store.{value.kind.suffix}.p0"
-            b.call(name, value, pointer, _alignment(size), mask, result=None)
+            self._store_vector(value, pointer, buffer, mask)
         else:
             positions = positions or self._strided(stride or 0)
             pointers = b.emit(f"getelementptr {scalar}, {pointer}, {positions}", Kind("ptr", self.width))
@@ -403,9 +480,19 @@ class Emitter(ABC):
             name = f"llvm.masked.scatter.{value.kind.suffix}.v{self.width}p0"
             b.call(name, value, pointers, _alignment(size), lanes, result=None)
 
+    def _store_vector(self, value: Value, pointer: Value, buffer: Buffer, mask: Value) -> None:
+        b, size = self.builder, buffer.dtype.itemsize
+        if mask == first_lanes(1, self.width):
+            # LLVM 22 writes a truncated number untruncated, over its neighbours, under a mask of a single lane.
+            b.store(b.extract(value, 0), pointer, size)
+        else:
+            name = f"llvm.masked.store.{value.kind.suffix}.p0"
+            b.call(name, value, pointer, _alignment(size), mask, result=None)
 
-def _first_lane(width: int) -> Value:
-    return constants(Kind("i1", width), [lane == 0 for lane in range(width)])
+
+def first_lanes(count: int, width: int) -> Value:
+    """Return the mask of the first lanes of a vector."""
+    return constants(Kind("i1", width), [lane < count for lane in range(width)])
 
 
 def _alignment(size: int) -> Value:

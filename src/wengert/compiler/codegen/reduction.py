@@ -10,19 +10,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from wengert.compiler import scalars
-from wengert.compiler.codegen.access import Offsets, Point
+from wengert.compiler.codegen.access import Offsets, Point, first_lanes
 from wengert.compiler.codegen.delayed_stores import DelayedStores
 from wengert.compiler.codegen.expression import Evaluator
-from wengert.compiler.llvm.ir_builder import I64, Kind, Value, constant, constants
+from wengert.compiler.llvm.ir_builder import I64, Kind, Value, constant
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.nest.expression import Expression, Guard, Reduce, is_zero
 from wengert.nest.index import Dim, Index, flatten
 from wengert.nest.nest import Store
-
-
-def first_lanes(count: int, width: int) -> Value:
-    """Return the mask of the first lanes of a vector."""
-    return constants(Kind("i1", width), [lane < count for lane in range(width)])
 
 
 class _Accumulator(NamedTuple):

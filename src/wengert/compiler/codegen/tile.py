@@ -7,14 +7,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from wengert.compiler import scalars
-from wengert.compiler.codegen.access import Point
+from wengert.compiler.codegen.access import Point, first_lanes
 from wengert.compiler.codegen.delayed_stores import DelayedStores
 from wengert.compiler.codegen.expression import Evaluator
-from wengert.compiler.codegen.reduction import Reduction, first_lanes
+from wengert.compiler.codegen.reduction import Reduction
 from wengert.compiler.llvm.ir_builder import Value
 from wengert.compiler.schedule.delay_stores import is_in_place
 from wengert.compiler.schedule.loop_order import load_dims
 from wengert.compiler.schedule.schedule import Schedule
+from wengert.compiler.schedule.strides import joined_stores
 from wengert.nest.expression import Load, Reduce, loads
 from wengert.nest.index import Dim
 from wengert.nest.nest import Nest, Store
@@ -32,6 +33,8 @@ class Tile:
         """The reductions, those over the same dimensions together."""
         for node in dict.fromkeys(node for node in nest.nodes() if isinstance(node, Reduce)):
             self.groups.setdefault(node.dims, []).append(node)
+        lanes = schedule.lanes
+        self.joined = joined_stores(nest, lanes, evaluator.layouts) if lanes in nest.dims and lanes else []
         nodes = itertools.chain(*self.groups.values())
         self.operand_dims = [load_dims(load) for node in nodes for load in loads(node.body)]
 
@@ -52,7 +55,7 @@ class Tile:
             return
         points = self._points(counts, masked)
         delayed = self.delayed if self.delayed and self.delayed.takes(points) else None
-        evaluator.tile = counts
+        evaluator.tile, evaluator.rest = counts, masked
         with evaluator.scope():
             for dims, nodes in self.groups.items():
                 along = [store for store in self.nest.stores if store.along and store.along == dims]
@@ -105,8 +108,23 @@ class Tile:
         # Point by point, values need not wait in registers for those of the whole tile.
         groups = [[point] for point in points] if is_in_place(self.nest) else [points]
         for group in groups:
+            if self.joined:
+                self._store_joined(last, group)
+                continue
             for write in [self._prepared(store, point) for point in group for store in last]:
                 write()
+
+    def _store_joined(self, stores: Sequence[Store], points: Sequence[Point]) -> None:
+        """Store the elements that lie side by side as whole vectors, all others one after the other."""
+        evaluator = self.evaluator
+        values = {(store, point): evaluator.value(store.value, point) for point in points for store in stores}
+        for point in points:
+            joined = self.joined if evaluator.joins(point) else []
+            for group in joined:
+                evaluator.store_joined(group, [values[store, point] for store in group], point)
+            for store in stores:
+                if not any(store in group for group in joined):
+                    self._prepared(store, point)()
 
     def _prepared(self, store: Store, point: Point) -> Callable[[], None]:
         """Compute the value of a store, and return the function that emits the store."""

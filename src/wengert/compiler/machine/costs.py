@@ -56,6 +56,13 @@ class CostModel:
     expanded_operations_together: int = 1024
     """Equations of all these programs in one graph: a second or two, derivatives included."""
 
+    native_transform_points: int = 1 << 20
+    """Points: longer Fourier transforms are left to NumPy; their tables would be large constants."""
+    transform_columns: int = 32
+    """Columns that are transformed together, at most: some cache lines of each row."""
+    transform_block_bytes: int = 1 << 19
+    """Bytes of a block of columns, about: half of the second-level cache."""
+
     # -- nest passes -------------------------------------------------------------------------------------
     memory_pass_work: int = 6
     """Work that equals writing an element and reading it again; a producer that costs less is recomputed."""

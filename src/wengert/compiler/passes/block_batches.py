@@ -56,7 +56,7 @@ def _blocked(
             done += blocked
             continue
         for step in run:
-            if isinstance(step, Loop):
+            if isinstance(step, Loop) and not step.shared:
                 step = replace(step, steps=_blocked(step.steps, classes, outside((step,)), target))
             done.append(step)
     return tuple(done)

@@ -59,8 +59,10 @@ def total_operations(steps: Sequence[Step]) -> int:
 
 
 def is_loop_nest(step: Step) -> bool:
-    """Tell whether a step is a nest, or a loop of nests."""
-    return all(isinstance(one, (Nest, Loop)) for one in all_steps([step]))
+    """Tell whether a step is a nest, or a loop of nests whose turns threads do not share yet."""
+    return all(
+        isinstance(one, Nest) or (isinstance(one, Loop) and not one.shared) for one in all_steps([step])
+    )
 
 
 def split_by_example(steps: Sequence[Step], batch: LaneClass, outside: set[Buffer]) -> Parts:

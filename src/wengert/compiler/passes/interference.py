@@ -106,13 +106,13 @@ class _Pair:
         """Tell whether a step that writes one side would overwrite a live value of the other."""
         if other in live:
             return True
-        return other in read and not _keeps_apart(step, self._members(other), self._members(1 - other))
+        return other in read and not keeps_apart(step, self._members(other), self._members(1 - other))
 
     def _members(self, side: int) -> frozenset[Buffer]:
         return frozenset(buffer for buffer, found in self.side.items() if found == side)
 
 
-def _keeps_apart(step: Step, read: Container[Buffer], written: Container[Buffer]) -> bool:
+def keeps_apart(step: Step, read: Container[Buffer], written: Container[Buffer]) -> bool:
     """Tell whether no point of a nest reads what another point writes, were ``read`` and ``written`` one buffer.
 
     The points write at different places along some axes, and a load stays at the place of its point there. Along

@@ -22,9 +22,11 @@ from wengert.nest.lowering import (
     Elementwise,
     Grid,
     Operand,
+    Pieces,
     Pointwise,
     Section,
     Source,
+    Stages,
     check_integers,
     choice,
     converted,
@@ -180,17 +182,38 @@ class _Block:
         operands = map(self.operand, equation.operands)
         indices = tuple(map(Index.of, dims))
         found = lowering.rule(indices, Operand(out.type, buffer), *operands, **equation.params)
-        if not isinstance(found, Definition):
+        if not isinstance(found, (Definition, Pieces, Stages)):
             self.define(equation, out, dims, found)
             return
         self._sources[out] = buffer
+        if isinstance(found, Pieces):
+            stores = (Store(buffer, indices, value) for indices, value in found.stores)
+            self.nest(equation, found.dims, *stores)
+            return
+        if isinstance(found, Stages):
+            self.stages(equation, found)
+            return
         if found.initial is not None:
             self.nest(equation, dims, Store(buffer, indices, found.initial(indices)))
         combiner = "" if found.combiner == "assign" else found.combiner
         # Points that write over one another do so in the order of NumPy.
         apart = {index.only for index in found.indices}
         sequential = found.sequential or frozenset(found.dims) - apart
-        self.nest(equation, found.dims, Store(buffer, found.indices, found.value, combiner), sequential)
+        store = Store(buffer, found.indices, found.value, combiner)
+        self.nest(equation, found.dims, store, sequential=sequential)
+
+    def stages(self, equation: Equation, stages: Stages) -> None:
+        """Append nests inside loops, of which threads share the outermost."""
+        inner = self.inner()
+        for buffer, pieces in stages.nests:
+            stores = (Store(buffer, indices, value) for indices, value in pieces.stores)
+            inner.nest(equation, pieces.dims, *stores)
+        steps = tuple(inner.steps)
+        counters = [counter for counter in stages.counters if counter.extent != 1]
+        for counter in reversed(counters):
+            shared = counter is counters[0]
+            steps = (Loop(counter, False, steps, equation.location, shared=shared),)
+        self.steps += steps
 
     def define(self, equation: Equation, out: Var, dims: tuple[Dim, ...], value: Expression) -> None:
         """Give a variable a buffer of its own, stored by one nest."""
@@ -201,7 +224,7 @@ class _Block:
         self,
         equation: Equation,
         dims: tuple[Dim, ...],
-        store: Store,
+        *stores: Store,
         sequential: frozenset[Dim] = frozenset(),
     ) -> None:
         """Append a nest whose operations name the user's line, without dimensions of extent one.
@@ -211,11 +234,13 @@ class _Block:
         if not all(dim.extent for dim in dims):
             return
         located = Rewriter(lambda node: _located(node, equation.location))
-        indices = tuple(map(located.index, store.indices))
-        store = replace(store, indices=indices, value=located(store.value))
+        written = tuple(
+            replace(store, indices=tuple(map(located.index, store.indices)), value=located(store.value))
+            for store in stores
+        )
         kept = tuple(dim for dim in dims if dim.extent != 1)
         self.steps.append(
-            Nest(kept, (store,), sequential & frozenset(kept), equation.location, (equation.primitive,))
+            Nest(kept, written, sequential & frozenset(kept), equation.location, (equation.primitive,))
         )
 
     def host(self, equation: Equation) -> None:

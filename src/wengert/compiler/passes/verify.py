@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from wengert.compiler.passes.interference import keeps_apart
 from wengert.core.errors import WengertError
 from wengert.nest.expression import (
     Apply,
@@ -263,7 +264,11 @@ class _Nest:
         for store in self.nest.stores:
             places.setdefault(store.buffer, set()).add(tuple(map(self.canonical, store.indices)))
         for load in _live_loads(self.nest):
-            if load.buffer in places and places[load.buffer] != {tuple(map(self.canonical, load.indices))}:
+            if load.buffer not in places:
+                continue
+            same = places[load.buffer] == {tuple(map(self.canonical, load.indices))}
+            # A point computes all values before it stores the first: those of its own elements are still there.
+            if not same and not keeps_apart(self.nest, {load.buffer}, {load.buffer}):
                 self.fail(f"{load.buffer!r} is read where another point writes")
 
 

@@ -21,6 +21,7 @@ from wengert.compiler.schedule.register_tile import (
     stride,
     transposed_dim,
 )
+from wengert.compiler.schedule.strides import joined_cost, joined_stores, pair_place
 from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, walk
 from wengert.nest.index import Dim
 from wengert.nest.nest import Nest, Store
@@ -140,12 +141,15 @@ def _cost(
     shrink = _shrink(lanes, width) if mapped else 1.0
     in_blocks = functools.cache(lambda: transposed_dim(nest, lanes, width, layouts) is not None)
     total = 0.0
+    joined = joined_stores(nest, lanes, layouts) if mapped and lanes else []
+    joining = {store: joined_cost(group) for group in joined for store in group}
     for store in nest.stores:
         if store.along:
             total += points * _along_cost(nest, store, lanes, width, layouts, known)
             continue
         stride = linear(layouts[store.buffer], store.indices).coefficient(lanes) if mapped and lanes else 1
         writing = 1.0 if stride == 1 or not mapped else width * costs.COSTS.strided_access_cost
+        writing = joining.get(store, writing)
         facts = known[store.value]
         total += points * shrink * (writing + facts.applies)
         for node, inner in facts.reductions:
@@ -208,6 +212,8 @@ def _load_cost(load: Load, lanes: Dim | None, width: int, layouts: Mapping[Buffe
         return 1.0
     step = stride(layouts, load, lanes)
     strided = width * costs.COSTS.strided_access_cost
+    if step == 2 and pair_place(layouts, load, lanes) is not None:
+        strided = 2.0  # half of two vectors, and a shuffle
     return costs.COSTS.broadcast_load_cost if step == 0 else 1.0 if step == 1 else strided
 
 
