@@ -34,7 +34,7 @@ from wengert.ops.comparison import (
 from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
 from wengert.ops.exponential import exp, expit, log, log1p, logaddexp
 from wengert.ops.reduction import reduce_max, reduce_sum
-from wengert.ops.scipy_special import BY_NAME
+from wengert.ops.scipy_ufuncs import BY_NAME
 from wengert.ops.special import digamma, erf, erfc, erfinv, lgamma
 
 __all__ = [

@@ -17,7 +17,7 @@ import wengert as wg
 from tests.compiler.comparing import check
 from wengert.core import tree
 from wengert.core.errors import UnsupportedError
-from wengert.ops.scipy_special import BY_NAME
+from wengert.ops.scipy_ufuncs import BY_NAME
 from wengert.testing import check_grads
 
 X = np.array([0.3, 0.45, 0.7, 0.62])
@@ -28,9 +28,9 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(
         ("jv", "jn", "yv", "iv", "kv", "ive", "kve", "struve", "hyp0f1", "gammainc", "gammaincc"), (ORDERS, X)
     ),
-    **dict.fromkeys(("gammaincinv", "gammainccinv"), (ORDERS, X)),
+    **dict.fromkeys(("gammaincinv", "gammainccinv", "stdtr", "stdtrit"), (ORDERS, X)),
     **dict.fromkeys(("yn", "kn"), (np.array([1, 2, 3, 2]), X)),
-    **dict.fromkeys(("betainc", "betaincc", "betaincinv", "hyp1f1"), (ORDERS, 2.0, X)),
+    **dict.fromkeys(("betainc", "betaincc", "betaincinv", "betainccinv", "hyp1f1"), (ORDERS, 2.0, X)),
     **dict.fromkeys(("beta", "betaln", "rel_entr", "kl_div", "xlogy", "xlog1py"), (ORDERS, X)),
     **dict.fromkeys(("boxcox", "boxcox1p", "inv_boxcox", "huber", "pseudo_huber"), (X, ORDERS)),
     "hyp2f1": (ORDERS, 2.0, 1.5, X),
@@ -102,12 +102,34 @@ def test_single_precision_stays() -> None:
         assert function(x).dtype == wg.jvp(function, (x,), (x,))[1].dtype == np.float32
 
 
-def test_both_parameters_of_the_beta_function() -> None:
-    check_grads(scipy.special.betaln, (X, ORDERS))
-    check_grads(scipy.special.beta, (X, ORDERS))
+def test_both_parameters() -> None:
     check_grads(scipy.special.poch, (X, ORDERS))
     check_grads(scipy.special.binom, (ORDERS + 2, X))
-    check_grads(lambda a, x: scipy.special.gdtr(a, 2.5, x), (X, ORDERS))
+    check_grads(scipy.special.gdtr, (X, ORDERS, X[::-1].copy()))
+
+
+@pytest.mark.parametrize(
+    "name", ["beta", "betaln", "gammainc", "gammaincc", "gammaincinv", "gammainccinv", "stdtr", "stdtrit"]
+)
+def test_first_parameters(name: str) -> None:
+    check_grads(getattr(scipy.special, name), (ORDERS, X), order=2, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["betainc", "betaincc", "betaincinv", "betainccinv"])
+def test_both_parameters_of_incomplete_beta_functions(name: str) -> None:
+    check_grads(getattr(scipy.special, name), (ORDERS, np.array([0.6, 1.7, 2.0, 0.9]), X), order=2, rtol=1e-4)
+
+
+def test_the_slope_of_students_distribution_in_its_tails() -> None:
+    """Against differences in many digits of the incomplete beta function."""
+    for df, t in ((2.5, 1e-4), (2.5, 0.5), (2.5, -3.0), (0.7, 40.0), (30.0, 9.0)):
+        with mpmath.workdps(50):
+
+            def tail(df: Any, t: float = t) -> Any:
+                return mpmath.betainc(df / 2, 0.5, 0, df / (df + mpmath.mpf(t) ** 2), regularized=True) / 2
+
+            expected = -float(np.sign(t) * mpmath.diff(tail, mpmath.mpf(df)))
+        assert wg.grad(scipy.special.stdtr)(df, t) == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_parameter_without_a_derivative_raises_only_where_it_is_asked_for() -> None:

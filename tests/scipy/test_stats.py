@@ -25,9 +25,15 @@ SHAPES: dict[str, tuple[tuple[float, float], ...]] = {
     "lognorm": ((0.3, 1.5),),
     "weibull_min": ((0.6, 4.0),),
     "pareto": ((0.5, 5.0),),
+    "gamma": ((0.4, 5.0),),
+    "beta": ((0.5, 4.0), (0.5, 4.0)),
+    "chi2": ((0.7, 9.0),),
+    "f": ((0.8, 9.0), (4.5, 12.0)),
+    "t": ((1.1, 9.0),),
     "bernoulli": ((0.1, 0.9),),
     "binom": ((3, 9), (0.1, 0.9)),
     "geom": ((0.2, 0.9),),
+    "nbinom": ((0.7, 5.0), (0.2, 0.8)),
     "poisson": ((0.5, 9.0),),
 }
 FAMILIES = [name for name in stats.__all__ if isinstance(getattr(stats, name), Continuous | Discrete)]
@@ -48,7 +54,10 @@ def parameters(name: str, seed: int = 0, rows: int = ROWS) -> list[Any]:
     """Draw the shape parameters, the location and, of continuous families, the scale, as columns."""
     rng = np.random.default_rng(seed)
     ends = [*zip(both(name)[0].shapes, SHAPES[name], strict=True)]
-    shapes = [rng.integers(*e, (rows, 1)) * 1.0 if n == "n" else rng.uniform(*e, (rows, 1)) for n, e in ends]
+    shapes = [
+        rng.integers(*e, (rows, 1)) * 1.0 if (name, n) == ("binom", "n") else rng.uniform(*e, (rows, 1))
+        for n, e in ends
+    ]
     if name not in CONTINUOUS:
         return [*shapes, rng.integers(-2, 3, (rows, 1)).astype(float)]
     return [*shapes, rng.uniform(-1, 1, (rows, 1)), rng.uniform(0.5, 2.0, (rows, 1))]
@@ -230,6 +239,28 @@ def test_far_tails() -> None:
         assert wg.grad(stats.norm.logcdf)(x) == pytest.approx(-x, rel=1e-2)
     assert wg.grad(stats.gumbel_r.logsf)(600.0) == pytest.approx(-1.0)
     assert wg.grad(stats.laplace.logcdf)(-1e4) == 1.0
+    for x in (1e-300, 1e-30, 1 - 1e-15):
+        assert stats.beta.logpdf(x, 0.3, 2.5) == pytest.approx(theirs.beta.logpdf(x, 0.3, 2.5), rel=1e-13)
+    assert stats.t.sf(1e10, 2.5) == pytest.approx(theirs.t.sf(1e10, 2.5), rel=1e-13)
+    assert stats.f.sf(stats.f.isf(1e-100, 3.0, 7.0), 3.0, 7.0) == pytest.approx(1e-100, rel=1e-12)
+
+
+def test_infinitely_many_degrees_of_freedom_are_normal() -> None:
+    df = np.array([np.inf, 3.0])
+    for function in ("logpdf", "cdf", "sf"):
+        value, pull = wg.vjp(lambda df, f=function: getattr(stats.t, f)(0.7, df), df)
+        np.testing.assert_allclose(value, getattr(theirs.t, function)(0.7, df), rtol=1e-13)
+        assert pull(np.ones(2))[0][0] == 0.0
+    np.testing.assert_allclose(stats.t.ppf(0.7, df), theirs.t.ppf(0.7, df), rtol=1e-12)
+    np.testing.assert_allclose(stats.t.entropy(df), theirs.t.entropy(df), rtol=1e-12)
+
+
+def test_draws_of_a_small_shape() -> None:
+    """Most of these gamma variables underflow; no derivative is NaN."""
+    value, pull = wg.vjp(lambda a: stats.gamma.rvs(a, size=200, random_state=key(5)), 0.003)
+    (slope,) = pull(np.ones(200))
+    assert np.isfinite(slope)
+    assert np.min(value) == 0.0
 
 
 def test_names_that_are_not_followed_are_scipys() -> None:

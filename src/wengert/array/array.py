@@ -37,7 +37,7 @@ from wengert.ops.comparison import where
 from wengert.ops.complex import conjugate, from_parts, imag, real
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import UFUNCS
-from wengert.ops.scipy_special import of_scipy
+from wengert.ops.scipy_ufuncs import of_scipy
 
 #: Replacements for ``ufunc.reduce``, ``ufunc.accumulate`` and so on; `wengert.numpy` fills it.
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}

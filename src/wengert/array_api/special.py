@@ -22,7 +22,7 @@ from wengert.array_api.standard import of_arrays
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import DtypeError, message
 from wengert.ir.types import show
-from wengert.ops.scipy_special import BY_NAME
+from wengert.ops.scipy_ufuncs import BY_NAME
 
 
 def _polygamma(n: Any, x: Any) -> Any:

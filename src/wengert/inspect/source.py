@@ -24,6 +24,7 @@ _MODULES = (
     "scipy.linalg",
     "scipy.special",
     "scipy.stats",
+    "wengert.kernels.incomplete",
     "wengert.random",
     "wengert.special",
 )  # besides NumPy

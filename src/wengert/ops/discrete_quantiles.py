@@ -16,7 +16,7 @@ from wengert.core.shapes import broadcast
 from wengert.ir.types import TensorType
 from wengert.nest.lowering import OnHost
 from wengert.ops.elementwise import batch_elementwise, check_real
-from wengert.ops.scipy_special import scipys
+from wengert.ops.scipy_ufuncs import scipys
 from wengert.primitive import Draw, NonDifferentiable, Primitive, primitive
 
 

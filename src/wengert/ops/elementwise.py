@@ -271,7 +271,7 @@ def elementwise(
 def _operand_names(partials: Sequence[Partial | None], count: int) -> tuple[str, ...]:
     """Return the names that a partial derivative gives to the operands."""
     named = next((partial for partial in partials if callable(partial)), None)
-    return named.__code__.co_varnames[1 : count + 1] if named else ("x", "y")[:count]
+    return named.__code__.co_varnames[1 : count + 1] if named else ("x", "y", "z")[:count]
 
 
 def locally_constant(name: str, ufunc: np.ufunc, doc: str, reason: str, **more: Any) -> Primitive:

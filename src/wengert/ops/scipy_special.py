@@ -2,7 +2,7 @@
 
 SciPy's functions are ufuncs, so NumPy hands their calls on boxes to `Array.__array_ufunc__`, which finds these by name.
 They are differentiable in the argument, and in each parameter whose derivative this file can express; other derivatives
-raise an error. SciPy is imported when a function is first evaluated: then the program has imported it.
+raise an error.
 
 Source of the formulas: Olver et al., "NIST Digital Library of Mathematical Functions", https://dlmf.nist.gov.
 """
@@ -10,175 +10,42 @@ Source of the formulas: Olver et al., "NIST Digital Library of Mathematical Func
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from wengert.core.dtypes import FLOAT64, is_complex, is_inexact
-from wengert.core.errors import DtypeError, UnsupportedError, message
-from wengert.core.shapes import broadcast
-from wengert.ir.types import TensorType, promote, show, type_of
-from wengert.nest.lowering import OnHost
 from wengert.ops.arithmetic import floor, maximum, multiply_no_nan, sign, square
 from wengert.ops.bessel import i0, i1
 from wengert.ops.comparison import greater, less, where
 from wengert.ops.composition import composed
-from wengert.ops.elementwise import batch_elementwise
 from wengert.ops.exponential import cbrt, exp, expit, expm1, log, log1p, sqrt
+from wengert.ops.incomplete import betainc_slope, gammainc_slope
+from wengert.ops.scipy_ufuncs import BY_NAME, stated
 from wengert.ops.special import digamma, erf, erfc, erfinv, lgamma
 from wengert.ops.trigonometric import cos, cosh, sin, sinh
-from wengert.primitive import Draw, Explicit, Partials, Point, Primitive, primitive
+from wengert.primitive import Point
 
-#: The function for each ufunc of `scipy.special`, by its name.
-BY_NAME: dict[str, Callable[..., Any]] = {}
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_TWO_PI = math.sqrt(2 * math.pi)
 #: The argument from which asymptotic series replace differences that cancel.
 _LARGE = 12.0
 
-
-def scipys(name: str) -> Any:
-    """Return a function of `scipy.special`."""
-    from scipy import special
-
-    return getattr(special, name)
-
-
-def of_scipy(ufunc: np.ufunc) -> Callable[..., Any] | None:
-    """Return the function for a ufunc of `scipy.special`; None for other ufuncs."""
-    module = sys.modules.get("scipy.special._ufuncs")
-    return BY_NAME.get(ufunc.__name__) if getattr(module, ufunc.__name__, None) is ufunc else None
-
-
-def _type(name: str) -> Callable[..., TensorType]:
-    """Return the type rule: floats keep their dtype, integers count as float64."""
-
-    def rule(*types: TensorType) -> TensorType:
-        dtype, _ = promote(*types)
-        if is_complex(dtype):
-            hint = "take the derivative outside, or give it a rule: wg.custom_jvp"
-            raise DtypeError(message(name, "real numbers are required", show(*types), hint))
-        return TensorType(dtype if is_inexact(dtype) else FLOAT64, broadcast(name, *(t.shape for t in types)))
-
-    return rule
-
-
-def _stated(
-    name: str,
-    *partials: Any,
-    doc: str,
-    domain: Any = (0.5, 3.0),
-    part: int | None = None,
-    singular: Sequence[Point] = (),
-    kinks: Sequence[Point] = (),
-    of: str = "",
-) -> Primitive:
-    """State a function that SciPy evaluates; an operand with the partial None has no derivative here.
-
-    Args:
-        name: the name of the primitive.
-        partials: the partial derivatives.
-        doc: the function, in one line.
-        domain: the interval of samples, or one for each operand.
-        part: which of several results of SciPy's function it is.
-        singular: see `Partials`.
-        kinks: see `Partials`.
-        of: SciPy's name, where it is another one.
-    """
-    count, rule, theirs = len(partials), _type(name), of or name
-
-    def evaluate(*operands: Any) -> Any:
-        dtype = rule(*map(type_of, operands)).dtype
-        with np.errstate(all="ignore"):
-            result = scipys(theirs)(*map(_double, operands))
-        result = result if part is None else result[part]
-        return np.asarray(result, dtype)[()]
-
-    arguments = ", ".join(f"{{{n}}}" for n in range(count))
-    call = f"scipy.special.{theirs}({arguments})"
-    source = call if part is None else f"{call}[{part}]"
-    domains = domain if isinstance(domain[0], tuple) else [domain] * count
-    operation = primitive(
-        name=name,
-        doc=doc,
-        type_rule=rule,
-        evaluate=evaluate,
-        derivative=_derivative(theirs, partials, singular, kinks),
-        batch=batch_elementwise,
-        lowering=OnHost("SciPy computes it"),
-        source=source.format,
-        samples=_samples([p is None for p in partials], domains),
-        elementwise=True,
-        operands=("n", "a", "b", "x")[4 - count :],
-    )
-    if part is None:
-        BY_NAME[theirs] = operation
-    return operation
-
-
-def _double(x: Any) -> Any:
-    """Return an operand as SciPy takes it: an integer order, or a double."""
-    array = np.asarray(x)
-    return array.astype(np.int64 if array.dtype.kind in "biu" else np.float64)
-
-
-def _derivative(name: str, partials: Sequence[Any], singular: Sequence[Point], kinks: Sequence[Point]) -> Any:
-    """Return the derivative: partials of a single operand, or a rule that raises for an operand without one."""
-    if len(partials) == 1:
-        return Partials(*partials, singular=singular, kinks=kinks)
-
-    def tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any) -> Any:
-        total = None
-        for position, (partial, moved) in enumerate(zip(partials, tangents, strict=True)):
-            if moved is None:
-                continue
-            if partial is None:
-                requirement = f"there is no derivative by operand {position}"
-                hint = "pass wg.stop_gradient of it, or choose other argnums"
-                raise UnsupportedError(message(f"scipy.special.{name}", requirement, show(*primals), hint))
-            with np.errstate(all="ignore"):
-                term = multiply_no_nan(moved, partial(out, *primals))
-            total = term if total is None else total + term
-        return total
-
-    return Explicit(tangent)
-
-
-def _samples(are_orders: Sequence[bool], domains: Sequence[Any]) -> Any:
-    """Return samples with whole numbers for the operands without a derivative: 2 to 4, or from integer ends."""
-
-    def samples(draw: Draw) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        rows = zip(draw.broadcastable(len(are_orders)), are_orders, domains, strict=True)
-        operands = (
-            draw.integers(shape, *(ends if isinstance(ends[0], int) else (2, 4)))
-            if order
-            else draw.array(shape, *ends)
-            for shape, order, ends in rows
-        )
-        return tuple(operands), {}
-
-    return samples
-
-
 # -- gamma functions -------------------------------------------------------------------------------------
 
 _POLES: list[Point] = [(0.0,), (-1.0,)]
 
-gamma = _stated(
+gamma = stated(
     "gamma",
     lambda out, x: out * digamma(x),
     doc="the gamma function, (x - 1)! of a whole number",
     singular=_POLES,
 )
-beta = _stated(
+beta = stated(
     "beta",
     lambda out, a, b: out * (digamma(a) - digamma(a + b)),
     lambda out, a, b: out * (digamma(b) - digamma(a + b)),
     doc="gamma(a) gamma(b) / gamma(a + b)",
 )
-betaln = _stated(
+betaln = stated(
     "betaln",
     lambda out, a, b: digamma(a) - digamma(a + b),
     lambda out, a, b: digamma(b) - digamma(a + b),
@@ -192,28 +59,35 @@ def _incomplete_slope(a: Any, x: Any) -> Any:
     return exp((a - 1) * log(x) - x - lgamma(a))
 
 
-gammainc = _stated(
+gammainc = stated(
     "gammainc",
-    None,
+    lambda out, a, x: gammainc_slope(a, x, order=1),
     lambda out, a, x: _incomplete_slope(a, x),
     doc="the regularised lower incomplete gamma function",
 )
-gammaincc = _stated(
+gammaincc = stated(
     "gammaincc",
-    None,
+    lambda out, a, x: -gammainc_slope(a, x, order=1),
     lambda out, a, x: -_incomplete_slope(a, x),
     doc="the regularised upper incomplete gamma function",
 )
-gammaincinv = _stated(
+
+
+def _inverse_in_order(out: Any, a: Any, y: Any) -> Any:
+    """Return the slope of the inverses in the order, at which the function keeps its value."""
+    return -gammainc_slope(a, out, order=1) / _incomplete_slope(a, out)
+
+
+gammaincinv = stated(
     "gammaincinv",
-    None,
+    _inverse_in_order,
     lambda out, a, y: 1 / _incomplete_slope(a, out),
     doc="the inverse of gammainc in x",
     domain=((0.5, 3.0), (0.1, 0.9)),
 )
-gammainccinv = _stated(
+gammainccinv = stated(
     "gammainccinv",
-    None,
+    _inverse_in_order,
     lambda out, a, y: -1 / _incomplete_slope(a, out),
     doc="the inverse of gammaincc in x",
     domain=((0.5, 3.0), (0.1, 0.9)),
@@ -225,29 +99,79 @@ def _beta_slope(a: Any, b: Any, x: Any) -> Any:
     return exp((a - 1) * log(x) + (b - 1) * log1p(-x) - betaln(a, b))
 
 
-betainc = _stated(
+betainc = stated(
     "betainc",
-    None,
-    None,
+    lambda out, a, b, x: betainc_slope(a, b, x, order=(1, 0)),
+    lambda out, a, b, x: betainc_slope(a, b, x, order=(0, 1)),
     lambda out, a, b, x: _beta_slope(a, b, x),
     doc="the regularised incomplete beta function",
     domain=((0.5, 3.0), (0.5, 3.0), (0.1, 0.9)),
 )
-betaincc = _stated(
+betaincc = stated(
     "betaincc",
-    None,
-    None,
+    lambda out, a, b, x: -betainc_slope(a, b, x, order=(1, 0)),
+    lambda out, a, b, x: -betainc_slope(a, b, x, order=(0, 1)),
     lambda out, a, b, x: -_beta_slope(a, b, x),
     doc="1 - betainc(a, b, x)",
     domain=((0.5, 3.0), (0.5, 3.0), (0.1, 0.9)),
 )
-betaincinv = _stated(
+
+
+def _beta_inverse_slope(*order: int) -> Callable[..., Any]:
+    """Return the slope of the inverses in a or b, at which the function keeps its value."""
+
+    def slope(out: Any, a: Any, b: Any, y: Any) -> Any:
+        return -betainc_slope(a, b, out, order=order) / _beta_slope(a, b, out)
+
+    return slope
+
+
+betaincinv = stated(
     "betaincinv",
-    None,
-    None,
+    _beta_inverse_slope(1, 0),
+    _beta_inverse_slope(0, 1),
     lambda out, a, b, y: 1 / _beta_slope(a, b, out),
     doc="the inverse of betainc in x",
     domain=((0.5, 3.0), (0.5, 3.0), (0.1, 0.9)),
+)
+betainccinv = stated(
+    "betainccinv",
+    _beta_inverse_slope(1, 0),
+    _beta_inverse_slope(0, 1),
+    lambda out, a, b, y: -1 / _beta_slope(a, b, out),
+    doc="the inverse of betaincc in x",
+    domain=((0.5, 3.0), (0.5, 3.0), (0.1, 0.9)),
+)
+
+
+def _student_density(df: Any, t: Any) -> Any:
+    """Return the density of Student's distribution."""
+    df, t = 1.0 * df, 1.0 * t
+    return exp(-0.5 * (df + 1) * log1p(t * t / df) - betaln(0.5 * df, 0.5)) / sqrt(df)
+
+
+def _student_slope(df: Any, t: Any) -> Any:
+    """Return the derivative of stdtr in df, from the incomplete beta function of t^2 / (df + t^2) or its complement."""
+    df, t = 1.0 * df, 1.0 * t
+    half, is_small = 0.5 * df, less(t * t, df)
+    near = betainc_slope(0.5, half, t * t / (df + t * t), order=(0, 1))
+    far = -betainc_slope(half, 0.5, df / (df + t * t), order=(1, 0))
+    return 0.25 * sign(t) * where(is_small, near, far) - 0.5 * t * _student_density(df, t) / df
+
+
+stdtr = stated(
+    "stdtr",
+    lambda out, df, t: _student_slope(df, t),
+    lambda out, df, t: _student_density(df, t),
+    doc="the distribution function of Student's distribution of df degrees of freedom",
+)
+stdtrit = stated(
+    "stdtrit",
+    lambda out, df, p: -_student_slope(df, out) / _student_density(df, out),
+    lambda out, df, p: 1 / _student_density(df, out),
+    doc="the inverse of stdtr in t",
+    source="scipy.special.stdtrit({0}, {1}, dtype=float).astype(np.result_type({0}, {1}, np.float16))",
+    domain=((0.5, 3.0), (0.1, 0.9)),
 )
 
 # -- error functions and the normal distribution ---------------------------------------------------------
@@ -281,21 +205,21 @@ def _inverse_mills(out: Any, x: Any) -> Any:
     return where(is_far, -far / total, exp(-0.5 * (near * near) - where(is_far, 0.0, out)) / _ROOT_TWO_PI)
 
 
-log_ndtr = _stated(
+log_ndtr = stated(
     "log_ndtr",
     _inverse_mills,
     doc="the logarithm of ndtr, also far in the tail",
     domain=(-3.0, 3.0),
 )
-ndtri = _stated(
+ndtri = stated(
     "ndtri",
     lambda out, p: 1 / _bell(out),
     doc="the inverse of ndtr",
     domain=(0.05, 0.95),
     singular=[(0.0,), (1.0,)],
 )
-erfi = _stated("erfi", lambda out, x: 2 / _ROOT_PI * exp(x * x), doc="-i erf(i x)", domain=(-2.0, 2.0))
-erfcinv = _stated(
+erfi = stated("erfi", lambda out, x: 2 / _ROOT_PI * exp(x * x), doc="-i erf(i x)", domain=(-2.0, 2.0))
+erfcinv = stated(
     "erfcinv",
     lambda out, y: -0.5 * _ROOT_PI * exp(out * out),
     doc="the inverse of erfc",
@@ -319,7 +243,7 @@ def _erfcx_slope(out: Any, x: Any) -> Any:
     return where(is_far, -_asymptotic(far, True) / (_ROOT_PI * (far * far)), 2 * x * out - 2 / _ROOT_PI)
 
 
-erfcx = _stated("erfcx", _erfcx_slope, doc="e^(x^2) erfc(x)", domain=(-1.5, 3.0))
+erfcx = stated("erfcx", _erfcx_slope, doc="e^(x^2) erfc(x)", domain=(-1.5, 3.0))
 
 
 def _dawson_slope(out: Any, x: Any) -> Any:
@@ -329,15 +253,15 @@ def _dawson_slope(out: Any, x: Any) -> Any:
     return where(is_far, -0.5 * _asymptotic(far, False) / (far * far), 1 - 2 * x * out)
 
 
-dawsn = _stated(
+dawsn = stated(
     "dawsn", _dawson_slope, doc="Dawson's integral e^(-x^2) int_0^x e^(t^2) dt", domain=(-3.0, 3.0)
 )
 BY_NAME.update(erf=erf, erfc=erfc, erfinv=erfinv, ndtr=ndtr)
 
 # -- exponential and trigonometric integrals -------------------------------------------------------------
 
-expi = _stated("expi", lambda out, x: exp(x) / x, doc="the exponential integral Ei(x)", singular=[(0.0,)])
-exp1 = _stated("exp1", lambda out, x: -exp(-x) / x, doc="the exponential integral E1(x)", singular=[(0.0,)])
+expi = stated("expi", lambda out, x: exp(x) / x, doc="the exponential integral Ei(x)", singular=[(0.0,)])
+exp1 = stated("exp1", lambda out, x: -exp(-x) / x, doc="the exponential integral E1(x)", singular=[(0.0,)])
 
 
 def _sinc(x: Any, function: Any) -> Any:
@@ -346,12 +270,10 @@ def _sinc(x: Any, function: Any) -> Any:
     return where(is_zero, 1.0, function(x)) / where(is_zero, 1.0, x)
 
 
-_si = _stated("si", lambda out, x: _sinc(x, sin), doc="the sine integral", of="sici", part=0)
-_ci = _stated(
-    "ci", lambda out, x: cos(x) / x, doc="the cosine integral", of="sici", part=1, singular=[(0.0,)]
-)
-_shi = _stated("shi", lambda out, x: _sinc(x, sinh), doc="the hyperbolic sine integral", of="shichi", part=0)
-_chi = _stated(
+_si = stated("si", lambda out, x: _sinc(x, sin), doc="the sine integral", of="sici", part=0)
+_ci = stated("ci", lambda out, x: cos(x) / x, doc="the cosine integral", of="sici", part=1, singular=[(0.0,)])
+_shi = stated("shi", lambda out, x: _sinc(x, sinh), doc="the hyperbolic sine integral", of="shichi", part=0)
+_chi = stated(
     "chi",
     lambda out, x: cosh(x) / x,
     doc="the hyperbolic cosine integral",
@@ -359,10 +281,10 @@ _chi = _stated(
     part=1,
     singular=[(0.0,)],
 )
-_fresnel_s = _stated(
+_fresnel_s = stated(
     "fresnel_s", lambda out, x: sin(x * x * (math.pi / 2)), doc="the Fresnel integral S", of="fresnel", part=0
 )
-_fresnel_c = _stated(
+_fresnel_c = stated(
     "fresnel_c", lambda out, x: cos(x * x * (math.pi / 2)), doc="the Fresnel integral C", of="fresnel", part=1
 )
 BY_NAME.update(
@@ -376,59 +298,59 @@ BY_NAME.update(
 _ORDER = ((0.5, 3.0), (0.5, 3.0))
 _AT_ZERO: list[Point] = [(1.0, 0.0)]
 
-jv = _stated(
+jv = stated(
     "jv",
     None,
     lambda out, v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x)),
     doc="the Bessel function J_v(x)",
     domain=_ORDER,
 )
-yv = _stated(
+yv = stated(
     "yv", None, lambda out, v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x)), doc="the Bessel function Y_v(x)", domain=_ORDER,
     singular=_AT_ZERO,
 )  # fmt: skip
-iv = _stated(
+iv = stated(
     "iv", None, lambda out, v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x)), doc="the modified Bessel function I_v(x)",
     domain=_ORDER,
 )  # fmt: skip
-kv = _stated(
+kv = stated(
     "kv", None, lambda out, v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)), doc="the modified Bessel function K_v(x)",
     domain=_ORDER, singular=_AT_ZERO,
 )  # fmt: skip
-ive = _stated(
+ive = stated(
     "ive", None, lambda out, v, x: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * out, doc="e^-|x| I_v(x)",
     domain=_ORDER,
 )  # fmt: skip
-kve = _stated(
+kve = stated(
     "kve", None, lambda out, v, x: out - 0.5 * (kve(v - 1, x) + kve(v + 1, x)), doc="e^x K_v(x)", domain=_ORDER,
     singular=_AT_ZERO,
 )  # fmt: skip
 BY_NAME.update(jn=BY_NAME["jv"], yn=BY_NAME["yv"], kn=BY_NAME["kv"])
 
-j0 = _stated("j0", lambda out, x: -j1(x), doc="the Bessel function J_0(x)")
-j1 = _stated("j1", lambda out, x: 0.5 * (j0(x) - jv(2.0, x)), doc="the Bessel function J_1(x)")
-y0 = _stated("y0", lambda out, x: -y1(x), doc="the Bessel function Y_0(x)", singular=[(0.0,)])
-y1 = _stated(
+j0 = stated("j0", lambda out, x: -j1(x), doc="the Bessel function J_0(x)")
+j1 = stated("j1", lambda out, x: 0.5 * (j0(x) - jv(2.0, x)), doc="the Bessel function J_1(x)")
+y0 = stated("y0", lambda out, x: -y1(x), doc="the Bessel function Y_0(x)", singular=[(0.0,)])
+y1 = stated(
     "y1", lambda out, x: 0.5 * (y0(x) - yv(2.0, x)), doc="the Bessel function Y_1(x)", singular=[(0.0,)]
 )
 BY_NAME.update(i0=i0, i1=i1)
-i0e = _stated(
+i0e = stated(
     "i0e",
     lambda out, x: i1e(x) - sign(x) * out,
     doc="e^-|x| I_0(x); the derivative at 0 is 0",
     kinks=[(0.0,)],
 )
-i1e = _stated("i1e", lambda out, x: 0.5 * (i0e(x) + ive(2.0, x)) - sign(x) * out, doc="e^-|x| I_1(x)")
-k0 = _stated("k0", lambda out, x: -k1(x), doc="the modified Bessel function K_0(x)", singular=[(0.0,)])
-k1 = _stated(
+i1e = stated("i1e", lambda out, x: 0.5 * (i0e(x) + ive(2.0, x)) - sign(x) * out, doc="e^-|x| I_1(x)")
+k0 = stated("k0", lambda out, x: -k1(x), doc="the modified Bessel function K_0(x)", singular=[(0.0,)])
+k1 = stated(
     "k1",
     lambda out, x: -0.5 * (k0(x) + kv(2.0, x)),
     doc="the modified Bessel function K_1(x)",
     singular=[(0.0,)],
 )
-k0e = _stated("k0e", lambda out, x: out - k1e(x), doc="e^x K_0(x)", singular=[(0.0,)])
-k1e = _stated("k1e", lambda out, x: out - 0.5 * (k0e(x) + kve(2.0, x)), doc="e^x K_1(x)", singular=[(0.0,)])
-struve = _stated(
+k0e = stated("k0e", lambda out, x: out - k1e(x), doc="e^x K_0(x)", singular=[(0.0,)])
+k1e = stated("k1e", lambda out, x: out - 0.5 * (k0e(x) + kve(2.0, x)), doc="e^x K_1(x)", singular=[(0.0,)])
+struve = stated(
     "struve",
     None,
     lambda out, v, x: (
@@ -438,22 +360,22 @@ struve = _stated(
     domain=_ORDER,
 )
 
-_ai = _stated("airy_ai", lambda out, x: _aip(x), doc="the Airy function Ai(x)", of="airy", part=0)
-_aip = _stated("airy_aip", lambda out, x: x * _ai(x), doc="the derivative of Ai(x)", of="airy", part=1)
-_bi = _stated("airy_bi", lambda out, x: _bip(x), doc="the Airy function Bi(x)", of="airy", part=2)
-_bip = _stated("airy_bip", lambda out, x: x * _bi(x), doc="the derivative of Bi(x)", of="airy", part=3)
+_ai = stated("airy_ai", lambda out, x: _aip(x), doc="the Airy function Ai(x)", of="airy", part=0)
+_aip = stated("airy_aip", lambda out, x: x * _ai(x), doc="the derivative of Ai(x)", of="airy", part=1)
+_bi = stated("airy_bi", lambda out, x: _bip(x), doc="the Airy function Bi(x)", of="airy", part=2)
+_bip = stated("airy_bip", lambda out, x: x * _bi(x), doc="the derivative of Bi(x)", of="airy", part=3)
 BY_NAME["airy"] = lambda x: (_ai(x), _aip(x), _bi(x), _bip(x))
 
 # -- hypergeometric functions and elliptic integrals -----------------------------------------------------
 
-hyp1f1 = _stated(
+hyp1f1 = stated(
     "hyp1f1",
     None,
     None,
     lambda out, a, b, x: a / b * hyp1f1(a + 1, b + 1, x),
     doc="the confluent hypergeometric function 1F1(a; b; x)",
 )
-hyp2f1 = _stated(
+hyp2f1 = stated(
     "hyp2f1",
     None,
     None,
@@ -462,7 +384,7 @@ hyp2f1 = _stated(
     doc="the hypergeometric function 2F1(a, b; c; x)",
     domain=((0.5, 2.0), (0.5, 2.0), (0.5, 2.0), (-0.6, 0.6)),
 )
-hyp0f1 = _stated(
+hyp0f1 = stated(
     "hyp0f1",
     None,
     lambda out, v, x: hyp0f1(v + 1, x) / v,
@@ -484,7 +406,7 @@ def _legendre_series(weight: Callable[[int, float], float], m: Any) -> Any:
     return 0.5 * math.pi * total
 
 
-ellipk = _stated(
+ellipk = stated(
     "ellipk",
     lambda out, m: _near(
         m,
@@ -495,7 +417,7 @@ ellipk = _stated(
     domain=(-0.8, 0.8),
     singular=[(1.0,)],
 )
-ellipe = _stated(
+ellipe = stated(
     "ellipe",
     lambda out, m: _near(
         m,
@@ -522,14 +444,14 @@ def _times_degree(n: Any, factor: Any, value: Any) -> Any:
 
 
 _ON_INTERVAL = ((1.0, 3.0), (-0.9, 0.9))
-eval_legendre = _stated(
+eval_legendre = stated(
     "eval_legendre",
     None,
     lambda out, n, x: _times_degree(n, 0.5 * (n + 1), eval_jacobi(_before(n), 1, 1, x)),
     doc="the Legendre polynomial P_n(x)",
     domain=_ON_INTERVAL,
 )
-eval_jacobi = _stated(
+eval_jacobi = stated(
     "eval_jacobi",
     None,
     None,
@@ -538,7 +460,7 @@ eval_jacobi = _stated(
     doc="the Jacobi polynomial P_n^(a, b)(x)",
     domain=((1.0, 3.0), (1.0, 3.0), (1.0, 3.0), (-0.9, 0.9)),
 )
-eval_gegenbauer = _stated(
+eval_gegenbauer = stated(
     "eval_gegenbauer",
     None,
     None,
@@ -546,39 +468,39 @@ eval_gegenbauer = _stated(
     doc="the Gegenbauer polynomial C_n^(a)(x)",
     domain=((1.0, 3.0), (1.0, 3.0), (-0.9, 0.9)),
 )
-eval_chebyt = _stated(
+eval_chebyt = stated(
     "eval_chebyt",
     None,
     lambda out, n, x: _times_degree(n, n, eval_chebyu(_before(n), x)),
     doc="the Chebyshev polynomial of the first kind T_n(x)",
     domain=_ON_INTERVAL,
 )
-eval_chebyu = _stated(
+eval_chebyu = stated(
     "eval_chebyu",
     None,
     lambda out, n, x: _times_degree(n, 2, eval_gegenbauer(_before(n), 2, x)),
     doc="the Chebyshev polynomial of the second kind U_n(x)",
     domain=_ON_INTERVAL,
 )
-eval_hermite = _stated(
+eval_hermite = stated(
     "eval_hermite",
     None,
     lambda out, n, x: _times_degree(n, 2 * n, eval_hermite(_before(n), x)),
     doc="the physicists' Hermite polynomial H_n(x)",
 )
-eval_hermitenorm = _stated(
+eval_hermitenorm = stated(
     "eval_hermitenorm",
     None,
     lambda out, n, x: _times_degree(n, n, eval_hermitenorm(_before(n), x)),
     doc="the probabilists' Hermite polynomial He_n(x)",
 )
-eval_laguerre = _stated(
+eval_laguerre = stated(
     "eval_laguerre",
     None,
     lambda out, n, x: _times_degree(n, -1, eval_genlaguerre(_before(n), 1, x)),
     doc="the Laguerre polynomial L_n(x)",
 )
-eval_genlaguerre = _stated(
+eval_genlaguerre = stated(
     "eval_genlaguerre",
     None,
     None,
@@ -653,7 +575,7 @@ def _huber(delta: Any, r: Any) -> Any:
     return where(inside, 0.5 * square(r), delta * (magnitude - 0.5 * delta))
 
 
-zeta = _stated(
+zeta = stated(
     "zeta",
     None,
     lambda out, x, q: -x * zeta(x + 1, q),
@@ -670,8 +592,8 @@ def _parameters(name: str, slope: Callable[..., Any], inverse: str, doc: str, do
     """State a distribution function, its complement and the inverse of one, by the density in the last operand."""
     unknown = (None,) * (len(domain) - 1)
     inverted = (*domain[:-1], (0.1, 0.9))
-    _stated(name, *unknown, lambda out, *x: slope(*x), doc=doc, domain=domain)
-    _stated(f"{name}c", *unknown, lambda out, *x: -slope(*x), doc=f"1 - {name}", domain=domain)
+    stated(name, *unknown, lambda out, *x: slope(*x), doc=doc, domain=domain)
+    stated(f"{name}c", *unknown, lambda out, *x: -slope(*x), doc=f"1 - {name}", domain=domain)
     if inverse:
         sign = -1.0 if inverse == f"{name}c" else 1.0
 
@@ -679,7 +601,7 @@ def _parameters(name: str, slope: Callable[..., Any], inverse: str, doc: str, do
             return sign / slope(*x[:-1], out)
 
         doc = f"the inverse of {inverse} in the last operand"
-        _stated(f"{name}i", *unknown, partial, doc=doc, domain=inverted)
+        stated(f"{name}i", *unknown, partial, doc=doc, domain=inverted)
 
 
 def _density_of_f(a: Any, b: Any, x: Any) -> Any:
@@ -687,11 +609,6 @@ def _density_of_f(a: Any, b: Any, x: Any) -> Any:
     share = a * x / (b + a * x)
     logarithm = multiply_no_nan(0.5 * a - 1, log(share)) + (0.5 * b - 1) * log1p(-share)
     return exp(logarithm - betaln(0.5 * a, 0.5 * b)) * a * b / square(b + a * x)
-
-
-def _density_of_t(v: Any, t: Any) -> Any:
-    """Return the density of Student's distribution."""
-    return exp(-betaln(0.5 * v, 0.5) - 0.5 * (v + 1) * log1p(square(t) / v)) / sqrt(v)
 
 
 _WHOLE = (1, 3)
@@ -724,41 +641,28 @@ _parameters(
     "the distribution function of the negative binomial distribution",
     (_WHOLE, _WHOLE, (0.1, 0.9)),
 )
-stdtr = _stated(
-    "stdtr",
-    None,
-    lambda out, v, t: _density_of_t(v, t),
-    doc="the distribution function of Student's distribution",
-)
-stdtrit = _stated(
-    "stdtrit",
-    None,
-    lambda out, v, p: 1 / _density_of_t(v, out),
-    doc="the inverse of stdtr in t",
-    domain=((0.5, 3.0), (0.1, 0.9)),
-)
 for _sign, _name in ((1.0, "gdtr"), (-1.0, "gdtrc")):
-    _stated(
+    stated(
         _name,
         lambda out, a, b, x, sign=_sign: sign * x * _incomplete_slope(b, a * x),
-        None,
+        lambda out, a, b, x, sign=_sign: sign * gammainc_slope(b, a * x, order=1),
         lambda out, a, b, x, sign=_sign: sign * a * _incomplete_slope(b, a * x),
         doc="the incomplete gamma function of b at a x",
     )
-poch = _stated(
+poch = stated(
     "poch",
     lambda out, z, m: out * (digamma(z + m) - digamma(z)),
     lambda out, z, m: out * digamma(z + m),
     doc="the rising factorial gamma(z + m) / gamma(z)",
 )
-binom = _stated(
+binom = stated(
     "binom",
     lambda out, n, k: out * (digamma(n + 1) - digamma(n - k + 1)),
     lambda out, n, k: out * (digamma(n - k + 1) - digamma(k + 1)),
     doc="the binomial coefficient of n and k, also between whole numbers",
     domain=((3.0, 5.0), (0.5, 2.5)),
 )
-expn = _stated(
+expn = stated(
     "expn",
     None,
     lambda out, n, x: where(n > 0, -expn(maximum(n - 1, 0), x), -(1 + 1 / x) * out),

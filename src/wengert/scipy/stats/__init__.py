@@ -17,7 +17,7 @@ from typing import Any
 
 from wengert.scipy.registry import check_public as _check_public
 from wengert.scipy.registry import passed_through as _passed_through
-from wengert.scipy.stats.discrete import bernoulli, binom, geom, poisson
+from wengert.scipy.stats.discrete import bernoulli, binom, geom, nbinom, poisson
 from wengert.scipy.stats.elementary import (
     cauchy,
     expon,
@@ -31,10 +31,11 @@ from wengert.scipy.stats.elementary import (
     uniform,
     weibull_min,
 )
+from wengert.scipy.stats.gammas import beta, chi2, f, gamma, t
 
 __all__ = [
-    "bernoulli", "binom", "cauchy", "expon", "geom", "gumbel_l", "gumbel_r", "laplace", "logistic", "lognorm", "norm",
-    "pareto", "poisson", "uniform", "weibull_min",
+    "bernoulli", "beta", "binom", "cauchy", "chi2", "expon", "f", "gamma", "geom", "gumbel_l", "gumbel_r", "laplace",
+    "logistic", "lognorm", "nbinom", "norm", "pareto", "poisson", "t", "uniform", "weibull_min",
 ]  # fmt: skip
 
 

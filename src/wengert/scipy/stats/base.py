@@ -63,12 +63,12 @@ def log1mexp(x: Any) -> Any:
     return where(is_near, log(-expm1(where(is_near, x, -1.0))), log1p(-exp(where(is_near, -1.0, x))))
 
 
-def from_zero(z: Any, exponent: Any, density: Rule) -> Any:
-    """Return a log-density that behaves like ``z^exponent`` near 0: at 0 it is -+inf, with derivatives 0.
+def from_end(z: Any, exponent: Any, density: Rule, end: float = 0.0) -> Any:
+    """Return a log-density that behaves like ``|z - end|^exponent``: at the end it is -+inf, with derivatives 0.
 
     Where the exponent is 0, it is the log-density itself.
     """
-    is_end = logical_and(equal(z, 0.0), not_equal(exponent, 0.0))
+    is_end = logical_and(equal(z, end), not_equal(exponent, 0.0))
     at_end = where(greater(exponent, 0.0), -INFINITY, INFINITY)
     return where(is_end, at_end, density(where(is_end, 0.5, z)))
 

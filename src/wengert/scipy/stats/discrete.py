@@ -10,7 +10,7 @@ from wengert.core.shapes import shape_of
 from wengert.ops.arithmetic import ceil, floor, maximum
 from wengert.ops.comparison import equal, greater, greater_equal, less_equal, where
 from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
-from wengert.ops.discrete_quantiles import binomial_quantile, poisson_quantile
+from wengert.ops.discrete_quantiles import binomial_quantile, negative_binomial_quantile, poisson_quantile
 from wengert.ops.exponential import exp, expm1, log, log1p
 from wengert.ops.scipy_special import betainc, betaincc, gammainc, gammaincc
 from wengert.ops.special import lgamma
@@ -128,4 +128,37 @@ geom = Discrete(
     mean=lambda p: 1.0 / p,
     var=lambda p: (1.0 - p) / (p * p),
     entropy=lambda p: (entr(p) + entr(1.0 - p)) / p,
+)
+
+
+def _negative_binomial_log_mass(k: Any, n: Any, p: Any) -> Any:
+    return lgamma(n + k) - lgamma(k + 1.0) - lgamma(n) + n * log(p) + xlog1py(k, -p)
+
+
+def _negative_binomial_entropy(n: Any, p: Any) -> Any:
+    """Return the entropy; ``E ln Gamma(n + K) - ln Gamma(n)`` is an integral like that of `_mean_log_factorial`."""
+    mean, odds = n * (1.0 - p) / p, (1.0 - p) / p
+
+    def absent(s: Any) -> Any:
+        return -_column(n) * log1p(_column(odds) * s)
+
+    weights = exp((_column(n) - 1.0) * _LOG_RESTS)
+    terms = (_column(mean) + weights * expm1(absent(_NODES)) / _NODES) / -_LOG_RESTS
+    rising = np.sum(terms * _WEIGHTS, axis=-1)
+    return _mean_log_factorial(mean, absent) - rising - n * log(p) - xlog1py(mean, -p)
+
+
+nbinom = Discrete(
+    "nbinom",
+    "The negative binomial distribution: failures before n successes of probability p; n > 0 may be any number.",
+    shapes=("n", "p"),
+    support=(0.0, INFINITY),
+    valid=lambda n, p: all_of(greater(n, 0.0), greater(p, 0.0), less_equal(p, 1.0)),
+    logpmf=_negative_binomial_log_mass,
+    cdf=lambda k, n, p: betainc(n, k + 1.0, p),
+    sf=lambda k, n, p: betaincc(n, k + 1.0, p),
+    ppf=negative_binomial_quantile,
+    mean=lambda n, p: n * (1.0 - p) / p,
+    var=lambda n, p: n * (1.0 - p) / (p * p),
+    entropy=_negative_binomial_entropy,
 )

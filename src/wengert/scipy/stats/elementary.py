@@ -13,7 +13,7 @@ from wengert.ops.special import lgamma
 from wengert.ops.trigonometric import arctan2, tan
 from wengert.random import exponential, normal
 from wengert.random import uniform as draw_uniform
-from wengert.scipy.stats.base import INFINITY, Continuous, from_zero, log1mexp
+from wengert.scipy.stats.base import INFINITY, Continuous, from_end, log1mexp
 from wengert.special import xlogy
 
 LOG_TWO_PI = math.log(2 * math.pi)
@@ -175,7 +175,7 @@ lognorm = Continuous(
     shapes=("s",),
     support=(0.0, INFINITY),
     inside=1.0,
-    logpdf=lambda z, s: from_zero(z, 1.0, lambda z: _lognorm_density(z, s)),
+    logpdf=lambda z, s: from_end(z, 1.0, lambda z: _lognorm_density(z, s)),
     cdf=lambda z, s: ndtr(log(z) / s),
     sf=lambda z, s: ndtr(-log(z) / s),
     logcdf=lambda z, s: log_ndtr(log(z) / s),
@@ -200,7 +200,7 @@ weibull_min = Continuous(
     shapes=("c",),
     support=(0.0, INFINITY),
     inside=1.0,
-    logpdf=lambda z, c: from_zero(z, c - 1.0, lambda z: log(c) + xlogy(c - 1.0, z) - power(z, c)),
+    logpdf=lambda z, c: from_end(z, c - 1.0, lambda z: log(c) + xlogy(c - 1.0, z) - power(z, c)),
     cdf=lambda z, c: -expm1(-power(z, c)),
     sf=lambda z, c: exp(-power(z, c)),
     logcdf=lambda z, c: log1mexp(-power(z, c)),

@@ -1,0 +1,292 @@
+"""Derivatives of the incomplete gamma and beta functions in their parameters, of any order.
+
+``dP(a, x)/da`` is the integral over (0, x) of the density times the slope of its logarithm, ``ln t - psi(a)``. It
+has one zero, and the integral over all t is 0. So the integral over (0, x) left of the zero, and that over the rest
+right of it, have integrands of one sign, and nothing cancels. Where a parameter is below 1 and the integrand has two
+scales, a recurrence raises the parameter. Higher orders have polynomials in the logarithm in place of the slope
+(Bell's).
+
+The integrals are over ``e^-E(v)`` with a convex E of about ``E(1) = 1``: the double exponential formula for exponential
+decay (Takahasi and Mori, "Double Exponential Formulas for Numerical Integration", 1974). Relative errors of the first
+order are below 1e-11 for the gamma function with a from 1e-3 to 1e3, and below 1e-9 for the beta function with
+parameters from 1e-3 to 500.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from wengert.core.dtypes import FLOAT64, is_float
+from wengert.kernels.special import digamma, lgamma, polygamma
+from wengert.kernels.tables import table
+
+Array: TypeAlias = np.ndarray[Any, Any]
+_where: Any = np.where
+
+_STEP = 0.125
+_Y = np.arange(-3.75, 4.3, _STEP)[:, np.newaxis]
+_V = np.exp(_Y - np.exp(-_Y))
+_WEIGHTS = _STEP * _V * (1 + np.exp(-_Y))
+_RUN = 2048  # elements at a time
+#: From here on Stirling's series for the logarithm of the gamma function holds.
+_LARGE = 12.5
+
+
+def bell(order: tuple[int, int], slopes: Callable[[int, int], Any]) -> Any:
+    """Return ``1/F d^(i+j) F / da^i db^j`` from the derivatives ``slopes(p, q)`` of ln F.
+
+    Example:
+        >>> bell((2, 0), lambda p, q: (0.0, 3.0, 5.0)[p])  # 3^2 + 5
+        14.0
+    """
+    i, j = order
+    if not i and not j:
+        return 1.0
+    p, q = (1, 0) if i else (0, 1)
+    total = 0.0
+    for k in range(i - p + 1):
+        for m in range(j - q + 1):
+            factor = math.comb(i - p, k) * math.comb(j - q, m)
+            total = total + factor * slopes(k + p, m + q) * bell((i - p - k, j - q - m), slopes)
+    return total
+
+
+def elementwise(function: Callable[..., Array], *operands: Any, order: Any) -> Any:
+    """Evaluate a function of vectors on operands that broadcast, run by run; floats keep their dtype."""
+    arrays = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in operands))
+    flat = [x.reshape(-1) for x in arrays]
+    dtype = np.result_type(*operands)
+    result = np.empty(flat[0].size, dtype if is_float(dtype) else FLOAT64)
+    with np.errstate(all="ignore"):
+        for start in range(0, result.size, _RUN):
+            run = slice(start, start + _RUN)
+            result[run] = function(*(x[run] for x in flat), order)
+    return result.reshape(arrays[0].shape)[()]
+
+
+def _stirling(x: Array) -> Array:
+    """Return ``ln Gamma(x) - (x - 1/2) ln x + x - ln(2 pi) / 2`` for a large x."""
+    inverse = 1 / x
+    total = np.zeros_like(x)
+    for coefficient in reversed(table("LGAMMA_TAIL")):
+        total = total * (inverse * inverse) + coefficient
+    return inverse * total
+
+
+def _scale(slope: Array, curvature: Array) -> Array:
+    """Return s with ``slope s + curvature s^2 / 2 = 1``."""
+    return 2 / (slope + np.sqrt(slope * slope + 2 * curvature))
+
+
+def _psi(order: int, x: Array) -> Array:
+    return polygamma(order, x) if order else digamma(x)
+
+
+def _update(result: Array, chosen: Array, function: Callable[..., Array], *operands: Array) -> None:
+    """Add the values of a function to the elements that are chosen."""
+    if chosen.any():
+        result[chosen] += function(*(x[chosen] for x in operands))
+
+
+# -- the incomplete gamma function -----------------------------------------------------------------------
+
+
+def gammainc_slope(a: Any, x: Any, order: int) -> Any:
+    """Return the derivative of ``P(a, x)`` of an order in a.
+
+    Example:
+        >>> print(f"{gammainc_slope(2.0, 1.5, 1):.6f}")
+        -0.313489
+    """
+    return elementwise(_gamma_slope, a, x, order=order)
+
+
+def _gamma_slope(a: Array, x: Array, order: int) -> Array:
+    result = np.zeros_like(x)
+    inside = (a > 0) & (x > 0) & np.isfinite(x)
+    _update(result, inside, lambda a, x: _gamma_inside(a, x, order), a, x)
+    return _where((a > 0) & (x >= 0), result, np.nan)
+
+
+def _gamma_inside(a: Array, x: Array, order: int) -> Array:
+    result = np.zeros_like(x)
+    is_raised = (a < 1) & (x < 1.5) & (np.log(x) > digamma(a))
+
+    def term(a: Array, x: Array) -> Array:
+        """Differentiate ``x^a e^-x / Gamma(a + 1)``."""
+        log, psi = np.log(x), [_psi(k, a + 1) for k in range(order)]
+        factor = bell((order, 0), lambda p, q: -psi[p - 1] + (log if p == 1 else 0.0))
+        return np.exp(a * log - x - lgamma(a + 1)) * factor
+
+    _update(result, is_raised, term, a, x)
+    a = _where(is_raised, a + 1, a)
+    is_lower = np.log(x) <= digamma(a)
+    for chosen, side in ((is_lower, _gamma_lower), (~is_lower, _gamma_upper)):
+        _update(result, chosen, lambda a, x, side=side: side(a, x, order), a, x)
+    return result
+
+
+def _gamma_density(a: Array, x: Array) -> Array:
+    """Return ``x^a e^-x / Gamma(a)``."""
+    large = np.maximum(a, _LARGE)
+    distance = (x - large) / large
+    stirling = np.exp(-large * (distance - np.log1p(distance)) - _stirling(large)) * np.sqrt(
+        large / (2 * np.pi)
+    )
+    return _where(a >= _LARGE, stirling, np.exp(a * np.log(x) - x - lgamma(a)))
+
+
+def _gamma_factor(a: Array, log: Array, order: int) -> Any:
+    psi = [_psi(k, a) for k in range(order)]
+    return bell((order, 0), lambda p, q: -psi[p - 1] + (log if p == 1 else 0.0))
+
+
+def _gamma_lower(a: Array, x: Array, order: int) -> Array:
+    """Integrate over (0, x), in the variable ln t."""
+    w = _scale(a - x, x) * _V
+    decay = np.exp(-(a * w + x * np.expm1(-w)))
+    terms = decay * _gamma_factor(a, np.log(x) - w, order)
+    return _gamma_density(a, x) * _scale(a - x, x) * np.sum(_WEIGHTS * terms, axis=0)
+
+
+def _gamma_upper(a: Array, x: Array, order: int) -> Array:
+    """Integrate over (x, infinity)."""
+    scale = _scale(1 - (a - 1) / x, np.abs(a - 1) / (x * x))
+    growth = np.log1p(scale / x * _V)
+    terms = np.exp((a - 1) * growth - scale * _V) * _gamma_factor(a, np.log(x) + growth, order)
+    return -_gamma_density(a, x) / x * scale * np.sum(_WEIGHTS * terms, axis=0)
+
+
+# -- the incomplete beta function ------------------------------------------------------------------------
+
+
+def betainc_slope(a: Any, b: Any, x: Any, order: tuple[int, int]) -> Any:
+    """Return the derivative of ``I_x(a, b)`` of an order in a and one in b.
+
+    Example:
+        >>> print(f"{betainc_slope(2.0, 3.0, 0.4, (1, 0)):.6f}")
+        -0.240869
+    """
+    return elementwise(_beta_slope, a, b, x, order=order)
+
+
+def _swapped(order: tuple[int, int]) -> tuple[int, int]:
+    return order[1], order[0]
+
+
+def _beta_slope(a: Array, b: Array, x: Array, order: tuple[int, int]) -> Array:
+    result = np.zeros_like(x)
+    is_valid = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
+    inside = is_valid & (x > 0) & (x < 1)
+
+    def value(a: Array, b: Array, x: Array) -> Array:
+        if order[0]:
+            return _beta_inside(a, b, x, 1 - x, order)
+        return -_beta_inside(b, a, 1 - x, x, _swapped(order))
+
+    _update(result, inside, value, a, b, x)
+    return _where(is_valid, result, np.nan)
+
+
+def _beta_factor(order: tuple[int, int], a: Array, b: Array, total: Array, log_x: Array, log_y: Array) -> Any:
+    """Return ``1/F d^(i+j) F`` for ``F = x^a y^b Gamma(total) / (Gamma(a) Gamma(b))``."""
+    count = sum(order)
+    of_a, of_b = ([_psi(k, c) for k in range(n)] for c, n in zip((a, b), order, strict=True))
+    of_total = [_psi(k, total) for k in range(count)]
+
+    def slopes(p: int, q: int) -> Any:
+        slope = of_total[p + q - 1]
+        if not q:
+            slope = slope - of_a[p - 1]
+        if not p:
+            slope = slope - of_b[q - 1]
+        return slope + (log_x if (p, q) == (1, 0) else log_y if (p, q) == (0, 1) else 0.0)
+
+    return bell(order, slopes)
+
+
+def _beta_inside(a: Array, b: Array, x: Array, y: Array, order: tuple[int, int]) -> Array:
+    result = np.zeros_like(x)
+
+    is_upper = np.log(x) > digamma(a) - digamma(a + b)
+    raise_b = is_upper & (b < 1)
+    _update(result, raise_b, lambda a, b, x, y: -_beta_term(a, b, x, y, order, False), a, b, x, y)
+    b = _where(raise_b, b + 1, b)
+    raise_a = is_upper & (a < 1) & (x * b < 1.5)
+    _update(result, raise_a, lambda a, b, x, y: _beta_term(a, b, x, y, order, True), a, b, x, y)
+    a = _where(raise_a, a + 1, a)
+    is_lower = np.log(x) <= digamma(a) - digamma(a + b)
+    _update(result, is_lower, lambda a, b, x, y: _beta_lower(a, b, x, y, order), a, b, x, y)
+    _update(result, ~is_lower, lambda a, b, x, y: -_beta_decay(b, a, y, x, _swapped(order)), a, b, x, y)
+    return result
+
+
+def _beta_term(a: Array, b: Array, x: Array, y: Array, order: tuple[int, int], of_a: bool) -> Array:
+    """Differentiate ``x^a y^b Gamma(a + b) / (Gamma(a + 1) Gamma(b))``, or the same with b + 1."""
+    total, log_x, log_y = a + b, np.log(x), np.log(y)
+    a_up, b_up = (a + 1, b) if of_a else (a, b + 1)
+    size = np.exp(a * log_x + b * log_y + lgamma(total) - lgamma(a_up) - lgamma(b_up))
+    return size * _beta_factor(order, a_up, b_up, total, log_x, log_y)
+
+
+def _beta_density(a: Array, b: Array, x: Array, y: Array) -> Array:
+    """Return ``x^a y^b / B(a, b)``."""
+    large_a, large_b = np.maximum(a, _LARGE), np.maximum(b, _LARGE)
+    total, distance = large_a + large_b, x * large_b - y * large_a
+    exponent = large_a * np.log1p(distance / large_a) + large_b * np.log1p(-distance / large_b)
+    rest = _stirling(total) - _stirling(large_a) - _stirling(large_b)
+    stirling = np.exp(exponent + rest) * np.sqrt(large_a * large_b / (2 * np.pi * total))
+    direct = np.exp(a * np.log(x) + b * np.log(y) + lgamma(a + b) - lgamma(a) - lgamma(b))
+    return _where((a >= _LARGE) & (b >= _LARGE), stirling, direct)
+
+
+def _beta_lower(a: Array, b: Array, x: Array, y: Array, order: tuple[int, int]) -> Array:
+    """Integrate over (0, x)."""
+    # For a small b the integrand is flat in ln(t / (1 - t)) to where a (1 - t) is about 1, and then decays.
+    end = np.maximum(y, np.minimum(2 / (1 + a), 0.5))
+    result = _beta_decay(a, b, 1 - end, end, order)
+    _update(result, y < end, lambda a, b, y, end: _beta_flat(a, b, y, end, order), a, b, y, end)
+    return result
+
+
+def _beta_decay(a: Array, b: Array, x: Array, y: Array, order: tuple[int, int]) -> Array:
+    """Integrate over (0, x) where the integrand decays in one scale: in ln t, or in ln(t / (1 - t))."""
+    total, ratio = a + b, x / y
+    by_log = a > 4
+    slope = _where(by_log, a - (b - 1) * ratio, a * y - b * x)
+    scale = _scale(slope, _where(by_log, np.abs(b - 1) * ratio / y, total * x * y))
+    w = scale * _V
+    fall = np.expm1(-w)
+    change = np.log1p(_where(by_log, -ratio, x) * fall)
+    log_x = np.log(x) - w - _where(by_log, 0.0, change)
+    log_y = np.log(y) + _where(by_log, change, -change)
+    factor = _beta_factor(order, a, b, total, log_x, log_y)
+    terms = np.exp(_where(by_log, b - 1, -total) * change - a * w) * factor
+    size = _beta_density(a, b, x, y) * scale / _where(by_log, y, 1.0)
+    return size * np.sum(_WEIGHTS * terms, axis=0)
+
+
+@functools.cache
+def _gauss() -> tuple[Array, Array]:
+    """Return points and weights of Gauss's quadrature on (0, 1)."""
+    nodes, weights = np.polynomial.legendre.leggauss(28)
+    return 0.5 + 0.5 * nodes[:, np.newaxis], 0.5 * weights[:, np.newaxis]
+
+
+def _beta_flat(a: Array, b: Array, least: Array, most: Array, order: tuple[int, int]) -> Array:
+    """Integrate over 1 - t between two small numbers."""
+    first, length = (
+        np.log(least) - np.log1p(-least),
+        np.log(most / least) - np.log1p((least - most) / (1 - least)),
+    )
+    points, weights = _gauss()
+    logit = first + length * points
+    log_y, log_x = -np.logaddexp(0.0, -logit), -np.logaddexp(0.0, logit)
+    size = np.exp(a * log_x + b * log_y + lgamma(a + b) - lgamma(a) - lgamma(b))
+    terms = size * _beta_factor(order, a, b, a + b, log_x, log_y)
+    return length * np.sum(weights * terms, axis=0)
