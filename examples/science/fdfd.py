@@ -54,9 +54,9 @@ def solve(epsilon: np.ndarray, source: np.ndarray, k: float, operator: np.ndarra
 
 def permittivity(design: np.ndarray, region: tuple[slice, slice], shape: tuple[int, int]) -> np.ndarray:
     """Return ε of the grid: the material by the density in the region, vacuum elsewhere."""
-    density = 1 / (1 + np.exp(-design))
-    before = [(r.start, n - r.stop) for r, n in zip(region, shape, strict=True)]
-    return 1 + (SILICON - 1) * np.pad(density, before)
+    epsilon = np.ones(shape, complex)
+    epsilon[region] += (SILICON - 1) / (1 + np.exp(-design))
+    return epsilon
 
 
 def focus_problem(

@@ -40,7 +40,7 @@ def evolve(u: np.ndarray, length: float, dt: float, steps: int, every: int) -> n
         v = half**2 * (v + a / 6) + half * (b + c) / 3 + d / 6
         if step % every == 0:
             records.append(np.fft.irfft(v))
-    return np.stack(records)
+    return np.array(records)
 
 
 def misfit(

@@ -39,7 +39,8 @@ def step(f: np.ndarray, open_share: np.ndarray, force: float, tau: float) -> np.
     """Collide, push, stream, and bounce off the walls above and below."""
     density, ux, uy = velocity(f, open_share)
     f = f + (equilibrium(density, ux + tau * force, uy) - f) / tau
-    f = np.stack([np.roll(f[i], E[i], axis=(0, 1)) for i in range(9)])
+    for i in range(9):
+        f[i] = np.roll(f[i], E[i], axis=(0, 1))
     wall = np.zeros(f.shape[1:], bool)
     wall[:, [0, -1]] = True
     return np.where(wall, f[OPPOSITE], f)

@@ -27,7 +27,7 @@ def rates(state: np.ndarray, parameters: np.ndarray) -> np.ndarray:
     gut, blood, tissue = state
     ka, volume, fastest, half, to_tissue, back = parameters
     exchange = to_tissue * blood - back * tissue
-    return np.stack([-ka * gut, ka * gut / volume - fastest * blood / (half + blood) - exchange, exchange])
+    return np.array([-ka * gut, ka * gut / volume - fastest * blood / (half + blood) - exchange, exchange])
 
 
 def concentrations(logarithms: np.ndarray, dose: float, times: np.ndarray, steps: int) -> np.ndarray:
@@ -44,7 +44,7 @@ def concentrations(logarithms: np.ndarray, dose: float, times: np.ndarray, steps
             state = state + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
         before = time
         blood.append(state[1])
-    return np.stack(blood)
+    return np.array(blood)
 
 
 def residuals(
@@ -56,13 +56,13 @@ def residuals(
 
 
 def case() -> tuple[Callable[..., float], tuple]:
-    """Return half the sum of squares and its arguments at a small size."""
+    """Return half the sum of squares and its arguments, the parameters and the dose, at a small size."""
     times = np.array([0.5, 1.0])
 
-    def goal(logarithms: np.ndarray) -> float:
-        return 0.5 * np.sum(residuals(logarithms, 100.0, times, np.array([2.0, 2.5]), 0.2, 1) ** 2)
+    def goal(logarithms: np.ndarray, dose: float) -> float:
+        return 0.5 * np.sum(residuals(logarithms, dose, times, np.array([2.0, 2.5]), 0.2, 1) ** 2)
 
-    return goal, (TYPICAL + 0.1,)
+    return goal, (TYPICAL + 0.1, 100.0)
 
 
 def main(path: str = "pharmacokinetics.png") -> None:

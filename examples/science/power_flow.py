@@ -48,8 +48,10 @@ def admittance(lines: np.ndarray, buses: int) -> np.ndarray:
 
 def voltages(state: np.ndarray, magnitudes: np.ndarray, buses: int) -> np.ndarray:
     """Return the complex voltages; the state holds angles, then the magnitudes of load buses."""
-    angle = np.concatenate([np.zeros(1), state[: buses - 1]])
-    return np.concatenate([magnitudes, state[buses - 1 :]]) * np.exp(1j * angle)
+    angle, magnitude = np.zeros(buses), np.ones(buses)
+    angle[1:] = state[: buses - 1]
+    magnitude[:GENERATORS], magnitude[GENERATORS:] = magnitudes, state[buses - 1 :]
+    return magnitude * np.exp(1j * angle)
 
 
 def jacobian(V: np.ndarray, Y: np.ndarray) -> np.ndarray:

@@ -35,7 +35,7 @@ def ising(qubits: int, coupling: float, field: float) -> np.ndarray:
 def rotation(theta: float, phi: float) -> np.ndarray:
     """Return RZ(phi) RY(theta)."""
     c, s = np.cos(theta / 2), np.sin(theta / 2)
-    turn = np.stack([np.stack([c, -s]), np.stack([s, c])])
+    turn = np.array([[c, -s], [s, c]])
     phases = np.exp(0.5j * phi * np.array([-1.0, 1.0]))
     return phases[:, None] * turn
 

@@ -43,7 +43,7 @@ def volatility(
 
 def constrained(x: np.ndarray) -> np.ndarray:
     """Return α > 0, |ρ| < 1, ν > 0 from free variables."""
-    return np.stack([np.exp(x[0]), np.tanh(x[1]), np.exp(x[2])])
+    return np.array([np.exp(x[0]), np.tanh(x[1]), np.exp(x[2])])
 
 
 def residuals(

@@ -51,7 +51,7 @@ def records(
         )
         previous, current = damping * current, damping * following
         recorded.append(current[:, receivers[:, 0], receivers[:, 1]])
-    return np.stack(recorded)
+    return np.array(recorded)
 
 
 def column(n: int, row: int, count: int) -> np.ndarray:

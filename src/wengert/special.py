@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.array.array import operand
+from wengert.array.substitutes import substitutes
 from wengert.array.suggestions import INSTEAD
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import ArgumentError, message
@@ -56,6 +57,7 @@ INSTEAD.update(
 )
 
 
+@substitutes("scipy.special.polygamma")
 def polygamma(n: int, x: Any) -> Any:
     """Return the derivative of order ``n`` of digamma.
 
@@ -204,6 +206,7 @@ def _shift(x: Any, axes: tuple[int, ...]) -> Any:
     return where(isfinite(largest), largest, dtype_of(largest).type(0))
 
 
+@substitutes("scipy.special.logsumexp")
 def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
@@ -291,6 +294,16 @@ def log_softmax(x: Any, axis: Any = -1) -> Any:
         return x
     centred = x - _shift(x, axes)
     return centred - log(reduce_over(reduce_sum, "log_softmax", exp(centred), None, True, axes))
+
+
+@substitutes("scipy.special.softmax")
+def _softmax(x: Any, axis: Any = None) -> Any:
+    return softmax(x, axis)
+
+
+@substitutes("scipy.special.log_softmax")
+def _log_softmax(x: Any, axis: Any = None) -> Any:
+    return log_softmax(x, axis)
 
 
 def _sum_of_exponentials(

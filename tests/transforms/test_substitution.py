@@ -18,6 +18,7 @@ import scipy.linalg as la
 import scipy.stats
 from scipy.linalg import expm
 from scipy.spatial.distance import cdist
+from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import gamma, norm
 
 import wengert as wg
@@ -52,6 +53,27 @@ def added_to_plain(x: Any) -> Any:
 
 def named_in_full(x: Any) -> Any:
     return scipy.linalg.expm(x * np.array([[0.0, 1.0], [-1.0, 0.0]]))
+
+
+FAMILIES = {"normal": (norm, np.array([0.5])), "exponential": (scipy.stats.expon, np.array([2.0]))}
+
+
+def of_a_default(x: Any, function: Any = expm, *, family: Any = norm) -> Any:
+    return function(x * np.eye(2)) + family.logcdf(x)
+
+
+def of_a_table_with_data(x: Any) -> Any:
+    return sum(family.logcdf(x) * data for name, (family, data) in FAMILIES.items() if name == "normal")
+
+
+def of_a_list_of_families() -> Callable[[Any], Any]:
+    families = [scipy.stats.expon, norm]
+    return lambda x: sum(family.logsf(x) for family in families)
+
+
+def of_exponentials(x: Any) -> Any:
+    rows = x * np.arange(6.0).reshape(2, 3)
+    return logsumexp(rows, axis=1)[0] + softmax(rows)[0] + log_softmax(rows, axis=1)[1]
 
 
 def by_another_name(x: Any) -> Any:
@@ -213,6 +235,10 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
             through_a_function,
             through_a_partial_function,
             recursive,
+            of_a_default,
+            of_a_table_with_data,
+            of_a_list_of_families(),
+            of_exponentials,
             nested,
             closing_over(),
             simpson,

@@ -230,13 +230,18 @@ def _function(function: FunctionType) -> Any:
     if made is None:
         scope = _globals.setdefault(id(users), _Globals(users))
         cells = tuple(map(_cell, function.__code__.co_freevars, function.__closure__ or ()))
-        made = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
-        made.__qualname__, made.__kwdefaults__ = function.__qualname__, function.__kwdefaults__
+        made = FunctionType(function.__code__, scope, function.__name__, closure=cells or None)
+        made.__qualname__ = function.__qualname__
         made.__dict__.update(vars(function))
         _copies[function] = made  # before its cells are filled, because one may hold the function itself
         for cell, users_cell in zip(cells, function.__closure__ or (), strict=True):
             if cell is not users_cell:
                 cell.cell_contents = with_substitutes(users_cell.cell_contents)
+        made.__defaults__ = with_substitutes(function.__defaults__)
+        if function.__kwdefaults__ is not None:
+            made.__kwdefaults__ = {
+                name: with_substitutes(value) for name, value in function.__kwdefaults__.items()
+            }
     return made
 
 
@@ -262,20 +267,29 @@ def _partial(partial: functools.partial[Any]) -> Any:
     return functools.partial(with_substitutes(partial.func), *arguments, **partial.keywords)
 
 
-def _sequence(values: Any) -> Any:
-    """Return a sequence of functions with their copies; other sequences are data."""
-    return type(values)(map(with_substitutes, values)) if values and all(map(_is_code, values)) else values
+def _tuple(values: tuple[Any, ...]) -> Any:
+    """Return a tuple with the copies of its functions, which may stand beside data."""
+    return tuple(map(with_substitutes, values)) if any(map(_is_code, values)) else values
+
+
+def _list(values: list[Any]) -> Any:
+    """Return a list of functions with their copies; other lists are data, which the program may change."""
+    return list(map(with_substitutes, values)) if values and all(map(_is_code, values)) else values
 
 
 def _mapping(values: dict[Any, Any]) -> Any:
-    """Return a table of functions with their copies; other tables are data."""
+    """Return a table of functions with their copies; other tables are data, which the program may change."""
     if not values or not all(map(_is_code, values.values())):
         return values
     return {key: with_substitutes(value) for key, value in values.items()}
 
 
 def _is_code(value: Any) -> bool:
-    return isinstance(value, (FunctionType, type))
+    """Tell whether a value is a function, a class, an object of SciPy, or a tuple that has one."""
+    if isinstance(value, tuple):
+        return any(map(_is_code, cast("tuple[Any, ...]", value)))
+    code = (FunctionType, MethodType, ModuleType, functools.partial, type)
+    return isinstance(value, code) or substitute_for(value) is not None
 
 
 # -- copies of the user's modules, classes and objects ---------------------------------------------------
@@ -377,7 +391,7 @@ _RULES: dict[Any, Callable[[Any], Any]] = {
     MethodType: _method,
     functools.partial: _partial,
     ModuleType: _module,
-    tuple: _sequence,
-    list: _sequence,
+    tuple: _tuple,
+    list: _list,
     dict: _mapping,
 }
