@@ -45,7 +45,7 @@ ROOMS = {
     "special": "core ops array numpy",
     "array_api": "core ir boxes ops array numpy",
     "random": "core ir boxes ops array numpy",
-    "scipy": "core ir boxes ops array numpy special random",
+    "scipy": "core kernels ir boxes ops array control numpy special random",
     "nn": "core ir boxes ops array transforms control compiler numpy special random",
     "optim": "core ir boxes ops control numpy",
     "testing": "core ir boxes transforms",

@@ -242,7 +242,6 @@ ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
         "solve_triangular: the right-hand side must have a row",
     ),
     "zero": (lambda: linalg.solve_triangular(np.zeros((2, 2)), V[:2]), "resolution failed at diagonal 0"),
-    "pivoting": (lambda: linalg.qr(A, pivoting=True), "qr: modes"),
     "side": (lambda: linalg.polar(A, "up"), 'polar: side must be "right" or "left"'),
     "subset": (lambda: linalg.eigh(A, subset_by_index=(1, 7)), "eigh: subset_by_index"),
     "left": (lambda: linalg.eig(A, left=True), "eig: left="),

@@ -160,6 +160,14 @@ def polar_factor(a):
     return u @ vt
 
 
+def column_order(a):
+    """Return the order of columns in which QR factors are computed with pivoting."""
+    result = np.zeros((*a.shape[:-2], a.shape[-1]), np.int64)
+    for position in np.ndindex(a.shape[:-2]):
+        result[position] = scipy.linalg.qr(a[position], mode="r", pivoting=True)[1]
+    return result
+
+
 def packed_lu(a):
     """Return the factors of P A = L U in one matrix, the order of the rows, and the exchanges of rows, as columns."""
     result = np.zeros((*a.shape[:-1], a.shape[-1] + 2), a.dtype)

@@ -54,3 +54,22 @@ def solve(bands: Array, b: Array, lower: int, upper: int) -> Array:
 def _check(failed: int) -> None:
     if failed:
         raise np.linalg.LinAlgError(f"singular matrix: diagonal {failed - 1} of the factor U is 0")
+
+
+def indefinite_minor(bands: Array, lower: bool) -> int:
+    """Return the order of the first leading minor that is not positive definite, of stacked Hermitian matrices, or 0.
+
+    Args:
+        bands: the diagonals on one side.
+        lower: whether they are those of the lower triangle.
+
+    Example:
+        >>> indefinite_minor(np.array([[4.0, 1.0], [2.0, 0.0]]), lower=True)
+        2
+    """
+    program = scipy_linalg("cholesky_banded").get_lapack_funcs("pbtrf", (bands,))
+    for position in np.ndindex(bands.shape[:-2] if bands.size else (0,)):
+        _, failed = program(bands[position], lower=lower)
+        if failed:
+            return failed
+    return 0

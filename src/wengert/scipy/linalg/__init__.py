@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from wengert.scipy.linalg.banded import cho_solve_banded, cholesky_banded, solve_banded, solveh_banded
 from wengert.scipy.linalg.equations import (
     det,
     inv,
@@ -66,15 +67,17 @@ from wengert.scipy.linalg.special_matrices import (
     leslie,
     toeplitz,
 )
+from wengert.scipy.linalg.subspaces import null_space, orth
 from wengert.scipy.registry import check_public as _check_public
 from wengert.scipy.registry import passed_through as _passed_through
 
 __all__ = [
-    "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "companion", "convolution_matrix", "coshm",
-    "cosm", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "expm_frechet", "fractional_matrix_power", "hankel",
-    "inv", "khatri_rao", "leslie", "logm", "lstsq", "lu", "lu_factor", "lu_solve", "norm", "pinv", "polar", "qr",
-    "sinhm", "sinm", "solve", "solve_circulant", "solve_continuous_lyapunov", "solve_discrete_lyapunov",
-    "solve_lyapunov", "solve_sylvester", "solve_toeplitz", "solve_triangular", "sqrtm", "svd", "svdvals", "tanhm",
+    "block_diag", "cho_factor", "cho_solve", "cho_solve_banded", "cholesky", "cholesky_banded", "circulant",
+    "companion", "convolution_matrix", "coshm", "cosm", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm",
+    "expm_frechet", "fractional_matrix_power", "hankel", "inv", "khatri_rao", "leslie", "logm", "lstsq", "lu",
+    "lu_factor", "lu_solve", "norm", "null_space", "orth", "pinv", "polar", "qr", "sinhm", "sinm", "solve",
+    "solve_banded", "solve_circulant", "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_lyapunov",
+    "solve_sylvester", "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm", "svd", "svdvals", "tanhm",
     "tanm", "toeplitz",
 ]  # fmt: skip
 

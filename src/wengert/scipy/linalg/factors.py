@@ -21,6 +21,7 @@ from wengert.ops.comparison import where
 from wengert.ops.complex import real
 from wengert.ops.conversion import cast
 from wengert.ops.linalg import adjoint, check_matrices, check_square, multiply, swapped
+from wengert.ops.pivoting import pivots
 from wengert.scipy.linalg.equations import as_columns, as_given, checked
 
 _INT32 = np.dtype(np.int32)
@@ -252,14 +253,15 @@ def qr(
         overwrite_a: without effect.
         lwork: without effect.
         mode: "full"; "economic" for no more columns of Q than a needs; "r" for R alone.
-        pivoting: exchange columns, which is not supported.
+        pivoting: exchange columns, so that the absolute values on the diagonal of R fall. The order of the columns is
+            constant nearby.
         check_finite: raise an error for infinities and NaNs in arrays with known elements.
 
     Returns:
-        ``(Q, R)``; ``(R,)`` for the mode "r".
+        ``(Q, R)``, or ``(R,)`` for the mode "r"; and with ``pivoting`` the order of the columns.
 
     Raises:
-        UnsupportedError: ``pivoting``, or the mode "raw".
+        UnsupportedError: the mode "raw".
 
     Example:
         >>> q, r = qr(np.array([[3.0], [4.0]]), mode="economic")
@@ -267,11 +269,17 @@ def qr(
         array([[5.]])
     """
     (a,) = checked("qr", check_finite, a)
-    if pivoting or mode not in ("full", "economic", "r"):
-        requirement = 'modes "full", "economic" and "r" without pivoting are supported'
-        raise UnsupportedError(message("qr", requirement, f"{mode=}, {pivoting=}"))
+    if mode not in ("full", "economic", "r"):
+        requirement = 'the modes "full", "economic" and "r" are supported'
+        raise UnsupportedError(message("qr", requirement, repr(mode)))
+    order: tuple[Any, ...] = ()
+    if pivoting:
+        check_matrices("qr", type_of(a))
+        columns = pivots(a)
+        a = np.take_along_axis(a, columns[..., None, :], -1)
+        order = (cast(columns, dtype=_INT32),)
     q, r = numpys.qr(a, "reduced" if mode == "economic" else "complete")
-    return (r,) if mode == "r" else (q, r)
+    return (r, *order) if mode == "r" else (q, r, *order)
 
 
 @substitutes("scipy.linalg.polar")
