@@ -238,6 +238,34 @@ def test_flat_samples_have_finite_derivatives() -> None:
             assert np.isfinite(derivative).all()
 
 
+OBJECTS: dict[str, Callable[[Any], Any]] = {
+    "CubicSpline": lambda m: m.CubicSpline(X, TABLE, axis=1, extrapolate=False),
+    "PchipInterpolator": lambda m: m.PchipInterpolator(X, Y),
+    "BSpline": lambda m: m.make_interp_spline(X, Y, 2),
+    "interp1d": lambda m: m.interp1d(X, TABLE),
+    "interp1d cubic": lambda m: m.interp1d(X, TABLE, "cubic", fill_value="extrapolate"),
+    "interp1d next": lambda m: m.interp1d(X, Y, "next", bounds_error=False, fill_value=(1.0, 2.0)),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_objects_of_scipys_work_in_transforms(name: str) -> None:
+    made, own = OBJECTS[name](theirs), OBJECTS[name](interpolate)
+    direction = np.ones(Q.shape)
+    close(wg.jvp(lambda q: made(q), (Q,), (direction,)), wg.jvp(lambda q: own(q), (Q,), (direction,)), 1e-12)
+    close(wg.jit(lambda q: made(q))(Q), made(Q), 1e-12)
+
+
+def test_grids_of_scipys_work_in_transforms() -> None:
+    made = theirs.RegularGridInterpolator(LINES, GRID, bounds_error=False, fill_value=None)
+    own = interpolate.RegularGridInterpolator(LINES, GRID, bounds_error=False, fill_value=None)
+    close(
+        wg.grad(lambda q: np.sum(made(q)))(POINTS + 3.0),
+        wg.grad(lambda q: np.sum(own(q)))(POINTS + 3.0),
+        1e-12,
+    )
+
+
 def test_points_outside() -> None:
     table = interpolate.interp1d(X, Y)
     with pytest.raises(ValueError, match="interp1d: the points must lie inside the table"):

@@ -154,9 +154,10 @@ def _of_library(value: Any) -> Any:
         return substitute or value
     if name:
         return _dispatched(value, substitute)
-    return (
-        substitute(*value.args, **value.kwds) if hasattr(value, "kwds") else substitute
-    )  # a frozen distribution
+    if hasattr(value, "kwds"):  # a frozen distribution
+        return substitute(*value.args, **value.kwds)
+    of_scipys = getattr(substitute, "of_scipys", None)  # of a class: an interpolant, made outside
+    return substitute if of_scipys is None else of_scipys(value)
 
 
 def _of_math(name: str) -> Callable[..., Any] | None:

@@ -142,6 +142,18 @@ class BSpline:
         return made
 
     @classmethod
+    def of_scipys(cls, theirs: Any) -> Any:
+        """Return the spline of an object of SciPy's.
+
+        Args:
+            theirs: an object of SciPy's class.
+
+        Returns:
+            The same spline.
+        """
+        return cls.construct_fast(theirs.t, theirs.c, theirs.k, theirs.extrapolate, theirs.axis)
+
+    @classmethod
     def basis_element(cls, t: Any, extrapolate: Any = True) -> Any:
         """Return the basis spline over knots.
 

@@ -144,6 +144,18 @@ class PPoly:
         made._build(c, x, extrapolate, axis)
         return made
 
+    @classmethod
+    def of_scipys(cls, theirs: Any) -> Any:
+        """Return the polynomial of an object of SciPy's.
+
+        Args:
+            theirs: an object of SciPy's class of the same name.
+
+        Returns:
+            The same polynomial.
+        """
+        return cls.construct_fast(theirs.c, theirs.x, theirs.extrapolate, theirs.axis)
+
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """Return the values, or those of a derivative, at points.
 

@@ -17,7 +17,7 @@ from wengert.ops.comparison import logical_or, where
 from wengert.ops.contraction import product
 from wengert.ops.indexing import gather
 from wengert.ops.shape import reshape
-from wengert.scipy.interpolate.bsplines import local_basis, make_interp_spline
+from wengert.scipy.interpolate.bsplines import BSpline, local_basis, make_interp_spline
 from wengert.scipy.interpolate.piecewise import at_axis, check_rising, column, interval
 from wengert.scipy.registry import array, doubles, floats
 
@@ -90,6 +90,28 @@ class interp1d:  # noqa: N801 (SciPy's name)
         self.x, self._samples, self._degree = x, y, degree
         self._spline = make_interp_spline(x, y, degree) if isinstance(degree, int) else None
         self._set_outside(fill_value, bounds_error)
+
+    @classmethod
+    def of_scipys(cls, theirs: Any) -> Any:
+        """Return the table of an object of SciPy's.
+
+        Args:
+            theirs: an object of SciPy's class.
+
+        Returns:
+            The same table.
+        """
+        made = object.__new__(cls)
+        made.axis, made.x = theirs.axis, theirs.x
+        made._samples = np.moveaxis(theirs.y, theirs.axis, 0)
+        spline = getattr(theirs, "_spline", None)
+        made._degree = theirs._kind if spline is None else spline.k
+        made._spline = None
+        if spline is not None:
+            c = np.reshape(spline.c, (-1, *made._samples.shape[1:]))
+            made._spline = BSpline.construct_fast(spline.t, c, spline.k)
+        made._set_outside(theirs.fill_value, theirs.bounds_error)
+        return made
 
     def _set_outside(self, fill_value: Any, bounds_error: Any) -> None:
         self.fill_value = fill_value
@@ -242,6 +264,18 @@ class RegularGridInterpolator:
                 grid[axis], values = line[::-1], np.flip(values, axis)
             check_rising(operation, grid[axis])
         self.grid, self.values = tuple(grid), values
+
+    @classmethod
+    def of_scipys(cls, theirs: Any) -> Any:
+        """Return the grid of an object of SciPy's.
+
+        Args:
+            theirs: an object of SciPy's class.
+
+        Returns:
+            The same grid.
+        """
+        return cls(theirs.grid, theirs.values, theirs.method, theirs.bounds_error, theirs.fill_value)
 
     def __call__(self, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
         """Return the values at points.
