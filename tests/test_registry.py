@@ -34,7 +34,17 @@ SMOOTH = [primitive for primitive in SAMPLED if primitive not in CONSTANT]
 OF_MATRICES = {
     *("inverse", "solve", "cholesky", "cholesky_tangent", "cholesky_cotangent"),
     *("determinant", "log_determinant", "determinant_sign"),
-    *("solve_banded", "solve_triangular", "lu", "polar", "logm", "logm_tangent", "sqrtm", "solve_sylvester"),
+    *(
+        "solve_banded",
+        "solve_triangular",
+        "ldl",
+        "lu",
+        "polar",
+        "logm",
+        "logm_tangent",
+        "sqrtm",
+        "solve_sylvester",
+    ),
     *("eigh", "eigvalsh", "svd", "svdvals", "qr", "pinv", "lstsq", "sparse_product"),
 }
 

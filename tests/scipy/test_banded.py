@@ -1,4 +1,4 @@
-"""Banded matrices, pivoted QR factors and bases of spaces in `wengert.scipy.linalg`, against SciPy's."""
+"""Banded matrices, pivoted factors and bases of spaces in `wengert.scipy.linalg`, against SciPy's."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "solveh_banded upper": (lambda m, a, b: m.solveh_banded(a, b), HALF[::-1].copy(), B[:, 0]),
     "cho_solve_banded": (lambda m, c, b: m.cho_solve_banded((c, True), b), FACTOR, B),
     "cho_solve_banded upper": (lambda m, c, b: m.cho_solve_banded((c, False), b), FACTOR[::-1].copy(), B),
+    "ldl": (lambda m, a: m.ldl(a)[:2], TALL @ TALL.T - np.eye(4)),
+    "ldl upper": (lambda m, a: m.ldl(a, lower=False)[:2], np.kron(np.eye(2), [[0.1, 3], [3, 0.2]]) + 0.1),
     "qr pivoting": (lambda m, a: m.qr(a, mode="economic", pivoting=True)[:2], TALL),
     "qr pivoting r": (lambda m, a: m.qr(a, mode="r", pivoting=True)[0], WIDE.T @ WIDE + np.eye(4)),
 }
@@ -123,6 +125,22 @@ def test_drawn_pivoted_factors_are_scipys(data: st.DataObject) -> None:
         assert order.dtype == other[2].dtype
         close(q @ r, a[:, order], 1e-12)
         close(np.abs(r), np.abs(other[1]), 1e-12)
+
+
+@settings(max_examples=40)
+@given(data=st.data())
+def test_drawn_symmetric_factors_are_scipys(data: st.DataObject) -> None:
+    draw = HypothesisDraw(data)
+    rows, hermitian = draw.integer(1, 5), draw.choice([False, True])
+    a = draw.rng.standard_normal((rows, rows)) * draw.choice([1, 1 + 1j])
+    a = a + (np.conj(a.T) if hermitian else a.T)
+    a[np.diag_indices(rows)] *= draw.choice([0.0, 1.0])
+    lower = draw.choice([False, True])
+    own, other = (m.ldl(a, lower, hermitian) for m in (linalg, theirs))
+    close(own[:2], other[:2], 1e-12)
+    np.testing.assert_array_equal(own[2], other[2])
+    assert own[2].dtype == other[2].dtype
+    wg.check_grads(lambda a: linalg.ldl(a, lower, hermitian)[:2], (a,), order=1) if rows < 4 else None
 
 
 # -- bases of spaces -------------------------------------------------------------------------------------

@@ -168,6 +168,17 @@ def column_order(a):
     return result
 
 
+def packed_ldl(a, lower, hermitian):
+    """Return the factors of P A P^T = L D L^T, the order of the rows, and the block of each row, in one matrix."""
+    rows = a.shape[-1]
+    result = np.zeros((*a.shape[:-1], 2 * rows + 2), a.dtype)
+    for position in np.ndindex(a.shape[:-2]):
+        factor, middle, order = scipy.linalg.ldl(a[position], lower, hermitian)
+        blocks = np.arange(rows) - np.append(False, np.diagonal(middle, 1) != 0)
+        result[position] = np.column_stack([factor[order], middle, order, blocks])
+    return result
+
+
 def packed_lu(a):
     """Return the factors of P A = L U in one matrix, the order of the rows, and the exchanges of rows, as columns."""
     result = np.zeros((*a.shape[:-1], a.shape[-1] + 2), a.dtype)

@@ -32,6 +32,7 @@ from wengert.scipy.linalg.factors import (
     eigh,
     eigvals,
     eigvalsh,
+    ldl,
     lu,
     lu_factor,
     lu_solve,
@@ -74,7 +75,7 @@ from wengert.scipy.registry import passed_through as _passed_through
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "cho_solve_banded", "cholesky", "cholesky_banded", "circulant",
     "companion", "convolution_matrix", "coshm", "cosm", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm",
-    "expm_frechet", "fractional_matrix_power", "hankel", "inv", "khatri_rao", "leslie", "logm", "lstsq", "lu",
+    "expm_frechet", "fractional_matrix_power", "hankel", "inv", "khatri_rao", "ldl", "leslie", "logm", "lstsq", "lu",
     "lu_factor", "lu_solve", "norm", "null_space", "orth", "pinv", "polar", "qr", "sinhm", "sinm", "solve",
     "solve_banded", "solve_circulant", "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_lyapunov",
     "solve_sylvester", "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm", "svd", "svdvals", "tanhm",

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from wengert.array.substitutes import substitutes
-from wengert.core.dtypes import dtype_of
+from wengert.core.dtypes import INT64, dtype_of
 from wengert.core.errors import ArgumentError, UnsupportedError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import type_of
 from wengert.numpy import linear_algebra as numpys
+from wengert.ops import ldl as pivoted
 from wengert.ops import linalg, matrix_functions, triangular
 from wengert.ops import lu as factors
 from wengert.ops.comparison import where
@@ -235,6 +236,41 @@ def _exchanged(b: Any, exchanged: Any, forward: bool) -> Any:
 
 
 # -- orthogonal factors ----------------------------------------------------------------------------------
+
+
+@substitutes("scipy.linalg.ldl")
+def ldl(
+    A: Any, lower: bool = True, hermitian: bool = True, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Any, Any, Any]:
+    """Return the factors of ``A = L D L^T`` for Hermitian or symmetric matrices, with pivoting.
+
+    D has blocks of one or two rows on its diagonal. The factors have derivatives where no block but that of the last
+    step is singular; the order of the rows and the blocks are constant nearby.
+
+    Args:
+        A: matrices, of which one triangle is read.
+        lower: read the lower triangle, and return a lower triangular factor; else upper ones.
+        hermitian: the matrices are Hermitian; False for complex symmetric ones.
+        overwrite_a: without effect.
+        check_finite: raise an error for infinities and NaNs in arrays with known elements.
+
+    Returns:
+        ``(L, D, order)``: L is triangular after its rows are put into the order.
+
+    Raises:
+        ShapeError: the matrices are not square.
+
+    Example:
+        >>> l, d, order = ldl(np.array([[4.0, 2.0], [2.0, 3.0]]))
+        >>> d
+        array([[4., 0.],
+               [0., 2.]])
+    """
+    (a,) = checked("ldl", check_finite, A)
+    packed = pivoted.ldl(a, lower=bool(lower), hermitian=bool(hermitian))
+    factor, middle, order, _ = pivoted.parts(packed)
+    back = swapped(pivoted.exchange(order))
+    return multiply(back, factor), middle, cast(order[..., 0], dtype=INT64)
 
 
 @substitutes("scipy.linalg.qr")
