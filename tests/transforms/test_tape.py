@@ -76,3 +76,12 @@ def test_variables_keep_no_more() -> None:
     assert kept < 4 * 8 * SIZE
     y.backward()
     np.testing.assert_array_equal(x.grad, wg.grad(repeated(diffused))(x.value))
+
+
+def test_partials_of_large_complex_arrays_have_what_they_read() -> None:
+    """The partial of ``abs`` reads the result where the operand is complex, and not where it is real."""
+    for count in (3, 3000):
+        x = np.linspace(1.0, 2.0, count)
+        for factor in (1.0, 3.0 + 4.0j, -2.0):
+            derivative = wg.grad(lambda x: np.sum(np.abs(x * factor)))(x)  # noqa: B023
+            np.testing.assert_allclose(derivative, np.abs(factor), rtol=1e-14)

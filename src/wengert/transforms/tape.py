@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert.boxes import Box, State, Trace, is_sole, snapshot
 from wengert.boxes import concrete as concrete_value
-from wengert.core.dtypes import FLOAT64, NDARRAY, check_known, dtype_of, is_inexact
+from wengert.core.dtypes import FLOAT64, NDARRAY, check_known, complex_dtype, dtype_of, is_complex, is_inexact
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Var
 from wengert.ir.types import TensorType, type_of
@@ -252,8 +252,9 @@ def _release_unread(node: Node) -> None:
 def _reads_of(primitive: Primitive, params: Any, parents: Parents, value: Any, operands: Values) -> Reads:
     """Return which of its result and operands the rule of an operation reads."""
     rule, active = primitive.derivative, tuple(map(bool, parents))
-    has_params = params and isinstance(rule, Partials)
-    key = (primitive, active, *params.items()) if has_params else (primitive, active)
+    key: Any = (primitive, active)
+    if isinstance(rule, Partials):  # of complex values a partial may read others than of real ones
+        key = (*key, *(is_complex(dtype_of(x)) for x in (value, *operands)), *params.items())
     reads = _known_reads.get(key)
     if reads is None:
         if isinstance(rule, Partials):
@@ -291,4 +292,6 @@ def _read_by_partials(rule: Partials, params: Any, active: Reads, types: Sequenc
 def _scalar(value: Any) -> TensorType:
     """Return the type of one element, because the number of elements does not change which values are read."""
     dtype = dtype_of(value)
+    if is_complex(dtype):
+        return TensorType(complex_dtype(FLOAT64), ())
     return TensorType(FLOAT64 if is_inexact(dtype) else dtype, ())
