@@ -41,7 +41,7 @@ def _evaluate(a: Any, lower: bool, hermitian: bool) -> Any:
         program = scipy_linalg("ldl").ldl
         matrix = a[position].astype(result.dtype)
         if hermitian:
-            np.fill_diagonal(matrix, np.diagonal(matrix).real)
+            np.fill_diagonal(matrix, np.real(np.diagonal(matrix)))
         factor, middle, order = program(matrix, lower, hermitian)
         packed = result[position]
         packed[:, :rows], packed[:, rows : 2 * rows] = factor[order], middle
