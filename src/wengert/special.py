@@ -5,6 +5,7 @@ They work in every transform, on boxes and on plain arrays; float32 stays float3
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from wengert.ops.comparison import (
     logical_and,
     logical_not,
     logical_or,
+    not_equal,
     where,
 )
 from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
@@ -316,14 +318,23 @@ def _sum_of_exponentials(
 reduces(np.logaddexp, _sum_of_exponentials)
 
 
+def _entropy_of(x: Any, y: Any, finish: Callable[[Any], Any]) -> Any:
+    """Return a function of ``x ln(x / y)``, which is 0 at x = 0; infinity where it is not defined, NaN for NaN."""
+    is_outside = logical_or(less(x, 0), less(y, 0))
+    is_infinite = logical_or(is_outside, logical_and(greater(x, 0), equal(y, 0)))
+    is_undefined = logical_or(not_equal(x, x), not_equal(y, y))
+    divisor = where(logical_or(is_infinite, equal(x, 0)), 1.0, y)
+    ratio = where(is_infinite, 1.0, x) / divisor
+    result = finish(xlogy(where(is_infinite, 1.0, x), ratio))
+    return where(is_undefined, np.nan, where(is_infinite, np.inf, result))
+
+
 def _rel_entr(x: Any, y: Any) -> Any:
-    """Return ``x ln(x / y)``, 0 at x = 0, and infinity for a negative x or y."""
-    is_negative = logical_or(less(x, 0), less(y, 0))
-    return where(is_negative, np.inf, xlogy(where(is_negative, 1.0, x), where(is_negative, 1.0, x / y)))
+    return _entropy_of(x, y, lambda entropy: entropy)
 
 
 def _kl_div(x: Any, y: Any) -> Any:
-    return _rel_entr(x, y) - x + y
+    return _entropy_of(x, y, lambda entropy: entropy - x + y)
 
 
 BY_NAME.update(entr=entr, log_expit=log_expit, logit=logit, xlog1py=xlog1py, xlogy=xlogy)

@@ -173,3 +173,28 @@ def test_wengert_imports_no_scipy() -> None:
         "import sys, wengert as wg, numpy as np; wg.jit(wg.grad(lambda x: np.sum(np.sin(x))))(np.ones(3)); "
     )
     subprocess.run([sys.executable, "-c", program + "assert 'scipy' not in sys.modules"], check=True)
+
+
+EXTREMES = np.array([-np.inf, -2.0, -0.5, -0.0, 0.0, 0.25, 1.0, 3.0, np.inf, np.nan])
+
+
+@pytest.mark.parametrize(
+    "name", ["boxcox", "huber", "kl_div", "pseudo_huber", "rel_entr", "xlogy", "xlog1py"]
+)
+def test_values_at_the_ends_are_scipys(name: str) -> None:
+    function = getattr(scipy.special, name)
+    first, second = (grid.ravel() for grid in np.meshgrid(EXTREMES, EXTREMES))
+    infinite = ~np.isfinite(first) & ("huber" in name) | ~np.isfinite(second) & (
+        name == "boxcox"
+    )  # no limit exists
+    with np.errstate(all="ignore"):
+        expected = function(first, second)
+        found, _ = wg.vjp(lambda x: function(first, x), second)
+    np.testing.assert_allclose(found[~infinite], expected[~infinite], rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["exprel", "loggamma", "entr", "expit", "log_ndtr", "erf"])
+def test_values_at_the_ends_of_functions_of_one_argument(name: str) -> None:
+    function = getattr(scipy.special, name)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(wg.vjp(function, EXTREMES)[0], function(EXTREMES), rtol=1e-13)

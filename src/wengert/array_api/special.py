@@ -34,7 +34,7 @@ def _polygamma(n: Any, x: Any) -> Any:
     sign = np.where(order % 2 == 0, -1.0, 1.0)
     higher: Any = sign * gamma(order + 1.0) * zeta(order + 1.0, x)
     choose: Any = np.where
-    return choose(np.equal(n, 0), digamma(x), higher)
+    return choose(np.equal(n, 0), digamma(x), choose(np.less(n, 0), np.nan, higher))
 
 
 def _multigammaln(a: Any, d: int) -> Any:

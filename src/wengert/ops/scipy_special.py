@@ -13,11 +13,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from wengert.ops.arithmetic import floor, maximum, multiply_no_nan, sign, square
 from wengert.ops.bessel import i0, i1
-from wengert.ops.comparison import greater, less, where
+from wengert.ops.comparison import greater, less, logical_and, logical_or, where
 from wengert.ops.composition import composed
 from wengert.ops.exponential import cbrt, exp, expit, expm1, log, log1p, sqrt
+from wengert.ops.exponential import power as raised
 from wengert.ops.incomplete import betainc_slope, gammainc_slope
 from wengert.ops.scipy_ufuncs import BY_NAME, stated
 from wengert.ops.special import digamma, erf, erfc, erfinv, lgamma
@@ -51,7 +54,7 @@ betaln = stated(
     lambda out, a, b: digamma(b) - digamma(a + b),
     doc="ln |beta(a, b)|",
 )
-BY_NAME.update(gammaln=lgamma, loggamma=lgamma, psi=digamma, digamma=digamma)
+BY_NAME.update(gammaln=lgamma, psi=digamma, digamma=digamma)
 
 
 def _incomplete_slope(a: Any, x: Any) -> Any:
@@ -541,17 +544,30 @@ def _exprel(x: Any) -> Any:
     series: Any = 0.0
     for n in range(14, -1, -1):
         series = series * small + 1 / math.factorial(n + 1)
-    return where(is_small, series, expm1(large) / large)
+    is_infinite = large == np.inf
+    ratio = expm1(large) / where(is_infinite, 1.0, large)
+    return where(is_small, series, ratio)
+
+
+def _transformed(x: Any, power: Any, logarithm: Any, exponential: Any) -> Any:
+    """Return (x^l - 1) / l, from the logarithm of x where this cancels."""
+    exponent = multiply_no_nan(power, logarithm)
+    is_small = less(square(exponent), 0.01)
+    near = where(is_small, logarithm, 0.0)
+    close = near * _exprel(where(is_small, exponent, 0.0))
+    return where(is_small, close, exponential / where(is_small, 1.0, power))
 
 
 @_named("boxcox")
 def _boxcox(x: Any, power: Any) -> Any:
-    return log(x) * _exprel(power * log(x))
+    x = where(less(x, 0), np.nan, x + 0.0)  # without a negative zero
+    return _transformed(x, power, log(x), raised(x, power * 1.0) - 1.0)
 
 
 @_named("boxcox1p")
 def _boxcox1p(x: Any, power: Any) -> Any:
-    return log1p(x) * _exprel(power * log1p(x))
+    logarithm = log1p(x)
+    return _transformed(x, power, logarithm, expm1(power * logarithm))
 
 
 @_named("inv_boxcox")
@@ -564,15 +580,24 @@ def _inv_boxcox(y: Any, power: Any) -> Any:
 
 @_named("pseudo_huber")
 def _pseudo_huber(delta: Any, r: Any) -> Any:
-    ratio = r / delta
-    return square(delta) * (square(ratio) / (1 + sqrt(1 + square(ratio))))
+    is_zero, is_infinite = delta * 1.0 == 0, r * r == np.inf
+    ratio = where(is_infinite, 1.0, r) / where(is_zero, 1.0, delta)
+    smooth = square(delta) * (square(ratio) / (1 + sqrt(1 + square(ratio))))
+    infinite = logical_or(less(delta, 0), logical_and(is_infinite, greater(delta, 0)))
+    return where(infinite, np.inf, where(is_zero, 0.0, smooth))
 
 
 @_named("huber")
 def _huber(delta: Any, r: Any) -> Any:
     magnitude = where(less(r, 0), -r, r)
     inside = less(magnitude, delta)
-    return where(inside, 0.5 * square(r), delta * (magnitude - 0.5 * delta))
+    return where(less(delta, 0), np.inf, where(inside, 0.5 * square(r), delta * (magnitude - 0.5 * delta)))
+
+
+@_named("loggamma")
+def _loggamma(x: Any) -> Any:
+    """Return the logarithm of the gamma function; of a negative number it is complex, and NaN here as in SciPy."""
+    return where(less(x, 0), np.nan, lgamma(x))
 
 
 zeta = stated(

@@ -5,18 +5,20 @@ SciPy is imported when a function is first evaluated: then the program has impor
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from wengert.core.dtypes import FLOAT64, is_complex, is_inexact
+from wengert.core.dtypes import FLOAT64, dtype_of, is_complex, is_inexact
 from wengert.core.errors import DtypeError, UnsupportedError, message
 from wengert.core.shapes import broadcast
 from wengert.ir.types import TensorType, promote, show, type_of
 from wengert.nest.lowering import OnHost
 from wengert.ops.arithmetic import multiply_no_nan
+from wengert.ops.conversion import cast
 from wengert.ops.elementwise import batch_elementwise
 from wengert.primitive import Draw, Explicit, Partials, Point, Primitive, primitive
 
@@ -34,7 +36,15 @@ def scipys(name: str) -> Any:
 def of_scipy(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """Return the function for a ufunc of `scipy.special`; None for other ufuncs."""
     module = sys.modules.get("scipy.special._ufuncs")
-    return BY_NAME.get(ufunc.__name__) if getattr(module, ufunc.__name__, None) is ufunc else None
+    function = BY_NAME.get(ufunc.__name__) if getattr(module, ufunc.__name__, None) is ufunc else None
+    if function is None or isinstance(function, Primitive):
+        return function
+    return functools.partial(_of_floats, function)
+
+
+def _of_floats(function: Callable[..., Any], *operands: Any) -> Any:
+    """Call a composition with integers converted to float64, as SciPy does: a square of integers would overflow."""
+    return function(*(x if is_inexact(dtype_of(x)) else cast(x, dtype=FLOAT64) for x in operands))
 
 
 def _type(name: str) -> Callable[..., TensorType]:
