@@ -290,6 +290,8 @@ class _Running(threading.local):
     recorder: Trace | None = None
     complaint: WengertError | None = None
     """The last error of a box that was asked for its number."""
+    standard = False
+    """Whether the program of an open transform has asked for the namespace of the array API standard."""
 
 
 #: The state of this thread.
@@ -314,6 +316,7 @@ def running(trace: TraceT) -> Generator[TraceT]:
         RUNNING.traced -= trace.traced
         if not RUNNING.depth:
             RUNNING.complaint = None  # its traceback holds the user's arrays
+            RUNNING.standard = False
         trace.open = False
 
 
@@ -375,6 +378,18 @@ def newest(values: Iterable[Any]) -> Trace | None:
     """Return the trace that processes an operation on ``values``; None if no value is a box."""
     top = max((v.owner for v in values if isinstance(v, Box)), key=lambda trace: trace.level, default=None)
     return None if top is None else processing_trace(top)
+
+
+def unfollowed(value: Any) -> Any:
+    """Return the result of an operation that no transform follows, such as a comparison.
+
+    A program of the array API standard gets a box, since all its arrays must have one namespace.
+    """
+    if not RUNNING.standard:
+        return value
+    if isinstance(value, tuple):
+        return tuple(map(unfollowed, value))  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+    return value if isinstance(value, Box) else STANDARD.constant(value)
 
 
 def inside_transform() -> bool:

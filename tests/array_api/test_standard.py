@@ -320,6 +320,25 @@ def test_results_leave_the_transform_as_plain_arrays() -> None:
     assert type(wg.jit(lambda x: (x, xp.ones(2)))(1.0)[1]) is np.ndarray
 
 
+def test_results_that_no_transform_follows_have_the_namespace() -> None:
+    def f(x: Any) -> Any:
+        namespace = x.__array_namespace__()
+        for result in (x > 0, x == x, np.argmax(x), np.floor(x) > 1, np.sum(x > 0)):
+            assert result.__array_namespace__() is namespace
+        mask = x > 0
+        mask &= x < 3
+        assert bool(mask[0])
+        plain = np.arange(3)
+        assert plain[mask].tolist() == [0, 2]
+        assert plain[np.argmax(x)] == 0
+        return namespace.sum(x[mask])
+
+    x = np.array([2.0, -1.0, 1.0])
+    assert wg.grad(f)(x).tolist() == [1.0, 0.0, 1.0]
+    assert wg.jvp(f, (x,), (x,)) == (3.0, 3.0)
+    assert wg.grad(lambda x: (x * (x > 0)).sum() if type(x > 0) is np.ndarray else x.sum())(x)[1] == 0.0
+
+
 def test_the_object_style() -> None:
     x = wg.Variable(np.ones(3))
     namespace = x.__array_namespace__()

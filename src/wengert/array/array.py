@@ -19,7 +19,7 @@ from wengert.array.operators import FUNCTIONS, LATE, operand
 from wengert.array.sparse import is_sparse, times, times_right
 from wengert.array.suggestions import ATTRIBUTES, instead_of, without_derivative
 from wengert.array.ufunc_calls import as_operand, called, strengthened, write_out
-from wengert.boxes import Box, Lens, boxed, concrete, on_graph
+from wengert.boxes import RUNNING, Box, Lens, boxed, concrete, on_graph
 from wengert.core.dtypes import check_known, dtype_of, is_complex, is_inexact, real_dtype
 from wengert.core.errors import (
     OTHERWISE,
@@ -357,6 +357,7 @@ class Array(Conversions):
         if api_version not in (None, *API_VERSIONS):
             requirement = f"the versions of the array API standard are {', '.join(API_VERSIONS)}"
             raise ArgumentError(message("__array_namespace__", requirement, repr(api_version)))
+        RUNNING.standard = RUNNING.depth > 0
         return type(self).namespace()
 
     @property

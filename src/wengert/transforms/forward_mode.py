@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.boxes import Box, State, Trace, is_sole, running, snapshot, state_of
+from wengert.boxes import Box, State, Trace, is_sole, running, snapshot, state_of, unfollowed
 from wengert.boxes import concrete as concrete_value
 from wengert.core import tree
 from wengert.core.dtypes import check_known, dtype_of, is_inexact
@@ -76,7 +76,7 @@ class DualTrace(Trace):
 
     def dual(self, primal: Any, tangent: Any) -> Any:
         """Box a dual number; return the primal alone if the tangent is zero (None)."""
-        return primal if tangent is None else self.box(DualNumber(primal, tangent))
+        return unfollowed(primal) if tangent is None else self.box(DualNumber(primal, tangent))
 
     def concrete(self, state: Any) -> Any:
         """Return the array behind the primal."""

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from wengert.boxes import Box, State, Trace, is_sole, snapshot
+from wengert.boxes import Box, State, Trace, is_sole, snapshot, unfollowed
 from wengert.boxes import concrete as concrete_value
 from wengert.core.dtypes import FLOAT64, NDARRAY, check_known, complex_dtype, dtype_of, is_complex, is_inexact
 from wengert.core.shapes import shape_of
@@ -125,10 +125,10 @@ class TapeTrace(Trace):
             return self.higher_order(rule, primitive, values, parents, params)
         value = self.evaluate(primitive, values, params)
         if isinstance(rule, NonDifferentiable):
-            return value
+            return unfollowed(value)
         if isinstance(rule, Linear) and not is_inexact(dtype := dtype_of(value)):
             check_known(primitive.name, dtype)
-            return value
+            return unfollowed(value)
         node = (
             self.with_slope(rule, value, values, parents)
             if isinstance(rule, Partials) and rule.at_once
