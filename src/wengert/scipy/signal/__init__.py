@@ -33,6 +33,7 @@ from wengert.scipy.signal.filtering import (
     sosfilt_zi,
     sosfiltfilt,
 )
+from wengert.scipy.signal.resampling import freqz, freqz_sos, resample, savgol_filter
 from wengert.scipy.signal.spectra import (
     coherence,
     csd,
@@ -47,8 +48,8 @@ from wengert.scipy.signal.spectra import (
 
 __all__ = [
     "coherence", "convolve", "convolve2d", "correlate", "correlate2d", "csd", "detrend", "fftconvolve", "filtfilt",
-    "hilbert", "istft", "lfilter", "lfilter_zi", "lfiltic", "oaconvolve", "periodogram", "sosfilt", "sosfilt_zi",
-    "sosfiltfilt", "spectrogram", "stft", "welch",
+    "freqz", "freqz_sos", "hilbert", "istft", "lfilter", "lfilter_zi", "lfiltic", "oaconvolve", "periodogram",
+    "resample", "savgol_filter", "sosfilt", "sosfilt_zi", "sosfiltfilt", "spectrogram", "stft", "welch",
 ]  # fmt: skip
 
 

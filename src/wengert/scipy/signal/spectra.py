@@ -26,19 +26,24 @@ _TINY = 1e-10
 """Sums of squared windows up to this one count as 0 in the inverse short-time transform, as in SciPy."""
 
 
+def named_window(operation: str, window: Any, count: int) -> Any:
+    """Return the window that SciPy has for a name, periodic."""
+    try:
+        from scipy import signal
+    except ImportError:
+        requirement = "SciPy makes windows by name, and is not installed"
+        raise MissingExtraError(message(operation, requirement, hint="pip install scipy")) from None
+    theirs: Any = signal
+    return theirs.get_window(window, count)
+
+
 def _window(operation: str, window: Any, nperseg: Any, count: int) -> Any:
     """Return a window: the one that SciPy has for a name, or the given numbers."""
     if isinstance(window, str) or is_sequence(window):
         width = min(256 if nperseg is None else int(number(operation, "nperseg", nperseg)), count)
         if width < 1:
             raise ArgumentError(message(operation, "nperseg must be at least 1", str(nperseg)))
-        try:
-            from scipy import signal
-        except ImportError:
-            requirement = "SciPy makes windows by name, and is not installed"
-            raise MissingExtraError(message(operation, requirement, hint="pip install scipy")) from None
-        theirs: Any = signal
-        return theirs.get_window(window, width)
+        return named_window(operation, window, width)
     window = floating(array(window))
     if rank_of(window) != 1 or (nperseg is not None and int(nperseg) != shape_of(window)[0]):
         requirement = "a window must be a name, or a vector of nperseg numbers"
