@@ -3,6 +3,8 @@
 A transform of n = r m points takes r parts of the sequence through short transforms of r points, multiplies by powers
 of the root of unity, and transforms the m results that belong together (J. W. Cooley and J. W. Tukey, 1965). The order
 of the elements is T. G. Stockham's (1966): each step reads and writes rows; the last one leaves the result in order.
+An even number of real points is half as many complex ones: the transform of these is taken apart by its symmetry, and
+put together from it.
 """
 
 from __future__ import annotations
@@ -16,139 +18,18 @@ import numpy as np
 
 from wengert.core.dtypes import Dtype
 from wengert.core.errors import ShapeError, message
+from wengert.core.shapes import Shape
 from wengert.ir.types import TensorType, show
 from wengert.nest.expression import Apply, Buffer, Const, Expression
 from wengert.nest.index import Dim, Index
 from wengert.nest.lowering import Operand, Pieces, Pointwise, Stages
 from wengert.ops.shape import move_batch
-from wengert.primitive import Draw, NonDifferentiable, primitive
+from wengert.ops.short_transforms import Complex, minus, plus, short_transform, times, turn
+from wengert.primitive import Draw, NonDifferentiable, Primitive, primitive
 
-_TINY = 1e-12
-
-
-# -- a short transform as an expression ------------------------------------------------------------------
-
-
-class _Complex(NamedTuple):
-    """A complex number as expressions; the imaginary part None is 0."""
-
-    re: Expression
-    im: Expression | None
-
-
-def _plus(x: Expression | None, y: Expression | None) -> Expression | None:
-    if x is None or y is None:
-        return y if x is None else x
-    return Apply("add", (x, y), x.dtype)
-
-
-def _minus(x: Expression | None, y: Expression | None) -> Expression | None:
-    if y is None:
-        return x
-    if x is None:
-        return Apply("negative", (y,), y.dtype)
-    return Apply("subtract", (x, y), x.dtype)
-
-
-def _scaled(x: Expression | None, factor: float) -> Expression | None:
-    if x is None or abs(factor) < _TINY:
-        return None
-    if abs(abs(factor) - 1) < _TINY:
-        return x if factor > 0 else Apply("negative", (x,), x.dtype)
-    return Apply("multiply", (x, Const(x.dtype.type(factor), x.dtype)), x.dtype)
-
-
-def _number(re: Expression | None, im: Expression | None) -> _Complex:
-    assert re is not None
-    return _Complex(re, im)
-
-
-def _sum(x: _Complex, y: _Complex) -> _Complex:
-    return _number(_plus(x.re, y.re), _plus(x.im, y.im))
-
-
-def _difference(x: _Complex, y: _Complex) -> _Complex:
-    return _number(_minus(x.re, y.re), _minus(x.im, y.im))
-
-
-def _turned(x: _Complex, factor: complex) -> _Complex:
-    """Multiply by a constant of absolute value 1."""
-    c, s = factor.real, factor.imag
-    if x.im is not None and abs(abs(c) - abs(s)) < _TINY:  # an odd eighth of a turn: one sum, one product
-        plus = _plus(x.re, x.im)
-        re, im = (_minus(x.re, x.im), plus) if c * s > 0 else (plus, _minus(x.im, x.re))
-        return _number(_scaled(re, c), _scaled(im, c))
-    re = _minus(_scaled(x.re, c), _scaled(x.im, s))
-    im = _plus(_scaled(x.im, c), _scaled(x.re, s))
-    if re is None:  # a quarter of a turn of a real number
-        re = Const(x.re.dtype.type(0), x.re.dtype)
-    return _Complex(re, im)
-
-
-def _root(count: int, power: int, sign: int) -> complex:
-    """Return ``e^(sign 2 pi i power / count)``."""
-    cosine, sine = _turn(np.array(power), count)
-    return complex(cosine, sign * sine)
-
-
-def _turn(powers: Any, count: int) -> tuple[Any, Any]:
-    """Return the cosines and sines of ``2 pi powers / count``, from angles of at most an eighth of a turn."""
-    eighth, place = np.divmod(8 * (powers % count), count)
-    folded = place + eighth % 2 * (count - 2 * place)
-    angles = folded * (2 * np.pi / (8 * count))
-    near, far = np.cos(angles), np.sin(angles)
-    cosines = np.choose(eighth, (near, far, -far, -near, -near, -far, far, near))
-    sines = np.choose(eighth, (far, near, near, far, -far, -near, -near, -far))
-    return cosines, sines
-
-
-def _transform(xs: Sequence[_Complex], sign: int) -> list[_Complex]:
-    """Transform a few numbers."""
-    count = len(xs)
-    if count == 1:
-        return list(xs)
-    if count == 2:
-        return [_sum(*xs), _difference(*xs)]
-    first = next((factor for factor in (4, 2) if count > factor and count % factor == 0), 0)
-    if count == 4:
-        first = 2
-    return _composite(xs, sign, first) if first else _prime(xs, sign)
-
-
-def _composite(xs: Sequence[_Complex], sign: int, first: int) -> list[_Complex]:
-    count, second = len(xs), len(xs) // first
-    columns = [_transform(xs[column::second], sign) for column in range(second)]
-    found: list[_Complex | None] = [None] * count
-    for k in range(first):
-        row = [_turned(columns[column][k], _root(count, k * column, sign)) for column in range(second)]
-        found[k::first] = _transform(row, sign)
-    return [x for x in found if x is not None]
-
-
-def _prime(xs: Sequence[_Complex], sign: int) -> list[_Complex]:
-    """Transform a prime number of points: pairs of points have the same cosines, and sines of opposite signs."""
-    count = len(xs)
-    half = range(1, (count + 1) // 2)
-    sums = {j: _sum(xs[j], xs[count - j]) for j in half}
-    differences = {j: _difference(xs[j], xs[count - j]) for j in half}
-    found = [functools.reduce(_sum, sums.values(), xs[0])] * count
-    for k in half:
-        even = xs[0]
-        odd: tuple[Expression | None, Expression | None] = (None, None)
-        for j in half:
-            root = _root(count, j * k, sign)
-            even = _number(
-                _plus(_scaled(sums[j].re, root.real), even.re), _plus(_scaled(sums[j].im, root.real), even.im)
-            )
-            turned = (_scaled(differences[j].re, root.imag), _scaled(differences[j].im, root.imag))
-            odd = (_plus(turned[0], odd[0]), _plus(turned[1], odd[1]))
-        # i times the odd part
-        found[k] = _number(_minus(even.re, odd[1]), _plus(even.im, odd[0]))
-        found[count - k] = _number(_plus(even.re, odd[1]), _minus(even.im, odd[0]))
-    return found
-
-
-# -- the operation ---------------------------------------------------------------------------------------
+#: A nest of a stage: the buffer that it writes, and what it stores.
+_Nest = tuple[Buffer, Pieces]
+_Stores = list[tuple[tuple[Index, ...], Expression]]
 
 
 def tables(radices: Sequence[int], dtype: Dtype) -> list[Any]:
@@ -163,41 +44,166 @@ def tables(radices: Sequence[int], dtype: Dtype) -> list[Any]:
 def _factors(radix: int, rest: int, dtype: Dtype) -> Any:
     """Return the factors between two steps, ``e^(-2 pi i k p / (radix rest))``: parts, k from 1 on, p."""
     k, p = np.arange(1, radix)[:, None], np.arange(rest)
-    cosines, sines = _turn(k * p, radix * rest)
+    cosines, sines = turn(k * p, radix * rest)
     return np.stack([cosines, -sines]).astype(dtype)
 
 
-def _type(
-    *operands: TensorType, radices: tuple[int, ...], sign: int, has_im: bool, columns: int
-) -> TensorType:
-    x = operands[0]
-    axis = len(x.shape) - (2 if columns else 1)
-    if axis < 0 or x.shape[axis] != math.prod(radices) or (columns and x.shape[-1] % columns):
-        requirement = f"{math.prod(radices)} points, and a multiple of {columns or 1} columns, are required"
-        raise ShapeError(message("fast_dft", requirement, show(x)))
-    return TensorType(x.dtype, (*x.shape, 2))
+def symmetry(half: int, dtype: Dtype) -> Any:
+    """Return ``cos(pi k / half) / 2`` and ``sin(pi k / half) / 2`` for k from 1 to half - 1."""
+    return (np.stack(turn(np.arange(1, half), 2 * half)) / 2).astype(dtype)
 
 
-def _evaluate(*operands: Any, radices: tuple[int, ...], sign: int, has_im: bool, columns: int) -> Any:
-    x = operands[0] + 1j * operands[1] if has_im else operands[0] + 0j
-    axis = -2 if columns else -1
-    found = np.fft.fft(x, axis=axis) if sign < 0 else np.fft.ifft(x, axis=axis, norm="forward")
-    return np.stack([found.real, found.imag], -1).astype(operands[0].dtype)
+# -- where the points lie --------------------------------------------------------------------------------
 
 
 class _Place(NamedTuple):
-    """Where the points of a transform lie in arrays, of each part or of pairs."""
+    """Where the points of a transform lie in an array; the parts lie along a first axis, or along a last one."""
 
     before: tuple[Index, ...]
     after: tuple[Index, ...]
     paired: bool = False
-    """Whether the parts lie side by side along a last axis, not along a first one."""
 
     def at(self, point: Index, part: int | None = None) -> tuple[Index, ...]:
         """Return the indices of a point, or of one part of it."""
         number = () if part is None else (Index(part),)
         place = (*self.before, point, *self.after)
         return (*place, *number) if self.paired else (*number, *place)
+
+
+class _Frame(NamedTuple):
+    """The loops over the rows of an array, or over blocks of its columns."""
+
+    counters: tuple[Dim, ...]
+    column: Dim
+    """The column of a block; of extent 1 where there are rows."""
+    outside: _Place
+    inside: _Place
+
+    def stages(self, nests: Sequence[_Nest]) -> Stages:
+        # Threads share the outermost loop: the longest one.
+        return Stages(tuple(sorted(self.counters, key=lambda counter: -counter.extent)), tuple(nests))
+
+    def buffer(self, dtype: Dtype, count: int) -> Operand:
+        """Return a new buffer for the parts of some points of a row, or of the rows of a block."""
+        shape = (2, count, *([self.column.extent] if self.inside.after else []))
+        return Operand(TensorType(dtype, shape), Buffer(dtype, shape))
+
+
+def _frame(shape: Shape, columns: int) -> _Frame:
+    lead = shape[: len(shape) - (2 if columns else 1)]
+    counters = tuple(map(Dim, lead))
+    before = tuple(map(Index.of, counters))
+    column = Dim(columns or 1)
+    if not columns:
+        return _Frame(counters, column, _Place(before, ()), _Place((), ()))
+    block = Dim(shape[-1] // columns)
+    mine = Index.of(column)
+    outside = _Place(before, (Index.of(block) * columns + mine,))
+    return _Frame((*counters, block), column, outside, _Place((), (mine,)))
+
+
+def _buffer_of(operand: Operand) -> Buffer:
+    assert isinstance(operand.source, Buffer)
+    return operand.source
+
+
+def _stored(x: Operand, place: _Place, point: Index) -> Complex:
+    """Return a point of a buffer."""
+    return Complex(x.at(place.at(point, 0)), x.at(place.at(point, 1)))
+
+
+def _exchanged(x: Complex) -> Complex:
+    """Return ``i`` times the conjugate: between two such exchanges a transform becomes the one with the other sign."""
+    assert x.im is not None
+    return Complex(x.im, x.re)
+
+
+def _in_steps(
+    load: Callable[[Index], Complex],
+    write: Callable[[Index, Complex], _Stores],
+    target: Buffer,
+    frame: _Frame,
+    radices: Sequence[int],
+    factors: Sequence[Operand],
+) -> list[_Nest]:
+    """Return the nests of a transform.
+
+    Args:
+        load: the point at an index.
+        write: what stores the result at an index.
+        target: the buffer that it stores in.
+        frame: the loops around.
+        radices: the lengths of the short transforms.
+        factors: the tables between the steps.
+    """
+    count, done = math.prod(radices), 1
+    nests: list[_Nest] = []
+    for step, radix in enumerate(radices):
+        rest = count // (radix * done)
+        p, q = Dim(rest), Dim(done)
+        values = _step(load, radix, factors[step] if rest > 1 else None, p, q)
+        first = Index.of(p) * (radix * done) + Index.of(q)
+        buffer, written = target, write
+        if rest > 1:
+            between = frame.buffer(values[0].re.dtype, count)
+            buffer, written = _buffer_of(between), functools.partial(_parts_at, frame.inside)
+            load = functools.partial(_stored, between, frame.inside)
+        stores = [store for k, y in enumerate(values) for store in written(first + k * done, y)]
+        nests.append((buffer, Pieces((p, q, frame.column), tuple(stores))))
+        done *= radix
+    return nests
+
+
+def _step(
+    load: Callable[[Index], Complex], radix: int, table: Operand | None, p: Dim, q: Dim
+) -> list[Complex]:
+    """Return the results of a step at one point: short transforms, times the factors of a table."""
+    point, part = Index.of(p) * q.extent + Index.of(q), p.extent * q.extent
+    found = short_transform([load(point + j * part) for j in range(radix)], -1)
+    if table is None:
+        return found
+    turned = [
+        times(y, table.at((Index(0), Index(k), Index.of(p))), table.at((Index(1), Index(k), Index.of(p))))
+        for k, y in enumerate(found[1:])
+    ]
+    return [found[0], *turned]
+
+
+def _parts_at(place: _Place, point: Index, y: Complex) -> _Stores:
+    """Return the stores of both parts of a value."""
+    dtype = y.re.dtype
+    values = (y.re, Const(dtype.type(0), dtype) if y.im is None else y.im)
+    return [(place.at(point, part), value) for part, value in enumerate(values)]
+
+
+# -- complex points --------------------------------------------------------------------------------------
+
+
+def _axis(operation: str, x: TensorType, columns: int, count: int) -> int:
+    """Return the axis that is transformed, or raise `ShapeError`."""
+    axis = len(x.shape) - (2 if columns else 1)
+    if axis < 0 or x.shape[axis] != count or (columns and x.shape[-1] % columns):
+        requirement = f"{count} points, and a multiple of {columns or 1} columns, are required"
+        raise ShapeError(message(operation, requirement, show(x)))
+    return axis
+
+
+def _type(
+    *operands: TensorType, radices: tuple[int, ...], sign: int, has_im: bool, columns: int
+) -> TensorType:
+    _axis("fast_dft", operands[0], columns, math.prod(radices))
+    return TensorType(operands[0].dtype, (*operands[0].shape, 2))
+
+
+def _paired(z: Any, dtype: Dtype) -> Any:
+    return np.stack([z.real, z.imag], -1).astype(dtype)
+
+
+def _evaluate(*operands: Any, radices: tuple[int, ...], sign: int, has_im: bool, columns: int) -> Any:
+    x = operands[0] + 1j * operands[1] if has_im else operands[0] + 0j
+    axis = -2 if columns else -1
+    found = np.fft.fft(x, axis=axis) if sign < 0 else np.fft.ifft(x, axis=axis, norm="forward")
+    return _paired(found, operands[0].dtype)
 
 
 def _lowering(
@@ -209,80 +215,25 @@ def _lowering(
     has_im: bool,
     columns: int,
 ) -> Stages:
-    """Transform each row, or a block of columns, in all steps before the next: it stays in the cache.
-
-    The transform with the other sign exchanges real and imaginary parts before and after; of real numbers it is the
-    conjugate.
-    """
+    """Transform each row, or a block of columns, in all steps before the next: it stays in the cache."""
     parts, factors = operands[: 1 + has_im], operands[1 + has_im :]
-    shape, dtype = parts[0].shape, result.dtype
-    counters = [Dim(extent) for extent in shape[: len(shape) - (2 if columns else 1)]]
-    before = tuple(map(Index.of, counters))
-    column = Dim(columns or 1)
-    outside, inside = _Place(before, (), True), _Place((), ())
-    if columns:
-        counters.append(Dim(shape[-1] // columns))
-        block = Index.of(counters[-1]) * columns
-        outside, inside = _Place(before, (block + Index.of(column),), True), _Place((), (Index.of(column),))
-    assert isinstance(result.source, Buffer)
-    exchanged = sign > 0 and has_im
-    load = functools.partial(_given, parts[::-1] if exchanged else parts, outside)
-    count, done = math.prod(radices), 1
-    nests: list[tuple[Buffer, Pieces]] = []
-    for step, radix in enumerate(radices):
-        rest = count // (radix * done)
-        p, q = Dim(rest), Dim(done)
-        values = _step(load, radix, factors[step] if rest > 1 else None, p, q)
-        target, place = result.source, outside
-        if rest > 1:
-            target, place = Buffer(dtype, (2, count, *((columns,) if columns else ()))), inside
-            load = functools.partial(_stored, Operand(TensorType(dtype, target.shape), target), inside)
-        elif sign > 0:
-            values = [_Complex(y.im, y.re) if has_im and y.im else _conjugate(y) for y in values]
-        first = Index.of(p) * (radix * done) + Index.of(q)
-        stores = [
-            (place.at(first + k * done, part), Const(dtype.type(0), dtype) if value is None else value)
-            for k, y in enumerate(values)
-            for part, value in enumerate(y)
-        ]
-        nests.append((target, Pieces((p, q, column), tuple(stores))))
-        done *= radix
-    # Threads share the outermost loop: the longest one.
-    counters.sort(key=lambda counter: -counter.extent)
-    return Stages(tuple(counters), tuple(nests))
+    frame = _frame(parts[0].shape, columns)
+    target = frame.outside._replace(paired=True)
+
+    def load(point: Index) -> Complex:
+        values = [part.at(frame.outside.at(point)) for part in parts]
+        found = Complex(values[0], values[1] if has_im else None)
+        return _exchanged(found) if sign > 0 and has_im else found
+
+    def write(point: Index, y: Complex) -> _Stores:
+        if sign > 0:  # of real numbers, the conjugate
+            y = _exchanged(y) if has_im and y.im is not None else Complex(y.re, minus(None, y.im))
+        return _parts_at(target, point, y)
+
+    return frame.stages(_in_steps(load, write, _buffer_of(result), frame, radices, factors))
 
 
-def _conjugate(x: _Complex) -> _Complex:
-    return _Complex(x.re, _minus(None, x.im))
-
-
-def _given(parts: Sequence[Operand], place: _Place, point: Index) -> _Complex:
-    """Return a point of the operands."""
-    values = [part.at(place.at(point)) for part in parts]
-    return _Complex(values[0], values[1] if len(values) > 1 else None)
-
-
-def _stored(x: Operand, place: _Place, point: Index) -> _Complex:
-    """Return a point of what the step before has made."""
-    return _Complex(x.at(place.at(point, 0)), x.at(place.at(point, 1)))
-
-
-def _step(
-    load: Callable[[Index], _Complex], radix: int, table: Operand | None, p: Dim, q: Dim
-) -> list[_Complex]:
-    """Return the results of a step at one point: short transforms, times the factors of a table."""
-    point, part = Index.of(p) * q.extent + Index.of(q), p.extent * q.extent
-    found = _transform([load(point + j * part) for j in range(radix)], -1)
-    if table is None:
-        return found
-    turned = [
-        _times(y, table.at((Index(0), Index(k), Index.of(p))), table.at((Index(1), Index(k), Index.of(p))))
-        for k, y in enumerate(found[1:])
-    ]
-    return [found[0], *turned]
-
-
-def _batch(op: Any, size: int, operands: Sequence[Any], flags: Sequence[bool], params: Any) -> Any:
+def _batch(op: Primitive, size: int, operands: Sequence[Any], flags: Sequence[bool], params: Any) -> Any:
     count = 1 + params["has_im"]
     return op(*move_batch(operands[:count], flags[:count], size), *operands[count:], **params)
 
@@ -294,29 +245,200 @@ def _source(*operands: str, sign: int, has_im: bool, columns: int, radices: tupl
     return f"np.stack([{found}.real, {found}.imag], -1)"
 
 
-def _times(x: _Complex, c: Expression, s: Expression) -> _Complex:
-    def product(a: Expression | None, b: Expression) -> Expression | None:
-        return None if a is None else Apply("multiply", (a, b), b.dtype)
-
-    return _number(_minus(product(x.re, c), product(x.im, s)), _plus(product(x.im, c), product(x.re, s)))
+def _drawn(draw: Draw) -> tuple[tuple[int, ...], int, Callable[[int], tuple[int, ...]]]:
+    """Draw the steps, the columns, and a function that returns the shape for a number of points."""
+    radices, columns = draw.choice([(2, 3), (4,), (5, 2, 2)]), draw.choice([0, 2])
+    lead = draw.shape(0, 2)
+    return radices, columns, lambda count: (*lead, count, *([4] if columns else []))
 
 
 def _samples(draw: Draw) -> Any:
-    radices, columns = draw.choice([(2, 3), (4,), (5, 2, 2)]), draw.choice([0, 2])
-    shape = (*draw.shape(0, 2), math.prod(radices), *([4] if columns else []))
-    dtype = np.dtype(np.float64)
+    radices, columns, shape = _drawn(draw)
+    parts = [draw.array(shape(math.prod(radices))) for _ in range(2)]
     params = {"radices": radices, "sign": draw.choice([-1, 1]), "has_im": True, "columns": columns}
-    return (draw.array(shape), draw.array(shape), *tables(radices, dtype)), params
+    return (*parts, *tables(radices, parts[0].dtype)), params
 
+
+_OF_PROGRAMS = NonDifferentiable("it stands in compiled programs only, whose derivatives are taken before")
 
 fast_dft = primitive(
     name="fast_dft",
     doc="the Fourier transforms of rows, or of columns, given as real and imaginary parts: pairs along a new last axis",
     type_rule=_type,
     evaluate=_evaluate,
-    derivative=NonDifferentiable("it stands in compiled programs only, whose derivatives are taken before"),
+    derivative=_OF_PROGRAMS,
     batch=_batch,
     lowering=Pointwise(_lowering),
     source=_source,
     samples=_samples,
+)
+
+
+# -- real points -----------------------------------------------------------------------------------------
+
+
+def _resized(shape: Shape, axis: int, count: int) -> Shape:
+    return (*shape[:axis], count, *shape[axis + 1 :])
+
+
+def _product(x: Expression | None, y: Expression) -> Expression | None:
+    return None if x is None else Apply("multiply", (x, y), y.dtype)
+
+
+def _number(re: Expression | None, im: Expression | None) -> Complex:
+    assert re is not None
+    return Complex(re, im)
+
+
+def _rdft_type(*operands: TensorType, radices: tuple[int, ...], columns: int) -> TensorType:
+    half, x = math.prod(radices), operands[0]
+    axis = _axis("fast_rdft", x, columns, 2 * half)
+    return TensorType(x.dtype, (*_resized(x.shape, axis, half + 1), 2))
+
+
+def _rdft(*operands: Any, radices: tuple[int, ...], columns: int) -> Any:
+    return _paired(np.fft.rfft(operands[0], axis=-2 if columns else -1), operands[0].dtype)
+
+
+def _rdft_lowering(
+    i: Any, result: Operand, *operands: Operand, radices: tuple[int, ...], columns: int
+) -> Stages:
+    """Transform the even points as real parts and the odd ones as imaginary parts, z; then take these apart.
+
+    With ``s_k = (z_k + conj z_(h-k)) / 2`` and ``d_k = (z_k - conj z_(h-k)) / 2`` the transform of the even points is
+    ``s_k``, that of the odd ones ``-i d_k``, and the result ``s_k - i e^(-pi i k / h) d_k``.
+    """
+    x, *factors, table = operands
+    frame = _frame(x.shape, columns)
+    half, dtype = math.prod(radices), result.dtype
+    target = frame.outside._replace(paired=True)
+    between = frame.buffer(dtype, half)
+
+    def load(point: Index) -> Complex:
+        return Complex(x.at(frame.outside.at(point * 2)), x.at(frame.outside.at(point * 2 + 1)))
+
+    write = functools.partial(_parts_at, frame.inside)
+    nests = _in_steps(load, write, _buffer_of(between), frame, radices, factors)
+    k = Dim(half - 1)
+    z = _stored(between, frame.inside, Index.of(k) + 1)
+    mirrored = _stored(between, frame.inside, Index.of(k) * -1 + (half - 1))
+    c, s = (table.at((Index(part), Index.of(k))) for part in range(2))
+    one_half = Const(dtype.type(0.5), dtype)
+    d_re, d_im = minus(z.re, mirrored.re), plus(z.im, mirrored.im)
+    y = _number(
+        plus(minus(_product(plus(z.re, mirrored.re), one_half), _product(d_re, s)), _product(d_im, c)),
+        minus(minus(_product(minus(z.im, mirrored.im), one_half), _product(d_im, s)), _product(d_re, c)),
+    )
+    nests.append(
+        (_buffer_of(result), Pieces((k, frame.column), tuple(_parts_at(target, Index.of(k) + 1, y))))
+    )
+    first = _stored(between, frame.inside, Index(0))
+    edges = [
+        *_parts_at(target, Index(0), _number(plus(first.re, first.im), None)),
+        *_parts_at(target, Index(half), _number(minus(first.re, first.im), None)),
+    ]
+    nests.append((_buffer_of(result), Pieces((frame.column,), tuple(edges))))
+    return frame.stages(nests)
+
+
+def _real_samples(draw: Draw) -> Any:
+    radices, columns, shape = _drawn(draw)
+    half = math.prod(radices)
+    x = draw.array(shape(2 * half))
+    return (x, *tables(radices, x.dtype), symmetry(half, x.dtype)), {"radices": radices, "columns": columns}
+
+
+fast_rdft = primitive(
+    name="fast_rdft",
+    doc="the first n / 2 + 1 coefficients of the transforms of n real numbers each: pairs along a new last axis",
+    type_rule=_rdft_type,
+    evaluate=_rdft,
+    derivative=_OF_PROGRAMS,
+    batch=lambda op, size, xs, flags, params: op(*xs, **params),
+    lowering=Pointwise(_rdft_lowering),
+    source=lambda *xs, radices, columns: (
+        f"np.stack([(y := np.fft.rfft({xs[0]}, axis={-2 if columns else -1})).real, y.imag], -1)"
+    ),
+    samples=_real_samples,
+)
+
+
+def _irdft_type(*operands: TensorType, radices: tuple[int, ...], columns: int) -> TensorType:
+    half, x = math.prod(radices), operands[0]
+    axis = _axis("fast_irdft", x, columns, half + 1)
+    return TensorType(x.dtype, _resized(x.shape, axis, 2 * half))
+
+
+def _irdft(*operands: Any, radices: tuple[int, ...], columns: int) -> Any:
+    x, axis = operands[0] + 1j * operands[1], -2 if columns else -1
+    return np.fft.irfft(x, 2 * math.prod(radices), axis=axis, norm="forward").astype(operands[0].dtype)
+
+
+def _irdft_lowering(
+    i: Any, result: Operand, *operands: Operand, radices: tuple[int, ...], columns: int
+) -> Stages:
+    """Put the coefficients of half as many complex points together, and transform these back.
+
+    They are ``(y_k + conj y_(h-k)) + i e^(pi i k / h) (y_k - conj y_(h-k))``.
+    """
+    re, im, *factors, table = operands
+    frame = _frame(re.shape, columns)
+    half, dtype = math.prod(radices), result.dtype
+    between = frame.buffer(dtype, half)
+
+    def given(point: Index) -> Complex:
+        return Complex(re.at(frame.outside.at(point)), im.at(frame.outside.at(point)))
+
+    k = Dim(half - 1)
+    y, mirrored = given(Index.of(k) + 1), given(Index.of(k) * -1 + (half - 1))
+    two = Const(dtype.type(2), dtype)
+    c, s = (_product(table.at((Index(part), Index.of(k))), two) for part in range(2))
+    assert c is not None
+    assert s is not None
+    d_re, d_im = minus(y.re, mirrored.re), plus(y.im, mirrored.im)
+    z = _number(
+        minus(minus(plus(y.re, mirrored.re), _product(d_re, s)), _product(d_im, c)),
+        minus(plus(minus(y.im, mirrored.im), _product(d_re, c)), _product(d_im, s)),
+    )
+    write = functools.partial(_parts_at, frame.inside)
+    first, last = given(Index(0)).re, given(Index(half)).re
+    edge = _number(plus(first, last), minus(first, last))
+    nests: list[_Nest] = [
+        (_buffer_of(between), Pieces((k, frame.column), tuple(write(Index.of(k) + 1, z)))),
+        (_buffer_of(between), Pieces((frame.column,), tuple(write(Index(0), edge)))),
+    ]
+
+    def load(point: Index) -> Complex:
+        return _exchanged(_stored(between, frame.inside, point))
+
+    def write_real(point: Index, x: Complex) -> _Stores:
+        assert x.im is not None
+        return [(frame.outside.at(point * 2), x.im), (frame.outside.at(point * 2 + 1), x.re)]
+
+    nests += _in_steps(load, write_real, _buffer_of(result), frame, radices, factors)
+    return frame.stages(nests)
+
+
+def _hermitian_samples(draw: Draw) -> Any:
+    radices, columns, shape = _drawn(draw)
+    half = math.prod(radices)
+    re, im = draw.array(shape(half + 1)), draw.array(shape(half + 1))
+    return (re, im, *tables(radices, re.dtype), symmetry(half, re.dtype)), {
+        "radices": radices,
+        "columns": columns,
+    }
+
+
+fast_irdft = primitive(
+    name="fast_irdft",
+    doc="n real numbers whose transforms, divided by n, have the given first n / 2 + 1 coefficients",
+    type_rule=_irdft_type,
+    evaluate=_irdft,
+    derivative=_OF_PROGRAMS,
+    batch=lambda op, size, xs, flags, params: op(*move_batch(xs[:2], flags[:2], size), *xs[2:], **params),
+    lowering=Pointwise(_irdft_lowering),
+    source=lambda *xs, radices, columns: (
+        f"np.fft.irfft({xs[0]} + 1j * {xs[1]}, {2 * math.prod(radices)}, axis={-2 if columns else -1}, norm='forward')"
+    ),
+    samples=_hermitian_samples,
 )

@@ -15,9 +15,9 @@ from wengert.core.dtypes import Dtype, dtype_of, real_dtype
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Equation
 from wengert.ir.types import TensorType
-from wengert.ops.butterflies import fast_dft, tables
-from wengert.ops.shape import inverse_permutation, slice_, transpose, whole
-from wengert.passes.complex_arithmetic import Parts
+from wengert.ops.arithmetic import negative
+from wengert.ops.butterflies import fast_dft, fast_irdft, fast_rdft, symmetry, tables
+from wengert.ops.shape import concatenate, inverse_permutation, slice_, transpose, whole
 
 #: The lengths that are one step.
 _SHORT = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13)
@@ -59,8 +59,9 @@ def _powers(count: int) -> tuple[int, ...]:
 
 
 @functools.lru_cache(maxsize=16)
-def _tables(radices: tuple[int, ...], dtype: Dtype) -> list[Any]:
-    found = tables(radices, dtype)
+def _tables(radices: tuple[int, ...], dtype: Dtype, half: int = 0) -> list[Any]:
+    """Return the constants of a transform, for one of real numbers with those of its symmetry."""
+    found = [*tables(radices, dtype), *([symmetry(half, dtype)] if half else [])]
     for table in found:
         table.flags.writeable = False
     return found
@@ -68,33 +69,68 @@ def _tables(radices: tuple[int, ...], dtype: Dtype) -> list[Any]:
 
 def is_native(equation: Equation) -> bool:
     """Tell whether an operation is a transform that becomes native code."""
-    if equation.primitive != "dft":
+    if equation.primitive not in ("dft", "rdft", "irdft"):
         return False
     x = equation.operands[0].type
-    return bool(steps(x.shape[-1])) and math.prod(x.shape) > 0
+    return bool(steps(equation.params.get("count", x.shape[-1]))) and math.prod(x.shape) > 0
 
 
-def transformed(z: Parts, sign: int, permutation: Sequence[int] = ()) -> Parts:
+def transformed(equation: Equation, parts: Sequence[Any], permutation: Sequence[int] = ()) -> list[Any]:
     """Transform the last axis.
 
     Args:
-        z: the parts.
-        sign: the sign of the exponents.
+        equation: the operation.
+        parts: the real and imaginary part of the operand, or a real operand.
         permutation: a transposition of the parts that brings another axis to the end, to transform it by columns.
 
     Returns:
-        The parts of the transform of the transposed value.
+        The parts of the result, or a real result.
     """
     if not permutation:
-        return _parts(_pairs(z, shape_of(z.re)[-1], sign, 0))
-    shape = shape_of(z.re)
+        return _of_rows(equation, parts, 0)
+    shape = shape_of(parts[0])
     axis, last = permutation[-1], len(shape) - 1
     order = (*(other for other in range(last) if other != axis), axis, last)
-    moved = Parts(*(None if part is None else transpose(part, permutation=order) for part in z))
-    pairs = _pairs(moved, shape[axis], sign, columns(shape[axis], shape[last], dtype_of(z.re)))
+    moved = [transpose(part, permutation=order) for part in parts]
+    block = columns(shape[axis], shape[last], dtype_of(parts[0]))
     places = inverse_permutation(order)
     back = tuple(places[other] for other in permutation)
-    return Parts(*(transpose(part, permutation=back) for part in _parts(pairs)))
+    return [transpose(part, permutation=back) for part in _of_rows(equation, moved, block)]
+
+
+def _of_rows(equation: Equation, parts: Sequence[Any], block: int) -> list[Any]:
+    """Transform along the last axis, or in blocks of columns along the one before."""
+    x, dtype, axis = parts[0], dtype_of(parts[0]), -2 if block else -1
+    params: dict[str, Any] = {"columns": block}
+    if equation.primitive == "dft":
+        radices = steps(shape_of(x)[axis])
+        params.update(radices=radices, sign=equation.params["sign"], has_im=len(parts) == 2)
+        return _apart(fast_dft(*parts, *_tables(radices, dtype), **params))
+    count = equation.params.get("count", shape_of(x)[axis])
+    half = count // 2
+    params["radices"] = radices = steps(half)
+    if equation.primitive == "rdft":
+        if count % 2 == 0 and radices:
+            return _apart(fast_rdft(x, *_tables(radices, dtype, half), **params))
+        params.update(radices=steps(count), sign=-1, has_im=False)
+        whole_ = fast_dft(x, *_tables(steps(count), dtype), **params)
+        return [_cut(part, axis, 0, half + 1, 1) for part in _apart(whole_)]
+    if count % 2 == 0 and radices:
+        return [fast_irdft(*parts, *_tables(radices, dtype, half), **params)]
+    # The other coefficients are the conjugates of the first.
+    others = (count - 1) // 2
+    mirrored = [_cut(part, axis, others, others, -1) for part in parts]
+    place = len(shape_of(x)) + axis
+    re = concatenate(parts[0], mirrored[0], axis=place)
+    im = concatenate(parts[1], negative(mirrored[1]), axis=place)
+    params.update(radices=steps(count), sign=1, has_im=True)
+    return _apart(fast_dft(re, im, *_tables(steps(count), dtype), **params))[:1]
+
+
+def _cut(x: Any, axis: int, start: int, extent: int, step: int) -> Any:
+    index = whole(shape_of(x))
+    index[axis] = (start, extent, step)
+    return slice_(x, index=tuple(index))
 
 
 def goes_by_columns(source: TensorType, permutation: Sequence[int]) -> bool:
@@ -115,14 +151,6 @@ def columns(count: int, width: int, dtype: Dtype) -> int:
     ) or next((size for size in range(most, lanes - 1, -1) if width % size == 0), 0)
 
 
-def _pairs(z: Parts, count: int, sign: int, block: int) -> Any:
-    dtype = dtype_of(z.re)
-    radices = steps(count)
-    given = [z.re] if z.im is None else [z.re, z.im]
-    params = {"radices": radices, "sign": sign, "has_im": z.im is not None, "columns": block}
-    return fast_dft(*given, *_tables(radices, dtype), **params)
-
-
-def _parts(pairs: Any) -> Parts:
+def _apart(pairs: Any) -> list[Any]:
     index = whole(shape_of(pairs))[:-1]
-    return Parts(*(slice_(pairs, index=(*index, part)) for part in range(2)))
+    return [slice_(pairs, index=(*index, part)) for part in range(2)]

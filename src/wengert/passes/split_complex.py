@@ -236,7 +236,7 @@ class _Splitter:
         self.reals = set[Var]()
         """The complex values whose imaginary part is zero for certain."""
         self.transposed: dict[Var, tuple[Var, tuple[int, ...]]] = {}
-        """What a complex value is a transposition of, and which."""
+        """What a value is a transposition of, and which."""
 
     # -- borders -----------------------------------------------------------------------------------------
 
@@ -330,6 +330,8 @@ class _Splitter:
     def equation(self, equation: Equation) -> None:
         """Write one equation."""
         operation = REGISTRY[equation.primitive]
+        if equation.primitive == "transpose" and isinstance(equation.operands[0], Var):
+            self.transposed[equation.outputs[0]] = equation.operands[0], equation.params["permutation"]
         if isinstance(operation.lowering, ControlFlow):
             self.control_flow(equation)
         elif any(is_complex(atom.type.dtype) for atom in (*equation.operands, *equation.outputs)):
@@ -346,8 +348,6 @@ class _Splitter:
         if is_native(equation):
             self.transform(equation)
             return
-        if equation.primitive == "transpose" and isinstance(equation.operands[0], Var):
-            self.transposed[out] = equation.operands[0], equation.params["permutation"]
         literals = [atom.value if isinstance(atom, Literal) else None for atom in equation.operands]
         real = [atom in self.reals for atom in equation.operands]
         atoms = self.given(equation)
@@ -375,17 +375,19 @@ class _Splitter:
 
     def transform(self, equation: Equation) -> None:
         """Write a Fourier transform in native steps: of columns where the operand is a transposed array."""
-        (operand,), (out,), sign = equation.operands, equation.outputs, equation.params["sign"]
+        (operand,) = equation.operands
         assert isinstance(operand, Var)
         source, permutation = self.transposed.get(operand, (operand, ()))
         if not permutation or not goes_by_columns(source.type, permutation):
             source, permutation = operand, ()
 
-        def program(re: Any, im: Any = None) -> list[Any]:
-            return list(transformed(Parts(re, im), sign, permutation))
+        def program(*parts: Any) -> list[Any]:
+            return transformed(equation, parts, permutation)
 
-        atoms = self.parts(source)[: 1 if operand in self.reals else 2]
-        self.define([out], self.write(program, atoms, equation.location))
+        atoms = self.flat([source])
+        if equation.primitive == "dft" and operand in self.reals:
+            atoms = atoms[:1]
+        self.define(equation.outputs, self.write(program, atoms, equation.location))
 
     def write(
         self, program: Callable[..., Sequence[Any]], operands: Sequence[Atom], location: str

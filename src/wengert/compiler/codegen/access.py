@@ -276,8 +276,10 @@ class Emitter(ABC):
                     self._prefetch(self.builder.element(pointer, "i8", constant(I64, start)))
         elif (dim := self._contiguous_dim(node, stride, point)) is not None:
             value = self._transposed(node, stride or 0, point, dim)
-        elif stride == 2 and self._count(point) and (place := self._pair_place(node)) is not None:
-            value = self._of_pairs(node, place, pointer, 2 * self._count(point))
+        elif stride == -1 and self._count(point):
+            value = self._backwards(pointer, buffer, self._count(point))
+        elif stride in (2, -2) and self._count(point) and (place := self._pair_place(node)) is not None:
+            value = self._of_pairs(node, place, pointer, self._count(point), stride)
         else:
             value = self._gather(pointer, stride, positions, buffer, point.mask)
         if buffer.dtype.kind == "b":
@@ -339,16 +341,28 @@ class Emitter(ABC):
             return self.width
         return self.rest if self.rest and point.mask == first_lanes(self.rest, self.width) else 0
 
-    def _of_pairs(self, node: Load, place: int, pointer: Value, count: int) -> Value:
-        """Load vectors of pairs, in all ``count`` elements, and take one element of each pair."""
-        scalar, width = _memory_scalar(node.buffer.dtype), self.width
-        first = self._moved(("fixed", pointer, -1), scalar, constant(I64, -1)) if place else pointer
-        left = self._load_first(first, node.buffer, count)
-        right = left
-        if count > width:
-            second = self._moved(("fixed", first, width), scalar, constant(I64, width))
-            right = self._load_first(second, node.buffer, count - width)
-        return self.builder.shuffle(left, range(place, 2 * width, 2), right)
+    def _backwards(self, pointer: Value, buffer: Buffer, count: int) -> Value:
+        """Load elements of which the first lane takes the last one."""
+        start = self._at(pointer, buffer, 1 - count)
+        lanes = [count - 1 - lane if lane < count else lane for lane in range(self.width)]
+        return self.builder.shuffle(self._load_first(start, buffer, count), lanes)
+
+    def _of_pairs(self, node: Load, place: int, pointer: Value, count: int, stride: int) -> Value:
+        """Load as many pairs, and take one element of each."""
+        buffer, width = node.buffer, self.width
+        first = self._at(pointer, buffer, -place - (2 * (count - 1) if stride < 0 else 0))
+        left = right = self._load_first(first, buffer, 2 * count)
+        if 2 * count > width:
+            right = self._load_first(self._at(first, buffer, width), buffer, 2 * count - width)
+        places = [lane if stride > 0 or lane >= count else count - 1 - lane for lane in range(width)]
+        return self.builder.shuffle(left, [2 * lane + place for lane in places], right)
+
+    def _at(self, pointer: Value, buffer: Buffer, distance: int) -> Value:
+        """Return the address some elements from another one."""
+        if not distance:
+            return pointer
+        scalar = _memory_scalar(buffer.dtype)
+        return self._moved(("fixed", pointer, distance), scalar, constant(I64, distance))
 
     def _load_first(self, pointer: Value, buffer: Buffer, count: int) -> Value:
         """Load a vector of which some elements exist, the first ones."""

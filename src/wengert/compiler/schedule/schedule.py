@@ -212,7 +212,9 @@ def _load_cost(load: Load, lanes: Dim | None, width: int, layouts: Mapping[Buffe
         return 1.0
     step = stride(layouts, load, lanes)
     strided = width * costs.COSTS.strided_access_cost
-    if step == 2 and pair_place(layouts, load, lanes) is not None:
+    if step == -1:
+        return 2.0  # a vector, and a shuffle
+    if step in (2, -2) and pair_place(layouts, load, lanes) is not None:
         strided = 2.0  # half of two vectors, and a shuffle
     return costs.COSTS.broadcast_load_cost if step == 0 else 1.0 if step == 1 else strided
 

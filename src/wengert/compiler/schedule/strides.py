@@ -25,13 +25,18 @@ def joined_cost(stores: tuple[Store, ...]) -> float:
 def pair_place(layouts: Mapping[Buffer, Layout], load: Load, lanes: Dim) -> int | None:
     """Return which of two neighbours a load takes of every pair along the lanes, 0 or 1; None where it does not.
 
+    The pairs may follow each other backwards.
     All pairs lie inside the buffer, so that they may be read whole.
     """
     layout = layouts[load.buffer]
     if load.buffer.dtype.kind != "f" or layout.panel:
         return None
     position = linear(layout, load.indices)
-    if not position.is_affine or position.coefficient(lanes) != 2 or any(c % 2 for _, c in position.terms):
+    if (
+        not position.is_affine
+        or abs(position.coefficient(lanes)) != 2
+        or any(c % 2 for _, c in position.terms)
+    ):
         return None
     low, high = position.bounds
     place = position.offset % 2
