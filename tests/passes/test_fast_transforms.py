@@ -86,6 +86,38 @@ def test_several_axes_and_transposed_operands(real: bool) -> None:
         same(all_of, z)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_transforms_of_real_numbers(dtype: str) -> None:
+    for count in [20, 30, 66] if dtype == "float32" else [2, 3, 4, 6, 9, 10, 15, 16, 22, 28, 33, 48, 100]:
+        x = normal(*[(), (3,), (2, 3), (9,)][count % 4], count).real.astype(dtype)
+
+        def both_ways(x: Any) -> Any:
+            y = np.fft.rfft(x)
+            return np.concatenate([y, y * np.fft.irfft(y * (1 + 1j), x.shape[-1])[..., : y.shape[-1]]], -1)
+
+        same(both_ways, x)
+        assert is_native(both_ways, x)
+
+
+def test_transforms_of_real_numbers_along_several_axes() -> None:
+    for shape in ((8, 6), (33, 40), (3, 20, 70), (12, 1)):
+        x = normal(*shape).real.copy()
+
+        def all_of(x: Any) -> Any:
+            y, z = np.fft.rfft2(x), np.fft.rfft(x, axis=-2)
+            one, other = np.fft.irfft2(y * 2j, x.shape[-2:]), np.fft.irfft(z * 2j, x.shape[-2], axis=-2)
+            return np.concatenate([*map(np.ravel, (y, z, one + 0j, other + 0j))])
+
+        same(all_of, x)
+
+
+def test_a_transform_of_a_constant_is_one() -> None:
+    z = normal(3, 20)
+    same(
+        lambda x: np.fft.fft(z) * x + np.fft.rfft(z.real)[..., :1] + np.fft.irfft(z, 38)[..., :1], normal(20)
+    )
+
+
 def test_derivatives_batches_and_loops() -> None:
     z = normal(12, 20)
     kernel = np.fft.fft2(normal(12, 20))

@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.core.dtypes import Dtype
-from wengert.core.errors import ShapeError, message
-from wengert.core.shapes import Shape
-from wengert.ir.types import TensorType, show
+from wengert.core.dtypes import COMPLEX_DTYPE, Dtype, dtype_of
+from wengert.core.errors import DtypeError, ShapeError, message
+from wengert.core.shapes import Shape, shape_of
+from wengert.ir.types import TensorType, show, type_of
 from wengert.nest.expression import Apply, Buffer, Const, Expression
 from wengert.nest.index import Dim, Index
 from wengert.nest.lowering import Operand, Pieces, Pointwise, Stages
-from wengert.ops.shape import move_batch
+from wengert.ops.shape import move_batch, slice_, whole
 from wengert.ops.short_transforms import Complex, minus, plus, short_transform, times, turn
 from wengert.primitive import Draw, NonDifferentiable, Primitive, primitive
 
@@ -179,8 +179,11 @@ def _parts_at(place: _Place, point: Index, y: Complex) -> _Stores:
 # -- complex points --------------------------------------------------------------------------------------
 
 
-def _axis(operation: str, x: TensorType, columns: int, count: int) -> int:
-    """Return the axis that is transformed, or raise `ShapeError`."""
+def _axis(operation: str, operands: Sequence[TensorType], columns: int, count: int) -> int:
+    """Return the axis that is transformed, or raise an error."""
+    x = operands[0]
+    if x.dtype not in COMPLEX_DTYPE or any(other.dtype != x.dtype for other in operands):
+        raise DtypeError(message(operation, "operands of one precision are required", show(*operands)))
     axis = len(x.shape) - (2 if columns else 1)
     if axis < 0 or x.shape[axis] != count or (columns and x.shape[-1] % columns):
         requirement = f"{count} points, and a multiple of {columns or 1} columns, are required"
@@ -191,7 +194,7 @@ def _axis(operation: str, x: TensorType, columns: int, count: int) -> int:
 def _type(
     *operands: TensorType, radices: tuple[int, ...], sign: int, has_im: bool, columns: int
 ) -> TensorType:
-    _axis("fast_dft", operands[0], columns, math.prod(radices))
+    _axis("fast_dft", operands, columns, math.prod(radices))
     return TensorType(operands[0].dtype, (*operands[0].shape, 2))
 
 
@@ -200,6 +203,7 @@ def _paired(z: Any, dtype: Dtype) -> Any:
 
 
 def _evaluate(*operands: Any, radices: tuple[int, ...], sign: int, has_im: bool, columns: int) -> Any:
+    _type(*map(type_of, operands), radices=radices, sign=sign, has_im=has_im, columns=columns)
     x = operands[0] + 1j * operands[1] if has_im else operands[0] + 0j
     axis = -2 if columns else -1
     found = np.fft.fft(x, axis=axis) if sign < 0 else np.fft.ifft(x, axis=axis, norm="forward")
@@ -233,30 +237,53 @@ def _lowering(
     return frame.stages(_in_steps(load, write, _buffer_of(result), frame, radices, factors))
 
 
-def _batch(op: Primitive, size: int, operands: Sequence[Any], flags: Sequence[bool], params: Any) -> Any:
-    count = 1 + params["has_im"]
-    return op(*move_batch(operands[:count], flags[:count], size), *operands[count:], **params)
-
-
 def _source(*operands: str, sign: int, has_im: bool, columns: int, radices: tuple[int, ...]) -> str:
     x = f"{operands[0]} + 1j * {operands[1]}" if has_im else operands[0]
     name, norm = ("fft", "") if sign < 0 else ("ifft", ", norm='forward'")
-    found = f"np.fft.{name}({x}, axis={-2 if columns else -1}{norm})"
-    return f"np.stack([{found}.real, {found}.imag], -1)"
+    return _with_tables(f"np.fft.{name}({x}, axis={-2 if columns else -1}{norm})", operands[1 + has_im :])
 
 
-def _drawn(draw: Draw) -> tuple[tuple[int, ...], int, Callable[[int], tuple[int, ...]]]:
-    """Draw the steps, the columns, and a function that returns the shape for a number of points."""
-    radices, columns = draw.choice([(2, 3), (4,), (5, 2, 2)]), draw.choice([0, 2])
-    lead = draw.shape(0, 2)
-    return radices, columns, lambda count: (*lead, count, *([4] if columns else []))
+def _with_tables(transform: str, factors: Sequence[str], *, paired: bool = True) -> str:
+    """Return the source of a transform, which also names the tables that it has no use for."""
+    found = f"np.stack([(y := {transform}).real, y.imag], -1)" if paired else transform
+    return f"({', '.join([found, *factors])}, None)[0]"
 
 
-def _samples(draw: Draw) -> Any:
-    radices, columns, shape = _drawn(draw)
-    parts = [draw.array(shape(math.prod(radices))) for _ in range(2)]
-    params = {"radices": radices, "sign": draw.choice([-1, 1]), "has_im": True, "columns": columns}
-    return (*parts, *tables(radices, parts[0].dtype)), params
+def _batched(parts: int) -> Callable[..., Any]:
+    """Return the batching of an operation whose first operands are parts; all examples have the same tables."""
+
+    def batch(op: Primitive, size: int, operands: Sequence[Any], flags: Sequence[bool], params: Any) -> Any:
+        count = parts or 1 + params["has_im"]
+        shared = [
+            _first_of(size, x) if flag else x for x, flag in zip(operands[count:], flags[count:], strict=True)
+        ]
+        return op(*move_batch(operands[:count], flags[:count], size), *shared, **params)
+
+    return batch
+
+
+def _first_of(size: int, x: Any) -> Any:
+    """Return the first example, or zeros where there is none."""
+    shape = shape_of(x)
+    return slice_(x, index=(0, *whole(shape)[1:])) if size else np.zeros(shape[1:], dtype_of(x))
+
+
+def _samples(parts: int, kind: str) -> Callable[[Draw], Any]:
+    """Return the samples of a transform with so many parts."""
+
+    def samples(draw: Draw) -> Any:
+        radices, columns = draw.choice([(2, 3), (4,), (5, 2, 2)]), draw.choice([0, 2])
+        count, half, dtype = math.prod(radices), [], np.dtype(np.float64)
+        params: dict[str, Any] = {"radices": radices, "columns": columns}
+        if kind == "complex":
+            params.update(sign=draw.choice([-1, 1]), has_im=True)
+        else:
+            half = [symmetry(count, dtype)]
+            count = 2 * count if kind == "real" else count + 1
+        shape = (*draw.shape(0, 2), count, *([4] if columns else []))
+        return (*(draw.array(shape) for _ in range(parts)), *tables(radices, dtype), *half), params
+
+    return samples
 
 
 _OF_PROGRAMS = NonDifferentiable("it stands in compiled programs only, whose derivatives are taken before")
@@ -267,10 +294,10 @@ fast_dft = primitive(
     type_rule=_type,
     evaluate=_evaluate,
     derivative=_OF_PROGRAMS,
-    batch=_batch,
+    batch=_batched(0),
     lowering=Pointwise(_lowering),
     source=_source,
-    samples=_samples,
+    samples=_samples(2, "complex"),
 )
 
 
@@ -292,11 +319,12 @@ def _number(re: Expression | None, im: Expression | None) -> Complex:
 
 def _rdft_type(*operands: TensorType, radices: tuple[int, ...], columns: int) -> TensorType:
     half, x = math.prod(radices), operands[0]
-    axis = _axis("fast_rdft", x, columns, 2 * half)
+    axis = _axis("fast_rdft", operands, columns, 2 * half)
     return TensorType(x.dtype, (*_resized(x.shape, axis, half + 1), 2))
 
 
 def _rdft(*operands: Any, radices: tuple[int, ...], columns: int) -> Any:
+    _rdft_type(*map(type_of, operands), radices=radices, columns=columns)
     return _paired(np.fft.rfft(operands[0], axis=-2 if columns else -1), operands[0].dtype)
 
 
@@ -317,35 +345,51 @@ def _rdft_lowering(
     def load(point: Index) -> Complex:
         return Complex(x.at(frame.outside.at(point * 2)), x.at(frame.outside.at(point * 2 + 1)))
 
+    if len(radices) == 1:
+        z = short_transform([load(Index(k)) for k in range(half)], -1)
+        stores = [
+            store for k, y in enumerate(_taken_apart(z, dtype)) for store in _parts_at(target, Index(k), y)
+        ]
+        return frame.stages([(_buffer_of(result), Pieces((frame.column,), tuple(stores)))])
     write = functools.partial(_parts_at, frame.inside)
     nests = _in_steps(load, write, _buffer_of(between), frame, radices, factors)
     k = Dim(half - 1)
-    z = _stored(between, frame.inside, Index.of(k) + 1)
+    point = _stored(between, frame.inside, Index.of(k) + 1)
     mirrored = _stored(between, frame.inside, Index.of(k) * -1 + (half - 1))
-    c, s = (table.at((Index(part), Index.of(k))) for part in range(2))
-    one_half = Const(dtype.type(0.5), dtype)
-    d_re, d_im = minus(z.re, mirrored.re), plus(z.im, mirrored.im)
-    y = _number(
-        plus(minus(_product(plus(z.re, mirrored.re), one_half), _product(d_re, s)), _product(d_im, c)),
-        minus(minus(_product(minus(z.im, mirrored.im), one_half), _product(d_im, s)), _product(d_re, c)),
-    )
+    y = _even_and_odd(point, mirrored, *(table.at((Index(part), Index.of(k))) for part in range(2)))
     nests.append(
         (_buffer_of(result), Pieces((k, frame.column), tuple(_parts_at(target, Index.of(k) + 1, y))))
     )
-    first = _stored(between, frame.inside, Index(0))
-    edges = [
-        *_parts_at(target, Index(0), _number(plus(first.re, first.im), None)),
-        *_parts_at(target, Index(half), _number(minus(first.re, first.im), None)),
-    ]
-    nests.append((_buffer_of(result), Pieces((frame.column,), tuple(edges))))
+    first, last = _edges(_stored(between, frame.inside, Index(0)))
+    edges = (*_parts_at(target, Index(0), first), *_parts_at(target, Index(half), last))
+    nests.append((_buffer_of(result), Pieces((frame.column,), edges)))
     return frame.stages(nests)
 
 
-def _real_samples(draw: Draw) -> Any:
-    radices, columns, shape = _drawn(draw)
-    half = math.prod(radices)
-    x = draw.array(shape(2 * half))
-    return (x, *tables(radices, x.dtype), symmetry(half, x.dtype)), {"radices": radices, "columns": columns}
+def _even_and_odd(z: Complex, mirrored: Complex, c: Expression, s: Expression) -> Complex:
+    """Return the result of two points, with half the cosine and the sine of their angle."""
+    one_half = Const(z.re.dtype.type(0.5), z.re.dtype)
+    d_re, d_im = minus(z.re, mirrored.re), plus(z.im, mirrored.im)
+    re = minus(_product(plus(z.re, mirrored.re), one_half), _product(d_re, s))
+    im = minus(_product(minus(z.im, mirrored.im), one_half), _product(d_im, s))
+    return _number(plus(re, _product(d_im, c)), minus(im, _product(d_re, c)))
+
+
+def _edges(z: Complex) -> tuple[Complex, Complex]:
+    """Return the first and the last result, which are real."""
+    return _number(plus(z.re, z.im), None), _number(minus(z.re, z.im), None)
+
+
+def _taken_apart(z: Sequence[Complex], dtype: Dtype) -> list[Complex]:
+    """Return the results of a transform of few points."""
+    half = len(z)
+    table = symmetry(half, dtype)
+    first, last = _edges(z[0])
+    between = [
+        _even_and_odd(z[k], z[half - k], *(Const(number, dtype) for number in table[:, k - 1]))
+        for k in range(1, half)
+    ]
+    return [first, *between, last]
 
 
 fast_rdft = primitive(
@@ -354,22 +398,23 @@ fast_rdft = primitive(
     type_rule=_rdft_type,
     evaluate=_rdft,
     derivative=_OF_PROGRAMS,
-    batch=lambda op, size, xs, flags, params: op(*xs, **params),
+    batch=_batched(1),
     lowering=Pointwise(_rdft_lowering),
-    source=lambda *xs, radices, columns: (
-        f"np.stack([(y := np.fft.rfft({xs[0]}, axis={-2 if columns else -1})).real, y.imag], -1)"
+    source=lambda *xs, radices, columns: _with_tables(
+        f"np.fft.rfft({xs[0]}, axis={-2 if columns else -1})", xs[1:]
     ),
-    samples=_real_samples,
+    samples=_samples(1, "real"),
 )
 
 
 def _irdft_type(*operands: TensorType, radices: tuple[int, ...], columns: int) -> TensorType:
     half, x = math.prod(radices), operands[0]
-    axis = _axis("fast_irdft", x, columns, half + 1)
+    axis = _axis("fast_irdft", operands, columns, half + 1)
     return TensorType(x.dtype, _resized(x.shape, axis, 2 * half))
 
 
 def _irdft(*operands: Any, radices: tuple[int, ...], columns: int) -> Any:
+    _irdft_type(*map(type_of, operands), radices=radices, columns=columns)
     x, axis = operands[0] + 1j * operands[1], -2 if columns else -1
     return np.fft.irfft(x, 2 * math.prod(radices), axis=axis, norm="forward").astype(operands[0].dtype)
 
@@ -389,20 +434,28 @@ def _irdft_lowering(
     def given(point: Index) -> Complex:
         return Complex(re.at(frame.outside.at(point)), im.at(frame.outside.at(point)))
 
-    k = Dim(half - 1)
-    y, mirrored = given(Index.of(k) + 1), given(Index.of(k) * -1 + (half - 1))
-    two = Const(dtype.type(2), dtype)
-    c, s = (_product(table.at((Index(part), Index.of(k))), two) for part in range(2))
-    assert c is not None
-    assert s is not None
-    d_re, d_im = minus(y.re, mirrored.re), plus(y.im, mirrored.im)
-    z = _number(
-        minus(minus(plus(y.re, mirrored.re), _product(d_re, s)), _product(d_im, c)),
-        minus(plus(minus(y.im, mirrored.im), _product(d_re, c)), _product(d_im, s)),
-    )
-    write = functools.partial(_parts_at, frame.inside)
+    def write_real(point: Index, x: Complex) -> _Stores:
+        assert x.im is not None
+        return [(frame.outside.at(point * 2), x.im), (frame.outside.at(point * 2 + 1), x.re)]
+
     first, last = given(Index(0)).re, given(Index(half)).re
     edge = _number(plus(first, last), minus(first, last))
+    if len(radices) == 1:
+        numbers = symmetry(half, dtype)
+        points = [edge] + [
+            _put_together(
+                given(Index(k)), given(Index(half - k)), *(Const(x, dtype) for x in 2 * numbers[:, k - 1])
+            )
+            for k in range(1, half)
+        ]
+        found = short_transform([_exchanged(z) for z in points], -1)
+        stores = [store for k, x in enumerate(found) for store in write_real(Index(k), x)]
+        return frame.stages([(_buffer_of(result), Pieces((frame.column,), tuple(stores)))])
+    k = Dim(half - 1)
+    two = Const(dtype.type(2), dtype)
+    c, s = (Apply("multiply", (table.at((Index(part), Index.of(k))), two), dtype) for part in range(2))
+    z = _put_together(given(Index.of(k) + 1), given(Index.of(k) * -1 + (half - 1)), c, s)
+    write = functools.partial(_parts_at, frame.inside)
     nests: list[_Nest] = [
         (_buffer_of(between), Pieces((k, frame.column), tuple(write(Index.of(k) + 1, z)))),
         (_buffer_of(between), Pieces((frame.column,), tuple(write(Index(0), edge)))),
@@ -411,22 +464,16 @@ def _irdft_lowering(
     def load(point: Index) -> Complex:
         return _exchanged(_stored(between, frame.inside, point))
 
-    def write_real(point: Index, x: Complex) -> _Stores:
-        assert x.im is not None
-        return [(frame.outside.at(point * 2), x.im), (frame.outside.at(point * 2 + 1), x.re)]
-
     nests += _in_steps(load, write_real, _buffer_of(result), frame, radices, factors)
     return frame.stages(nests)
 
 
-def _hermitian_samples(draw: Draw) -> Any:
-    radices, columns, shape = _drawn(draw)
-    half = math.prod(radices)
-    re, im = draw.array(shape(half + 1)), draw.array(shape(half + 1))
-    return (re, im, *tables(radices, re.dtype), symmetry(half, re.dtype)), {
-        "radices": radices,
-        "columns": columns,
-    }
+def _put_together(y: Complex, mirrored: Complex, c: Expression, s: Expression) -> Complex:
+    """Return the point of two coefficients, with the cosine and the sine of their angle."""
+    d_re, d_im = minus(y.re, mirrored.re), plus(y.im, mirrored.im)
+    re = minus(plus(y.re, mirrored.re), _product(d_re, s))
+    im = plus(minus(y.im, mirrored.im), _product(d_re, c))
+    return _number(minus(re, _product(d_im, c)), minus(im, _product(d_im, s)))
 
 
 fast_irdft = primitive(
@@ -435,10 +482,12 @@ fast_irdft = primitive(
     type_rule=_irdft_type,
     evaluate=_irdft,
     derivative=_OF_PROGRAMS,
-    batch=lambda op, size, xs, flags, params: op(*move_batch(xs[:2], flags[:2], size), *xs[2:], **params),
+    batch=_batched(2),
     lowering=Pointwise(_irdft_lowering),
-    source=lambda *xs, radices, columns: (
-        f"np.fft.irfft({xs[0]} + 1j * {xs[1]}, {2 * math.prod(radices)}, axis={-2 if columns else -1}, norm='forward')"
+    source=lambda *xs, radices, columns: _with_tables(
+        f"np.fft.irfft({xs[0]} + 1j * {xs[1]}, {2 * math.prod(radices)}, axis={-2 if columns else -1}, norm='forward')",
+        xs[2:],
+        paired=False,
     ),
-    samples=_hermitian_samples,
+    samples=_samples(2, "hermitian"),
 )

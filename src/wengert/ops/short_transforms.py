@@ -13,9 +13,6 @@ from wengert.nest.expression import Apply, Const, Expression
 _TINY = 1e-12
 
 
-_TINY = 1e-12
-
-
 class Complex(NamedTuple):
     """A complex number as expressions; the imaginary part None is 0."""
 

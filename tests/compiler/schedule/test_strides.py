@@ -39,6 +39,21 @@ def test_stores_are_joined_where_they_leave_no_gap(stride: int) -> None:
     assert joined_stores(Nest((i,), tuple(stores[1:])), i, layouts) == []
 
 
+def test_arrays_that_are_read_backwards() -> None:
+    for count in (1, 7, 8, 9, 37):
+        x = RNG.normal(size=(5, count))
+        check(
+            lambda x: (
+                x[:, ::-1] * 2.0 + x,
+                x[:, ::-2] + 1.0,
+                x[:, -1::-2] * 3.0,
+                (x[:, ::-1] > 0) & (x > 0),
+            ),
+            x,
+        )
+        check(lambda x: x[:, ::-1] + 1, (x * 100).astype("int32"))
+
+
 def _products(z: Any, w: Any) -> Any:
     return z * w + z, np.exp(z) * w, z.real * w, z[..., ::-1] * w, z[..., ::2] * 2.0, (z.T * w.T).imag
 
