@@ -26,6 +26,7 @@ VOLUME = RNG.uniform(-1, 1, (3, 4, 4))
 W = RNG.uniform(-1, 1, 3)
 W2 = RNG.uniform(-1, 1, (3, 2))
 POINTS = RNG.uniform(0.1, 3.9, (2, 7))
+APART = RNG.permutation(30).reshape(5, 6) / 7.0
 AROUND = RNG.uniform(-3.0, 8.0, (2, 4))
 MATRIX = np.array([[0.9, 0.2], [-0.1, 1.1]])
 MODES = ("reflect", "constant", "nearest", "mirror", "wrap", "grid-mirror", "grid-constant", "grid-wrap")
@@ -44,6 +45,11 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "sobel": (lambda m, x: m.sobel(x, 0), X),
     "prewitt": (lambda m, x: m.prewitt(x, mode="nearest"), X),
     "laplace": (lambda m, x: m.laplace(x, mode="wrap"), VOLUME),
+    "minimum_filter1d": (lambda m, x: m.minimum_filter1d(x, 3, 0, mode="wrap"), APART),
+    "maximum_filter": (lambda m, x: m.maximum_filter(x, (2, 3)), APART),
+    "minimum_filter": (lambda m, x: m.minimum_filter(x, footprint=[[0, 1], [1, 1]], mode="constant"), APART),
+    "median_filter": (lambda m, x: m.median_filter(x, 3), APART),
+    "percentile_filter": (lambda m, x: m.percentile_filter(x, 30, 3, axes=(1,)), APART),
     "map_coordinates": (lambda m, x, c: m.map_coordinates(x, c), X, POINTS),
     "map_coordinates linear": (lambda m, x, c: m.map_coordinates(x, c, order=1), X, POINTS),
     "map_coordinates nearest": (
@@ -155,6 +161,29 @@ def test_filters_of_drawn_arrays_are_scipys(data: st.DataObject) -> None:
         close(call(ndimage), call(theirs), rtol)
 
 
+@settings(max_examples=60)
+@given(data=st.data())
+def test_ranks_of_drawn_arrays_are_scipys(data: st.DataObject) -> None:
+    draw = HypothesisDraw(data)
+    shape = tuple(draw.integer(3, 6) for _ in range(draw.integer(1, 3)))
+    x = (draw.rng.standard_normal(shape) * 40).astype(draw.choice([np.float64, np.float32, np.int64]))
+    options: dict[str, Any] = {"mode": draw.choice(MODES), "cval": draw.choice([0.0, 2.0])}
+    options["axes"] = draw.choice([None, (0,)])
+    size = draw.integer(1, 3)
+    options["origin"] = draw.integer(-(size // 2), (size - 1) // 2)
+    marks = draw.rng.uniform(size=(size,) * (len(shape) if options["axes"] is None else 1)) < 0.6
+    marks.flat[0] = True
+    rank = draw.integer(0, int(marks.sum()) - 1)
+    for call in (
+        lambda m: m.minimum_filter(x, size, **options),
+        lambda m: m.maximum_filter(x, footprint=marks, **options),
+        lambda m: m.median_filter(x, size, **options),
+        lambda m: m.rank_filter(x, rank, footprint=marks, **options),
+        lambda m: m.percentile_filter(x, 40, size, **options),
+    ):
+        close(call(ndimage), call(theirs), 0)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_splines_go_through_the_samples(mode: str) -> None:
     """Also in short lines of the mode "reflect", where the coefficients of SciPy's are not exact."""
@@ -224,6 +253,10 @@ ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
     "rank": (lambda: ndimage.convolve(X, W), "convolve: the weights must have 2 axes"),
     "origin": (lambda: ndimage.correlate1d(X, W, origin=2), "correlate1d: origin must leave the centre"),
     "size": (lambda: ndimage.uniform_filter1d(X, 0), "uniform_filter1d: size must be at least 1"),
+    "footprint": (lambda: ndimage.median_filter(X, footprint=[1, 1]), "median_filter: a footprint of 2 axes"),
+    "neighbours": (lambda: ndimage.rank_filter(X, 9, 3), "rank_filter: there are 9 neighbours; got rank 9"),
+    "nothing": (lambda: ndimage.maximum_filter(X), "maximum_filter: size or footprint is needed"),
+    "order of": (lambda: ndimage.minimum_filter(X * 1j, 3), "minimum_filter: complex numbers have no order"),
     "per axis": (lambda: ndimage.gaussian_filter(X, (1, 2, 3)), "gaussian_filter: sigma must be one value"),
     "matrix": (lambda: ndimage.affine_transform(X, np.eye(4)), "affine_transform: a matrix of 2 rows"),
     "axes": (lambda: ndimage.rotate(X, 10, axes=(0, 0)), "rotate: two different axes"),

@@ -32,14 +32,25 @@ from wengert.scipy.ndimage.filters import (
     uniform_filter1d,
 )
 from wengert.scipy.ndimage.interpolation import affine_transform, map_coordinates, rotate, shift, zoom
+from wengert.scipy.ndimage.ranks import (
+    maximum_filter,
+    maximum_filter1d,
+    median_filter,
+    minimum_filter,
+    minimum_filter1d,
+    percentile_filter,
+    rank_filter,
+)
 from wengert.scipy.ndimage.splines import spline_filter, spline_filter1d
 from wengert.scipy.registry import check_public as _check_public
 from wengert.scipy.registry import passed_through as _passed_through
 
 __all__ = [
-    "affine_transform", "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter", "gaussian_filter1d",
-    "gaussian_gradient_magnitude", "gaussian_laplace", "laplace", "map_coordinates", "prewitt", "rotate", "shift",
-    "sobel", "spline_filter", "spline_filter1d", "uniform_filter", "uniform_filter1d", "zoom",
+    "affine_transform", "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter",
+    "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace", "laplace", "map_coordinates",
+    "maximum_filter", "maximum_filter1d", "median_filter", "minimum_filter", "minimum_filter1d",
+    "percentile_filter", "prewitt", "rank_filter", "rotate", "shift", "sobel", "spline_filter", "spline_filter1d",
+    "uniform_filter", "uniform_filter1d", "zoom",
 ]  # fmt: skip
 
 

@@ -59,7 +59,7 @@ def weighted(x: Any, weights: Any, axes: tuple[int, ...], starts: list[int], mod
     )
 
 
-def _starts(operation: str, sizes: tuple[int, ...], origins: list[Any]) -> list[int]:
+def first_neighbours(operation: str, sizes: tuple[int, ...], origins: list[Any]) -> list[int]:
     """Return the first neighbour along each axis, for windows whose centre is moved by an origin."""
     starts: list[int] = []
     for size, origin in zip(sizes, origins, strict=True):
@@ -79,7 +79,7 @@ def _along_one(
     if rank_of(weights) != 1 or not shape_of(weights)[0]:
         raise ShapeError(message(operation, "the weights must be a vector with elements", show(weights)))
     axis = axis_index(operation, axis, rank_of(x))
-    starts = _starts(operation, shape_of(weights), [origin])
+    starts = first_neighbours(operation, shape_of(weights), [origin])
     extension = mode_of(operation, mode, OF_FILTERS)
     weights = conjugate(weights) if is_complex(dtype_of(weights)) else weights
     values = weighted(working(x), working(weights), (axis,), starts, extension, cval)
@@ -179,7 +179,7 @@ def _along_several(
         weights = weights[(slice(None, None, -1),) * len(chosen)]
     elif is_complex(dtype_of(weights)):
         weights = conjugate(weights)
-    starts = _starts(operation, shape_of(weights), origins)
+    starts = first_neighbours(operation, shape_of(weights), origins)
     extension = mode_of(operation, mode, OF_FILTERS)
     values = weighted(working(x), working(weights), chosen, starts, extension, cval)
     return stored(operation, output, x, values)
@@ -300,7 +300,7 @@ def uniform_filter1d(
     axis = axis_index(operation, axis, rank_of(x))
     if size < 1:
         raise ArgumentError(message(operation, "size must be at least 1", str(size)))
-    starts = _starts(operation, (size,), [origin])
+    starts = first_neighbours(operation, (size,), [origin])
     extension = mode_of(operation, mode, OF_FILTERS)
     sums = weighted(working(x), np.ones(size), (axis,), starts, extension, cval)
     return stored(operation, output, x, sums / size)

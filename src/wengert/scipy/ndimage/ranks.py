@@ -1,0 +1,434 @@
+"""Filters by order: the least, the greatest and other ranks of the neighbours of each element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.array.substitutes import substitutes
+from wengert.core.dtypes import dtype_of, is_complex
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
+from wengert.core.shapes import axis_index, shape_of
+from wengert.ir.types import show
+from wengert.numpy.registry import rank_of
+from wengert.scipy.ndimage.arguments import (
+    OF_FILTERS,
+    axes_of,
+    dtype_named,
+    extended,
+    mode_of,
+    per_axis,
+    stored,
+)
+from wengert.scipy.ndimage.filters import first_neighbours
+from wengert.scipy.registry import array, number
+
+
+def _real(operation: str, x: Any) -> Any:
+    x = array(x)
+    if is_complex(dtype_of(x)):
+        raise DtypeError(message(operation, "complex numbers have no order", show(x)))
+    return x
+
+
+def _windows(
+    operation: str, x: Any, axes: tuple[int, ...], sizes: tuple[int, ...], mode: Any, cval: Any, origins: Any
+) -> Any:
+    """Return the neighbours of each element, along further axes."""
+    starts = first_neighbours(operation, sizes, per_axis(operation, "origin", origins, len(axes)))
+    extension = mode_of(operation, mode, OF_FILTERS)
+    for axis, start, size in zip(axes, starts, sizes, strict=True):
+        x = extended(x, axis, -start, start + size - 1, extension, cval)
+    return np.lib.stride_tricks.sliding_window_view(x, sizes, axes)
+
+
+def _along_one(
+    operation: str,
+    function: Any,
+    x: Any,
+    size: Any,
+    axis: int,
+    output: Any,
+    mode: Any,
+    cval: Any,
+    origin: Any,
+) -> Any:
+    x, size = _real(operation, x), int(number(operation, "size", size))
+    axis = axis_index(operation, axis, rank_of(x))
+    if size < 1:
+        raise ArgumentError(message(operation, "size must be at least 1", str(size)))
+    if not all(shape_of(x)):
+        return stored(operation, output, x, x)
+    return stored(
+        operation, output, x, function(_windows(operation, x, (axis,), (size,), mode, cval, origin), -1)
+    )
+
+
+def _footprint(operation: str, size: Any, footprint: Any, axes: int) -> Any:
+    """Return which neighbours count, as known truth values."""
+    if footprint is None and size is None:
+        raise ArgumentError(message(operation, "size or footprint is needed"))
+    if footprint is None:
+        sizes = [int(number(operation, "size", n)) for n in per_axis(operation, "size", size, axes)]
+        footprint = np.ones(sizes, bool)
+    marks = np.asarray(number(operation, "footprint", footprint), bool)
+    if marks.ndim != axes or not marks.any():
+        requirement = f"a footprint of {axes} axes, with a neighbour that counts, is required"
+        raise ShapeError(message(operation, requirement, str(marks.shape)))
+    return marks
+
+
+def _neighbours(
+    operation: str, x: Any, marks: Any, axes: tuple[int, ...], mode: Any, cval: Any, origin: Any
+) -> Any:
+    """Return the neighbours that count, along one further axis."""
+    windows = _windows(operation, x, axes, marks.shape, mode, cval, origin)
+    shape = shape_of(windows)[: rank_of(x)]
+    return np.reshape(windows, (*shape, marks.size))[..., np.flatnonzero(marks)]
+
+
+def _extreme(
+    operation: str,
+    function: Any,
+    x: Any,
+    size: Any,
+    footprint: Any,
+    output: Any,
+    mode: Any,
+    cval: Any,
+    origin: Any,
+    axes: Any,
+) -> Any:
+    x = _real(operation, x)
+    chosen = axes_of(operation, axes, rank_of(x))
+    marks = _footprint(operation, size, footprint, len(chosen))
+    if not all(shape_of(x)):
+        return stored(operation, output, x, x)
+    if not marks.all():
+        values = function(_neighbours(operation, x, marks, chosen, mode, cval, origin), -1)
+        return stored(operation, output, x, values)
+    pairs = [
+        per_axis(operation, name, value, len(chosen)) for name, value in (("origin", origin), ("mode", mode))
+    ]
+    y = x
+    for axis, width, moved, extension in zip(chosen, marks.shape, *pairs, strict=True):
+        if width > 1:
+            y = _along_one(operation, function, y, width, axis, dtype_named(output), extension, cval, moved)
+    return stored(operation, output, x, y)
+
+
+@substitutes("scipy.ndimage.minimum_filter1d")
+def minimum_filter1d(
+    input: Any,
+    size: int,
+    axis: int = -1,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:
+    """Return the least of the neighbours along an axis; equal ones share the derivative.
+
+    Args:
+        input: the array.
+        size: the number of neighbours.
+        axis: the axis.
+        output: None, the dtype of the result, or an array to write it to.
+        mode: the extension beyond the edges, a name of SciPy's.
+        cval: the value beyond the edges in the mode "constant".
+        origin: how far the window moves to the left.
+
+    Returns:
+        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
+
+    Raises:
+        ArgumentError: the size is less than 1, the mode is unknown, or the origin moves the window too far.
+
+    Example:
+        >>> minimum_filter1d(np.array([3.0, 1.0, 2.0, 4.0]), 3)
+        array([1., 1., 1., 2.])
+    """
+    return _along_one("minimum_filter1d", np.min, input, size, axis, output, mode, cval, origin)
+
+
+@substitutes("scipy.ndimage.maximum_filter1d")
+def maximum_filter1d(
+    input: Any,
+    size: int,
+    axis: int = -1,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:
+    """Return the greatest of the neighbours along an axis; equal ones share the derivative.
+
+    Args:
+        input: the array.
+        size: the number of neighbours.
+        axis: the axis.
+        output: None, the dtype of the result, or an array to write it to.
+        mode: the extension beyond the edges, a name of SciPy's.
+        cval: the value beyond the edges in the mode "constant".
+        origin: how far the window moves to the left.
+
+    Returns:
+        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
+
+    Raises:
+        ArgumentError: the size is less than 1, the mode is unknown, or the origin moves the window too far.
+
+    Example:
+        >>> maximum_filter1d(np.array([3.0, 1.0, 2.0, 4.0]), 3)
+        array([3., 3., 4., 4.])
+    """
+    return _along_one("maximum_filter1d", np.max, input, size, axis, output, mode, cval, origin)
+
+
+@substitutes("scipy.ndimage.minimum_filter")
+def minimum_filter(
+    input: Any,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> Any:
+    """Return the least of the neighbours; equal ones share the derivative.
+
+    Args:
+        input: the array.
+        size: the number of neighbours, one number or one for each axis.
+        footprint: which neighbours count, in place of ``size``.
+        output: None, the dtype of the result, or an array to write it to.
+        mode: the extension beyond the edges, a name of SciPy's.
+        cval: the value beyond the edges in the mode "constant".
+        origin: how far the window moves to the left, one number or one for each axis.
+        axes: the axes to filter; None for all.
+
+    Returns:
+        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
+
+    Raises:
+        ArgumentError: neither size nor footprint is given, or the mode is unknown.
+        ShapeError: the footprint does not fit.
+
+    Example:
+        >>> minimum_filter(np.array([[1.0, 2.0], [3.0, 4.0]]), 2, mode="constant")
+        array([[0., 0.],
+               [0., 1.]])
+    """
+    return _extreme("minimum_filter", np.min, input, size, footprint, output, mode, cval, origin, axes)
+
+
+@substitutes("scipy.ndimage.maximum_filter")
+def maximum_filter(
+    input: Any,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> Any:
+    """Return the greatest of the neighbours; equal ones share the derivative.
+
+    Args:
+        input: the array.
+        size: the number of neighbours, one number or one for each axis.
+        footprint: which neighbours count, in place of ``size``.
+        output: None, the dtype of the result, or an array to write it to.
+        mode: the extension beyond the edges, a name of SciPy's.
+        cval: the value beyond the edges in the mode "constant".
+        origin: how far the window moves to the left, one number or one for each axis.
+        axes: the axes to filter; None for all.
+
+    Returns:
+        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
+
+    Raises:
+        ArgumentError: neither size nor footprint is given, or the mode is unknown.
+        ShapeError: the footprint does not fit.
+
+    Example:
+        >>> maximum_filter(np.array([[1.0, 2.0], [3.0, 4.0]]), footprint=[[0, 1], [1, 0]])
+        array([[1., 2.],
+               [3., 3.]])
+    """
+    return _extreme("maximum_filter", np.max, input, size, footprint, output, mode, cval, origin, axes)
+
+
+# -- other ranks -----------------------------------------------------------------------------------------
+
+
+def _ranked(
+    operation: str,
+    x: Any,
+    rank: Any,
+    size: Any,
+    footprint: Any,
+    output: Any,
+    mode: Any,
+    cval: Any,
+    origin: Any,
+    axes: Any,
+) -> Any:
+    """Return the neighbour of a rank, which is a function of their number."""
+    x = _real(operation, x)
+    chosen = axes_of(operation, axes, rank_of(x))
+    marks = _footprint(operation, size, footprint, len(chosen))
+    count = int(marks.sum())
+    place = rank(count)
+    if not -count <= place < count:
+        raise ArgumentError(message(operation, f"there are {count} neighbours", f"rank {place}"))
+    if not all(shape_of(x)):
+        return stored(operation, output, x, x)
+    neighbours = _neighbours(operation, x, marks, chosen, mode, cval, origin)
+    return stored(operation, output, x, np.sort(neighbours, -1)[..., place])
+
+
+@substitutes("scipy.ndimage.rank_filter")
+def rank_filter(
+    input: Any,
+    rank: int,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> Any:
+    """Return the neighbour of a rank.
+
+    Args:
+        input: the array.
+        rank: the rank, 0 for the least; negative ones count from the greatest.
+        size: the number of neighbours, one number or one for each axis.
+        footprint: which neighbours count, in place of ``size``.
+        output: None, the dtype of the result, or an array to write it to.
+        mode: the extension beyond the edges, a name of SciPy's.
+        cval: the value beyond the edges in the mode "constant".
+        origin: how far the window moves to the left, one number or one for each axis.
+        axes: the axes to filter; None for all.
+
+    Returns:
+        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
+
+    Raises:
+        ArgumentError: there are fewer neighbours than the rank, or the mode is unknown.
+        ShapeError: the footprint does not fit.
+
+    Example:
+        >>> rank_filter(np.array([3.0, 1.0, 2.0, 4.0]), 1, 3)
+        array([3., 2., 2., 4.])
+    """
+    place = int(number("rank_filter", "rank", rank))
+    return _ranked(
+        "rank_filter", input, lambda count: place, size, footprint, output, mode, cval, origin, axes
+    )
+
+
+@substitutes("scipy.ndimage.median_filter")
+def median_filter(
+    input: Any,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> Any:
+    """Return the median of the neighbours; of an even number of them the greater one of the two in the middle.
+
+    Args:
+        input: the array.
+        size: the number of neighbours, one number or one for each axis.
+        footprint: which neighbours count, in place of ``size``.
+        output: None, the dtype of the result, or an array to write it to.
+        mode: the extension beyond the edges, a name of SciPy's.
+        cval: the value beyond the edges in the mode "constant".
+        origin: how far the window moves to the left, one number or one for each axis.
+        axes: the axes to filter; None for all.
+
+    Returns:
+        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
+
+    Raises:
+        ArgumentError: neither size nor footprint is given, or the mode is unknown.
+        ShapeError: the footprint does not fit.
+
+    Example:
+        >>> median_filter(np.array([3.0, 1.0, 2.0, 4.0]), 3)
+        array([3., 2., 2., 4.])
+    """
+    return _ranked(
+        "median_filter",
+        input,
+        lambda count: count // 2,
+        size,
+        footprint,
+        output,
+        mode,
+        cval,
+        origin,
+        axes,
+    )
+
+
+@substitutes("scipy.ndimage.percentile_filter")
+def percentile_filter(
+    input: Any,
+    percentile: float,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> Any:
+    """Return the neighbour below which a percentage of them lies.
+
+    Args:
+        input: the array.
+        percentile: the percentage, known; a negative one counts from 100.
+        size: the number of neighbours, one number or one for each axis.
+        footprint: which neighbours count, in place of ``size``.
+        output: None, the dtype of the result, or an array to write it to.
+        mode: the extension beyond the edges, a name of SciPy's.
+        cval: the value beyond the edges in the mode "constant".
+        origin: how far the window moves to the left, one number or one for each axis.
+        axes: the axes to filter; None for all.
+
+    Returns:
+        An array of the shape of ``input``, and of its dtype where ``output`` names no other.
+
+    Raises:
+        ArgumentError: the percentage is out of range, or the mode is unknown.
+        ShapeError: the footprint does not fit.
+
+    Example:
+        >>> percentile_filter(np.array([3.0, 1.0, 2.0, 4.0]), 100, 3)
+        array([3., 3., 4., 4.])
+    """
+    operation = "percentile_filter"
+    share = float(number(operation, "percentile", percentile))
+    share = share + 100.0 if share < 0 else share
+    if not 0 <= share <= 100:
+        raise ArgumentError(message(operation, "percentile must be -100 to 100", str(percentile)))
+
+    def place(count: int) -> int:
+        return count - 1 if share == 100 else int(count * share / 100.0)
+
+    return _ranked(operation, input, place, size, footprint, output, mode, cval, origin, axes)
