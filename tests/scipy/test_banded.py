@@ -84,6 +84,13 @@ def test_drawn_banded_equations_are_scipys(data: st.DataObject) -> None:
         close(own, other, 1e-11)
 
 
+def test_single_precision_stays() -> None:
+    a = (TALL @ TALL.T).astype(np.float32) + 4 * np.eye(4, dtype=np.float32)
+    for call in (linalg.ldl, lambda a: linalg.qr(a, pivoting=True), linalg.orth):
+        assert np.asarray(wg.tree.leaves(call(a))[0]).dtype == np.float32
+    assert linalg.cholesky_banded(HALF.astype(np.float32), lower=True).dtype == np.float32
+
+
 def test_corners_are_not_read() -> None:
     bands = BANDS.copy()
     bands[0, 0] = bands[2, 4] = bands[3, 3:] = np.nan

@@ -266,6 +266,13 @@ def test_grids_of_scipys_work_in_transforms() -> None:
     )
 
 
+def test_single_precision_stays_in_tables() -> None:
+    x, y = X.astype(np.float32), TABLE.astype(np.float32)
+    for kind in ("linear", "next"):
+        own, other = (m.interp1d(x, y, kind, bounds_error=False) for m in (interpolate, theirs))
+        close(own(x + np.float32(0.1)), other(x + np.float32(0.1)), 1e-5)
+
+
 def test_points_outside() -> None:
     table = interpolate.interp1d(X, Y)
     with pytest.raises(ValueError, match="interp1d: the points must lie inside the table"):

@@ -20,6 +20,7 @@ from wengert.nest.lowering import OnHost
 from wengert.ops import linalg
 from wengert.ops.comparison import equal, logical_and, logical_not, where
 from wengert.ops.complex import real
+from wengert.ops.conversion import cast
 from wengert.ops.elementwise import batch_elementwise
 from wengert.ops.linalg import adjoint, check_square, floating_dtype, multiply, swapped
 from wengert.ops.lu import section
@@ -63,7 +64,8 @@ def parts(packed: Any) -> tuple[Any, Any, Any, Any]:
 
 def exchange(order: Any) -> Any:
     """Return the matrix that puts rows into an order."""
-    return where(equal(order, np.arange(shape_of(order)[-2], dtype=float)), 1.0, 0.0)
+    rows = shape_of(order)[-2]
+    return cast(equal(order, np.arange(rows, dtype=dtype_of(order))), dtype=dtype_of(order))
 
 
 def whole(a: Any, lower: bool, hermitian: bool) -> Any:
@@ -87,7 +89,7 @@ def _tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, lower: b
     beside = where(logical_and(side, logical_not(together)), inner, 0.0)
     last = section(block, (rows - 1, rows) if lower else (0, 1), (0, 1))
     is_last = logical_and(together, equal(block, last))  # nothing is beside it: it may be singular
-    divisor = where(is_last, np.eye(rows), middle)
+    divisor = where(is_last, np.eye(rows, dtype=dtype_of(block)), middle)
     moved = multiply(factor, swapped(linalg.solve(swapped(divisor), swapped(beside))))
     still = section(out, (0, rows), (2 * rows, 2 * rows + 2)) * 0.0
     axis = len(shape_of(out)) - 1

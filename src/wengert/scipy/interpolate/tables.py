@@ -15,6 +15,7 @@ from wengert.ir.types import show
 from wengert.numpy.registry import is_sequence, rank_of
 from wengert.ops.comparison import logical_or, where
 from wengert.ops.contraction import product
+from wengert.ops.conversion import cast
 from wengert.ops.indexing import gather
 from wengert.ops.shape import reshape
 from wengert.scipy.interpolate.bsplines import BSpline, local_basis, make_interp_spline
@@ -123,7 +124,9 @@ class interp1d:  # noqa: N801 (SciPy's name)
         pair: list[Any] = list(fill_value) if type(fill_value) is tuple else []  # pyright: ignore[reportUnknownArgumentType]
         pair = pair if len(pair) == 2 else [fill_value] * 2
         shape = shape_of(self._samples)[1:]
-        self._beyond = [] if self._extrapolates else [np.broadcast_to(array(value), shape) for value in pair]
+        dtype = dtype_of(self._samples)
+        values: list[Any] = [] if self._extrapolates else [cast(array(value), dtype=dtype) for value in pair]
+        self._beyond = [np.broadcast_to(value, shape) for value in values]
 
     @property
     def y(self) -> Any:
