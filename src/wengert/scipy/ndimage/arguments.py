@@ -94,6 +94,8 @@ def dtype_for(operation: str, output: Any, x: Any, values: Any) -> Dtype:
         given = dtype_of(x)
         return np.promote_types(given, np.complex64) if complex_result else given
     dtype = dtype_named(output)
+    if complex_result and not is_complex(dtype) and not isinstance(output, str) and not is_array(output):
+        return np.promote_types(dtype, np.complex64)
     if complex_result and not is_complex(dtype):
         requirement = "the result is complex, and output must be so"
         raise DtypeError(message(operation, requirement, str(dtype)))
