@@ -64,6 +64,26 @@ CALLS: dict[str, tuple[Any, ...]] = {
         Y,
         np.array(4.2),
     ),
+    "InterpolatedUnivariateSpline": (
+        lambda m, x, y, q: m.InterpolatedUnivariateSpline(x, y, ext=3)(q, 1),
+        *(X, Y, Q),
+    ),
+    "UnivariateSpline": (
+        lambda m, x, y, b: m.UnivariateSpline(x, y, k=4, s=0).integral(1.0, b),
+        *(X, Y, np.array(4.2)),
+    ),
+    "RectBivariateSpline": (
+        lambda m, v, x, y: m.RectBivariateSpline(*LINES, v)(x, y, dx=1),
+        *(GRID, np.sort(POINTS[:, 0]), np.sort(POINTS[:, 1])),
+    ),
+    "RectBivariateSpline points": (
+        lambda m, x, v, q: m.RectBivariateSpline(x, LINES[1], v, kx=2, ky=4).ev(q[:, 0], q[:, 1]),
+        *(LINES[0], GRID, POINTS),
+    ),
+    "RectBivariateSpline integral": (
+        lambda m, v, a: m.RectBivariateSpline(*LINES, v).integral(a, 3.0, 0.5, 2.5),
+        *(GRID, np.array(1.1)),
+    ),
     "interp1d linear": (lambda m, x, y, q: m.interp1d(x, y)(q), X, TABLE, Q),
     "interp1d nearest": (lambda m, y: m.interp1d(X, y, kind="nearest")(Q), TABLE),
     "interp1d cubic": (
@@ -242,6 +262,7 @@ OBJECTS: dict[str, Callable[[Any], Any]] = {
     "CubicSpline": lambda m: m.CubicSpline(X, TABLE, axis=1, extrapolate=False),
     "PchipInterpolator": lambda m: m.PchipInterpolator(X, Y),
     "BSpline": lambda m: m.make_interp_spline(X, Y, 2),
+    "UnivariateSpline": lambda m: m.UnivariateSpline(X, Y, s=0, ext="const"),
     "interp1d": lambda m: m.interp1d(X, TABLE),
     "interp1d cubic": lambda m: m.interp1d(X, TABLE, "cubic", fill_value="extrapolate"),
     "interp1d next": lambda m: m.interp1d(X, Y, "next", bounds_error=False, fill_value=(1.0, 2.0)),
@@ -254,6 +275,35 @@ def test_objects_of_scipys_work_in_transforms(name: str) -> None:
     direction = np.ones(Q.shape)
     close(wg.jvp(lambda q: made(q), (Q,), (direction,)), wg.jvp(lambda q: own(q), (Q,), (direction,)), 1e-12)
     close(wg.jit(lambda q: made(q))(Q), made(Q), 1e-12)
+
+
+def test_splines_with_smoothing_of_scipys_work_in_transforms() -> None:
+    knots = X[2:-2]
+    for made in (theirs.UnivariateSpline(X, Y, s=0.5), theirs.LSQUnivariateSpline(X, Y, knots, ext=1)):
+        close(wg.jit(lambda q: made(q))(Q), made(Q), 1e-12)  # noqa: B023
+        slopes = wg.grad(lambda q: np.sum(made(q)))(Q)  # noqa: B023
+        close(slopes, made(Q, 1), 1e-11)
+    grid = theirs.RectBivariateSpline(*LINES, GRID, s=0.1)
+    close(wg.jit(lambda q: grid.ev(q[:, 0], q[:, 1]))(POINTS), grid.ev(*POINTS.T), 1e-12)
+
+
+def test_rules_beyond_the_ends() -> None:
+    q = np.array([X[0] - 1.0, X[2], X[-1] + 1.0])
+    for ext in (0, 1, 3, "zeros"):
+        own, other = (m.InterpolatedUnivariateSpline(X, Y, k=2, ext=ext) for m in (interpolate, theirs))
+        for call in (
+            lambda s: s(q),
+            lambda s: s(q, 1),
+            lambda s: s.derivative()(q),
+            lambda s: s.antiderivative()(X),
+            lambda s: s.derivatives(X[3]),
+            lambda s: (s.get_knots(), s.get_coeffs(), s.integral(q[0], X[3])),
+        ):
+            close(call(own), call(other), 1e-11)
+    own, other = (m.RectBivariateSpline(*LINES, GRID) for m in (interpolate, theirs))
+    edge = POINTS + np.array([5.0, -5.0])
+    close(own.ev(*edge.T), other.ev(*edge.T), 1e-12)
+    close((own.get_coeffs(), *own.get_knots()), (other.get_coeffs(), *other.get_knots()), 1e-11)
 
 
 def test_grids_of_scipys_work_in_transforms() -> None:
@@ -302,6 +352,18 @@ ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
     "bounds": (
         lambda: interpolate.interp1d(X, Y, bounds_error=True, fill_value="extrapolate"),
         "interp1d: bounds_error must not be True",
+    ),
+    "smoothing": (
+        lambda: interpolate.UnivariateSpline(X, Y),
+        "UnivariateSpline: a fit with smoothing, s=None",
+    ),
+    "least squares": (lambda: interpolate.LSQUnivariateSpline(X, Y, X[2:4]), "LSQUnivariateSpline: a fit of"),
+    "ends": (lambda: interpolate.RectBivariateSpline(*LINES, GRID, (0, 9, 0, 9)), "bbox is not supported"),
+    "degree": (lambda: interpolate.InterpolatedUnivariateSpline(X, Y, k=9), "a degree of 1 to 5"),
+    "beyond": (lambda: interpolate.InterpolatedUnivariateSpline(X, Y, ext=7), "ext must be one of 0, 1"),
+    "raise": (
+        lambda: interpolate.InterpolatedUnivariateSpline(X, Y, ext=2)(99.0),
+        "the points must lie between",
     ),
     "grid": (lambda: interpolate.RegularGridInterpolator(LINES[:1], GRID[1:]), "lines for each extent"),
     "grid method": (

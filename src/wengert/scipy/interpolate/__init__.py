@@ -20,14 +20,21 @@ from wengert.scipy.interpolate.cubic import (
     PchipInterpolator,
     pchip_interpolate,
 )
+from wengert.scipy.interpolate.fitpack import (
+    InterpolatedUnivariateSpline,
+    LSQUnivariateSpline,
+    RectBivariateSpline,
+    UnivariateSpline,
+)
 from wengert.scipy.interpolate.piecewise import PPoly
 from wengert.scipy.interpolate.tables import RegularGridInterpolator, interp1d, interpn
 from wengert.scipy.registry import check_public as _check_public
 from wengert.scipy.registry import passed_through as _passed_through
 
 __all__ = [
-    "Akima1DInterpolator", "BSpline", "CubicHermiteSpline", "CubicSpline", "PPoly", "PchipInterpolator",
-    "RegularGridInterpolator", "interp1d", "interpn", "make_interp_spline", "pchip_interpolate",
+    "Akima1DInterpolator", "BSpline", "CubicHermiteSpline", "CubicSpline", "InterpolatedUnivariateSpline",
+    "LSQUnivariateSpline", "PPoly", "PchipInterpolator", "RectBivariateSpline", "RegularGridInterpolator",
+    "UnivariateSpline", "interp1d", "interpn", "make_interp_spline", "pchip_interpolate",
 ]  # fmt: skip
 
 

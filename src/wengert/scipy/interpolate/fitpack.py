@@ -1,0 +1,429 @@
+"""SciPy's classes of splines after Dierckx's FITPACK: through samples, and those that a program made with SciPy.
+
+A fit with smoothing chooses its knots step by step, and has no derivative in the samples here. The spline that SciPy
+made of plain numbers works inside transforms as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from wengert.array.substitutes import substitutes
+from wengert.boxes import concrete
+from wengert.core.errors import ArgumentError, UnsupportedError, message
+from wengert.core.shapes import shape_of, size
+from wengert.ir.types import show
+from wengert.ops.comparison import where
+from wengert.ops.indexing import gather
+from wengert.ops.shape import reshape
+from wengert.scipy.interpolate.bsplines import BSpline, local_basis, make_interp_spline
+from wengert.scipy.interpolate.piecewise import check_samples, inexact, interval, outside
+from wengert.scipy.registry import doubles
+
+_BEYOND: dict[Any, int] = {0: 0, 1: 1, 2: 2, 3: 3, "extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
+
+
+def _refuse_fit(operation: str, what: str) -> NoReturn:
+    requirement = f"{what} is not followed"
+    hint = "write InterpolatedUnivariateSpline or make_interp_spline, or make the spline outside of plain numbers"
+    raise UnsupportedError(message(operation, requirement, hint=hint))
+
+
+class _Univariate:
+    """A spline with a rule for points beyond its ends."""
+
+    _spline: Any
+    ext: int
+
+    def _set(self, spline: Any, ext: Any) -> None:
+        code = _BEYOND.get(ext)
+        if code is None:
+            requirement = f"ext must be one of {', '.join(map(str, _BEYOND))}"
+            raise ArgumentError(message(type(self).__name__, requirement, repr(ext)))
+        self._spline, self.ext = spline, code
+
+    @classmethod
+    def _made(cls, spline: Any, ext: int) -> Any:
+        made = object.__new__(cls)
+        made._set(spline, ext)
+        return made
+
+    @classmethod
+    def of_scipys(cls, theirs: Any) -> Any:
+        """Return the spline of an object of SciPy's.
+
+        Args:
+            theirs: an object of one of SciPy's classes.
+
+        Returns:
+            The same spline.
+        """
+        t, c, k = theirs._eval_args
+        return cls._made(BSpline.construct_fast(t, c, k), theirs.ext)
+
+    def _ends(self) -> tuple[Any, Any]:
+        t, k = self._spline.t, self._spline.k
+        return t[k], t[shape_of(t)[0] - k - 1]
+
+    def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:
+        """Return the values, or those of a derivative, at points.
+
+        Args:
+            x: the points.
+            nu: the order of the derivative.
+            ext: beyond the ends, 0 to extrapolate, 1 for zeros, 2 for an error, 3 for the value at the end; None for
+                the choice of the object. Points that are not known, as in `wg.jit`, give NaN in place of an error.
+
+        Returns:
+            An array of the shape of the points.
+        """
+        code = self.ext if ext is None else _BEYOND.get(ext, -1)
+        if code < 0:
+            requirement = f"ext must be one of {', '.join(map(str, _BEYOND))}"
+            raise ArgumentError(message(type(self).__name__, requirement, repr(ext)))
+        points = doubles(x)
+        start, stop = self._ends()
+        if code == 3 and not nu:  # SciPy extrapolates derivatives
+            return self._spline(np.clip(points, start, stop), nu)
+        value = self._spline(points, nu)
+        if code in (0, 3):
+            return value
+        is_outside = outside(points, start, stop)
+        known = concrete(is_outside)
+        if code == 2 and known is not None and np.any(known):
+            requirement = "the points must lie between the ends of the spline"
+            raise ArgumentError(message(type(self).__name__, requirement, show(points)))
+        return where(is_outside, 0.0 if code == 1 else np.nan, value)
+
+    def derivative(self, n: int = 1) -> Any:
+        """Return a derivative as a spline.
+
+        Args:
+            n: the order.
+
+        Returns:
+            A spline.
+        """
+        return _Univariate._made(self._spline.derivative(n), 1 if self.ext == 3 else self.ext)
+
+    def antiderivative(self, n: int = 1) -> Any:
+        """Return an antiderivative as a spline.
+
+        Args:
+            n: how often to integrate.
+
+        Returns:
+            A spline.
+        """
+        return _Univariate._made(self._spline.antiderivative(n), self.ext)
+
+    def integral(self, a: Any, b: Any) -> Any:
+        """Return the integral from a to b, of a spline that is 0 beyond its ends.
+
+        Args:
+            a: the lower limit.
+            b: the upper limit.
+
+        Returns:
+            A number.
+        """
+        return self._spline.integrate(a, b, False)
+
+    def derivatives(self, x: Any) -> Any:
+        """Return the value and all derivatives at a point.
+
+        Args:
+            x: the point.
+
+        Returns:
+            A vector.
+        """
+        return np.stack([self._spline(x, nu) for nu in range(self._spline.k + 1)])
+
+    def get_knots(self) -> Any:
+        """Return the knots from one end to the other.
+
+        Returns:
+            A vector.
+        """
+        t, k = self._spline.t, self._spline.k
+        return t[k : shape_of(t)[0] - k]
+
+    def get_coeffs(self) -> Any:
+        """Return the coefficients.
+
+        Returns:
+            A vector.
+        """
+        return self._spline.c[: shape_of(self._spline.t)[0] - self._spline.k - 1]
+
+
+def _through(operation: str, x: Any, y: Any, bbox: Any, degree: int) -> Any:
+    x, y, _ = check_samples(operation, x, y, 0)
+    if any(end is not None for end in bbox):
+        requirement = "the spline ends at the first and the last sample: bbox is not supported"
+        raise UnsupportedError(message(operation, requirement, repr(bbox)))
+    if not 1 <= degree <= 5 or degree >= shape_of(x)[0]:
+        requirement = "a degree of 1 to 5, less than the number of samples, is required"
+        raise ArgumentError(message(operation, requirement, str(degree)))
+    return make_interp_spline(x, y, degree)
+
+
+@substitutes("scipy.interpolate.InterpolatedUnivariateSpline")
+class InterpolatedUnivariateSpline(_Univariate):
+    """The spline through samples; samples, abscissas and points have derivatives.
+
+    Args:
+        x: the abscissas, which rise.
+        y: the samples.
+        w: without effect.
+        bbox: the ends, which must be None.
+        k: the degree, 1 to 5.
+        ext: what is beyond the ends: 0 to extrapolate, 1 for zeros, 2 for an error, 3 for the value at the end.
+        check_finite: without effect: numbers that are known must be finite.
+
+    Raises:
+        ShapeError: the shapes do not fit.
+        ArgumentError: the abscissas do not rise, or the degree or ``ext`` is unknown.
+        UnsupportedError: other ends are given.
+
+    Example:
+        >>> x = np.array([0.0, 1.0, 2.0, 3.0])
+        >>> print(f"{InterpolatedUnivariateSpline(x, x**3)(1.5):.3f}")
+        3.375
+    """
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any,
+        w: Any = None,
+        bbox: Any = (None, None),
+        k: int = 3,
+        ext: Any = 0,
+        check_finite: bool = False,
+    ) -> None:
+        self._set(_through("InterpolatedUnivariateSpline", x, y, bbox, k), ext)
+
+
+@substitutes("scipy.interpolate.UnivariateSpline")
+class UnivariateSpline(_Univariate):
+    """The spline through samples: `InterpolatedUnivariateSpline`, for ``s=0``.
+
+    Args:
+        x: the abscissas, which rise.
+        y: the samples.
+        w: without effect.
+        bbox: the ends, which must be None.
+        k: the degree, 1 to 5.
+        s: the smoothing, which must be 0.
+        ext: what is beyond the ends: 0 to extrapolate, 1 for zeros, 2 for an error, 3 for the value at the end.
+        check_finite: without effect: numbers that are known must be finite.
+
+    Raises:
+        UnsupportedError: the spline is to be smooth: its knots depend on the samples in steps.
+        ShapeError: the shapes do not fit.
+        ArgumentError: the abscissas do not rise, or the degree or ``ext`` is unknown.
+
+    Example:
+        >>> x = np.array([0.0, 1.0, 2.0, 3.0])
+        >>> print(f"{UnivariateSpline(x, x**3, s=0).integral(0.0, 2.0):.3f}")
+        4.000
+    """
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any,
+        w: Any = None,
+        bbox: Any = (None, None),
+        k: int = 3,
+        s: Any = None,
+        ext: Any = 0,
+        check_finite: bool = False,
+    ) -> None:
+        if s is None or concrete(s) != 0:
+            _refuse_fit("UnivariateSpline", f"a fit with smoothing, s={s},")
+        self._set(_through("UnivariateSpline", x, y, bbox, k), ext)
+
+
+@substitutes("scipy.interpolate.LSQUnivariateSpline")
+class LSQUnivariateSpline(_Univariate):
+    """A spline of least squares that SciPy made; a fit inside a transform is refused.
+
+    Args:
+        x: the abscissas.
+        y: the samples.
+        t: the knots.
+        w: the weights.
+        bbox: the ends.
+        k: the degree.
+        ext: what is beyond the ends.
+        check_finite: whether numbers are checked.
+
+    Raises:
+        UnsupportedError: always.
+    """
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any,
+        t: Any,
+        w: Any = None,
+        bbox: Any = (None, None),
+        k: int = 3,
+        ext: Any = 0,
+        check_finite: bool = False,
+    ) -> None:
+        _refuse_fit("LSQUnivariateSpline", "a fit of least squares")
+
+
+# -- two dimensions --------------------------------------------------------------------------------------
+
+
+@substitutes("scipy.interpolate.RectBivariateSpline")
+class RectBivariateSpline:
+    """The spline through values on a grid; values, lines and points have derivatives.
+
+    Points beyond the edges have the value at the edge, as in SciPy.
+
+    Args:
+        x: the coordinates of the lines along the first axis, which rise.
+        y: the coordinates of the lines along the second axis, which rise.
+        z: the values.
+        bbox: the edges, which must be None.
+        kx: the degree along the first axis.
+        ky: the degree along the second axis.
+        s: the smoothing, which must be 0.
+        maxit: without effect.
+
+    Raises:
+        ShapeError: the grid does not fit the values.
+        ArgumentError: the lines do not rise, or a degree is unknown.
+        UnsupportedError: other edges are given, or the spline is to be smooth.
+
+    Example:
+        >>> x = np.arange(4.0)
+        >>> print(f"{RectBivariateSpline(x, x, np.outer(x, x**2)).ev(1.5, 2.5):.3f}")
+        9.375
+    """
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any,
+        z: Any,
+        bbox: Any = (None,) * 4,
+        kx: int = 3,
+        ky: int = 3,
+        s: Any = 0,
+        maxit: int = 20,
+    ) -> None:
+        operation = "RectBivariateSpline"
+        if concrete(s) != 0:
+            _refuse_fit(operation, f"a fit with smoothing, s={s},")
+        first = _through(operation, x, z, bbox[:2], kx)
+        second = _through(operation, y, np.swapaxes(first.c, 0, 1), bbox[2:], ky)
+        self._set((first.t, second.t), np.swapaxes(second.c, 0, 1), (kx, ky))
+
+    def _set(self, knots: Any, c: Any, degrees: tuple[int, int]) -> None:
+        self.tck, self.degrees = (*knots, c), degrees
+
+    @classmethod
+    def of_scipys(cls, theirs: Any) -> Any:
+        """Return the spline of an object of SciPy's.
+
+        Args:
+            theirs: an object of SciPy's class.
+
+        Returns:
+            The same spline.
+        """
+        made = object.__new__(cls)
+        x, y, c = theirs.tck
+        kx, ky = theirs.degrees
+        made._set((x, y), np.reshape(c, (len(x) - kx - 1, len(y) - ky - 1)), (kx, ky))
+        return made
+
+    def _basis(self, axis: int, points: Any, order: int) -> tuple[Any, Any]:
+        """Return the values of the basis splines that are not 0 at points, and the numbers of their coefficients."""
+        t, k = self.tck[axis], self.degrees[axis]
+        count = shape_of(t)[0] - k - 1
+        inside = np.clip(points, t[k], t[count])
+        number = interval(t, inside, k, count - 1)
+        return local_basis(t, k, number, inside, order), number[:, None] + np.arange(-k, 1)
+
+    def __call__(self, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
+        """Return the values, or those of a derivative, on a grid or at points.
+
+        Args:
+            x: the coordinates along the first axis.
+            y: the coordinates along the second axis.
+            dx: the order of the derivative along the first axis.
+            dy: the order of the derivative along the second axis.
+            grid: evaluate at all pairs of the coordinates; else at points, whose coordinates broadcast.
+
+        Returns:
+            A matrix, or an array of the shape of the points.
+        """
+        x, y = doubles(x), doubles(y)
+        c = self.tck[2]
+        if grid:
+            x, y = (reshape(value, shape=(size(shape_of(value)),)) for value in (x, y))
+            (u, i), (v, j) = self._basis(0, x, dx), self._basis(1, y, dy)
+            rows = np.einsum("pa,pan->pn", u, gather(c, i))
+            return np.einsum("qb,qbp->pq", v, gather(np.swapaxes(rows, 0, 1), j))
+        shape = np.broadcast_shapes(shape_of(x), shape_of(y))
+        x, y = (reshape(np.broadcast_to(value, shape), shape=(size(shape),)) for value in (x, y))
+        (u, i), (v, j) = self._basis(0, x, dx), self._basis(1, y, dy)
+        taken = gather(c, i[:, :, None], j[:, None, :])
+        return reshape(np.einsum("pab,pa,pb->p", taken, u, v), shape=shape)
+
+    def ev(self, xi: Any, yi: Any, dx: int = 0, dy: int = 0) -> Any:
+        """Return the values, or those of a derivative, at points.
+
+        Args:
+            xi: the coordinates along the first axis.
+            yi: the coordinates along the second axis, which broadcast with the others.
+            dx: the order of the derivative along the first axis.
+            dy: the order of the derivative along the second axis.
+
+        Returns:
+            An array of the shape of the points.
+        """
+        return self(xi, yi, dx, dy, grid=False)
+
+    def integral(self, xa: Any, xb: Any, ya: Any, yb: Any) -> Any:
+        """Return the integral over a rectangle, of a spline that is 0 beyond its edges.
+
+        Args:
+            xa: the lower limit along the first axis.
+            xb: the upper limit along the first axis.
+            ya: the lower limit along the second axis.
+            yb: the upper limit along the second axis.
+
+        Returns:
+            A number.
+        """
+        t, u, c = self.tck
+        rows = BSpline.construct_fast(t, inexact(c), self.degrees[0]).integrate(xa, xb, False)
+        return BSpline.construct_fast(u, rows, self.degrees[1]).integrate(ya, yb, False)
+
+    def get_knots(self) -> tuple[Any, Any]:
+        """Return the knots along both axes.
+
+        Returns:
+            Two vectors.
+        """
+        return self.tck[0], self.tck[1]
+
+    def get_coeffs(self) -> Any:
+        """Return the coefficients.
+
+        Returns:
+            A vector.
+        """
+        return reshape(self.tck[2], shape=(size(shape_of(self.tck[2])),))
