@@ -33,6 +33,7 @@ NOT_HOLOMORPHIC = {
         "svdvals",
         "qr",
         "pinv",
+        "ldl",
         "lstsq",
     ),
     *("eig",),  # its vectors have a normalisation
