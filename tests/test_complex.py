@@ -34,6 +34,7 @@ NOT_HOLOMORPHIC = {
         "qr",
         "pinv",
         "ldl",
+        "polar",
         "lstsq",
     ),
     *("eig",),  # its vectors have a normalisation
