@@ -25,6 +25,7 @@ _MODULES = (
     "scipy.special",
     "scipy.stats",
     "wengert.kernels.incomplete",
+    "wengert.kernels.orders",
     "wengert.random",
     "wengert.special",
 )  # besides NumPy

@@ -22,6 +22,20 @@ from wengert.ops.composition import composed
 from wengert.ops.exponential import cbrt, exp, expit, expm1, log, log1p, sqrt
 from wengert.ops.exponential import power as raised
 from wengert.ops.incomplete import betainc_slope, gammainc_slope
+from wengert.ops.orders import (
+    hyp1f1_by_a,
+    hyp1f1_by_b,
+    hyp2f1_by_a,
+    hyp2f1_by_b,
+    hyp2f1_by_c,
+    iv_order,
+    ive_order,
+    jv_order,
+    kv_order,
+    kve_order,
+    yv_order,
+    zeta_by_s,
+)
 from wengert.ops.scipy_ufuncs import BY_NAME, stated
 from wengert.ops.special import digamma, erf, erfc, erfinv, lgamma
 from wengert.ops.trigonometric import cos, cosh, sin, sinh
@@ -303,31 +317,55 @@ _AT_ZERO: list[Point] = [(1.0, 0.0)]
 
 jv = stated(
     "jv",
-    None,
+    lambda out, v, x: jv_order(v, x),
     lambda out, v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x)),
     doc="the Bessel function J_v(x)",
     domain=_ORDER,
+    whole=1,
 )
 yv = stated(
-    "yv", None, lambda out, v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x)), doc="the Bessel function Y_v(x)", domain=_ORDER,
+    "yv",
+    lambda out, v, x: yv_order(v, x),
+    lambda out, v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x)),
+    doc="the Bessel function Y_v(x)",
+    domain=_ORDER,
+    whole=1,
     singular=_AT_ZERO,
-)  # fmt: skip
+)
 iv = stated(
-    "iv", None, lambda out, v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x)), doc="the modified Bessel function I_v(x)",
+    "iv",
+    lambda out, v, x: iv_order(v, x),
+    lambda out, v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x)),
+    doc="the modified Bessel function I_v(x)",
     domain=_ORDER,
-)  # fmt: skip
+    whole=1,
+)
 kv = stated(
-    "kv", None, lambda out, v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)), doc="the modified Bessel function K_v(x)",
-    domain=_ORDER, singular=_AT_ZERO,
-)  # fmt: skip
-ive = stated(
-    "ive", None, lambda out, v, x: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * out, doc="e^-|x| I_v(x)",
+    "kv",
+    lambda out, v, x: kv_order(v, x),
+    lambda out, v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)),
+    doc="the modified Bessel function K_v(x)",
     domain=_ORDER,
-)  # fmt: skip
-kve = stated(
-    "kve", None, lambda out, v, x: out - 0.5 * (kve(v - 1, x) + kve(v + 1, x)), doc="e^x K_v(x)", domain=_ORDER,
+    whole=1,
     singular=_AT_ZERO,
-)  # fmt: skip
+)
+ive = stated(
+    "ive",
+    lambda out, v, x: ive_order(v, x),
+    lambda out, v, x: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * out,
+    doc="e^-|x| I_v(x)",
+    domain=_ORDER,
+    whole=1,
+)
+kve = stated(
+    "kve",
+    lambda out, v, x: kve_order(v, x),
+    lambda out, v, x: out - 0.5 * (kve(v - 1, x) + kve(v + 1, x)),
+    doc="e^x K_v(x)",
+    domain=_ORDER,
+    whole=1,
+    singular=_AT_ZERO,
+)
 BY_NAME.update(jn=BY_NAME["jv"], yn=BY_NAME["yv"], kn=BY_NAME["kv"])
 
 j0 = stated("j0", lambda out, x: -j1(x), doc="the Bessel function J_0(x)")
@@ -373,18 +411,20 @@ BY_NAME["airy"] = lambda x: (_ai(x), _aip(x), _bi(x), _bip(x))
 
 hyp1f1 = stated(
     "hyp1f1",
-    None,
-    None,
+    lambda out, a, b, x: hyp1f1_by_a(a, b, x),
+    lambda out, a, b, x: hyp1f1_by_b(a, b, x),
     lambda out, a, b, x: a / b * hyp1f1(a + 1, b + 1, x),
     doc="the confluent hypergeometric function 1F1(a; b; x)",
+    whole=2,
 )
 hyp2f1 = stated(
     "hyp2f1",
-    None,
-    None,
-    None,
+    lambda out, a, b, c, x: hyp2f1_by_a(a, b, c, x),
+    lambda out, a, b, c, x: hyp2f1_by_b(a, b, c, x),
+    lambda out, a, b, c, x: hyp2f1_by_c(a, b, c, x),
     lambda out, a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x),
     doc="the hypergeometric function 2F1(a, b; c; x)",
+    whole=3,
     domain=((0.5, 2.0), (0.5, 2.0), (0.5, 2.0), (-0.6, 0.6)),
 )
 hyp0f1 = stated(
@@ -602,9 +642,10 @@ def _loggamma(x: Any) -> Any:
 
 zeta = stated(
     "zeta",
-    None,
+    lambda out, x, q: zeta_by_s(x, q),
     lambda out, x, q: -x * zeta(x + 1, q),
     doc="the Hurwitz zeta function sum_k (k + q)^-x",
+    whole=1,
     domain=((1.5, 4.0), (0.5, 3.0)),
 )
 BY_NAME["_zeta"] = BY_NAME["zeta"]  # the ufunc behind SciPy's function

@@ -70,6 +70,8 @@ def stated(
     kinks: Sequence[Point] = (),
     of: str = "",
     source: str = "",
+    whole: int = 0,
+    by: Callable[..., Any] | None = None,
 ) -> Primitive:
     """State a function that SciPy evaluates; an operand with the partial None has no derivative here.
 
@@ -83,13 +85,15 @@ def stated(
         kinks: see `Partials`.
         of: SciPy's name, where it is another one.
         source: the NumPy expression, where SciPy's function is less accurate in single precision.
+        whole: how many operands in front have whole numbers as samples, as those without a derivative have.
+        by: the function that computes it, of arrays, where SciPy has none; ``source`` names it.
     """
     count, rule, theirs = len(partials), _type(name), of or name
 
     def evaluate(*operands: Any) -> Any:
         dtype = rule(*map(type_of, operands)).dtype
         with np.errstate(all="ignore"):
-            result = scipys(theirs)(*map(_double, operands))
+            result = (by or scipys(theirs))(*map(_double, operands))
         result = result if part is None else result[part]
         return np.asarray(result, dtype)[()]
 
@@ -104,13 +108,13 @@ def stated(
         evaluate=evaluate,
         derivative=_derivative(theirs, partials, singular, kinks),
         batch=batch_elementwise,
-        lowering=OnHost("SciPy computes it"),
+        lowering=OnHost("SciPy computes it" if by is None else "a quadrature or a series computes it"),
         source=source.format,
-        samples=_samples([p is None for p in partials], domains),
+        samples=_samples([p is None or n < whole for n, p in enumerate(partials)], domains),
         elementwise=True,
         operands=("n", "a", "b", "x")[4 - count :],
     )
-    if part is None:
+    if part is None and by is None:
         BY_NAME[theirs] = operation
     return operation
 
