@@ -131,9 +131,9 @@ ALL_PARAMETERS: dict[str, tuple[Any, ...]] = {
 @pytest.mark.parametrize("name", ALL_PARAMETERS)
 def test_orders_and_parameters(name: str) -> None:
     function, operands = getattr(scipy.special, name), ALL_PARAMETERS[name]
-    check_grads(function, operands, rtol=1e-5)
+    check_grads(function, operands, order=1, rtol=1e-5)
     in_argument = wg.grad(lambda *xs: np.sum(function(*xs)), argnums=len(operands) - 1)
-    check_grads(in_argument, operands, rtol=1e-5)  # mixed second derivatives
+    check_grads(in_argument, operands, order=1, rtol=1e-5)  # mixed second derivatives
     with pytest.raises(UnsupportedError, match="there is no derivative by operand 0"):
         wg.hessian(lambda v: np.sum(function(v, *operands[1:])))(operands[0])
 
