@@ -21,6 +21,7 @@ from wengert.kernels.incomplete import elementwise
 
 Array = Any
 Function = Callable[..., Any]
+_where: Any = np.where
 
 
 _LEGENDRE_NODES, _LEGENDRE_WEIGHTS = np.polynomial.legendre.leggauss(240)
@@ -59,7 +60,7 @@ def _over_angles(integrand: Array) -> Array:
 
 def _over_half_line(integrand: Array) -> Array:
     """Return ``int_0^inf`` of values at the nodes, an element in each row."""
-    return np.where(np.isfinite(integrand), integrand, 0.0) @ _T_WEIGHTS
+    return _where(np.isfinite(integrand), integrand, 0.0) @ _T_WEIGHTS
 
 
 def _series(v: Array, x: Array, sign: float) -> tuple[Array, Array]:
@@ -77,7 +78,7 @@ def _series(v: Array, x: Array, sign: float) -> tuple[Array, Array]:
 
 def _at_zero(v: Array, x: Array) -> Array:
     """Return the derivative at x = 0: 0 for a positive order; NaN elsewhere."""
-    return np.where((x == 0) & (v > 0), 0.0, np.nan)
+    return _where((x == 0) & (v > 0), 0.0, np.nan)
 
 
 @_by_elements
@@ -90,8 +91,8 @@ def jv_order(v: Array, x: Array) -> Array:
     integral += np.sin(math.pi * v) / math.pi * _over_half_line(decaying * _T)
     series, loss = _series(v, x, -1.0)
     # The integral loses what its value is smaller than its terms, which are about 1.
-    result = np.where((v >= 0) & (loss < 1 / np.abs(series)), series, integral)
-    return np.where(x > 0, result, _at_zero(v, x))
+    result = _where((v >= 0) & (loss < 1 / np.abs(series)), series, integral)
+    return _where(x > 0, result, _at_zero(v, x))
 
 
 @_by_elements
@@ -103,7 +104,7 @@ def yv_order(v: Array, x: Array) -> Array:
     cosine, sine = np.cos(math.pi * v)[:, None], np.sin(math.pi * v)[:, None]
     integrand = _T * (grown - cosine * fallen) - math.pi * sine * fallen
     result = _over_angles(-_THETA * np.cos(phase)) - _over_half_line(integrand) / math.pi
-    return np.where(x > 0, result, np.nan)
+    return _where(x > 0, result, np.nan)
 
 
 @_by_elements
@@ -119,8 +120,8 @@ def iv_order(v: Array, x: Array, *, scaled: bool) -> Array:
     integral, size = sum(parts), sum(map(np.abs, parts))
     series, loss = _series(v, x, 1.0)
     is_short = (v >= 0) & (loss * np.abs(integral) < size) & (0.25 * x * x < 40.0 * (v + 1))
-    result = np.where(is_short, series * np.exp(-x), integral) * (1.0 if scaled else np.exp(x))
-    return np.where(x > 0, result, _at_zero(v, x))
+    result = _where(is_short, series * np.exp(-x), integral) * (1.0 if scaled else np.exp(x))
+    return _where(x > 0, result, _at_zero(v, x))
 
 
 @_by_elements
@@ -128,7 +129,7 @@ def kv_order(v: Array, x: Array, *, scaled: bool) -> Array:
     """Return the derivative of ``K_v(x)`` by v, or that times ``e^x``, for x > 0."""
     falling, order = -x[:, None] * (np.cosh(_T) - (1 if scaled else 0)), v[:, None] * _T
     integrand = 0.5 * _T * (np.exp(falling + order) - np.exp(falling - order))
-    return np.where(x > 0, _over_half_line(integrand), np.nan)
+    return _where(x > 0, _over_half_line(integrand), np.nan)
 
 
 # -- hypergeometric functions and the zeta function ------------------------------------------------------
@@ -160,7 +161,7 @@ def hyp1f1_order(a: Array, b: Array, x: Array, *, position: int) -> Array:
     # 1F1(a; b; x) = e^x 1F1(b - a; b; -x)
     by_first = _hypergeometric([b - a], [b], -x, 0, terms)
     kummer = -by_first if position == 0 else by_first + _hypergeometric([b - a], [b], -x, 1, terms)
-    return np.where(x >= 0, direct, np.exp(x) * kummer)
+    return _where(x >= 0, direct, np.exp(x) * kummer)
 
 
 @_by_elements
@@ -179,7 +180,7 @@ def hyp2f1_order(a: Array, b: Array, c: Array, x: Array, *, position: int) -> Ar
     else:
         by_both = [_hypergeometric([a, c - b], [c], y, n, 700) for n in (1, 2)]
         pfaff = power * (by_both[0] + by_both[1])
-    return np.where(x >= 0, np.where(x <= 0.95, direct, np.nan), pfaff)
+    return _where(x >= 0, _where(x <= 0.95, direct, np.nan), pfaff)
 
 
 @_by_elements
@@ -198,4 +199,4 @@ def zeta_order(s: Array, q: Array) -> Array:
         total += factor * (slope - log)
         rising = rising * (s + 2 * m - 1) * (s + 2 * m)
         slope = slope + 1 / (s + 2 * m - 1) + 1 / (s + 2 * m)
-    return np.where((s > 1) & (q > 0), total, np.nan)
+    return _where((s > 1) & (q > 0), total, np.nan)
