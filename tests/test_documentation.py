@@ -28,6 +28,7 @@ MODULES = [
     "wengert.scipy.linalg",
     "wengert.scipy.spatial",
     "wengert.scipy.spatial.distance",
+    "wengert.scipy.stats",
     "wengert.special",
     "wengert.testing",
     "wengert.train",

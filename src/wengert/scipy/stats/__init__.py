@@ -1,4 +1,4 @@
-"""`scipy.stats` for values inside transforms: families of distributions.
+"""`scipy.stats` for values inside transforms: families of distributions, and statistics of samples.
 
 A family has the functions and parameters that SciPy gives it, ``loc`` and ``scale`` among them, and is called to put in
 the parameters: ``norm(1.0, 2.0).logpdf(x)``. Draws take a key of `wengert.random` as ``random_state``.
@@ -17,6 +17,7 @@ from typing import Any
 
 from wengert.scipy.registry import check_public as _check_public
 from wengert.scipy.registry import passed_through as _passed_through
+from wengert.scipy.stats.circular import vonmises
 from wengert.scipy.stats.discrete import bernoulli, binom, geom, nbinom, poisson
 from wengert.scipy.stats.elementary import (
     cauchy,
@@ -32,10 +33,26 @@ from wengert.scipy.stats.elementary import (
     weibull_min,
 )
 from wengert.scipy.stats.gammas import beta, chi2, f, gamma, t
+from wengert.scipy.stats.multivariate import dirichlet, multinomial, multivariate_normal, wishart
+from wengert.scipy.stats.samples import (
+    describe,
+    entropy,
+    gmean,
+    hmean,
+    kurtosis,
+    linregress,
+    pearsonr,
+    sem,
+    skew,
+    variation,
+    zscore,
+)
 
 __all__ = [
-    "bernoulli", "beta", "binom", "cauchy", "chi2", "expon", "f", "gamma", "geom", "gumbel_l", "gumbel_r", "laplace",
-    "logistic", "lognorm", "nbinom", "norm", "pareto", "poisson", "t", "uniform", "weibull_min",
+    "bernoulli", "beta", "binom", "cauchy", "chi2", "describe", "dirichlet", "entropy", "expon", "f", "gamma", "geom",
+    "gmean", "gumbel_l", "gumbel_r", "hmean", "kurtosis", "laplace", "linregress", "logistic", "lognorm",
+    "multinomial", "multivariate_normal", "nbinom", "norm", "pareto", "pearsonr", "poisson", "sem", "skew", "t",
+    "uniform", "variation", "vonmises", "weibull_min", "wishart", "zscore",
 ]  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from wengert.boxes import Box
 from wengert.core.errors import ArgumentError, DtypeError, message
 from wengert.core.shapes import broadcast, shape_of
 from wengert.ir.types import show
+from wengert.numpy.registry import is_box
 from wengert.ops.arithmetic import floor, minimum
 from wengert.ops.comparison import equal, greater, isinf, less, logical_and, logical_or, not_equal, where
 from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
@@ -475,14 +476,15 @@ class Distribution:
             *args: the shape parameters, the location and the scale, which broadcast to the shape; then SciPy's
                 ``size`` and ``random_state``.
             size: the shape of the draws; None for that of the parameters.
-            random_state: a key of `wengert.random`, which the same draws belong to in every mode of execution.
+            random_state: a key of `wengert.random`, which gives the same draws in every mode of execution. For plain
+                parameters it may be one of SciPy's random states, with which SciPy draws.
             **kwds: the parameters by name.
 
         Returns:
             An array of the shape.
 
         Raises:
-            DtypeError: ``random_state`` is not a key.
+            DtypeError: ``random_state`` is not a key, and a parameter is a value inside a transform.
 
         Example:
             >>> import numpy as np
@@ -493,6 +495,8 @@ class Distribution:
         """
         count = len(self.shapes) + len(self.placed)
         size, random_state = [*args[count:], *(size, random_state)[len(args[count:]) :]]
+        if theirs := scipys_draws(self.name, random_state, *args[:count], *kwds.values()):
+            return theirs(*args[:count], size=size, random_state=random_state, **kwds)
         shapes, loc, scale = self._parameters("rvs", args[:count], kwds)
         check_key(f"scipy.stats.{self.name}.rvs", random_state)
         shape = shape_for("rvs", size, *(x for x in (*shapes, loc, scale) if x is not None))
@@ -522,9 +526,22 @@ def open_uniform(key: Any, shape: tuple[int, ...]) -> Any:
     return minimum(uniform(key, shape) + _HALF_STEP, _LARGEST)
 
 
+def scipys_draws(family: str, key: Any, *parameters: Any) -> Any:
+    """Return SciPy's function that draws, for a random state that is no key and plain parameters; otherwise None."""
+    if _is_key(key) or any(is_box(parameter) for parameter in parameters):
+        return None
+    from scipy import stats
+
+    return getattr(stats, family).rvs
+
+
+def _is_key(key: Any) -> bool:
+    return getattr(key, "dtype", None) == UINT64
+
+
 def check_key(operation: str, key: Any) -> None:
     """Raise `DtypeError` for a random state that is not a key."""
-    if getattr(key, "dtype", None) != UINT64:
+    if not _is_key(key):
         hint = (
             "pass random_state=wg.random.key(seed): a draw then is the same in every mode, with derivatives"
         )
@@ -676,6 +693,8 @@ class Frozen:
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}", name=name, obj=self)
         family = self.dist
+        if name in getattr(family, "attributes", ()):
+            return getattr(family, name)(*self.args, **self.kwds)
         if name in family.of_points:
             return lambda x: getattr(family, name)(x, *self.args, **self.kwds)  # pyright: ignore[reportUnknownVariableType]
         if name in family.of_parameters:  # `rvs` has a size and a random state

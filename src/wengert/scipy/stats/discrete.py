@@ -66,13 +66,16 @@ def _binomial_log_mass(k: Any, n: Any, p: Any) -> Any:
     return count + xlogy(k, p) + xlog1py(n - k, -p)
 
 
+def mean_log_factorial(n: Any, p: Any) -> Any:
+    """Return ``E ln K!`` for the number K of successes of probability p in n trials."""
+    return _mean_log_factorial(n * p, lambda s: _column(n) * log1p(-_column(p) * s))
+
+
 def _binomial_entropy(n: Any, p: Any) -> Any:
     n = stop_gradient(n)
 
-    def part(p: Any) -> Any:
-        return _mean_log_factorial(n * p, lambda s: _column(n) * log1p(-_column(p) * s))
-
-    return n * (entr(p) + entr(1.0 - p)) + part(p) + part(1.0 - p) - lgamma(n + 1.0)
+    parts = mean_log_factorial(n, p) + mean_log_factorial(n, 1.0 - p)
+    return n * (entr(p) + entr(1.0 - p)) + parts - lgamma(n + 1.0)
 
 
 binom = Discrete(

@@ -1,0 +1,749 @@
+"""Families of vectors and matrices: dirichlet, multinomial, multivariate_normal and wishart.
+
+Functions, parameters and shapes of results are SciPy's: axes of extent 1 are dropped where SciPy drops them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.array.substitutes import SUBSTITUTES
+from wengert.boxes import concrete
+from wengert.core.errors import ArgumentError, ShapeError, UnsupportedError, message
+from wengert.core.shapes import shape_of
+from wengert.ir.types import show
+from wengert.numpy.registry import integers, rank_of
+from wengert.ops.arithmetic import floor
+from wengert.ops.comparison import greater, less, logical_and, logical_or, not_equal, where
+from wengert.ops.conversion import stop_gradient_primitive as stop_gradient
+from wengert.ops.discrete_quantiles import binomial_quantile
+from wengert.ops.exponential import exp, log, sqrt
+from wengert.ops.scipy_special import gammaincinv
+from wengert.ops.special import digamma, lgamma
+from wengert.random import normal, split
+from wengert.scipy.linalg import solve_triangular
+from wengert.scipy.registry import doubles
+from wengert.scipy.stats.base import INFINITY, Frozen, check_key, open_uniform, scipys_draws
+from wengert.scipy.stats.discrete import mean_log_factorial
+from wengert.scipy.stats.elementary import LOG_TWO_PI
+from wengert.special import entr, softmax, xlogy
+
+_cholesky: Any = np.linalg.cholesky
+
+
+class Multivariate:
+    """A family of distributions of vectors or matrices, under the name and with the functions that SciPy gives it."""
+
+    name: str
+    #: The functions with one argument before the parameters, those of the parameters alone, and those that a
+    #: distribution with parameters has as attributes.
+    of_points: tuple[str, ...] = ("logpdf", "pdf")
+    of_parameters: tuple[str, ...]
+    attributes: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        self.functions = self.of_points + self.of_parameters
+        SUBSTITUTES[f"scipy.stats.{self.name}"] = self
+        SUBSTITUTES.update({f"scipy.stats.{self.name}.{f}": getattr(self, f) for f in self.functions})
+
+    def __call__(self, *args: Any, **kwds: Any) -> Frozen:
+        """Return the distribution with these parameters."""
+        return Frozen(self, args, kwds)
+
+    def __repr__(self) -> str:
+        return f"<wengert.scipy.stats.{self.name}>"
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a function of SciPy's that Wengert does not follow, such as ``fit``."""
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}", name=name, obj=self)
+        from scipy import stats
+
+        return getattr(getattr(stats, self.name), name)
+
+
+def _squeezed(x: Any) -> Any:
+    """Return an array without axes of extent 1, as SciPy does."""
+    return np.squeeze(x)[()] if 1 in shape_of(x) else x
+
+
+def _log_determinant(factor: Any) -> Any:
+    """Return the logarithm of the determinant of a matrix from its Cholesky factor."""
+    return 2.0 * np.sum(log(np.diagonal(factor, axis1=-2, axis2=-1)), axis=-1)
+
+
+def _square(operation: str, matrix: Any, name: str) -> Any:
+    """Return a matrix: a number stands for one of one row, a vector for a diagonal."""
+    matrix = doubles(matrix)
+    if rank_of(matrix) == 0:
+        matrix = np.reshape(matrix, (1, 1))
+    if rank_of(matrix) == 1:
+        matrix = np.diag(matrix)
+    if rank_of(matrix) != 2 or shape_of(matrix)[0] != shape_of(matrix)[1]:
+        raise ShapeError(message(operation, f"{name} must be a square matrix", show(matrix)))
+    return matrix
+
+
+def _check(operation: str, requirement: str, value: Any, holds: Any) -> None:
+    """Raise `ArgumentError` where a value is known and does not fulfil a requirement."""
+    known = concrete(value)
+    if known is not None and not np.all(holds(np.asarray(known))):
+        raise ArgumentError(message(operation, requirement, str(known)))
+
+
+class MultivariateNormal(Multivariate):
+    """The normal distribution of vectors, of density ``exp(-(x-m)' C^-1 (x-m) / 2) / sqrt(det(2 pi C))``."""
+
+    name = "multivariate_normal"
+    of_parameters = ("entropy", "rvs")
+    attributes = ("mean", "cov")
+
+    def _parameters(self, function: str, mean: Any, cov: Any) -> tuple[Any, Any]:
+        operation = f"scipy.stats.{self.name}.{function}"
+        mean = None if mean is None else np.reshape(doubles(mean), (-1,))
+        cov = doubles(cov)
+        if rank_of(cov) == 0:
+            cov = cov * np.eye(1 if mean is None else shape_of(mean)[0])
+        cov = _square(operation, cov, "cov")
+        count = shape_of(cov)[0]
+        mean = np.zeros(count) if mean is None else mean
+        if shape_of(mean) != (count,):
+            raise ShapeError(message(operation, "mean and cov must have one dimension", show(mean, cov)))
+        return mean, cov
+
+    def mean(self, mean: Any = None, cov: Any = 1) -> Any:
+        """Return the mean.
+
+        Args:
+            mean: the mean; None for 0.
+            cov: the covariance matrix.
+
+        Returns:
+            A vector.
+
+        Example:
+            >>> print(multivariate_normal(cov=[1.0, 2.0]).mean)
+            [0. 0.]
+        """
+        return self._parameters("mean", mean, cov)[0]
+
+    def cov(self, mean: Any = None, cov: Any = 1) -> Any:
+        """Return the covariance matrix.
+
+        Args:
+            mean: the mean; None for 0.
+            cov: the covariance matrix, its diagonal, or a number.
+
+        Returns:
+            A matrix.
+
+        Example:
+            >>> print(multivariate_normal([0.0, 0.0], 2.0).cov)
+            [[2. 0.]
+             [0. 2.]]
+        """
+        return self._parameters("cov", mean, cov)[1]
+
+    def logpdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+        """Return the logarithm of the density, from the Cholesky factor of the covariance matrix.
+
+        Args:
+            x: points, along the last axis.
+            mean: the mean; None for 0.
+            cov: the covariance matrix, which must be positive definite; its diagonal, or a number.
+            allow_singular: must be False.
+
+        Returns:
+            float64 of the shape of ``x`` without the last axis.
+
+        Raises:
+            LinAlgError: the covariance matrix is not positive definite.
+            UnsupportedError: ``allow_singular`` is true.
+
+        Example:
+            >>> print(f"{multivariate_normal.logpdf([0.0, 0.0], cov=[1.0, 4.0]):.4f}")
+            -2.5310
+        """
+        operation = f"scipy.stats.{self.name}.logpdf"
+        if allow_singular:
+            hint = "add a small multiple of the identity to cov"
+            raise UnsupportedError(message(operation, "cov must be positive definite", hint=hint))
+        mean, cov = self._parameters("logpdf", mean, cov)
+        count, x = shape_of(mean)[0], doubles(x)
+        x = np.reshape(x, (*shape_of(x), 1)) if count == 1 and rank_of(x) < 2 else x
+        if not shape_of(x) or shape_of(x)[-1] != count:
+            raise ShapeError(message(operation, f"points of {count} dimensions are required", show(x)))
+        factor = _cholesky(cov)
+        columns = np.reshape(x - mean, (-1, count)).T
+        standard = np.reshape(solve_triangular(factor, columns, lower=True).T, shape_of(x))
+        distance = np.sum(standard * standard, axis=-1)
+        return _squeezed(-0.5 * (count * LOG_TWO_PI + _log_determinant(factor) + distance))
+
+    def pdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+        """Return the density.
+
+        Args:
+            x: points, along the last axis.
+            mean: the mean; None for 0.
+            cov: the covariance matrix, as for `logpdf`.
+            allow_singular: must be False.
+
+        Returns:
+            float64 of the shape of ``x`` without the last axis.
+
+        Example:
+            >>> print(f"{multivariate_normal.pdf(0.0):.4f}")
+            0.3989
+        """
+        return exp(self.logpdf(x, mean, cov, allow_singular))
+
+    def entropy(self, mean: Any = None, cov: Any = 1) -> Any:
+        """Return the entropy, ``ln det(2 pi e C) / 2``.
+
+        Args:
+            mean: the mean, which does not matter.
+            cov: the covariance matrix, as for `logpdf`.
+
+        Returns:
+            A number.
+
+        Example:
+            >>> print(f"{multivariate_normal.entropy(cov=np.eye(2)):.4f}")
+            2.8379
+        """
+        mean, cov = self._parameters("entropy", mean, cov)
+        return 0.5 * (shape_of(mean)[0] * (LOG_TWO_PI + 1) + _log_determinant(_cholesky(cov)))
+
+    def rvs(self, mean: Any = None, cov: Any = 1, size: Any = 1, random_state: Any = None) -> Any:
+        """Draw vectors ``mean + L z`` with the Cholesky factor L, with derivatives in both parameters.
+
+        Args:
+            mean: the mean; None for 0.
+            cov: the covariance matrix, as for `logpdf`.
+            size: the shape of the draws; axes of extent 1 are dropped.
+            random_state: a key of `wengert.random`, or SciPy's for plain parameters.
+
+        Returns:
+            float64, with the vectors along the last axis.
+
+        Example:
+            >>> from wengert.random import key
+            >>> print(multivariate_normal.rvs(cov=np.eye(3), size=4, random_state=key(0)).shape)
+            (4, 3)
+        """
+        if theirs := scipys_draws(self.name, random_state, mean, cov):
+            return theirs(mean, cov, size, random_state)
+        check_key(f"scipy.stats.{self.name}.rvs", random_state)
+        mean, cov = self._parameters("rvs", mean, cov)
+        z = normal(random_state, (*integers(size), shape_of(mean)[0]))
+        return _squeezed(mean + z @ _cholesky(cov).T)
+
+
+class Dirichlet(Multivariate):
+    """The Dirichlet distribution of vectors with the sum 1, of density ``prod x_i^(a_i-1) / B(a)``."""
+
+    name = "dirichlet"
+    of_parameters = ("mean", "var", "cov", "entropy", "rvs")
+
+    def _parameter(self, function: str, alpha: Any) -> Any:
+        alpha, operation = doubles(alpha), f"scipy.stats.{self.name}.{function}"
+        if rank_of(alpha) != 1:
+            raise ShapeError(message(operation, "alpha must be a vector", show(alpha)))
+        _check(operation, "all of alpha must be positive", alpha, lambda alpha: alpha > 0)
+        return alpha
+
+    def logpdf(self, x: Any, alpha: Any) -> Any:
+        """Return the logarithm of the density.
+
+        Args:
+            x: points along the first axis, which may lack the last component.
+            alpha: the parameters, a vector of positive numbers.
+
+        Returns:
+            float64 of the shape of ``x`` without the first axis.
+
+        Raises:
+            ArgumentError: components are negative, or do not sum to 1.
+
+        Example:
+            >>> print(f"{dirichlet.logpdf([0.2, 0.3, 0.5], [1.0, 1.0, 1.0]):.4f}")  # ln 2
+            0.6931
+        """
+        operation = f"scipy.stats.{self.name}.logpdf"
+        alpha, x = self._parameter("logpdf", alpha), doubles(x)
+        count = shape_of(alpha)[0]
+        if not shape_of(x) or shape_of(x)[0] not in (count, count - 1):
+            raise ShapeError(message(operation, f"points of {count} components are required", show(x)))
+        if shape_of(x)[0] == count - 1:
+            x = np.concatenate([x, 1.0 - np.sum(x, axis=0, keepdims=True)])
+        _check(operation, "components must not be negative", x, lambda x: x >= 0)
+        _check(operation, "components must sum to 1", x, lambda x: np.abs(np.sum(x, 0) - 1) < 1e-9)
+        exponents = np.reshape(alpha - 1.0, (count, *(1,) * (rank_of(x) - 1)))
+        return _squeezed(np.sum(xlogy(exponents, x), axis=0) - _log_beta(alpha))
+
+    def pdf(self, x: Any, alpha: Any) -> Any:
+        """Return the density.
+
+        Args:
+            x: points along the first axis, as for `logpdf`.
+            alpha: the parameters, a vector of positive numbers.
+
+        Returns:
+            float64 of the shape of ``x`` without the first axis.
+
+        Example:
+            >>> print(f"{dirichlet.pdf([0.2, 0.8], [1.0, 1.0]):.4f}")
+            1.0000
+        """
+        return exp(self.logpdf(x, alpha))
+
+    def mean(self, alpha: Any) -> Any:
+        """Return the mean, ``a / sum a``.
+
+        Args:
+            alpha: the parameters.
+
+        Returns:
+            A vector.
+
+        Example:
+            >>> print(dirichlet.mean([1.0, 3.0]))
+            [0.25 0.75]
+        """
+        alpha = self._parameter("mean", alpha)
+        return alpha / np.sum(alpha)
+
+    def var(self, alpha: Any) -> Any:
+        """Return the variance of each component.
+
+        Args:
+            alpha: the parameters.
+
+        Returns:
+            A vector.
+
+        Example:
+            >>> print(dirichlet.var([1.0, 1.0]).round(4))
+            [0.0833 0.0833]
+        """
+        alpha = self._parameter("var", alpha)
+        total = np.sum(alpha)
+        return alpha * (total - alpha) / (total * total * (total + 1.0))
+
+    def cov(self, alpha: Any) -> Any:
+        """Return the covariance matrix.
+
+        Args:
+            alpha: the parameters.
+
+        Returns:
+            A matrix.
+
+        Example:
+            >>> print(dirichlet.cov([1.0, 1.0]).round(4))
+            [[ 0.0833 -0.0833]
+             [-0.0833  0.0833]]
+        """
+        alpha = self._parameter("cov", alpha)
+        total = np.sum(alpha)
+        share = alpha / total
+        return (np.diag(share) - np.outer(share, share)) / (total + 1.0)
+
+    def entropy(self, alpha: Any) -> Any:
+        """Return the entropy.
+
+        Args:
+            alpha: the parameters.
+
+        Returns:
+            A number.
+
+        Example:
+            >>> print(f"{dirichlet.entropy([1.0, 1.0, 1.0]):.4f}")
+            -0.6931
+        """
+        alpha = self._parameter("entropy", alpha)
+        total, count = np.sum(alpha), shape_of(alpha)[0]
+        digammas = (total - count) * digamma(total) - np.sum((alpha - 1.0) * digamma(alpha))
+        return _log_beta(alpha) + digammas
+
+    def rvs(self, alpha: Any, size: Any = 1, random_state: Any = None) -> Any:
+        """Draw vectors with derivatives in the parameters: gamma variables over their sum.
+
+        The logarithm of a gamma variable of shape a is that of one of shape a + 1, plus ``ln(u) / a`` for a uniform u
+        (Stuart's theorem), so no component underflows before the division. Gamma variables are quantiles.
+
+        Args:
+            alpha: the parameters.
+            size: the shape of the draws.
+            random_state: a key of `wengert.random`, or SciPy's for plain parameters.
+
+        Returns:
+            float64, with the vectors along the last axis.
+
+        Example:
+            >>> from wengert.random import key
+            >>> print(np.mean(dirichlet.rvs([1.0, 3.0], size=5000, random_state=key(0)), axis=0).round(2))
+            [0.25 0.75]
+        """
+        if theirs := scipys_draws(self.name, random_state, alpha):
+            return theirs(alpha, size, random_state)
+        check_key(f"scipy.stats.{self.name}.rvs", random_state)
+        alpha = self._parameter("rvs", alpha)
+        shape = (*integers(() if size is None else size), *shape_of(alpha))
+        first, second = split(random_state)
+        larger = gammaincinv(alpha + 1.0, open_uniform(first, shape))
+        return softmax(log(larger) + log(open_uniform(second, shape)) / alpha, axis=-1)
+
+
+def _log_beta(alpha: Any) -> Any:
+    """Return the logarithm of the multivariate beta function."""
+    return np.sum(lgamma(alpha)) - lgamma(np.sum(alpha))
+
+
+class Multinomial(Multivariate):
+    """The multinomial distribution: counts of outcomes in n trials, of probability ``n! prod p_i^x_i / x_i!``.
+
+    The number of trials has no derivative.
+    """
+
+    name = "multinomial"
+    of_points = ("logpmf", "pmf")
+    of_parameters = ("mean", "cov", "entropy", "rvs")
+
+    def _parameters(self, function: str, n: Any, p: Any) -> tuple[Any, Any, Any]:
+        """Return the number of trials, the probabilities, and whether they are allowed."""
+        n, p = stop_gradient(doubles(n)), doubles(p)
+        if not shape_of(p):
+            operation = f"scipy.stats.{self.name}.{function}"
+            raise ShapeError(message(operation, "p must have an axis of outcomes", show(p)))
+        # As in SciPy, the last probability makes up for a sum that is not 1.
+        last, others = p[..., -1:], np.sum(p[..., :-1], axis=-1, keepdims=True)
+        is_whole = less(abs(1.0 - others - last), 2e-15)
+        p = np.concatenate([p[..., :-1], where(is_whole, last, 1.0 - others)], axis=-1)
+        is_probability = np.all(logical_and(~less(p, 0.0), ~greater(p, 1.0)), axis=-1)
+        p = where(np.expand_dims(is_probability, -1), p, 1.0)
+        return n, p, logical_and(is_probability, ~less(n, 0.0))
+
+    def logpmf(self, x: Any, n: Any, p: Any) -> Any:
+        """Return the logarithm of the probability of counts, -inf where that is 0.
+
+        Args:
+            x: counts, along the last axis.
+            n: the number of trials.
+            p: the probabilities, along the last axis.
+
+        Returns:
+            float64 of the common shape of the leading axes.
+
+        Example:
+            >>> print(f"{multinomial.logpmf([1, 1], 2, [0.5, 0.5]):.4f}")  # -ln 2
+            -0.6931
+        """
+        n, p, is_allowed = self._parameters("logpmf", n, p)
+        x = stop_gradient(doubles(x))
+        if not shape_of(x) or shape_of(x)[-1] != shape_of(p)[-1]:
+            operation = f"scipy.stats.{self.name}.logpmf"
+            raise ShapeError(message(operation, "x must have a count for each probability", show(x, p)))
+        is_wrong = np.any(logical_or(less(x, 0.0), not_equal(x, floor(x))), axis=-1)
+        is_outside = logical_or(is_wrong, not_equal(np.sum(x, axis=-1), n))
+        x = where(np.expand_dims(is_outside, -1), 0.0, x)
+        value = lgamma(n + 1.0) + np.sum(xlogy(x, p) - lgamma(x + 1.0), axis=-1)
+        return where(is_allowed, where(is_outside, -INFINITY, value), np.nan)
+
+    def pmf(self, x: Any, n: Any, p: Any) -> Any:
+        """Return the probability of counts.
+
+        Args:
+            x: counts, along the last axis.
+            n: the number of trials.
+            p: the probabilities, along the last axis.
+
+        Returns:
+            float64 of the common shape of the leading axes.
+
+        Example:
+            >>> print(f"{multinomial.pmf([1, 1], 2, [0.5, 0.5]):.4f}")
+            0.5000
+        """
+        return exp(self.logpmf(x, n, p))
+
+    def mean(self, n: Any, p: Any) -> Any:
+        """Return the mean, ``n p``.
+
+        Args:
+            n: the number of trials.
+            p: the probabilities.
+
+        Returns:
+            An array of the shape of ``p``.
+
+        Example:
+            >>> print(multinomial.mean(8, [0.25, 0.75]))
+            [2. 6.]
+        """
+        n, p, is_allowed = self._parameters("mean", n, p)
+        return where(np.expand_dims(is_allowed, -1), np.expand_dims(n, -1) * p, np.nan)
+
+    def cov(self, n: Any, p: Any) -> Any:
+        """Return the covariance matrix, ``n (diag(p) - p p')``.
+
+        Args:
+            n: the number of trials.
+            p: the probabilities.
+
+        Returns:
+            An array of matrices.
+
+        Example:
+            >>> print(multinomial.cov(8, [0.5, 0.5]))
+            [[ 2. -2.]
+             [-2.  2.]]
+        """
+        n, p, is_allowed = self._parameters("cov", n, p)
+        columns = np.expand_dims(p, -1)
+        single = columns * np.eye(shape_of(p)[-1]) - columns * np.expand_dims(p, -2)
+        n, is_allowed = (np.reshape(x, (*shape_of(x), 1, 1)) for x in (n, is_allowed))
+        return where(is_allowed, n * single, np.nan)
+
+    def entropy(self, n: Any, p: Any) -> Any:
+        """Return the entropy.
+
+        Args:
+            n: the number of trials.
+            p: the probabilities.
+
+        Returns:
+            float64 of the common shape of the leading axes.
+
+        Example:
+            >>> print(f"{multinomial.entropy(1, [0.5, 0.5]):.4f}")  # ln 2
+            0.6931
+        """
+        n, p, is_allowed = self._parameters("entropy", n, p)
+        factorials = np.sum(mean_log_factorial(np.expand_dims(n, -1), p), axis=-1)
+        value = n * np.sum(entr(p), axis=-1) - lgamma(n + 1.0) + factorials
+        return where(is_allowed, value, np.nan)
+
+    def rvs(self, n: Any, p: Any, size: Any = None, random_state: Any = None) -> Any:
+        """Draw counts, outcome by outcome, each from the binomial distribution given the earlier ones.
+
+        Args:
+            n: the number of trials, one number.
+            p: the probabilities, a vector.
+            size: the shape of the draws; None for one.
+            random_state: a key of `wengert.random`, or SciPy's for plain parameters.
+
+        Returns:
+            float64: whole numbers along the last axis, with derivatives 0.
+
+        Example:
+            >>> from wengert.random import key
+            >>> print(np.sum(multinomial.rvs(10, [0.2, 0.3, 0.5], size=2, random_state=key(0)), axis=-1))
+            [10. 10.]
+        """
+        if theirs := scipys_draws(self.name, random_state, n, p):
+            return theirs(n, p, size, random_state)
+        operation = f"scipy.stats.{self.name}.rvs"
+        check_key(operation, random_state)
+        n, p, is_allowed = self._parameters("rvs", n, p)
+        if rank_of(n) or rank_of(p) != 1:
+            raise ShapeError(message(operation, "one number and one vector are required", show(n, p)))
+        shape = tuple(integers(() if size is None else size))
+        left, rest, counts = n + np.zeros(shape), 1.0, list[Any]()
+        for k, one in enumerate(split(random_state, shape_of(p)[0])[:-1]):
+            is_gone = less(rest, 1e-300)
+            share = where(is_gone, 1.0, np.clip(p[k] / where(is_gone, 1.0, rest), 0.0, 1.0))
+            counts.append(binomial_quantile(open_uniform(one, shape), left, stop_gradient(share)))
+            left, rest = left - counts[-1], rest - p[k]
+        return where(is_allowed, np.stack([*counts, left], axis=-1), np.nan)
+
+
+class Wishart(Multivariate):
+    """The Wishart distribution of sums of df products ``z z'`` of normal vectors with the covariance scale."""
+
+    name = "wishart"
+    of_parameters = ("mean", "mode", "var", "entropy", "rvs")
+
+    def _parameters(self, function: str, df: Any, scale: Any) -> tuple[Any, Any]:
+        operation = f"scipy.stats.{self.name}.{function}"
+        df, scale = doubles(df), _square(operation, scale, "scale")
+        if rank_of(df):
+            raise ShapeError(message(operation, "df must be one number", show(df)))
+        count = shape_of(scale)[0]
+        _check(operation, f"df must be greater than {count - 1}", df, lambda df: df > count - 1)
+        return df, scale
+
+    def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
+        """Return the logarithm of the density.
+
+        With p rows it is ``((df - p - 1) ln det x - tr(scale^-1 x) - df ln det(2 scale)) / 2 - ln Gamma_p(df / 2)``.
+        Only the lower triangles of the matrices are read.
+
+        Args:
+            x: a positive definite matrix, or several along a third axis.
+            df: the degrees of freedom, greater than the number of rows less one.
+            scale: a positive definite matrix.
+
+        Returns:
+            A number, or a vector for several matrices.
+
+        Example:
+            >>> print(f"{wishart.logpdf(2.0, 3, 1.0):.4f}")  # as chi2 with three degrees of freedom
+            -1.5724
+        """
+        operation = f"scipy.stats.{self.name}.logpdf"
+        df, scale = self._parameters("logpdf", df, scale)
+        count, x = shape_of(scale)[0], doubles(x)
+        if count == 1 and rank_of(x) < 2:
+            x = np.reshape(x, (1, 1, *shape_of(x)))
+        if shape_of(x)[:2] != (count, count) or rank_of(x) > 3:
+            raise ShapeError(message(operation, f"x must have {count} rows and columns", show(x)))
+        x = np.moveaxis(x, 2, 0) if rank_of(x) == 3 else x
+        factor = _cholesky(scale)
+        root = _cholesky(x)
+        ratio = solve_triangular(factor, root, lower=True)
+        trace = np.sum(ratio * ratio, axis=(-2, -1))
+        norm = 0.5 * df * (count * math.log(2) + _log_determinant(factor)) + _log_gamma(0.5 * df, count)
+        return _squeezed(0.5 * ((df - count - 1.0) * _log_determinant(root) - trace) - norm)
+
+    def pdf(self, x: Any, df: Any, scale: Any) -> Any:
+        """Return the density.
+
+        Args:
+            x: a positive definite matrix, or several along a third axis.
+            df: the degrees of freedom.
+            scale: a positive definite matrix.
+
+        Returns:
+            A number, or a vector for several matrices.
+
+        Example:
+            >>> print(f"{wishart.pdf(2.0, 3, 1.0):.4f}")
+            0.2076
+        """
+        return exp(self.logpdf(x, df, scale))
+
+    def mean(self, df: Any, scale: Any) -> Any:
+        """Return the mean, ``df scale``.
+
+        Args:
+            df: the degrees of freedom.
+            scale: a positive definite matrix.
+
+        Returns:
+            A matrix; a number where there is one row.
+
+        Example:
+            >>> print(wishart.mean(3, [1.0, 2.0]))
+            [[3. 0.]
+             [0. 6.]]
+        """
+        df, scale = self._parameters("mean", df, scale)
+        return _squeezed(df * scale)
+
+    def mode(self, df: Any, scale: Any) -> Any:
+        """Return the mode, ``(df - p - 1) scale`` with p rows.
+
+        Args:
+            df: the degrees of freedom.
+            scale: a positive definite matrix.
+
+        Returns:
+            A matrix, or a number where there is one row; NaN where df is less than p + 1, for SciPy's None.
+
+        Example:
+            >>> print(wishart.mode(5, np.eye(2))[0, 0])
+            2.0
+        """
+        df, scale = self._parameters("mode", df, scale)
+        factor = df - shape_of(scale)[0] - 1.0
+        return _squeezed(where(less(factor, 0.0), np.nan, factor) * scale)
+
+    def var(self, df: Any, scale: Any) -> Any:
+        """Return the variance of each element, ``df (s_ij^2 + s_ii s_jj)``.
+
+        Args:
+            df: the degrees of freedom.
+            scale: a positive definite matrix.
+
+        Returns:
+            A matrix; a number where there is one row.
+
+        Example:
+            >>> print(wishart.var(3, 2.0))
+            24.0
+        """
+        df, scale = self._parameters("var", df, scale)
+        diagonal = np.diagonal(scale)
+        return _squeezed(df * (scale * scale + np.outer(diagonal, diagonal)))
+
+    def entropy(self, df: Any, scale: Any) -> Any:
+        """Return the entropy.
+
+        Args:
+            df: the degrees of freedom.
+            scale: a positive definite matrix.
+
+        Returns:
+            A number.
+
+        Example:
+            >>> print(f"{wishart.entropy(3, 1.0):.4f}")
+            2.0541
+        """
+        df, scale = self._parameters("entropy", df, scale)
+        count = shape_of(scale)[0]
+        determinant = _log_determinant(_cholesky(scale)) + count * math.log(2)
+        digammas = sum(digamma(0.5 * (df - i)) for i in range(count))
+        rest = 0.5 * df * count - 0.5 * (df - count - 1.0) * digammas
+        return 0.5 * (count + 1) * determinant + _log_gamma(0.5 * df, count) + rest
+
+    def rvs(self, df: Any, scale: Any, size: Any = 1, random_state: Any = None) -> Any:
+        """Draw matrices by Bartlett's decomposition, with derivatives in both parameters.
+
+        The Cholesky factor of a draw is that of the scale, times a triangle of normal variables with roots of
+        chi-squared variables on the diagonal.
+
+        Args:
+            df: the degrees of freedom.
+            scale: a positive definite matrix.
+            size: the shape of the draws; axes of extent 1 are dropped.
+            random_state: a key of `wengert.random`, or SciPy's for plain parameters.
+
+        Returns:
+            float64, with the matrices along the last two axes.
+
+        Example:
+            >>> from wengert.random import key
+            >>> draws = wishart.rvs(5.0, np.eye(2), size=4000, random_state=key(1))
+            >>> print(np.mean(draws, axis=0).round(0) + 0.0)
+            [[5. 0.]
+             [0. 5.]]
+        """
+        if theirs := scipys_draws(self.name, random_state, df, scale):
+            return theirs(df, scale, size, random_state)
+        check_key(f"scipy.stats.{self.name}.rvs", random_state)
+        df, scale = self._parameters("rvs", df, scale)
+        count, leading = shape_of(scale)[0], integers(size)
+        first, second = split(random_state)
+        halves = 0.5 * (df - np.arange(count))
+        roots = sqrt(2.0 * gammaincinv(halves, open_uniform(first, (*leading, count))))
+        below = np.tril(normal(second, (*leading, count, count)), -1)
+        triangle = below + np.expand_dims(roots, -1) * np.eye(count)
+        factor = _cholesky(scale) @ triangle
+        return _squeezed(factor @ np.swapaxes(factor, -1, -2))
+
+
+def _log_gamma(a: Any, count: int) -> Any:
+    """Return the logarithm of the multivariate gamma function."""
+    return 0.25 * count * (count - 1) * math.log(math.pi) + sum(lgamma(a - 0.5 * i) for i in range(count))
+
+
+multivariate_normal = MultivariateNormal()
+dirichlet = Dirichlet()
+multinomial = Multinomial()
+wishart = Wishart()
