@@ -148,6 +148,8 @@ class Stages:
     counters: tuple[Dim, ...]
     """The counters of the loops, outermost first."""
     nests: tuple[tuple[Buffer, Pieces], ...]
+    rest: Stages | None = None
+    """What computes the elements of the result that these leave out."""
 
 
 class Elementwise:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,17 +90,36 @@ class _Frame(NamedTuple):
         return Operand(TensorType(dtype, shape), Buffer(dtype, shape))
 
 
-def _frame(shape: Shape, columns: int) -> _Frame:
-    lead = shape[: len(shape) - (2 if columns else 1)]
-    counters = tuple(map(Dim, lead))
-    before = tuple(map(Index.of, counters))
-    column = Dim(columns or 1)
+def _frames(shape: Shape, columns: int) -> list[_Frame]:
+    """Return the loops over the rows, or over blocks of columns, and over the columns that are less than a block."""
     if not columns:
-        return _Frame(counters, column, _Place(before, ()), _Place((), ()))
-    block = Dim(shape[-1] // columns)
-    mine = Index.of(column)
-    outside = _Place(before, (Index.of(block) * columns + mine,))
-    return _Frame((*counters, block), column, outside, _Place((), (mine,)))
+        counters = tuple(map(Dim, shape[:-1]))
+        return [_Frame(counters, Dim(1), _Place(tuple(map(Index.of, counters)), ()), _Place((), ()))]
+    found: list[_Frame] = []
+    blocks, rest = divmod(shape[-1], columns)
+    for count, size, start in ((blocks, columns, 0), (1, rest, blocks * columns)):
+        if not count * size:
+            continue
+        counters = (*map(Dim, shape[:-2]), Dim(count))
+        *before, block = map(Index.of, counters)
+        column = Dim(size)
+        mine = Index.of(column)
+        outside = _Place(tuple(before), (block * columns + mine + start,))
+        found.append(_Frame(counters, column, outside, _Place((), (mine,))))
+    return found
+
+
+def _in_frames(rule: Callable[..., Stages]) -> Callable[..., Stages]:
+    """Return the lowering that carries out a rule in the loops of each frame of an operation."""
+
+    def lowering(i: Any, result: Operand, *operands: Operand, columns: int, **params: Any) -> Stages:
+        found: Stages | None = None
+        for frame in reversed(_frames(operands[0].shape, columns)):
+            found = replace(rule(frame, result, *operands, **params), rest=found)
+        assert found is not None
+        return found
+
+    return lowering
 
 
 def _buffer_of(operand: Operand) -> Buffer:
@@ -185,9 +205,8 @@ def _axis(operation: str, operands: Sequence[TensorType], columns: int, count: i
     if x.dtype not in COMPLEX_DTYPE or any(other.dtype != x.dtype for other in operands):
         raise DtypeError(message(operation, "operands of one precision are required", show(*operands)))
     axis = len(x.shape) - (2 if columns else 1)
-    if axis < 0 or x.shape[axis] != count or (columns and x.shape[-1] % columns):
-        requirement = f"{count} points, and a multiple of {columns or 1} columns, are required"
-        raise ShapeError(message(operation, requirement, show(x)))
+    if axis < 0 or x.shape[axis] != count:
+        raise ShapeError(message(operation, f"{count} points are required", show(x)))
     return axis
 
 
@@ -210,18 +229,17 @@ def _evaluate(*operands: Any, radices: tuple[int, ...], sign: int, has_im: bool,
     return _paired(found, operands[0].dtype)
 
 
+@_in_frames
 def _lowering(
-    i: Any,
+    frame: _Frame,
     result: Operand,
     *operands: Operand,
     radices: tuple[int, ...],
     sign: int,
     has_im: bool,
-    columns: int,
 ) -> Stages:
     """Transform each row, or a block of columns, in all steps before the next: it stays in the cache."""
     parts, factors = operands[: 1 + has_im], operands[1 + has_im :]
-    frame = _frame(parts[0].shape, columns)
     target = frame.outside._replace(paired=True)
 
     def load(point: Index) -> Complex:
@@ -280,7 +298,7 @@ def _samples(parts: int, kind: str) -> Callable[[Draw], Any]:
         else:
             half = [symmetry(count, dtype)]
             count = 2 * count if kind == "real" else count + 1
-        shape = (*draw.shape(0, 2), count, *([4] if columns else []))
+        shape = (*draw.shape(0, 2), count, *([5] if columns else []))
         return (*(draw.array(shape) for _ in range(parts)), *tables(radices, dtype), *half), params
 
     return samples
@@ -328,16 +346,14 @@ def _rdft(*operands: Any, radices: tuple[int, ...], columns: int) -> Any:
     return _paired(np.fft.rfft(operands[0], axis=-2 if columns else -1), operands[0].dtype)
 
 
-def _rdft_lowering(
-    i: Any, result: Operand, *operands: Operand, radices: tuple[int, ...], columns: int
-) -> Stages:
+@_in_frames
+def _rdft_lowering(frame: _Frame, result: Operand, *operands: Operand, radices: tuple[int, ...]) -> Stages:
     """Transform the even points as real parts and the odd ones as imaginary parts, z; then take these apart.
 
     With ``s_k = (z_k + conj z_(h-k)) / 2`` and ``d_k = (z_k - conj z_(h-k)) / 2`` the transform of the even points is
     ``s_k``, that of the odd ones ``-i d_k``, and the result ``s_k - i e^(-pi i k / h) d_k``.
     """
     x, *factors, table = operands
-    frame = _frame(x.shape, columns)
     half, dtype = math.prod(radices), result.dtype
     target = frame.outside._replace(paired=True)
     between = frame.buffer(dtype, half)
@@ -419,15 +435,13 @@ def _irdft(*operands: Any, radices: tuple[int, ...], columns: int) -> Any:
     return np.fft.irfft(x, 2 * math.prod(radices), axis=axis, norm="forward").astype(operands[0].dtype)
 
 
-def _irdft_lowering(
-    i: Any, result: Operand, *operands: Operand, radices: tuple[int, ...], columns: int
-) -> Stages:
+@_in_frames
+def _irdft_lowering(frame: _Frame, result: Operand, *operands: Operand, radices: tuple[int, ...]) -> Stages:
     """Put the coefficients of half as many complex points together, and transform these back.
 
     They are ``(y_k + conj y_(h-k)) + i e^(pi i k / h) (y_k - conj y_(h-k))``.
     """
     re, im, *factors, table = operands
-    frame = _frame(re.shape, columns)
     half, dtype = math.prod(radices), result.dtype
     between = frame.buffer(dtype, half)
 

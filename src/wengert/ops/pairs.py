@@ -18,7 +18,8 @@ from wengert.primitive import Draw, Linear, primitive
 def _type(x: TensorType, y: TensorType) -> TensorType:
     if x.shape != y.shape:
         raise ShapeError(message("side_by_side", "two arrays of one shape are required", show(x, y)))
-    return TensorType(promote(x, y)[0], (*x.shape, 2))
+    # NumPy's stack makes arrays of Python's numbers first.
+    return TensorType(promote(x._replace(weak=False), y._replace(weak=False))[0], (*x.shape, 2))
 
 
 def _column(number: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -20,8 +20,15 @@ class Complex(NamedTuple):
     im: Expression | None
 
 
+def _is_negative(x: Expression) -> TypeGuard[Apply]:
+    """Tell whether an expression is the negative of another one."""
+    return isinstance(x, Apply) and x.operation == "negative"
+
+
 def plus(x: Expression | None, y: Expression | None) -> Expression | None:
     """Return a sum; None is 0."""
+    if x is not None and y is not None and _is_negative(y):
+        return minus(x, y.operands[0])
     if x is None or y is None:
         return y if x is None else x
     return Apply("add", (x, y), x.dtype)
@@ -31,6 +38,8 @@ def minus(x: Expression | None, y: Expression | None) -> Expression | None:
     """Return a difference; None is 0."""
     if y is None:
         return x
+    if _is_negative(y):
+        return plus(x, y.operands[0])
     if x is None:
         return Apply("negative", (y,), y.dtype)
     return Apply("subtract", (x, y), x.dtype)
@@ -40,7 +49,7 @@ def _scaled(x: Expression | None, factor: float) -> Expression | None:
     if x is None or abs(factor) < _TINY:
         return None
     if abs(abs(factor) - 1) < _TINY:
-        return x if factor > 0 else Apply("negative", (x,), x.dtype)
+        return x if factor > 0 else minus(None, x)
     return Apply("multiply", (x, Const(x.dtype.type(factor), x.dtype)), x.dtype)
 
 

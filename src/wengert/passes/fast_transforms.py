@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.compiler.machine import costs
-from wengert.core.dtypes import Dtype, dtype_of, real_dtype
+from wengert.core.dtypes import Dtype, dtype_of
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Equation
 from wengert.ir.types import TensorType
@@ -135,20 +135,18 @@ def _cut(x: Any, axis: int, start: int, extent: int, step: int) -> Any:
 
 def goes_by_columns(source: TensorType, permutation: Sequence[int]) -> bool:
     """Tell whether the last axis of a transposed value is transformed by columns, before the transposition."""
-    axis, shape = permutation[-1], source.shape
-    return axis != len(shape) - 1 and columns(shape[axis], shape[-1], real_dtype(source.dtype)) > 0
+    return permutation[-1] != len(source.shape) - 1
 
 
 def columns(count: int, width: int, dtype: Dtype) -> int:
-    """Return how many columns are transformed together: a divisor of their number, 0 for none that is good."""
+    """Return how many columns are transformed together: a divisor of their number, if there is a large one."""
     lanes = costs.COSTS.lane_extent
     most = max(lanes, costs.COSTS.transform_block_bytes // (2 * count * dtype.itemsize))
     most = min(most, costs.COSTS.transform_columns)
     if width <= most:
         return width
-    return next(
-        (size for size in range(most, lanes - 1, -1) if width % size == 0 and size % lanes == 0), 0
-    ) or next((size for size in range(most, lanes - 1, -1) if width % size == 0), 0)
+    whole_ = (size for size in range(most, most // 2, -1) if width % size == 0)
+    return next(whole_, most - most % lanes)
 
 
 def _apart(pairs: Any) -> list[Any]:

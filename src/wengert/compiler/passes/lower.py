@@ -214,6 +214,8 @@ class _Block:
             shared = counter is counters[0]
             steps = (Loop(counter, False, steps, equation.location, shared=shared),)
         self.steps += steps
+        if stages.rest is not None:
+            self.stages(equation, stages.rest)
 
     def define(self, equation: Equation, out: Var, dims: tuple[Dim, ...], value: Expression) -> None:
         """Give a variable a buffer of its own, stored by one nest."""
