@@ -347,6 +347,19 @@ def test_plain_arguments_reach_scipys_own_function() -> None:
 PLAIN = np.eye(2)
 
 
+def test_functions_and_distributions_may_be_arguments() -> None:
+    def negative_log_likelihood(x: Any, family: Any, function: Any, times: Any) -> Any:
+        return -np.sum(family.logpdf(times, scale=np.exp(x))) + np.sum(function(x * np.eye(2)))
+
+    times = np.array([0.5, 1.0, 2.0])
+    for family in (scipy.stats.expon, norm):
+        wg.check_grads(
+            lambda x, family=family: negative_log_likelihood(x, family, expm, times), (POINT,), order=1
+        )
+        expected = wg.grad(lambda x, family=family: negative_log_likelihood(x, family, expm, times))(POINT)
+        assert wg.grad(negative_log_likelihood)(POINT, family, expm, times) == pytest.approx(expected)
+
+
 def test_an_error_of_both_runs_is_that_of_the_first() -> None:
     with pytest.raises(LostDerivativeError, match="stop_gradient") as caught:
         wg.grad(lambda x: float(x) * np.zeros(2)[0])(1.0)

@@ -100,7 +100,20 @@ def attempt(function: Callable[..., Any], run: Callable[[], ResultT]) -> ResultT
 
 def current(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function to call in place of a user's: itself, or its copy if it needs substitutes."""
-    return with_substitutes(function) if _NEEDY and ENABLED and _code_of(function) in _NEEDY else function
+    if not (_NEEDY and ENABLED and _code_of(function) in _NEEDY):
+        return function
+    copied = with_substitutes(function)
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        named = {name: _argument(value) for name, value in options.items()}
+        return copied(*map(_argument, arguments), **named)
+
+    return call
+
+
+def _argument(value: Any) -> Any:
+    """Return what stands for an argument that is a function or an object of SciPy; others are values."""
+    return with_substitutes(value) if _is_code(value) else value
 
 
 def _code_of(function: Any) -> CodeType | None:
