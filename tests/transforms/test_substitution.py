@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import threading
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp
@@ -74,6 +75,26 @@ def of_a_list_of_families() -> Callable[[Any], Any]:
 def of_exponentials(x: Any) -> Any:
     rows = x * np.arange(6.0).reshape(2, 3)
     return logsumexp(rows, axis=1)[0] + softmax(rows)[0] + log_softmax(rows, axis=1)[1]
+
+
+def of_floats(x: Any) -> Any:
+    counts: dict[str, Any] = defaultdict(float)
+    counts["a"] += float(np.sum(x * np.ones(2)))
+    table = np.array([x, 1], dtype=float).astype(float) + np.zeros(2, float)
+    return sum(map(float, table)) * float(np.array(counts["a"])) + float(x > 0)
+
+
+def of_types(x: Any) -> Any:
+    def scaled(value: float, by: float | None = None) -> float:
+        return value * (float("2") if by is None else by)
+
+    assert isinstance(1.0, float)
+    assert not isinstance(1, float)
+    assert issubclass(np.float64, float)
+    assert {float: "number"}[(1.0).__class__] == "number"
+    assert (2.0).__class__ in (float, complex)
+    assert float.fromhex("0x1p1") == 2.0
+    return float(scaled(x))
 
 
 def by_another_name(x: Any) -> Any:
@@ -239,6 +260,8 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
             of_a_table_with_data,
             of_a_list_of_families(),
             of_exponentials,
+            of_floats,
+            of_types,
             nested,
             closing_over(),
             simpson,
@@ -362,7 +385,7 @@ def test_functions_and_distributions_may_be_arguments() -> None:
 
 def test_an_error_of_both_runs_is_that_of_the_first() -> None:
     with pytest.raises(LostDerivativeError, match="stop_gradient") as caught:
-        wg.grad(lambda x: float(x) * np.zeros(2)[0])(1.0)
+        wg.grad(lambda x: x.item() * np.zeros(2)[0])(1.0)
     assert "test_substitution.py" in str(caught.value)
     with pytest.raises(ZeroDivisionError):
         wg.grad(lambda x: math.sin(x) / (1 // 0))(1.0)

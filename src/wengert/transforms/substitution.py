@@ -216,10 +216,48 @@ class _Globals(dict[str, Any]):
     def __init__(self, users: dict[str, Any]) -> None:
         super().__init__({name: users[name] for name in _OWN_NAMES if name in users})
         self.users = users
-        self["__builtins__"] = {**vars(builtins), "__import__": _import}
+        self["__builtins__"] = {**vars(builtins), "__import__": _import, "float": _Float}
 
     def __missing__(self, name: str) -> Any:
         return with_substitutes(self.users[name])
+
+
+class _FloatType(type):
+    """The class of what stands for `float`: a call keeps a box, and all else is Python's `float`."""
+
+    def __call__(cls, *arguments: Any) -> Any:
+        try:
+            return float(*arguments)
+        except _LOSSES:
+            return _number(arguments[0])
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, float)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, float)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is float
+
+    def __hash__(cls) -> int:
+        return hash(float)
+
+
+class _Float(float, metaclass=_FloatType):
+    """What stands for `float`: numbers of boxes are boxes."""
+
+    dtype = np.dtype(float)  # NumPy takes a type with this attribute for its dtype
+
+
+_Float.__name__ = _Float.__qualname__ = "float"
+
+
+def _number(x: Any) -> Any:
+    """Return the number of a box as a box in floating point; raise the error of `float` where it has none."""
+    if np.ndim(x) or x.dtype.kind not in "fiub":
+        return float(x)
+    return x if x.dtype.kind == "f" else x.astype(float)
 
 
 def _import(*arguments: Any) -> Any:
