@@ -258,8 +258,8 @@ def test_text_of_a_graph() -> None:
 def test_errors(run: Any, problem: Any) -> None:
     with pytest.raises(DtypeError, match=r"checkpoint: the result of the function.*str"):
         run(wg.checkpoint(lambda x: "text"))(1.0)
-    with pytest.raises(problem, match="float"):
-        run(wg.checkpoint(lambda x: float(x) * x))(1.0)
+    with pytest.raises(problem, match="int"):
+        run(wg.checkpoint(lambda x: int(x) * x))(1.0)
 
 
 # -- stop_gradient ---------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ MISTAKES: dict[str, tuple[Any, type[Exception]]] = {
     "vector": (lambda: wg.grad(lambda x: x)(ARRAY), ValueError),
     "empty": (lambda: wg.grad(lambda x: np.max(x))(np.ones(0)), ValueError),
     "unsupported": (lambda: wg.grad(lambda x: np.linalg.qr(x, "raw")[0][0, 0])(MATRIX), TypeError),
-    "float": (lambda: wg.grad(lambda x: float(x))(1.0), TypeError),
+    "item": (lambda: wg.grad(lambda x: x.item())(1.0), TypeError),
     "broadcast": (lambda: wg.grad(lambda x: np.sum(np.broadcast_to(x, (2, 2))))(ARRAY), ValueError),
     "transpose": (lambda: wg.grad(lambda x: np.sum(np.transpose(x, (0, 0))))(MATRIX), ValueError),
     "bits": (lambda: wg.grad(lambda x: np.sum(x | 1))(ARRAY), TypeError),
