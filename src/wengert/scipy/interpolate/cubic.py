@@ -235,10 +235,11 @@ class PchipInterpolator(CubicHermiteSpline):
     def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
         x, y, axis = check_samples("PchipInterpolator", x, y, axis)
         _real_only("PchipInterpolator", y)
-        self._join(x, y, _monotone_slopes(x, y), extrapolate, axis)
+        self._join(x, y, monotone_slopes(x, y), extrapolate, axis)
 
 
-def _monotone_slopes(x: Any, y: Any) -> Any:
+def monotone_slopes(x: Any, y: Any) -> Any:
+    """Return the slopes of `PchipInterpolator` at the abscissas, for samples with their axis first."""
     width = column(np.diff(x), rank_of(y))
     chord = np.diff(y, axis=0) / width
     if shape_of(x)[0] == 2:

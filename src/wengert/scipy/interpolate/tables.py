@@ -8,8 +8,8 @@ import numpy as np
 
 from wengert.array.substitutes import substitutes
 from wengert.boxes import concrete
-from wengert.core.dtypes import dtype_of, is_inexact
-from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.dtypes import dtype_of, is_complex, is_inexact
+from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import Shape, shape_of, size
 from wengert.ir.types import show
 from wengert.numpy.registry import is_sequence, rank_of
@@ -19,6 +19,7 @@ from wengert.ops.conversion import cast
 from wengert.ops.indexing import gather
 from wengert.ops.shape import reshape
 from wengert.scipy.interpolate.bsplines import BSpline, local_basis, make_interp_spline
+from wengert.scipy.interpolate.cubic import monotone_slopes
 from wengert.scipy.interpolate.piecewise import at_axis, check_rising, column, interval
 from wengert.scipy.registry import array, doubles, floats
 
@@ -219,7 +220,7 @@ class RegularGridInterpolator:
     Args:
         points: for each dimension the coordinates of the lines, which rise or fall.
         values: the values on the grid, with further axes.
-        method: "linear", "nearest", or the splines "slinear", "cubic" and "quintic".
+        method: "linear", "nearest", "pchip", or the splines "slinear", "cubic" and "quintic".
         bounds_error: raise an error for points outside. Points that are not known, as in `wg.jit`, get ``fill_value``.
         fill_value: the value outside; None to extrapolate.
         solver: without effect: the coefficients solve banded systems, one axis after the other.
@@ -321,6 +322,8 @@ class RegularGridInterpolator:
         rank = len(coordinates)
         if method == "nearest":
             return gather(self.values, *map(_nearest, self.grid, coordinates))
+        if method == "pchip":
+            return _monotone(self.values, self.grid, coordinates)
         degree = _DEGREES[method]
         values, positions, weights = self.values, list[Any](), list[Any]()
         for axis, (line, x, order) in enumerate(zip(self.grid, coordinates, orders, strict=True)):
@@ -343,8 +346,8 @@ class RegularGridInterpolator:
 
 
 def _checked_method(operation: str, method: Any) -> str:
-    if method not in (*_DEGREES, "nearest"):
-        requirement = f"method must be nearest, {', '.join(_DEGREES)}"
+    if method not in (*_DEGREES, "nearest", "pchip"):
+        requirement = f"method must be nearest, pchip, {', '.join(_DEGREES)}"
         raise ArgumentError(message(operation, requirement, repr(method)))
     return method
 
@@ -353,6 +356,31 @@ def _nearest(line: Any, x: Any) -> Any:
     number = interval(line, x)
     start = gather(line, number)
     return number + ((x - start) / (gather(line, number + 1) - start) > 0.5)
+
+
+def _monotone(values: Any, grid: tuple[Any, ...], coordinates: list[Any]) -> Any:
+    """Interpolate by `PchipInterpolator` along one axis after the other, from the last to the first."""
+    if is_complex(dtype_of(values)):
+        requirement = "the method pchip is for real values"
+        raise DtypeError(message("RegularGridInterpolator", requirement, show(values)))
+    count, last = shape_of(coordinates[0])[0], len(grid) - 1
+    for axis in range(last, -1, -1):
+        line, x = grid[axis], coordinates[axis]
+        # Before the first step the values are the same for all points; after it, points are the first axis.
+        lines = np.moveaxis(values, axis + (axis < last), 0)
+        slopes = monotone_slopes(line, lines)
+        number = interval(line, x)
+        places = ((number,), (number + 1,))
+        if axis < last:
+            places = tuple((*place, np.arange(count)) for place in places)
+        (y0, y1), (d0, d1) = ([gather(array, *place) for place in places] for array in (lines, slopes))
+        start = gather(line, number)
+        width = gather(line, number + 1) - start
+        t, width = (column(value, rank_of(y0)) for value in ((x - start) / width, width))
+        rise = y1 - y0
+        bend = (d0 + d1) * width - 2.0 * rise
+        values = y0 + t * (d0 * width + t * (rise - d0 * width - bend + t * bend))
+    return values
 
 
 def _weighted(values: Any, positions: list[Any], weights: list[Any], rest: Shape) -> Any:
@@ -384,7 +412,7 @@ def interpn(
         points: for each dimension the coordinates of the lines of the grid.
         values: the values on the grid, with further axes.
         xi: the points, with their coordinates along the last axis; or a tuple of the coordinates.
-        method: "linear", "nearest", "slinear", "cubic" or "quintic".
+        method: "linear", "nearest", "pchip", "slinear", "cubic" or "quintic".
         bounds_error: raise an error for points outside, where they are known.
         fill_value: the value outside; None to extrapolate.
 
