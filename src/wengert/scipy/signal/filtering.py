@@ -13,9 +13,10 @@ import numpy as np
 from wengert.array.substitutes import substitutes
 from wengert.boxes import concrete
 from wengert.core.dtypes import dtype_of
-from wengert.core.errors import ArgumentError, ShapeError, UnsupportedError, message
+from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import axis_index, shape_of, size
 from wengert.ir.types import show
+from wengert.numpy.linear_algebra import lstsq
 from wengert.numpy.registry import floating, rank_of
 from wengert.numpy.shaping import part
 from wengert.ops.banded import solve_banded
@@ -329,27 +330,28 @@ def filtfilt(
         axis: the axis of time.
         padtype: how the signal is extended: "odd", "even", "constant" or None.
         padlen: by how many elements; None for three times the number of coefficients.
-        method: "pad"; Gustafsson's method "gust" is not supported.
-        irlen: without effect.
+        method: "pad" to extend the signal; "gust" for the initial states with which the order of the two directions
+            matters least, after Gustafsson.
+        irlen: the length of the response of the filter that "gust" needs to see; None for that of the signal.
 
     Returns:
         The filtered signal.
 
     Raises:
-        ArgumentError: the signal is too short for its extension, or ``padtype`` is unknown.
-        UnsupportedError: ``method`` is not "pad".
+        ArgumentError: the signal is too short for its extension, or ``padtype`` or ``method`` is unknown.
 
     Example:
         >>> filtfilt([0.5, 0.5], [1.0], np.arange(8.0)).round(6)
         array([0., 1., 2., 3., 4., 5., 6., 7.])
     """
     operation = "filtfilt"
-    if method != "pad":
-        hint = 'write method="pad" with a padtype'
-        raise UnsupportedError(message(operation, 'only the method "pad" is supported', repr(method), hint))
+    if method not in ("pad", "gust"):
+        raise ArgumentError(message(operation, 'method must be "pad" or "gust"', repr(method)))
     b, a = _coefficients(operation, b, a)
     b, a, x = _of_one_dtype(b, a, x)
     axis = axis_index(operation, axis, rank_of(x))
+    if method == "gust":
+        return np.moveaxis(_by_states(b, a, np.moveaxis(x, axis, -1), irlen), -1, axis)
     taps = max(shape_of(b)[0], shape_of(a)[0])
     longer, width = _extended(operation, x, axis, padtype, padlen, taps)
     column = (-1, *(1,) * (rank_of(x) - axis - 1))
@@ -358,6 +360,45 @@ def filtfilt(
     for _ in range(2):
         y = np.flip(_filtered(b, a, y, axis, states * part(y, axis, slice(0, 1)))[0], axis)
     return part(y, axis, slice(width, width + shape_of(x)[axis]))
+
+
+def _by_states(b: Any, a: Any, x: Any, irlen: Any) -> Any:
+    """Filter along the last axis forward and backward, with the best initial states.
+
+    Source: Gustafsson, "Determining the initial states in forward-backward filtering" (1996). The states enter
+    linearly, and least squares make the results of both orders equal.
+    """
+    order, count = max(shape_of(b)[0], shape_of(a)[0]) - 1, shape_of(x)[-1]
+    if not order:
+        return (b[0] / a[0]) ** 2 * x
+    seen = count if irlen is None or count <= 2 * irlen else int(irlen)
+    unit = np.zeros(order)
+    unit[0] = 1.0
+    # What a state adds to the output, and how the filter passes that on in the opposite direction.
+    first, _ = lfilter(b, a, np.zeros(seen), zi=unit)
+    output = np.stack([np.concatenate([np.zeros(k), first[: seen - k]]) for k in range(order)], 1)
+    passed = lfilter(b, a, output[::-1], axis=0)
+    forward = lfilter(b, a, lfilter(b, a, x)[..., ::-1])[..., ::-1]
+    backward = lfilter(b, a, lfilter(b, a, x[..., ::-1])[..., ::-1])
+    change = backward - forward
+    pairs = passed[::-1] - output, output[::-1] - passed
+    effects = passed[::-1], output[::-1]
+    if seen == count:
+        matrix, effect = np.concatenate(pairs, 1), np.concatenate(effects, 1)
+    else:
+        change = np.concatenate([change[..., :seen], change[..., count - seen :]], -1)
+        still = np.zeros((seen, order))
+        matrix, effect = (
+            np.concatenate([np.concatenate([upper, still], 1), np.concatenate([still, lower], 1)])
+            for upper, lower in (pairs, effects)
+        )
+    rows = reshape(change, shape=(size(shape_of(change)[:-1]), shape_of(change)[-1]))
+    states = lstsq(matrix, np.swapaxes(rows, 0, 1))[0]
+    added = reshape(np.swapaxes(np.matmul(effect, states), 0, 1), shape=shape_of(change))
+    if seen < count:
+        gap = np.zeros((*shape_of(x)[:-1], count - 2 * seen))
+        added = np.concatenate([added[..., :seen], gap, added[..., seen:]], -1)
+    return forward + added
 
 
 @substitutes("scipy.signal.sosfiltfilt")
