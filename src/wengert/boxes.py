@@ -278,6 +278,11 @@ def _references(cell: Box, name: str) -> tuple[int, int]:
 _SOLE = _references(Box(CONSTANT, State(np.zeros(1))), "value")
 
 
+def as_standard(value: Any) -> Any:
+    """Return an array or a number as a constant of the array API standard."""
+    return STANDARD.constant(value)
+
+
 def boxed(value: Any) -> Any:
     """Return a value as a box; a scalar, too, because a view of one element is one."""
     return value if isinstance(value, Box) else CONSTANT.box(State(np.asarray(value)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import subprocess
 import sys
 from collections import defaultdict
@@ -287,6 +288,14 @@ def test_conversions_of_constants() -> None:
     with pytest.raises(ValueError, match=r"^asarray: copy=False"):
         xp.asarray(np.ones(2), copy=False)
     assert xp.asarray(x, copy=False) is x
+
+
+def test_constants_are_pickled() -> None:
+    x = pickle.loads(pickle.dumps(xp.asarray([1.0, 2.0])))
+    assert x.__array_namespace__() is xp
+    assert x.tolist() == [1.0, 2.0]
+    with pytest.raises(TypeError, match=r"^pickle: the derivative would be lost"):
+        wg.grad(lambda x: pickle.dumps(x))(1.0)
 
 
 def test_a_plain_array_is_copied() -> None:

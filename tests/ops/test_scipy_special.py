@@ -216,3 +216,17 @@ def test_values_at_the_ends_of_functions_of_one_argument(name: str) -> None:
     function = getattr(scipy.special, name)
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(wg.vjp(function, EXTREMES)[0], function(EXTREMES), rtol=1e-13)
+
+
+def test_integers_are_converted_first() -> None:
+    for function in (
+        scipy.special.huber,
+        scipy.special.pseudo_huber,
+        scipy.special.xlogy,
+        scipy.special.kl_div,
+    ):
+        x, y = np.array([3, 4_000_000_000]), np.array([2.0, 7.0], np.float32)
+        expected = function(x, y)
+        found = wg.vmap(function)(x, y)
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-13)

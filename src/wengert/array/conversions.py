@@ -11,7 +11,7 @@ import numpy as np
 from wengert.array.operators import Operators
 from wengert.array.sparse import left_to_box
 from wengert.array.suggestions import advised, instead_of_package, way_out
-from wengert.boxes import RUNNING, STANDARD, concrete, on_graph
+from wengert.boxes import RUNNING, STANDARD, as_standard, concrete, on_graph
 from wengert.core.dtypes import is_inexact
 from wengert.core.errors import OTHERWISE, UNFOLLOWED, ConcreteError, LostDerivativeError, message
 
@@ -125,5 +125,11 @@ class Conversions(Operators):
     tolist = _lost(
         "tolist()", "iterate over the array, or write wg.stop_gradient(x).tolist()", known=np.ndarray.tolist
     )
-    __reduce__ = _lost("pickle", "pickle the value: wg.stop_gradient(x)")
+
+    def __reduce__(self) -> Any:
+        if self.owner is STANDARD:
+            return as_standard, (self.state.value,)
+        return self._not_pickled()
+
+    _not_pickled = _lost("pickle", "pickle the value: wg.stop_gradient(x)")
     tobytes = _lost("tobytes()", "write wg.stop_gradient(x).tobytes()", known=np.ndarray.tobytes)

@@ -43,8 +43,10 @@ def of_scipy(ufunc: np.ufunc) -> Callable[..., Any] | None:
 
 
 def _of_floats(function: Callable[..., Any], *operands: Any) -> Any:
-    """Call a composition with integers converted to float64, as SciPy does: a square of integers would overflow."""
-    return function(*(x if is_inexact(dtype_of(x)) else cast(x, dtype=FLOAT64) for x in operands))
+    """Call a composition with operands of one floating dtype, as SciPy does: a square of integers would overflow."""
+    dtype, _ = promote(*map(type_of, operands))
+    dtype = dtype if is_inexact(dtype) else FLOAT64
+    return function(*(x if dtype_of(x) == dtype else cast(x, dtype=dtype) for x in operands))
 
 
 def _type(name: str) -> Callable[..., TensorType]:
