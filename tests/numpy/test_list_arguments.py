@@ -122,12 +122,14 @@ def test_brackets_of_plain_values_are_numpys() -> None:
         (lambda x: np.linalg.norm([x[0], x[1]]), r"write np\.linalg\.norm\(np\.stack.*wengert\.numpy\.array"),
     ],
 )
+@pytest.mark.usefixtures("without_substitutes")
 def test_numpys_own_say_what_to_write_for_lists(transform: Any, program: Any, said: str) -> None:
     with pytest.raises(TypeError, match=rf"{said}.*\[test_list_arguments\.py:\d+\]$") as caught:
         transform(program)(X)
     assert isinstance(caught.value, wg.WengertError)
 
 
+@pytest.mark.usefixtures("without_substitutes")
 def test_what_numpy_would_lose_is_kept() -> None:
     with pytest.raises(LostDerivativeError):
         wg.grad(lambda x: np.sum([x, x]))(1.0)

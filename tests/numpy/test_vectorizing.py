@@ -104,6 +104,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.usefixtures("without_substitutes")
 def test_what_has_no_meaning_names_what_to_write(name: str) -> None:
     call, hint = REFUSED[name]
     for run in (lambda: wg.grad(lambda x: np.sum(call(x)))(A), lambda: wg.jit(call)(A)):

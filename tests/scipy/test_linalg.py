@@ -46,6 +46,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "triangular lower": (lambda m, a, b: m.solve_triangular(a, b, lower=True, trans="T"), A, B),
     "triangular unit": (lambda m, a, b: m.solve_triangular(a, b, unit_diagonal=True), A, B),
     "solve_toeplitz": (lambda m, c, r, b: m.solve_toeplitz((c, r), b), np.array([3.0, 1, 0.5]), V, V),
+    "solve_toeplitz of a list": (lambda m, x, b: m.solve_toeplitz([3.0, 1.0, 0.5], x * b), np.array(1.5), B),
     "solve_toeplitz symmetric": (lambda m, c, b: m.solve_toeplitz(c, b), np.array([3.0, 1, 0.5]), B),
     "solve_circulant": (lambda m, c, b: m.solve_circulant(c, b), np.array([3.0, 1, 0.5]), V),
     "inv": (lambda m, a: m.inv(a), A),

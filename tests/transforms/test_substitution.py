@@ -230,6 +230,12 @@ def simpson(x: Any) -> Any:
     return scipy.integrate.simpson(np.exp(grid * x), x=grid)
 
 
+def of_a_polynomial(x: Any) -> Any:
+    polynomial = np.poly1d([x, 1.0, x**2])
+    assert isinstance(polynomial, np.poly1d)
+    return polynomial(2.0) + polynomial.deriv()(x)
+
+
 def of_distributions(x: Any) -> Any:
     parts = norm.logpdf(x, 0.3, 2.0) + LOG_DENSITY(x) + PRIOR.logpdf(x) + scipy.stats.expon(scale=x).cdf(1.0)
     return parts + norm(x, 1.0).ppf(0.3)

@@ -59,7 +59,7 @@ from wengert.primitive import (
 from wengert.transforms.batching import Batched, BatchTrace
 from wengert.transforms.reverse_mode import type_of_value, unbroadcast, walk_back
 from wengert.transforms.staging import GraphTrace, evaluate, stage
-from wengert.transforms.substitution import attempt, current
+from wengert.transforms.substitution import LOSSES, current, second_run
 from wengert.transforms.tape import LinearTrace, Node, boxes_of
 
 # -- calls -----------------------------------------------------------------------------------------------
@@ -100,7 +100,11 @@ class Call:
     def value(self, *values: Any) -> tuple[Any, ...]:
         """Call the function."""
         function = self.function.fun
-        return attempt(function, lambda: self.output(current(function)(*self.arguments(values))))
+        try:  # not `attempt`: its frames count where calls nest deeply
+            return self.output(current(function)(*self.arguments(values)))
+        except LOSSES as loss:
+            with second_run(function, loss):
+                return self.output(current(function)(*self.arguments(values)))
 
     def output(self, value: Any) -> tuple[Any, ...]:
         """Flatten the output, and remember its structure."""

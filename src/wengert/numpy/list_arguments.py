@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -57,6 +57,10 @@ class ListAccepting:
         """Return an attribute of NumPy's function, such as ``reduce``."""
         return getattr(self.__wrapped__, name)
 
+    def __instancecheck__(self, instance: Any) -> bool:
+        """Return whether an object is of NumPy's class, where this stands for a class."""
+        return isinstance(instance, cast("type", self.__wrapped__))
+
     def __repr__(self) -> str:
         return repr(self.__wrapped__)
 
@@ -80,5 +84,5 @@ def is_dispatched(value: Any) -> bool:
 
 
 def offered_for(value: Any) -> Any:
-    """Return the object offered for NumPy's: a function with an implementation accepts lists of boxes."""
-    return list_accepting(value) if is_dispatched(value) else value
+    """Return the object offered for NumPy's: functions with an implementation, and `poly1d`, accept lists of boxes."""
+    return list_accepting(value) if is_dispatched(value) or value is np.poly1d else value

@@ -37,7 +37,7 @@ from wengert.transforms.arguments import (
     zeros_like,
 )
 from wengert.transforms.staging import evaluate, stage
-from wengert.transforms.substitution import attempt
+from wengert.transforms.substitution import LOSSES, second_run
 
 Values = Sequence[Any]
 
@@ -188,7 +188,11 @@ class Pushed:
     """A function run once on dual numbers: its outputs, and their tangents (None: zero)."""
 
     def __init__(self, inputs: Inputs, tangents: Values, has_aux: bool = False) -> None:
-        trace, outputs, aux = attempt(inputs.function, lambda: self._run(inputs, tangents, has_aux))
+        try:
+            trace, outputs, aux = self._run(inputs, tangents, has_aux)
+        except LOSSES as loss:
+            with second_run(inputs.function, loss):
+                trace, outputs, aux = self._run(inputs, tangents, has_aux)
         states = [state_of(trace, value) for value in outputs]
         self.tangents = [None if state is None else state.tangent for state in states]
         self.values = [release(trace, value) for value in outputs]

@@ -34,7 +34,7 @@ from wengert.transforms.arguments import (
 )
 from wengert.transforms.forward_mode import as_numpy_scalars, times_partial
 from wengert.transforms.staging import Walk
-from wengert.transforms.substitution import attempt
+from wengert.transforms.substitution import LOSSES, second_run
 from wengert.transforms.tape import LinearTrace, Node, Part, TapeTrace, box_of, boxes_of
 
 
@@ -285,7 +285,11 @@ class Recording:
     """A function run once and recorded: its outputs, and the list that leads to them."""
 
     def __init__(self, inputs: Inputs, has_aux: bool, operation: str) -> None:
-        trace, outputs, aux = attempt(inputs.function, lambda: self._run(inputs, has_aux, operation))
+        try:
+            trace, outputs, aux = self._run(inputs, has_aux, operation)
+        except LOSSES as loss:
+            with second_run(inputs.function, loss):
+                trace, outputs, aux = self._run(inputs, has_aux, operation)
         self.states = [state_of(trace, value) for value in outputs]
         self.values = [release(trace, value) for value in outputs]
         self.aux = tree.map_tree(lambda value: release(trace, value), aux)

@@ -13,12 +13,13 @@ has the code, the defaults and the closure of its function. It looks a name up i
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import os
 import sys
 import weakref
 from abc import ABCMeta
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar, cast
 
@@ -43,7 +44,8 @@ ResultT = TypeVar("ResultT")
 #: Whether a run that loses a value is repeated with substitutes.
 ENABLED = os.environ.get("WENGERT_SUBSTITUTE", "1") != "0"
 
-_LOSSES = (LostDerivativeError, ConcreteError, UnsupportedError)
+#: The errors of a value that would be lost.
+LOSSES = (LostDerivativeError, ConcreteError, UnsupportedError)
 #: The code of the functions that need substitutes.
 _NEEDY: weakref.WeakSet[CodeType] = weakref.WeakSet()
 #: Types of values that have no substitute.
@@ -82,19 +84,30 @@ def attempt(function: Callable[..., Any], run: Callable[[], ResultT]) -> ResultT
     """
     try:
         return run()
-    except _LOSSES as problem:
-        code = _code_of(function)
-        if code is None or not ENABLED or code in _NEEDY:
-            raise
-        first = problem
+    except LOSSES as loss:
+        with second_run(function, loss):
+            return run()
+
+
+@contextlib.contextmanager
+def second_run(function: Callable[..., Any], loss: Exception) -> Generator[None]:
+    """Run the block with substitutes after an error of the first run, or raise that error if there are none.
+
+    Args:
+        function: the user's function.
+        loss: the error of the first run.
+    """
+    code = _code_of(function)
+    if code is None or not ENABLED or code in _NEEDY:
+        raise loss
     _NEEDY.add(code)
     try:
-        return run()
+        yield
     except BaseException as second:
         _NEEDY.discard(code)
         # The advice for a line that fails both times is for the names that stand there.
-        if isinstance(second, _LOSSES) and line_of(str(second)) == line_of(str(first)):
-            raise first from None
+        if isinstance(second, LOSSES) and line_of(str(second)) == line_of(str(loss)):
+            raise loss from None
         raise
 
 

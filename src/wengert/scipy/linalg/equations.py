@@ -13,7 +13,7 @@ from wengert.core.errors import ArgumentError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import show, type_of
 from wengert.numpy import linear_algebra as numpys
-from wengert.numpy.registry import is_sequence, rank_of
+from wengert.numpy.registry import rank_of
 from wengert.ops import linalg
 from wengert.ops import triangular as ops
 from wengert.ops.comparison import where
@@ -195,7 +195,7 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
         array([1., 2.])
     """
     return solve(
-        toeplitz(*c_or_cr) if is_sequence(c_or_cr) else toeplitz(c_or_cr), b, check_finite=check_finite
+        toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr), b, check_finite=check_finite
     )
 
 
