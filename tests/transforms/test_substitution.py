@@ -263,6 +263,8 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
             through_a_partial_function,
             recursive,
             of_a_default,
+            of_a_polynomial,
+            of_distributions,
             of_a_table_with_data,
             of_a_list_of_families(),
             of_exponentials,

@@ -241,7 +241,7 @@ class _FloatType(type):
     def __call__(cls, *arguments: Any) -> Any:
         try:
             return float(*arguments)
-        except _LOSSES:
+        except LOSSES:
             return _number(arguments[0])
 
     def __instancecheck__(cls, instance: Any) -> bool:
