@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.array.array import operand
+from wengert.array.array import FUNCTIONS, operand
 from wengert.array_api.standard import as_array, check_device, declared, standard
 from wengert.boxes import Box
 from wengert.core.dtypes import dtype_of
@@ -262,6 +262,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     "full": creation.full,
     "full_like": creation.full_like,
     "linspace": creation.linspace,
+    "reshape": FUNCTIONS[np.reshape],  # NumPy's has ``copy`` since 2.1
     "searchsorted": searchsorted,
     "sort": sort,
     "take": take,
