@@ -233,8 +233,8 @@ class _Splitter:
         self.equations: list[Equation] = []
         self.known: dict[Var, Atom | tuple[Atom, Atom]] = {}
         """What stands for a value: its parts, for a complex one."""
-        self.reals = set[Var]()
-        """The complex values whose imaginary part is zero for certain."""
+        self.zeros: dict[Atom, int] = {}
+        """Which part of a complex value is zero for certain, where one is: 0 for the real one, 1 for the imaginary."""
         self.transposed: dict[Var, tuple[Var, tuple[int, ...]]] = {}
         """What a value is a transposition of, and which."""
 
@@ -315,6 +315,8 @@ class _Splitter:
         for var, value in self.graph.constants:
             if is_complex(var.dtype):
                 self.known[var] = self._constant(value.real), self._constant(value.imag)
+                if not (value.real.any() and value.imag.any()):
+                    self.zeros[var] = int(bool(value.real.any()))
             else:
                 self.constants.append((var, value))
         for equation in self.graph.equations:
@@ -349,28 +351,29 @@ class _Splitter:
             self.transform(equation)
             return
         literals = [atom.value if isinstance(atom, Literal) else None for atom in equation.operands]
-        real = [atom in self.reals for atom in equation.operands]
+        zeros = [None if isinstance(x, Literal) else self.zeros.get(x) for x in equation.operands]
         atoms = self.given(equation)
 
         def program(*values: Any) -> list[Any]:
             given = iter(values)
-            operands = [_operand(*each, given) for each in zip(flags, real, literals, strict=True)]
+            operands = [_operand(*each, given) for each in zip(flags, zeros, literals, strict=True)]
             with np.errstate(all="ignore"):  # numbers may be divided by a zero that the program writes
                 result = _carried_out(operation, operands, types, out.type, equation.params)
             if result is None:
                 result = _by_numpy(operation, operands, types, flags, out.type, equation.params)
-            if isinstance(result, Parts) and result.im is None:
-                self.reals.add(out)
+            if isinstance(result, Parts) and (result.re is None) != (result.im is None):
+                self.zeros[out] = int(result.im is None)
             return _fitted(result, out.type)
 
         self.define(equation.outputs, self.write(program, atoms, equation.location))
 
     def given(self, equation: Equation) -> list[Atom]:
-        """Return the values that an operation takes: two for each complex one, but one for a real one."""
+        """Return the values that an operation takes: both parts of a complex one, but for a part that is zero."""
         found: list[Atom] = []
         for atom in equation.operands:
             if not isinstance(atom, Literal):
-                found += self.flat([atom])[: 1 if atom in self.reals else None]
+                parts = self.flat([atom])
+                found += [parts[1 - self.zeros[atom]]] if atom in self.zeros else parts
         return found
 
     def transform(self, equation: Equation) -> None:
@@ -385,7 +388,7 @@ class _Splitter:
             return transformed(equation, parts, permutation)
 
         atoms = self.flat([source])
-        if equation.primitive == "dft" and operand in self.reals:
+        if equation.primitive == "dft" and self.zeros.get(operand) == 1:
             atoms = atoms[:1]
         self.define(equation.outputs, self.write(program, atoms, equation.location))
 
@@ -436,10 +439,10 @@ class _Splitter:
 _COUNTS = {"scan": ("constants", "carries"), "while": ("tested", "fixed")}
 
 
-def _operand(is_complex_: bool, is_real: bool, literal: Any, values: Any) -> Any:
+def _operand(is_complex_: bool, zero: int | None, literal: Any, values: Any) -> Any:
     """Return an operand of a program: a number as it is, or the next values."""
-    if is_real:
-        return Parts(next(values), None)
+    if zero is not None:
+        return Parts(next(values), None) if zero else Parts(None, next(values))
     if literal is None:
         return Parts(next(values), next(values)) if is_complex_ else next(values)
     if not is_complex_:
