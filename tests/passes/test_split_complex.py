@@ -77,13 +77,11 @@ def test_elementary_functions_are_accurate_in_each_part(name: str) -> None:
         assert np.max(error) <= 60, name  # near a zero of a part
 
 
-def test_a_constant_without_a_real_or_an_imaginary_part_costs_no_operation_on_it() -> None:
-    for constant in (1j * X, X + 0j):
-        fast = wg.jit(lambda z: z * constant)  # noqa: B023
-        assert dict(fast.stages(Z))["split_complex"].count("multiply") == 2
-        check(
-            lambda z: (z * constant, np.exp(z * constant), z / constant, constant - z), Z, ulp=10.0, scale=1.0
-        )  # noqa: B023
+@pytest.mark.parametrize("constant", [1j * X, X + 0j], ids=["imaginary", "real"])
+def test_a_constant_without_a_real_or_an_imaginary_part_costs_no_operation_on_it(constant: Any) -> None:
+    fast = wg.jit(lambda z: z * constant)
+    assert dict(fast.stages(Z))["split_complex"].count("multiply") == 2
+    check(lambda z: (z * constant, np.exp(z * constant), z / constant, constant - z), Z, ulp=10.0, scale=1.0)
 
 
 # -- borders ---------------------------------------------------------------------------------------------
