@@ -20,6 +20,7 @@ from tests.draws import HypothesisDraw
 from wengert.core import tree
 from wengert.core.errors import UnsupportedError
 from wengert.inspect import Program, source
+from wengert.nest.lowering import OnHost
 from wengert.primitive import REGISTRY, Primitive
 
 SAMPLED = [primitive for primitive in REGISTRY if primitive.samples is not None]
@@ -168,7 +169,8 @@ def test_every_operation_is_written_as_it_is_evaluated(primitive: Primitive, dat
     draw = HypothesisDraw(data)
     assert primitive.samples is not None
     operands, params = primitive.samples(draw)
-    kind = draw.choice(["f8", "f4", "scalars"])
+    # Parts of complex numbers have one precision.
+    kind = draw.choice(["f8", "f4", "scalars"] if not primitive.name.startswith("fast_") else ["f8"])
     if kind != "f8":
         chosen = [i for i, x in enumerate(operands) if np.result_type(x).kind == "f" and draw.integer(0, 3)]
         operands = tuple(_changed(x, kind) if i in chosen else x for i, x in enumerate(operands))
@@ -178,7 +180,10 @@ def test_every_operation_is_written_as_it_is_evaluated(primitive: Primitive, dat
     with np.errstate(all="ignore"):
         result, expected = run(program)(*operands), primitive(*operands, **params)
     assert np.result_type(result) == np.result_type(expected)
-    rtol = 2e-6 if kind == "f4" else 1e-13
+    single = (
+        1e-5 if primitive.elementwise and isinstance(primitive.lowering, OnHost) else 2e-6
+    )  # SciPy's own error
+    rtol = single if kind == "f4" else 1e-13
     # Another order of operations gives small numbers of a solution the rounding errors of the large ones.
     reordered = primitive.name in {
         "cholesky_tangent",
