@@ -322,8 +322,11 @@ def test_values_that_no_rule_reads_need_not_be_kept(sample: Sample) -> None:
         expected = wg.vjp(function, *values)[1](cotangent)
         with mock.patch.object(tape, "_LARGE", 0):
             found = wg.vjp(function, *values)[1](cotangent)
+        # LAPACK may round an array at another address otherwise.
         for one, other in zip(found, expected, strict=True):
-            np.testing.assert_array_equal(one, other)
+            np.testing.assert_allclose(
+                one, other, rtol=1e-13, atol=1e-14 * np.max(np.abs(other), initial=0.0)
+            )
 
 
 @sampled(SMOOTH, 0.6)

@@ -138,20 +138,28 @@ def banded_solution(bands, b, lower, upper):
     return np.linalg.solve(np.where(inside, bands[..., np.where(inside, upper + i - j, 0), j], 0), b)
 
 
+def of_one_kind(function):
+    """Return a function of stacks of matrices, real for real ones, that may write into what it reads."""
+
+    def single(a):
+        result = function(a.copy())
+        return result if a.dtype.kind == "c" else result.real
+
+    return np.vectorize(single, signature="(i,i)->(i,i)")
+
+
 def of_matrices(function, a):
     """Return a function of square matrices, computed in double precision."""
     dtype = a.dtype if a.dtype.kind in "fc" else float
-    single = np.vectorize(function, signature="(i,i)->(i,i)")
-    return single(a.astype(np.result_type(dtype, float))).astype(dtype)
+    return of_one_kind(function)(a.astype(np.result_type(dtype, float))).astype(dtype)
 
 
 def derivative_of_matrices(function, a, e):
     """Return the derivative of a function of square matrices at a in the direction e."""
     dtype, (a, e) = np.result_type(a, e), np.broadcast_arrays(a, e)
-    single = np.vectorize(function, signature="(i,i)->(i,i)")
     blocks = np.block([[a, e], [0 * a, a]])
-    result = single(blocks.astype(np.result_type(dtype, float)))[..., : a.shape[-1], a.shape[-1] :]
-    return result.astype(dtype if dtype.kind in "fc" else float)
+    result = of_one_kind(function)(blocks.astype(np.result_type(dtype, float)))
+    return result[..., : a.shape[-1], a.shape[-1] :].astype(dtype if dtype.kind in "fc" else float)
 
 
 def polar_factor(a):
@@ -257,10 +265,14 @@ HELPERS = {source.split("(")[0].removeprefix("def "): source for source in _SOUR
 
 
 def prelude(body: str) -> list[str]:
-    """Return the sources of the helper functions that a text calls.
+    """Return the sources of the helper functions that a text calls, and before them those that they call.
 
     Example:
         >>> print(prelude("v1 = embed(x, (3,), np.s_[0])")[0].splitlines()[0])
         def embed(x, shape, index):
     """
-    return [source for name, source in HELPERS.items() if re.search(rf"\b{name}\(", body)]
+    sources: list[str] = []
+    for name, source in reversed(HELPERS.items()):
+        if any(re.search(rf"\b{name}\(", text) for text in [body, *sources]):
+            sources.insert(0, source)
+    return sources
