@@ -11,31 +11,42 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.compiler.machine import costs
-from wengert.core.dtypes import Dtype, dtype_of
+from wengert.core.dtypes import FLOAT64, Dtype, dtype_of
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Equation
 from wengert.ir.types import TensorType
+from wengert.nest.expression import Apply, Buffer, Load, walk
+from wengert.nest.index import Index
 from wengert.ops.arithmetic import negative
-from wengert.ops.butterflies import fast_dft, fast_irdft, fast_rdft, symmetry, tables
+from wengert.ops.butterflies import fast_dft, fast_irdft, fast_rdft
 from wengert.ops.shape import concatenate, inverse_permutation, slice_, transpose, whole
+from wengert.ops.short_transforms import Complex, short_transform
+from wengert.ops.transform_nests import symmetry, tables
 
 #: The lengths that are one step.
 _SHORT = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13)
+#: Odd factors of the lengths of convolutions.
+_ODD = (1, 3, 5, 7, 9, 11, 13, 15, 21, 25, 27, 33, 35, 39, 45, 49)
 
 
 @functools.cache
 def steps(count: int) -> tuple[int, ...]:
     """Return the lengths of the short transforms that make a long one; none for a length that is left to NumPy.
 
-    The first step is one whose results are joined in registers, and a long one: its results lie along the lanes of the
-    next ones.
+    They make one of that length, or a longer one, to convolve with a chirp. The first step is one whose results are
+    joined in registers, and a long one: its results lie along the lanes of the next ones.
 
     Example:
         >>> steps(1024), steps(60), steps(143), steps(17)
-        ((8, 8, 4, 4), (4, 5, 3), (11, 13), ())
+        ((8, 8, 4, 4), (4, 5, 3), (11, 13), (4, 9))
     """
     if not 2 <= count <= costs.COSTS.native_transform_points:
         return ()
+    return _factors(count) or _convolution(count)
+
+
+def _factors(count: int) -> tuple[int, ...]:
+    """Return the lengths of short transforms whose product is a length; none for a length with a large prime factor."""
     if count in _SHORT:
         return (count,)
     odd: list[int] = []
@@ -44,9 +55,29 @@ def steps(count: int) -> tuple[int, ...]:
         while rest % prime == 0:
             rest //= prime
             odd.append(prime)
-    if rest & (rest - 1):
-        return ()
-    return (*_powers(rest), *odd)
+    return () if rest & (rest - 1) else (*_powers(rest), *odd)
+
+
+def _convolution(count: int) -> tuple[int, ...]:
+    """Return the steps of the cheapest transform of at least ``2 count - 1`` points."""
+    least = 2 * count - 1
+    candidates = (_factors(odd << max(0, (-(-least // odd) - 1).bit_length())) for odd in _ODD)
+    return min(candidates, key=_work)
+
+
+def _work(radices: tuple[int, ...]) -> float:
+    """Return about how many operations a transform takes."""
+    return math.prod(radices) * sum(map(_step_work, radices))
+
+
+@functools.cache
+def _step_work(radix: int) -> float:
+    """Return about how many operations a step takes at each point, with the factors and the pass through memory."""
+    xs = [Complex(*(Load(Buffer(FLOAT64, (radix,)), (Index(k),)) for _ in range(2))) for k in range(radix)]
+    seen = set[int]()
+    parts = (part for x in short_transform(xs, -1) for part in x if part is not None)
+    inside = sum(isinstance(node, Apply) for part in parts for node in walk(part, seen=seen))
+    return (inside + 6 * (radix - 1)) / radix + 2 * costs.COSTS.memory_pass_work
 
 
 def _powers(count: int) -> tuple[int, ...]:
@@ -59,9 +90,9 @@ def _powers(count: int) -> tuple[int, ...]:
 
 
 @functools.lru_cache(maxsize=16)
-def _tables(radices: tuple[int, ...], dtype: Dtype, half: int = 0) -> list[Any]:
-    """Return the constants of a transform, for one of real numbers with those of its symmetry."""
-    found = [*tables(radices, dtype), *([symmetry(half, dtype)] if half else [])]
+def _tables(points: int, dtype: Dtype, *, real: bool = False) -> list[Any]:
+    """Return the constants of a transform, for one of twice as many real numbers with those of its symmetry."""
+    found = [*tables(points, steps(points), dtype), *([symmetry(points, dtype)] if real else [])]
     for table in found:
         table.flags.writeable = False
     return found
@@ -101,30 +132,42 @@ def transformed(equation: Equation, parts: Sequence[Any], permutation: Sequence[
 def _of_rows(equation: Equation, parts: Sequence[Any], block: int) -> list[Any]:
     """Transform along the last axis, or in blocks of columns along the one before."""
     x, dtype, axis = parts[0], dtype_of(parts[0]), -2 if block else -1
-    params: dict[str, Any] = {"columns": block}
     if equation.primitive == "dft":
-        radices = steps(shape_of(x)[axis])
-        params.update(radices=radices, sign=equation.params["sign"], has_im=len(parts) == 2)
-        return _apart(fast_dft(*parts, *_tables(radices, dtype), **params))
+        return _complex(parts, block, equation.params["sign"])
     count = equation.params.get("count", shape_of(x)[axis])
     half = count // 2
-    params["radices"] = radices = steps(half)
+    if count % 2 == 0 and steps(half):
+        params = {"points": half, "radices": steps(half), "columns": block}
+        constants = _tables(half, dtype, real=True)
+        if equation.primitive == "rdft":
+            return _apart(fast_rdft(x, *constants, **params))
+        return [fast_irdft(*parts, *constants, **params)]
     if equation.primitive == "rdft":
-        if count % 2 == 0 and radices:
-            return _apart(fast_rdft(x, *_tables(radices, dtype, half), **params))
-        params.update(radices=steps(count), sign=-1, has_im=False)
-        whole_ = fast_dft(x, *_tables(steps(count), dtype), **params)
-        return [_cut(part, axis, 0, half + 1, 1) for part in _apart(whole_)]
-    if count % 2 == 0 and radices:
-        return [fast_irdft(*parts, *_tables(radices, dtype, half), **params)]
+        return [_cut(part, axis, 0, half + 1, 1) for part in _complex(parts, block, -1)]
     # The other coefficients are the conjugates of the first.
     others = (count - 1) // 2
     mirrored = [_cut(part, axis, others, others, -1) for part in parts]
     place = len(shape_of(x)) + axis
     re = concatenate(parts[0], mirrored[0], axis=place)
     im = concatenate(parts[1], negative(mirrored[1]), axis=place)
-    params.update(radices=steps(count), sign=1, has_im=True)
-    return _apart(fast_dft(re, im, *_tables(steps(count), dtype), **params))[:1]
+    return _complex([re, im], block, 1)[:1]
+
+
+def _complex(parts: Sequence[Any], block: int, sign: int) -> list[Any]:
+    """Transform complex points, or real ones as complex ones."""
+    points = shape_of(parts[0])[-2 if block else -1]
+    constants = _tables(points, dtype_of(parts[0]))
+    return _apart(
+        fast_dft(
+            *parts,
+            *constants,
+            points=points,
+            radices=steps(points),
+            sign=sign,
+            has_im=len(parts) == 2,
+            columns=block,
+        )
+    )
 
 
 def _cut(x: Any, axis: int, start: int, extent: int, step: int) -> Any:
