@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,8 @@ def is_native(function: Callable[..., Any], *arguments: Any) -> bool:
 
 
 def smooth(count: int) -> bool:
-    """Tell whether all prime factors are at most 13."""
-    for prime in (2, 3, 5, 7, 11, 13):
+    """Tell whether all prime factors are at most 31."""
+    for prime in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31):
         while count % prime == 0:
             count //= prime
     return count == 1
@@ -49,25 +50,38 @@ def smooth(count: int) -> bool:
 def test_the_steps_of_a_length_are_short_and_make_it() -> None:
     for count in range(2, 3000):
         found = steps(count)
-        assert bool(found) == smooth(count)
-        assert not found or (math.prod(found) == count and max(found) <= 13)
+        assert max(found) <= 31
+        longer = math.prod(found)
+        assert longer == count if smooth(count) else 2 * count - 1 <= longer < 4 * count
     assert steps(0) == steps(1) == steps(1 << 21) == ()
+    assert steps(524_309) == ()  # the convolution would be longer than the longest native transform
 
 
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 def test_all_short_lengths(dtype: str) -> None:
     single = dtype == "complex64"
-    for count in [24, 25, 60, 77, 96, 121] if single else [*range(2, 18), 20, 21, 24, 26, 45, 49, 128, 143]:
+    counts = [24, 25, 31, 37, 60, 77, 96, 121]
+    for count in counts if single else [*range(2, 18), 20, 21, 24, 26, 31, 37, 45, 49, 82, 128, 143, 257]:
         z = normal(*[(), (3,), (2, 3), (9,)][count % 4], count, dtype=dtype)
         same((np.fft.fft, np.fft.ifft)[count % 3 == 0], z)
 
     assert is_native(np.fft.fft, normal(3, 39))
-    assert not is_native(np.fft.fft, normal(3, 34))
+
+
+def test_numpy_is_called_where_a_convolution_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    z = normal(4, 74)
+    assert is_native(np.fft.fft, z)
+    assert is_native(np.fft.rfft, z.real.copy())
+    monkeypatch.setattr(costs, "COSTS", replace(costs.COSTS, host_call_work=0, host_transform_work=1e-3))
+    assert not is_native(np.fft.fft, z)
+    assert not is_native(np.fft.rfft, z.real.copy())
+    assert is_native(np.fft.fft, normal(4, 72))
+    same(np.fft.fft, z)
 
 
 @pytest.mark.parametrize("real", [False, True])
 def test_several_axes_and_transposed_operands(real: bool) -> None:
-    for shape in ((6, 5), (33, 40), (3, 20, 67)):
+    for shape in ((6, 5), (33, 40), (37, 20), (3, 20, 67)):
         z = normal(*shape)
         z = z.real.copy() if real else z
 
@@ -88,7 +102,9 @@ def test_several_axes_and_transposed_operands(real: bool) -> None:
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_transforms_of_real_numbers(dtype: str) -> None:
-    for count in [20, 30, 66] if dtype == "float32" else [2, 3, 4, 6, 9, 10, 15, 16, 22, 28, 33, 48, 100]:
+    for count in (
+        [20, 30, 66] if dtype == "float32" else [2, 3, 4, 6, 9, 10, 15, 16, 22, 28, 33, 37, 48, 74, 100]
+    ):
         x = normal(*[(), (3,), (2, 3), (9,)][count % 4], count).real.astype(dtype)
 
         def both_ways(x: Any) -> Any:
@@ -100,7 +116,7 @@ def test_transforms_of_real_numbers(dtype: str) -> None:
 
 
 def test_transforms_of_real_numbers_along_several_axes() -> None:
-    for shape in ((8, 6), (33, 40), (3, 20, 70), (12, 1)):
+    for shape in ((8, 6), (33, 40), (3, 20, 70), (82, 5), (12, 1)):
         x = normal(*shape).real.copy()
 
         def all_of(x: Any) -> Any:
@@ -161,7 +177,7 @@ def test_lesser_processors(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip(f"this processor has no {level}")
     monkeypatch.setattr(specialisation, "host", lambda: named(level))
     for dtype in ("complex128", "complex64"):
-        for count in (35, 96):
+        for count in (35, 37, 96):
             same(np.fft.fft, normal(3, count, dtype=dtype))
         same(np.fft.fft2, normal(24, 20, dtype=dtype))
 
@@ -169,7 +185,7 @@ def test_lesser_processors(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 def test_errors_are_at_most_twice_those_of_pocketfft(dtype: str) -> None:
     pocketfft = pytest.importorskip("scipy.fft")  # NumPy's works in double precision
-    for count in (60, 77, 243, 512):
+    for count in (17, 37, 60, 77, 101, 243, 512):
         z = normal(8, count, dtype=dtype)
         turns = np.outer(np.arange(count), np.arange(count)) % count
         angles = 2 * np.arccos(np.longdouble(-1)) * turns.astype(np.longdouble) / count

@@ -94,6 +94,7 @@ class Frame(NamedTuple):
     inside: Place
 
     def stages(self, nests: Sequence[Nest]) -> Stages:
+        """Return the nests in the loops."""
         # Threads share the outermost loop: the longest one.
         return Stages(tuple(sorted(self.counters, key=lambda counter: -counter.extent)), tuple(nests))
 
@@ -136,6 +137,7 @@ def in_frames(rule: Callable[..., Stages]) -> Callable[..., Stages]:
 
 
 def buffer_of(operand: Operand) -> Buffer:
+    """Return the buffer that holds an operand."""
     assert isinstance(operand.source, Buffer)
     return operand.source
 

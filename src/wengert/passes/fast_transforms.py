@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.compiler.machine import costs
-from wengert.core.dtypes import FLOAT64, Dtype, dtype_of
+from wengert.core.dtypes import FLOAT64, Dtype, dtype_of, real_dtype
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Equation
 from wengert.ir.types import TensorType
@@ -21,10 +21,10 @@ from wengert.ops.arithmetic import negative
 from wengert.ops.butterflies import fast_dft, fast_irdft, fast_rdft
 from wengert.ops.shape import concatenate, inverse_permutation, slice_, transpose, whole
 from wengert.ops.short_transforms import Complex, short_transform
-from wengert.ops.transform_nests import symmetry, tables
+from wengert.ops.transform_nests import is_convolved, symmetry, tables
 
 #: The lengths that are one step.
-_SHORT = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13)
+_SHORT = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 17, 19, 23, 29, 31)
 #: Odd factors of the lengths of convolutions.
 _ODD = (1, 3, 5, 7, 9, 11, 13, 15, 21, 25, 27, 33, 35, 39, 45, 49)
 
@@ -51,7 +51,7 @@ def _factors(count: int) -> tuple[int, ...]:
         return (count,)
     odd: list[int] = []
     rest = count
-    for prime in (7, 5, 3, 11, 13):
+    for prime in (7, 5, 3, 11, 13, 17, 19, 23, 29, 31):
         while rest % prime == 0:
             rest //= prime
             odd.append(prime)
@@ -62,7 +62,8 @@ def _convolution(count: int) -> tuple[int, ...]:
     """Return the steps of the cheapest transform of at least ``2 count - 1`` points."""
     least = 2 * count - 1
     candidates = (_factors(odd << max(0, (-(-least // odd) - 1).bit_length())) for odd in _ODD)
-    return min(candidates, key=_work)
+    found = min(candidates, key=_work)
+    return found if math.prod(found) <= costs.COSTS.native_transform_points else ()
 
 
 def _work(radices: tuple[int, ...]) -> float:
@@ -103,7 +104,34 @@ def is_native(equation: Equation) -> bool:
     if equation.primitive not in ("dft", "rdft", "irdft"):
         return False
     x = equation.operands[0].type
-    return bool(steps(equation.params.get("count", x.shape[-1]))) and math.prod(x.shape) > 0
+    count = equation.params.get("count", x.shape[-1])
+    is_real = equation.primitive != "dft"
+    points = count // 2 if is_real and count % 2 == 0 and steps(count // 2) else count
+    radices, rows = steps(points), math.prod(x.shape[:-1])
+    if not radices or not rows:
+        return False
+    if not is_convolved(points, radices):
+        return True
+    of_a_row = _host_work(count) * (0.5 if is_real else 1) * (1 if real_dtype(x.dtype) == FLOAT64 else 2)
+    by_host = costs.COSTS.host_call_work + costs.COSTS.host_transform_work * rows * of_a_row
+    return 2 * rows * _work(radices) <= by_host
+
+
+def _host_work(count: int) -> float:
+    """Return about how many operations NumPy's transform takes: steps of its prime factors, or a convolution."""
+    longer = 1 << (2 * count - 2).bit_length()
+    return min(count * sum(_prime_factors(count)), 3 * longer * sum(_prime_factors(longer)))
+
+
+def _prime_factors(count: int) -> list[int]:
+    found, prime = list[int](), 2
+    while prime * prime <= count:
+        if count % prime:
+            prime += 1
+        else:
+            found.append(prime)
+            count //= prime
+    return [*found, count] if count > 1 else found
 
 
 def transformed(equation: Equation, parts: Sequence[Any], permutation: Sequence[int] = ()) -> list[Any]:
@@ -184,7 +212,8 @@ def goes_by_columns(source: TensorType, permutation: Sequence[int]) -> bool:
 def columns(count: int, width: int, dtype: Dtype) -> int:
     """Return how many columns are transformed together: a divisor of their number, if there is a large one."""
     lanes = costs.COSTS.lane_extent
-    most = max(lanes, costs.COSTS.transform_block_bytes // (2 * count * dtype.itemsize))
+    points = max(count, math.prod(steps(count)))
+    most = max(lanes, costs.COSTS.transform_block_bytes // (2 * points * dtype.itemsize))
     most = min(most, costs.COSTS.transform_columns)
     if width <= most:
         return width

@@ -58,6 +58,10 @@ class CostModel:
 
     native_transform_points: int = 1 << 20
     """Points: longer Fourier transforms are left to NumPy; their tables would be large constants."""
+    host_transform_work: float = 7.0
+    """Operations of native transforms in the time of one of NumPy's, in double precision; twice as many in single."""
+    host_call_work: int = 500_000
+    """Operations of native transforms in the time of a call of NumPy: some thirty microseconds."""
     transform_columns: int = 32
     """Columns that are transformed together, at most: some cache lines of each row."""
     transform_block_bytes: int = 1 << 19
