@@ -50,6 +50,8 @@ ROOMS = {
     "optim": "core ir boxes ops control numpy",
     "testing": "core ir boxes transforms",
     "inspect": "core ir boxes primitive ops transforms passes",
+    "exporting": """_version core ir transforms compiler compiler.machine compiler.llvm compiler.codegen
+        compiler.runtime""",
     "data": "core",
     "train": "_version core ir boxes transforms control compiler random nn optim data",
     "estimators": "core nn optim data train",
@@ -59,7 +61,7 @@ ROOMS = {
     "command": "_startup _version core compiler.runtime data train predict report bench",
     "__main__": "command",
     "": """_startup _version core tree errors array transforms control compiler compiler.runtime numpy special
-        scipy array_api random nn optim testing inspect data""",
+        scipy array_api random nn optim testing inspect exporting data""",
 }
 ORDER = list(ROOMS)
 ALLOWED = {room: {room, *names.split()} for room, names in ROOMS.items()}

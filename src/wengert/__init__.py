@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from wengert.compiler.jit import jit as jit
     from wengert.compiler.runtime.threads.team import get_threads as get_threads
     from wengert.compiler.runtime.threads.team import set_threads as set_threads
+    from wengert.exporting.export import export as export
     from wengert.inspect import source as source
     from wengert.inspect import trace as trace
     from wengert.testing import check_grads as check_grads
@@ -61,6 +62,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
         for name in ("array_api", "data", "inspect", "nn", "optim", "random", "scipy", "testing", "train")
     },
     "check_grads": ("wengert.testing", "check_grads"),
+    "export": ("wengert.exporting.export", "export"),
     "get_threads": ("wengert.compiler.runtime.threads.team", "get_threads"),
     "jit": ("wengert.compiler.jit", "jit"),
     "set_threads": ("wengert.compiler.runtime.threads.team", "set_threads"),
@@ -82,6 +84,7 @@ __all__ = [
     "custom_vjp",
     "data",
     "derivative",
+    "export",
     "fori_loop",
     "get_threads",
     "grad",

@@ -15,6 +15,7 @@ from wengert.compiler.runtime.fastcall import entry
 from wengert.compiler.specialisation import MISFIT, Specialisation
 from wengert.compiler.static_and_donated import Roles
 from wengert.core import tree
+from wengert.core.dtypes import NDARRAY
 from wengert.core.errors import ArgumentError, message
 from wengert.transforms.frozen_random import Draws
 from wengert.transforms.substitution import attempt, current
@@ -49,6 +50,17 @@ class Served(NamedTuple):
         """Return whether a call has the same static arguments and containers; append its leaves."""
         same = len(static) == len(self.static) and all(map(arguments.is_same, static, self.static))
         return same and self.take(rest, leaves)
+
+
+class Traced(NamedTuple):
+    """A specialisation, and the arguments for which it was looked up."""
+
+    specialisation: Specialisation
+    given: Given
+    paths: list[str]
+    """The place of each leaf of the arguments, as ``params['w']``."""
+    donated: list[int]
+    """The positions of the leaves of donated arguments, numbers among them."""
 
 
 class Dispatch:
@@ -116,8 +128,8 @@ class Dispatch:
         function = self.function
         return attempt(function, lambda: tree.map_tree(own, current(function)(*args, **kwargs)))
 
-    def traced(self, args: Any, kwargs: Any) -> Specialisation:
-        """Return the specialisation for some arguments; it may not be compiled yet."""
+    def traced(self, args: Any, kwargs: Any) -> Traced:
+        """Return the specialisation for some arguments, which may not be compiled yet, and their leaves."""
         args, kwargs = self.roles.in_places(args, kwargs)
         static, rest = self.roles.divided(args, kwargs)
         leaves, structure = tree.flatten(rest)
@@ -126,7 +138,9 @@ class Dispatch:
             raise ArgumentError(
                 message("jit", "inside another transform there is nothing compiled to look at")
             )
-        return self._known.get(given.key) or self._specialised(given, args, kwargs)
+        found = self._known.get(given.key) or self._specialised(given, args, kwargs)
+        paths = arguments.paths_of(self.function, structure, self.roles.static)
+        return Traced(found, given, paths, self.roles.donated_leaves(structure, args, kwargs))
 
     def _newest_for(self, outer: Any) -> Served | None:
         """Return the path of the last call with these containers and static arguments, whatever its leaves."""
@@ -152,7 +166,11 @@ class Dispatch:
     def _specialised(self, given: Given, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Specialisation:
         bound = most_specialisations()
         self.roles.check(len(args))
-        donated = self.roles.donated_leaves(given.structure, args, kwargs)
+        donated = [
+            place
+            for place in self.roles.donated_leaves(given.structure, args, kwargs)
+            if isinstance(given.leaves[place], NDARRAY)
+        ]
         with self._patience.with_tracing(), self._draws.watched(*given.static):
             found = attempt(
                 self.function, lambda: Specialisation(self.roles.call, given, donated, self.flags)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from wengert.compiler.dispatch import Dispatch
+from wengert.compiler.dispatch import Dispatch, Traced
 from wengert.compiler.llvm.object_code import assembly
 from wengert.compiler.report import Report, report_of
 from wengert.compiler.runtime import arguments
@@ -135,8 +135,12 @@ class Jitted(Generic[P, R]):
         compiled = self._traced(args, kwargs).compiled
         return assembly(compiled.module.text, compiled.target)
 
-    def _traced(self, args: Any, kwargs: Any) -> Specialisation:
+    def traced(self, /, *args: P.args, **kwargs: P.kwargs) -> Traced:
+        """Return the function traced for arguments of these types, for `wengert.export`."""
         return self._dispatch.traced(args, kwargs)
+
+    def _traced(self, args: Any, kwargs: Any) -> Specialisation:
+        return self._dispatch.traced(args, kwargs).specialisation
 
     def __repr__(self) -> str:
         made = self._dispatch

@@ -82,10 +82,10 @@ class Specialisation:
         self._flat = _Flat(function, given.structure, given.static)
         graph, self.captured = stage(self._flat, self.types, "jit")
         # `stages` traces again: these are the results of the first trace.
-        self._outputs, self.fixed = self._flat.outputs, self._flat.fixed
+        self.outputs, self.fixed = self._flat.outputs, self._flat.fixed
         unit = advance(Unit(graph, {}, host(), Options(flags, checks_nan())), SIMPLIFIED)
         self.graph: Graph = unit.graph
-        self._made = tree.maker(self._outputs)
+        self._made = tree.maker(self.outputs)
         self.seconds = time.perf_counter() - start
         self.places = _places(self.graph, self.donated)
         results = [atom.type for atom in self.graph.outputs]
@@ -100,7 +100,7 @@ class Specialisation:
         if given.static or self.donated or self.captured or self.fixed:
             return None
         results = tuple(atom.type for atom in self.graph.outputs)
-        return Signature(arguments, tuple(self.types), self._outputs, results, named)
+        return Signature(arguments, tuple(self.types), self.outputs, results, named)
 
     def stages(self) -> list[tuple[str, str]]:
         """Trace the function anew and run the passes; return the name of each, and the program after it as text."""

@@ -9,7 +9,6 @@ from typing import Any
 from wengert.compiler.runtime import arguments
 from wengert.compiler.runtime.arguments import Named
 from wengert.core import tree
-from wengert.core.dtypes import NDARRAY
 from wengert.transforms.substitution import current
 
 
@@ -80,7 +79,7 @@ class Roles:
     def donated_leaves(
         self, structure: tree.Structure, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> list[int]:
-        """Return which leaves of the arguments that are not static, of such a structure, are donated."""
+        """Return which leaves of the arguments that are not static, of such a structure, are in a donated one."""
         _, named = structure.children
         values = [(arg, n in self._donated) for n, arg in enumerate(args) if n not in self.static]
         values += [(kwargs[name], name in self._donated_names) for name in named.keys]
@@ -88,6 +87,6 @@ class Roles:
         for value, is_donated in values:
             leaves = tree.leaves(value)
             if is_donated:
-                found += [count + n for n, leaf in enumerate(leaves) if isinstance(leaf, NDARRAY)]
+                found += range(count, count + len(leaves))
             count += len(leaves)
         return found

@@ -48,6 +48,8 @@ def build(
     target: Target,
     flags: str = "",
     take: Take | None = None,
+    *,
+    hosted: bool = True,
 ) -> Module:
     """Return the module of a scheduled program.
 
@@ -59,13 +61,14 @@ def build(
         target: the processor.
         flags: LLVM's flags on floating-point arithmetic.
         take: takes each part of the program but the last, as soon as it is complete.
+        hosted: whether Python calls the program, and not a program in another language.
     """
     constants = [buffer for buffer, _ in program.constants]
     buffers = dict.fromkeys([*program.inputs, *constants, *program.outputs])
     slots = {buffer: FIRST + n for n, buffer in enumerate(buffers)}
     total = _total(program.steps)
-    is_long = total > costs.COSTS.parallel_program_work
-    builder = ModuleBuilder(layouts, memory, slots, schedules, target, flags, is_long, take)
+    is_long = hosted and total > costs.COSTS.parallel_program_work
+    builder = ModuleBuilder(layouts, memory, slots, schedules, target, flags, is_long, hosted, take)
     main = main_function(program.steps, builder)
     text = builder.part.module(target, main)
     return Module(text, program, memory, _interface(program, builder), total)

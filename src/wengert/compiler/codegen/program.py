@@ -23,6 +23,8 @@ from wengert.nest.nest import Branch, Host, Loop, Nest, Step, While
 _POLL = 1 << 27
 """Cycles between two checks for Ctrl-C: about 50 milliseconds."""
 _FRAME = Value("%frame", POINTER)
+_WORD = 4
+"""The alignment of an address on every processor."""
 _TEAM_PARAMETERS = "ptr %frame, i64 %first, i64 %last, i64 %index"
 
 
@@ -73,7 +75,7 @@ class _StepEmitter:
 
     def _slot(self, number: int) -> Value:
         pointer = self.builder.element(self.args, "ptr", constant(I64, number))
-        return self.builder.load(pointer, POINTER, 8)
+        return self.builder.load(pointer, POINTER, _WORD)
 
     # -- steps -------------------------------------------------------------------------------------------
 
@@ -219,6 +221,8 @@ class _StepEmitter:
     def _should_stop(self) -> Value:
         """Check for Ctrl-C now and then; return whether an error ends the loop."""
         b = self.builder
+        if not self.module.hosted:
+            return b.compare("ne", b.load(self.status, I64, 8), constant(I64, 0))
         stop = b.element(self.status, "i64", constant(I64, 1))
         deadline = b.element(self.status, "i64", constant(I64, 2))
         now = b.emit("call i64 @llvm.readcyclecounter()", I64)

@@ -120,6 +120,19 @@ _MACHINES: defaultdict[Target, list[llvm.TargetMachine]] = defaultdict(list)
 """LLVM's idle code generators: each serves one thread at a time."""
 
 
+def _code_generator(target: Target) -> llvm.TargetMachine:
+    is_bare = "-none-" in target.triple or target.triple.startswith("wasm")
+    return llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu,
+        features=target.features,
+        opt=3,
+        reloc="static" if is_bare else "pic",
+        codemodel="small",
+        jit=True,
+        abiname="lp64d" if target.triple.startswith("riscv64") else "",
+    )
+
+
 @contextmanager
 def borrowed(target: Target) -> Generator[llvm.TargetMachine]:
     """Yield a code generator for a target that no other thread uses.
@@ -131,9 +144,7 @@ def borrowed(target: Target) -> Generator[llvm.TargetMachine]:
         machine = _MACHINES[target].pop()
     except IndexError:
         _initialise()
-        machine = llvm.Target.from_triple(target.triple).create_target_machine(
-            cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="small", jit=True
-        )
+        machine = _code_generator(target)
     try:
         yield machine
     finally:

@@ -45,13 +45,17 @@ def _reporting(requirement: str) -> Generator[None]:
 
 
 @contextmanager
-def _module(ir_text: str, target: Target) -> Generator[tuple[llvm.ModuleRef, llvm.TargetMachine]]:
+def _module(
+    ir_text: str, target: Target, more: Iterable[str] = ()
+) -> Generator[tuple[llvm.ModuleRef, llvm.TargetMachine]]:
     """Yield a verified module, in a context that owns its types and constants, and a code generator."""
     with in_own_context(), ExitStack() as opened, borrowed(target) as machine:
         context = llvm.create_context()
         opened.callback(context.close)
         with _reporting("LLVM must accept the program"):
             module = llvm.parse_assembly(ir_text, context)
+            for text in more:
+                module.link_in(llvm.parse_assembly(text, context))
         opened.callback(module.close)
         module.triple = target.triple
         module.data_layout = str(machine.target_data)
@@ -149,13 +153,27 @@ def compile_module(ir_text: str, target: Target, symbols: Collection[str] = ()) 
         42
     """
     functions = _Functions.of(ir_text)
-    with _module(ir_text, target) as (module, machine):
-        _require_symbols(functions.declared, symbols)
-        _optimise(module, functions.defined, machine)
-        with _reporting("LLVM must have instructions for the program"):
-            image = machine.emit_object(module)
+    _require_symbols(functions.declared, symbols)
+    image = object_file(ir_text, target)
     names = "\n".join(functions.exported).encode()
     return _HEAD.pack(len(names), len(image)) + names + image
+
+
+def object_file(ir_text: str, target: Target, more: Iterable[str] = ()) -> bytes:
+    """Compile modules of LLVM IR to one object file of the target's system, for its linker.
+
+    Args:
+        ir_text: the first module.
+        target: the processor and the system.
+        more: further modules; their internal functions may have the names of others.
+
+    Raises:
+        CompileError: LLVM does not accept a module.
+    """
+    with _module(ir_text, target, more) as (module, machine):
+        _optimise(module, [function.name for function in module.functions], machine)
+        with _reporting("LLVM must have instructions for the program"):
+            return machine.emit_object(module)
 
 
 def _objects(code: bytes) -> Iterator[tuple[list[str], bytes]]:

@@ -194,6 +194,19 @@ def names_of(function: Callable[..., Any], structure: tree.Structure, static: Se
     return names
 
 
+def paths_of(function: Callable[..., Any], structure: tree.Structure, static: Sequence[int]) -> list[str]:
+    """Return the place of each leaf of the arguments, such as ``params['w']``, or ``x0['w']`` without a parameter."""
+    positional, named = structure.children
+    parameters, _ = _parameters(function)
+    paths: list[str] = []
+    numbers = (number for number in itertools.count() if number not in static)
+    for child, number in zip(positional.children, numbers, strict=False):
+        paths += tree.paths(child, parameters[number] if number < len(parameters) else f"x{number}")
+    for key, child in zip(named.keys, named.children, strict=True):
+        paths += tree.paths(child, key)
+    return paths
+
+
 def unusable(
     function: Callable[..., Any],
     leaves: Sequence[Any],

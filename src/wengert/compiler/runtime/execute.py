@@ -206,7 +206,7 @@ class Executable:
         if problem is not None:
             raise problem
         if context.status[0]:
-            raise _reported(interface.places[int(context.status[0]) - 1])
+            raise reported(interface.places[int(context.status[0]) - 1])
 
     def host(self, number: int, context: Context) -> None:
         """Run an operation that is left to NumPy."""
@@ -307,7 +307,7 @@ def _log_alone(problem: str) -> None:
         _log.warning("jit: one thread carries out the programs: %s", problem)
 
 
-def _reported(place: str) -> WengertError:
+def reported(place: str) -> WengertError:
     """Return the error for a place of `Interface.places`."""
     check, requirement, location = place.split("|", 2)
     where = f" [{location}]" if location else ""

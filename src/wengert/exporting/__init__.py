@@ -1,0 +1,1 @@
+"""Carry compiled functions to places without Python: C, and what follows from it."""

@@ -1,0 +1,365 @@
+"""A function as C: a header, an object file, a program that tests it, and a description as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wengert._version import __version__
+from wengert.core.dtypes import Dtype
+from wengert.exporting.freestanding import ALIGNMENT, Freestanding, parameters
+from wengert.exporting.function import Function, Leaf
+from wengert.exporting.vectors import Slope, Vectors, vectors
+
+_TYPES = {
+    "bool": "uint8_t",
+    "float16": "uint16_t",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "float",
+    "complex128": "double",
+}
+_MEANINGS = {
+    "bool": ", 0 or 1",
+    "float16": ", bits of float16",
+    "complex64": ", real and imaginary parts alternate",
+    "complex128": ", real and imaginary parts alternate",
+}
+
+
+def c_type(dtype: Dtype) -> str:
+    """Return the C type of an element, or of the parts of a complex one."""
+    return _TYPES.get(str(dtype), f"{dtype}_t")
+
+
+def elements(leaf: Leaf) -> int:
+    """Return how many elements of its C type a leaf has."""
+    return int(np.prod(leaf.type.shape, dtype=np.int64)) * (2 if leaf.type.dtype.kind == "c" else 1)
+
+
+def header(programs: Sequence[Freestanding], name: str) -> str:
+    """Return the text of the header."""
+    guard = f"WENGERT_{name.upper()}_H"
+    parts = "\n".join(_declarations(program) for program in programs)
+    return f"""\
+/* Made by Wengert {__version__} for {programs[0].target.triple} ({programs[0].target.cpu}). */
+#ifndef {guard}
+#define {guard}
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+{parts}
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+
+def _declarations(program: Freestanding) -> str:
+    function = program.function
+    upper, name = program.name.upper(), program.name
+    listed = ",\n".join(f"    {_parameter(leaf, writes)}" for leaf, writes in parameters(function))
+    described = "\n".join(_described(function))
+    empty = "" if listed else "void"
+    return f"""
+/* {name}{described}
+
+   Returns 0, or a code that {name}_error explains; results are then not complete. Arrays are in row-major order, and do
+   not overlap. */
+#define {upper}_ARENA_BYTES {program.arena}
+#define {upper}_ARENA_ALIGN {ALIGNMENT}
+
+/* Uses the memory at arena, {upper}_ARENA_BYTES bytes at a multiple of {upper}_ARENA_ALIGN; calls with different memory
+   may run at the same time. */
+int {name}(
+{listed + ("," if listed else "")}
+    void *arena);
+
+/* Uses memory of its own: one call at a time. */
+int {name}_static({empty}
+{listed});
+
+/* Returns the text of an error. */
+const char *{name}_error(int code);
+"""
+
+
+def _parameter(leaf: Leaf, writes: bool) -> str:
+    return f"{'' if writes else 'const '}{c_type(leaf.type.dtype)} *{leaf.name}"
+
+
+def _described(function: Function) -> Iterator[str]:
+    """Yield a line for each address: its place in the containers, its shape, its direction."""
+    yield ""
+    inputs = {leaf.name: leaf for leaf in function.arguments}
+    outputs = {leaf.name: leaf for leaf in function.results}
+    for leaf, _ in parameters(function):
+        name = leaf.name
+        direction = "in, out" if name in inputs and name in outputs else "in" if name in inputs else "out"
+        shape = "".join(f"[{n}]" for n in leaf.type.shape) or "[1]"
+        yield f"   {name}{shape}: {direction}, {leaf.path}{_MEANINGS.get(str(leaf.type.dtype), '')}"
+
+
+# -- the test --------------------------------------------------------------------------------------------
+
+_HELPERS = """\
+static int failures;
+
+static double spread(uint32_t i, uint32_t number) {
+    return (double)(uint32_t)(i * 2654435761u + number * 40503u) / 2147483648.0 - 1.0;
+}
+
+static void check_error(int code, const char *text) {
+    if (code) {
+        printf("error %d: %s\\n", code, text);
+        failures++;
+    }
+}
+
+static void check_bits(const char *name, const void *result, const void *expected, size_t bytes) {
+    if (memcmp(result, expected, bytes)) {
+        printf("%s: the bits differ\\n", name);
+        failures++;
+    }
+}
+"""
+
+_CLOSE = """\
+static void check_close_{kind}(const char *name, const {kind} *result, const {kind} *expected, size_t count) {{
+    double largest = 0.0, error = 0.0;
+    size_t i;
+    for (i = 0; i < count; i++) {{
+        double size = fabs((double)expected[i]), off = fabs((double)result[i] - (double)expected[i]);
+        if (size > largest)
+            largest = size;
+        if (off > error)
+            error = off;
+    }}
+    if (!(error <= {tolerance} * largest)) {{
+        printf("%s: off by %g where the largest number is %g\\n", name, error, largest);
+        failures++;
+    }}
+}}
+"""
+_TOLERANCES = {"float": 1e-5, "double": 1e-12}
+
+
+def self_test(programs: Sequence[Freestanding], name: str) -> str:
+    """Return the text of a program that runs each function on its examples, and returns 0 if all is as expected."""
+    tests = [_Test(program, vectors(program)) for program in programs]
+    bodies = "\n".join(test.text() for test in tests)
+    used = sorted({kind for test in tests for kind in test.close})
+    close = "\n".join(_CLOSE.format(kind=kind, tolerance=_TOLERANCES[kind]) for kind in used)
+    calls = "\n".join(f"    test_{test.name}();" for test in tests)
+    helpers = _HELPERS
+    if not any(test.bits for test in tests):
+        helpers = helpers[: helpers.index("static void check_bits")]
+    if not any(test.slope for test in tests):
+        first, second = helpers.index("static double spread"), helpers.index("static void check_error")
+        helpers = helpers[:first] + helpers[second:]
+    includes = "".join(f"#include <{each}.h>\n" for each in ["math", "stdio", "string"])
+    return f"""\
+/* Tests {name}.o: made by Wengert {__version__}. Returns 0 if all results are as expected. */
+#include "{name}.h"
+{includes}
+{helpers}
+{close}
+{bodies}
+int main(void) {{
+{calls}
+    printf(failures ? "%d failures\\n" : "all results are as expected\\n", failures);
+    return failures != 0;
+}}
+"""
+
+
+class _Test:
+    """The test of one function."""
+
+    def __init__(self, program: Freestanding, expected: Vectors) -> None:
+        self.name, self.function = program.name, program.function
+        self.expected = expected
+        self.slope: Slope | None = expected.slope
+        self.bits: set[str] = set()
+        self.close: set[str] = set()
+
+    def text(self) -> str:
+        """Return the data and the function ``test_NAME``."""
+        function, name = self.function, self.name
+        upper = name.upper()
+        data = [self._array(f"{name}_{leaf.name}_given", leaf, x) for leaf, x in zip(
+            function.arguments, function.values, strict=True)]  # fmt: skip
+        data += [
+            self._array(f"{name}_{leaf.name}_expected", leaf, x)
+            for leaf, x in zip(function.results, self.expected.results, strict=True)
+        ]
+        buffers = [
+            f"static {c_type(leaf.type.dtype)} {name}_{leaf.name}[{max(elements(leaf), 1)}];"
+            for leaf, _ in parameters(function)
+        ]
+        checks = "\n".join(map(self._check, function.results))
+        passed = ", ".join(f"{name}_{leaf.name}" for leaf, _ in parameters(function))
+        arena = f"{name}_memory"
+        return f"""
+{chr(10).join([*data, *buffers])}
+static unsigned char {arena}[{upper}_ARENA_BYTES + {upper}_ARENA_ALIGN];
+
+static void {name}_set(void) {{
+{chr(10).join(self._set(leaf) for leaf in function.arguments)}
+}}
+
+static void {name}_check(int code) {{
+    check_error(code, {name}_error(code));
+{checks}
+}}
+{self._slope_test()}
+static void test_{name}(void) {{
+    size_t past = (size_t)(uintptr_t){arena} % {upper}_ARENA_ALIGN;
+    void *arena = {arena} + (past ? {upper}_ARENA_ALIGN - past : 0);
+    {name}_set();
+    {name}_check({name}({passed + ", " if passed else ""}arena));
+    {name}_set();
+    {name}_check({name}_static({passed}));
+{f"    {name}_slope();" if self.slope else ""}
+}}
+"""
+
+    def _array(self, name: str, leaf: Leaf, value: Any) -> str:
+        """Write numbers as the integers of their bits."""
+        size = leaf.type.dtype.itemsize // (2 if leaf.type.dtype.kind == "c" else 1)
+        words = np.ascontiguousarray(value).reshape(-1).view(f"u{size}").tolist() or [0]
+        suffix = "u" if size < 8 else "ull"
+        body = ", ".join(f"0x{word:0{2 * size}x}{suffix}" for word in words)
+        return f"static const uint{8 * size}_t {name}[{len(words)}] = {{{_wrapped(body)}}};"
+
+    def _set(self, leaf: Leaf) -> str:
+        name = f"{self.name}_{leaf.name}"
+        return f"    memcpy({name}, {name}_given, sizeof {name});"
+
+    def _check(self, leaf: Leaf) -> str:
+        name, kind = f"{self.name}_{leaf.name}", c_type(leaf.type.dtype)
+        if self.expected.is_exact or kind not in _TOLERANCES:
+            self.bits.add(kind)
+            return f'    check_bits("{leaf.name}", {name}, {name}_expected, {_size(leaf)});'
+        self.close.add(kind)
+        return f"""\
+    {{
+        static {kind} expected[{max(elements(leaf), 1)}];
+        memcpy(expected, {name}_expected, sizeof expected);
+        check_close_{kind}("{leaf.name}", {name}, expected, {elements(leaf)});
+    }}"""
+
+    def _slope_test(self) -> str:
+        """Write the check of the directional derivative."""
+        slope, function, name = self.slope, self.function, self.name
+        if slope is None:
+            return ""
+        moves = "\n".join(
+            f"""\
+    for (i = 0; i < {elements(function.arguments[n])}; i++)
+        {name}_{function.arguments[n].name}[i] = ({c_type(function.arguments[n].type.dtype)})\
+({name}_{function.arguments[n].name}[i] + distance * spread(i, {n}));"""
+            for n in slope.leaves
+        )
+        sums = "\n".join(
+            f"""\
+    for (i = 0; i < {elements(function.results[n])}; i++)
+        total += spread(i, {n}) * {name}_{function.results[n].name}[i];"""
+            for n in slope.weighted
+        )
+        passed = ", ".join(f"{name}_{leaf.name}" for leaf, _ in parameters(function))
+        return f"""
+/* The sum of weighted results where arguments are moved along a direction. */
+static double {name}_along(double distance) {{
+    uint32_t i;
+    double total = 0.0;
+    int code;
+    {name}_set();
+{moves}
+    code = {name}_static({passed});
+    check_error(code, {name}_error(code));
+{sums}
+    return total;
+}}
+
+/* The difference quotient along the direction approximates the derivative that forward mode gives. */
+static void {name}_slope(void) {{
+    const double step = {slope.step!r}, slope = {slope.slope!r};
+    const double quotient = ({name}_along(step) - {name}_along(-step)) / (2.0 * step);
+    if (!(fabs(quotient - slope) <= {slope.tolerance!r})) {{
+        printf("{name}: the slope is %.17g, not %.17g\\n", quotient, slope);
+        failures++;
+    }}
+}}
+"""
+
+
+def _size(leaf: Leaf) -> str:
+    return str(leaf.type.dtype.itemsize * int(np.prod(leaf.type.shape, dtype=np.int64)))
+
+
+def _wrapped(body: str, width: int = 108) -> str:
+    """Break a list of numbers into lines."""
+    lines, line = list[str](), ""
+    for item in body.split(", "):
+        if len(line) + len(item) + 2 > width:
+            lines.append(line)
+            line = ""
+        line += item + ", "
+    return "\n    " + "\n    ".join([*lines, line.rstrip(", ")]) if lines else body
+
+
+# -- all files -------------------------------------------------------------------------------------------
+
+
+def description(programs: Sequence[Freestanding]) -> str:
+    """Return the description as JSON: for each function its leaves, memory and errors."""
+    target = programs[0].target
+    facts = {
+        "wengert": __version__,
+        "target": {"triple": target.triple, "cpu": target.cpu, "features": target.features},
+        "functions": [
+            {
+                "name": program.name,
+                "parameters": [
+                    {
+                        "name": leaf.name,
+                        "dtype": str(leaf.type.dtype),
+                        "shape": leaf.type.shape,
+                        "written": writes,
+                    }
+                    for leaf, writes in parameters(program.function)
+                ],
+                "arguments": [leaf.path for leaf in program.function.arguments],
+                "results": {leaf.path: leaf.name for leaf in program.function.results},
+                "arena": {"bytes": program.arena, "alignment": ALIGNMENT},
+                "errors": program.errors,
+            }
+            for program in programs
+        ],
+    }
+    return json.dumps(facts, indent=2) + "\n"
+
+
+def write_c(programs: Sequence[Freestanding], objects: bytes, stem: Path) -> list[Path]:
+    """Write all files, and return their paths."""
+    name = stem.name
+    contents: dict[str, bytes] = {
+        f"{name}.h": header(programs, name).encode(),
+        f"{name}.o": objects,
+        f"{name}_test.c": self_test(programs, name).encode(),
+        f"{name}.json": description(programs).encode(),
+    }
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    for file, content in contents.items():
+        (stem.parent / file).write_bytes(content)
+    return [stem.parent / file for file in contents]

@@ -1,0 +1,125 @@
+"""`export`: carry a compiled function to places without Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from wengert.compiler.jit import Jitted
+from wengert.compiler.llvm.object_code import object_file
+from wengert.core.errors import ArgumentError, message
+from wengert.exporting.c_files import write_c
+from wengert.exporting.freestanding import freestanding
+from wengert.exporting.function import Function, typed
+from wengert.exporting.targets import in_the_order_of, target_named
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class Export:
+    """A function for arguments of certain types, to be written as files. Made by `export`."""
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        self._fun: Jitted[..., Any] | Callable[..., Any] = fun
+        self._functions: list[Function] = []
+
+    def add(self, /, *args: Any, **kwargs: Any) -> Export:
+        """Add the function for arguments of other types: ``step_2``, ``step_3`` and so on in the files.
+
+        Returns:
+            This object.
+
+        Example:
+            >>> import numpy as np, wengert as wg
+            >>> wg.export(np.sum, np.ones(3)).add(np.ones(100))
+            <export of sum for f64[3]; f64[100]>
+        """
+        self._functions.append(typed(self._fun, args, kwargs))
+        return self
+
+    def c(self, path: str | Path, *, target: str = "host", like: str | None = None) -> list[Path]:
+        """Write the function as C: a header, an object file, a test program, a description.
+
+        ``export.c("out/step")`` writes four files:
+
+        ==============  =========================================================================================
+        step.h          an entry ``int step(const float *x, ..., void *arena)``, C99 and C++
+        step.o          the code: it calls no library but ``memcpy`` and ``memset``, allocates nothing, starts no thread
+        step_test.c     a program that compares each result at the example arguments, and a directional derivative
+        step.json       names, shapes, dtypes, memory and errors for other tools
+        ==============  =========================================================================================
+
+        Args:
+            path: the files without their endings; the last part is the name of the function in C.
+            target: the processor: ``host``, ``x86-64-v2``, ``x86-64-v3``, ``x86-64-v4``, ``aarch64``, ``armv7``,
+                ``riscv64``, ``cortex-m4f``, ``cortex-m7``, ``cortex-m55``, ``wasm32``, ``macos-arm64``,
+                ``windows-x86-64``, or ``triple:cpu:+features``.
+            like: the name of another target, in whose order the code does its operations, so that the results of
+                both have equal bits.
+
+        Returns:
+            The paths of the files.
+
+        Raises:
+            UnsupportedError: an operation calls NumPy or SciPy.
+            ArgumentError: no target has this name; the name is no identifier of C; the function raises an error at the
+                example arguments.
+
+        Example:
+            >>> import numpy as np, tempfile, wengert as wg
+            >>> folder = tempfile.mkdtemp()
+            >>> files = wg.export(wg.grad(lambda x: np.sum(np.sin(x))), np.ones(3)).c(f"{folder}/slope")
+            >>> [file.name for file in files]
+            ['slope.h', 'slope.o', 'slope_test.c', 'slope.json']
+        """
+        stem = Path(path)
+        if not _IDENTIFIER.fullmatch(stem.name):
+            requirement = "the last part of the path must be an identifier of C"
+            raise ArgumentError(message("export", requirement, repr(stem.name)))
+        processor = target_named(target)
+        if like is not None:
+            processor = in_the_order_of(processor, target_named(like))
+        programs = [freestanding(function, name, processor) for name, function in self._named(stem.name)]
+        first, *more = (program.text for program in programs)
+        return write_c(programs, object_file(first, processor, more), stem)
+
+    def _named(self, name: str) -> list[tuple[str, Function]]:
+        """Return each function with its name in the files."""
+        return [(f"{name}_{n}" if n > 1 else name, function) for n, function in enumerate(self._functions, 1)]
+
+    def __repr__(self) -> str:
+        types = "; ".join(
+            ", ".join(str(leaf.type) for leaf in function.arguments) for function in self._functions
+        )
+        return f"<export of {self._functions[0].name} for {types}>"
+
+
+def export(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Export:
+    """Trace a function for arguments like some examples, to carry it to where Python is not.
+
+    Gradients and whole training steps leave as well as predictions: everything that `wengert.jit` compiles to native
+    code. The examples give types, and the tests that are written with the code.
+
+    Args:
+        fun: a function that `wengert.jit` accepts, or one that it returned. The leaves of donated arguments
+            (``wengert.jit(step, donate=0)``) are read and written in place where the function returns a container
+            like it: a training step updates its state.
+        *args: example arguments: arrays, numbers and containers of them.
+        **kwargs: example arguments by name.
+
+    Returns:
+        An object with a method for each kind of file.
+
+    Raises:
+        DtypeError: an argument is neither array nor number.
+        ConcreteError: the trace needs the value of an argument.
+        ArgumentError: the function depends on a value of another transform.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> wg.export(wg.value_and_grad(lambda x: np.sum(x * x)), np.ones(3))
+        <export of value_and_grad(<lambda>) for f64[3]>
+    """
+    return Export(fun).add(*args, **kwargs)

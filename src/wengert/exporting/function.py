@@ -1,0 +1,175 @@
+"""A function for arguments of certain types, as every kind of file takes it: its graph, and a name for each leaf."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.compiler.jit import Jitted, jit
+from wengert.compiler.machine.target import Target
+from wengert.compiler.unit import Unit
+from wengert.core import tree
+from wengert.core.errors import ArgumentError, message, name_of
+from wengert.ir.graph import Graph
+from wengert.ir.types import TensorType
+
+#: Words that C or JavaScript keep for themselves, and the names of the other parameters.
+_KEYWORDS = """arena auto bool break case catch char class const continue default delete do double else enum export
+extern false float for function if import in inline int long new null operator private public register restrict return
+short signed sizeof static struct switch template this throw true try typedef union unsigned using var void volatile
+while"""
+_NO_LETTER = re.compile(r"\W+")
+
+
+class Leaf(NamedTuple):
+    """An argument or a result: a leaf of the containers that the function takes or returns."""
+
+    name: str
+    """Its name as an identifier: ``params_w``."""
+    path: str
+    """Its place as Python writes it: ``params['w']``."""
+    type: TensorType
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A function for arguments of certain types."""
+
+    name: str
+    """The user's name for it."""
+    unit: Unit
+    """The simplified graph, and for each result that replaces an argument the number of that argument."""
+    arguments: tuple[Leaf, ...]
+    results: tuple[Leaf, ...]
+    values: tuple[Any, ...]
+    """The example arguments."""
+    given: tree.Structure
+    """The containers of the arguments: those by position, and those by name."""
+    returned: tree.Structure
+    """The containers of the results, constant ones among them."""
+    fixed: Mapping[int, Any]
+    """The results that are the same in every call, by position."""
+
+    @property
+    def graph(self) -> Graph:
+        """The simplified graph."""
+        return self.unit.graph
+
+    @property
+    def places(self) -> Mapping[int, int]:
+        """For each result that replaces an argument, the number of that argument."""
+        return self.unit.places
+
+    def unit_for(self, target: Target) -> Unit:
+        """Return the program for a target."""
+        return replace(self.unit, target=target)
+
+
+def typed(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Function:
+    """Return a function for arguments of the types of some examples.
+
+    Raises:
+        ArgumentError: the function depends on a value that another transform follows.
+    """
+    jitted: Jitted[..., Any] = fun if isinstance(fun, Jitted) else jit(fun)  # pyright: ignore[reportUnknownVariableType]
+    traced = jitted.traced(*args, **kwargs)
+    found = traced.specialisation
+    if found.captured:
+        requirement = "a function that depends on a value of another transform cannot leave"
+        raise ArgumentError(
+            message("export", requirement, name_of(fun), "export it outside of the transform")
+        )
+    unused = _Names()
+    arguments = tuple(
+        Leaf(unused.like(path), path, type_) for path, type_ in zip(traced.paths, found.types, strict=True)
+    )
+    returned = _types(found.outputs, found.graph, found.fixed)
+    places = _places(traced.given.structure, found.types, frozenset(traced.donated), found.outputs, returned)
+    paths = tree.paths(found.outputs, "out")
+    results = tuple(
+        Leaf(arguments[places[n]].name if n in places else unused.like(paths[leaf]), paths[leaf], type_)
+        for n, (leaf, type_) in enumerate((leaf, type_) for leaf, type_ in enumerate(returned) if type_)
+    )
+    return Function(
+        name=name_of(fun),
+        unit=replace(found.compiled.unit, places=places),
+        arguments=arguments,
+        results=results,
+        values=tuple(
+            np.array(x, type_.dtype) for x, type_ in zip(traced.given.leaves, found.types, strict=True)
+        ),
+        given=traced.given.structure,
+        returned=found.outputs,
+        fixed=found.fixed,
+    )
+
+
+class _Names:
+    """Makes identifiers of paths, each once."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set(_KEYWORDS.split())
+
+    def like(self, path: str) -> str:
+        """Return an identifier that no other path has: ``params_w`` for ``params['w']``."""
+        name = _NO_LETTER.sub("_", path.encode("ascii", "replace").decode()).strip("_") or "x"
+        name = f"x{name}" if name[0].isdigit() else name
+        unused, number = name, 2
+        while unused in self._taken:
+            unused, number = f"{name}_{number}", number + 1
+        self._taken.add(unused)
+        return unused
+
+
+def _types(structure: tree.Structure, graph: Graph, fixed: Mapping[int, Any]) -> list[TensorType | None]:
+    """Return the type of each leaf of the results; None for a constant."""
+    computed = iter(graph.outputs)
+    return [None if n in fixed else next(computed).type for n in range(structure.leaf_count())]
+
+
+def _places(
+    given: tree.Structure,
+    types: Sequence[TensorType],
+    donated: frozenset[int],
+    returned: tree.Structure,
+    result_types: Sequence[TensorType | None],
+) -> dict[int, int]:
+    """Map results to donated arguments that they replace: a container to the first result like it, leaf by leaf."""
+    number = {leaf: n for n, leaf in enumerate(n for n, type_ in enumerate(result_types) if type_)}
+    free = dict.fromkeys(_parts(returned))
+    places: dict[int, int] = {}
+    taken: set[int] = set()
+    for start, part in _parts(given):
+        leaves = range(start, start + part.leaf_count())
+        if not leaves or not donated.issuperset(leaves) or taken & set(leaves):
+            continue
+        for first, candidate in free:
+            results = range(first, first + candidate.leaf_count())
+            is_free = not any(number.get(leaf) in places for leaf in results)
+            if candidate == part and is_free and _same_types(leaves, types, results, result_types):
+                places |= {number[result]: leaf for leaf, result in zip(leaves, results, strict=True)}
+                taken |= set(leaves)
+                break
+    return places
+
+
+def _same_types(
+    leaves: range, types: Sequence[TensorType], results: range, result_types: Sequence[TensorType | None]
+) -> bool:
+    pairs = ((types[leaf], result_types[result]) for leaf, result in zip(leaves, results, strict=True))
+    return all(other is not None and one[:2] == other[:2] for one, other in pairs)
+
+
+def _parts(structure: tree.Structure, start: int = 0) -> Iterator[tuple[int, tree.Structure]]:
+    """Yield each part of a structure, larger ones first, with the number of its first leaf."""
+    waiting = [(start, structure)]
+    while waiting:
+        start, part = waiting.pop(0)
+        yield start, part
+        for child in part.children:
+            waiting.append((start, child))
+            start += child.leaf_count()

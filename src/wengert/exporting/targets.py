@@ -1,0 +1,112 @@
+"""Targets of export by name: processors with their vectors and caches, and the systems whose files LLVM writes."""
+
+from __future__ import annotations
+
+from wengert.compiler.llvm.host import host, named
+from wengert.compiler.machine.target import Target
+from wengert.core.errors import ArgumentError, message
+
+_KB = 1 << 10
+
+
+def _microcontroller(
+    triple: str, cpu: str, features: str, *, vector: int = 4, registers: int = 32, fma: bool
+) -> Target:
+    """Return a processor whose memory is as fast as a cache."""
+    return Target(f"{triple}-none-none-eabihf", cpu, features, vector, registers, fma, 16 * _KB, 64 * _KB)
+
+
+#: Targets other than this machine's and the levels of x86-64.
+_TARGETS = {
+    "aarch64": Target(
+        "aarch64-unknown-linux-gnu", "cortex-a72", "+neon", 16, 32, True, 32 * _KB, 1024 * _KB
+    ),
+    "macos-arm64": Target(
+        "arm64-apple-macosx11.0.0", "apple-m1", "+neon", 16, 32, True, 128 * _KB, 4096 * _KB
+    ),
+    "armv7": Target(
+        "armv7-unknown-linux-gnueabihf", "cortex-a15", "+neon", 16, 16, True, 32 * _KB, 1024 * _KB
+    ),
+    "riscv64": Target(
+        "riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+c", 4, 32, True, 32 * _KB, 512 * _KB
+    ),
+    "cortex-m4f": _microcontroller("thumbv7em", "cortex-m4", "", fma=False),
+    "cortex-m7": _microcontroller("thumbv7em", "cortex-m7", "", fma=True),
+    "cortex-m55": _microcontroller(
+        "thumbv8.1m.main", "cortex-m55", "+mve.fp", vector=16, registers=8, fma=True
+    ),
+    "wasm32": Target(
+        "wasm32-unknown-unknown", "generic", "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint",
+        16, 16, False, 32 * _KB, 1024 * _KB,
+    ),
+}  # fmt: skip
+#: For a level of x86-64, the name by which ``WENGERT_TARGET`` knows the vectors of its code, and LLVM's processor.
+_LEVELS = {"x86-64-v2": "sse2", "x86-64-v3": "avx2", "x86-64-v4": "avx512"}
+_LINUX, _WINDOWS = "x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc"
+
+NAMES = ("host", *_LEVELS, *_TARGETS, "windows-x86-64")
+"""The names of targets."""
+
+
+def target_named(name: str) -> Target:
+    """Return a target by name, or of the form ``triple:cpu:+feature,-feature``.
+
+    Raises:
+        ArgumentError: no target has this name.
+
+    Example:
+        >>> target_named("cortex-m4f").cpu
+        'cortex-m4'
+        >>> target_named("riscv64-unknown-linux-gnu:sifive-u74:+m,+a,+f,+d,+c").triple
+        'riscv64-unknown-linux-gnu'
+    """
+    if name == "host":
+        return host()
+    if name in _TARGETS:
+        return _TARGETS[name]
+    if name in _LEVELS or name == "windows-x86-64":
+        triple = _WINDOWS if name == "windows-x86-64" else _LINUX
+        level = "x86-64-v3" if name == "windows-x86-64" else name
+        cpu = "x86-64-v2" if level == "x86-64-v2" else None
+        found = named(_LEVELS[level])
+        return found._replace(triple=triple, cpu=cpu or found.cpu)
+    if name.count(":") == 2:
+        return _described(*name.split(":"))
+    requirement = f"the target must be {', '.join(NAMES)}, or triple:cpu:+features"
+    raise ArgumentError(message("export", requirement, repr(name)))
+
+
+def _described(triple: str, cpu: str, features: str) -> Target:
+    """Return the target that a triple, LLVM's name of a processor and its features describe."""
+    parts = set(features.split(","))
+    architecture = triple.split("-")[0]
+    if "+avx512f" in parts:
+        vector, registers = 64, 32
+    elif {"+avx", "+avx2"} & parts:
+        vector, registers = 32, 16
+    elif architecture in ("x86_64", "aarch64", "arm64") or {"+simd128", "+neon", "+mve.fp"} & parts:
+        vector, registers = 16, 32 if architecture in ("aarch64", "arm64") else 16
+    else:
+        vector, registers = 4, 32
+    fma = architecture in ("aarch64", "arm64", "riscv64") or bool({"+fma", "+vfp4", "+mve.fp"} & parts)
+    return Target(triple, cpu, features, vector, registers, fma, 32 * _KB, 512 * _KB)
+
+
+def in_the_order_of(target: Target, like: Target) -> Target:
+    """Return a target whose code does its operations in the order of another one's, for equal bits.
+
+    The vectors of the other target are operations on as many of this one's registers as they need.
+
+    Raises:
+        ArgumentError: the other target has instructions of AVX-512 that this one lacks.
+    """
+    if like.has_avx512 and not target.has_avx512:
+        requirement = "like must name a target without AVX-512, unless the target has it as well"
+        raise ArgumentError(message("export", requirement, like.cpu))
+    features = target.features
+    if target.has_fma and not like.has_fma:
+        features = ",".join(filter(None, [features, _WITHOUT_FMA.get(target.triple.split("-")[0], "")]))
+    return like._replace(triple=target.triple, cpu=target.cpu, features=features)
+
+
+_WITHOUT_FMA = {"x86_64": "-fma"}

@@ -1,0 +1,162 @@
+"""Programs of many kinds, each with example arguments, that every kind of file must carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import wengert as wg
+from wengert import nn, optim, random
+
+Case = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def training_step() -> Case:
+    """Return a step of Adam for a small convolutional network; it updates its state in place."""
+    model = nn.Chain(
+        nn.Conv2D(1, 4, 3, seed=0), nn.relu, nn.MaxPool2D(2), nn.Flatten(), nn.Dense(36, 10, seed=1)
+    )
+    optimiser = optim.adam(1e-2)
+
+    @wg.jit(donate=0)
+    def step(state: Any, x: Any, labels: Any) -> Any:
+        model, moments = state
+
+        def loss(model: Any) -> Any:
+            return nn.softmax_cross_entropy(model(x), labels)
+
+        value, gradient = wg.value_and_grad(loss)(model)
+        return optimiser.update(gradient, moments, model), value
+
+    r = np.random.default_rng(0)
+    x = r.normal(size=(5, 1, 8, 8)).astype(np.float32)
+    return step, ((model, optimiser.init(model)), x, r.integers(0, 10, 5))
+
+
+def lstm_gradient() -> Case:
+    """Return the gradient of a recurrent network: a scan, and its reverse."""
+    model = nn.LSTM(3, 8, seed=0)
+    x = np.random.default_rng(1).normal(size=(2, 6, 3)).astype(np.float32)
+    return wg.value_and_grad(lambda model, x: np.mean(model(x) ** 2)), (model, x)
+
+
+def kalman_filter() -> Case:
+    """Return the gradient of the negative log likelihood of a filter with two states."""
+
+    def likelihood(parameters: Any, observed: Any) -> Any:
+        noise, drift = np.exp(parameters["noise"]), parameters["drift"]
+        transition = np.array([[1.0, 1.0], [0.0, 1.0]])
+        h = np.array([1.0, 0.0])
+
+        def turn(carry: Any, y: Any) -> Any:
+            mean, cov, total = carry
+            mean = transition @ mean + np.array([0.0, 1.0]) * drift
+            cov = transition @ cov @ transition.T + noise * np.eye(2)
+            s = h @ cov @ h + 1.0
+            gain = cov @ h / s
+            off = y - h @ mean
+            total = total + 0.5 * (np.log(s) + off * off / s)
+            return (mean + gain * off, cov - np.outer(gain, h @ cov), total), off
+
+        (_, _, total), offs = wg.scan(turn, (np.zeros(2), np.eye(2), 0.0), observed)
+        return total + 0.0 * np.sum(offs)
+
+    observed = np.cumsum(np.random.default_rng(2).normal(size=30))
+    return wg.value_and_grad(likelihood), ({"noise": np.float64(-1.0), "drift": np.float64(0.1)}, observed)
+
+
+def newton_loop() -> Case:
+    """Return a square root by a loop that ends when it is done."""
+
+    def root(x: Any) -> Any:
+        start = (x, 0)
+        return wg.while_loop(
+            lambda s: np.abs(s[0] * s[0] - x) > 1e-12, lambda s: (0.5 * (s[0] + x / s[0]), s[1] + 1), start
+        )
+
+    return root, (np.float64(2.0),)
+
+
+def branch() -> Case:
+    """Return a function with two branches, and its derivative."""
+
+    def f(x: Any) -> Any:
+        return wg.cond(np.sum(x) > 0, lambda x: np.sum(np.sin(x)), lambda x: np.sum(x**3), x)
+
+    return wg.value_and_grad(f), (np.array([0.5, -0.25, 1.0]),)
+
+
+def gather_and_scatter() -> Case:
+    """Return the gradient of a table that is read at indices."""
+
+    def f(table: Any, rows: Any) -> Any:
+        return np.sum(np.tanh(table[rows]) ** 2)
+
+    r = np.random.default_rng(3)
+    return wg.value_and_grad(f), (r.normal(size=(7, 3)), np.array([0, 3, 3, 6]))
+
+
+def random_numbers() -> Case:
+    """Return random numbers of three distributions."""
+
+    def f(key: Any) -> Any:
+        first, second = random.split(key)
+        return random.normal(first, (9,)), random.uniform(second, (5,)), random.bernoulli(key, 0.3, (8,))
+
+    return f, (random.key(7),)
+
+
+def elementary_functions() -> Case:
+    """Return every common elementary function of float64 numbers, rounding and remainders among them."""
+
+    def f(x: Any) -> Any:
+        near = [
+            np.sin(x),
+            np.cos(x),
+            np.tan(x),
+            np.arctan(x),
+            np.sinh(x / 9),
+            np.tanh(x),
+            np.exp(x / 5),
+            np.cbrt(x),
+        ]
+        above = [
+            np.log(np.abs(x)),
+            np.sqrt(np.abs(x)),
+            np.abs(x) ** 0.7,
+            np.log1p(np.abs(x)),
+            np.expm1(x / 7),
+        ]
+        whole = [
+            np.floor(x),
+            np.ceil(x),
+            np.trunc(x),
+            np.rint(x),
+            np.mod(x, 0.7),
+            np.fmod(x, -0.9),
+            np.hypot(x, 2),
+        ]
+        return np.stack([*near, *above, *whole, wg.special.erf(x), np.arctan2(x, 0.5)])
+
+    edge = [0.0, -0.0, 0.5, -0.5, 2.5, 1e-310, -1e300, 1e22, 3e15, 0.7, -1.4]
+    return f, (np.concatenate([np.random.default_rng(4).normal(size=30) * 5, edge]),)
+
+
+def integers_and_booleans() -> Case:
+    """Return results of several dtypes."""
+
+    def f(x: Any, n: Any) -> Any:
+        return {"above": x > 0.5, "index": np.argmax(x), "power": n * n, "small": (x * 100).astype(np.int16)}
+
+    return f, (np.linspace(0, 1, 7), 5)
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    case.__name__: case
+    for case in (
+        training_step, lstm_gradient, kalman_filter, newton_loop, branch, gather_and_scatter, random_numbers,
+        elementary_functions, integers_and_booleans,
+    )
+}  # fmt: skip

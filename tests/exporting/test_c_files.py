@@ -1,0 +1,190 @@
+"""Functions as C: linked by a C compiler, with results whose bits are those of Python."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.exporting.programs import CASES
+from wengert.core import tree
+from wengert.core.errors import ArgumentError, UnsupportedError
+from wengert.exporting.targets import NAMES
+
+STRICT = "-std=c99 -Wall -Wextra -Werror -pedantic".split()
+needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+
+
+def run(*command: str | Path) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def copied(arguments: Any) -> Any:
+    return tree.map_tree(lambda leaf: np.array(leaf) if isinstance(leaf, np.ndarray) else leaf, arguments)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory) -> dict[str, Path]:
+    """Return the object file of each program."""
+    folder = tmp_path_factory.mktemp("c")
+    for name, case in CASES.items():
+        fun, arguments = case()
+        wg.export(fun, *arguments).c(folder / name)
+    return {name: folder / f"{name}.o" for name in CASES}
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", CASES)
+def test_the_test_program_finds_all_as_expected(exported, name, tmp_path) -> None:
+    code = exported[name]
+    test = code.with_name(f"{name}_test.c")
+    run("gcc", *STRICT, test, code, "-o", tmp_path / "test")  # without -lm
+    assert run(tmp_path / "test") == "all results are as expected\n"
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", CASES)
+def test_bits_are_those_of_python(exported, name, tmp_path) -> None:
+    fun, arguments = CASES[name]()
+    jitted = fun if hasattr(fun, "report") else wg.jit(fun)
+    expected = [np.asarray(leaf) for leaf in tree.leaves(jitted(*copied(arguments)))]
+    stated = json.loads(exported[name].with_suffix(".json").read_text())["functions"][0]
+    types = {parameter["name"]: parameter["dtype"] for parameter in stated["parameters"]}
+    names = list(stated["results"].values())
+    lines = [f"    fwrite({name}_{result}, sizeof {name}_{result}, 1, stdout);" for result in names]
+    text = exported[name].with_name(f"{name}_test.c").read_text()
+    text = text[: text.index("int main(void)")] + "int main(void) {\n    (void)failures;\n"
+    text += f"    test_{name}();\n    {name}_set();\n    {name}_check({name}_static("
+    text += ", ".join(f"{name}_{parameter['name']}" for parameter in stated["parameters"]) + "));\n"
+    (tmp_path / "print.c").write_text(text + "\n".join(lines) + "\n    return failures;\n}\n")
+    shutil.copy(exported[name].with_suffix(".h"), tmp_path)
+    run("gcc", tmp_path / "print.c", exported[name], "-o", tmp_path / "print")
+    raw = subprocess.run([tmp_path / "print"], capture_output=True, check=True).stdout
+    for result, value in zip(names, expected, strict=True):
+        assert value.dtype == types[result]
+        assert raw[: value.nbytes] == value.tobytes(), result
+        raw = raw[max(value.nbytes, value.itemsize) :]
+
+
+@needs_gcc
+def test_sanitizers_find_nothing(exported, tmp_path) -> None:
+    for name, code in exported.items():
+        test = code.with_name(f"{name}_test.c")
+        flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+        run("gcc", *flags, test, code, "-o", tmp_path / name)
+        run(tmp_path / name)
+
+
+@needs_gcc
+def test_two_exports_link_into_one_program_of_cplusplus(exported, tmp_path) -> None:
+    (tmp_path / "main.cpp").write_text("""
+        #include "branch.h"
+        #include "newton_loop.h"
+        #include <cstdio>
+        int main() {
+            double x[3] = {0.5, -0.25, 1.0}, value, slope[3], root;
+            int64_t turns;
+            double two = 2.0;
+            if (branch_static(x, &value, slope) || newton_loop_static(&two, &root, &turns)) return 1;
+            std::printf("%.6f %.6f %d\\n", value, root, (int)turns);
+            return branch_error(99)[0] == 0;
+        }
+    """)
+    folder = exported["branch"].parent
+    flags = ["-std=c++11", "-Wall", "-Wextra", "-Werror", f"-I{folder}"]
+    run(
+        "g++",
+        *flags,
+        tmp_path / "main.cpp",
+        exported["branch"],
+        exported["newton_loop"],
+        "-o",
+        tmp_path / "both",
+    )
+    assert run(tmp_path / "both") == "1.073493 1.414214 5\n"
+
+
+@needs_gcc
+def test_only_entries_are_global_symbols_and_memory_alone_is_undefined(exported) -> None:
+    for name, code in exported.items():
+        symbols = [line.split()[-2:] for line in run("nm", "-g", code).splitlines()]
+        own = [symbol for symbol in symbols if symbol not in (["U", "memset"], ["U", "memcpy"])]
+        assert sorted(own) == [["T", name], ["T", f"{name}_error"], ["T", f"{name}_static"]]
+
+
+@needs_gcc
+def test_an_error_has_a_code_that_names_the_line(tmp_path) -> None:
+    wg.export(lambda x, i: x[i] * 2, np.arange(3.0), 1).c(tmp_path / "pick")
+    (tmp_path / "main.c").write_text("""
+        #include "pick.h"
+        #include <stdio.h>
+        int main(void) {
+            double x[3] = {1, 2, 3}, y;
+            int64_t i = 7;
+            puts(pick_error(pick_static(x, &i, &y)));
+            return 0;
+        }
+    """)
+    run("gcc", *STRICT, tmp_path / "main.c", tmp_path / "pick.o", "-o", tmp_path / "main")
+    assert "indices must lie inside the array. [test_c_files.py:" in run(tmp_path / "main")
+
+
+@needs_gcc
+def test_a_second_function_for_other_shapes(tmp_path) -> None:
+    exported = wg.export(wg.grad(lambda x: np.sum(np.sin(x) ** 2)), np.ones(3)).add(np.ones((2, 40)))
+    exported.c(tmp_path / "slope")
+    run("gcc", *STRICT, tmp_path / "slope_test.c", tmp_path / "slope.o", "-o", tmp_path / "test")
+    run(tmp_path / "test")
+    assert "int slope_2_static(" in (tmp_path / "slope.h").read_text()
+
+
+def test_a_state_is_updated_in_its_place(tmp_path) -> None:
+    @wg.jit(donate=0)
+    def step(state, x):
+        return np.sum(x), {"count": state["count"] + 1, "w": state["w"] * x}
+
+    wg.export(step, {"count": 0, "w": np.ones(3)}, np.ones(3)).c(tmp_path / "step")
+    text = (tmp_path / "step.h").read_text()
+    assert "int64_t *state_count,\n    double *state_w,\n    const double *x,\n    double *out_0,\n" in text
+    assert "state_w[3]: in, out, state['w']" in text
+
+
+@pytest.mark.parametrize("target", NAMES)
+def test_every_target_makes_an_object_file(target, tmp_path) -> None:
+    fun, arguments = CASES["elementary_functions"]()
+    wg.export(fun, *arguments).c(tmp_path / "f", target=target)
+    kind = {"macos-arm64": b"\xcf\xfa\xed\xfe", "wasm32": b"\0asm", "windows-x86-64": b"\x64\x86"}
+    assert (tmp_path / "f.o").read_bytes().startswith(kind.get(target, b"\x7fELF"))
+
+
+EMULATED = {"aarch64": ("aarch64-linux-gnu-gcc", "qemu-aarch64", "/usr/aarch64-linux-gnu")}
+
+
+@pytest.mark.parametrize("target", EMULATED)
+@pytest.mark.parametrize("name", CASES)
+def test_results_on_another_processor(target, name, tmp_path) -> None:
+    compiler, emulator, libraries = EMULATED[target]
+    if not (shutil.which(compiler) and shutil.which(emulator)):
+        pytest.skip(f"{compiler} or {emulator} is not installed")
+    fun, arguments = CASES[name]()
+    wg.export(fun, *arguments).c(tmp_path / name, target=target)
+    run(compiler, *STRICT, tmp_path / f"{name}_test.c", tmp_path / f"{name}.o", "-o", tmp_path / "test")
+    run(emulator, "-L", libraries, tmp_path / "test")
+
+
+def test_errors_come_before_any_file(tmp_path) -> None:
+    with pytest.raises(UnsupportedError, match=r"export: .* got eigh\. \[test_c_files\.py:"):
+        wg.export(lambda x: np.linalg.eigh(x)[0], np.eye(40)).c(tmp_path / "values")
+    with pytest.raises(ArgumentError, match="the target must be host, x86-64-v2"):
+        wg.export(np.sum, np.ones(3)).c(tmp_path / "total", target="z80")
+    with pytest.raises(ArgumentError, match="identifier of C"):
+        wg.export(np.sum, np.ones(3)).c(tmp_path / "my-total")
+    assert not list(tmp_path.iterdir())
