@@ -22,6 +22,12 @@ def test_import_loads_no_optional_dependency() -> None:
     assert loaded.isdisjoint(optional)
 
 
+def test_import_computes_no_tables_of_quadrature() -> None:
+    script = "import sys, numpy; before = {*sys.modules}; import wengert; print(*{*sys.modules} - before)"
+    run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert not [name for name in run.stdout.split() if name.startswith("numpy.polynomial")]
+
+
 def test_names_that_load_later_are_listed() -> None:
     assert dir(wengert) == sorted(wengert.__all__)
     assert dir(wengert.special) == sorted(wengert.special.__all__)

@@ -11,6 +11,7 @@ Source of the formulas: Olver et al., "NIST Digital Library of Mathematical Func
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -22,11 +23,6 @@ from wengert.kernels.incomplete import elementwise
 Array = Any
 Function = Callable[..., Any]
 _where: Any = np.where
-
-
-_LEGENDRE_NODES, _LEGENDRE_WEIGHTS = np.polynomial.legendre.leggauss(240)
-_THETA = 0.5 * math.pi * (_LEGENDRE_NODES + 1)
-_THETA_WEIGHTS = 0.5 * math.pi * _LEGENDRE_WEIGHTS
 
 
 def _by_elements(function: Function) -> Function:
@@ -42,6 +38,14 @@ def _by_elements(function: Function) -> Function:
 # -- Bessel functions ------------------------------------------------------------------------------------
 
 
+@functools.cache  # on first use, because 240 nodes take longer than the import of the package
+def _angles() -> tuple[Array, Array]:
+    """Return Gauss-Legendre nodes and weights on the interval from 0 to pi."""
+    nodes, weights = np.polynomial.legendre.leggauss(240)
+    return 0.5 * math.pi * (nodes + 1), 0.5 * math.pi * weights
+
+
+@functools.cache
 def _panels() -> tuple[Array, Array]:
     """Return Gauss-Legendre nodes and weights on panels of a half-line, which are shorter towards 0."""
     ends = np.concatenate([[0.0], 2.0 ** np.arange(-10, 1), np.arange(2.0, 26.0)])
@@ -50,17 +54,14 @@ def _panels() -> tuple[Array, Array]:
     return (ends[:-1, None] + half * (nodes + 1)).ravel(), (half * weights).ravel()
 
 
-_T, _T_WEIGHTS = _panels()
-
-
 def _over_angles(integrand: Array) -> Array:
     """Return ``1/pi int_0^pi`` of values at the nodes, an element in each row."""
-    return integrand @ _THETA_WEIGHTS / math.pi
+    return integrand @ _angles()[1] / math.pi
 
 
 def _over_half_line(integrand: Array) -> Array:
     """Return ``int_0^inf`` of values at the nodes, an element in each row."""
-    return _where(np.isfinite(integrand), integrand, 0.0) @ _T_WEIGHTS
+    return _where(np.isfinite(integrand), integrand, 0.0) @ _panels()[1]
 
 
 def _series(v: Array, x: Array, sign: float) -> tuple[Array, Array]:
@@ -84,11 +85,12 @@ def _at_zero(v: Array, x: Array) -> Array:
 @_by_elements
 def jv_order(v: Array, x: Array) -> Array:
     """Return the derivative of ``J_v(x)`` by v, for x >= 0: that of Schlaefli's integral, or of the series."""
-    phase = v[:, None] * _THETA - x[:, None] * np.sin(_THETA)
-    decaying = np.exp(-x[:, None] * np.sinh(_T) - v[:, None] * _T)
-    integral = _over_angles(-_THETA * np.sin(phase))
+    theta, t = _angles()[0], _panels()[0]
+    phase = v[:, None] * theta - x[:, None] * np.sin(theta)
+    decaying = np.exp(-x[:, None] * np.sinh(t) - v[:, None] * t)
+    integral = _over_angles(-theta * np.sin(phase))
     integral -= np.cos(math.pi * v) * _over_half_line(decaying)
-    integral += np.sin(math.pi * v) / math.pi * _over_half_line(decaying * _T)
+    integral += np.sin(math.pi * v) / math.pi * _over_half_line(decaying * t)
     series, loss = _series(v, x, -1.0)
     # The integral loses what its value is smaller than its terms, which are about 1.
     result = _where((v >= 0) & (loss < 1 / np.abs(series)), series, integral)
@@ -98,24 +100,26 @@ def jv_order(v: Array, x: Array) -> Array:
 @_by_elements
 def yv_order(v: Array, x: Array) -> Array:
     """Return the derivative of ``Y_v(x)`` by v, for x > 0."""
-    phase = x[:, None] * np.sin(_THETA) - v[:, None] * _THETA
-    falling, order = -x[:, None] * np.sinh(_T), v[:, None] * _T
+    theta, t = _angles()[0], _panels()[0]
+    phase = x[:, None] * np.sin(theta) - v[:, None] * theta
+    falling, order = -x[:, None] * np.sinh(t), v[:, None] * t
     grown, fallen = np.exp(falling + order), np.exp(falling - order)
     cosine, sine = np.cos(math.pi * v)[:, None], np.sin(math.pi * v)[:, None]
-    integrand = _T * (grown - cosine * fallen) - math.pi * sine * fallen
-    result = _over_angles(-_THETA * np.cos(phase)) - _over_half_line(integrand) / math.pi
+    integrand = t * (grown - cosine * fallen) - math.pi * sine * fallen
+    result = _over_angles(-theta * np.cos(phase)) - _over_half_line(integrand) / math.pi
     return _where(x > 0, result, np.nan)
 
 
 @_by_elements
 def iv_order(v: Array, x: Array, *, scaled: bool) -> Array:
     """Return the derivative of ``I_v(x)`` by v, or that times ``e^-x``, for x >= 0."""
-    growth = x[:, None] * (np.cos(_THETA) - 1)
-    decaying = np.exp(-x[:, None] * (np.cosh(_T) + 1) - v[:, None] * _T)
+    theta, t = _angles()[0], _panels()[0]
+    growth = x[:, None] * (np.cos(theta) - 1)
+    decaying = np.exp(-x[:, None] * (np.cosh(t) + 1) - v[:, None] * t)
     parts = [
-        _over_angles(-_THETA * np.exp(growth) * np.sin(v[:, None] * _THETA)),
+        _over_angles(-theta * np.exp(growth) * np.sin(v[:, None] * theta)),
         -np.cos(math.pi * v) * _over_half_line(decaying),
-        np.sin(math.pi * v) / math.pi * _over_half_line(decaying * _T),
+        np.sin(math.pi * v) / math.pi * _over_half_line(decaying * t),
     ]
     integral, size = sum(parts), sum(map(np.abs, parts))
     series, loss = _series(v, x, 1.0)
@@ -127,8 +131,9 @@ def iv_order(v: Array, x: Array, *, scaled: bool) -> Array:
 @_by_elements
 def kv_order(v: Array, x: Array, *, scaled: bool) -> Array:
     """Return the derivative of ``K_v(x)`` by v, or that times ``e^x``, for x > 0."""
-    falling, order = -x[:, None] * (np.cosh(_T) - (1 if scaled else 0)), v[:, None] * _T
-    integrand = 0.5 * _T * (np.exp(falling + order) - np.exp(falling - order))
+    t = _panels()[0]
+    falling, order = -x[:, None] * (np.cosh(t) - (1 if scaled else 0)), v[:, None] * t
+    integrand = 0.5 * t * (np.exp(falling + order) - np.exp(falling - order))
     return _where(x > 0, _over_half_line(integrand), np.nan)
 
 
