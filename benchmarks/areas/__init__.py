@@ -1,0 +1,1 @@
+"""The workloads of `benchmarks/breadth.py`, one file an area, and the libraries that run them."""

@@ -1,0 +1,1 @@
+"""The libraries that run the workloads: one file each, which imports its library."""
