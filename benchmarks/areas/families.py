@@ -1,7 +1,7 @@
 """Families of programs over grids of shapes: the statement of a workload.
 
 A family is a function from a point of its grid to a `Case`. A case's program takes a namespace `xp` and arrays. The
-namespace is NumPy's in Wengert, and a peer's own in a peer, each with the functions of `areas.libraries.extras`.
+namespace is NumPy in Wengert, and a peer's own in a peer, each with the functions that `areas.libraries` adds.
 """
 
 from __future__ import annotations
