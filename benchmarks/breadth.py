@@ -229,7 +229,9 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--peers", nargs="*", default=PEERS, help=f"of {', '.join(PEERS)}")
     parser.add_argument("--list", action="store_true", help="print the names, and run nothing")
     parser.add_argument("--short", action="store_true", help="the smallest workload of each family")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="every N-th workload only, for a quick look")
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="every N-th workload only, for a quick look"
+    )
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.03, help="of a turn of a library")
     parser.add_argument("--seed", type=int, default=0, help="divides the workloads into two halves")
