@@ -18,6 +18,7 @@ from wengert.compiler.passes.fuse_map_reduce import fuse_map_reduce
 from wengert.compiler.passes.lower import lower
 from wengert.compiler.passes.nan_checks import add_nan_checks
 from wengert.compiler.passes.narrow import narrow
+from wengert.compiler.passes.pad_borders import pad_borders
 from wengert.compiler.passes.recover_predicates import recover_predicates
 from wengert.compiler.passes.sink_sums import sink_sums
 from wengert.compiler.passes.split_index_sets import split_index_sets
@@ -153,6 +154,12 @@ PASSES: tuple[Pass, ...] = (
     _on_nests("coalesce", "make values where copies would put them", coalesce),
     _on_nests(
         "split_index_sets", "split a nest where a condition on an index changes its value", split_index_sets
+    ),
+    Pass(
+        "pad_borders",
+        "copy arrays that sums read up to their borders, with zeros beyond, so that the sums ask nothing",
+        lambda unit: replace(unit, nests=pad_borders(unit.program, fast=bool(unit.options.flags))),
+        _optimises,
     ),
     _on_nests("fuse_map_reduce", "reduce what a large map makes or reads within the map", fuse_map_reduce),
     _on_nests(

@@ -218,13 +218,16 @@ def condition_range(index: Index, extent: int) -> tuple[Dim, int, int] | None:
     """Return the dimension on which ``0 <= index < extent`` depends alone, and the range in which it holds.
 
     The range goes from its first value up to the one after its last, and may exceed the dimension.
+
+    Example:
+        >>> condition_range(Index.of(Dim(9, "i")) * 2 - 3, 4)
+        (i:9, 2, 4)
     """
     term, coefficient = index.terms[0] if len(index.terms) == 1 else (None, 0)
-    if not isinstance(term, Dim) or abs(coefficient) != 1:
+    if not isinstance(term, Dim):
         return None
-    if coefficient == 1:
-        return term, -index.offset, extent - index.offset
-    return term, index.offset - extent + 1, index.offset + 1
+    first, last = sorted((-index.offset / coefficient, (extent - 1 - index.offset) / coefficient))
+    return term, math.ceil(first), math.floor(last) + 1
 
 
 def flatten(indices: Iterable[Index], shape: Iterable[int]) -> Index:

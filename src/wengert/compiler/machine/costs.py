@@ -122,6 +122,12 @@ class CostModel:
     """Pieces into which the index set of a nest is split, at most."""
     split_interior_share: float = 0.9
     """Share of a dimension that remains, at least, where only edges are split off."""
+    bordered_sum_work: int = 200_000
+    """Work from which sums with conditions on the place of the result get rid of these."""
+    bordered_copy_work: int = 8
+    """Work for each element that is copied for that, at least."""
+    phase_extent: int = 4
+    """Elements of a dimension up to which a nest is split where conditions in its sums depend on it alone."""
     split_reduction_results: int = 16
     """Results from which a reduction is parallel enough without being split."""
     split_reduction_work: int = 500_000

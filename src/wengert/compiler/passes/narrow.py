@@ -94,6 +94,8 @@ def _without_repeats(node: Reduce) -> Expression:
     """Return a multiple of a term in place of a sum that adds it up again and again; an extremum takes it once."""
     dims = tuple(dim for dim in node.dims if dim in node.body.facts.dims)
     count = math.prod(dim.extent for dim in node.dims if dim not in dims)
+    if node.combiner == "add" and is_zero(node.body):
+        return zero(node.dtype)
     if node.combiner not in _REPEATED or node.body.dtype != node.dtype or not count:
         return node
     term = _hoisted(replace(node, dims=dims)) if dims else node.body
@@ -209,6 +211,8 @@ def _bounded_sum(node: Reduce, body: Guard) -> Expression:
         rewritten[dim] = Index.of(smaller) + low
     if not rewritten:
         return node
+    if not all(dim.extent for dim in dims):
+        return zero(node.dtype)
     inner: Expression = replace(body, conditions=tuple(left)) if left else body.body
     moved = Rewriter(replace_term=lambda term: rewritten.get(term))(inner)  # pyright: ignore[reportArgumentType]
     kept = tuple(dim for dim in dims if dim.extent != 1)

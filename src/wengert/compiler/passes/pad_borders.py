@@ -1,0 +1,218 @@
+"""Borders: a sum whose terms end at the border of an array reads zeros beyond it, from a copy, and asks nothing.
+
+The derivative of a convolution with respect to its input, ``dx[h] = sum over k of g[h - k] w[k] if 0 <= h - k < n``,
+has a condition in the sum that depends on the place of the result. Vectors of it need masks, and points of a tile would
+need loops of different lengths. A copy of ``g`` with a border of zeros needs neither. Terms beyond the border are zero
+then, but where the other factor is infinite or NaN: a program looks at it first, and takes the sum with conditions
+if it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeGuard
+
+import numpy as np
+
+from wengert.compiler.machine import costs
+from wengert.compiler.machine.costs import operation_count
+from wengert.compiler.passes.split_phases import by_digit, by_phase, phases_of
+from wengert.core.dtypes import BOOL
+from wengert.nest.expression import (
+    Apply,
+    Buffer,
+    Const,
+    Expression,
+    Guard,
+    Load,
+    Reduce,
+    is_zero,
+    zero,
+)
+from wengert.nest.index import Dim, Index, without_unit
+from wengert.nest.nest import Branch, Nest, Program, Step, Store, map_nests
+from wengert.nest.rewrite import rewrite_step, substitute_dims
+
+Condition = tuple[Index, int]
+
+
+def pad_borders(program: Program, fast: bool = False) -> Program:
+    """Return the program with copies of arrays that sums read up to their borders.
+
+    Args:
+        program: the nests.
+        fast: there is nothing infinite and no NaN.
+    """
+    return replace(program, steps=map_nests(program.steps, lambda nest: _padded(nest, fast)))
+
+
+class _Bordered(NamedTuple):
+    """A sum without conditions."""
+
+    old: Reduce
+    new: Reduce
+    copies: tuple[Nest, ...]
+    checked: tuple[Load, ...]
+    """What must be finite."""
+
+
+def _padded(nest: Nest, fast: bool) -> list[Step]:
+    """Return a nest, or one without conditions in its sums behind the copies that it reads."""
+    if nest.sequential or nest.accumulates or operation_count(nest) < costs.COSTS.bordered_sum_work:
+        return [nest]
+    return [step for piece in by_digit(nest) for step in _with_borders(piece, fast)]
+
+
+def _with_borders(nest: Nest, fast: bool) -> list[Step]:
+    own = nest.own_dims()
+    sums = [found for node in nest.reductions() if (found := _bordered(node, set(nest.dims), own, fast))]
+    copies = [copy for found in sums for copy in found.copies]
+    copied = sum(store.buffer.size for copy in copies for store in copy.stores)
+    if not copies or copied * costs.COSTS.bordered_copy_work > operation_count(nest):
+        return [*by_phase(nest)]
+    changed = {found.old: found.new for found in sums}
+    plain = rewrite_step(nest, lambda node: changed.get(node, node) if isinstance(node, Reduce) else node)
+    assert isinstance(plain, Nest)
+    checked = [load for found in sums for load in found.checked]
+    if not checked:
+        return [*copies, *by_phase(plain)]
+    is_finite = Buffer(BOOL, ())
+    look = _look(checked, own, is_finite, nest.location)
+    fresh = {dim: Index.of(Dim(dim.extent, dim.name)) for dim in plain.own_dims()}
+    yes = (*copies, *by_phase(substitute_dims(plain, fresh)))
+    return [look, Branch(is_finite, yes, (nest,), nest.location)]
+
+
+def _bordered(node: Reduce, mapped: Collection[Dim], own: Collection[Dim], fast: bool) -> _Bordered | None:
+    """Return a sum without its conditions that depend on the place of the result, or None if it has no such."""
+    body = node.body
+    if node.combiner != "add" or not isinstance(body, Guard) or not is_zero(body.otherwise):
+        return None
+    term, copies, checked = body.body, list[Nest](), list[Load]()
+    for load, other, rebuild in _factors(term):
+        found = _covered(load, body.conditions, node, own)
+        beside = () if other is None or fast else _looked_at(other)
+        if not found or beside is None:
+            continue
+        copy, moved = _with_border(load, found, own)
+        term = rebuild(term, moved)
+        copies.append(copy)
+        checked += beside
+        body = replace(body, conditions=tuple(c for c in body.conditions if c not in found))
+    if not copies or any(_couples(index, mapped, node.dims) for index, _ in body.conditions):
+        return None
+    inner: Expression = replace(body, body=term) if body.conditions else term
+    return _Bordered(node, replace(node, body=inner), tuple(copies), tuple(checked))
+
+
+def _couples(index: Index, mapped: Collection[Dim], summed: Collection[Dim]) -> bool:
+    """Tell whether an index depends on the place of the result, beyond a phase, and on the term of its sum."""
+    dims = set(index.dims()) - phases_of(index, mapped, summed)
+    return not dims.isdisjoint(mapped) and not dims.isdisjoint(summed)
+
+
+def _factors(
+    term: Expression,
+) -> list[tuple[Load, Expression | None, Callable[[Expression, Load], Expression]]]:
+    """Return the loads that are factors of a term, what each is multiplied by, and how to replace it."""
+    if _is_affine(term):
+        return [(term, None, lambda _, moved: moved)]
+    if not isinstance(term, Apply) or term.operation not in ("multiply", "multiply_no_nan"):
+        return []
+    first, second = term.operands
+    no_nan = term.operation == "multiply_no_nan"
+
+    def at(position: int) -> Callable[[Expression, Load], Expression]:
+        def rebuilt(product: Expression, moved: Load) -> Expression:
+            assert isinstance(product, Apply)
+            operands = (moved, product.operands[1]) if position == 0 else (product.operands[0], moved)
+            return replace(product, operands=operands)
+
+        return rebuilt
+
+    pairs = ((0, first, second), (1, second, first))
+    return [(a, None if no_nan else b, at(n)) for n, a, b in pairs if _is_affine(a)]
+
+
+def _covered(
+    load: Load, conditions: Iterable[Condition], node: Reduce, own: Collection[Dim]
+) -> list[Condition]:
+    """Return the conditions on the place of the result that say where on an axis a load reads."""
+    axes = [_part(index, own).terms for index in load.indices]
+    mapped = set(own).difference(node.dims)
+    return [
+        (index, extent)
+        for index, extent in conditions
+        if axes.count(index.terms) == 1 and _couples(index, mapped, node.dims)
+    ]
+
+
+def _part(index: Index, own: Collection[Dim]) -> Index:
+    """Return what the nest's own dimensions add to an index."""
+    return Index(0, tuple((term, factor) for term, factor in index.terms if term in own))
+
+
+def _looked_at(other: Expression) -> tuple[Load, ...] | None:
+    """Return what must be finite for an expression to be so; None if that is not known."""
+    if isinstance(other, Const):
+        return () if np.all(np.isfinite(other.value)) else None
+    if other.dtype.kind != "f":
+        return ()
+    return (other,) if _is_affine(other) else None
+
+
+def _is_affine(node: Expression) -> TypeGuard[Load]:
+    return isinstance(node, Load) and all(index.is_affine for index in node.indices)
+
+
+def _with_border(load: Load, conditions: Sequence[Condition], own: Collection[Dim]) -> tuple[Nest, Load]:
+    """Return the copy of what a load reads, zero where conditions fail, and the load of the copy."""
+    dims: list[Dim] = []
+    source: list[Index] = []
+    moved: list[Index] = []
+    tests: list[Condition] = []
+    for axis, index in enumerate(load.indices):
+        part = _part(index, own)
+        covering = [one for one in conditions if one[0].terms == part.terms]
+        low, high = part.bounds if covering else _inside(load, axis, part)
+        if part.terms:
+            dims.append(Dim(high - low + 1))
+            place = Index.of(dims[-1]) + low
+            source.append(index - part + place)
+            moved.append(part - low)
+            tests += [(place + test.offset, extent) for test, extent in covering]
+        else:
+            source.append(index)
+    buffer = Buffer(load.dtype, tuple(dim.extent for dim in dims), load.buffer.name)
+    value = Guard(tuple(tests), Load(load.buffer, tuple(source)), zero(load.dtype))
+    store = Store(buffer, tuple(map(Index.of, dims)), value)
+    return Nest(without_unit(dims), (store,), origin=("border",)), Load(buffer, tuple(moved))
+
+
+def _inside(load: Load, axis: int, part: Index) -> tuple[int, int]:
+    """Return the range of a part of an index, as far as it stays on its axis."""
+    low, high = part.bounds
+    rest = load.indices[axis] - part
+    if not rest.terms:
+        low, high = max(low, -rest.offset), min(high, load.buffer.shape[axis] - 1 - rest.offset)
+    return low, high
+
+
+def _look(loads: Iterable[Load], own: Collection[Dim], flag: Buffer, location: str) -> Nest:
+    """Return the nest that finds out whether all that is read is finite."""
+    total: Expression | None = None
+    for load in loads:
+        dims: list[Dim] = []
+        source: list[Index] = []
+        for axis, index in enumerate(load.indices):
+            part = _part(index, own)
+            low, high = _inside(load, axis, part)
+            dims.append(Dim(high - low + 1))
+            source.append(index - part + Index.of(dims[-1]) + low)
+        kept = without_unit(dims)
+        found: Expression = Apply("isfinite", (Load(load.buffer, tuple(source)),), BOOL)
+        found = Reduce("logical_and", kept, found, BOOL) if kept else found
+        total = found if total is None else Apply("logical_and", (total, found), BOOL)
+    assert total is not None
+    return Nest((), (Store(flag, (), total),), location=location, origin=("isfinite",))
