@@ -30,7 +30,7 @@ from wengert.nest.expression import (
     is_zero,
     zero,
 )
-from wengert.nest.index import Dim, Index, without_unit
+from wengert.nest.index import Dim, Index, Term, without_unit
 from wengert.nest.nest import Branch, Nest, Program, Step, Store, map_nests
 from wengert.nest.rewrite import rewrite_step, substitute_dims
 
@@ -79,7 +79,7 @@ def _with_borders(nest: Nest, fast: bool) -> list[Step]:
         return [*copies, *by_phase(plain)]
     is_finite = Buffer(BOOL, ())
     look = _look(checked, own, is_finite, nest.location)
-    fresh = {dim: Index.of(Dim(dim.extent, dim.name)) for dim in plain.own_dims()}
+    fresh: dict[Term, Index] = {dim: Index.of(Dim(dim.extent, dim.name)) for dim in plain.own_dims()}
     yes = (*copies, *by_phase(substitute_dims(plain, fresh)))
     return [look, Branch(is_finite, yes, (nest,), nest.location)]
 
