@@ -50,9 +50,9 @@ ROOMS = {
     "optim": "core ir boxes ops control numpy",
     "testing": "core ir boxes transforms",
     "inspect": "core ir boxes primitive ops transforms passes",
-    "exporting": """_version core ir transforms compiler compiler.machine compiler.llvm compiler.codegen
-        compiler.runtime""",
     "data": "core",
+    "exporting": """_version core ir primitive transforms compiler compiler.machine compiler.llvm compiler.codegen
+        compiler.runtime data""",
     "train": "_version core ir boxes transforms control compiler random nn optim data",
     "estimators": "core nn optim data train",
     "predict": "core nn data train",

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from wengert.compiler.runtime.threads.team import get_threads as get_threads
     from wengert.compiler.runtime.threads.team import set_threads as set_threads
     from wengert.exporting.export import export as export
+    from wengert.exporting.saved import load as load
     from wengert.inspect import source as source
     from wengert.inspect import trace as trace
     from wengert.testing import check_grads as check_grads
@@ -65,6 +66,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "export": ("wengert.exporting.export", "export"),
     "get_threads": ("wengert.compiler.runtime.threads.team", "get_threads"),
     "jit": ("wengert.compiler.jit", "jit"),
+    "load": ("wengert.exporting.saved", "load"),
     "set_threads": ("wengert.compiler.runtime.threads.team", "set_threads"),
     "source": ("wengert.inspect", "source"),
     "trace": ("wengert.inspect", "trace"),
@@ -98,6 +100,7 @@ __all__ = [
     "jit",
     "jvp",
     "linearize",
+    "load",
     "nn",
     "no_grad",
     "numpy",

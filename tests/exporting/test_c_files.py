@@ -17,7 +17,7 @@ from wengert.core import tree
 from wengert.core.errors import ArgumentError, UnsupportedError
 from wengert.exporting.targets import NAMES
 
-STRICT = "-std=c99 -Wall -Wextra -Werror -pedantic".split()
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 
 

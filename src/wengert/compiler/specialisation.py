@@ -105,9 +105,13 @@ class Specialisation:
     def stages(self) -> list[tuple[str, str]]:
         """Trace the function anew and run the passes; return the name of each, and the program after it as text."""
         unit = self.compiled.unit
-        traced = Unit(stage(self._flat, self.types, "jit")[0], self.places, unit.target, unit.options)
+        traced = Unit(self.traced(), self.places, unit.target, unit.options)
         found = [("trace", str(traced))]
         return found + [(name, str(after)) for name, after in stages(traced)]
+
+    def traced(self) -> Graph:
+        """Trace the function anew, and return the graph before any pass."""
+        return stage(self._flat, self.types, "jit")[0]
 
     def touch(self) -> None:
         """Count as the specialisation that was used last."""

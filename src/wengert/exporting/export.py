@@ -7,13 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from wengert.compiler.jit import Jitted
 from wengert.compiler.llvm.object_code import object_file
 from wengert.core.errors import ArgumentError, message
 from wengert.exporting.c_files import write_c
 from wengert.exporting.freestanding import freestanding
 from wengert.exporting.function import Function, typed
+from wengert.exporting.saved import save
 from wengert.exporting.targets import in_the_order_of, target_named
+from wengert.transforms.staging import evaluate
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -84,6 +88,33 @@ class Export:
         programs = [freestanding(function, name, processor) for name, function in self._named(stem.name)]
         first, *more = (program.text for program in programs)
         return write_c(programs, object_file(first, processor, more), stem)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the function as one file that `wengert.load` reads, in any process with Wengert.
+
+        The file holds the graph as text, the containers as JSON, and constants as ``.npy``; no pickle, no code.
+
+        Args:
+            path: the file; its name usually ends in ``.wg``.
+
+        Returns:
+            The path.
+
+        Raises:
+            UnsupportedError: an operation is a Python function: a custom rule of a derivative.
+            ArgumentError: a key of a dict or a setting of a dataclass cannot be written as JSON.
+            OSError: the file cannot be written; an earlier file stays unchanged.
+
+        Example:
+            >>> import numpy as np, tempfile, wengert as wg
+            >>> path = wg.export(np.tanh, np.ones(3)).save(tempfile.mkdtemp() + "/tanh.wg")
+            >>> wg.load(path)(np.zeros(3))
+            array([0., 0., 0.])
+        """
+        with np.errstate(all="ignore"):
+            results = [evaluate(function.traced, *function.values) for function in self._functions]
+        save(self._functions, results, Path(path))
+        return Path(path)
 
     def _named(self, name: str) -> list[tuple[str, Function]]:
         """Return each function with its name in the files."""

@@ -41,6 +41,8 @@ class Function:
 
     name: str
     """The user's name for it."""
+    traced: Graph
+    """The graph as traced, whose derivatives have the bits of the function's own."""
     unit: Unit
     """The simplified graph, and for each result that replaces an argument the number of that argument."""
     arguments: tuple[Leaf, ...]
@@ -53,6 +55,8 @@ class Function:
     """The containers of the results, constant ones among them."""
     fixed: Mapping[int, Any]
     """The results that are the same in every call, by position."""
+    donated: tuple[int, ...]
+    """The numbers of the arguments by position that are donated."""
 
     @property
     def graph(self) -> Graph:
@@ -96,6 +100,7 @@ def typed(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     )
     return Function(
         name=name_of(fun),
+        traced=found.traced(),
         unit=replace(found.compiled.unit, places=places),
         arguments=arguments,
         results=results,
@@ -105,7 +110,20 @@ def typed(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
         given=traced.given.structure,
         returned=found.outputs,
         fixed=found.fixed,
+        donated=_donated_arguments(traced.given.structure, frozenset(traced.donated)),
     )
+
+
+def _donated_arguments(given: tree.Structure, donated: frozenset[int]) -> tuple[int, ...]:
+    """Return the numbers of the arguments by position whose leaves are donated."""
+    found: list[int] = []
+    start = 0
+    for number, child in enumerate(given.children[0].children):
+        leaves = range(start, start + child.leaf_count())
+        start = leaves.stop
+        if leaves and donated.issuperset(leaves):
+            found.append(number)
+    return tuple(found)
 
 
 class _Names:

@@ -1,0 +1,314 @@
+"""Saved functions: one file that holds a traced function, and gives it back in another process.
+
+The file is a zip archive without pickle or code::
+
+    functions.json          containers, types and options of each function; the format; the version
+    1/graph.txt             the traced graph as text; its constants are further inputs
+    1/constants/0.npy       their values
+    1/arguments/0.npy       self-test vectors: example arguments
+    1/results/0.npy         and the results there
+
+The last 64 bytes, the comment of the archive, are the SHA-256 of all bytes before them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wengert._version import __version__
+from wengert.compiler.jit import Jitted, jit
+from wengert.core import tree
+from wengert.core.dtypes import NUMPY_VALUE, PYTHON_TYPE
+from wengert.core.errors import DtypeError, GraphError, ShapeError, UnsupportedError, WengertError, message
+from wengert.data.files import replacing
+from wengert.exporting.containers import from_json, rearranged, to_json
+from wengert.exporting.function import Function
+from wengert.ir.graph import Equation, Graph
+from wengert.ir.parser import parse
+from wengert.ir.types import TensorType, type_of
+from wengert.primitive import REGISTRY
+from wengert.transforms.staging import evaluate
+
+FORMAT = 1
+"""The format of files that this version writes; it reads all formats up to this one."""
+_DIGEST = 64
+
+
+class SavedFunctionError(WengertError, ValueError):
+    """A file that holds no saved function, is damaged, or is newer than this version."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A function as a file holds it."""
+
+    name: str
+    graph: Graph
+    given: tree.Structure
+    returned: tree.Structure
+    types: tuple[TensorType, ...]
+    paths: tuple[str, ...]
+    fixed: dict[int, Any]
+    donated: tuple[int, ...]
+    arguments: tuple[Any, ...]
+    results: tuple[Any, ...]
+
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        """Return the results in their containers."""
+        computed = iter(evaluate(self.graph, *map(_converted, leaves, self.types)))
+        every = range(self.returned.leaf_count())
+        return tree.unflatten(
+            self.returned, [self.fixed[n] if n in self.fixed else next(computed) for n in every]
+        )
+
+
+# -- writing ---------------------------------------------------------------------------------------------
+
+
+def save(functions: Sequence[Function], results: Sequence[Sequence[Any]], path: Path) -> None:
+    """Write functions, with their results at the example arguments, as one file: completely or not at all.
+
+    Raises:
+        UnsupportedError: an operation is a Python function: a custom rule of a derivative.
+        OSError: the file cannot be written.
+    """
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        stated: list[Any] = []
+        for number, (function, values) in enumerate(zip(functions, results, strict=True), 1):
+            _refuse_python(function.traced)
+            stated.append(_facts(function))
+            graph, constants = _without_constants(function.traced)
+            archive.writestr(f"{number}/graph.txt", graph.text(full=True))
+            arrays = {"constants": constants, "arguments": function.values, "results": values}
+            for folder, members in arrays.items():
+                for place, value in enumerate(members):
+                    archive.writestr(f"{number}/{folder}/{place}.npy", _npy(value))
+        head = {"format": FORMAT, "wengert": __version__, "functions": stated}
+        archive.writestr("functions.json", json.dumps(head, indent=1))
+        archive.comment = b"0" * _DIGEST
+    body = content.getvalue()[:-_DIGEST]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as stream:
+        stream.write(body + hashlib.sha256(body).hexdigest().encode())
+
+
+def _facts(function: Function) -> dict[str, Any]:
+    """Return what a file states of a function beside its graph."""
+    return {
+        "name": function.name,
+        "arguments": to_json(function.given),
+        "results": to_json(function.returned),
+        "types": [[leaf.type.dtype.str, leaf.type.shape, leaf.type.weak] for leaf in function.arguments],
+        "paths": [leaf.path for leaf in function.arguments],
+        "constant results": [[place, _constant(value)] for place, value in function.fixed.items()],
+        "donated": function.donated,
+    }
+
+
+def _constant(value: Any) -> Any:
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    requirement = "a result that is a constant must be a number or a string to be saved"
+    raise UnsupportedError(message("export", requirement, type(value).__name__))
+
+
+def _refuse_python(graph: Graph) -> None:
+    """Raise `UnsupportedError` where an operation holds a Python function."""
+    for equation in graph.equations:
+        if _holds_python(equation):
+            where = f" [{equation.location}]" if equation.location else ""
+            requirement = "a custom rule of a derivative is a Python function, which cannot leave Python"
+            raise UnsupportedError(message("export", requirement, equation.primitive) + where)
+        for inner in equation.graphs():
+            _refuse_python(inner)
+
+
+def _holds_python(equation: Equation) -> bool:
+    return any(_is_python(value) for value in equation.params.values())
+
+
+def _is_python(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_is_python, value))
+    plain = (
+        type(None),
+        bool,
+        int,
+        float,
+        complex,
+        str,
+        slice,
+        np.dtype,
+        np.generic,
+        np.ndarray,
+        Graph,
+        type(...),
+    )
+    return not isinstance(value, plain)
+
+
+def _without_constants(graph: Graph) -> tuple[Graph, list[Any]]:
+    """Return a graph whose constants are further inputs, and their values."""
+    variables = tuple(var for var, _ in graph.constants)
+    return replace(graph, inputs=(*graph.inputs, *variables), constants=()), [
+        value for _, value in graph.constants
+    ]
+
+
+def _npy(value: Any) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, np.ascontiguousarray(value).reshape(np.shape(value)), allow_pickle=False)
+    return stream.getvalue()
+
+
+# -- reading ---------------------------------------------------------------------------------------------
+
+
+def load(path: str | os.PathLike[str]) -> Jitted[..., Any]:
+    """Return the function that `Export.save` wrote: compiled when called, differentiable, batchable, exportable.
+
+    Nothing in the file is executed but its graph, by this library. Arguments come in the containers of the examples; a
+    class that this process has not imported is replaced by one with the same fields, and any container with the same
+    keys is accepted for it.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The function, as `wengert.jit` returns it.
+
+    Raises:
+        SavedFunctionError: the file is damaged, holds no function, or was written in a newer format.
+        OSError: the file cannot be read.
+
+    Example:
+        >>> import numpy as np, tempfile, wengert as wg
+        >>> path = tempfile.mkdtemp() + "/energy.wg"
+        >>> _ = wg.export(lambda x: np.sum(x**2), np.ones(3)).save(path)
+        >>> energy = wg.load(path)
+        >>> float(energy(np.arange(3.0))), wg.grad(energy)(np.arange(3.0))
+        (5.0, array([0., 2., 4.]))
+    """
+    functions = read(Path(path))
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = tree.flatten((args, kwargs))
+        for saved in functions:
+            ordered = rearranged(leaves, structure, saved.given)
+            if ordered is not None and all(map(_is_of_type, ordered, saved.types)):
+                return saved(ordered)
+        raise _misfit(functions, structure, leaves)
+
+    function.__name__ = function.__qualname__ = functions[0].name
+    return jit(function, donate=functions[0].donated)
+
+
+def read(path: Path) -> list[Saved]:
+    """Return the functions in a file."""
+    content = path.read_bytes()
+    body, digest = content[:-_DIGEST], content[-_DIGEST:]
+    if hashlib.sha256(body).hexdigest().encode() != digest:
+        raise SavedFunctionError(
+            message("load", "the file must be a saved function, complete and unchanged", str(path))
+        )
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            head = json.loads(archive.read("functions.json"))
+            if head["format"] > FORMAT:
+                requirement = f"this version reads files up to format {FORMAT}"
+                got = f"{path} of format {head['format']}, written by Wengert {head['wengert']}"
+                raise SavedFunctionError(message("load", requirement, got, "install a newer Wengert"))
+            return [_read(archive, number, facts) for number, facts in enumerate(head["functions"], 1)]
+    except (GraphError, KeyError, ValueError, zipfile.BadZipFile) as problem:
+        if isinstance(problem, SavedFunctionError):
+            raise
+        requirement = f"{path} must hold a function that this version knows"
+        raise SavedFunctionError(message("load", requirement, str(problem))) from None
+
+
+def _read(archive: zipfile.ZipFile, number: int, facts: Any) -> Saved:
+    def arrays(folder: str) -> tuple[Any, ...]:
+        count = sum(name.startswith(f"{number}/{folder}/") for name in archive.namelist())
+        members = (archive.read(f"{number}/{folder}/{place}.npy") for place in range(count))
+        return tuple(np.load(io.BytesIO(raw), allow_pickle=False) for raw in members)
+
+    graph = parse(archive.read(f"{number}/graph.txt").decode())
+    _require_known(graph)
+    constants = arrays("constants")
+    cut = len(graph.inputs) - len(constants)
+    bound = tuple(zip(graph.inputs[cut:], constants, strict=True))
+    return Saved(
+        name=facts["name"],
+        graph=replace(graph, inputs=graph.inputs[:cut], constants=(*bound, *graph.constants)),
+        given=from_json(facts["arguments"]),
+        returned=from_json(facts["results"]),
+        types=tuple(TensorType(np.dtype(dtype), tuple(shape), weak) for dtype, shape, weak in facts["types"]),
+        paths=tuple(facts["paths"]),
+        fixed={place: value for place, value in facts["constant results"]},  # noqa: C416 (pairs of any JSON)
+        donated=tuple(facts["donated"]),
+        arguments=arrays("arguments"),
+        results=arrays("results"),
+    )
+
+
+def _require_known(graph: Graph) -> None:
+    for equation in graph.equations:
+        if equation.primitive not in REGISTRY:
+            raise GraphError(f"the operation {equation.primitive} is unknown")
+        for inner in equation.graphs():
+            _require_known(inner)
+
+
+# -- arguments -------------------------------------------------------------------------------------------
+
+
+def _is_of_type(leaf: Any, expected: TensorType) -> bool:
+    """Return whether an argument has the type of the example, or is a number that becomes it exactly."""
+    given = type_of(leaf)
+    if given.shape != expected.shape:
+        return False
+    return given.dtype == expected.dtype or (
+        given.weak and np.can_cast(given.scalar, expected.dtype, "same_kind")
+    )
+
+
+def _converted(leaf: Any, expected: TensorType) -> Any:
+    """Return an argument as a number of Python, or as an array, as the example was."""
+    given = type_of(leaf)
+    if given == expected:
+        return leaf
+    if expected.weak and isinstance(leaf, NUMPY_VALUE):
+        return leaf.item()
+    if given.weak and not expected.weak and type(leaf) in (bool, int, float, complex):
+        return expected.dtype.type(leaf)
+    if expected.weak and type(leaf) in (bool, int):
+        return PYTHON_TYPE[expected.dtype.kind](leaf)
+    return leaf
+
+
+def _misfit(functions: Sequence[Saved], structure: tree.Structure, leaves: Sequence[Any]) -> WengertError:
+    """Return the error for arguments of other types than the examples."""
+    name = functions[0].name
+    for saved in functions:
+        ordered = rearranged(leaves, structure, saved.given)
+        for path, type_, leaf in zip(saved.paths, saved.types, ordered or (), strict=ordered is not None):
+            if not _is_of_type(leaf, type_):
+                kind = ShapeError if type_of(leaf).shape != type_.shape else DtypeError
+                return kind(
+                    message(name, f"{path} must be {type_}, as the saved example", str(type_of(leaf)))
+                )
+    accepted = " or ".join(tree.show(saved.given) for saved in functions)
+    return ShapeError(
+        message(name, f"the arguments must be in containers like {accepted}", tree.show(structure))
+    )
