@@ -13,7 +13,7 @@ import operator
 import pkgutil
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -93,7 +93,7 @@ def _kind(facts: Any, keys: tuple[Any, ...], settings: tuple[tuple[str, Any], ..
     if isinstance(found, type) and _has_fields(found, fields, keys, names):
         return found
     if fields:
-        return collections.namedtuple(facts["kind"], fields)
+        return NamedTuple(facts["kind"], [(field, Any) for field in fields])  # pyright: ignore[reportReturnType]
     return _made(facts["kind"], keys, names)
 
 
@@ -130,7 +130,7 @@ def _value_to_json(value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
     if type(value) is tuple:
-        return {"tuple": [_value_to_json(part) for part in value]}
+        return {"tuple": [_value_to_json(part) for part in cast("tuple[Any, ...]", value)]}
     if isinstance(value, np.dtype):
         return {"dtype": value.str}
     if isinstance(value, np.generic):
@@ -186,5 +186,5 @@ def rearranged(leaves: Sequence[Any], given: tree.Structure, expected: tree.Stru
 def _names(structure: tree.Structure) -> Sequence[str]:
     """Return the key of each part of a container: its number in a sequence."""
     if structure.kind is not None and tree.is_namedtuple(structure.kind):
-        return structure.kind._fields
+        return cast("Any", structure.kind)._fields
     return [str(key) for key in structure.keys or range(len(structure.children))]
