@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import gc
 import math
 import threading
+import weakref
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp
 from typing import Any
 
@@ -433,3 +435,173 @@ def test_data_stays_the_users(rng: np.random.Generator) -> None:
     ]
     for value in values:
         assert substitution.with_substitutes(value) is value
+
+
+# -- state of the program, which the second run shares ---------------------------------------------------
+
+COUNT = 0
+
+
+def counting(x: Any) -> Any:
+    global COUNT
+    COUNT += 1
+    return math.sin(x) * COUNT
+
+
+def test_names_of_a_global_statement_are_those_of_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "COUNT", 0)
+    assert wg.grad(counting)(POINT) == pytest.approx(2 * math.cos(POINT))
+    assert COUNT == 2
+    monkeypatch.setitem(globals(), "COUNT", 10)
+    assert wg.grad(counting)(POINT) == pytest.approx(11 * math.cos(POINT))
+    assert COUNT == 11
+
+
+def test_closures_and_defaults_are_read_in_each_run() -> None:
+    def scaled(function: Any) -> Any:
+        return lambda x: 2 * function(x)
+
+    def program(x: Any, last: Any = math.sin) -> Any:
+        return inner(x) + outer(x) + last(x)
+
+    inner, outer = scaled(math.sin), math.sin
+    assert wg.grad(program)(POINT) == pytest.approx(4 * math.cos(POINT))
+    inner, outer = scaled(math.exp), math.exp
+    program.__defaults__ = (math.exp,)
+    assert wg.grad(program)(POINT) == pytest.approx(4 * math.exp(POINT))
+    outer = len
+    with pytest.raises(TypeError):
+        wg.grad(program)(POINT)
+
+
+def test_methods_that_the_program_replaces_are_read_in_each_run() -> None:
+    class Model:
+        def value(self, x: Any) -> Any:
+            return math.sin(x)
+
+    model = Model()
+
+    def program(x: Any) -> Any:
+        return model.value(x)
+
+    assert wg.grad(program)(POINT) == pytest.approx(math.cos(POINT))
+    Model.value = lambda self, x: math.exp(x)  # type: ignore[method-assign]
+    assert wg.grad(program)(POINT) == pytest.approx(math.exp(POINT))
+
+
+def test_functions_and_classes_keep_what_the_program_writes_to_them() -> None:
+    class Model:
+        made = 0
+
+        def __init__(self) -> None:
+            Model.made += 1
+
+        @classmethod
+        def value(cls, x: Any) -> Any:
+            cls.last = "value"
+            return math.sin(x)
+
+    def program(x: Any) -> Any:
+        program.calls = getattr(program, "calls", 0) + 1
+        return Model().value(x)
+
+    wg.grad(program)(POINT)
+    assert (Model.made, program.calls) == (2, 2)
+    assert vars(Model)["last"] == "value"
+
+
+def test_a_variable_that_the_program_assigns_is_its_own() -> None:
+    function = math.cos
+
+    def program(x: Any) -> Any:
+        nonlocal function
+        function = math.sin
+        return np.array([function(x)])[0]
+
+    assert wg.grad(program)(POINT) == pytest.approx(math.cos(POINT))
+    assert function(POINT) == math.sin(POINT)
+
+
+def test_bodies_of_classes_and_eval_see_the_names_of_the_module() -> None:
+    def program(x: Any) -> Any:
+        @dataclass
+        class Model:
+            weights: Any = field(default_factory=lambda: np.zeros(2))
+            scale = np.ones(2)[0] * len(FAMILIES)
+
+            def value(self, x: Any) -> Any:
+                self.weights[0] = x
+                return math.sin(self.weights[0]) * self.scale
+
+        return Model().value(x) + eval("math.exp(x) * abs(x)")
+
+    slope = 2 * math.cos(POINT) + math.exp(POINT) * (1 + POINT)
+    assert wg.grad(program)(POINT) == pytest.approx(slope)
+
+
+class Registered:
+    """A class that knows its subclasses."""
+
+    names: list[str] = []  # noqa: RUF012 (the program under test)
+
+    def __init_subclass__(cls) -> None:
+        Registered.names.append(cls.__name__)
+        super().__init_subclass__()
+
+
+class Wave(Registered):
+    def value(self, x: Any) -> Any:
+        return math.sin(x)
+
+
+class Composed:
+    """An object made of others, of functions and of itself."""
+
+    function = math.sin
+
+    def __init__(self) -> None:
+        self.part, self.outer, self.table = Wave(), self, {"exp": math.exp}
+
+    def value(self, x: Any) -> Any:
+        assert self.outer is self
+        assert self.outer is COMPOSED
+        assert self.part is self.part
+        return self.outer.part.value(x) + self.table["exp"](x) + Composed.function(x)
+
+
+COMPOSED = Composed()
+
+
+def test_objects_of_an_object_have_copies() -> None:
+    slope = 2 * math.cos(POINT) + math.exp(POINT)
+    assert wg.grad(lambda x: COMPOSED.value(x))(POINT) == pytest.approx(slope)
+
+
+def test_a_copy_of_a_class_is_no_subclass_of_the_program() -> None:
+    def program(x: Any) -> Any:
+        class Half(Wave):
+            def value(self, x: Any) -> Any:
+                return super().value(x) / 2
+
+        assert issubclass(Half, Wave)
+        assert not isinstance(Wave(), Half)
+        return Half().value(x)
+
+    assert wg.grad(program)(POINT) == pytest.approx(math.cos(POINT) / 2)
+    assert set(Registered.names) == {"Wave", "Half"}
+    assert Registered.names.count("Wave") == 1
+
+
+def test_copies_of_classes_are_freed_with_them() -> None:
+    def run() -> weakref.ref[type]:
+        class Model:
+            def value(self, x: Any) -> Any:
+                return math.sin(x)
+
+        model = Model()
+        wg.grad(lambda x: model.value(x))(POINT)
+        return weakref.ref(Model)
+
+    known = run()
+    gc.collect()
+    assert known() is None

@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import dis
 import functools
+import itertools
 import os
 import sys
 import weakref
 from abc import ABCMeta
-from collections.abc import Callable, Generator
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -115,11 +118,16 @@ def current(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function to call in place of a user's: itself, or its copy if it needs substitutes."""
     if not (_NEEDY and ENABLED and _code_of(function) in _NEEDY):
         return function
-    copied = with_substitutes(function)
 
     def call(*arguments: Any, **options: Any) -> Any:
+        _Run.number = next(_numbers)
+        copied = with_substitutes(function)
         named = {name: _argument(value) for name, value in options.items()}
-        return copied(*map(_argument, arguments), **named)
+        try:
+            return copied(*map(_argument, arguments), **named)
+        finally:
+            for scope in list(_globals.values()):
+                scope.give_back()
 
     return call
 
@@ -224,15 +232,37 @@ def _dispatched(function: Callable[..., Any], substitute: Callable[..., Any] | N
 
 
 class _Globals(dict[str, Any]):
-    """The globals of a copy: it looks each name up in the user's module, and returns what stands for the object."""
+    """The globals of a copy: it looks each name up in the user's module, and returns what stands for the object.
+
+    Python writes the names of a `global` statement into this dictionary itself, until `give_back`.
+    """
 
     def __init__(self, users: dict[str, Any]) -> None:
         super().__init__({name: users[name] for name in _OWN_NAMES if name in users})
         self.users = users
-        self["__builtins__"] = {**vars(builtins), "__import__": _import, "float": _Float}
+        self["__builtins__"] = _Builtins(self)
 
     def __missing__(self, name: str) -> Any:
-        return with_substitutes(self.users[name])
+        if name in self.users:
+            return with_substitutes(self.users[name])
+        return _Float if name == "float" else vars(builtins)[name]
+
+    def give_back(self) -> None:
+        """Move what copies assigned to the user's module."""
+        for name in [name for name in self if name not in (*_OWN_NAMES, "__builtins__")]:
+            self.users[name] = self[name]
+            self.pop(name, None)
+
+
+class _Builtins(dict[str, Any]):
+    """The builtins of a copy: the body of a class and `eval` look a name up here, past the method of the globals."""
+
+    def __init__(self, scope: _Globals) -> None:
+        super().__init__({"__import__": _import})
+        self.scope = scope
+
+    def __missing__(self, name: str) -> Any:
+        return self.scope[name]
 
 
 class _FloatType(type):
@@ -278,10 +308,29 @@ def _import(*arguments: Any) -> Any:
     return with_substitutes(vars(builtins)["__import__"](*arguments))
 
 
-#: The globals of copies by the identity of the user's, which they hold: a dictionary has no weak references.
-_globals: dict[int, _Globals] = {}
-#: The copies of functions and classes, which hold their code and not themselves.
-_copies: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+#: The globals of copies by the identity of the user's, which they hold.
+_globals: weakref.WeakValueDictionary[int, _Globals] = weakref.WeakValueDictionary()
+
+
+@dataclass
+class _Copy:
+    """The copy of a function, and the run that it was last brought up to date for."""
+
+    function: FunctionType
+    run: int = -1
+
+
+#: The copies of functions, which hold their code and not themselves.
+_functions: weakref.WeakKeyDictionary[FunctionType, _Copy] = weakref.WeakKeyDictionary()
+#: The variables of enclosing functions that code assigns.
+_assigned: weakref.WeakKeyDictionary[CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
+_numbers = itertools.count()
+
+
+class _Run:
+    """The number of the newest run; between runs the user may change closures, defaults and methods."""
+
+    number = next(_numbers)
 
 
 def _function(function: FunctionType) -> Any:
@@ -291,33 +340,75 @@ def _function(function: FunctionType) -> Any:
         return function
     if not is_users(function.__code__):
         return _of_library(function)
-    made = _copies.get(function)
-    if made is None:
-        scope = _globals.setdefault(id(users), _Globals(users))
-        cells = tuple(map(_cell, function.__code__.co_freevars, function.__closure__ or ()))
-        made = FunctionType(function.__code__, scope, function.__name__, closure=cells or None)
-        made.__qualname__ = function.__qualname__
-        made.__dict__.update(vars(function))
-        _copies[function] = made  # before its cells are filled, because one may hold the function itself
-        for cell, users_cell in zip(cells, function.__closure__ or (), strict=True):
-            if cell is not users_cell:
-                cell.cell_contents = with_substitutes(users_cell.cell_contents)
-        made.__defaults__ = with_substitutes(function.__defaults__)
-        if function.__kwdefaults__ is not None:
-            made.__kwdefaults__ = {
-                name: with_substitutes(value) for name, value in function.__kwdefaults__.items()
-            }
+    made = _functions.get(function)
+    if made is None or not (made.run == _Run.number or _fits(made.function, function)):
+        made = _functions[function] = _Copy(_without_contents(function))
+    if made.run != _Run.number:
+        made.run = _Run.number  # before the cells are filled, because one may hold the function itself
+        _fill(made.function, function)
+    return made.function
+
+
+def _fits(made: FunctionType, function: FunctionType) -> bool:
+    """Return whether a copy has the code of its function, and the same variables are shared."""
+    return made.__code__ is function.__code__ and all(
+        (cell is users_cell) == _is_shared(function.__code__, name, users_cell)
+        for name, cell, users_cell in _cells(made, function)
+    )
+
+
+def _cells(made: FunctionType, function: FunctionType) -> Iterable[tuple[str, CellType, CellType]]:
+    """Return the variables of the enclosing functions, with the cells of a copy and of its function."""
+    names = function.__code__.co_freevars
+    return zip(names, made.__closure__ or (), function.__closure__ or (), strict=True)
+
+
+def _without_contents(function: FunctionType) -> FunctionType:
+    """Return a copy of a function whose own cells are empty, without defaults."""
+    users, code = function.__globals__, function.__code__
+    scope = _globals.setdefault(id(users), _Globals(users))
+    cells = tuple(
+        cell if _is_shared(code, name, cell) else CellType()
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
+    )
+    made = FunctionType(code, scope, function.__name__, closure=cells or None)
+    made.__qualname__ = function.__qualname__
+    made.__dict__ = vars(function)  # an attribute that either sets, both have
     return made
 
 
-def _cell(name: str, cell: CellType) -> CellType:
-    """Return a cell of a closure: the user's own for data, which may change, a new one for functions and objects."""
+def _is_shared(code: CodeType, name: str, cell: CellType) -> bool:
+    """Return whether a copy has the user's own cell: for data, which may change, and where the code assigns to it."""
     try:
         # Python's own ``super()`` reads the class that defines a method.
-        is_kept = name == "__class__" or isinstance(cell.cell_contents, _DATA)
-        return cell if is_kept else CellType()
+        if name == "__class__" or isinstance(cell.cell_contents, _DATA):
+            return True
     except ValueError:  # not assigned yet
-        return cell
+        return True
+    if code not in _assigned:
+        _assigned[code] = frozenset(_names_assigned(code))
+    return name in _assigned[code]
+
+
+def _names_assigned(code: CodeType) -> Iterator[str]:
+    """Yield the variables of functions that code, or a function inside of it, assigns or deletes."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("STORE_DEREF", "DELETE_DEREF"):
+            yield instruction.argval
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names_assigned(constant)
+
+
+def _fill(made: FunctionType, function: FunctionType) -> None:
+    """Give a copy the present contents of the closure and the present defaults."""
+    for _, cell, users_cell in _cells(made, function):
+        if cell is not users_cell:
+            cell.cell_contents = with_substitutes(users_cell.cell_contents)
+    made.__defaults__ = with_substitutes(function.__defaults__)
+    if function.__kwdefaults__ is not None:
+        defaults = function.__kwdefaults__.items()
+        made.__kwdefaults__ = {name: with_substitutes(value) for name, value in defaults}
 
 
 def _method(method: MethodType) -> Any:
@@ -353,11 +444,19 @@ def _is_code(value: Any) -> bool:
     """Tell whether a value is a function, a class, an object of SciPy, or a tuple that has one."""
     if isinstance(value, tuple):
         return any(map(_is_code, cast("tuple[Any, ...]", value)))
-    code = (FunctionType, MethodType, ModuleType, functools.partial, type)
+    code = (FunctionType, MethodType, BuiltinFunctionType, ModuleType, functools.partial, type)
     return isinstance(value, code) or substitute_for(value) is not None
 
 
 # -- copies of the user's modules, classes and objects ---------------------------------------------------
+
+
+#: The copies of modules, which hold them.
+_modules: dict[ModuleType, ModuleType] = {}
+#: The copies of classes, which hold them.
+_classes: weakref.WeakKeyDictionary[type, weakref.ref[type]] = weakref.WeakKeyDictionary()
+#: The copies of objects by the identity of the attributes that they share.
+_objects: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
 class _Module(ModuleType):
@@ -387,10 +486,7 @@ def _module(module: ModuleType) -> Any:
     is_library = name == "math" or name.partition(".")[0] == "scipy"
     if not is_library and (file is None or is_foreign_file(file)):
         return module
-    made = _copies.get(module)
-    if made is None:
-        made = _copies[module] = _Module(module)
-    return made
+    return _modules.setdefault(module, _Module(module))
 
 
 def _is_users_class(kind: type) -> bool:
@@ -404,10 +500,43 @@ def _is_users_class(kind: type) -> bool:
 
 
 class _CopiedClass(ABCMeta):
-    """The class of copied classes: objects of the user's class count as theirs."""
+    """The class of copied classes: objects of the user's class count as theirs, which has their attributes."""
+
+    def mro(cls) -> list[type]:
+        """Return the order of the bases, with `_Copied` before the user's classes."""
+        own, *others = super().mro()
+        return [own, _Copied, *(other for other in others if other is not _Copied)]
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, cls.__mro__[1])
+        users = vars(cls).get("_users")
+        return super().__instancecheck__(instance) if users is None else isinstance(instance, users)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        users = vars(cls).get("_users")
+        return super().__subclasscheck__(subclass) if users is None else issubclass(subclass, users)
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        users = vars(cls).get("_users")
+        if users is None or name.startswith("_abc_") or name == "__abstractmethods__":
+            super().__setattr__(name, value)
+        else:
+            setattr(users, name, value)
+            _bring_up_to_date(cls, users)
+
+
+class _Copied:
+    """The base of copied classes."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        if "_users" not in vars(cls):  # a copy is no new class of the program
+            super().__init_subclass__(**options)
+
+    def __getattribute__(self, name: str) -> Any:
+        value = super().__getattribute__(name)
+        # Methods and other attributes of the class are copies.
+        return with_substitutes(value) if name in super().__getattribute__("__dict__") else value
 
 
 def _class(kind: type) -> type:
@@ -415,25 +544,44 @@ def _class(kind: type) -> type:
 
     It also derives from the copies of the bases, so that ``super()`` of a method of the user's finds their methods.
     """
-    made = _copies.get(kind)
+    known = _classes.get(kind)
+    made = known and known()
+    if made is not None and vars(made)["_run"] == _Run.number:
+        return made
+    bases = [_class(base) for base in kind.__bases__ if _is_users_class(base)]
     if made is None:
-        bases = (kind, *(_class(base) for base in kind.__bases__ if _is_users_class(base)))
-        own = {name: _attribute(value) for name, value in vars(kind).items() if _is_method(value)}
         names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
-        made = _copies[kind] = _CopiedClass(kind.__name__, bases, {**own, **names})
+        members = {**names, "_users": kind, "_methods": {}, "_run": -1}
+        made = _CopiedClass(kind.__name__, (kind, *bases, _Copied), members)
+        _classes[kind] = weakref.ref(made)
+    type.__setattr__(made, "_run", _Run.number)
+    _bring_up_to_date(made, kind)
     return made
 
 
+def _bring_up_to_date(made: type, kind: type) -> None:
+    """Give the copy of a class the present methods."""
+    before = vars(made)["_methods"]
+    present = {name: value for name, value in vars(kind).items() if _is_method(value) or _is_code(value)}
+    for name in before.keys() - present.keys():
+        type.__delattr__(made, name)
+    for name, value in present.items():
+        copied = _function(value) if isinstance(value, FunctionType) else None
+        if value is not before.get(name) or (copied is not None and copied is not vars(made)[name]):
+            type.__setattr__(made, name, _attribute(value) if copied is None else copied)
+    type.__setattr__(made, "_methods", present)
+
+
 def _is_method(value: Any) -> bool:
-    return isinstance(value, (FunctionType, staticmethod, classmethod, property, functools.cached_property))
+    return isinstance(value, (staticmethod, classmethod, property, functools.cached_property))
 
 
 def _attribute(method: Any) -> Any:
-    """Return the copy of a method, of any kind."""
+    """Return the copy of a method of any kind, or of a function that is an attribute of a class."""
     if isinstance(method, property):
         return property(*map(with_substitutes, (method.fget, method.fset, method.fdel)), doc=method.__doc__)
-    if isinstance(method, FunctionType):
-        return _function(method)
+    if not _is_method(method):
+        return with_substitutes(method)
     made: Any = method.__class__(with_substitutes(getattr(method, "__func__", None) or method.func))
     if hasattr(made, "attrname"):  # a cached property
         made.__set_name__(object, method.attrname)
@@ -443,11 +591,15 @@ def _attribute(method: Any) -> Any:
 def _object(instance: Any) -> Any:
     """Return a second object of the copied class, with the same attributes: a write to either reaches both."""
     copied: Any = _class(type(instance))
-    try:
-        made: Any = object.__new__(copied)
-        object.__setattr__(made, "__dict__", instance.__dict__)
-    except (TypeError, AttributeError):  # parts of it are made in C
-        return instance
+    made = _objects.get(id(instance.__dict__))
+    if made is None:
+        try:
+            made = object.__new__(copied)
+            object.__setattr__(made, "__dict__", instance.__dict__)
+        except (TypeError, AttributeError):  # parts of it are made in C
+            return instance
+        with contextlib.suppress(TypeError):  # an object without weak references
+            _objects[id(instance.__dict__)] = made
     return made
 
 
