@@ -316,7 +316,7 @@ _globals: weakref.WeakValueDictionary[int, _Globals] = weakref.WeakValueDictiona
 class _Copy:
     """The copy of a function, and the run that it was last brought up to date for."""
 
-    function: FunctionType
+    made: Any
     run: int = -1
 
 
@@ -340,13 +340,13 @@ def _function(function: FunctionType) -> Any:
         return function
     if not is_users(function.__code__):
         return _of_library(function)
-    made = _functions.get(function)
-    if made is None or not (made.run == _Run.number or _fits(made.function, function)):
-        made = _functions[function] = _Copy(_without_contents(function))
-    if made.run != _Run.number:
-        made.run = _Run.number  # before the cells are filled, because one may hold the function itself
-        _fill(made.function, function)
-    return made.function
+    copy = _functions.get(function)
+    if copy is None or not (copy.run == _Run.number or _fits(copy.made, function)):
+        copy = _functions[function] = _Copy(_without_contents(function))
+    if copy.run != _Run.number:
+        copy.run = _Run.number  # before the cells are filled, because one may hold the function itself
+        _fill(copy.made, function)
+    return copy.made
 
 
 def _fits(made: FunctionType, function: FunctionType) -> bool:
@@ -551,7 +551,7 @@ def _class(kind: type) -> type:
     bases = [_class(base) for base in kind.__bases__ if _is_users_class(base)]
     if made is None:
         names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
-        members = {**names, "_users": kind, "_methods": {}, "_run": -1}
+        members: dict[str, Any] = {**names, "_users": kind, "_methods": {}, "_run": -1}
         made = _CopiedClass(kind.__name__, (kind, *bases, _Copied), members)
         _classes[kind] = weakref.ref(made)
     type.__setattr__(made, "_run", _Run.number)
