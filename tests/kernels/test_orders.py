@@ -41,6 +41,31 @@ def test_bessel_functions(name: str, v: float) -> None:
             assert function(v, x) == pytest.approx(expected, rel=1e-9, abs=floor), x
 
 
+@pytest.mark.parametrize("name", BESSEL)
+def test_bessel_functions_of_extreme_orders_and_arguments(name: str) -> None:
+    function, reference = BESSEL[name]
+    points = [
+        (0.0, 1e-10),
+        (1.0, 1e-10),
+        (10.0, 1e-10),
+        (-0.3, 1e-10),
+        (-1.5, 0.01),
+        (120.0, 90.0),
+        (200.0, 100.0),
+    ]
+    points += [(2.3, 700.0)] if name in "IK" else [(0.0, 300.0), (2.5, 2000.0), (80.0, 1000.0)]
+    for v, x in points:
+        assert function(v, x) == pytest.approx(slope(reference, (v, x), 0), rel=1e-9), (v, x)
+
+
+@pytest.mark.parametrize("name", BESSEL)
+def test_other_elements_do_not_disturb(name: str) -> None:
+    function, _ = BESSEL[name]
+    x = np.array([np.nan, 0.0, -1.0, np.inf, 1e-10, 3.0])
+    np.testing.assert_allclose(function(1.5, x)[-2:], [function(1.5, 1e-10), function(1.5, 3.0)], rtol=1e-13)
+    assert function(1.5, np.zeros((0, 2))).shape == (0, 2)
+
+
 def test_scaled_bessel_functions() -> None:
     for v, x in ((0.5, 2.0), (3.2, 50.0), (7.0, 300.0)):
         by_i = slope(lambda v, x: mpmath.exp(-x) * mpmath.besseli(v, x), (v, x), 0)
@@ -77,6 +102,10 @@ def test_hypergeometric_function(position: int) -> None:
             expected = slope(mpmath.hyp2f1, (a, b, c, x), position)
             actual = orders.hyp2f1_order(a, b, c, x, position=position)
             assert actual == pytest.approx(expected, rel=1e-9, abs=1e-14), (a, b, c, x)
+
+
+def test_the_hypergeometric_function_beyond_its_series_is_nan() -> None:
+    assert np.isnan(orders.hyp2f1_order(0.5, 1.0, 1.5, [-1000.0, 0.99], position=0)).all()
 
 
 def test_zeta_function() -> None:

@@ -230,3 +230,20 @@ def test_integers_are_converted_first() -> None:
         found = wg.vmap(function)(x, y)
         assert found.dtype == expected.dtype
         np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_slopes_by_the_exponent_of_inv_boxcox() -> None:
+    """Of (1 + l y)^(1/l) the slope by l at 0 is -y^2/2 e^y."""
+    y = np.array([-0.3, 0.0, 0.5, 3.0])
+    for exponent in (0.0, 1e-12, -1e-9):
+        slopes = wg.jvp(lambda l: scipy.special.inv_boxcox(y, l), (exponent,), (1.0,))[1]  # noqa: E741
+        np.testing.assert_allclose(slopes, -0.5 * y**2 * np.exp(y), rtol=1e-7, atol=1e-14)
+    ends = np.array([np.inf, -np.inf])
+    np.testing.assert_array_equal(wg.vmap(lambda y: scipy.special.inv_boxcox(y, 0.0))(ends), [np.inf, 0.0])
+
+
+@pytest.mark.parametrize("name", ["i0e", "i1e", "k0e", "k1e"])
+def test_scaled_bessel_functions_of_large_arguments_have_slopes(name: str) -> None:
+    x = 1e10
+    expected = -0.5 * getattr(scipy.special, name)(x) / x
+    assert wg.grad(getattr(scipy.special, name))(x) == pytest.approx(expected, rel=1e-5)

@@ -14,14 +14,13 @@ parameters from 1e-3 to 500.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.core.dtypes import FLOAT64, is_float
+from wengert.kernels.quadrature import elementwise, gauss_legendre
 from wengert.kernels.special import digamma, lgamma, polygamma
 from wengert.kernels.tables import table
 
@@ -32,7 +31,6 @@ _STEP = 0.125
 _Y = np.arange(-3.75, 4.3, _STEP)[:, np.newaxis]
 _V = np.exp(_Y - np.exp(-_Y))
 _WEIGHTS = _STEP * _V * (1 + np.exp(-_Y))
-_RUN = 2048  # elements at a time
 #: From here on Stirling's series for the logarithm of the gamma function holds.
 _LARGE = 12.5
 
@@ -54,19 +52,6 @@ def bell(order: tuple[int, int], slopes: Callable[[int, int], Any]) -> Any:
             factor = math.comb(i - p, k) * math.comb(j - q, m)
             total = total + factor * slopes(k + p, m + q) * bell((i - p - k, j - q - m), slopes)
     return total
-
-
-def elementwise(function: Callable[..., Array], *operands: Any, order: Any) -> Any:
-    """Evaluate a function of vectors on operands that broadcast, run by run; floats keep their dtype."""
-    arrays = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in operands))
-    flat = [x.reshape(-1) for x in arrays]
-    dtype = np.result_type(*operands)
-    result = np.empty(flat[0].size, dtype if is_float(dtype) else FLOAT64)
-    with np.errstate(all="ignore"):
-        for start in range(0, result.size, _RUN):
-            run = slice(start, start + _RUN)
-            result[run] = function(*(x[run] for x in flat), order)
-    return result.reshape(arrays[0].shape)[()]
 
 
 def _stirling(x: Array) -> Array:
@@ -271,22 +256,15 @@ def _beta_decay(a: Array, b: Array, x: Array, y: Array, order: tuple[int, int]) 
     return size * np.sum(_WEIGHTS * terms, axis=0)
 
 
-@functools.cache
-def _gauss() -> tuple[Array, Array]:
-    """Return points and weights of Gauss's quadrature on (0, 1)."""
-    nodes, weights = np.polynomial.legendre.leggauss(28)
-    return 0.5 + 0.5 * nodes[:, np.newaxis], 0.5 * weights[:, np.newaxis]
-
-
 def _beta_flat(a: Array, b: Array, least: Array, most: Array, order: tuple[int, int]) -> Array:
     """Integrate over 1 - t between two small numbers."""
     first, length = (
         np.log(least) - np.log1p(-least),
         np.log(most / least) - np.log1p((least - most) / (1 - least)),
     )
-    points, weights = _gauss()
-    logit = first + length * points
+    points, weights = gauss_legendre(28)
+    logit = first + length * points[:, np.newaxis]
     log_y, log_x = -np.logaddexp(0.0, -logit), -np.logaddexp(0.0, logit)
     size = np.exp(a * log_x + b * log_y + lgamma(a + b) - lgamma(a) - lgamma(b))
     terms = size * _beta_factor(order, a, b, a + b, log_x, log_y)
-    return length * np.sum(weights * terms, axis=0)
+    return length * (weights @ terms)

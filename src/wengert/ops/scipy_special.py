@@ -281,15 +281,17 @@ expi = stated("expi", lambda out, x: exp(x) / x, doc="the exponential integral E
 exp1 = stated("exp1", lambda out, x: -exp(-x) / x, doc="the exponential integral E1(x)", singular=[(0.0,)])
 
 
-def _sinc(x: Any, function: Any) -> Any:
-    """Return function(x) / x, and 1 at 0."""
+def _over(value: Any, x: Any, at_zero: float) -> Any:
+    """Return a value over x, and its limit at 0."""
     is_zero = x == 0
-    return where(is_zero, 1.0, function(x)) / where(is_zero, 1.0, x)
+    return where(is_zero, at_zero, value) / where(is_zero, 1.0, x)
 
 
-_si = stated("si", lambda out, x: _sinc(x, sin), doc="the sine integral", of="sici", part=0)
+_si = stated("si", lambda out, x: _over(sin(x), x, 1.0), doc="the sine integral", of="sici", part=0)
 _ci = stated("ci", lambda out, x: cos(x) / x, doc="the cosine integral", of="sici", part=1, singular=[(0.0,)])
-_shi = stated("shi", lambda out, x: _sinc(x, sinh), doc="the hyperbolic sine integral", of="shichi", part=0)
+_shi = stated(
+    "shi", lambda out, x: _over(sinh(x), x, 1.0), doc="the hyperbolic sine integral", of="shichi", part=0
+)
 _chi = stated(
     "chi",
     lambda out, x: cosh(x) / x,
@@ -381,7 +383,9 @@ i0e = stated(
     doc="e^-|x| I_0(x); the derivative at 0 is 0",
     kinks=[(0.0,)],
 )
-i1e = stated("i1e", lambda out, x: 0.5 * (i0e(x) + ive(2.0, x)) - sign(x) * out, doc="e^-|x| I_1(x)")
+i1e = stated(
+    "i1e", lambda out, x: i0e(x) - _over(out, x, 0.5) - sign(x) * out, doc="e^-|x| I_1(x)", kinks=[(0.0,)]
+)
 k0 = stated("k0", lambda out, x: -k1(x), doc="the modified Bessel function K_0(x)", singular=[(0.0,)])
 k1 = stated(
     "k1",
@@ -390,7 +394,7 @@ k1 = stated(
     singular=[(0.0,)],
 )
 k0e = stated("k0e", lambda out, x: out - k1e(x), doc="e^x K_0(x)", singular=[(0.0,)])
-k1e = stated("k1e", lambda out, x: out - 0.5 * (k0e(x) + kve(2.0, x)), doc="e^x K_1(x)", singular=[(0.0,)])
+k1e = stated("k1e", lambda out, x: out - k0e(x) - out / x, doc="e^x K_1(x)", singular=[(0.0,)])
 struve = stated(
     "struve",
     None,
@@ -612,10 +616,14 @@ def _boxcox1p(x: Any, power: Any) -> Any:
 
 @_named("inv_boxcox")
 def _inv_boxcox(y: Any, power: Any) -> Any:
-    """Return (1 + l y)^(1/l), and e^y for l = 0."""
-    is_zero = power * 1.0 == 0
-    safe = where(is_zero, 1.0, power)
-    return exp(where(is_zero, y, log1p(where(is_zero, 0.0, safe * y)) / safe))
+    """Return (1 + l y)^(1/l), by the series of ln(1 + l y) / (l y) near l y = 0."""
+    product = multiply_no_nan(power, y)
+    is_small = less(square(product), 0.01)
+    small, series = where(is_small, product, 0.0), 0.0
+    for n in range(17, -1, -1):
+        series = 1 / (n + 1) - series * small
+    large, safe = where(is_small, 0.5, product), where(is_small, 1.0, power)
+    return exp(where(is_small, where(is_small, y, 0.0) * series, log1p(large) / safe))
 
 
 @_named("pseudo_huber")
