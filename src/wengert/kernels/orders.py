@@ -125,7 +125,8 @@ def _count(x: Array) -> int:
 
 def _is_first(v: Array, x: Array) -> Array:
     """Return whether the series converges in a few terms; those of a negative whole order have poles."""
-    return (x < 0.5) & ((v >= 0) | (v != np.round(v)))
+    is_pole: Array = (v < 0) & (v == np.round(v))
+    return (x < 0.5) & ~is_pole
 
 
 def _in_range(result: Array, turn: Array) -> Array:
