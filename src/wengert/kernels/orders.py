@@ -125,8 +125,7 @@ def _count(x: Array) -> int:
 
 def _is_first(v: Array, x: Array) -> Array:
     """Return whether the series converges in a few terms; those of a negative whole order have poles."""
-    is_pole: Array = (v < 0) & (v == np.round(v))
-    return (x < 0.5) & ~is_pole
+    return (x < 0.5) & ((v >= 0) | (v != np.floor(v)))
 
 
 def _in_range(result: Array, turn: Array) -> Array:
