@@ -41,21 +41,21 @@ class _Merge(Rewrite):
                     del self.constants[var]
 
     def visit(self, equation: Equation) -> Equation | Sequence[Atom]:
-        operands = tuple(map(_key, equation.operands))
-        params = tuple((name, _key(value)) for name, value in sorted(equation.params.items()))
-        key = equation.primitive, operands, params
-        if key in self._seen:
-            return self._seen[key]
-        self._seen[key] = equation.outputs
+        operands = tuple(map(key, equation.operands))
+        params = tuple((name, key(value)) for name, value in sorted(equation.params.items()))
+        line = equation.primitive, operands, params
+        if line in self._seen:
+            return self._seen[line]
+        self._seen[line] = equation.outputs
         return equation
 
 
-def _key(value: Any) -> Any:
+def key(value: Any) -> Any:
     """Return a key that separates values that Python calls equal: 1, 1.0 and True, 0.0 and -0.0."""
     if isinstance(value, Literal):
         return value.type, repr(value.value)
     if type(value) is tuple:
-        return tuple(map(_key, cast("tuple[Any, ...]", value)))
+        return tuple(map(key, cast("tuple[Any, ...]", value)))
     if isinstance(value, (bool, int, float, complex, np.generic)):
         return type(cast(Any, value)), repr(cast(Any, value))
     return value

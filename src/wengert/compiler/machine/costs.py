@@ -56,6 +56,15 @@ class CostModel:
     expanded_operations_together: int = 1024
     """Equations of all these programs in one graph: a second or two, derivatives included."""
 
+    rerolled_equations: int = 150
+    """Equations that a loop in the place of repeated equations saves, at least: some tenth of a second."""
+    rerolled_turns: int = 4
+    """Turns of such a loop, at least."""
+    rerolled_delay: int = 4
+    """Turns back from which such a loop may read a value, at most; each is a carry more."""
+    rerolled_copied_bytes: int = 1 << 14
+    """Bytes of separate values that are copied into one array, for a loop to read one in each turn."""
+
     native_transform_points: int = 1 << 20
     """Points: longer Fourier transforms are left to NumPy; their tables would be large constants."""
     host_transform_work: float = 7.0

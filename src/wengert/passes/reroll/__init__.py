@@ -1,0 +1,1 @@
+"""Loop rerolling: repeated equations of a straight list become one loop."""
