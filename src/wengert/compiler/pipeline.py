@@ -34,6 +34,7 @@ from wengert.core.errors import ArgumentError, message
 from wengert.ir.graph import Graph
 from wengert.nest.nest import Program
 from wengert.passes.expand_linalg import expand_linalg
+from wengert.passes.reroll.reroll_loops import reroll_loops
 from wengert.passes.scatter_add import fuse_scatter_add
 from wengert.passes.simplify import simplify
 from wengert.passes.split_complex import split_complex
@@ -81,6 +82,12 @@ def _fused(unit: Unit) -> Unit:
 
 #: All passes in the order in which they run.
 PASSES: tuple[Pass, ...] = (
+    _on_graph(
+        "reroll_loops",
+        "make a loop of equations that an unrolled loop repeats",
+        reroll_loops,
+        lambda options: True,
+    ),
     _on_graph(
         "simplify",
         "fold constants, apply exact algebra, merge common subexpressions, drop dead code, until nothing changes",

@@ -9,13 +9,13 @@ from wengert.compiler.codegen.interface import ARENA, FIRST, HostCall, Interface
 from wengert.compiler.codegen.module_builder import ModuleBuilder, Take
 from wengert.compiler.codegen.program import main_function
 from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import operation_count
+from wengert.compiler.machine.costs import total_work
 from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.arena import Plan
 from wengert.compiler.schedule.layout import Layout
 from wengert.compiler.schedule.schedule_nests import ScheduledNest
 from wengert.nest.expression import Buffer
-from wengert.nest.nest import Host, Loop, Nest, Program, Step, inner_blocks
+from wengert.nest.nest import Host, Nest, Program
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def build(
     constants = [buffer for buffer, _ in program.constants]
     buffers = dict.fromkeys([*program.inputs, *constants, *program.outputs])
     slots = {buffer: FIRST + n for n, buffer in enumerate(buffers)}
-    total = _total(program.steps)
+    total = total_work(program.steps)
     is_long = hosted and total > costs.COSTS.parallel_program_work
     builder = ModuleBuilder(layouts, memory, slots, schedules, target, flags, is_long, hosted, take)
     main = main_function(program.steps, builder)
@@ -101,13 +101,3 @@ def _interface(program: Program, builder: ModuleBuilder) -> Interface:
         parallel=builder.parallel,
         hosts=tuple(map(host_call, builder.hosts)),
     )
-
-
-def _total(steps: Sequence[Step]) -> int:
-    """Return about how many operations steps carry out; for a ``while`` loop, those of one turn."""
-    total = 0
-    for step in steps:
-        turns = step.counter.extent if isinstance(step, Loop) else 1
-        inside = sum(_total(block) for block in inner_blocks(step))
-        total += operation_count(step) if isinstance(step, Nest) else turns * inside
-    return total

@@ -14,11 +14,11 @@ from wengert.compiler.codegen.module_builder import ModuleBuilder, NestFunction
 from wengert.compiler.codegen.nest import emit_nest
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.compiler.machine import costs
-from wengert.compiler.machine.costs import is_large, operation_count
+from wengert.compiler.machine.costs import is_large, operation_count, total_work
 from wengert.compiler.schedule.outline import NestArguments, nest_arguments, outline_key
 from wengert.nest.expression import Buffer
 from wengert.nest.index import Dim
-from wengert.nest.nest import Branch, Host, Loop, Nest, Step, While
+from wengert.nest.nest import Branch, Host, Loop, Nest, Step, While, all_steps
 
 _POLL = 1 << 27
 """Cycles between two checks for Ctrl-C: about 50 milliseconds."""
@@ -200,12 +200,35 @@ class _StepEmitter:
         counter = b.binary("sub", constant(I64, extent - 1), count) if step.reverse else count
         self.counters[step.counter] = counter
         self.steps(step.steps)
-        stop = self._should_stop()
         following = b.binary("add", count, constant(I64, 1))
-        b.lines.insert(place, f"  {count.text} = phi i64 [ 0, %{before} ], [ {following.text}, %{b.block} ]")
-        b.branch_if(stop, after, head)
+        turns = self._turns_between_checks(step)
+        # Without a check, a program that has met an error runs to its end, with results that are dropped.
+        latches: list[str] = []
+        if turns and turns < extent:
+            (check,) = b.new_labels("check")
+            rest = b.binary("and", following, constant(I64, turns - 1))
+            latches.append(b.block)
+            b.branch_if(b.compare("ne", rest, constant(I64, 0)), head, check)
+            b.label(check)
+            stop = self._should_stop()
+            latches.append(b.block)
+            b.branch_if(stop, after, head)
+        else:
+            latches.append(b.block)
+            b.branch(head)
+        incoming = ", ".join(f"[ {following.text}, %{latch} ]" for latch in latches)
+        b.lines.insert(place, f"  {count.text} = phi i64 [ 0, %{before} ], {incoming}")
         del self.counters[step.counter]
         b.label(after)
+
+    def _turns_between_checks(self, step: Loop) -> int:
+        """Return the turns after which a loop checks for Ctrl-C, a power of two; 0 for a program that ends soon."""
+        if any(isinstance(inner, (Host, While)) for inner in all_steps(step.steps)):
+            return 1
+        if not self.module.long:
+            return 0
+        work = max(total_work(step.steps), 1)
+        return 1 << max(costs.COSTS.grain_work // work, 1).bit_length() - 1
 
     def _while(self, step: While) -> None:
         b = self.builder

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wengert.nest.expression import Apply, Expression, Guard, Load, Reduce, walk
 from wengert.nest.index import Computed
-from wengert.nest.nest import Nest
+from wengert.nest.nest import Loop, Nest, Step, inner_blocks
 
 DIVISION = 4
 """The cost of a division or a square root: a division of a vector takes about four times as long as a sum."""
@@ -282,6 +283,16 @@ def operation_count(nest: Nest) -> int:
         operations = sum(isinstance(node, (Apply, Load)) for node in nodes)
         total += operations * math.prod(dim.extent for dim in store.along)
     return total * math.prod(dim.extent for dim in nest.dims)
+
+
+def total_work(steps: Sequence[Step]) -> int:
+    """Return about how many operations steps carry out; for a ``while`` loop, those of one turn."""
+    total = 0
+    for step in steps:
+        turns = step.counter.extent if isinstance(step, Loop) else 1
+        inside = sum(total_work(block) for block in inner_blocks(step))
+        total += operation_count(step) if isinstance(step, Nest) else turns * inside
+    return total
 
 
 def is_large(nest: Nest) -> bool:
