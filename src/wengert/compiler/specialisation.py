@@ -22,6 +22,7 @@ from wengert.compiler.unit import Options, Unit
 from wengert.core import tree
 from wengert.core.dtypes import check_known
 from wengert.core.errors import IndexingError
+from wengert.core.garbage import collector_paused
 from wengert.core.lazy import lazy
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType, type_of
@@ -83,7 +84,8 @@ class Specialisation:
         graph, self.captured = stage(self._flat, self.types, "jit")
         # `stages` traces again: these are the results of the first trace.
         self.outputs, self.fixed = self._flat.outputs, self._flat.fixed
-        unit = advance(Unit(graph, {}, host(), Options(flags, checks_nan())), SIMPLIFIED)
+        with collector_paused():
+            unit = advance(Unit(graph, {}, host(), Options(flags, checks_nan())), SIMPLIFIED)
         self.graph: Graph = unit.graph
         self._made = tree.maker(self.outputs)
         self.seconds = time.perf_counter() - start
@@ -120,7 +122,8 @@ class Specialisation:
     def load(self) -> None:
         """Compile now."""
         start = time.perf_counter()
-        _ = self.compiled.executable
+        with collector_paused():
+            _ = self.compiled.executable
         self.seconds += time.perf_counter() - start
         self.is_loaded = True
 

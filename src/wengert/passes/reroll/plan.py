@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
@@ -67,17 +68,22 @@ class Plan:
         self.lines = Lines(graph)
         self.constants = dict(graph.constants)
         self.loops: list[Loop] = []
-        self._made: dict[Any, list[tuple[Loop, Source, int]]] = {}
-        """The loops, sources and turns that make a value."""
+        self._starts: list[int] = []
+        """The first positions of the loops."""
+        self._carried: dict[tuple[Loop, Place], list[Carried]] = {}
+        """The carries that hand a value of a loop on to its next turn."""
+        self._found: dict[Any, list[tuple[Loop, Source, int]]] = {}
+        """The carries whose first value a value is."""
         excluded = set(excluded)
-        for span in sorted(_spans(self.lines)):
+        for span, roles in sorted(_spans(self.lines), key=lambda found: found[0]):
             if span.start not in excluded:
-                self._add(span)
+                self._add(span, roles)
 
-    def _add(self, span: Span) -> None:
+    def _add(self, span: Span, roles: list[list[Role]]) -> None:
         """Add a loop over the turns whose rows come from one stack each, if there are enough."""
         least, chosen = costs.COSTS.rerolled_turns, span.start
-        while (found := find_roles(self.lines, span, least)) is not None:
+        found = find_roles(self.lines, span, least) if self.lines.alias else (span, roles)
+        while found is not None:
             span, roles = found
             loop = Loop(chosen, span, roles)
             self._follow_indices(loop)
@@ -88,7 +94,7 @@ class Plan:
                 if all(map(self.can_stack, rows)) and _saves_enough(loop):
                     self._accept(loop, rows)
                 return
-            span = span.between(first, last)
+            found = find_roles(self.lines, span.between(first, last), least)
 
     def _follow_indices(self, loop: Loop) -> None:
         for position in range(loop.span.period):
@@ -109,6 +115,7 @@ class Plan:
 
     def _accept(self, loop: Loop, rows: Sequence[tuple[Atom, ...]]) -> None:
         self.loops.append(loop)
+        self._starts.append(loop.span.start)
         found = [traced for atoms in rows if (traced := self.trace(atoms)) is not None]
         falling = [(traced.step < 0) != traced.loop.reverse for traced in found]
         loop.reverse = 2 * sum(falling) > len(falling)
@@ -117,31 +124,38 @@ class Plan:
         self._register(loop)
 
     def _register(self, loop: Loop) -> None:
-        span = loop.span
-        for position in range(span.period):
-            turns = self.lines.turns(span, position)
-            for number, first in enumerate(turns[0].outputs):
-                for turn, equation in enumerate(turns):
-                    var = equation.outputs[number]
-                    if position in loop.hoisted:
-                        self.lines.alias[var] = first
-                    else:
-                        self._made.setdefault(var, []).append((loop, (position, number), turn))
+        for position in loop.hoisted:
+            turns = self.lines.turns(loop.span, position)
+            for equation in turns:
+                self.lines.alias.update(zip(equation.outputs, turns[0].outputs, strict=True))
         for role in dict.fromkeys(loop.all_roles()):
             if isinstance(role, Carried) and role.delay == 1 and role.place[0] not in loop.hoisted:
-                self._made.setdefault(atom_key(role.first[0]), []).append((loop, role, 0))
-                position, number = role.place
-                for turn, equation in enumerate(self.lines.turns(span, position)[:-1], 1):
-                    self._made[equation.outputs[number]].append((loop, role, turn))
+                self._found.setdefault(atom_key(role.first[0]), []).append((loop, role, 0))
+                self._carried.setdefault((loop, role.place), []).append(role)
 
     # -- rows that a loop has stacked --------------------------------------------------------------------
 
     def made(self, atom: Atom) -> tuple[Loop, Place, int] | None:
         """Return the loop that computes a value, with its place and turn."""
-        for loop, source, turn in self._made.get(atom, ()) if isinstance(atom, Var) else ():
-            if not isinstance(source, Carried):
-                return loop, source, turn
-        return None
+        line, number = self.lines.place(atom)
+        following = bisect.bisect(self._starts, line)
+        if line < 0 or not following:
+            return None
+        loop = self.loops[following - 1]
+        turn, position = divmod(line - loop.span.start, loop.span.period)
+        if turn >= loop.span.turns or position in loop.hoisted:
+            return None
+        return loop, (position, number), turn
+
+    def _stacks_of(self, atom: Atom) -> list[tuple[Loop, Source, int]]:
+        """Return the stacks of which a value can be a row: it is computed, or carried, in a turn."""
+        found = self._found.get(atom_key(atom), [])
+        made = self.made(atom)
+        if made is None:
+            return found
+        loop, place, turn = made
+        later = [(loop, role, turn + 1) for role in self._carried.get((loop, place), ())]
+        return [made, *(later if turn + 1 < loop.span.turns else ()), *found]
 
     def trace(self, atoms: Sequence[Atom]) -> Traced | None:
         """Return the stack of an earlier loop whose rows some values are."""
@@ -154,7 +168,7 @@ class Plan:
 
     def _candidates(self, atoms: Sequence[Atom]) -> Iterator[tuple[Traced, tuple[int, int]]]:
         middle = len(atoms) // 2
-        made = [self._made.get(atom_key(atom), ()) for atom in atoms]
+        made = list(map(self._stacks_of, atoms))
         for loop, source, turn in made[middle]:
             for other, same, before in made[middle - 1]:
                 step = turn - before
@@ -194,20 +208,20 @@ def _hoist(loop: Loop) -> None:
             loop.hoisted.add(position)
 
 
-def _spans(lines: Lines) -> Iterator[Span]:
-    """Yield loops that do not overlap, chosen by what they save."""
+def _spans(lines: Lines) -> list[tuple[Span, list[list[Role]]]]:
+    """Return loops that do not overlap, chosen by what they save, with the roles of their operands."""
     least = costs.COSTS.rerolled_equations
-    taken: list[Span] = []
+    taken: list[tuple[Span, list[list[Role]]]] = []
     for repeat in find_repeats(signatures(lines.equations), least):
-        repeat = _free_part(repeat, taken)
+        repeat = _free_part(repeat, [span for span, _ in taken])
         if repeat.saved < least:
             continue
         start = _boundary(lines, repeat)
         span = Span(start, repeat.period, (repeat.stop - start) // repeat.period)
         found = find_roles(lines, span, costs.COSTS.rerolled_turns)
         if found is not None:
-            taken.append(found[0])
-    yield from taken
+            taken.append(found)
+    return taken
 
 
 def _free_part(repeat: Repeat, taken: Sequence[Span]) -> Repeat:

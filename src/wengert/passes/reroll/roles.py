@@ -14,6 +14,9 @@ from wengert.passes.common import key
 Place: TypeAlias = tuple[int, int]
 
 
+_NOWHERE: Place = (-1, 0)
+
+
 class Span(NamedTuple):
     """The equations of a loop: ``turns`` times ``period`` of them."""
 
@@ -38,15 +41,14 @@ class Lines:
         self.equations: Sequence[Equation] = graph.equations
         self.alias: dict[Atom, Var] = {}
         """The value that stands for another one, because both are equal."""
-        self._places = {
-            var: (position, number)
-            for position, equation in enumerate(graph.equations)
-            for number, var in enumerate(equation.outputs)
-        }
+        self._places: dict[Atom, Place] = {}
+        for position, equation in enumerate(graph.equations):
+            for number, var in enumerate(equation.outputs):
+                self._places[var] = position, number
 
     def place(self, atom: Atom) -> Place:
         """Return the position of the equation that defines a value, and of the value among its outputs."""
-        return (-1, 0) if isinstance(atom, Literal) else self._places.get(atom, (-1, 0))
+        return self._places.get(atom, _NOWHERE)
 
     def turns(self, span: Span, position: int) -> list[Equation]:
         """Return the equation at a position of the period, for each turn."""
@@ -113,31 +115,39 @@ def find_roles(lines: Lines, span: Span, least: int) -> tuple[Span, list[list[Ro
 
 
 def _roles(lines: Lines, span: Span, position: int) -> list[Role]:
-    rows = ([lines.alias.get(atom, atom) for atom in one.operands] for one in lines.turns(span, position))
-    columns = zip(*rows, strict=True)
-    return [_role(lines, span, atoms) for atoms in columns]
+    rows = [equation.operands for equation in lines.turns(span, position)]
+    if lines.alias:
+        rows = [[lines.alias.get(atom, atom) for atom in row] for row in rows]
+    return [_role(lines, span, atoms) for atoms in zip(*rows, strict=True)]
 
 
 def _role(lines: Lines, span: Span, atoms: tuple[Atom, ...]) -> Role:
-    places = [lines.place(atom) for atom in atoms]
+    places = list(map(lines.place, atoms))
     middle = span.turns // 2
     line, number = places[middle]
     if line < span.start:
-        _check(middle, [place[0] < span.start for place in places])
-        return Fixed(atoms[0]) if len(set(map(atom_key, atoms))) == 1 else Row(atoms)
+        if any(place[0] >= span.start for place in places):
+            _check(middle, [place[0] < span.start for place in places])
+        return Fixed(atoms[0]) if _all_same(atoms) else Row(atoms)
     if places[-1] == places[1]:  # the value of one turn, read in all later ones
         raise Misfit(1, span.turns)
     distance = line - span.start - middle * span.period
     delay = max(0, -(distance // span.period))
     if delay > costs.COSTS.rerolled_delay:
         raise Misfit(0, 0)
-    before = [place[0] < span.start for place in places[:delay]]
-    expected = (
-        place == (span.start + turn * span.period + distance, number) for turn, place in enumerate(places)
-    )
-    _check(middle, [*before, *list(expected)[delay:]])
+    begin = span.start + distance
+    expected = [(line, number) for line in range(begin, begin + span.turns * span.period, span.period)]
+    if delay or places != expected:
+        before = [place[0] < span.start for place in places[:delay]]
+        pairs = zip(places[delay:], expected[delay:], strict=True)
+        _check(middle, [*before, *(place == wanted for place, wanted in pairs)])
     place = distance + delay * span.period, number
     return Carried(place, delay, atoms[:delay]) if delay else Inner(place)
+
+
+def _all_same(atoms: tuple[Atom, ...]) -> bool:
+    first = atoms[0]
+    return all(atom is first for atom in atoms) or len(set(map(atom_key, atoms))) == 1
 
 
 def _check(middle: int, fits: Sequence[bool]) -> None:
