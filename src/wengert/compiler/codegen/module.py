@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wengert.compiler.codegen.interface import ARENA, FIRST, HostCall, Interface, Located

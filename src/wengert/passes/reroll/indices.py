@@ -34,7 +34,10 @@ def index_arrays(indices: Sequence[Sequence[Any]], shape: Shape) -> list[tuple[A
         For each axis, up to the last one that is not taken whole, an array, and whether it has a leading axis of turns.
 
     Example:
-        >>> [(array.tolist(), turns) for array, turns in index_arrays([(0, (1, 2, 1)), (1, (1, 2, 1))], (2, 4))]
+        >>> [
+        ...     (array.tolist(), turns)
+        ...     for array, turns in index_arrays([(0, (1, 2, 1)), (1, (1, 2, 1))], (2, 4))
+        ... ]
         [([0, 1], True), ([1, 2], False)]
     """
     first = indices[0]
@@ -47,14 +50,14 @@ def index_arrays(indices: Sequence[Sequence[Any]], shape: Shape) -> list[tuple[A
     found: list[tuple[Any, bool]] = []
     for axis in range(lead):
         entry = first[axis]
-        places: Any = np.int64(0)
+        places: Any = np.zeros((), np.int64)
         if axis in ranges:
             after = len(ranges) - 1 - ranges.index(axis)
             places = (np.arange(entry[1]) * entry[2]).reshape(-1, *(1,) * after)
-        starts = [index[axis] if isinstance(entry, int) else index[axis][0] for index in indices]
-        follows = len(set(starts)) > 1
-        origin: Any = np.array(starts if follows else starts[0], np.int64)
-        found.append((origin.reshape(*origin.shape, *(1,) * places.ndim) + places, follows))
+        starts = np.array([index[axis] if isinstance(entry, int) else index[axis][0] for index in indices])
+        follows = bool(np.any(starts != starts[0]))
+        origin = starts.reshape(-1, *(1,) * places.ndim) if follows else starts[0]
+        found.append((np.asarray(origin + places), follows))
     return found
 
 

@@ -12,7 +12,18 @@ from wengert.core.shapes import size
 from wengert.ir.graph import Atom, Graph, Literal, Var
 from wengert.passes.reroll.indices import INDEXED
 from wengert.passes.reroll.repeats import Repeat, find_repeats
-from wengert.passes.reroll.roles import Carried, Fixed, Inner, Lines, Place, Role, Row, Span, atom_key, find_roles
+from wengert.passes.reroll.roles import (
+    Carried,
+    Fixed,
+    Inner,
+    Lines,
+    Place,
+    Role,
+    Row,
+    Span,
+    atom_key,
+    find_roles,
+)
 from wengert.passes.reroll.signatures import signatures
 
 #: A value that a loop stacks: one that it computes, or a carry as each turn finds it.

@@ -16,7 +16,7 @@ from wengert.compiler.machine import costs
 from wengert.ir.graph import Graph, map_graphs
 from wengert.passes.dead import eliminate_dead
 from wengert.passes.reroll.plan import Plan
-from wengert.passes.reroll.write import Irregular, Writer
+from wengert.passes.reroll.write import IrregularError, Writer
 
 
 def reroll_loops(graph: Graph) -> Graph:
@@ -74,7 +74,7 @@ def _with_loops(graph: Graph) -> Graph:
             return graph
         try:
             return eliminate_dead(Writer(graph, plan).run())
-        except Irregular as problem:
+        except IrregularError as problem:
             if problem.loop is None:
                 return graph
             excluded.add(problem.loop.chosen)

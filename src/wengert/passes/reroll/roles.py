@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from wengert.compiler.machine import costs
-from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.ir.graph import Atom, Equation, Graph, Var
 from wengert.passes.common import key
 
 #: A value of a loop: the position of its equation in the period, and of the value among the equation's outputs.
@@ -90,7 +90,7 @@ class Row:
 Role: TypeAlias = "Fixed | Inner | Carried | Row"
 
 
-class Misfit(Exception):
+class MisfitError(Exception):
     """An operand has a role only in some turns, from ``first`` up to ``last``."""
 
     def __init__(self, first: int, last: int) -> None:
@@ -109,7 +109,7 @@ def find_roles(lines: Lines, span: Span, least: int) -> tuple[Span, list[list[Ro
     while span.turns >= least:
         try:
             return span, [_roles(lines, span, position) for position in range(span.period)]
-        except Misfit as misfit:
+        except MisfitError as misfit:
             span = span.between(misfit.first, misfit.last)
     return None
 
@@ -130,11 +130,11 @@ def _role(lines: Lines, span: Span, atoms: tuple[Atom, ...]) -> Role:
             _check(middle, [place[0] < span.start for place in places])
         return Fixed(atoms[0]) if _all_same(atoms) else Row(atoms)
     if places[-1] == places[1]:  # the value of one turn, read in all later ones
-        raise Misfit(1, span.turns)
+        raise MisfitError(1, span.turns)
     distance = line - span.start - middle * span.period
     delay = max(0, -(distance // span.period))
     if delay > costs.COSTS.rerolled_delay:
-        raise Misfit(0, 0)
+        raise MisfitError(0, 0)
     begin = span.start + distance
     expected = [(line, number) for line in range(begin, begin + span.turns * span.period, span.period)]
     if delay or places != expected:
@@ -151,8 +151,8 @@ def _all_same(atoms: tuple[Atom, ...]) -> bool:
 
 
 def _check(middle: int, fits: Sequence[bool]) -> None:
-    """Raise `Misfit` with the turns around the middle one that fit, unless all do."""
+    """Raise `MisfitError` with the turns around the middle one that fit, unless all do."""
     wrong = [turn for turn, fit in enumerate(fits) if not fit]
     if wrong:
         first = max((turn + 1 for turn in wrong if turn <= middle), default=0)
-        raise Misfit(first, min((turn for turn in wrong if turn > middle), default=len(fits)))
+        raise MisfitError(first, min((turn for turn in wrong if turn > middle), default=len(fits)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from wengert.passes.reroll.roles import Carried, Fixed, Inner, Place, Role, Row,
 from wengert.primitive import REGISTRY
 
 
-class Irregular(Exception):
+class IrregularError(Exception):
     """A loop cannot be written down; its operations would have results of other types."""
 
     def __init__(self, loop: Loop | None) -> None:
@@ -46,7 +46,7 @@ class Writer:
         """Return the new graph.
 
         Raises:
-            Irregular: a loop, which the exception names, must stay as it is.
+            IrregularError: a loop, which the exception names, must stay as it is.
         """
         singles = self._singles()
         position = 0
@@ -100,16 +100,16 @@ class Writer:
             return
         try:
             new = retyped(equation, operands)
-        except Irregular:
+        except IrregularError:
             self._irregular(*equation.operands)
         self.equations += new
         for old, out in zip(equation.outputs, new[-1].outputs, strict=True):
             if old is not out:
                 self.values[old] = out
 
-    def _irregular(self, *atoms: Atom) -> None:
+    def _irregular(self, *atoms: Atom) -> NoReturn:
         made = next((made for atom in atoms if (made := self.plan.made(atom)) is not None), None)
-        raise Irregular(made[0] if made else None)
+        raise IrregularError(made[0] if made else None)
 
     # -- values of single turns --------------------------------------------------------------------------
 
@@ -166,9 +166,7 @@ class Writer:
         if all(value is not None for value in known):
             return self.constant(np.stack([np.asarray(value, dtype) for value in known]))
         row, full = TensorType(dtype, (1, *shape)), TensorType(dtype, (len(atoms), *shape))
-        pieces = [
-            self.append("reshape", [self.read(atom)], row, location, shape=row.shape) for atom in atoms
-        ]
+        pieces = [self.append("reshape", [self.read(atom)], row, location, shape=row.shape) for atom in atoms]
         return self.append("concatenate", pieces, full, location, axis=0)
 
     def _location(self, loop: Loop) -> str:
@@ -205,8 +203,8 @@ class _Body:
         try:
             while not self._build():
                 pass
-        except Irregular:
-            raise Irregular(self.loop) from None
+        except IrregularError:
+            raise IrregularError(self.loop) from None
         self._scan()
 
     # -- the program of a turn ---------------------------------------------------------------------------
@@ -234,7 +232,7 @@ class _Body:
             role for role, chain in self.carries.items() if self.made[role.place].type != chain[0].type
         ]
         if self.strong.issuperset(changed) and changed:
-            raise Irregular(self.loop)
+            raise IrregularError(self.loop)
         self.strong.update(changed)
         return not changed
 
@@ -366,7 +364,7 @@ def retyped(equation: Equation, operands: Sequence[Atom], *, fresh: bool = False
         fresh: define new values in any case.
 
     Raises:
-        Irregular: the results would have other dtypes or shapes.
+        IrregularError: the results would have other dtypes or shapes.
     """
     before = [atom.type for atom in equation.operands]
     changed = [n for n, (old, new) in enumerate(zip(before, operands, strict=False)) if old != new.type]
@@ -387,13 +385,13 @@ def retyped(equation: Equation, operands: Sequence[Atom], *, fresh: bool = False
 
 def _inferred(equation: Equation, operands: Sequence[Atom]) -> list[TensorType]:
     if any(True for _ in equation.graphs()):
-        raise Irregular(None)
+        raise IrregularError(None)
     try:
         found = REGISTRY[equation.primitive].infer(*(atom.type for atom in operands), **equation.params)
     except WengertError:
-        raise Irregular(None) from None
+        raise IrregularError(None) from None
     types = [found] if isinstance(found, TensorType) else list(found)
     for type_, var in zip(types, equation.outputs, strict=True):
         if (type_.dtype, type_.shape) != (var.dtype, var.shape):
-            raise Irregular(None)
+            raise IrregularError(None)
     return types

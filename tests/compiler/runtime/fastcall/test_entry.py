@@ -317,7 +317,8 @@ def test_an_index_outside_its_array() -> None:
         (lambda x: x @ x, (np.ones((160, 160)),)),
         (lambda x: x * 2, (np.ones(1_200_000),)),  # threads share it
         (lambda *xs: [x * 2 for x in xs], tuple(np.ones(190_000 + n) for n in range(4))),
-        (lambda x: wg.fori_loop(0, 3, lambda i, y: y * 2, x), (1.0,)),
+        (lambda x: wg.while_loop(lambda y: y < 9, lambda y: y * 2, x), (1.0,)),
+        (lambda x: wg.fori_loop(0, 2_000_000, lambda i, y: y * 2, x), (1.0,)),
         (lambda x: x[0], ({0: 1.0},)),
         (lambda x: {(): x}, (1.0,)),
         (lambda x: np.linalg.inv(x), (np.eye(9),)),
@@ -325,6 +326,15 @@ def test_an_index_outside_its_array() -> None:
 )
 def test_programs_that_have_no_entry(function: Any, examples: Any) -> None:
     assert not entry.eligible(*staged(function, *examples))
+
+
+def test_a_program_with_a_short_loop_has_an_entry() -> None:
+    def function(x: Any) -> Any:
+        return wg.fori_loop(0, 30, lambda i, y: y + np.sin(i * x), x)
+
+    served = compiled(function, 0.5)
+    assert_same(served(0.25), function(0.25))
+    assert_same(served(0.5), function(0.5))
 
 
 def test_a_program_of_very_many_numbers_has_no_entry() -> None:
