@@ -50,15 +50,19 @@ def index_arrays(indices: Sequence[Sequence[Any]], shape: Shape) -> list[tuple[A
     found: list[tuple[Any, bool]] = []
     for axis in range(lead):
         entry = first[axis]
-        places: Any = np.zeros((), np.int64)
-        if axis in ranges:
-            after = len(ranges) - 1 - ranges.index(axis)
-            places = (np.arange(entry[1]) * entry[2]).reshape(-1, *(1,) * after)
+        places = _places(entry, sum(other > axis for other in ranges))
         starts = np.array([index[axis] if isinstance(entry, int) else index[axis][0] for index in indices])
         follows = bool(np.any(starts != starts[0]))
         origin = starts.reshape(-1, *(1,) * places.ndim) if follows else starts[0]
         found.append((np.asarray(origin + places), follows))
     return found
+
+
+def _places(entry: Any, ranges_after: int) -> Any:
+    """Return the places of an entry of a basic index, counted from the first one."""
+    if isinstance(entry, int):
+        return np.zeros((), np.int64)
+    return (np.arange(entry[1]) * entry[2]).reshape(-1, *(1,) * ranges_after)
 
 
 def indexed_params(primitive: str, params: Mapping[str, Any]) -> dict[str, Any]:
