@@ -58,11 +58,12 @@ def index_arrays(indices: Sequence[Sequence[Any]], shape: Shape) -> list[tuple[A
     return found
 
 
-def _places(entry: Any, ranges_after: int) -> Any:
+def _places(entry: int | tuple[int, int, int], ranges_after: int) -> Any:
     """Return the places of an entry of a basic index, counted from the first one."""
     if isinstance(entry, int):
         return np.zeros((), np.int64)
-    return (np.arange(entry[1]) * entry[2]).reshape(-1, *(1,) * ranges_after)
+    _, extent, step = entry
+    return (np.arange(extent) * step).reshape(-1, *(1,) * ranges_after)
 
 
 def indexed_params(primitive: str, params: Mapping[str, Any]) -> dict[str, Any]:
