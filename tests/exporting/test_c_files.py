@@ -18,6 +18,7 @@ from wengert.core.errors import ArgumentError, UnsupportedError
 from wengert.exporting.targets import NAMES
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+MICROCONTROLLER = Path(__file__).parents[2] / "examples" / "microcontroller"
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 
 
@@ -25,6 +26,14 @@ def run(*command: str | Path) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def installed(*programs: str) -> tuple[str, ...]:
+    """Skip the test where a program is not installed."""
+    for program in programs:
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    return programs
 
 
 def copied(arguments: Any) -> Any:
@@ -165,19 +174,37 @@ def test_every_target_makes_an_object_file(target, tmp_path) -> None:
     assert (tmp_path / "f.o").read_bytes().startswith(kind.get(target, b"\x7fELF"))
 
 
-EMULATED = {"aarch64": ("aarch64-linux-gnu-gcc", "qemu-aarch64", "/usr/aarch64-linux-gnu")}
-
-
-@pytest.mark.parametrize("target", EMULATED)
 @pytest.mark.parametrize("name", CASES)
-def test_results_on_another_processor(target, name, tmp_path) -> None:
-    compiler, emulator, libraries = EMULATED[target]
-    if not (shutil.which(compiler) and shutil.which(emulator)):
-        pytest.skip(f"{compiler} or {emulator} is not installed")
+def test_bits_on_aarch64(name, tmp_path) -> None:
+    compiler, emulator = installed("aarch64-linux-gnu-gcc", "qemu-aarch64")
     fun, arguments = CASES[name]()
-    wg.export(fun, *arguments).c(tmp_path / name, target=target)
+    wg.export(fun, *arguments).c(tmp_path / name, target="aarch64")
     run(compiler, *STRICT, tmp_path / f"{name}_test.c", tmp_path / f"{name}.o", "-o", tmp_path / "test")
-    run(emulator, "-L", libraries, tmp_path / "test")
+    run(emulator, "-L", "/usr/aarch64-linux-gnu", tmp_path / "test")
+
+
+BOARD = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-Wl,--no-warnings"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bits_on_a_microcontroller_without_a_system(name, tmp_path) -> None:
+    compiler, emulator = installed("arm-none-eabi-gcc", "qemu-system-arm")
+    fun, arguments = CASES[name]()
+    wg.export(fun, *arguments).c(tmp_path / name, target="cortex-m4f")
+    sources = [MICROCONTROLLER / "start.c", tmp_path / f"{name}_test.c", tmp_path / f"{name}.o"]
+    library = ["--specs=rdimon.specs", "-nostartfiles", "-T", MICROCONTROLLER / "link.ld"]
+    run(compiler, *STRICT, *BOARD, *library, *sources, "-o", tmp_path / "test")
+    machine = ["-M", "mps2-an386", "-cpu", "cortex-m4", "-nographic", "-semihosting"]
+    assert run(emulator, *machine, "-kernel", tmp_path / "test") == "all results are as expected\n"
+
+
+def test_this_processor_computes_what_a_microcontroller_does(tmp_path) -> None:
+    exported = wg.export(*(lambda fun, arguments: (fun, *arguments))(*CASES["kalman_filter"]()))
+    texts = []
+    for name, options in (("here", {"like": "cortex-m4f"}), ("there", {"target": "cortex-m4f"})):
+        exported.c(tmp_path / name / "f", **options)
+        texts.append((tmp_path / name / "f_test.c").read_text())
+    assert texts[0] == texts[1]  # both have the same expected bits
 
 
 def test_errors_come_before_any_file(tmp_path) -> None:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from wengert.core import tree
+from wengert.core.dtypes import NUMPY_SCALAR
 from wengert.core.errors import ArgumentError, message
 
 _BUILTIN: dict[str, type] = {
@@ -39,7 +40,7 @@ def to_json(structure: tree.Structure) -> Any:
     kind = structure.kind
     if kind is None:
         return None
-    parts = [to_json(child) for child in structure.children]
+    parts: list[Any] = [to_json(child) for child in structure.children]
     if kind is type(None):
         return {"kind": "None"}
     facts: dict[str, Any] = {"kind": kind.__name__, "parts": parts}
@@ -93,7 +94,8 @@ def _kind(facts: Any, keys: tuple[Any, ...], settings: tuple[tuple[str, Any], ..
     if isinstance(found, type) and _has_fields(found, fields, keys, names):
         return found
     if fields:
-        return NamedTuple(facts["kind"], [(field, Any) for field in fields])  # pyright: ignore[reportReturnType]
+        entries: Any = [(field, Any) for field in fields]
+        return cast("type", NamedTuple(facts["kind"], entries))
     return _made(facts["kind"], keys, names)
 
 
@@ -133,7 +135,7 @@ def _value_to_json(value: Any) -> Any:
         return {"tuple": [_value_to_json(part) for part in cast("tuple[Any, ...]", value)]}
     if isinstance(value, np.dtype):
         return {"dtype": value.str}
-    if isinstance(value, np.generic):
+    if isinstance(value, NUMPY_SCALAR):
         return {"scalar": [value.dtype.str, value.item()]}
     if callable(value) and _imported(value.__module__, getattr(value, "__qualname__", "")) is value:
         return {"object": [value.__module__, value.__qualname__]}

@@ -11,12 +11,14 @@ import numpy as np
 
 from wengert.compiler.jit import Jitted
 from wengert.compiler.llvm.object_code import object_file
+from wengert.compiler.machine.target import Target
 from wengert.core.errors import ArgumentError, message
 from wengert.exporting.c_files import write_c
-from wengert.exporting.freestanding import freestanding
+from wengert.exporting.freestanding import Freestanding, freestanding
 from wengert.exporting.function import Function, typed
 from wengert.exporting.saved import save
 from wengert.exporting.targets import in_the_order_of, target_named
+from wengert.exporting.wasm_files import resident, write_wasm
 from wengert.transforms.staging import evaluate
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -27,7 +29,7 @@ class Export:
 
     def __init__(self, fun: Callable[..., Any]) -> None:
         self._fun: Jitted[..., Any] | Callable[..., Any] = fun
-        self._functions: list[Function] = []
+        self.functions: list[Function] = []
 
     def add(self, /, *args: Any, **kwargs: Any) -> Export:
         """Add the function for arguments of other types: ``step_2``, ``step_3`` and so on in the files.
@@ -40,7 +42,7 @@ class Export:
             >>> wg.export(np.sum, np.ones(3)).add(np.ones(100))
             <export of sum for f64[3]; f64[100]>
         """
-        self._functions.append(typed(self._fun, args, kwargs))
+        self.functions.append(typed(self._fun, args, kwargs))
         return self
 
     def c(self, path: str | Path, *, target: str = "host", like: str | None = None) -> list[Path]:
@@ -78,6 +80,47 @@ class Export:
             >>> [file.name for file in files]
             ['slope.h', 'slope.o', 'slope_test.c', 'slope.json']
         """
+        stem, processor, programs = self._programs(path, target, like)
+        first, *more = (program.text for program in programs)
+        return write_c(programs, object_file(first, processor, more), stem)
+
+    def wasm(self, path: str | Path, *, like: str | None = None) -> list[Path]:
+        """Write the function as WebAssembly: a module without imports, and JavaScript that calls it.
+
+        ``export.wasm("web/predict")`` writes ``predict.wasm``, ``predict.mjs`` and ``predict.d.ts``::
+
+            import {load} from "./predict.mjs";
+            const predict = await load("predict.wasm");   // in a page, a worker or Node.js
+            const {out} = predict({x: new Float32Array(784)});
+
+        The leaves of donated arguments are the state of the module: they begin as the examples, and
+        ``predict.arrays`` shows them between calls. The target has vectors of 16 bytes (``simd128``).
+
+        Args:
+            path: the files without their endings; the last part is the name of the function.
+            like: the name of another target, in whose order the code does its operations.
+
+        Returns:
+            The paths of the files.
+
+        Raises:
+            MissingExtraError: there is no linker: neither ``wasm-ld`` nor the extra ``wasm``.
+            UnsupportedError: an operation calls NumPy or SciPy.
+            ArgumentError: the name is no identifier.
+
+        Example:
+            >>> import numpy as np, tempfile, wengert as wg
+            >>> stem = tempfile.mkdtemp() + "/slope"
+            >>> files = wg.export(wg.grad(lambda x: np.sum(x**3)), np.ones(3)).wasm(stem)  # doctest: +SKIP
+        """
+        stem, processor, programs = self._programs(path, "wasm32", like)
+        first, *more = map(resident, programs)
+        return write_wasm(programs, object_file(first, processor, more), stem)
+
+    def _programs(
+        self, path: str | Path, target: str, like: str | None
+    ) -> tuple[Path, Target, list[Freestanding]]:
+        """Return the path without an ending, the processor, and each function compiled for it."""
         stem = Path(path)
         if not _IDENTIFIER.fullmatch(stem.name):
             requirement = "the last part of the path must be an identifier of C"
@@ -85,9 +128,8 @@ class Export:
         processor = target_named(target)
         if like is not None:
             processor = in_the_order_of(processor, target_named(like))
-        programs = [freestanding(function, name, processor) for name, function in self._named(stem.name)]
-        first, *more = (program.text for program in programs)
-        return write_c(programs, object_file(first, processor, more), stem)
+        named = [(f"{stem.name}_{n}" if n > 1 else stem.name, f) for n, f in enumerate(self.functions, 1)]
+        return stem, processor, [freestanding(function, name, processor) for name, function in named]
 
     def save(self, path: str | Path) -> Path:
         """Write the function as one file that `wengert.load` reads, in any process with Wengert.
@@ -112,19 +154,15 @@ class Export:
             array([0., 0., 0.])
         """
         with np.errstate(all="ignore"):
-            results = [evaluate(function.traced, *function.values) for function in self._functions]
-        save(self._functions, results, Path(path))
+            results = [evaluate(function.traced, *function.values) for function in self.functions]
+        save(self.functions, results, Path(path))
         return Path(path)
-
-    def _named(self, name: str) -> list[tuple[str, Function]]:
-        """Return each function with its name in the files."""
-        return [(f"{name}_{n}" if n > 1 else name, function) for n, function in enumerate(self._functions, 1)]
 
     def __repr__(self) -> str:
         types = "; ".join(
-            ", ".join(str(leaf.type) for leaf in function.arguments) for function in self._functions
+            ", ".join(str(leaf.type) for leaf in function.arguments) for function in self.functions
         )
-        return f"<export of {self._functions[0].name} for {types}>"
+        return f"<export of {self.functions[0].name} for {types}>"
 
 
 def export(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Export:

@@ -89,13 +89,14 @@ def _bytes(raw: bytes) -> str:
     return "".join(chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:02X}" for byte in raw)
 
 
-def _data(name: str, raw: bytes, alignment: int = ALIGNMENT) -> str:
+def data(name: str, raw: bytes, alignment: int = ALIGNMENT, kind: str = "internal constant") -> str:
+    """Return the definition of bytes in LLVM IR."""
     raw = raw or b"\0"
-    return f'@{name} = internal constant [{len(raw)} x i8] c"{_bytes(raw)}", align {alignment}'
+    return f'@{name} = {kind} [{len(raw)} x i8] c"{_bytes(raw)}", align {alignment}'
 
 
 def _constants(interface: Interface) -> list[str]:
-    return [_data(f"wengert.constant{slot}", _raw(value)) for slot, value in interface.constants]
+    return [data(f"wengert.constant{slot}", _raw(value)) for slot, value in interface.constants]
 
 
 def _raw(value: Any) -> bytes:
@@ -150,11 +151,11 @@ def _body(function: Function, interface: Interface, errors: int) -> str:
 def _explanation(name: str, errors: Sequence[str]) -> str:
     """Write the function that returns the text of an error."""
     texts = ["no error", *errors, "no such error"]
-    data = [_data(f"wengert.text{n}", text.encode() + b"\0", 1) for n, text in enumerate(texts)]
+    lines = [data(f"wengert.text{n}", text.encode() + b"\0", 1) for n, text in enumerate(texts)]
     cases = "\n".join(f"    i32 {n}, label %text{n}" for n in range(len(texts) - 1))
     blocks = "\n".join(f"text{n}:\n  ret ptr @wengert.text{n}" for n in range(len(texts)))
     return f"""
-{chr(10).join(data)}
+{chr(10).join(lines)}
 
 define ptr @{name}_error(i32 %code) nounwind {{
   switch i32 %code, label %text{len(texts) - 1} [

@@ -263,6 +263,44 @@ define internal void @__multi3(ptr %out, i64 %x, i64 %x.high, i64 %y, i64 %y.hig
 }
 """
 
+_WIDE_SHIFT = """
+define internal void @__ashlti3(ptr %out, i64 %low, i64 %high, i32 %distance) nounwind {
+  %n = zext i32 %distance to i64
+  %within = and i64 %n, 63
+  %moved.low = shl i64 %low, %within
+  %moved.high = shl i64 %high, %within
+  %rest = sub i64 63, %within
+  %half = lshr i64 %low, 1
+  %carried = lshr i64 %half, %rest
+  %joined = or i64 %moved.high, %carried
+  %far = icmp uge i64 %n, 64
+  %result.low = select i1 %far, i64 0, i64 %moved.low
+  %result.high = select i1 %far, i64 %moved.low, i64 %joined
+  store i64 %result.low, ptr %out, align 8
+  %place = getelementptr inbounds i64, ptr %out, i32 1
+  store i64 %result.high, ptr %place, align 8
+  ret void
+}
+
+define internal void @__lshrti3(ptr %out, i64 %low, i64 %high, i32 %distance) nounwind {
+  %n = zext i32 %distance to i64
+  %within = and i64 %n, 63
+  %moved.low = lshr i64 %low, %within
+  %moved.high = lshr i64 %high, %within
+  %rest = sub i64 63, %within
+  %twice = shl i64 %high, 1
+  %carried = shl i64 %twice, %rest
+  %joined = or i64 %moved.low, %carried
+  %far = icmp uge i64 %n, 64
+  %result.low = select i1 %far, i64 %moved.high, i64 %joined
+  %result.high = select i1 %far, i64 0, i64 %moved.high
+  store i64 %result.low, ptr %out, align 8
+  %place = getelementptr inbounds i64, ptr %out, i32 1
+  store i64 %result.high, ptr %place, align 8
+  ret void
+}
+"""
+
 
 def support_functions(program: str, triple: str) -> str:
     """Return the functions that a program may need on a processor, as LLVM IR that keeps them."""
@@ -290,7 +328,7 @@ def _needed(program: str, triple: str) -> Iterator[tuple[str, list[str]]]:
     if is_arm and re.search(r"@llvm\.sqrt\.(v\d+)?f64\(", program):
         yield _ROOT, ["sqrt"]
     if triple.startswith("wasm") and " i128 " in program:
-        yield _WIDE_PRODUCT, ["__multi3"]
+        yield _WIDE_PRODUCT + _WIDE_SHIFT, ["__multi3", "__ashlti3", "__lshrti3"]
 
 
 def _once(texts: list[str], program: str) -> Iterator[str]:

@@ -9,11 +9,13 @@ from wengert.core.errors import ArgumentError, message
 _KB = 1 << 10
 
 
-def _microcontroller(
-    triple: str, cpu: str, features: str, *, vector: int = 4, registers: int = 32, fma: bool
-) -> Target:
+#: The vectors of every target are at least this long: without vector registers, four numbers at a time.
+_SHORTEST = 16
+
+
+def _microcontroller(triple: str, cpu: str, features: str, *, fma: bool) -> Target:
     """Return a processor whose memory is as fast as a cache."""
-    return Target(f"{triple}-none-none-eabihf", cpu, features, vector, registers, fma, 16 * _KB, 64 * _KB)
+    return Target(f"{triple}-none-none-eabihf", cpu, features, _SHORTEST, 8, fma, 16 * _KB, 64 * _KB)
 
 
 #: Targets other than this machine's and the levels of x86-64.
@@ -28,12 +30,12 @@ _TARGETS = {
         "armv7-unknown-linux-gnueabihf", "cortex-a15", "+neon", 16, 16, True, 32 * _KB, 1024 * _KB
     ),
     "riscv64": Target(
-        "riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+c", 4, 32, True, 32 * _KB, 512 * _KB
+        "riscv64-unknown-linux-gnu", "generic-rv64", "+m,+a,+f,+d,+c", _SHORTEST, 8, True, 32 * _KB, 512 * _KB
     ),
     "cortex-m4f": _microcontroller("thumbv7em", "cortex-m4", "", fma=False),
     "cortex-m7": _microcontroller("thumbv7em", "cortex-m7", "", fma=True),
     "cortex-m55": _microcontroller(
-        "thumbv8.1m.main", "cortex-m55", "+mve.fp", vector=16, registers=8, fma=True
+        "thumbv8.1m.main", "cortex-m55", "+mve.fp", fma=True
     ),
     "wasm32": Target(
         "wasm32-unknown-unknown", "generic", "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint",
@@ -87,7 +89,7 @@ def _described(triple: str, cpu: str, features: str) -> Target:
     elif architecture in ("x86_64", "aarch64", "arm64") or {"+simd128", "+neon", "+mve.fp"} & parts:
         vector, registers = 16, 32 if architecture in ("aarch64", "arm64") else 16
     else:
-        vector, registers = 4, 32
+        vector, registers = _SHORTEST, 8
     fma = architecture in ("aarch64", "arm64", "riscv64") or bool({"+fma", "+vfp4", "+mve.fp"} & parts)
     return Target(triple, cpu, features, vector, registers, fma, 32 * _KB, 512 * _KB)
 

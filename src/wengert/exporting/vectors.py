@@ -54,7 +54,7 @@ class Vectors(NamedTuple):
 
     results: tuple[Any, ...]
     is_exact: bool
-    """Whether the program itself made them, so that each bit must be equal."""
+    """Whether operations in the same order made them, so that each bit must be equal."""
     slope: Slope | None
     """None where no derivative exists or a difference quotient is too far from it."""
 
@@ -71,9 +71,10 @@ def spread(size: int, number: int) -> Any:
 def vectors(program: Freestanding) -> Vectors:
     """Run a program on its example arguments, on this machine, and return what it must return elsewhere."""
     function = program.function
-    is_exact = _runs_here(program.target)
-    if not is_exact:
-        substitute = host() if program.target.has_avx512 else in_the_order_of(host(), program.target)
+    is_exact = True
+    if not _runs_here(program.target):
+        is_exact = not program.target.has_avx512  # whose elementary functions have instructions of their own
+        substitute = in_the_order_of(host(), program.target) if is_exact else host()
         program = freestanding(function, program.name, substitute)
     run = Native(program)
     return Vectors(tuple(run(function.values)), is_exact, _slope(run, function))

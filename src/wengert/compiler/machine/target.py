@@ -39,7 +39,7 @@ class Target(NamedTuple):
 
     def lanes(self, item_bytes: int) -> int:
         """Return how many elements a vector register holds."""
-        return max(1, self.vector_bytes // item_bytes)
+        return self.vector_bytes // item_bytes
 
     @property
     def has_avx512(self) -> bool:

@@ -87,7 +87,7 @@ def definitions(names: Iterable[tuple[str, Kind]], target: Target | None = None)
         waiting |= dict.fromkeys(helper for helper in called if helper not in written)
     texts += [argument_reduction.lanewise_definition(kind) for kind in sorted(reduced)]
     if reduced:
-        text, more = argument_reduction.scalar_definition()
+        text, more = argument_reduction.scalar_definition(has_fma=target is not None and target.has_fma)
         texts.append(text)
         declared |= more
     return "\n".join(texts), declared

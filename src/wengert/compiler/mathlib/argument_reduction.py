@@ -118,9 +118,9 @@ def _return(builder: Builder, struct: str, *parts: Value) -> None:
     builder.do(f"ret {struct} {text}")
 
 
-def scalar_definition() -> tuple[str, set[str]]:
+def scalar_definition(*, has_fma: bool) -> tuple[str, set[str]]:
     """Return the function that reduces a float64 number of at least 2^14, and its declarations."""
-    writer = Writer(_DOUBLE, 53)
+    writer = Writer(_DOUBLE, 53, has_fma=has_fma)
     x = writer.term("%x")
     bits = x.bits()
     window = _window(writer, bits)

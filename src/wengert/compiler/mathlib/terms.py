@@ -225,8 +225,12 @@ class Term:
         return self.call("fmuladd", factor, addend)
 
     def fma(self, factor: Term | Number, addend: Term | Number) -> Term:
-        """Return self * factor + addend in one rounding."""
-        return self.call("fma", factor, addend)
+        """Return self * factor + addend in one rounding, or without the instruction nearly so (Dekker 1971)."""
+        if self.writer.has_fma:
+            return self.call("fma", factor, addend)
+        product, error = _split_product(self, Term(self.writer, self.operand(factor)))
+        total, lost = two_sum(product, Term(self.writer, self.operand(addend)))
+        return total + (lost + error)
 
     def at_least(self, bound: Term | Number) -> Term:
         """Return the larger of two numbers; NaN stays."""
@@ -309,6 +313,21 @@ def two_sum(x: Term, y: Term) -> tuple[Term, Term]:
     total = x + y
     shadow = total - x
     return total, (x - (total - shadow)) + (y - shadow)
+
+
+def _split_product(x: Term, y: Term) -> tuple[Term, Term]:
+    """Return x y and its rounding error by products of halves (Dekker 1971)."""
+    product = x * y
+    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
+    error = (x_high * y_high - product) + x_high * y_low + x_low * y_high
+    return product, error + x_low * y_low
+
+
+def _halves(x: Term) -> tuple[Term, Term]:
+    """Return x as the sum of two numbers with half of its digits."""
+    low_digits = format_of(x).fraction // 2 + 1
+    high = (x.bits() & -(1 << low_digits)).as_float()
+    return high, x - high
 
 
 def two_product(x: Term, y: Term) -> tuple[Term, Term]:
