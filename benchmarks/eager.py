@@ -21,9 +21,17 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import autograd
 import autograd.numpy
 import numpy as np
+from eager_operations import EXTENTS, OPERATIONS, REPETITIONS, Operation, program
 from tables import replace_table
 
 import wengert as wg
+
+try:
+    import torch
+except ImportError:  # the table then lacks its columns
+    torch = None
+else:
+    torch.set_num_threads(1)
 
 
 class Workload(NamedTuple):
@@ -95,29 +103,39 @@ def workloads() -> list[Workload]:
 
 
 def seconds(function: Callable[..., Any], arguments: tuple[Any, ...], calls: int) -> float:
-    start = time.perf_counter()
+    """Return the processor's time for a call, in which other programs of the machine have no part."""
+    start = time.process_time()
     for _ in range(calls):
         function(*arguments)
-    return (time.perf_counter() - start) / calls
+    return (time.process_time() - start) / calls
 
 
 def flat(value: Any) -> list[Any]:
     return [leaf for part in value for leaf in flat(part)] if isinstance(value, list | tuple) else [value]
 
 
-def compare(workload: Workload, turns: int) -> tuple[float, float, float]:
-    """Return microseconds of Wengert and of autograd, and the median ratio of the second to the first."""
-    ours, theirs = wg.grad(workload.function(np)), autograd.grad(workload.function(autograd.numpy))
-    pairs = zip(flat(ours(*workload.arguments)), flat(theirs(*workload.arguments)), strict=True)
-    for mine, other in pairs:  # the gradients must agree
-        np.testing.assert_allclose(mine, other, rtol=1e-8, atol=1e-10)
-    calls = max(1, round(0.02 / seconds(theirs, workload.arguments, 3)))
+class Gradient(NamedTuple):
+    """The gradient by one library, and its arguments."""
+
+    call: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+def compare(gradients: list[Gradient], turns: int) -> list[tuple[float, float]]:
+    """Return the median seconds of each gradient, and the median of the ratios to the first of neighbouring turns."""
+    first, *others = ([*map(np.asarray, flat(call(*arguments)))] for call, arguments in gradients)
+    for other in others:  # the gradients must agree
+        for mine, theirs in zip(first, other, strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-10)
+    counts = [max(1, round(0.01 / seconds(*gradient, 3))) for gradient in gradients]
     rows = [
-        (seconds(ours, workload.arguments, calls), seconds(theirs, workload.arguments, calls))
+        [seconds(*gradient, calls) for gradient, calls in zip(gradients, counts, strict=True)]
         for _ in range(turns)
     ]
-    mine, other = (statistics.median(column) * 1e6 for column in zip(*rows, strict=True))
-    return mine, other, statistics.median(b / a for a, b in rows)
+    return [
+        (statistics.median(column), statistics.median(row[position] / row[0] for row in rows))
+        for position, column in enumerate(zip(*rows, strict=True))
+    ]
 
 
 def table(turns: int) -> str:
@@ -125,23 +143,82 @@ def table(turns: int) -> str:
         "| gradient | Wengert, µs | autograd, µs | Wengert is faster by |",
         "|---|---:|---:|---:|",
     ]
-    for workload in workloads():
-        mine, other, ratio = compare(workload, turns)
-        lines.append(f"| {workload.name} | {mine:,.0f} | {other:,.0f} | {ratio:.2f} x |")
+    for name, function, arguments in workloads():
+        ours, theirs = wg.grad(function(np)), autograd.grad(function(autograd.numpy))
+        (mine, _), (other, ratio) = compare([Gradient(f, arguments) for f in (ours, theirs)], turns)
+        lines.append(f"| {name} | {1e6 * mine:,.0f} | {1e6 * other:,.0f} | {ratio:.2f} x |")
+    return "\n".join(lines)
+
+
+# -- operations ------------------------------------------------------------------------------------------
+
+
+def torch_gradient(function: Callable[[Any], Any], x: Any) -> Gradient:
+    """Return the gradient of a function of torch, for the number that requires it."""
+
+    def gradient(leaf: Any) -> Any:
+        leaf.grad = None
+        function(leaf).backward()
+        return leaf.grad
+
+    return Gradient(gradient, (torch.tensor(x, requires_grad=True),))
+
+
+def gradients_of(operation: Operation, extent: int) -> list[Gradient]:
+    """Return the gradient of a program of one operation, by each library."""
+    x = np.random.default_rng(0).standard_normal((extent, extent))
+    ours = wg.grad(program(operation, np, extent, np.asarray))
+    theirs = autograd.grad(program(operation, autograd.numpy, extent, np.asarray))
+    gradients = [Gradient(ours, (x,)), Gradient(theirs, (x,))]
+    if torch is not None:
+        gradients.append(torch_gradient(program(operation, torch, extent, torch.tensor), x))
+    return gradients
+
+
+def operations_table(turns: int) -> str:
+    peers = ["autograd", *(["torch"] if torch is not None else [])]
+    columns = [
+        column
+        for extent in EXTENTS
+        for column in (
+            f"{extent}²: Wengert, µs",
+            *(f"{peer}, µs" for peer in peers),
+            *(f"over {peer}" for peer in peers),
+        )
+    ]
+    lines = [f"| {' | '.join(['operation', *columns])} |", f"|---{'|---:' * len(columns)}|"]
+    ratios: list[list[list[float]]] = [[[] for _ in peers] for _ in EXTENTS]
+    for operation in OPERATIONS:
+        cells = [f"`{operation.name}`"]
+        for extent, column in zip(EXTENTS, ratios, strict=True):
+            measured = compare(gradients_of(operation, extent), turns)
+            cells += [f"{1e6 * time / REPETITIONS:.1f}" for time, _ in measured]
+            cells += [f"{ratio:.2f} x" for _, ratio in measured[1:]]
+            for kept, (_, ratio) in zip(column, measured[1:], strict=True):
+                kept.append(ratio)
+        lines.append(f"| {' | '.join(cells)} |")
+    blank = [""] * (1 + len(peers))
+    means = [
+        cell
+        for column in ratios
+        for cell in (*blank, *(f"{statistics.geometric_mean(kept):.2f} x" for kept in column))
+    ]
+    lines.append(f"| {' | '.join(['geometric mean', *means])} |")
     return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=25, help="the number of turns")
-    parser.add_argument("--write", action="store_true", help="replace the table in docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="replace the tables in docs/performance.md")
     arguments = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    text = table(arguments.turns)
-    print(text)
-    if arguments.write:
-        replace_table("performance.md", "eager", text)
+    for name, make in {"eager": table, "operations": operations_table}.items():
+        text = make(arguments.turns)
+        print(text, end="\n\n")
+        if arguments.write:
+            replace_table("performance.md", name, text)
 
 
 if __name__ == "__main__":
