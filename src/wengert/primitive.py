@@ -108,6 +108,10 @@ class Linear:
             return position == 0
         return self.variadic or any(self.transposes[position : position + 1])
 
+    def reads_operand(self, position: int) -> bool:
+        """Return whether a transpose may read the numbers of the operand at ``position``."""
+        return not (self.jointly and self.linear_in(position))
+
     def transpose(
         self, position: int, cotangent: Any, operands: Sequence[Any], params: Mapping[str, Any]
     ) -> Any:
@@ -172,10 +176,12 @@ _BUILTIN: tuple[type[Exception], ...] = (
     *(IndexError, TypeError, OverflowError, ZeroDivisionError, FloatingPointError),
     *(ValueError, ArithmeticError),
 )
+#: The errors of evaluations by NumPy.
+NUMPYS_ERRORS = (ValueError, TypeError, IndexError, ArithmeticError)
 #: The largest number of axes of a NumPy array.
 MOST_AXES = 64
-#: The classes of operands that need no check.
-_USUAL = frozenset((np.ndarray, np.float64, float, int, bool))
+#: The classes of plain operands that need no check.
+PLAIN = frozenset((np.ndarray, np.float64, float, int, bool))
 Derivative = Partials | Linear | Explicit | HigherOrder | NonDifferentiable
 
 
@@ -259,32 +265,36 @@ class Primitive:
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """Apply the operation."""
-        top = None
+        top = unusual = None
         for operand in operands:
+            if type(operand) in PLAIN:
+                continue
             if isinstance(operand, Box):
                 if operand.lens is not None:
                     operand.refresh()
                 trace = operand.owner
                 if top is None or trace.level > top.level:
                     top = trace
+            else:
+                unusual = operand
         if top is not None:
-            for operand in operands:
-                if type(operand) not in _USUAL and not isinstance(operand, Box):
+            if unusual is not None:
+                for operand in operands:
                     check_plain(self.name, operand)
             if RUNNING.recorder is not None:
                 top = processing_trace(top)
             return top.process(self, operands, params)
         try:
             return self.evaluate(*operands, **params)
-        except WengertError:
-            raise
-        except (ValueError, TypeError, IndexError, ArithmeticError) as problem:
+        except NUMPYS_ERRORS as problem:
             raise self.explained(problem, operands, params) from None
 
     def explained(
         self, problem: Exception, operands: Sequence[Any], params: Mapping[str, Any]
     ) -> WengertError:
         """Turn NumPy's error into one that names the operation, the operands and the user's line."""
+        if isinstance(problem, WengertError):
+            return problem
         try:
             self.infer(*map(type_of, operands), **params)  # most often raises the better error
         except WengertError as better:

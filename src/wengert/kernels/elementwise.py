@@ -85,10 +85,8 @@ def strong_product(x: Any, y: Any) -> Any:
 
 
 def _holds_nan(value: Any) -> bool:
-    """Return whether an element is NaN: then the minimum is NaN."""
+    """Return whether an element is NaN: then the sum of squares is NaN."""
     if not isinstance(value, NDARRAY):
         return bool(value != value)
-    if value.dtype.kind == "c":
-        return bool(np.isnan(value).any())
-    least = np.minimum.reduce(value, axis=None) if value.size else 0.0
-    return bool(least != least)
+    squares = np.vdot(value, value)
+    return bool(squares != squares) and bool(np.isnan(value).any())

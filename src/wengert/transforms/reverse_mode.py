@@ -48,7 +48,19 @@ class Cotangents:
         self._own: set[Node] = set()
 
     def add(self, node: Node, cotangent: Any) -> None:
-        """Add a cotangent to that of a node."""
+        """Add a cotangent, summed over the axes that broadcasting added, to that of a node."""
+        value = node.value
+        if not (
+            type(cotangent) is np.ndarray
+            and type(value) is np.ndarray
+            and cotangent.shape == value.shape
+            and cotangent.dtype is value.dtype
+        ):
+            cotangent = unbroadcast(cotangent, value)
+        self.accumulate(node, cotangent)
+
+    def accumulate(self, node: Node, cotangent: Any) -> None:
+        """Add a cotangent of a node's own shape and dtype to that of the node."""
         before = self._values.get(node)
         if before is None:
             self._values[node] = cotangent
@@ -90,7 +102,7 @@ class Cotangents:
     def give(self, node: Node, buffer: Any) -> None:
         """Add an array that nothing else refers to, to the cotangent of a node."""
         if node in self._values:
-            self.add(node, buffer)
+            self.accumulate(node, buffer)
         else:
             self._values[node] = buffer
             self._own.add(node)
@@ -149,7 +161,7 @@ def _pull(node: Node, cotangent: Any, cotangents: Cotangents) -> None:
         if isinstance(node, Part):
             whole = node.parents[0]
             assert whole is not None
-            cotangents.add(whole, _Parts(len(whole.value), node.position, cotangent))
+            cotangents.accumulate(whole, _Parts(len(whole.value), node.position, cotangent))
         return
     rule = primitive.derivative
     if isinstance(rule, Partials):
@@ -162,7 +174,7 @@ def _pull(node: Node, cotangent: Any, cotangents: Cotangents) -> None:
         parts = cotangent.values if isinstance(cotangent, _Parts) else cotangent
         for parent, part in zip(node.parents, node.operands(parts), strict=True):
             if parent is not None and part is not None:
-                cotangents.add(parent, unbroadcast(part, parent.value))
+                cotangents.add(parent, part)
 
 
 class _Parts:
@@ -185,15 +197,14 @@ def _pull_partials(rule: Partials, node: Node, cotangent: Any, cotangents: Cotan
     values = (node.value, *node.operands)
     if rule.singular:
         values = as_numpy_scalars(values)
-    for position, parent in enumerate(node.parents):
-        partial = rule.partials[position] if parent is not None else None
+    for parent, partial in zip(node.parents, rule.partials, strict=True):
         if parent is None or partial is None:
             continue
         if callable(partial):
             term = times_partial(cotangent, partial(*values, **node.params))
         else:
             term = cotangent if partial == 1.0 else -cotangent if partial == -1.0 else cotangent * partial
-        cotangents.add(parent, unbroadcast(term, parent.value))
+        cotangents.add(parent, term)
 
 
 def _pull_linear(rule: Linear, node: Node, cotangent: Any, cotangents: Cotangents) -> None:
@@ -206,7 +217,7 @@ def _pull_linear(rule: Linear, node: Node, cotangent: Any, cotangents: Cotangent
         if position == 0 and _pull_into(rule, node, parent, cotangent, cotangents):
             continue
         term = rule.transpose(position, cotangent, node.operands, node.params)
-        cotangents.add(parent, unbroadcast(term, parent.value))
+        cotangents.add(parent, term)
 
 
 def _pull_out(take_out: Callable[..., Any], node: Node, buffer: Any, cotangents: Cotangents) -> None:
@@ -216,7 +227,7 @@ def _pull_out(take_out: Callable[..., Any], node: Node, buffer: Any, cotangents:
     if first is not None:
         cotangents.give(first, buffer)
     if second is not None:
-        cotangents.add(second, unbroadcast(part, second.value))
+        cotangents.add(second, part)
 
 
 def _pull_into(rule: Linear, node: Node, parent: Node, cotangent: Any, cotangents: Cotangents) -> bool:
@@ -251,7 +262,7 @@ def _pull_explicit(rule: Explicit, node: Node, cotangent: Any, cotangents: Cotan
     terms = walk_back([(out.node, unbroadcast(cotangent, out.value))], starts)
     for parent, term in zip(node.parents, terms, strict=True):
         if parent is not None and term is not None:
-            cotangents.add(parent, unbroadcast(term, parent.value))
+            cotangents.add(parent, term)
 
 
 def type_of_value(value: Any) -> TensorType:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -22,7 +22,15 @@ from wengert.ir.graph import Var
 from wengert.ir.types import TensorType, type_of
 from wengert.ops.arithmetic import multiply_no_nan
 from wengert.ops.shape import place
-from wengert.primitive import HigherOrder, Linear, NonDifferentiable, Partials, Primitive
+from wengert.primitive import (
+    NUMPYS_ERRORS,
+    PLAIN,
+    HigherOrder,
+    Linear,
+    NonDifferentiable,
+    Partials,
+    Primitive,
+)
 from wengert.transforms.staging import stage
 
 _numbers = itertools.count()
@@ -84,7 +92,9 @@ class TapeState(State):
     def __init__(self, value: Any, node: Node) -> None:
         self.value = value
         self.node = node
-        self.is_large = _is_large(value)
+        self.is_large = isinstance(value, NDARRAY) and (
+            value.nbytes >= _LARGE or (value.base is not None and _is_large(value))
+        )
 
 
 def box_of(trace: Trace, node: Node) -> Any:
@@ -101,29 +111,44 @@ class TapeTrace(Trace):
     """Reverse mode: boxes hold values and their nodes of the list."""
 
     name = "grad"
+    evaluates: ClassVar[bool] = True
+    """Whether the values of nodes are numbers."""
 
     def process(self, primitive: Primitive, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Compute, and append a node to the list."""
         if not self.open:
             self.check_open(primitive.name)
         rule = primitive.derivative
-        reads, is_large = rule.reads, False
+        reads, is_large, is_plain = rule.reads, False, self.evaluates
         values: list[Any] = []
         parents: list[Node | None] = []
         for operand in operands:
             if isinstance(operand, Box) and operand.owner is self:
                 state = operand.state
-                values.append(state.value)
+                value = state.value
                 parents.append(state.node)
                 is_large = is_large or state.is_large
             else:
+                value = operand
                 # No write may change a value that a rule reads later, so keep a copy and never the cell itself.
-                keep = isinstance(operand, Box) or (reads and isinstance(operand, np.ndarray))
-                values.append(snapshot(operand) if keep else operand)
+                if isinstance(operand, Box) or (
+                    reads
+                    and isinstance(operand, np.ndarray)
+                    and not (isinstance(rule, Linear) and not rule.reads_operand(len(values)))
+                ):
+                    value = snapshot(operand)
                 parents.append(None)
+            values.append(value)
+            is_plain = is_plain and (type(value) in PLAIN or not isinstance(value, Box))
         if isinstance(rule, HigherOrder):
             return self.higher_order(rule, primitive, values, parents, params)
-        value = self.evaluate(primitive, values, params)
+        if is_plain:
+            try:
+                value = primitive.evaluate(*values, **params)
+            except NUMPYS_ERRORS as problem:
+                raise primitive.explained(problem, values, params) from None
+        else:
+            value = self.evaluate(primitive, values, params)
         if isinstance(rule, NonDifferentiable):
             return unfollowed(value)
         if isinstance(rule, Linear) and not is_inexact(dtype := dtype_of(value)):
@@ -140,7 +165,7 @@ class TapeTrace(Trace):
         return self.box(state)
 
     def evaluate(self, primitive: Primitive, values: Values, params: dict[str, Any]) -> Any:
-        """Return the value of a node."""
+        """Return the value of a node on values of older traces."""
         return primitive(*values, **params)
 
     def with_slope(self, rule: Partials, value: Any, values: Values, parents: Parents) -> Node:
@@ -197,6 +222,7 @@ class LinearTrace(TapeTrace):
     """A list of linear operations on types, to be transposed."""
 
     name = "linearize"
+    evaluates = False
 
     def evaluate(self, primitive: Primitive, values: Values, params: dict[str, Any]) -> Any:
         """Return the type of a node."""
