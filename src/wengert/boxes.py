@@ -103,7 +103,10 @@ class State:
     @property
     def shape(self) -> Shape:
         """The shape of the value."""
-        return shape_of(self.value)
+        try:
+            return self.value.shape
+        except AttributeError:  # a Python scalar
+            return shape_of(self.value)
 
     @property
     def dtype(self) -> Dtype:
@@ -167,19 +170,22 @@ class Box:
     @property
     def shape(self) -> Shape:
         """The shape, as in NumPy."""
-        self.refresh()
-        return shape_of(self.state)
+        if self.lens is not None:
+            self.refresh()
+        return self.state.shape
 
     @property
     def dtype(self) -> Dtype:
         """The dtype, as in NumPy."""
-        self.refresh()
+        if self.lens is not None:
+            self.refresh()
         return self.state.dtype
 
     @property
     def weak(self) -> bool:
         """Whether this value is a Python scalar."""
-        self.refresh()
+        if self.lens is not None:
+            self.refresh()
         return getattr(self.state, "weak", False)
 
     @property

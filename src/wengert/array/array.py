@@ -38,6 +38,7 @@ from wengert.ops.complex import conjugate, from_parts, imag, real
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import UFUNCS
 from wengert.ops.scipy_ufuncs import of_scipy
+from wengert.primitive import PLAIN
 
 #: Replacements for ``ufunc.reduce``, ``ufunc.accumulate`` and so on; `wengert.numpy` fills it.
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
@@ -333,7 +334,7 @@ class Array(Conversions):
             raise self._unsupported(ufunc, hint=instead_of(ufunc.__name__))
         if options or out is not None:
             return called(ufunc, function, inputs, options, out)
-        return strengthened(function(*map(as_operand, inputs)))
+        return strengthened(function(*[x if type(x) in PLAIN else as_operand(x) for x in inputs]))
 
     def _method_of(self, ufunc: np.ufunc, method: str, inputs: Any, options: Any, out: Any) -> Any:
         handler = UFUNC_METHODS.get((ufunc.__name__, method))

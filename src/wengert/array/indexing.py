@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import typing
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,6 +63,8 @@ def is_view(subscript: Subscript, index: Any) -> bool:
 
     An integer of which only the type is known is among the arrays, but NumPy treats it as an integer.
     """
+    if subscript.shape and not subscript.arrays:
+        return True
     if any(shape_of(array) for _, array in subscript.arrays):
         return False
     entries = typing.cast("tuple[Any, ...]", index if isinstance(index, tuple) else (index,))
@@ -85,6 +88,48 @@ def layout_of(index: Any) -> Any:
 
 def parse(shape: Shape, index: Any) -> Subscript:
     """Parse an index for an array of the given shape, or raise `IndexingError` where NumPy raises."""
+    return _parse_basic(shape, index) or _parse(shape, index)
+
+
+_NUMBER_OR_NONE = (int, type(None))
+
+
+def _parse_basic(shape: Shape, index: Any) -> Subscript | None:
+    """Parse an index of Python integers inside the shape, slices with such ends and new axes; None for any other."""
+    basic: list[Any] = []
+    result: list[int] = []
+    for entry in index if type(index) is tuple else (index,):
+        if entry is None:
+            result.append(1)
+            continue
+        if len(basic) == len(shape):
+            return None
+        extent = shape[len(basic)]
+        if type(entry) is slice:
+            if not (
+                type(entry.start) in _NUMBER_OR_NONE
+                and type(entry.stop) in _NUMBER_OR_NONE
+                and type(entry.step) in _NUMBER_OR_NONE
+            ):
+                return None
+            start, stop, step = entry.indices(extent)
+            count = len(range(start, stop, step))
+            basic.append((start if count else 0, count, step))
+            result.append(count)
+        elif type(entry) is int and -extent <= entry < extent:
+            basic.append(entry % extent)
+        else:
+            return None
+    rest = shape[len(basic) :]
+    return Subscript((*basic, *_whole(rest)), (*result, *rest), (), False)
+
+
+@lru_cache(maxsize=1024)
+def _whole(shape: Shape) -> Index:
+    return tuple(whole(shape))
+
+
+def _parse(shape: Shape, index: Any) -> Subscript:
     entries = _expand(shape, list(index) if isinstance(index, tuple) else [index])
     advanced = any(_is_array(entry) or isinstance(entry, _Truth) for entry in entries)
     basic: list[Any] = []
@@ -234,7 +279,7 @@ def signed(indices: Any) -> Any:
 
 def take_basic(x: Any, subscript: Subscript) -> Any:
     """Return the basic part of ``x[index]``."""
-    if subscript.basic != tuple(whole(shape_of(x))):
+    if subscript.basic != _whole(shape_of(x)):
         x = slice_(x, index=subscript.basic)
     return x if shape_of(x) == subscript.shape else reshape(x, shape=subscript.shape)
 
@@ -274,7 +319,7 @@ def write(x: Any, subscript: Subscript, value: Any) -> Any:
     if dtype_of(value) != dtype_of(x):
         value = cast(value, dtype=dtype_of(x))
     value = _write_arrays(take_basic(x, subscript), subscript, value)
-    if subscript.basic == tuple(whole(shape_of(x))):
+    if subscript.basic == _whole(shape_of(x)):
         return reshape(value, shape=shape_of(x))
     return place(x, reshape(value, shape=indexed_shape(subscript.basic)), index=subscript.basic)
 
@@ -338,6 +383,6 @@ def add(x: Any, subscript: Subscript, value: Any) -> Any:
     else:
         value = _fit(value, subscript.shape)
     value = reshape(value, shape=indexed_shape(subscript.basic))
-    if subscript.basic != tuple(whole(shape_of(x))):
+    if subscript.basic != _whole(shape_of(x)):
         value = place(np.zeros(shape_of(x), dtype_of(value)), value, index=subscript.basic)
     return arithmetic.add(x, value)

@@ -22,8 +22,9 @@ _HOLDS_NO_BOX = "write y = {0}(x), or make the array with wengert.numpy.zeros or
 
 def as_operand(value: Any) -> Any:
     """Return the operand of a NumPy function, which takes Python's True as a truth value and not as a number."""
-    value = operand(value)
-    return cast(value, dtype=BOOL) if isinstance(value, Box) and value.weak and value.dtype == BOOL else value
+    if not isinstance(value, Box):
+        return operand(value)
+    return cast(value, dtype=BOOL) if value.weak and value.dtype == BOOL else value
 
 
 def strengthened(result: Any) -> Any:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from wengert.core.dtypes import NDARRAY
 from wengert.core.errors import ShapeError, message
 from wengert.core.shapes import Shape, drop_axes, shape_of, size
 from wengert.ir.types import TensorType, promote, show
@@ -49,9 +51,7 @@ reshape = primitive(
     name="reshape",
     doc="the same elements in row-major order, in another shape",
     type_rule=_reshape_type,
-    evaluate=lambda x, shape: np.reshape(
-        x, shape
-    ),  # by position: the parameter has another name in NumPy 2.1
+    evaluate=lambda x, shape: x.reshape(shape) if isinstance(x, NDARRAY) else np.reshape(x, shape),
     derivative=Linear(lambda cotangent, x, shape: reshape(cotangent, shape=shape_of(x))),
     batch=lambda op, size_, xs, flags, params: op(xs[0], shape=(size_, *params["shape"])),
     lowering=Pointwise(lambda i, result, x, shape: x.at(reshaped(i, shape, x.shape))),
@@ -68,7 +68,8 @@ def _transpose_type(x: TensorType, permutation: tuple[int, ...]) -> TensorType:
     return TensorType(x.dtype, tuple(x.shape[axis] for axis in permutation))
 
 
-def inverse_permutation(permutation: Sequence[int]) -> tuple[int, ...]:
+@lru_cache(maxsize=1024)
+def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
     """Return the permutation that undoes another."""
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
 
@@ -91,7 +92,9 @@ transpose = primitive(
     name="transpose",
     doc="the axes in another order: axis k of the result is axis permutation[k] of x",
     type_rule=_transpose_type,
-    evaluate=lambda x, permutation: np.transpose(x, permutation),
+    evaluate=lambda x, permutation: (
+        x.transpose(permutation) if isinstance(x, NDARRAY) else np.transpose(x, permutation)
+    ),
     derivative=Linear(lambda ct, x, permutation: transpose(ct, permutation=inverse_permutation(permutation))),
     batch=_batch_transpose,
     lowering=Pointwise(
@@ -113,6 +116,18 @@ def _broadcast_type(x: TensorType, shape: Shape) -> TensorType:
     return TensorType(x.dtype, shape)
 
 
+#: Up to this number of elements a copy takes less time than a view, which `np.broadcast_to` makes in Python.
+_SMALL = 1 << 12
+
+
+def _broadcast(x: Any, shape: Shape) -> Any:
+    if size(shape) > _SMALL or np.ndim(x) > len(shape):
+        return np.broadcast_to(x, shape)
+    result = np.empty(shape, np.result_type(x))
+    result[...] = x
+    return result
+
+
 def _batch_broadcast(
     op: Primitive, size_: int, xs: Sequence[Any], flags: Any, params: Mapping[str, Any]
 ) -> Any:
@@ -130,7 +145,7 @@ broadcast_to = primitive(
     name="broadcast_to",
     doc="x repeated along new leading axes and axes of extent one",
     type_rule=_broadcast_type,
-    evaluate=lambda x, shape: np.broadcast_to(x, shape),
+    evaluate=_broadcast,
     derivative=Linear(lambda cotangent, x, shape: cotangent),  # the engine undoes broadcasting
     batch=_batch_broadcast,
     lowering=Pointwise(lambda i, result, x, shape: x.broadcast_at(i)),
@@ -201,6 +216,7 @@ def whole(shape: Shape) -> list[Any]:
     return [(0, extent, 1) for extent in shape]
 
 
+@lru_cache(maxsize=4096)
 def numpy_index(index: Index) -> tuple[Any, ...]:
     """Return an index in NumPy's form."""
     return tuple(entry if isinstance(entry, int) else _range_slice(*entry) for entry in index)
@@ -267,7 +283,7 @@ def zeros_along(x: Any, shape: Shape, dtype: Any) -> Any:
     if not isinstance(x, np.ndarray) or x.ndim != len(shape) or x.flags.c_contiguous:
         return np.zeros(shape, dtype)
     order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
-    return np.zeros([shape[axis] for axis in order], dtype).transpose(inverse_permutation(order))
+    return np.zeros([shape[axis] for axis in order], dtype).transpose(inverse_permutation(tuple(order)))
 
 
 def _add_to_slice(buffer: Any, cotangent: Any, x: Any, index: Index) -> None:
