@@ -32,7 +32,7 @@ from wengert.core.errors import (
     raised_at,
 )
 from wengert.core.shapes import Shape, shape_of
-from wengert.ir.types import TensorType
+from wengert.ir.types import TensorType, is_weak
 
 _levels = itertools.count()
 #: The end of the message of C code that was given a box.
@@ -88,17 +88,15 @@ class Trace:
         return False
 
 
-#: Python's scalar types that carry derivatives.
-_WEAK = (float, complex)
-
-
 class State:
     """The state of a box that holds a value: an array, a number, or a box of an older trace."""
 
-    __slots__ = ("value",)
+    __slots__ = ("value", "weak")
 
     def __init__(self, value: Any) -> None:
         self.value = value
+        self.weak = not isinstance(value, NDARRAY) and is_weak(value)
+        """Whether the value is a Python scalar."""
 
     @property
     def shape(self) -> Shape:
@@ -112,11 +110,6 @@ class State:
     def dtype(self) -> Dtype:
         """The dtype of the value."""
         return dtype_of(self.value)
-
-    @property
-    def weak(self) -> bool:
-        """Whether the value is a Python scalar."""
-        return type(self.value) in _WEAK or getattr(self.value, "weak", False)
 
 
 class Box:

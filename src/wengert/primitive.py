@@ -80,6 +80,8 @@ class Linear:
         onto: ``(sum, cotangent, *operands, **params) -> sum``: the same for values that may be staged.
         take_out: ``(buffer, *operands, **params) -> cotangent of the second operand`` takes it out of the result's
             cotangent, a plain array that becomes the first operand's.
+        split: ``(wanted, cotangent, *operands, **params) -> cotangents``: those of all operands that are wanted, where
+            the transposes one after the other take longer.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class Linear:
         accumulate: Callable[..., None] | None = None,
         onto: Callable[..., Any] | None = None,
         take_out: Callable[..., Any] | None = None,
+        split: Callable[..., Sequence[Any]] | None = None,
     ) -> None:
         self.transposes = transposes
         self.jointly = jointly
@@ -99,6 +102,7 @@ class Linear:
         self.accumulate = accumulate
         self.onto = onto
         self.take_out = take_out
+        self.split = split
         # A transpose reads the other operands: multilinear ones, and those with indices or masks.
         self.reads = not jointly or first_only or any(transpose is None for transpose in transposes)
 
@@ -106,7 +110,7 @@ class Linear:
         """Return whether a tangent passes through the operand at ``position``."""
         if self.first_only:
             return position == 0
-        return self.variadic or any(self.transposes[position : position + 1])
+        return self.variadic or (position < len(self.transposes) and self.transposes[position] is not None)
 
     def reads_operand(self, position: int) -> bool:
         """Return whether a transpose may read the numbers of the operand at ``position``."""
@@ -129,13 +133,21 @@ class Explicit:
         jvp: ``(primals, tangents, output, **params) -> tangent of the output``; None stands for a zero tangent.
         linear: for an operation that is linear in some operands with the others fixed, its transposes in these. The
             rule may then apply the operation itself to tangents, as the rule of ``A x = b`` does.
+        transpose: ``(cotangent, primals, output, **params) -> cotangent of the single operand``: the transpose of the
+            rule, where it is known, so that reverse mode need not record the rule.
     """
 
     reads = True
 
-    def __init__(self, jvp: Callable[..., Any], linear: Linear | None = None) -> None:
+    def __init__(
+        self,
+        jvp: Callable[..., Any],
+        linear: Linear | None = None,
+        transpose: Callable[..., Any] | None = None,
+    ) -> None:
         self.jvp = jvp
         self.linear = linear
+        self.transpose = transpose
 
 
 class HigherOrder:

@@ -92,9 +92,9 @@ class Array(Conversions):
     # -- subscripts and in-place writes ------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
-        subscript = indexing.parse(self.shape, index)
+        subscript = indexing.parse(self.shape, index, checked=False)
         if not indexing.is_view(subscript, index):
-            return indexing.take(self, subscript)
+            return indexing.checked_take(self, subscript, index)
         subscript = indexing.frozen(subscript)
         return view_of(
             self,
@@ -334,7 +334,10 @@ class Array(Conversions):
             raise self._unsupported(ufunc, hint=instead_of(ufunc.__name__))
         if options or out is not None:
             return called(ufunc, function, inputs, options, out)
-        return strengthened(function(*[x if type(x) in PLAIN else as_operand(x) for x in inputs]))
+        for value in inputs:
+            if value.state.weak if isinstance(value, Box) else type(value) not in PLAIN:
+                return strengthened(function(*map(as_operand, inputs)))
+        return function(*inputs)
 
     def _method_of(self, ufunc: np.ufunc, method: str, inputs: Any, options: Any, out: Any) -> Any:
         handler = UFUNC_METHODS.get((ufunc.__name__, method))

@@ -86,9 +86,12 @@ def layout_of(index: Any) -> Any:
     return 0 if isinstance(index, (Box, np.ndarray)) else index
 
 
-def parse(shape: Shape, index: Any) -> Subscript:
-    """Parse an index for an array of the given shape, or raise `IndexingError` where NumPy raises."""
-    return _parse_basic(shape, index) or _parse(shape, index)
+def parse(shape: Shape, index: Any, *, checked: bool = True) -> Subscript:
+    """Parse an index for an array of the given shape, or raise `IndexingError` where NumPy raises.
+
+    The ranges of integer arrays are left to NumPy unless they are ``checked`` here.
+    """
+    return _parse_basic(shape, index) or _parse(shape, index, checked)
 
 
 _NUMBER_OR_NONE = (int, type(None))
@@ -129,7 +132,7 @@ def _whole(shape: Shape) -> Index:
     return tuple(whole(shape))
 
 
-def _parse(shape: Shape, index: Any) -> Subscript:
+def _parse(shape: Shape, index: Any, checked: bool) -> Subscript:
     entries = _expand(shape, list(index) if isinstance(index, tuple) else [index])
     advanced = any(_is_array(entry) or isinstance(entry, _Truth) for entry in entries)
     basic: list[Any] = []
@@ -156,7 +159,7 @@ def _parse(shape: Shape, index: Any) -> Subscript:
             axis, extent = len(basic), shape[len(basic)]
             is_array = advanced
             if advanced:
-                arrays.append((len(result), _checked(entry, axis, extent)))
+                arrays.append((len(result), _positions_along(entry, axis, extent, checked)))
                 basic.append((0, extent, 1))
                 result.append(extent)
             else:
@@ -254,8 +257,8 @@ def _outside(position: int, axis: int, extent: int) -> IndexingError:
     )
 
 
-def _checked(entry: Any, axis: int, extent: int) -> Any:
-    """Return an integer array as an index; check its range if its values are known."""
+def _positions_along(entry: Any, axis: int, extent: int, checked: bool) -> Any:
+    """Return an integer array as an index of an axis; check its range if its values are known."""
     if not _is_array(entry):
         return np.asarray(_integer(entry, axis, extent))
     if dtype_of(entry).kind not in "iu":
@@ -264,7 +267,11 @@ def _checked(entry: Any, axis: int, extent: int) -> Any:
     known = concrete(entry)
     if known is None:
         return signed(entry)
-    if known.size and (known.min() < -extent or known.max() >= extent):
+    if (
+        (checked or entry.dtype == _UNSIGNED)
+        and known.size
+        and (known.min() < -extent or known.max() >= extent)
+    ):
         bad = known[(known < -extent) | (known >= extent)].flat[0]
         raise _outside(bad, axis, extent)
     return entry
@@ -289,9 +296,25 @@ def take(x: Any, subscript: Subscript) -> Any:
     taken = take_basic(x, subscript)
     if not subscript.arrays:
         return taken
+    if all(axis == position for position, (axis, _) in enumerate(subscript.arrays)):
+        return gather(taken, *[array for _, array in subscript.arrays])
     order, arrays = _arrays_first(subscript)
     gathered = gather(_permuted(taken, order), *arrays)
     return _permuted(gathered, _result_order(subscript, arrays))
+
+
+def checked_take(x: Any, subscript: Subscript, index: Any) -> Any:
+    """Return ``x[index]``, with the error of `parse` where an integer array points outside.
+
+    NumPy finds such an index as it evaluates, so that the range is checked before only where nothing is evaluated.
+    """
+    if subscript.arrays and concrete(x) is None:
+        subscript = parse(shape_of(x), index)
+    try:
+        return take(x, subscript)
+    except IndexError:
+        parse(shape_of(x), index)
+        raise
 
 
 def _permuted(x: Any, order: tuple[int, ...]) -> Any:

@@ -75,7 +75,10 @@ def drop_axes(shape: Shape, axes: Sequence[int]) -> Shape:
 
 def keep_axes(shape: Shape, axes: Sequence[int]) -> Shape:
     """Return ``shape`` with extent one at ``axes``."""
-    return tuple(1 if axis in axes else extent for axis, extent in enumerate(shape))
+    kept = list(shape)
+    for axis in axes:
+        kept[axis] = 1
+    return tuple(kept)
 
 
 def resolve_reshape(shape: Shape, target: Any) -> Shape:

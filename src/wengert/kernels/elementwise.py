@@ -45,7 +45,8 @@ def select(condition: Any, x: Any, y: Any) -> Any:
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    return _numpy.where(condition, x, y)[()]
+    chosen = _numpy.where(condition, x, y)
+    return chosen if chosen.ndim else chosen[()]
 
 
 def _into(ufunc: Any, own: Any, other: Any) -> Any:

@@ -86,10 +86,10 @@ def _matmul_over(x1: Any, x2: Any, axes: Any) -> Any:
 
 @implements(np.dot)
 def dot(a: Any, b: Any, out: Any = None) -> Any:
-    a, b = strong(operand(a)), strong(operand(b))
+    a, b = operand(a), operand(b)
     rank, other = rank_of(a), rank_of(b)
     if rank == 0 or other == 0:
-        return multiply(a, b)
+        return multiply(strong(a), strong(b))
     if rank <= 2 and other <= 2:
         return matmul(a, b)
     return _over_axes("dot", a, b, [rank - 1], [max(other - 2, 0)])

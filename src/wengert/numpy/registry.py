@@ -173,7 +173,9 @@ def floating_for(ufunc: np.ufunc, x: Any) -> Any:
 
 def strong(x: Any, dtype: Any = None) -> Any:
     """Return a value with a dtype of its own, as NumPy's functions do; a Python scalar becomes NumPy's."""
-    wanted = dtype_of(x) if dtype is None else check_known("astype", np.dtype(dtype))
+    if dtype is None:
+        return cast(x, dtype=dtype_of(x)) if is_weak(x) else x
+    wanted = check_known("astype", np.dtype(dtype))
     return cast(x, dtype=wanted) if dtype_of(x) != wanted or is_weak(x) else x
 
 

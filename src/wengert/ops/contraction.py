@@ -12,7 +12,7 @@ convolution needs no derivative rule of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -55,7 +55,11 @@ def _type(
 def _evaluate(
     *operands: Any, extents: tuple[int, ...], accesses: tuple[Access, ...], out: Access, shape: Shape
 ) -> Any:
-    dtype = dtype_of(operands[0]) if len(operands) == 1 else np.result_type(*operands)
+    dtype = dtype_of(operands[0])
+    for operand in operands:
+        if dtype_of(operand) is not dtype:
+            dtype = np.result_type(*operands)
+            break
     return evaluate_contract(operands, extents, accesses, out, shape, dtype)
 
 
@@ -79,18 +83,32 @@ def _scaling(factors: Sequence[Any], maps: Sequence[Access], out: Access, extent
     In it zero times anything is zero, as in every product of a partial with a cotangent: for a vector of one element
     `sqrt(x @ x)` has the derivative of `sqrt(x * x)`.
     """
-    subscripts = as_subscripts(extents, maps, out) if len(factors) == 2 else None
-    if subscripts is None or dtype_of(factors[0]) != dtype_of(factors[1]):
+    if len(factors) != 2 or len(out) < len(extents) or dtype_of(factors[0]) != dtype_of(factors[1]):
+        return None
+    found = _scaling_terms(tuple(map(shape_of, factors)), tuple(maps), out, tuple(extents), shape)
+    if found is None:
+        return None
+    terms, result = found
+    return multiply_no_nan(*(_aligned(x, term, result) for term, x in zip(terms, factors, strict=True)))
+
+
+@lru_cache(maxsize=4096)
+def _scaling_terms(
+    shapes: tuple[Shape, ...], maps: tuple[Access, ...], out: Access, extents: tuple[int, ...], shape: Shape
+) -> tuple[list[str], str] | None:
+    """Return the subscripts of the two factors and of the result, where `_scaling` applies."""
+    subscripts = as_subscripts(extents, maps, out)
+    if subscripts is None:
         return None
     *terms, result = subscripts.replace("->", ",").split(",")
     extent_of = dict(zip(result, shape, strict=True))
     is_whole = all(
-        len(term) == len(set(term)) and shape_of(x) == tuple(map(extent_of.get, term))
-        for term, x in zip(terms, factors, strict=True)
+        len(term) == len(set(term)) and mine == tuple(map(extent_of.get, term))
+        for term, mine in zip(terms, shapes, strict=True)
     )
     if not is_whole or len(result) not in map(len, terms) or shape != tuple(extents[d] for d in _axes(out)):
         return None
-    return multiply_no_nan(*(_aligned(x, term, result) for term, x in zip(terms, factors, strict=True)))
+    return terms, result
 
 
 def _axes(access: Access) -> list[int]:

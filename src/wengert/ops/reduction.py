@@ -74,7 +74,7 @@ reduce_sum = primitive(
     name="reduce_sum",
     doc="the sum over axes",
     type_rule=_reduced,
-    evaluate=lambda x, axes: np.add.reduce(x, axis=axes, dtype=np.result_type(x)),
+    evaluate=lambda x, axes: np.add.reduce(x, axis=axes, dtype=dtype_of(x)),
     derivative=Linear(lambda cotangent, x, axes: expand(cotangent, shape_of(x), axes)),
     batch=_batch_axes,
     lowering=_reduction("add"),
@@ -111,7 +111,7 @@ reduce_prod = primitive(
     name="reduce_prod",
     doc="the product over axes; its derivative is exact where factors are zero",
     type_rule=_reduced,
-    evaluate=lambda x, axes: np.multiply.reduce(x, axis=axes, dtype=np.result_type(x)),
+    evaluate=lambda x, axes: np.multiply.reduce(x, axis=axes, dtype=dtype_of(x)),
     derivative=Explicit(_product_tangent),
     batch=_batch_axes,
     lowering=_reduction("multiply"),
@@ -131,12 +131,24 @@ def _extremum_type(name: str) -> Callable[..., TensorType]:
     return rule
 
 
-def _extremum_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, axes: Axes) -> Any:
-    (x,), (dx,) = primals, tangents
+def _shares(x: Any, out: Any, axes: Axes) -> tuple[Any, Any]:
+    """Return which elements are the extremum, and the part of the derivative that each of them has."""
     taken = equal(x, expand(out, shape_of(x), axes))
     count = reduce_sum(cast(taken, dtype=dtype_of(x)), axes=axes)
     # NaN equals nothing: no element is taken, as in `maximum`, and the derivative is 0.
-    return multiply_no_nan(reduce_sum(where(taken, dx, 0.0), axes=axes), 1 / count)
+    return taken, 1 / count
+
+
+def _extremum_tangent(primals: Sequence[Any], tangents: Sequence[Any], out: Any, axes: Axes) -> Any:
+    (x,), (dx,) = primals, tangents
+    taken, share = _shares(x, out, axes)
+    return multiply_no_nan(reduce_sum(where(taken, dx, 0.0), axes=axes), share)
+
+
+def _extremum_cotangent(cotangent: Any, primals: Sequence[Any], out: Any, axes: Axes) -> Any:
+    (x,) = primals
+    taken, share = _shares(x, out, axes)
+    return where(taken, expand(multiply_no_nan(cotangent, share), shape_of(x), axes), 0.0)
 
 
 #: NumPy reduces a short axis element by element. Combining whole slices is faster for axes of at most this extent, at
@@ -165,7 +177,7 @@ reduce_max = primitive(
     doc=f"the largest element over axes; {_TIES}",
     type_rule=_extremum_type("reduce_max"),
     evaluate=_reduce_by(np.maximum),
-    derivative=Explicit(_extremum_tangent),
+    derivative=Explicit(_extremum_tangent, transpose=_extremum_cotangent),
     batch=_batch_axes,
     lowering=_reduction("maximum"),
     source=_source("max"),
@@ -176,7 +188,7 @@ reduce_min = primitive(
     doc=f"the smallest element over axes; {_TIES}",
     type_rule=_extremum_type("reduce_min"),
     evaluate=_reduce_by(np.minimum),
-    derivative=Explicit(_extremum_tangent),
+    derivative=Explicit(_extremum_tangent, transpose=_extremum_cotangent),
     batch=_batch_axes,
     lowering=_reduction("minimum"),
     source=_source("min"),

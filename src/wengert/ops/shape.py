@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.core.dtypes import NDARRAY
+from wengert.core.dtypes import NDARRAY, dtype_of
 from wengert.core.errors import ShapeError, message
 from wengert.core.shapes import Shape, drop_axes, shape_of, size
 from wengert.ir.types import TensorType, promote, show
@@ -121,9 +121,9 @@ _SMALL = 1 << 12
 
 
 def _broadcast(x: Any, shape: Shape) -> Any:
-    if size(shape) > _SMALL or np.ndim(x) > len(shape):
+    if size(shape) > _SMALL or len(shape_of(x)) > len(shape):
         return np.broadcast_to(x, shape)
-    result = np.empty(shape, np.result_type(x))
+    result = np.empty(shape, dtype_of(x))
     result[...] = x
     return result
 
@@ -166,10 +166,18 @@ def _concatenate_type(*types: TensorType, axis: int) -> TensorType:
 
 
 def _split_cotangent(position: int, cotangent: Any, *operands: Any, axis: int) -> Any:
-    start = sum(shape_of(x)[axis] for x in operands[:position])
-    index = whole(shape_of(cotangent))
-    index[axis] = (start, shape_of(operands[position])[axis], 1)
-    return slice_(cotangent, index=tuple(index))
+    wanted = [other == position for other in range(len(operands))]
+    return _split_cotangents(wanted, cotangent, *operands, axis=axis)[position]
+
+
+def _split_cotangents(wanted: Sequence[bool], cotangent: Any, *operands: Any, axis: int) -> list[Any]:
+    index, start, parts = whole(shape_of(cotangent)), 0, list[Any]()
+    for x, is_wanted in zip(operands, wanted, strict=True):
+        extent = shape_of(x)[axis]
+        index[axis] = (start, extent, 1)
+        parts.append(slice_(cotangent, index=tuple(index)) if is_wanted else None)
+        start += extent
+    return parts
 
 
 def _concatenate_lowering(
@@ -201,7 +209,7 @@ concatenate = primitive(
     doc="the operands one after the other along an axis",
     type_rule=_concatenate_type,
     evaluate=lambda *xs, axis: np.concatenate(xs, axis=axis),
-    derivative=Linear(_split_cotangent, variadic=True),
+    derivative=Linear(_split_cotangent, variadic=True, split=_split_cotangents),
     batch=lambda op, size_, xs, flags, params: op(*move_batch(xs, flags, size_), axis=params["axis"] + 1),
     lowering=Pointwise(_concatenate_lowering),
     source=lambda *xs, axis: f"np.concatenate([{', '.join(xs)}], axis={axis})",

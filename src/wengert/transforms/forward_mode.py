@@ -48,7 +48,7 @@ class DualNumber(State):
     __slots__ = ("tangent",)
 
     def __init__(self, primal: Any, tangent: Any) -> None:
-        self.value = primal
+        super().__init__(primal)
         self.tangent = tangent
 
 
@@ -156,10 +156,11 @@ def times_partial(direction: Any, partial: Any) -> Any:
 
 def as_numpy_scalars(values: Values) -> Values:
     """Convert Python scalars, which raise where NumPy scalars give infinity, to the dtype of the first value."""
-    if not any(type(x) is float or type(x) is int for x in values):
-        return values
-    convert = dtype_of(values[0]).type
-    return [convert(x) if type(x) is float or type(x) is int else x for x in values]
+    for position, value in enumerate(values):
+        if type(value) is float or type(value) is int:
+            values = [*values]
+            values[position] = dtype_of(values[0]).type(value)
+    return values
 
 
 def _push_linear(primitive: Primitive, rule: Linear, primals: Values, tangents: Values, params: Any) -> Any:

@@ -211,10 +211,18 @@ def _pull_linear(rule: Linear, node: Node, cotangent: Any, cotangents: Cotangent
     if rule.take_out is not None and isinstance(cotangent, np.ndarray):
         _pull_out(rule.take_out, node, cotangents.owned(node, cotangent), cotangents)
         return
+    if rule.split is not None:
+        wanted = [parent is not None for parent in node.parents]
+        terms = rule.split(wanted, cotangent, *node.operands, **node.params)
+        for parent, term in zip(node.parents, terms, strict=True):
+            if parent is not None:
+                cotangents.add(parent, term)
+        return
+    grows = rule.accumulate is not None or rule.onto is not None
     for position, parent in enumerate(node.parents):
         if parent is None or not rule.linear_in(position):
             continue
-        if position == 0 and _pull_into(rule, node, parent, cotangent, cotangents):
+        if position == 0 and grows and _pull_into(rule, node, parent, cotangent, cotangents):
             continue
         term = rule.transpose(position, cotangent, node.operands, node.params)
         cotangents.add(parent, term)
@@ -248,6 +256,11 @@ def _pull_into(rule: Linear, node: Node, parent: Node, cotangent: Any, cotangent
 
 def _pull_explicit(rule: Explicit, node: Node, cotangent: Any, cotangents: Cotangents) -> None:
     """Record the rule for the tangents as a list of linear operations, and walk back along that list."""
+    if rule.transpose is not None:
+        (parent,) = node.parents
+        assert parent is not None
+        cotangents.add(parent, rule.transpose(cotangent, node.operands, node.value, **node.params))
+        return
     if rule.linear is not None and all(
         parent is None or rule.linear.linear_in(position) for position, parent in enumerate(node.parents)
     ):

@@ -19,7 +19,7 @@ from wengert.boxes import concrete as concrete_value
 from wengert.core.dtypes import FLOAT64, NDARRAY, check_known, complex_dtype, dtype_of, is_complex, is_inexact
 from wengert.core.shapes import shape_of
 from wengert.ir.graph import Var
-from wengert.ir.types import TensorType, type_of
+from wengert.ir.types import TensorType, is_weak, type_of
 from wengert.ops.arithmetic import multiply_no_nan
 from wengert.ops.shape import place
 from wengert.primitive import (
@@ -92,9 +92,12 @@ class TapeState(State):
     def __init__(self, value: Any, node: Node) -> None:
         self.value = value
         self.node = node
-        self.is_large = isinstance(value, NDARRAY) and (
-            value.nbytes >= _LARGE or (value.base is not None and _is_large(value))
-        )
+        if isinstance(value, NDARRAY):
+            self.weak = False
+            self.is_large = value.nbytes >= _LARGE or (value.base is not None and _is_large(value))
+        else:
+            self.weak = is_weak(value)
+            self.is_large = False
 
 
 def box_of(trace: Trace, node: Node) -> Any:
@@ -154,13 +157,13 @@ class TapeTrace(Trace):
         if isinstance(rule, Linear) and not is_inexact(dtype := dtype_of(value)):
             check_known(primitive.name, dtype)
             return unfollowed(value)
-        node = (
-            self.with_slope(rule, value, values, parents)
-            if isinstance(rule, Partials) and rule.at_once
-            else Node(value, primitive, values, parents, params)
-        )
+        node = Node(value, primitive, values, parents, params)
         state = TapeState(value, node)
-        if is_large or state.is_large:
+        is_large = is_large or state.is_large
+        # The slope of a small array takes no less time here than in the walk back, which silences its warnings.
+        if isinstance(rule, Partials) and rule.at_once and (is_large or not is_plain):
+            state.node = node = self.with_slope(rule, value, values, parents)
+        if is_large:
             _release_unread(node)
         return self.box(state)
 
