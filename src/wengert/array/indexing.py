@@ -65,8 +65,9 @@ def is_view(subscript: Subscript, index: Any) -> bool:
     """
     if subscript.shape and not subscript.arrays:
         return True
-    if any(shape_of(array) for _, array in subscript.arrays):
-        return False
+    for _, array in subscript.arrays:
+        if shape_of(array):
+            return False
     entries = typing.cast("tuple[Any, ...]", index if isinstance(index, tuple) else (index,))
     whole = any(entry is Ellipsis for entry in entries)
     return len(subscript.shape) > len(subscript.arrays) or whole
@@ -91,7 +92,10 @@ def parse(shape: Shape, index: Any, *, checked: bool = True) -> Subscript:
 
     The ranges of integer arrays are left to NumPy unless they are ``checked`` here.
     """
-    return _parse_basic(shape, index) or _parse(shape, index, checked)
+    found = _parse_basic(shape, index)
+    if found is None and not checked:
+        found = _parse_arrays(shape, index)
+    return found or _parse(shape, index, checked)
 
 
 _NUMBER_OR_NONE = (int, type(None))
@@ -101,7 +105,7 @@ def _parse_basic(shape: Shape, index: Any) -> Subscript | None:
     """Parse an index of Python integers inside the shape, slices with such ends and new axes; None for any other."""
     basic: list[Any] = []
     result: list[int] = []
-    for entry in index if type(index) is tuple else (index,):
+    for entry in _entries(index):
         if entry is None:
             result.append(1)
             continue
@@ -125,6 +129,21 @@ def _parse_basic(shape: Shape, index: Any) -> Subscript | None:
             return None
     rest = shape[len(basic) :]
     return Subscript((*basic, *_whole(rest)), (*result, *rest), (), False)
+
+
+def _entries(index: Any) -> tuple[Any, ...]:
+    return index if type(index) is tuple else (index,)  # pyright: ignore[reportUnknownVariableType]
+
+
+def _parse_arrays(shape: Shape, index: Any) -> Subscript | None:
+    """Parse an index of arrays of signed integers for the leading axes; None for any other."""
+    entries = _entries(index)
+    if len(entries) > len(shape):
+        return None
+    for entry in entries:
+        if type(entry) is not np.ndarray or entry.dtype.kind != "i" or not entry.shape:
+            return None
+    return Subscript(_whole(shape), shape, tuple(enumerate(entries)), False)
 
 
 @lru_cache(maxsize=1024)
@@ -286,9 +305,10 @@ def signed(indices: Any) -> Any:
 
 def take_basic(x: Any, subscript: Subscript) -> Any:
     """Return the basic part of ``x[index]``."""
-    if subscript.basic != _whole(shape_of(x)):
-        x = slice_(x, index=subscript.basic)
-    return x if shape_of(x) == subscript.shape else reshape(x, shape=subscript.shape)
+    shape = shape_of(x)
+    if subscript.basic != _whole(shape):
+        x, shape = slice_(x, index=subscript.basic), indexed_shape(subscript.basic)
+    return x if shape == subscript.shape else reshape(x, shape=subscript.shape)
 
 
 def take(x: Any, subscript: Subscript) -> Any:
@@ -296,8 +316,9 @@ def take(x: Any, subscript: Subscript) -> Any:
     taken = take_basic(x, subscript)
     if not subscript.arrays:
         return taken
-    if all(axis == position for position, (axis, _) in enumerate(subscript.arrays)):
-        return gather(taken, *[array for _, array in subscript.arrays])
+    axes, arrays = zip(*subscript.arrays, strict=True)
+    if axes == tuple(range(len(axes))):
+        return gather(taken, *arrays)
     order, arrays = _arrays_first(subscript)
     gathered = gather(_permuted(taken, order), *arrays)
     return _permuted(gathered, _result_order(subscript, arrays))

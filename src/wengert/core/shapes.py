@@ -84,11 +84,10 @@ def keep_axes(shape: Shape, axes: Sequence[int]) -> Shape:
 def resolve_reshape(shape: Shape, target: Any) -> Shape:
     """Return the shape of ``reshape(target)``, with the value for -1, or raise `ShapeError`."""
     extents = list(map(operator.index, target if isinstance(target, SEQUENCE) else [target]))
-    count = size(shape)
-    known = math.prod(extent for extent in extents if extent != -1)
-    if extents.count(-1) == 1 and known and count % known == 0:
+    count = math.prod(shape)
+    if extents.count(-1) == 1 and (known := -math.prod(extents)) and count % known == 0:
         extents[extents.index(-1)] = count // known
-    if any(extent < 0 for extent in extents) or math.prod(extents) != count:
+    if min(extents, default=0) < 0 or math.prod(extents) != count:
         got = f"{show(shape)} -> {target}"
         raise ShapeError(message("reshape", "the number of elements must stay the same", got))
     return tuple(extents)

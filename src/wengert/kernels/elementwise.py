@@ -77,17 +77,16 @@ def strong_product(x: Any, y: Any) -> Any:
         array([ 0., nan,  0.])
     """
     product = x * y
-    if (type(y) in _NUMBERS and y and cmath.isfinite(y)) or not _holds_nan(product):
+    if type(y) in _NUMBERS and y and cmath.isfinite(y):
         return product
+    # An element is NaN if the sum of squares is.
+    squares = _numpy.vdot(product, product) if isinstance(product, NDARRAY) else product
+    return product if squares == squares else _with_strong_zeros(x, y, product)
+
+
+def _with_strong_zeros(x: Any, y: Any, product: Any) -> Any:
+    """Return a product with a zero where it is NaN and a factor is zero."""
     zero = np.result_type(product).type(0.0)
     if np.result_type(product).kind != "c":
         zero = select(np.signbit(x) != np.signbit(y), -zero, zero)
     return select(np.isnan(product) & (np.equal(x, 0) | np.equal(y, 0)), zero, product)
-
-
-def _holds_nan(value: Any) -> bool:
-    """Return whether an element is NaN: then the sum of squares is NaN."""
-    if not isinstance(value, NDARRAY):
-        return bool(value != value)
-    squares = np.vdot(value, value)
-    return bool(squares != squares) and bool(np.isnan(value).any())

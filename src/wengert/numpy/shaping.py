@@ -22,7 +22,7 @@ from wengert.core.shapes import (
     shape_of,
     size,
 )
-from wengert.numpy.registry import implements, integers, is_array, rank_of, refuse, since
+from wengert.numpy.registry import ALL_AXES, implements, integers, is_array, rank_of, refuse, since
 from wengert.ops.shape import Index, broadcast_to, inverse_permutation, place, reshape, slice_, transpose
 
 # -- reshape ---------------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def _is_copy(x: Box, shape: Shape) -> bool:
     if x.lens is None:
         return False
     layout = _layout(x)
-    return not np.may_share_memory(layout, np.reshape(layout, shape))
+    return not (layout.flags.c_contiguous or np.may_share_memory(layout, layout.reshape(shape)))
 
 
 def _row_major(operation: str, order: str) -> bool:
@@ -96,6 +96,9 @@ def ravel(a: Any, order: str = "C") -> Any:
 # -- order of axes ---------------------------------------------------------------------------------------
 
 
+_REVERSED = tuple(axes[::-1] for axes in ALL_AXES)
+
+
 def permuted(x: Any, permutation: tuple[int, ...]) -> Any:
     """Return the axes in another order, as a view."""
     result = transpose(x, permutation=permutation)
@@ -111,7 +114,7 @@ def permuted(x: Any, permutation: tuple[int, ...]) -> Any:
 
 def transposed(x: Any) -> Any:
     """Return the axes in reverse order, as a view."""
-    return permuted(x, tuple(range(rank_of(x) - 1, -1, -1)))
+    return permuted(x, _REVERSED[rank_of(x)])
 
 
 @implements(np.transpose)

@@ -237,7 +237,7 @@ def _range_slice(start: int, extent: int, step: int) -> slice:
 
 def indexed_shape(index: Index) -> Shape:
     """Return the shape of the part that an index selects."""
-    return tuple(entry[1] for entry in index if not isinstance(entry, int))
+    return tuple([entry[1] for entry in index if not isinstance(entry, int)])
 
 
 def index_source(index: Index) -> str:

@@ -41,10 +41,12 @@ from wengert.transforms.tape import LinearTrace, Node, Part, TapeTrace, box_of, 
 class Cotangents:
     """The cotangents accumulated so far; sums are kept in buffers and added to in place."""
 
-    __slots__ = ("_own", "_values")
+    __slots__ = ("_own", "_values", "take")
 
     def __init__(self) -> None:
         self._values: dict[Node, Any] = {}
+        self.take: Callable[[Node, None], Any] = self._values.pop
+        """Remove and return the cotangent of a node; the second argument for zero."""
         self._own: set[Node] = set()
 
     def add(self, node: Node, cotangent: Any) -> None:
@@ -107,10 +109,6 @@ class Cotangents:
             self._values[node] = buffer
             self._own.add(node)
 
-    def take(self, node: Node) -> Any:
-        """Remove and return the cotangent of a node; None if it is zero."""
-        return self._values.pop(node, None)
-
 
 def walk_back(seeds: Iterable[tuple[Node, Any]], inputs: Sequence[Node | None]) -> list[Any]:
     """Return the cotangents of ``inputs`` (None: zero, or not a node), given the cotangents of some results.
@@ -127,12 +125,12 @@ def walk_back(seeds: Iterable[tuple[Node, Any]], inputs: Sequence[Node | None]) 
         for node in reachable(roots):
             if node in wanted:
                 continue
-            cotangent = cotangents.take(node)
+            cotangent = cotangents.take(node, None)
             if cotangent is not None:
                 if isinstance(node.value, Box):
                     walk.at(node.value, cotangent)
                 _pull(node, cotangent, cotangents)
-        results = [None if node is None else cotangents.take(node) for node in inputs]
+        results = [None if node is None else cotangents.take(node, None) for node in inputs]
         for node, cotangent in zip(inputs, results, strict=True):
             if node is not None and isinstance(node.value, Box):
                 walk.at(node.value, cotangent)
