@@ -325,8 +325,9 @@ class Array(Conversions):
 
     # -- NumPy's protocols -------------------------------------------------------------------------------
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        out = options.pop("out", None)
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any
+    ) -> Any:
         if method != "__call__":
             return self._method_of(ufunc, method, inputs, options, out)
         function = FUNCTIONS.get(ufunc) or UFUNCS.get(ufunc) or of_scipy(ufunc)
@@ -404,9 +405,10 @@ def view_of(
     """
     if not isinstance(base, Box):
         return result
-    result = boxed(result)
+    if not isinstance(result, Box):
+        result = boxed(result)
     if result is base or result.lens is not None or result.state is base.state:
         result = result.owner.box(result.state)
-    if base.shape or base.lens is not None:
+    if base.lens is not None or base.shape:
         result.lens = Lens(base, read, write, index, layout)
     return result

@@ -94,9 +94,13 @@ def contract(
         array([1., 2., 4.])
     """
     dtype = np.dtype(dtype)
-    arrays = [x if type(x) is np.ndarray and x.dtype is dtype else np.asarray(x, dtype) for x in operands]
-    layouts = tuple([(array.shape, array.strides) for array in arrays])
-    return _plan(extents, accesses, out, out_shape, dtype, layouts)(arrays)
+    arrays: list[Array] = []
+    layouts: list[Layout] = []
+    for x in operands:
+        array: Array = x if type(x) is np.ndarray and x.dtype is dtype else np.asarray(x, dtype)
+        arrays.append(array)
+        layouts.append((array.shape, array.strides))
+    return _plan(extents, accesses, out, out_shape, dtype, tuple(layouts))(arrays)
 
 
 @lru_cache(maxsize=4096)

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.core.dtypes import FLOAT64, NDARRAY, check_known, dtype_of, is_float
+from wengert.core.dtypes import FLOAT32, FLOAT64, NDARRAY, check_known, dtype_of, is_float
 from wengert.core.errors import ArgumentError, message
 from wengert.kernels.tables import table
 
@@ -386,12 +386,22 @@ def tanh_slope(x: Any) -> Any:
     return _squared(1.0, x if is_float(dtype_of(x)) else 1.0 * x)
 
 
+#: The sum of squares of numbers so near zero that neither the cosine nor the quotient below leaves the dtype's range.
+_WITHIN_RANGE = {FLOAT64: 350.0**2, FLOAT32: 40.0**2}
+
+
 def _squared(top: float, x: Any) -> Any:
     """Return ``(top / cosh x)^2``, which underflows before cosh overflows."""
+    if isinstance(x, NDARRAY) and np.vdot(x, x) < _WITHIN_RANGE.get(x.dtype, 0.0):
+        return _squared_quotient(top, np.cosh(x))
     with np.errstate(over="ignore", under="ignore"):
-        result = np.cosh(x)
-        if not isinstance(result, NDARRAY):
-            ratio = top / result
-            return ratio * ratio
-        np.divide(top, result, out=result)  # in place: memory costs more than the arithmetic
-        return np.multiply(result, result, out=result)
+        return _squared_quotient(top, np.cosh(x))
+
+
+def _squared_quotient(top: float, result: Any) -> Any:
+    """Return ``(top / result)^2``; an array is overwritten, as memory costs more than the arithmetic."""
+    if not isinstance(result, NDARRAY):
+        ratio = top / result
+        return ratio * ratio
+    np.divide(top, result, out=result)
+    return np.multiply(result, result, out=result)

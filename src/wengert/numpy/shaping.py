@@ -119,6 +119,8 @@ def transposed(x: Any) -> Any:
 
 @implements(np.transpose)
 def transpose_(a: Any, axes: Any = None) -> Any:
+    if axes is None and isinstance(a, Box):
+        return permuted(a, _REVERSED[len(a.shape)])
     a = operand(a)
     if axes is None:
         return transposed(a)

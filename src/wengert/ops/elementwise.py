@@ -130,6 +130,12 @@ def evaluation(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the evaluation by NumPy; Python scalars give a Python scalar, so that they stay weak."""
     takes_integers = _takes_integers(function)
 
+    def evaluate_one(x: Any) -> Any:
+        return evaluate(x) if type(x) in _PYTHON else function(x)
+
+    def evaluate_two(x: Any, y: Any) -> Any:
+        return evaluate(x, y) if type(x) in _PYTHON and type(y) in _PYTHON else function(x, y)
+
     def evaluate(*operands: Any, **params: Any) -> Any:
         if (
             takes_integers
@@ -142,7 +148,8 @@ def evaluation(function: Callable[..., Any]) -> Callable[..., Any]:
             return result.item()
         return result
 
-    return evaluate
+    operands = function.nin if isinstance(function, np.ufunc) and function.nout == 1 else 0
+    return {1: evaluate_one, 2: evaluate_two}.get(operands, evaluate)
 
 
 def _evaluation(

@@ -137,13 +137,13 @@ class TapeTrace(Trace):
                 if isinstance(operand, Box) or (
                     reads
                     and isinstance(operand, np.ndarray)
-                    and not (isinstance(rule, Linear) and not rule.reads_operand(len(values)))
+                    and (not isinstance(rule, Linear) or rule.reads_operand(len(values)))
                 ):
                     value = snapshot(operand)
                 parents.append(None)
             values.append(value)
             is_plain = is_plain and (type(value) in PLAIN or not isinstance(value, Box))
-        if isinstance(rule, HigherOrder):
+        if type(rule) is HigherOrder:
             return self.higher_order(rule, primitive, values, parents, params)
         if is_plain:
             try:
@@ -152,16 +152,16 @@ class TapeTrace(Trace):
                 raise primitive.explained(problem, values, params) from None
         else:
             value = self.evaluate(primitive, values, params)
-        if isinstance(rule, NonDifferentiable):
+        if type(rule) is NonDifferentiable:
             return unfollowed(value)
-        if isinstance(rule, Linear) and not is_inexact(dtype := dtype_of(value)):
+        if type(rule) is Linear and (dtype := dtype_of(value)).kind not in "fc":
             check_known(primitive.name, dtype)
             return unfollowed(value)
         node = Node(value, primitive, values, parents, params)
         state = TapeState(value, node)
         is_large = is_large or state.is_large
         # The slope of a small array takes no less time here than in the walk back, which silences its warnings.
-        if isinstance(rule, Partials) and rule.at_once and (is_large or not is_plain):
+        if type(rule) is Partials and rule.at_once and (is_large or not is_plain):
             state.node = node = self.with_slope(rule, value, values, parents)
         if is_large:
             _release_unread(node)
