@@ -117,6 +117,20 @@ def test_traced_positions() -> None:
         assert_same(tuple(part[example] for part in actual), rows(positions[example]))
 
 
+@pytest.mark.parametrize("columns", [False, True])
+def test_sums_of_many_cotangents_at_indices(columns: bool) -> None:
+    """Above some hundred elements positions in one axis replace the indices of several axes."""
+    rng = np.random.default_rng(5)
+    x, weights = rng.standard_normal((40, 50)), rng.standard_normal((60, 50))
+    rows: Any = rng.integers(-40, 40, (60, 1) if columns else 60)
+    index = (rows, np.arange(50)[None, ::-1] - 50) if columns else rows
+    expected = np.zeros_like(x)
+    np.add.at(expected, index, weights)
+    for y in (x, np.asfortranarray(x)):
+        twice = wg.grad(lambda z: np.sum(z[index] * weights) + np.sum(z[index] * weights))
+        np.testing.assert_allclose(twice(y), 2 * expected, rtol=1e-12, atol=1e-12)
+
+
 # -- errors ----------------------------------------------------------------------------------------------
 
 

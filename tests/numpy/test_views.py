@@ -248,10 +248,20 @@ def test_a_number_has_no_views() -> None:
 # -- views of views --------------------------------------------------------------------------------------
 
 
-def turned(count: int) -> Any:
+CHAINS: dict[str, Callable[[Any], Any]] = {
+    "transposed": lambda x: x.T,
+    "reversed": lambda x: x[::-1],
+    "reshaped": lambda x: np.reshape(x.T, x.shape),
+    "raveled": lambda x: np.reshape(np.ravel(x), x.shape),
+    "with another axis": lambda x: x[:, None][:, 0],
+    "repeated": lambda x: np.broadcast_to(x, x.shape),
+}
+
+
+def chain(view: Callable[[Any], Any], count: int) -> Any:
     def loss(x: Any) -> Any:
         for _ in range(count):
-            x = np.reshape(x.T, x.shape)
+            x = view(x)
         return np.sum(x)
 
     return loss
@@ -275,8 +285,9 @@ def calls_of(function: Callable[[Array], Any]) -> int:
     return count
 
 
-def test_views_of_views_take_time_by_their_number() -> None:
-    few, many = (calls_of(wg.grad(turned(count))) for count in (20, 160))
+@pytest.mark.parametrize("name", CHAINS)
+def test_views_of_views_take_work_by_their_number(name: str) -> None:
+    few, many = (calls_of(wg.grad(chain(CHAINS[name], count))) for count in (20, 160))
     assert many < 9 * few
 
 
