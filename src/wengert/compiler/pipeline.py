@@ -36,6 +36,7 @@ from wengert.nest.nest import Program
 from wengert.passes.expand_linalg import expand_linalg
 from wengert.passes.reroll.reroll_loops import reroll_loops
 from wengert.passes.scatter_add import fuse_scatter_add
+from wengert.passes.share_factors import share_factors
 from wengert.passes.simplify import simplify
 from wengert.passes.split_complex import split_complex
 
@@ -98,6 +99,12 @@ PASSES: tuple[Pass, ...] = (
         "expand_linalg",
         "write small factorisations and solutions as operations on elements",
         expand_linalg,
+        _optimises,
+    ),
+    _on_graph(
+        "share_factors",
+        "factorise a matrix once for all operations of LAPACK that take its factors",
+        share_factors,
         _optimises,
     ),
     _on_graph(

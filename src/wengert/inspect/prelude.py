@@ -199,6 +199,31 @@ def packed_lu(a):
     return result
 
 
+def kept_factors(a):
+    """Return L and U with P A^T = L U in one matrix, transposed, above the exchanges of rows."""
+    result = np.zeros((*a.shape[:-2], a.shape[-1] + 1, a.shape[-1]), a.dtype)
+    for position in np.ndindex(a.shape[:-2]):
+        factors, exchanged = scipy.linalg.lu_factor(a[position].T)
+        result[position][:-1], result[position][-1] = factors.T, exchanged
+    return result
+
+
+def solution_by_factors(packed, b, transposed):
+    """Return x with A x = b, or with A^T x = b, from the kept factors of A."""
+    lead = np.broadcast_shapes(packed.shape[:-2], b.shape[:-2])
+    result = np.array(np.broadcast_to(b, (*lead, *b.shape[-2:])))
+    packed = np.broadcast_to(packed, (*lead, *packed.shape[-2:]))
+    for position in np.ndindex(lead):
+        factors = packed[position][:-1].T, packed[position][-1].real.astype(int)
+        result[position] = scipy.linalg.lu_solve(factors, result[position], trans=0 if transposed else 1)
+    return result
+
+
+def inverse_by_factors(packed):
+    """Return the inverse of A from its kept factors."""
+    return solution_by_factors(packed, np.eye(packed.shape[-1]), False)
+
+
 def stacked_sylvester(a, b, q):
     """Return x with a @ x + x @ b equal to q."""
     return np.vectorize(scipy.linalg.solve_sylvester, signature="(i,i),(j,j),(i,j)->(i,j)")(a, b, q)

@@ -1,6 +1,7 @@
 """Equations with triangular matrices, and the two linear equations behind the derivatives of ``A = L L^T``.
 
-NumPy solves general equations only; here substitution in blocks solves triangular ones. The equations of ``A = L L^T``:
+SciPy's BLAS solves those of many rows. NumPy solves general equations only; without SciPy, and for few rows, substitution
+in blocks solves triangular ones. The equations of ``A = L L^T``:
 
 * forward: ``T L^T + L T^T = S`` for the lower triangular T, where S is symmetric;
 * reverse: ``(B + B^T) L = G`` on and below the diagonal, for the lower triangular B.
@@ -11,15 +12,20 @@ itself, would halve the work, but its errors grow with the condition of A; these
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from wengert.kernels.lapack import routine
+
 Array: TypeAlias = np.ndarray[Any, Any]
 
 _MOST_ROWS, _MOST_MATRICES = 32, 128
 """The size of blocks that are not divided; for many small matrices LAPACK is slower than NumPy's loops."""
+_SYMMETRIC_ROWS = 96
+"""Rows from which half of a symmetric solution takes less time than all of it."""
 
 
 class Triangular:
@@ -38,7 +44,10 @@ class Triangular:
     """
 
     def __init__(self, t: Array, lower: bool) -> None:
-        rows = t.shape[-1]
+        self.t = t
+        self.lower = lower
+        self.rows = rows = t.shape[-1]
+        self.trsm = routine("trsm", t.dtype.char) if rows > _MOST_ROWS else None
         self.whole = rows == 1 or (rows <= _MOST_ROWS and t.size <= rows * rows * _MOST_MATRICES)
         if self.whole:
             self.block = np.tril(t) if lower else np.triu(t)
@@ -47,31 +56,56 @@ class Triangular:
         first, last = slice(0, rows // 2), slice(rows // 2, rows)
         self.early, self.late = (first, last) if lower else (last, first)
         self.block = t[..., self.late, self.early]
-        self.parts = [Triangular(t[..., half, half], lower) for half in (self.early, self.late)]
+
+    @functools.cached_property
+    def parts(self) -> tuple[Triangular, Triangular]:
+        """The matrices on the diagonal: that of the unknowns that are found early, and that of the late ones."""
+        early, late = (Triangular(self.t[..., half, half], self.lower) for half in (self.early, self.late))
+        return early, late
 
     def solve(self, x: Array) -> None:
         """Replace x by the solution y of ``t y = x``: first half of the unknowns, then the other half."""
         if self.whole:
             self._solve_whole(x)
-            return
-        early, late = self.parts
-        early.solve(x[..., self.early, :])
-        x[..., self.late, :] -= self.block @ x[..., self.early, :]
-        late.solve(x[..., self.late, :])
+        elif self.trsm is not None:
+            self._solve_by_blas(x)
+        else:
+            early, late = self.parts
+            early.solve(x[..., self.early, :])
+            x[..., self.late, :] -= self.block @ x[..., self.early, :]
+            late.solve(x[..., self.late, :])
 
     def solve_symmetric(self, x: Array) -> None:
         """Replace one triangle of x, the one opposite to that of t, by that of a symmetric solution y of ``t y = x``.
 
         The other triangle of x is undefined afterwards. This is half the work of `solve`.
         """
-        if self.whole:
-            self._solve_whole(x)
+        if self.whole or (self.trsm is not None and self.rows < _SYMMETRIC_ROWS):
+            self.solve(x)
             return
         early, late = self.parts
         early.solve_symmetric(x[..., self.early, self.early])
         early.solve(x[..., self.early, self.late])
         x[..., self.late, self.late] -= self.block @ x[..., self.early, self.late]
         late.solve_symmetric(x[..., self.late, self.late])
+
+    def _solve_by_blas(self, x: Array) -> None:
+        """Solve one matrix after the other; BLAS stores arrays by columns, so rows are read as ``y^T t^T = x^T``."""
+        assert self.trsm is not None
+        t = np.broadcast_to(self.t, (*x.shape[:-2], *self.t.shape[-2:]))
+        for position in np.ndindex(x.shape[:-2]):
+            right = x[position]
+            by_columns = right.flags.f_contiguous
+            given = right if by_columns else right.T
+            matrix, lower = (t[position], self.lower)
+            if not matrix.flags.f_contiguous:
+                matrix, lower = matrix.T, not lower
+            transposed = by_columns == (lower != self.lower)
+            found = self.trsm(
+                1.0, matrix, given, side=not by_columns, lower=lower, trans_a=transposed, overwrite_b=True
+            )
+            if found is not given:
+                right[...] = found if by_columns else found.T
 
     def _solve_whole(self, x: Array) -> None:
         """Solve by the inverse, and refine once: as accurate as substitution."""

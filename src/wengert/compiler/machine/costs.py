@@ -56,6 +56,8 @@ class CostModel:
     """Equations: the longest program that replaces a call of NumPy. Compiling it takes half a second."""
     expanded_operations_together: int = 1024
     """Equations of all these programs in one graph: a second or two, derivatives included."""
+    shared_factor_rows: int = 32
+    """Rows from which operations of LAPACK share the factors of a matrix: fewer take less time than a call."""
 
     rerolled_equations: int = 150
     """Equations that a loop in the place of repeated equations saves, at least: some tenth of a second."""
