@@ -1,7 +1,7 @@
 """Equations with triangular matrices, and the two linear equations behind the derivatives of ``A = L L^T``.
 
-SciPy's BLAS solves those of many rows. NumPy solves general equations only; without SciPy, and for few rows, substitution
-in blocks solves triangular ones. The equations of ``A = L L^T``:
+SciPy's BLAS solves those of many rows. NumPy solves general equations only; without SciPy, and for few rows,
+substitution in blocks solves triangular ones. The equations of ``A = L L^T``:
 
 * forward: ``T L^T + L T^T = S`` for the lower triangular T, where S is symmetric;
 * reverse: ``(B + B^T) L = G`` on and below the diagonal, for the lower triangular B.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.core.dtypes import dtype_of
 from wengert.core.errors import MatrixError, ShapeError, message
 from wengert.core.shapes import broadcast, shape_of
 from wengert.ir.types import TensorType, show, type_of
@@ -56,8 +57,8 @@ def _square(draw: Draw) -> Any:
 
 lu_factors = primitive(
     name="lu_factors",
-    doc="L and U with P A^T = L U, with partial pivoting, in one matrix, transposed; below it the row that each row was "
-    "exchanged with",
+    doc="L and U with P A^T = L U, with partial pivoting, in one matrix, transposed; below it the row that each row "
+    "was exchanged with",
     type_rule=_factors_type,
     evaluate=lambda a: _factors(np.asarray(a)),
     derivative=_OF_PROGRAMS,
@@ -170,7 +171,8 @@ def determinant_sign(packed: Any) -> Any:
     """Return the sign of ``det A`` from the factors of a real A: that of the pivots and of the exchanges."""
     count = shape_of(packed)[-1]
     exchanges = slice_(packed, index=(*whole(shape_of(packed))[:-2], count, (0, count, 1)))
-    turned = where(not_equal(exchanges, np.arange(count, dtype=float)), -1.0, 1.0)
+    one = dtype_of(packed).type(1)
+    turned = where(not_equal(exchanges, np.arange(count, dtype=one.dtype)), -one, one)
     signs = sign(_pivots(packed)) * turned
     return reduce_prod(signs, axes=(len(shape_of(signs)) - 1,))
 

@@ -1,0 +1,117 @@
+"""Operations of LAPACK share the factors of a matrix: the results, the errors, and how often it is factorised."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.kernels import lapack
+
+RNG = np.random.default_rng(0)
+ROWS = 33
+RIGHT = RNG.normal(size=(ROWS, 2))
+
+
+def drawn(*lead: int, dtype: str = "float64") -> Any:
+    return (RNG.normal(size=(*lead, ROWS, ROWS)) + 8 * np.eye(ROWS)[::-1]).astype(dtype)
+
+
+def solution(a: Any) -> Any:
+    return np.sum(np.linalg.solve(a, RIGHT.astype(a.dtype)) ** 2)
+
+
+def inverse(a: Any) -> Any:
+    return np.sum(np.linalg.inv(np.swapaxes(a, -1, -2)) ** 3)
+
+
+def determinants(a: Any) -> Any:
+    sign, logarithm = np.linalg.slogdet(a)
+    return np.sum(sign * logarithm + np.linalg.slogdet(np.swapaxes(a, -1, -2))[1])
+
+
+def determinant(a: Any) -> Any:
+    return np.sum(np.linalg.det(a / 8))
+
+
+def several(a: Any) -> Any:
+    b = np.linalg.solve(a, RIGHT)
+    return np.sum(np.linalg.solve(a.T, b)) + np.linalg.slogdet(a)[1] + np.linalg.inv(a)[0, 0]
+
+
+def operations(function: Callable[..., Any], *arguments: Any) -> list[str]:
+    """Return the names of the operations left to NumPy."""
+    return [text.split()[0] for text in wg.jit(function).report(*arguments).hosts]
+
+
+@pytest.mark.parametrize("function", [solution, inverse, determinants, determinant, several])
+@pytest.mark.parametrize("kind", ["float64", "float32", "stack"])
+def test_values_and_derivatives(function: Callable[..., Any], kind: str) -> None:
+    if kind != "float64" and function is several:
+        pytest.skip("it takes one matrix of double precision")
+    a = drawn(3) if kind == "stack" else drawn(dtype=kind)
+    both = wg.value_and_grad(function)
+    (value, gradient), (expected, slope) = wg.jit(both)(a), both(a)
+    tolerance = 1e-3 if kind == "float32" else 1e-10
+    np.testing.assert_allclose(value, expected, rtol=tolerance)
+    np.testing.assert_allclose(gradient, slope, rtol=0, atol=tolerance * np.max(np.abs(slope)))
+    assert gradient.dtype == a.dtype
+    assert operations(both, a).count("lu_factors") == 1
+
+
+def test_a_complex_matrix_and_one_in_a_loop() -> None:
+    a = drawn() + 1j * drawn()
+    right = RIGHT + 0j
+
+    def of_complex(a: Any) -> Any:
+        return np.sum(np.abs(np.linalg.solve(a, right)) ** 2)
+
+    np.testing.assert_allclose(wg.jit(wg.grad(of_complex))(a), wg.grad(of_complex)(a), rtol=0, atol=1e-12)
+
+    def in_a_loop(a: Any) -> Any:
+        return wg.fori_loop(0, 2, lambda i, x: np.linalg.solve(a, np.linalg.solve(a, x)), RIGHT)
+
+    one = drawn()
+    np.testing.assert_allclose(wg.jit(in_a_loop)(one), in_a_loop(one), rtol=1e-9, atol=1e-12)
+    assert operations(in_a_loop, one) == ["lu_factors", "lu_solution", "lu_solution"]
+
+
+def test_one_operation_and_few_rows_keep_their_call() -> None:
+    assert operations(np.linalg.solve, drawn(), RIGHT) == ["solve"]
+    assert operations(wg.grad(lambda a: np.sum(np.linalg.inv(a) ** 2)), drawn()[:20, :20]) == ["inverse"]
+
+
+def test_a_singular_matrix() -> None:
+    flat = np.ones((ROWS, ROWS))
+    with pytest.raises(np.linalg.LinAlgError, match=r"solve: Singular matrix; got f64\[33,33\]"):
+        wg.jit(wg.grad(solution))(flat)
+    with pytest.raises(np.linalg.LinAlgError, match="inverse: Singular matrix"):
+        wg.jit(inverse)(flat)
+    sign, logarithm = wg.jit(
+        lambda a: (np.linalg.slogdet(a)[0], np.linalg.slogdet(a)[1], np.linalg.det(a))[:2]
+    )(flat)
+    assert (sign, logarithm) == (0, -np.inf)
+    assert wg.jit(lambda a: np.linalg.det(a) + np.linalg.det(a.T))(flat) == 0
+
+
+def test_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("wengert.kernels.triangular.routine", lambda *names: None)
+    assert operations(wg.grad(solution), drawn()) == ["solve", "solve"]
+    a = drawn() @ drawn().T + 100 * np.eye(ROWS)
+    gradient = wg.grad(lambda a: np.sum(np.linalg.cholesky(a) ** 3))
+    found = gradient(a)
+    monkeypatch.undo()
+    np.testing.assert_allclose(found, gradient(a), rtol=1e-12, atol=1e-12)
+
+
+def test_routines_are_found_by_dtype() -> None:
+    for dtype in "fdFD":
+        routine = lapack.routine("trsm", dtype)
+        assert routine is not None
+        x = routine(1, np.eye(2, dtype=dtype) * 2, np.ones((2, 1), dtype))
+        np.testing.assert_array_equal(x, np.full((2, 1), 0.5))
