@@ -14,7 +14,7 @@ from wengert.kernels import lapack
 
 RNG = np.random.default_rng(0)
 ROWS = 33
-RIGHT = RNG.normal(size=(ROWS, 2))
+RIGHT: Any = RNG.normal(size=(ROWS, 2))
 
 
 def drawn(*lead: int, dtype: str = "float64") -> Any:

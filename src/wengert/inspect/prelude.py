@@ -221,7 +221,7 @@ def solution_by_factors(packed, b, transposed):
 
 def inverse_by_factors(packed):
     """Return the inverse of A from its kept factors."""
-    return solution_by_factors(packed, np.eye(packed.shape[-1]), False)
+    return solution_by_factors(packed, np.eye(packed.shape[-1], dtype=packed.dtype), False)
 
 
 def stacked_sylvester(a, b, q):

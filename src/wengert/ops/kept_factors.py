@@ -77,10 +77,12 @@ def _check_packed(operation: str, packed: TensorType) -> None:
 
 def _checked(operation: str, packed: Any) -> tuple[Any, Any]:
     """Return the factors, by columns, and the exchanges, or raise where a pivot is 0."""
-    factors = packed[:-1].T
+    factors, exchanges = packed[:-1].T, packed[-1].real.astype(np.int32)
     if not factors.diagonal().all():
         raise MatrixError(message(operation, "Singular matrix", show(type_of(factors))))
-    return factors, packed[-1].real.astype(np.int32)
+    if exchanges.min() < 0 or exchanges.max() >= len(exchanges):  # LAPACK would read other memory
+        raise MatrixError(message(operation, "exchanges of rows of the matrix are required", str(exchanges)))
+    return factors, exchanges
 
 
 def _solution_type(packed: TensorType, b: TensorType, transposed: bool) -> TensorType:
@@ -127,10 +129,11 @@ lu_solution = primitive(
 
 def _inverse_type(packed: TensorType) -> TensorType:
     _check_packed("lu_inverse", packed)
-    return TensorType(packed.dtype, (*packed.shape[:-2], packed.shape[-1], packed.shape[-1]))
+    return TensorType(floating_dtype(packed), (*packed.shape[:-2], packed.shape[-1], packed.shape[-1]))
 
 
 def _inverse(packed: Any) -> Any:
+    packed = np.asarray(packed, _inverse_type(type_of(packed)).dtype)
     result = packed[..., :-1, :].copy()
     program, rows = _lapack("getri", result.dtype), packed.shape[-1]
     for position in np.ndindex(result.shape[:-2]):

@@ -56,6 +56,10 @@ class CostModel:
     """Equations: the longest program that replaces a call of NumPy. Compiling it takes half a second."""
     expanded_operations_together: int = 1024
     """Equations of all these programs in one graph: a second or two, derivatives included."""
+    expanded_stack: int = 64
+    """Matrices from which a stack gains by long programs what compiling them costs."""
+    expanded_stack_length: int = 4
+    """Equations of a program for such a stack that count as one."""
     shared_factor_rows: int = 32
     """Rows from which operations of LAPACK share the factors of a matrix: fewer take less time than a call."""
 
