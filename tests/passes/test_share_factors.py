@@ -12,9 +12,9 @@ import pytest
 import wengert as wg
 from wengert.kernels import lapack
 
-RNG = np.random.default_rng(0)
+RNG: Any = np.random.default_rng(0)
 ROWS = 33
-RIGHT: Any = RNG.normal(size=(ROWS, 2))
+RIGHT = RNG.normal(size=(ROWS, 2))
 
 
 def drawn(*lead: int, dtype: str = "float64") -> Any:
@@ -22,7 +22,8 @@ def drawn(*lead: int, dtype: str = "float64") -> Any:
 
 
 def solution(a: Any) -> Any:
-    return np.sum(np.linalg.solve(a, RIGHT.astype(a.dtype)) ** 2)
+    x: Any = np.linalg.solve(a, RIGHT.astype(a.dtype))
+    return np.sum(x**2)
 
 
 def inverse(a: Any) -> Any:
@@ -39,8 +40,9 @@ def determinant(a: Any) -> Any:
 
 
 def several(a: Any) -> Any:
-    b = np.linalg.solve(a, RIGHT)
-    return np.sum(np.linalg.solve(a.T, b)) + np.linalg.slogdet(a)[1] + np.linalg.inv(a)[0, 0]
+    b: Any = np.linalg.solve(a, RIGHT)
+    c: Any = np.linalg.solve(a.T, b)
+    return np.sum(c) + np.linalg.slogdet(a)[1] + np.linalg.inv(a)[0, 0]
 
 
 def operations(function: Callable[..., Any], *arguments: Any) -> list[str]:
