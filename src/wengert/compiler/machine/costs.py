@@ -152,6 +152,12 @@ class CostModel:
         16, 8, 32, 12, 10, 20, 24, 14, 18, 9, 25, 15, 28, 30, 21, 27, 6, 7, 5, 4, 3, 2,
     )  # fmt: skip
     """Numbers of parts in order of preference; the first that divides the dimension is taken."""
+    swept_column: int = 256
+    """Terms from which a sum down a column takes some rows at a time: more than a processor keeps page addresses of."""
+    swept_row_bytes: int = 2048
+    """Bytes of these rows, at least."""
+    swept_rows: int = 16
+    """Rows at a time."""
     long_sum_terms: int = 1 << 16
     """Terms from which the rounding errors of a floating-point sum count."""
     long_sum_results: int = 1024
@@ -222,6 +228,8 @@ class CostModel:
     """Operations in the unrolled body of a tile, at most."""
     tile_remainder_cost: float = 0.3
     """Cost of a missing point in the last tile, in points."""
+    line_bytes: int = 64
+    """Bytes of a cache line."""
     near_load_cycles: float = 0.5
     """Cycles of a load from the first-level cache."""
     far_load_cycles: float = 1.2

@@ -7,12 +7,13 @@ and so the result does not either.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import operation_count
-from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, Rewriter
+from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, Rewriter, loads
 from wengert.nest.index import Dim, Index, point_count, without_unit
 from wengert.nest.nest import Nest, Program, Store, map_nests
 from wengert.nest.rewrite import rewrite_store
@@ -34,6 +35,9 @@ def _split(nest: Nest) -> list[Nest]:
     if together:
         return _long_in_parts(nest, together)
     is_large = operation_count(nest) >= costs.COSTS.split_reduction_work
+    if (rows := _swept_rows(nest)) is not None:
+        size = costs.COSTS.swept_rows
+        return [*in_parts(nest, reductions, rows, rows.extent // size, size)]
     if points >= costs.COSTS.split_reduction_results or not is_large or len(reductions) != 1:
         return [nest]
     (node,) = reductions
@@ -43,6 +47,28 @@ def _split(nest: Nest) -> list[Nest]:
         if count:
             return [*in_parts(nest, [node], dim, count, dim.extent // count)]
     return [nest]
+
+
+def _swept_rows(nest: Nest) -> Dim | None:
+    """Return the dimension along which sums go down the columns of a large array, a page of memory at each step.
+
+    Sums over a few rows at a time sweep along these, as a processor foresees.
+    """
+    sums = nest.reductions()
+    dims = {node.dims for node in sums}
+    if len(dims) != 1 or any(node.combiner != "add" or node.dtype.kind != "f" for node in sums):
+        return None
+    ((rows, *others),) = dims
+    points = point_count(nest.own_dims())
+    for load in (load for node in sums for load in loads(node.body)):
+        shape, size = load.buffer.shape, load.buffer.dtype.itemsize
+        axis = next((n for n, index in enumerate(load.indices) if index.only is rows), None)
+        if others or axis is None or points > load.buffer.size or load.indices[-1].only not in nest.dims:
+            continue
+        step = math.prod(shape[axis + 1 :]) * size
+        if step >= costs.COSTS.swept_row_bytes and rows.extent >= costs.COSTS.swept_column:
+            return rows
+    return None
 
 
 def is_long(node: Reduce) -> bool:

@@ -141,6 +141,7 @@ class _Step:
             (frozenset(load_dims(load)), _distance(load, node, lanes, width, target))
             for load in loads(node.body)
         ]
+        self.unshared = all(stream >= {*dims, *node.dims} for stream, _ in self.streams)
 
     def reads_rows(self) -> bool:
         """Tell whether each point reads pages of its own, which a processor foresees best one after another.
@@ -150,13 +151,15 @@ class _Step:
         rows = math.prod(dim.extent for dim in self.node.dims) * self.node.body.dtype.itemsize
         if self.lanes is None or self.lanes.extent < costs.COSTS.lane_sum_parts * self.width:
             return False
-        unshared = all(stream >= {*self.dims, *self.node.dims} for stream, _ in self.streams)
-        return rows >= costs.COSTS.streamed_row_bytes and unshared
+        return rows >= costs.COSTS.streamed_row_bytes and self.unshared
 
     def price(self, tile: Mapping[Dim, int], count: int) -> float:
         """Return the cycles for each of the points of a tile, on two loads and two operations a cycle."""
         fetched = [math.prod(tile.get(dim, 1) for dim in stream) for stream, _ in self.streams]
         loading = sum(points * cycles for points, (_, cycles) in zip(fetched, self.streams, strict=True))
+        if self.unshared and self.lanes in self.dims:
+            row = tile.get(self.lanes, 1) * self.width * self.node.body.dtype.itemsize
+            loading *= 1 + costs.COSTS.line_bytes / row  # a row's piece begins and ends within lines
         computing = count * self.work / 2
         # Registers for the operand that is kept, besides the accumulators.
         spill = max(0, count + min(fetched, default=0) - self.budget - costs.COSTS.spill_registers)
