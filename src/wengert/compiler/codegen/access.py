@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from wengert.compiler.codegen.module_builder import ModuleBuilder
 from wengert.compiler.llvm.ir_builder import I64, POINTER, SCALARS, Builder, Kind, Value, constant, constants
-from wengert.compiler.machine import costs
 from wengert.compiler.schedule.layout import linear
 from wengert.compiler.schedule.outline import NestArguments
 from wengert.compiler.schedule.schedule import Schedule
@@ -271,7 +270,7 @@ class Emitter(ABC):
         elif stride == 1:
             value = self._load_vector(pointer, buffer, point.mask)
             if node in self.streams and self._begins_line(point, size):
-                ahead = costs.COSTS.stream_distance_bytes
+                ahead = self.streams[node]
                 for start in range(ahead, ahead + self.width * size, _LINE):
                     self._prefetch(self.builder.element(pointer, "i8", constant(I64, start)))
         elif (dim := self._contiguous_dim(node, stride, point)) is not None:

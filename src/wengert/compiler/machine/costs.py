@@ -264,6 +264,10 @@ class CostModel:
     """Bytes from which most of an array comes from memory."""
     streamed_element_work: int = 6
     """Work on each element of such an array from which it is prefetched."""
+    prefetched_rows: int = 4
+    """Multiple of the rows ahead that a sum goes down, at least."""
+    prefetched_row_bytes: int = 1024
+    """Bytes between the pieces of rows that a sum reads from which they are prefetched."""
     stream_distance_bytes: int = 2048
     """Bytes to prefetch ahead in such an array."""
 

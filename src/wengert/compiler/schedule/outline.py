@@ -123,7 +123,9 @@ class _Likeness:
             for dim, runs in schedule.prefetches.runs.items()
             for run in runs
         )
-        streams = frozenset(map(self._number, schedule.prefetches.streams))
+        streams = frozenset(
+            (self._number(load), ahead) for load, ahead in schedule.prefetches.streams.items()
+        )
         self.found += [lanes, schedule.width, tile, schedule.delays_stores, schedule.vectors, runs, streams]
         self._dims(schedule.order)
 

@@ -46,12 +46,17 @@ class Prefetches(NamedTuple):
 
     runs: Mapping[Dim, tuple[IndirectRun, ...]] = {}
     """Runs at computed places, by the loop whose turns they are prefetched ahead."""
-    streams: frozenset[Load] = frozenset()
-    """Loads that stream through an array once: prefetched some lines ahead."""
+    streams: Mapping[Load, int] = {}
+    """Loads that stream through an array once, and how many bytes ahead they are prefetched."""
 
 
 def choose_prefetches(
-    nest: Nest, lanes: Dim | None, order: Sequence[Dim], layouts: Mapping[Buffer, Layout], target: Target
+    nest: Nest,
+    lanes: Dim | None,
+    tile_bytes: int,
+    order: Sequence[Dim],
+    layouts: Mapping[Buffer, Layout],
+    target: Target,
 ) -> Prefetches:
     """Return what to ask for ahead: of buffers that are larger than the processor's own caches."""
     runs: dict[Dim, tuple[IndirectRun, ...]] = {}
@@ -59,10 +64,35 @@ def choose_prefetches(
         if load.buffer.size * load.buffer.dtype.itemsize > target.level2:
             for dim, run in _runs(load, lanes, order, layouts[load.buffer]):
                 runs[dim] = (*runs.get(dim, ()), run)
-    return Prefetches(runs, _streams(nest, lanes, layouts))
+    return Prefetches(
+        runs, {**_streams(nest, lanes, layouts), **_rows(nest, lanes, tile_bytes, layouts, target)}
+    )
 
 
-def _streams(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> frozenset[Load]:
+def _rows(
+    nest: Nest,
+    lanes: Dim | None,
+    tile_bytes: int,
+    layouts: Mapping[Buffer, Layout],
+    target: Target,
+) -> dict[Load, int]:
+    """Return what reductions read a piece of each row of, each element once: no processor foresees the next row."""
+    points = math.prod(dim.extent for dim in nest.own_dims())
+    found: dict[Load, int] = {}
+    for node in nest.reductions():
+        for load in loads(node.body):
+            size = load.buffer.dtype.itemsize
+            far = load.buffer.size * size > target.level2 and points <= load.buffer.size
+            if far and lanes in nest.dims and is_contiguous(load, lanes, layouts):
+                row = abs(linear(layouts[load.buffer], load.indices).coefficient(node.dims[-1])) * size
+                ahead = max(1, costs.COSTS.stream_distance_bytes // tile_bytes)
+                few = node.dims[-1].extent < costs.COSTS.prefetched_rows * ahead
+                if row >= costs.COSTS.prefetched_row_bytes and not few:
+                    found[load] = row * ahead
+    return found
+
+
+def _streams(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> dict[Load, int]:
     """Return what reductions read in a line, each element once, if there is much to do for it."""
     points = math.prod(dim.extent for dim in nest.own_dims())
     found: set[Load] = set()
@@ -71,7 +101,7 @@ def _streams(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) ->
         if large and points <= load.buffer.size and is_contiguous(load, lanes, layouts):
             found.add(load)
     busy = sum(cost(store.value) for store in nest.stores) >= costs.COSTS.streamed_element_work * len(found)
-    return frozenset(found) if busy else frozenset()
+    return dict.fromkeys(found, costs.COSTS.stream_distance_bytes) if busy else {}
 
 
 def is_contiguous(load: Load, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> bool:

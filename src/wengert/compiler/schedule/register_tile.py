@@ -159,7 +159,7 @@ class _Step:
         loading = sum(points * cycles for points, (_, cycles) in zip(fetched, self.streams, strict=True))
         if self.unshared and self.lanes in self.dims:
             row = tile.get(self.lanes, 1) * self.width * self.node.body.dtype.itemsize
-            loading *= 1 + costs.COSTS.line_bytes / row  # a row's piece begins and ends within lines
+            loading *= 1 + costs.COSTS.line_bytes / row  # a piece of a row begins and ends within lines
         computing = count * self.work / 2
         # Registers for the operand that is kept, besides the accumulators.
         spill = max(0, count + min(fetched, default=0) - self.budget - costs.COSTS.spill_registers)

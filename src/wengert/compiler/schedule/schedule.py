@@ -66,7 +66,8 @@ def choose_schedule(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target
     if lanes in nest.dims and vectors > 1:
         tile = {lanes: vectors}
     order = loop_order(nest, lanes, tile, width, layouts, target)
-    ahead = choose_prefetches(nest, lanes, order, layouts, target)
+    along = width * tile.get(lanes, 1) * _item_bytes(nest) if lanes else 1
+    ahead = choose_prefetches(nest, lanes, along, order, layouts, target)
     late = delays_stores(nest, lanes, width, tile, unrolled, layouts)
     return Schedule(lanes, width, tile, order, unrolled, ahead, late, vectors)
 
