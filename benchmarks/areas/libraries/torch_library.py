@@ -73,7 +73,7 @@ class Torch(Library):
     namespace = TorchNamespace(torch)
 
     def array(self, value: Any) -> Any:
-        return torch.from_numpy(value)
+        return torch.as_tensor(value)
 
     def function(self, case: Case) -> Callable[..., Any]:
         if case.torch is not None:

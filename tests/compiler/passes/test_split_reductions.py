@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.compiler.comparing import check
 
+RNG = np.random.default_rng(6)
 SUMS: dict[str, Callable[..., Any]] = {
     "sum": np.sum,
     "mean of squares": lambda x: np.mean((x - 1) ** 2),
@@ -28,6 +29,14 @@ def test_errors_stay_small(name: str, shape: tuple[int, ...]) -> None:
     x = np.full(shape, 0.1, np.float32)
     exact = SUMS[name](x.astype(float))
     np.testing.assert_allclose(wg.jit(SUMS[name])(x), exact, rtol=1e-4)
+
+
+@pytest.mark.parametrize("rows", [255, 256, 300, 1000])
+def test_sums_down_columns_take_some_rows_at_a_time(rows: int) -> None:
+    a, y = RNG.normal(size=(rows, 300)), RNG.normal(size=rows)
+    compiled = wg.jit(lambda a, y: np.tanh(a.T @ y / 16))
+    assert ("16" in str(compiled.nests(a, y)).partition("out0")[0]) == (rows >= 256)
+    check(lambda a, y: np.tanh(a.T @ y / 16), a, y, ulp=50, scale=4.0)
 
 
 def reductions(x: Any) -> Any:

@@ -56,7 +56,7 @@ def _swept_rows(nest: Nest) -> Dim | None:
     """
     sums = nest.reductions()
     dims = {node.dims for node in sums}
-    if len(dims) != 1 or any(node.combiner != "add" or node.dtype.kind != "f" for node in sums):
+    if len(dims) != 1 or () in dims or any(node.combiner != "add" or node.dtype.kind != "f" for node in sums):
         return None
     ((rows, *others),) = dims
     points = point_count(nest.own_dims())

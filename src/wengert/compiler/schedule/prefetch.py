@@ -53,12 +53,21 @@ class Prefetches(NamedTuple):
 def choose_prefetches(
     nest: Nest,
     lanes: Dim | None,
-    tile_bytes: int,
     order: Sequence[Dim],
     layouts: Mapping[Buffer, Layout],
     target: Target,
+    tile_bytes: int = 1,
 ) -> Prefetches:
-    """Return what to ask for ahead: of buffers that are larger than the processor's own caches."""
+    """Return what to ask for ahead: of buffers that are larger than the processor's own caches.
+
+    Args:
+        nest: the nest.
+        lanes: its lanes.
+        order: its loops.
+        layouts: where elements lie.
+        target: the processor.
+        tile_bytes: the bytes of a tile along the lanes.
+    """
     runs: dict[Dim, tuple[IndirectRun, ...]] = {}
     for load in nest.loads():
         if load.buffer.size * load.buffer.dtype.itemsize > target.level2:

@@ -67,7 +67,7 @@ def choose_schedule(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target
         tile = {lanes: vectors}
     order = loop_order(nest, lanes, tile, width, layouts, target)
     along = width * tile.get(lanes, 1) * _item_bytes(nest) if lanes else 1
-    ahead = choose_prefetches(nest, lanes, along, order, layouts, target)
+    ahead = choose_prefetches(nest, lanes, order, layouts, target, along)
     late = delays_stores(nest, lanes, width, tile, unrolled, layouts)
     return Schedule(lanes, width, tile, order, unrolled, ahead, late, vectors)
 
