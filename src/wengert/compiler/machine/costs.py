@@ -142,6 +142,8 @@ class CostModel:
     """Work from which sums with conditions on the place of the result get rid of these."""
     bordered_copy_work: int = 8
     """Work for each element that is copied for that, at least."""
+    bordered_terms_share: float = 0.8
+    """Share of the terms within the border from which zeros beyond it cost less than bounds of loops."""
     phase_extent: int = 4
     """Elements of a dimension up to which a nest is split where conditions in its sums depend on it alone."""
     split_reduction_results: int = 16

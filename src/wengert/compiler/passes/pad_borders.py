@@ -17,6 +17,7 @@ import numpy as np
 
 from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import operation_count
+from wengert.compiler.passes.dim_classes import lane_class, ordinary_buffers
 from wengert.compiler.passes.split_phases import by_digit, by_phase, phases_of
 from wengert.core.dtypes import BOOL
 from wengert.nest.expression import (
@@ -44,7 +45,16 @@ def pad_borders(program: Program, fast: bool = False) -> Program:
         program: the nests.
         fast: there is nothing infinite and no NaN.
     """
-    return replace(program, steps=map_nests(program.steps, lambda nest: _padded(nest, fast)))
+    lanes, fixed = lane_class(program), ordinary_buffers(program)
+
+    def has_lanes(buffer: Buffer) -> bool:
+        return (
+            lanes is not None
+            and buffer not in fixed
+            and any(lanes.has((buffer, axis)) for axis in range(len(buffer.shape)))
+        )
+
+    return replace(program, steps=map_nests(program.steps, lambda nest: _padded(nest, fast, has_lanes)))
 
 
 class _Bordered(NamedTuple):
@@ -57,16 +67,17 @@ class _Bordered(NamedTuple):
     """What must be finite."""
 
 
-def _padded(nest: Nest, fast: bool) -> list[Step]:
+def _padded(nest: Nest, fast: bool, has_lanes: Callable[[Buffer], bool]) -> list[Step]:
     """Return a nest, or one without conditions in its sums behind the copies that it reads."""
     if nest.sequential or nest.accumulates or operation_count(nest) < costs.COSTS.bordered_sum_work:
         return [nest]
-    return [step for piece in by_digit(nest) for step in _with_borders(piece, fast)]
+    return [step for piece in by_digit(nest) for step in _with_borders(piece, fast, has_lanes)]
 
 
-def _with_borders(nest: Nest, fast: bool) -> list[Step]:
+def _with_borders(nest: Nest, fast: bool, has_lanes: Callable[[Buffer], bool]) -> list[Step]:
     own = nest.own_dims()
-    sums = [found for node in nest.reductions() if (found := _bordered(node, set(nest.dims), own, fast))]
+    found = (_bordered(node, set(nest.dims), own, fast, has_lanes) for node in nest.reductions())
+    sums = [each for each in found if each]
     copies = [copy for found in sums for copy in found.copies]
     copied = sum(store.buffer.size for copy in copies for store in copy.stores)
     if not copies or copied * costs.COSTS.bordered_copy_work > operation_count(nest):
@@ -84,7 +95,13 @@ def _with_borders(nest: Nest, fast: bool) -> list[Step]:
     return [look, Branch(is_finite, yes, (nest,), nest.location)]
 
 
-def _bordered(node: Reduce, mapped: Collection[Dim], own: Collection[Dim], fast: bool) -> _Bordered | None:
+def _bordered(
+    node: Reduce,
+    mapped: Collection[Dim],
+    own: Collection[Dim],
+    fast: bool,
+    has_lanes: Callable[[Buffer], bool],
+) -> _Bordered | None:
     """Return a sum without its conditions that depend on the place of the result, or None if it has no such."""
     body = node.body
     if node.combiner != "add" or not isinstance(body, Guard) or not is_zero(body.otherwise):
@@ -93,7 +110,7 @@ def _bordered(node: Reduce, mapped: Collection[Dim], own: Collection[Dim], fast:
     for load, other, rebuild in _factors(term):
         found = _covered(load, body.conditions, node, own)
         beside = () if other is None or fast else _looked_at(other)
-        if not found or beside is None:
+        if not found or beside is None or (has_lanes(load.buffer) and not _is_full(found)):
             continue
         copy, moved = _with_border(load, found, own)
         term = rebuild(term, moved)
@@ -146,6 +163,21 @@ def _covered(
         for index, extent in conditions
         if axes.count(index.terms) == 1 and _couples(index, mapped, node.dims)
     ]
+
+
+def _is_full(conditions: Iterable[Condition]) -> bool:
+    """Tell whether most terms are within the border, so that others are worth their time.
+
+    Examples along the lanes need no masks: a loop with bounds leaves out the terms beyond the border.
+    """
+    share = 1.0
+    for index, extent in conditions:
+        places = np.array([index.offset])
+        for term, factor in index.terms:
+            assert isinstance(term, Dim)
+            places = np.add.outer(places, factor * np.arange(term.extent)).ravel()
+        share *= float(np.mean((places >= 0) & (places < extent)))
+    return share >= costs.COSTS.bordered_terms_share
 
 
 def _part(index: Index, own: Collection[Dim]) -> Index:

@@ -157,7 +157,7 @@ class _Step:
         """Return the cycles for each of the points of a tile, on two loads and two operations a cycle."""
         fetched = [math.prod(tile.get(dim, 1) for dim in stream) for stream, _ in self.streams]
         loading = sum(points * cycles for points, (_, cycles) in zip(fetched, self.streams, strict=True))
-        if self.unshared and self.lanes in self.dims:
+        if self.unshared and self.lanes is not None and self.lanes in self.dims:
             row = tile.get(self.lanes, 1) * self.width * self.node.body.dtype.itemsize
             loading *= 1 + costs.COSTS.line_bytes / row  # a piece of a row begins and ends within lines
         computing = count * self.work / 2
