@@ -15,9 +15,11 @@ import sys
 import numpy as np
 import pytest
 
+import wengert as wg
 from tests.commands import Ended, end, mnist, start, wait_for
 from wengert.core.tree import leaves
 from wengert.data import digits, write_idx
+from wengert.predict import Predictor
 from wengert.train import TASKS, Run, load_run
 
 NETWORKS = ("cnn", "rnn", "lstm", "gru", "autoencoder", "mlp")
@@ -366,3 +368,39 @@ def test_a_terminal_shows_a_live_line(small_mnist, tmp_path):
     assert "accuracy" in text
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h"), "the cursor is shown again"
     assert text.endswith("wengert train --resume run\r\n")
+
+
+# -- export ----------------------------------------------------------------------------------------------
+
+
+def test_export(small_mnist, wengert, tmp_path):
+    assert wengert("train", "mlp", *mnist(small_mnist), "--epochs", 1, "--out", "run").code == 0
+    ended = wengert("export", "run", "--to", "wg")
+    assert (ended.code, ended.out, ended.err) == (0, "run/predict.wg\n", "")
+    predict = wg.load(tmp_path / "run" / "predict.wg")
+    images = digits(1)[0]
+    np.testing.assert_allclose(
+        predict(images), Predictor.open(tmp_path / "run").probabilities(images), rtol=1e-5
+    )
+
+    ended = wengert("export", "run", "--to", "c", "--train-step", "--batch", 5, "--out", "c")
+    assert (ended.code, ended.err) == (0, "")
+    text = (tmp_path / "c" / "step.h").read_text()
+    assert "float *state_model" in text
+    assert "const uint8_t *images" in text
+
+    ended = wengert("export", "run", "--to", "wg", "--gradient", "--out", "wg")
+    assert (ended.code, ended.out) == (0, "wg/gradient.wg\n")
+
+
+def test_export_refuses_what_does_not_go_together(small_mnist, wengert):
+    assert wengert("train", "mlp", *mnist(small_mnist), "--epochs", 1, "--out", "run").code == 0
+    for options, words in (
+        (("--to", "c", "--gradient", "--train-step"), "exclude each other"),
+        (("--to", "wg", "--target", "aarch64"), "--target belongs to --to c"),
+        (("--to", "c", "--target", "z80"), "the target must be host, x86-64-v2"),
+        (("--to", "c", "--batch", 10000), "--batch must be at most 200"),
+    ):
+        ended = wengert("export", "run", *options)
+        assert ended.code != 0
+        assert words in ended.err

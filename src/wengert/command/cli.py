@@ -1,4 +1,4 @@
-"""The command line: ``wengert train``, ``predict``, ``report``, ``compare`` and ``bench``."""
+"""The command line: ``wengert train``, ``predict``, ``export``, ``report``, ``compare`` and ``bench``."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from wengert._version import __version__
 from wengert.bench.contestants import LIBRARIES
 from wengert.bench.workloads import NETWORKS
 from wengert.command.bench import BenchSettings, run_bench
+from wengert.command.export import KINDS, ExportOptions, export_run
 from wengert.command.predict import Output, PredictOptions, run_prediction
 from wengert.command.report import write_comparison, write_report
 from wengert.command.train import resume_training, run_training, try_training
@@ -197,6 +198,26 @@ def report(run: str, out: str | None, trust: bool) -> None:
 def compare(runs: tuple[str, ...], out: str | None, trust: bool) -> None:
     """Print a table that compares RUNS, and write an HTML page with their learning curves."""
     click.echo(f"report    {write_comparison(runs, out, trust=trust)}")
+
+
+@command.command()
+@click.argument("run", type=click.Path())
+@click.option("--to", "kind", type=click.Choice(KINDS), required=True, help="The kind of files.")
+@click.option("--gradient", is_flag=True, help="The loss and its gradient by the model.")
+@click.option(
+    "--train-step", is_flag=True, help="A training step, which updates model and optimiser in place."
+)
+@click.option(
+    "--target", default="host", show_default=True, help="The processor, for C; a wrong name lists them."
+)
+@click.option("--out", type=click.Path(), help="The folder of the files.  [default: RUN]")
+@click.option("--batch", type=_AT_LEAST_1, help="Images in a call.  [default: 1; with a gradient, the run's]")
+@_trust
+def export(run: str, **options: Any) -> None:
+    """Write the network of RUN as C, WebAssembly, ONNX or a saved function: its predictions, by default."""
+    one_thread()
+    for path in export_run(run, ExportOptions(**options)):
+        click.echo(path)
 
 
 class _List(ParamType):

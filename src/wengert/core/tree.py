@@ -408,12 +408,13 @@ def show(structure: Structure) -> str:
     return f"({inside},)" if len(children) == 1 else f"({inside})"
 
 
-def paths(structure: Structure, prefix: str = "") -> list[str]:
+def paths(structure: Structure, prefix: str = "", *, fields: bool = False) -> list[str]:
     """Return the path to each leaf, such as ``['layers'][0].weight``.
 
     Args:
         structure: from `flatten`.
         prefix: the beginning of each path.
+        fields: write the parts of a named tuple by name, not by number.
 
     Returns:
         A path for each leaf.
@@ -425,8 +426,11 @@ def paths(structure: Structure, prefix: str = "") -> list[str]:
     if structure.kind is None:
         return [prefix]
     names: list[str] = []
-    attributes = structure.keys and not issubclass(structure.kind, dict)
+    keys = structure.keys
+    if fields and is_namedtuple(structure.kind):
+        keys = cast("Any", structure.kind)._fields
+    attributes = keys and not issubclass(structure.kind, dict)
     for position, child in enumerate(structure.children):
-        key = structure.keys[position] if structure.keys else position
-        names += paths(child, prefix + (f".{key}" if attributes else f"[{key!r}]"))
+        key = keys[position] if keys else position
+        names += paths(child, prefix + (f".{key}" if attributes else f"[{key!r}]"), fields=fields)
     return names

@@ -93,7 +93,7 @@ def typed(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     )
     returned = _types(found.outputs, found.graph, found.fixed)
     places = _places(traced.given.structure, found.types, frozenset(traced.donated), found.outputs, returned)
-    paths = tree.paths(found.outputs, "out")
+    paths = tree.paths(found.outputs, "out", fields=True)
     results = tuple(
         Leaf(arguments[places[n]].name if n in places else unused.like(paths[leaf]), paths[leaf], type_)
         for n, (leaf, type_) in enumerate((leaf, type_) for leaf, type_ in enumerate(returned) if type_)

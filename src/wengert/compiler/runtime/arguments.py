@@ -201,9 +201,11 @@ def paths_of(function: Callable[..., Any], structure: tree.Structure, static: Se
     paths: list[str] = []
     numbers = (number for number in itertools.count() if number not in static)
     for child, number in zip(positional.children, numbers, strict=False):
-        paths += tree.paths(child, parameters[number] if number < len(parameters) else f"x{number}")
+        paths += tree.paths(
+            child, parameters[number] if number < len(parameters) else f"x{number}", fields=True
+        )
     for key, child in zip(named.keys, named.children, strict=True):
-        paths += tree.paths(child, key)
+        paths += tree.paths(child, key, fields=True)
     return paths
 
 
