@@ -50,7 +50,7 @@ class Runner:
             return f"{type(error).__name__}: {error}"
         values = summary(mapped(lambda leaf: leaf, result))
         self._call = lambda: function(*arguments)
-        self._calls = max(1, round(SHORTEST / self._seconds(3)))
+        self._calls = max(1, round(SHORTEST / min(self._seconds(3) for _ in range(5))))
         return [first, values]
 
     def fastest(self, seconds: float) -> float:
