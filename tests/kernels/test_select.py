@@ -11,7 +11,7 @@ SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, 5e-324]
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "f2"])
-@pytest.mark.parametrize("size", [0, 5, 2000])
+@pytest.mark.parametrize("size", [0, 5, 10_000])
 def test_select_is_where(dtype, size, rng):
     condition = rng.random(size) < 0.5
     with np.errstate(all="ignore"):
