@@ -24,11 +24,13 @@ def test_select_is_where(dtype, size, rng):
 
 
 def test_select_broadcasts_and_keeps_layouts(rng):
-    condition, x = rng.random((30, 1, 40)) < 0.5, rng.random((30, 20, 40))
+    condition, x = rng.random((60, 1, 80)) < 0.5, rng.random((60, 5, 80))
     for array in (x, x.transpose(0, 2, 1).copy().transpose(0, 2, 1), x[:, ::-1]):
         np.testing.assert_array_equal(select(condition, array, 1.0), np.where(condition, array, 1.0))
 
 
 def test_select_of_scalars_and_of_conditions_that_are_not_boolean():
     assert select(np.True_, 1.0, 2.0) == 1.0
-    np.testing.assert_array_equal(select(np.arange(600), np.ones(600), 0.0), np.minimum(np.arange(600), 1.0))
+    np.testing.assert_array_equal(
+        select(np.arange(6000), np.ones(6000), 0.0), np.minimum(np.arange(6000), 1.0)
+    )

@@ -10,7 +10,7 @@ import numpy as np
 from wengert.core.dtypes import NDARRAY
 
 _BITS = {4: np.int32, 8: np.int64}
-_SMALL = 1 << 12  # elements below which np.where takes less time, even where it mispredicts each second branch
+_SMALL = 1 << 12  # elements below which np.where takes less time, whatever the condition
 _numpy: Any = np  # NumPy's stubs give np.where no element type
 
 
