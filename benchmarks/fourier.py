@@ -1,7 +1,8 @@
 """Fourier transforms and gradients of spectral steps against scipy.fft and JAX, on one thread.
 
-The libraries take turns in one process, on one processor; times are those of the processor, which other programs share, and
-a ratio is the median of the ratios of neighbouring turns. JAX is left out where it is not installed. With `--write` the table in docs/performance.md is replaced.
+The libraries take turns in one process, on one processor. Times are those that the process has had the processor for;
+a ratio is the median of the ratios of neighbouring turns. JAX is left out where it is not installed. With `--write` the
+table in docs/performance.md is replaced.
 """
 
 from __future__ import annotations

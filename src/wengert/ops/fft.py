@@ -15,9 +15,8 @@ from wengert.core.errors import DtypeError, ShapeError, message
 from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType, show
 from wengert.nest.lowering import OnHost
-from wengert.ops.complex import conjugate, draw_complex, real
+from wengert.ops.complex import conjugate, draw_complex
 from wengert.ops.elementwise import batch_elementwise
-from wengert.ops.shape import embed, whole
 from wengert.primitive import Draw, Linear, primitive
 
 _FORWARD = "forward"  # NumPy's norm in which the inverse transform divides by nothing
@@ -72,10 +71,9 @@ def _rdft(x: Any) -> Any:
 
 
 def _rdft_transpose(cotangent: Any, x: Any) -> Any:
-    """Return ``Re sum_k c_k e^(-2 pi i j k / n)``: the transform of c, filled up with zeros."""
+    """Return ``Re sum_k c_k e^(-2 pi i j k / n)``: half of it comes from the partners of most coefficients."""
     count = shape_of(x)[-1]
-    shape = (*shape_of(cotangent)[:-1], count)
-    return real(dft(embed(cotangent, shape=shape, index=tuple(whole(shape_of(cotangent)))), sign=-1))
+    return irdft(conjugate(cotangent) / _multiplicity(count, dtype_of(x)), count=count)
 
 
 rdft = primitive(
