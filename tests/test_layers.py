@@ -51,8 +51,8 @@ ROOMS = {
     "testing": "core ir boxes transforms",
     "inspect": "core ir boxes primitive ops transforms passes",
     "data": "core",
-    "exporting": """_version core ir primitive transforms compiler compiler.machine compiler.llvm compiler.codegen
-        compiler.runtime data""",
+    "exporting": """_version core kernels ir nest primitive transforms compiler compiler.machine compiler.llvm
+        compiler.codegen compiler.runtime data""",
     "train": "_version core ir boxes transforms control compiler random nn optim data",
     "estimators": "core nn optim data train",
     "predict": "core nn data train",
@@ -79,6 +79,7 @@ HOME = {
     "scipy": "nowhere",
     "sklearn": "wengert.estimators",
     "tensorboardX": "nowhere",
+    "onnx": "nowhere",
     "torch": "nowhere",
     "jax": "nowhere",
     "tensorflow": "nowhere",

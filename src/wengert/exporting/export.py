@@ -16,6 +16,7 @@ from wengert.core.errors import ArgumentError, message
 from wengert.exporting.c_files import write_c
 from wengert.exporting.freestanding import Freestanding, freestanding
 from wengert.exporting.function import Function, typed
+from wengert.exporting.onnx.model import write_onnx
 from wengert.exporting.saved import save
 from wengert.exporting.targets import in_the_order_of, target_named
 from wengert.exporting.wasm_files import resident, write_wasm
@@ -157,6 +158,38 @@ class Export:
             results = [evaluate(function.traced, *function.values) for function in self.functions]
         save(self.functions, results, Path(path))
         return Path(path)
+
+    def onnx(self, path: str | Path) -> list[Path]:
+        """Write the function as an ONNX model of opset 21, which onnxruntime and other runtimes carry out.
+
+        Inputs and outputs have the names of the leaves: ``params_w``, ``out_0``; a result that replaces a donated
+        argument is ``params_w_out``. ONNX's checker, with its inference of shapes, has accepted the model. Gradients
+        and training steps are models, too. Matrix products are ``MatMul``, convolutions ``Conv`` and
+        ``ConvTranspose``, loops ``Scan`` and ``Loop``, branches ``If``. A model raises no errors: an index that is
+        out of range is the runtime's concern, and the factor of a matrix that is not positive definite is NaN.
+
+        Args:
+            path: the file; further functions of `add` are in ``predict_2.onnx`` and so on beside it.
+
+        Returns:
+            The paths of the files.
+
+        Raises:
+            UnsupportedError: an operation has no form in ONNX; no file is written.
+            MissingExtraError: the package onnx is not installed: ``pip install 'wengert[onnx]'``.
+
+        Example:
+            >>> import numpy as np, tempfile, wengert as wg
+            >>> folder = tempfile.mkdtemp()
+            >>> files = wg.export(wg.grad(lambda x: np.sum(np.sin(x))), np.ones(3)).onnx(
+            ...     f"{folder}/slope.onnx"
+            ... )
+            >>> [file.name for file in files]
+            ['slope.onnx']
+        """
+        first = Path(path)
+        stems = (f"{first.stem}_{n}" if n > 1 else first.stem for n in range(1, len(self.functions) + 1))
+        return write_onnx(list(zip(map(first.with_stem, stems), self.functions, strict=True)))
 
     def __repr__(self) -> str:
         types = "; ".join(

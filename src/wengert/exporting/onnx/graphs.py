@@ -1,0 +1,98 @@
+"""From the equations of a graph to nodes: by the lowering of each primitive, or by a program of other primitives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.core.dtypes import is_complex
+from wengert.core.errors import UnsupportedError, message
+from wengert.core.shapes import size
+from wengert.exporting.onnx.table import LOWERINGS, Call
+from wengert.exporting.onnx.values import Value, Writer
+from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.ir.types import TensorType
+from wengert.nest.lowering import Elementwise, OnHost
+from wengert.primitive import REGISTRY, Primitive
+from wengert.transforms.staging import stage
+
+
+def write(writer: Writer, graph: Graph, inputs: Sequence[Value]) -> list[Value]:
+    """Write the equations of a graph, and return its outputs.
+
+    Raises:
+        UnsupportedError: a primitive has no form in ONNX; the error names it and the user's line.
+    """
+    known: dict[Var, Value] = dict(zip(graph.inputs, inputs, strict=True))
+    known |= {var: writer.constant(value, var.dtype) for var, value in graph.constants}
+
+    def value(atom: Atom) -> Value:
+        return writer.constant(atom.value, atom.type.dtype) if isinstance(atom, Literal) else known[atom]
+
+    for equation in graph.equations:
+        writer.location = equation.location or writer.location
+        try:
+            results = _results(writer, equation, list(map(value, equation.operands)))
+        except UnsupportedError as problem:
+            if not equation.location or f"[{equation.location}]" in str(problem):
+                raise
+            raise UnsupportedError(f"{problem} [{equation.location}]") from None
+        known.update(zip(equation.outputs, results, strict=True))
+    return list(map(value, graph.outputs))
+
+
+def has_form(primitive: Primitive) -> bool:
+    """Tell whether a primitive has a form in ONNX, of its own or by a program of other primitives."""
+    form = primitive.lowering
+    if isinstance(form, Elementwise) and form.program is not None:
+        return True
+    return primitive.name in LOWERINGS or (isinstance(form, OnHost) and form.expansion is not None)
+
+
+def _results(writer: Writer, equation: Equation, operands: list[Value]) -> list[Value]:
+    types = tuple(var.type for var in equation.outputs)
+    given = [atom.type for atom in equation.operands]
+    for type_ in (*given, *types):
+        if is_complex(type_.dtype):
+            requirement = "a model must have real numbers only"
+            raise UnsupportedError(message("export", requirement, f"{equation.primitive} of {type_}"))
+    if types and not any(size(type_.shape) for type_ in types) and equation.primitive in LOWERINGS:
+        return [writer.constant(np.zeros(type_.shape, type_.dtype)) for type_ in types]
+    lowering = LOWERINGS.get(equation.primitive)
+    if lowering is None:
+        return write(writer, _program(equation, given), operands)
+    form = REGISTRY[equation.primitive].lowering
+    if isinstance(form, Elementwise):
+        dtypes = form.dtypes(given, types[0])
+        operands = [x.cast(dtype) for x, dtype in zip(operands, dtypes, strict=True)]
+    found = lowering(Call(writer, types), *operands, **equation.params)
+    results = [found] if isinstance(found, Value) else list(found)
+    return [_of_type(result, type_) for result, type_ in zip(results, types, strict=True)]
+
+
+def _of_type(value: Value, type_: TensorType) -> Value:
+    """Return a result in the type of its equation: a Python number has its dtype from the operation."""
+    assert np.broadcast_shapes(value.shape, type_.shape) == type_.shape, (value.shape, type_)
+    return value.cast(type_.dtype).expand(type_.shape)
+
+
+def _program(equation: Equation, types: Sequence[TensorType]) -> Graph:
+    """Return the program of other primitives that stands for a primitive without a lowering.
+
+    Raises:
+        UnsupportedError: it has none.
+    """
+    form = REGISTRY[equation.primitive].lowering
+    program: Callable[..., Any] | None = None
+    if isinstance(form, Elementwise):
+        program = form.program
+        types = [TensorType(equation.outputs[0].dtype, type_.shape) for type_ in types]
+    elif isinstance(form, OnHost) and form.expansion is not None and form.expansion.length(*types):
+        program = form.expansion.program
+    if program is None:
+        reason = form.reason if isinstance(form, OnHost) else ""
+        requirement = "an operation without a form in ONNX cannot leave"
+        raise UnsupportedError(message("export", requirement, equation.primitive, reason))
+    return stage(lambda *values: [program(*values, **equation.params)], types)[0]

@@ -1,0 +1,64 @@
+"""Functions as ONNX models: names, operators, refusals, and results by onnxruntime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.exporting.onnx_models import assert_same, inputs_of, run
+from tests.exporting.programs import CASES
+from wengert.core import tree
+from wengert.core.errors import UnsupportedError
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+
+def written(path: Any, fun: Any, *arguments: Any) -> Any:
+    (file,) = wg.export(fun, *arguments).onnx(path / "model.onnx")
+    return onnx.load(file)
+
+
+def copied(arguments: Any) -> Any:
+    return tree.map_tree(lambda leaf: np.array(leaf) if isinstance(leaf, np.ndarray) else leaf, arguments)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_programs_give_the_results_of_python(name) -> None:
+    fun, arguments = CASES[name]()
+    export = wg.export(fun, *arguments)
+    with np.errstate(all="ignore"):
+        expected = fun(*copied(arguments))
+    assert_same(run(export, inputs_of(export, arguments)), expected)
+
+
+def test_leaves_name_inputs_and_outputs(tmp_path) -> None:
+    @wg.jit(donate=0)
+    def step(params: Any, x: Any) -> Any:
+        return {key: value - x for key, value in params.items()}, x * 2
+
+    model = written(tmp_path, step, {"b": np.ones(3), "w": np.ones((2, 3))}, np.ones(3))
+    assert [given.name for given in model.graph.input] == ["params_b", "params_w", "x"]
+    assert [result.name for result in model.graph.output] == ["params_b_out", "params_w_out", "out_1"]
+    assert (model.ir_version, model.opset_import[0].version) == (10, 21)
+
+
+def test_each_added_function_is_a_file(tmp_path) -> None:
+    files = wg.export(np.sum, np.ones(3)).add(np.ones((2, 2))).onnx(tmp_path / "out" / "total.onnx")
+    assert [file.name for file in files] == ["total.onnx", "total_2.onnx"]
+    assert [len(onnx.load(file).graph.input[0].type.tensor_type.shape.dim) for file in files] == [1, 2]
+
+
+def test_a_refusal_names_the_line_and_writes_no_file(tmp_path) -> None:
+    export = wg.export(lambda a: np.linalg.svd(a)[1], np.ones((3, 3)))
+    with pytest.raises(UnsupportedError, match=r"svd.*\[test_onnx.py:\d+"):
+        export.onnx(tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_nodes_name_the_line_of_the_user(tmp_path) -> None:
+    model = written(tmp_path, lambda x: np.sin(x), np.ones(3))
+    assert model.graph.node[0].doc_string.startswith("test_onnx.py:")

@@ -1,0 +1,188 @@
+"""Every layer and loss in ONNX: its value and gradient by onnxruntime on three inputs."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.exporting.onnx_models import assert_same, inputs_of, session
+from wengert import nn, random
+from wengert.core import tree
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+VECTORS, SEQUENCES, ROW, IMAGES, VOLUMES = (4, 6), (2, 5, 4), (2, 4, 9), (2, 4, 8, 6), (1, 2, 4, 5, 4)
+
+#: For each layer one or more of its kind, with the shape of an input.
+LAYERS: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "Dense": (nn.Dense(6, 3, seed=0), VECTORS),
+    "Flatten": (nn.Flatten(), IMAGES),
+    "Lambda": (nn.Lambda(np.sinh), VECTORS),
+    "Chain": (nn.Chain(nn.Conv2D(4, 3, 3, seed=0), nn.relu, nn.MaxPool2D(2), nn.Flatten()), IMAGES),
+    "Conv1D": (nn.Conv1D(4, 6, 3, seed=0, stride=2, padding=1, groups=2), ROW),
+    "Conv2D": (nn.Conv2D(4, 3, 3, seed=0), IMAGES),
+    "Conv2D strided": (nn.Conv2D(4, 6, (3, 2), seed=0, stride=(2, 1), padding=1, dilation=(1, 2)), IMAGES),
+    "Conv2D depthwise": (nn.Conv2D(4, 8, 3, seed=0, padding="same", groups=4), IMAGES),
+    "Conv2D of patches": (nn.Conv2D(4, 5, 2, seed=0, stride=2), IMAGES),
+    "Conv3D": (nn.Conv3D(2, 3, 2, seed=0), VOLUMES),
+    "ConvTranspose1D": (nn.ConvTranspose1D(4, 6, 3, seed=0, stride=2, groups=2), ROW),
+    "ConvTranspose2D": (nn.ConvTranspose2D(4, 3, 3, seed=0, stride=2, padding=1, output_padding=1), IMAGES),
+    "ConvTranspose3D": (nn.ConvTranspose3D(2, 3, 2, seed=0, dilation=2), VOLUMES),
+    "MaxPool1D": (nn.MaxPool1D(3, stride=2), ROW),
+    "MaxPool2D": (nn.MaxPool2D(2), IMAGES),
+    "MaxPool2D padded": (nn.MaxPool2D(3, stride=2, padding=1), IMAGES),
+    "MaxPool3D": (nn.MaxPool3D(2), VOLUMES),
+    "AvgPool1D": (nn.AvgPool1D(3), ROW),
+    "AvgPool2D": (nn.AvgPool2D(3, stride=2, padding=1), IMAGES),
+    "AvgPool3D": (nn.AvgPool3D(2, stride=1), VOLUMES),
+    "AdaptiveMaxPool1D": (nn.AdaptiveMaxPool1D(4), ROW),
+    "AdaptiveMaxPool2D": (nn.AdaptiveMaxPool2D((4, 3)), IMAGES),
+    "AdaptiveMaxPool3D": (nn.AdaptiveMaxPool3D(2), VOLUMES),
+    "AdaptiveAvgPool1D": (nn.AdaptiveAvgPool1D(4), ROW),
+    "AdaptiveAvgPool2D": (nn.AdaptiveAvgPool2D(1), IMAGES),
+    "AdaptiveAvgPool3D": (nn.AdaptiveAvgPool3D(3), VOLUMES),
+    "LayerNorm": (nn.LayerNorm(6), VECTORS),
+    "GroupNorm": (nn.GroupNorm(2, 4), IMAGES),
+    "BatchNorm": (nn.BatchNorm(4), IMAGES),
+    "Dropout": (nn.Dropout(0.4), VECTORS),
+    "RNN": (nn.RNN(4, 3, seed=0), SEQUENCES),
+    "LSTM": (nn.LSTM(4, 3, seed=0, sequence=True, bidirectional=True), SEQUENCES),
+    "GRU": (nn.GRU(4, 3, seed=0, layers=2), SEQUENCES),
+    "MultiHeadAttention": (nn.MultiHeadAttention(4, 2, seed=0, causal=True), SEQUENCES),
+}
+ACTIVATIONS = (nn.relu, nn.leaky_relu, nn.elu, nn.sigmoid, nn.tanh, nn.silu, nn.gelu, nn.softplus, nn.softmax,
+               nn.log_softmax)  # fmt: skip
+LAYERS |= {activation.__name__: (nn.Lambda(activation), VECTORS) for activation in ACTIVATIONS}
+LOSSES: dict[str, Callable[[Any, Any], Any]] = {
+    "sum_squared_error": nn.sum_squared_error,
+    "mean_squared_error": nn.mean_squared_error,
+}
+
+
+def weighted(layer: Any, x: Any) -> Any:
+    """Return a number that depends on all results of a layer in training."""
+    start = converted(nn.initial_state(layer), x.dtype)
+    y, state = nn.apply(layer, x, start, training=True, key=random.key(3))
+    weights = np.cos(np.arange(y.size)).astype(y.dtype).reshape(y.shape)
+    return np.mean(weights * y * y) + sum(np.sum(leaf) for leaf in tree.leaves(state) if leaf is not None)
+
+
+def check(fun: Callable[..., Any], draw: Callable[[int], Any], dtype: str) -> Any:
+    """Compare results on three inputs, and return the model."""
+    first = converted(draw(0), dtype)
+    export = wg.export(fun, *first)
+    with tempfile.TemporaryDirectory() as folder:
+        (path,) = export.onnx(Path(folder) / "model.onnx")
+        model, runtime = onnx.load(path), session(path)
+    for number in range(3):
+        arguments = converted(draw(number), dtype)
+        with np.errstate(all="ignore"):
+            expected = fun(*arguments)
+        assert_same(runtime.run(None, inputs_of(export, arguments)), expected)
+    return model
+
+
+def converted(arguments: Any, dtype: Any) -> Any:
+    """Return containers with their floats in a precision."""
+
+    def leaf(value: Any) -> Any:
+        return value.astype(dtype) if isinstance(value, np.ndarray) and value.dtype.kind == "f" else value
+
+    return tree.map_tree(leaf, arguments)
+
+
+each_precision = pytest.mark.parametrize("dtype", ["float32", "float64"])
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@each_precision
+def test_layers_and_their_gradients(name, dtype) -> None:
+    layer, shape = LAYERS[name]
+    fun = wg.value_and_grad(weighted, argnums=(0, 1))
+    check(fun, lambda n: (layer, np.random.default_rng(n).normal(size=shape)), dtype)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@each_precision
+def test_losses_of_differences(loss, dtype) -> None:
+    def draw(number: int) -> Any:
+        return tuple(np.random.default_rng(number).normal(size=(2, 4, 3)))
+
+    check(wg.value_and_grad(LOSSES[loss], argnums=(0, 1)), draw, dtype)
+
+
+@each_precision
+def test_cross_entropy_and_accuracy(dtype) -> None:
+    def draw(number: int) -> Any:
+        r = np.random.default_rng(number)
+        return r.normal(size=(5, 4)), r.integers(0, 4, 5)
+
+    check(wg.value_and_grad(nn.softmax_cross_entropy), draw, dtype)
+    check(nn.accuracy, draw, dtype)
+
+
+@each_precision
+def test_embedding(dtype) -> None:
+    def fun(layer: Any, rows: Any) -> Any:
+        return np.sum(np.tanh(layer(rows)))
+
+    layer = nn.Embedding(7, 3, seed=0)
+    check(wg.value_and_grad(fun), lambda n: (layer, np.random.default_rng(n).integers(0, 7, (2, 4))), dtype)
+
+
+# -- operators -------------------------------------------------------------------------------------------
+
+
+def operators(model: Any) -> Counter[str]:
+    return Counter(node.op_type for node in model.graph.node)
+
+
+def exported(fun: Callable[..., Any], *arguments: Any) -> Counter[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        (path,) = wg.export(fun, *converted(arguments, "float32")).onnx(Path(folder) / "model.onnx")
+        return operators(onnx.load(path))
+
+
+@pytest.mark.parametrize(
+    ("layer", "operator"),
+    [
+        (nn.Conv2D(4, 3, 3, seed=0), "Conv"),
+        (nn.Conv2D(4, 6, (3, 2), seed=0, stride=(2, 1), padding=1, dilation=(1, 2)), "Conv"),
+        (nn.Conv2D(4, 8, 3, seed=0, padding="same", groups=4), "Conv"),
+        (nn.ConvTranspose2D(4, 6, 3, seed=0, stride=2, groups=2), "ConvTranspose"),
+        (nn.MaxPool2D(2), "MaxPool"),
+        (nn.MaxPool2D(3, stride=2, padding=1), "MaxPool"),
+        (nn.AvgPool2D(3, stride=2, padding=1), "AveragePool"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_operators_of_images_are_found(layer, operator) -> None:
+    found = exported(lambda layer, x: layer(x), layer, np.ones((2, 4, 8, 8)))
+    assert found[operator] == 1
+    assert not found.keys() & {"Pad", "Gather", "MatMul", "ScatterND", "ScatterElements"}
+
+
+def test_derivatives_of_convolutions_are_convolutions() -> None:
+    fun = wg.grad(lambda layer, x: np.sum(np.tanh(layer(x))), argnums=(0, 1))
+    found = exported(fun, nn.Conv2D(4, 3, 3, seed=0, stride=2, padding=1), np.ones((2, 4, 8, 8)))
+    assert (found["Conv"], found["ConvTranspose"]) == (2, 1)
+    assert not found.keys() & {"Gather", "MatMul", "ScatterElements"}
+
+
+def test_matrix_products_are_one_operator() -> None:
+    assert exported(np.matmul, np.ones((2, 3)), np.ones((3, 4))) == {"MatMul": 1, "Identity": 1}
+    assert exported(np.matmul, np.ones((5, 2, 3)), np.ones((5, 3, 4))) == {"MatMul": 1, "Identity": 1}
+
+
+def test_loops_and_branches_are_operators() -> None:
+    assert exported(lambda x: wg.scan(lambda c, y: (c + y, c * y), 0.0, x)[0], np.ones(3))["Scan"] == 1
+    assert exported(lambda x: wg.fori_loop(0, 4, lambda i, y: y * i, x), np.ones(3))["Loop"] == 1
+    assert exported(lambda x: wg.cond(x[0] > 0, np.sin, np.cos, x), np.ones(3))["If"] == 1

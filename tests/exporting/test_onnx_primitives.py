@@ -1,0 +1,67 @@
+"""Every registered primitive in ONNX: onnxruntime against NumPy, or a refusal that names it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wengert as wg
+from tests.draws import HypothesisDraw
+from tests.exporting.onnx_models import assert_same, inputs_of, run
+from wengert.core.dtypes import complex_dtype, dtype_of, is_complex, is_inexact
+from wengert.core.errors import UnsupportedError
+from wengert.exporting.onnx.graphs import has_form
+from wengert.primitive import REGISTRY, Primitive
+
+pytest.importorskip("onnxruntime")
+SAMPLED = [primitive for primitive in REGISTRY if primitive.samples is not None]
+LOWERED = [primitive for primitive in SAMPLED if has_form(primitive)]
+REFUSED = [primitive for primitive in SAMPLED if not has_form(primitive)]
+EXAMPLES = 3
+
+
+def each(primitives: list[Primitive]) -> Any:
+    return pytest.mark.parametrize("primitive", primitives, ids=[primitive.name for primitive in primitives])
+
+
+def drawn(primitive: Primitive, data: st.DataObject, dtype: Any = np.float64) -> tuple[Any, Any]:
+    """Return a drawn application of a primitive as a function, and its operands in a precision."""
+    assert primitive.samples is not None
+    operands, params = primitive.samples(HypothesisDraw(data))
+    given = [
+        x
+        if not is_inexact(dtype_of(x))
+        else x.astype(complex_dtype(np.dtype(dtype)) if is_complex(x.dtype) else dtype)
+        for x in operands
+    ]
+    if "dtype" in params:
+        params = {**params, "dtype": np.dtype(dtype)}
+    return lambda *values: primitive(*values, **params), tuple(given)
+
+
+@each(LOWERED)
+@settings(max_examples=EXAMPLES)
+@given(data=st.data())
+def test_the_runtime_computes_what_numpy_does(primitive, data) -> None:
+    function, operands = drawn(primitive, data, data.draw(st.sampled_from(["float32", "float64"])))
+    with np.errstate(all="ignore"):
+        expected = function(*operands)
+    export = wg.export(function, *operands)
+    assert_same(run(export, inputs_of(export, operands)), expected)
+
+
+@each(REFUSED)
+@settings(max_examples=1)
+@given(data=st.data())
+def test_what_has_no_form_is_refused_by_name(primitive, data, tmp_path_factory) -> None:
+    function, operands = drawn(primitive, data)
+    path = tmp_path_factory.mktemp("refused") / "model.onnx"
+    with np.errstate(all="ignore"):
+        export = wg.export(function, *operands)
+    with pytest.raises(UnsupportedError, match=rf"{primitive.name}\b.*\[test_onnx_primitives.py:\d+"):
+        export.onnx(path)
+    assert not path.exists()
