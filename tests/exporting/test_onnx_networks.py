@@ -182,6 +182,25 @@ def test_matrix_products_are_one_operator() -> None:
     assert exported(np.matmul, np.ones((5, 2, 3)), np.ones((5, 3, 4))) == {"MatMul": 1, "Identity": 1}
 
 
+def test_products_with_transposed_matrices_read_them_as_they_are() -> None:
+    assert exported(lambda x, y: x @ y.T, np.ones((2, 3)), np.ones((4, 3))) == {"Gemm": 1, "Identity": 1}
+    assert exported(lambda x, y: x.T @ y, np.ones((3, 2)), np.ones((3, 4))) == {"Gemm": 1, "Identity": 1}
+
+
+def test_softmax_and_its_logarithm_are_operators() -> None:
+    assert exported(nn.softmax, np.ones((2, 3))) == {"Softmax": 1, "Identity": 1}
+    assert exported(nn.log_softmax, np.ones((2, 3))) == {"LogSoftmax": 1, "Identity": 1}
+    written = exported(lambda x: np.exp(x) / np.sum(np.exp(x), axis=0, keepdims=True), np.ones((2, 3)))
+    assert written == {"Softmax": 1, "Identity": 1}
+
+
+def test_quotients_that_are_no_softmax_stay() -> None:
+    other = exported(lambda x: np.exp(x) / np.sum(np.exp(2 * x), axis=1, keepdims=True), np.ones((2, 3)))
+    assert "Softmax" not in other
+    everything = exported(lambda x: np.exp(x) / np.sum(np.exp(x)), np.ones((2, 3)))
+    assert "Softmax" not in everything
+
+
 def test_loops_and_branches_are_operators() -> None:
     assert exported(lambda x: wg.scan(lambda c, y: (c + y, c * y), 0.0, x)[0], np.ones(3))["Scan"] == 1
     assert exported(lambda x: wg.fori_loop(0, 4, lambda i, y: y * i, x), np.ones(3))["Loop"] == 1

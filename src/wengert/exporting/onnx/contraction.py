@@ -41,7 +41,18 @@ def _contract(
     if dtype == BOOL:
         counts = [holds(x).cast(INT64) for x in operands]
         return holds(_sum(counts, Problem.of(extents, accesses, out, shape)))
-    return _sum([x.cast(dtype) for x in operands], Problem.of(extents, accesses, out, shape))
+    pairs = [_untransposed(x.cast(dtype), access) for x, access in zip(operands, accesses, strict=True)]
+    values, maps = zip(*pairs, strict=True)
+    return _sum(values, Problem.of(extents, maps, out, shape))
+
+
+def _untransposed(x: Value, access: Access) -> tuple[Value, Access]:
+    """Return what an operand is a transposition of, with its access: operators read some transposed operands."""
+    made = x.writer.made.get(x.name)
+    if made is None or made.operator != "Transpose" or made.inputs[0] is None:
+        return x, access
+    permutation = made.attributes["perm"]
+    return made.inputs[0], tuple(access[permutation.index(axis)] for axis in range(x.ndim))
 
 
 def _sum(operands: Sequence[Value], problem: Problem) -> Value:
@@ -152,11 +163,44 @@ def _multiplied(first: Factor, second: Factor, kept: set[int], extents: Shape) -
         dims = (*batch, *rows, *columns)
         left, right = (_aligned(one, dims) for one in (first, second))
         return Factor(left * right, dims)
+    if not batch and first.value.dtype.kind == "f":
+        return _product_of_matrices(first, second, rows, summed, columns, extents)
     left = _matrices(first, batch, rows, summed, extents)
     right = _matrices(second, batch, summed, columns, extents)
     shape = [*(extents[dim] for dim in batch), left.shape[-2], right.shape[-1]]
     result = left.writer.node("MatMul", [left, right], shape)
     dims = (*batch, *rows, *columns)
+    return Factor(result.reshape([extents[dim] for dim in dims]), dims)
+
+
+def _product_of_matrices(
+    first: Factor,
+    second: Factor,
+    rows: Sequence[int],
+    summed: Sequence[int],
+    columns: Sequence[int],
+    extents: Shape,
+) -> Factor:
+    """Return a product of two matrices; the operator reads transposed ones as they are."""
+    dims = (*rows, *columns)
+    if (first.dims, second.dims) == ((*rows, *summed), (*summed, *columns)) and len(second.dims) == 2:
+        shape = [extents[dim] for dim in dims]
+        return Factor(first.value.writer.node("MatMul", [first.value, second.value], shape), dims)
+    is_transposed = [
+        list(first.dims) == [*summed, *rows] and bool(rows),
+        list(second.dims) == [*columns, *summed] and bool(columns),
+    ]
+    pairs = [(summed, rows) if is_transposed[0] else (rows, summed)]
+    pairs.append((columns, summed) if is_transposed[1] else (summed, columns))
+    left, right = (
+        _matrices(one, (), *pair, extents) for one, pair in zip((first, second), pairs, strict=True)
+    )
+    shape = [size(tuple(extents[dim] for dim in dims)) for dims in (rows, columns)]
+    if any(is_transposed):
+        first_is, second_is = map(int, is_transposed)
+        result = left.writer.node("Gemm", [left, right], shape, transA=first_is, transB=second_is)
+    else:
+        result = left.writer.node("MatMul", [left, right], shape)
     return Factor(result.reshape([extents[dim] for dim in dims]), dims)
 
 

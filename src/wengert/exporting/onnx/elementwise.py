@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.dtypes import BOOL, INT64, Dtype
+from wengert.exporting.onnx.softmax import log_softmax, softmax
 from wengert.exporting.onnx.table import Call, Single, lowers, lowers_each
 from wengert.exporting.onnx.values import Value
 from wengert.kernels.threefry import INJECTIONS, PARITY, ROTATIONS
@@ -18,13 +19,6 @@ _UNSIGNED = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint3
 def _unary(operator: str) -> Single:
     def lowering(call: Call, x: Value) -> Value:
         return x.unary(operator)
-
-    return lowering
-
-
-def _binary(operator: str) -> Single:
-    def lowering(call: Call, x: Value, y: Value) -> Value:
-        return x.binary(operator, y)
 
     return lowering
 
@@ -61,7 +55,6 @@ def holds(x: Value) -> Value:
 
 
 lowers_each({"exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "tanh": "Tanh"}, _unary)
-lowers_each({"subtract": "Sub", "divide": "Div"}, _binary)
 lowers_each(
     {
         "equal": "Equal",
@@ -118,6 +111,18 @@ def _require(call: Call, x: Value, condition: Value, **params: Any) -> Value:
 @lowers("add")
 def _add(call: Call, x: Value, y: Value) -> Value:
     return x | y if x.dtype == BOOL else x + y
+
+
+@lowers("subtract")
+def _subtract(call: Call, x: Value, y: Value) -> Value:
+    logarithm = log_softmax(x, y)
+    return x - y if logarithm is None else logarithm
+
+
+@lowers("divide")
+def _divide(call: Call, x: Value, y: Value) -> Value:
+    share = softmax(x, y)
+    return x / y if share is None else share
 
 
 @lowers("multiply")

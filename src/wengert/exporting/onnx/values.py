@@ -55,12 +55,22 @@ class Padded(NamedTuple):
     fill: float
 
 
+class Made(NamedTuple):
+    """An operator and its inputs, as far as they are values."""
+
+    operator: str
+    inputs: tuple[Value | None, ...]
+    attributes: dict[str, Any]
+
+
 class Writer:
     """Writes the nodes of a model."""
 
     def __init__(self, name: str) -> None:
         self.body = Body(name)
         self.initializers: dict[str, np.ndarray[Any, Any]] = {}
+        self.made: dict[str, Made] = {}
+        """The operator that made each value, by name."""
         self.padded: dict[str, Padded] = {}
         """The values that are others with a number around them, by name."""
         self.reshaped: dict[str, Value] = {}
@@ -102,6 +112,7 @@ class Writer:
         """Write a node, and return its results, of the types given."""
         results = [Value(self, self.fresh(), dtype, tuple(shape)) for dtype, shape in types]
         names = tuple(x.name if x is not None else "" for x in inputs)
+        self.made |= dict.fromkeys((x.name for x in results), Made(operator, tuple(inputs), attributes))
         self.body.nodes.append(
             Node(operator, names, tuple(x.name for x in results), attributes, self.location)
         )
@@ -267,6 +278,13 @@ class Value:
         """Return the elements at positions along an axis."""
         shape = (*self.shape[:axis], *positions.shape, *self.shape[axis + 1 :])
         return self.writer.node("Gather", [self], shape, others=[positions.cast(INT64)], axis=axis)
+
+    def made_by(self, operator: str) -> Sequence[Value]:
+        """Return the inputs of the operator that made this value; none if it was another operator."""
+        made = self.writer.made.get(self.name)
+        if made is None or made.operator != operator:
+            return ()
+        return [value for value in made.inputs if value is not None]
 
     @property
     def flat(self) -> Value:
