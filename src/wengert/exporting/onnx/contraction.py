@@ -51,7 +51,7 @@ def _untransposed(x: Value, access: Access) -> tuple[Value, Access]:
     made = x.writer.made.get(x.name)
     if made is None or made.operator != "Transpose" or made.inputs[0] is None:
         return x, access
-    permutation = made.attributes["perm"]
+    permutation: list[int] = made.attributes["perm"]
     return made.inputs[0], tuple(access[permutation.index(axis)] for axis in range(x.ndim))
 
 
