@@ -199,6 +199,18 @@ def test_drawn_spectra_are_scipys(data: st.DataObject) -> None:
             close(call(signal), call(theirs), rtol)
 
 
+@pytest.mark.parametrize("mode", ["angle", "phase"])
+@pytest.mark.parametrize("axis", [-1, 0, -2])
+def test_angles_of_spectrograms_are_scipys(mode: str, axis: int, rng: np.random.Generator) -> None:
+    x = rng.normal(size=(40, 40)) + 1j * rng.normal(size=(40, 40))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, scipys = (
+            module.spectrogram(x, nperseg=8, axis=axis, mode=mode)[2] for module in (signal, theirs)
+        )
+    np.testing.assert_allclose(ours, scipys, atol=1e-9)
+
+
 @settings(max_examples=60)
 @given(data=st.data())
 def test_drawn_smoothing_and_resampling_are_scipys(data: st.DataObject) -> None:

@@ -491,7 +491,7 @@ def spectrogram(
         "complex": lambda z: z,
         "magnitude": np.abs,
         "angle": np.angle,
-        "phase": lambda z: np.unwrap(np.angle(z), axis=-2),
+        "phase": lambda z: np.unwrap(np.angle(z), axis=-1),
     }
     if mode not in changes:
         raise ArgumentError(message(operation, f"mode must be one of {', '.join(changes)}", repr(mode)))
