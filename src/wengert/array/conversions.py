@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,21 @@ _BUILT = "build arrays with np.stack or wengert.numpy.array, write into wengert.
 _COMPUTED = (
     "write np.sin for math.sin, make an array to write into with wengert.numpy.zeros or np.zeros_like(x)"
 )
+
+#: The arguments of the instruction ``BINARY_OP`` for ``a % b`` and ``a %= b``.
+_REMAINDERS = [
+    instruction.arg
+    for text in ("a % b", "a %= b")
+    for instruction in dis.get_instructions(compile(text, "", "exec"))
+    if instruction.opname == "BINARY_OP"
+]
+
+
+def _is_formatted(frame: FrameType) -> bool:
+    """Return whether a frame evaluates ``text % values``: numbers have ``%`` of their own, which converts nothing."""
+    code, position = frame.f_code.co_code, frame.f_lasti
+    is_operation = dis.opname[code[position]] == "BINARY_OP"
+    return is_operation and code[position + 1] in _REMAINDERS
 
 
 def _lost(name: str, hint: str, traced: str = _OUTSIDE, known: Callable[..., Any] | None = None) -> Any:
@@ -82,6 +99,8 @@ class Conversions(Operators):
         return self._concrete("index", advised(_INTEGER)).__index__()
 
     def __int__(self) -> int:
+        if (value := self._to_format(sys._getframe(1))) is not None:  # pyright: ignore[reportPrivateUsage]
+            return int(value)
         return self.__index__() if not is_inexact(self.dtype) else self._truncated()
 
     _truncated = _lost("int(x)", "use int(wg.stop_gradient(x))", "write x.astype(int)", int)
@@ -96,7 +115,13 @@ class Conversions(Operators):
             given_up = _or_given_up(way_out(name) or hint, value)
             raise self.without_derivative(name, instead_of_package(_or_given_up(OTHERWISE)) or given_up)
 
+    def _to_format(self, caller: FrameType) -> Any:
+        """Return the number for a text that the caller formats; None elsewhere, and where it is not known."""
+        return concrete(self) if not self.shape and _is_formatted(caller) else None
+
     def __float__(self) -> float:
+        if (value := self._to_format(sys._getframe(1))) is not None:  # pyright: ignore[reportPrivateUsage]
+            return float(value)
         if not self.owner.plain:
             self.owner.check_open("float(x)")
             self._check_convertible("float(x)", _NUMBER, _COMPUTED, "float(wg.stop_gradient(x))")

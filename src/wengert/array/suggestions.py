@@ -85,7 +85,7 @@ _OF_PYTHON = {
     "sorted": "write np.sort for sorted",
     "any": "write np.any for any",
     "all": "write np.all for all",
-    "complex": "Wengert differentiates real programs",
+    "complex": "write a + 1j * b for complex(a, b), x.astype(complex) for complex(x)",
 }
 #: The hint for a slice with an unknown end.
 SLICE = (

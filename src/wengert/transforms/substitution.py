@@ -40,7 +40,7 @@ from wengert.core.errors import (
     line_of,
 )
 from wengert.ops.elementwise import UFUNCS
-from wengert.ops.scipy_special import BY_NAME
+from wengert.transforms.math_functions import of_math
 
 ResultT = TypeVar("ResultT")
 
@@ -49,17 +49,12 @@ ENABLED = os.environ.get("WENGERT_SUBSTITUTE", "1") != "0"
 
 #: The errors of a value that would be lost.
 LOSSES = (LostDerivativeError, ConcreteError, UnsupportedError)
-#: The code of the functions that need substitutes.
-_NEEDY: weakref.WeakSet[CodeType] = weakref.WeakSet()
+#: The code of the functions that need substitutes, and such functions of libraries.
+_NEEDY: weakref.WeakSet[Any] = weakref.WeakSet()
 #: Types of values that have no substitute.
 _DATA: Any = (bool, int, float, complex, str, bytes, set, type(None), np.ndarray, np.generic, Box)
-#: The functions of NumPy for those of `math` that have another name.
-_OF_MATH = {
-    **{f"a{name}": f"arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
-    **{"atan2": "arctan2", "pow": "power"},
-}
-#: The functions of `scipy.special` for those of `math`.
-_OF_SPECIAL = {"erf": "erf", "erfc": "erfc", "gamma": "gamma", "lgamma": "gammaln"}
+#: Python's modules of mathematical functions.
+_MATHEMATICS = ("math", "cmath")
 #: What Python itself reads from the globals of a function.
 _OWN_NAMES = (
     "__name__",
@@ -137,14 +132,20 @@ def _argument(value: Any) -> Any:
     return with_substitutes(value) if _is_code(value) else value
 
 
-def _code_of(function: Any) -> CodeType | None:
-    """Return the code of a user's function, method or object with ``__call__``; None for other functions."""
+def _code_of(function: Any) -> Any:
+    """Return the code of a user's function, method or object with ``__call__``; None for other functions.
+
+    A function of a library that has a substitute stands for itself.
+    """
     while isinstance(function, functools.partial):
         function = function.func  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
-    if not isinstance(function, (FunctionType, MethodType)):
-        function = vars(type(function)).get("__call__")  # pyright: ignore[reportUnknownArgumentType]
-    code = getattr(function, "__code__", None)
-    return code if isinstance(code, CodeType) and is_users(code) else None
+    is_python = isinstance(function, (FunctionType, MethodType))
+    called = function if is_python else vars(type(function)).get("__call__")  # pyright: ignore[reportUnknownArgumentType]
+    code = getattr(called, "__code__", None)
+    if isinstance(code, CodeType) and is_users(code):
+        return code
+    has_substitute = with_substitutes(function) is not function  # pyright: ignore[reportUnknownArgumentType]
+    return getattr(function, "__code__", function) if has_substitute else None  # pyright: ignore[reportUnknownArgumentType]
 
 
 # -- what stands for an object of a program --------------------------------------------------------------
@@ -181,8 +182,8 @@ def _of_library(value: Any) -> Any:
             if getattr(sys.modules[f"numpy{room}"], name, None) is value:
                 return getattr(_numpy(room), name)
         return value
-    if module == "math":
-        return _dispatched(value, _of_math(name))
+    if module in _MATHEMATICS:
+        return _dispatched(value, of_math(value))
     substitute = substitute_for(value)
     if substitute is None or isinstance(value, type):
         return substitute or value
@@ -192,22 +193,6 @@ def _of_library(value: Any) -> Any:
         return substitute(*value.args, **value.kwds)
     of_scipys = getattr(substitute, "of_scipys", None)  # of a class: an interpolant, made outside
     return substitute if of_scipys is None else of_scipys(value)
-
-
-def _of_math(name: str) -> Callable[..., Any] | None:
-    """Return the function of boxes for one of `math`; None for functions of integers and other values."""
-    if name == "log":
-        return _logarithm
-    if name == "fsum":
-        return sum
-    if name in _OF_SPECIAL:
-        return BY_NAME[_OF_SPECIAL[name]]
-    function = getattr(np, _OF_MATH.get(name, name), None)
-    return function if isinstance(function, np.ufunc) and function in UFUNCS else None
-
-
-def _logarithm(x: Any, *base: Any) -> Any:
-    return np.log(x) / np.log(*base) if base else np.log(x)
 
 
 def _numpy(room: str) -> Any:
@@ -222,6 +207,7 @@ def _dispatched(function: Callable[..., Any], substitute: Callable[..., Any] | N
 
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
+        arguments = tuple(list(value) if isinstance(value, Iterator) else value for value in arguments)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
         is_followed = any(isinstance(leaf, Box) for leaf in tree.leaves((arguments, options)))
         return (substitute if is_followed else function)(*arguments, **options)
 
@@ -245,7 +231,7 @@ class _Globals(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name in self.users:
             return with_substitutes(self.users[name])
-        return _Float if name == "float" else vars(builtins)[name]
+        return _OF_BUILTINS.get(name) or vars(builtins)[name]
 
     def give_back(self) -> None:
         """Move what copies assigned to the user's module."""
@@ -265,35 +251,26 @@ class _Builtins(dict[str, Any]):
         return self.scope[name]
 
 
-class _FloatType(type):
-    """The class of what stands for `float`: a call keeps a box, and all else is Python's `float`."""
+class _NumberType(type):
+    """The class of what stands for `float` and `complex`: a call keeps a box, and all else is Python's type."""
 
-    def __call__(cls, *arguments: Any) -> Any:
+    def __call__(cls, *arguments: Any, **options: Any) -> Any:
         try:
-            return float(*arguments)
+            return cls.__base__(*arguments, **options)  # pyright: ignore[reportOptionalCall]
         except LOSSES:
-            return _number(arguments[0])
+            return vars(cls)["of_boxes"](*arguments, **options)
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, float)
+        return isinstance(instance, cast("type", cls.__base__))
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, float)
+        return issubclass(subclass, cast("type", cls.__base__))
 
     def __eq__(cls, other: object) -> bool:
-        return other is cls or other is float
+        return other is cls or other is cls.__base__
 
     def __hash__(cls) -> int:
-        return hash(float)
-
-
-class _Float(float, metaclass=_FloatType):
-    """What stands for `float`: numbers of boxes are boxes."""
-
-    dtype = np.dtype(float)  # NumPy takes a type with this attribute for its dtype
-
-
-_Float.__name__ = _Float.__qualname__ = "float"
+        return hash(cls.__base__)
 
 
 def _number(x: Any) -> Any:
@@ -301,6 +278,24 @@ def _number(x: Any) -> Any:
     if np.ndim(x) or x.dtype.kind not in "fiub":
         return float(x)
     return x if x.dtype.kind == "f" else x.astype(float)
+
+
+def _complex_number(real: Any, imag: Any = 0.0) -> Any:
+    """Return the complex number of one or two boxes; raise the error of `complex` where they have none."""
+    for part in (real, imag):
+        if np.ndim(part):
+            return complex(part)
+    return real + 1j * imag
+
+
+def _standing_for(kind: type, of_boxes: Callable[..., Any]) -> Any:
+    # NumPy takes a type with the attribute ``dtype`` for its dtype.
+    names = {"__qualname__": kind.__qualname__, "of_boxes": of_boxes, "dtype": np.dtype(kind)}
+    return _NumberType(kind.__name__, (kind,), names)
+
+
+#: What stands for builtin names.
+_OF_BUILTINS = {"float": _standing_for(float, _number), "complex": _standing_for(complex, _complex_number)}
 
 
 def _import(*arguments: Any) -> Any:
@@ -423,6 +418,16 @@ def _partial(partial: functools.partial[Any]) -> Any:
     return functools.partial(with_substitutes(partial.func), *arguments, **partial.keywords)
 
 
+def _vectorized(function: np.vectorize) -> Any:
+    options = [getattr(function, name) for name in ("otypes", "__doc__", "excluded", "cache", "signature")]
+    return _numpy("").vectorize(with_substitutes(function.pyfunc), *options)
+
+
+def _without_cache(function: Any) -> Any:
+    """Return the copy of a function that keeps its results: values inside a transform are no keys."""
+    return with_substitutes(function.__wrapped__)
+
+
 def _tuple(values: tuple[Any, ...]) -> Any:
     """Return a tuple with the copies of its functions, which may stand beside data."""
     return tuple(map(with_substitutes, values)) if any(map(_is_code, values)) else values
@@ -440,12 +445,18 @@ def _mapping(values: dict[Any, Any]) -> Any:
     return {key: with_substitutes(value) for key, value in values.items()}
 
 
+#: Types of values that are no data.
+_CODE = (
+    *(FunctionType, MethodType, BuiltinFunctionType, ModuleType, type),
+    *(functools.partial, functools._lru_cache_wrapper, np.vectorize),  # pyright: ignore[reportPrivateUsage]
+)
+
+
 def _is_code(value: Any) -> bool:
     """Tell whether a value is a function, a class, an object of SciPy, or a tuple that has one."""
     if isinstance(value, tuple):
         return any(map(_is_code, cast("tuple[Any, ...]", value)))
-    code = (FunctionType, MethodType, BuiltinFunctionType, ModuleType, functools.partial, type)
-    return isinstance(value, code) or substitute_for(value) is not None
+    return isinstance(value, _CODE) or substitute_for(value) is not None
 
 
 # -- copies of the user's modules, classes and objects ---------------------------------------------------
@@ -483,7 +494,7 @@ def _module(module: ModuleType) -> Any:
     if name in ("numpy", "numpy.linalg"):
         return _numpy(name.removeprefix("numpy"))
     file = getattr(module, "__file__", None)
-    is_library = name == "math" or name.partition(".")[0] == "scipy"
+    is_library = name in _MATHEMATICS or name.partition(".")[0] == "scipy"
     if not is_library and (file is None or is_foreign_file(file)):
         return module
     return _modules.setdefault(module, _Module(module))
@@ -607,6 +618,8 @@ _RULES: dict[Any, Callable[[Any], Any]] = {
     FunctionType: _function,
     MethodType: _method,
     functools.partial: _partial,
+    functools._lru_cache_wrapper: _without_cache,  # pyright: ignore[reportPrivateUsage]
+    np.vectorize: _vectorized,
     ModuleType: _module,
     tuple: _tuple,
     list: _list,
