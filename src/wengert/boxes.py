@@ -25,18 +25,25 @@ from wengert.core.errors import (
     LostDerivativeError,
     UnsupportedError,
     WengertError,
+    is_asked_by_package,
     is_installed,
     is_raised_by_user,
     line_of,
     message,
     raised_at,
+    split_location,
 )
 from wengert.core.shapes import Shape, shape_of
 from wengert.ir.types import TensorType, is_weak
 
 _levels = itertools.count()
-#: The end of the message of C code that was given a box.
-_REFUSED = re.compile(r"\bnot '?Array'?$")
+#: The message of code that was given a box and names its type.
+_REFUSED = re.compile(r"(?<![.\w])'?Array'?(?![.\w(])")
+_GIVEN_UP = "compute it outside, or give up the derivative: wg.stop_gradient(x)"
+_HASHED = (
+    "a value inside a transform is no key: call the function without its cache (f.__wrapped__), "
+    "or take the number as the key: float(wg.stop_gradient(x))"
+)
 #: The beginning of the message of `array_api_compat`, which SciPy uses too, for arrays of two libraries.
 _MIXED = "Multiple namespaces for array inputs"
 _UNMIXED = "write wengert.array_api.asarray(data) for the plain array"
@@ -56,6 +63,9 @@ class Trace:
     def __init__(self) -> None:
         self.level = next(_levels)
         self.open = True
+        self.thread = threading.get_ident()
+        self.complaint: WengertError | None = None
+        """The error of a box that another thread asked for its number: a thread does not pass its errors on."""
 
     def process(self, primitive: Any, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply ``primitive`` to operands of which at least one is a box of this trace."""
@@ -311,10 +321,13 @@ def running(trace: TraceT) -> Generator[TraceT]:
     try:
         yield trace
     except Exception as problem:
-        hidden = _hidden_by(problem)
+        hidden = trace.complaint or _hidden_by(problem)
         if hidden is None:
             raise
         raise hidden from None
+    else:
+        if trace.complaint is not None:
+            raise trace.complaint
     finally:
         RUNNING.depth -= 1
         RUNNING.traced -= trace.traced
@@ -322,6 +335,14 @@ def running(trace: TraceT) -> Generator[TraceT]:
             RUNNING.complaint = None  # its traceback holds the user's arrays
             RUNNING.standard = False
         trace.open = False
+
+
+def complain(trace: Trace, problem: WengertError) -> WengertError:
+    """Keep and return the error of a box of a trace that was asked for its number."""
+    RUNNING.complaint = problem
+    if threading.get_ident() != trace.thread:
+        trace.complaint = problem
+    return problem
 
 
 def _hidden_by(problem: Exception) -> WengertError | None:
@@ -345,8 +366,11 @@ def _hidden_by(problem: Exception) -> WengertError | None:
         requirement = "a plain array and a value inside a transform meet in one call"
         return UnsupportedError(f"array_namespace: {requirement}; {_UNMIXED}. [{where}]")
     if isinstance(problem, TypeError) and _REFUSED.search(str(problem)) and not is_raised_by_user(problem):
-        hint = "compute it outside, or give up the derivative: wg.stop_gradient(x)"
+        hint = _HASHED if str(problem).startswith("unhashable") else _GIVEN_UP
         return UnsupportedError(f"{problem}: the call takes no value inside a transform; {hint}. [{where}]")
+    if _is_of_box(problem) and is_asked_by_package(problem):
+        text = f"{split_location(str(problem))[0].rstrip('.')}: the call takes no value inside a transform"
+        return UnsupportedError(f"{text}; {_GIVEN_UP}. [{where}]")
     return None
 
 

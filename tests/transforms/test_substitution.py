@@ -18,6 +18,7 @@ import pytest
 import scipy.integrate
 import scipy.linalg
 import scipy.linalg as la
+import scipy.sparse.linalg
 import scipy.stats
 from scipy.linalg import expm
 from scipy.spatial.distance import cdist
@@ -282,6 +283,39 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 POINT = 0.7
 
 
+@np.vectorize
+def decorated(x: Any) -> Any:
+    return math.sin(x)
+
+
+@np.vectorize(otypes=[float])
+def decorated_with_types(x: Any) -> Any:
+    return math.exp(x)
+
+
+@functools.lru_cache
+def cached(x: Any) -> Any:
+    return math.cos(x)
+
+
+PROGRAMS["vectorized outside"] = lambda x: (
+    decorated([x, x]).sum() + decorated_with_types(x * np.ones(2)).sum()
+)
+
+
+def in_a_thread(x: Any) -> Any:
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(math.sin(x)))
+    thread.start()
+    thread.join()
+    return results[0] if results else None
+
+
+PROGRAMS["library's"] = math.sin
+PROGRAMS["circulant"] = lambda x: la.circulant(x * np.arange(3.0))
+PROGRAMS["cached"] = lambda x: cached(x) + math.sin(x)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_derivatives_are_right_in_every_mode(name: str) -> None:
     program, step = PROGRAMS[name], 1e-6
@@ -295,6 +329,27 @@ def test_derivatives_are_right_in_every_mode(name: str) -> None:
     np.testing.assert_allclose(wg.jit(wg.jacrev(program))(POINT), slope, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(wg.linearize(program, POINT)[1](1.0), slope, rtol=1e-6, atol=1e-8)
     wg.trace(program)(POINT)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_value_that_another_thread_loses_is_followed() -> None:
+    assert wg.grad(in_a_thread)(POINT) == pytest.approx(math.cos(POINT))
+
+
+def test_values_that_are_keys_say_so() -> None:
+    with pytest.raises(wg.WengertError, match=r"unhashable.*float\(wg.stop_gradient\(x\)\). \[test_subst"):
+        wg.grad(lambda x: {(x, 1): 2 * x}[x, 1])(POINT)
+
+
+def test_plain_arrays_of_the_second_run_are_plain_for_libraries() -> None:
+    kept = []
+
+    def program(x: Any) -> Any:
+        kept.append(scipy.sparse.csr_matrix(np.eye(2)) @ scipy.sparse.linalg.cg(np.eye(2), np.ones(2))[0])
+        return math.sin(x) * kept[-1][0]
+
+    assert wg.grad(program)(POINT) == pytest.approx(math.cos(POINT))
+    assert [type(value) for value in kept] == [np.ndarray, np.ndarray]
 
 
 def test_a_program_runs_again_only_once() -> None:

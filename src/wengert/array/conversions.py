@@ -13,9 +13,16 @@ import numpy as np
 from wengert.array.operators import Operators
 from wengert.array.sparse import left_to_box
 from wengert.array.suggestions import advised, instead_of_package, way_out
-from wengert.boxes import RUNNING, STANDARD, as_standard, concrete, on_graph
+from wengert.boxes import STANDARD, as_standard, complain, concrete, on_graph
 from wengert.core.dtypes import is_inexact
-from wengert.core.errors import OTHERWISE, UNFOLLOWED, ConcreteError, LostDerivativeError, message
+from wengert.core.errors import (
+    OTHERWISE,
+    UNFOLLOWED,
+    ConcreteError,
+    LostDerivativeError,
+    WengertError,
+    message,
+)
 
 _OUTSIDE = "return the array and convert it outside; build arrays with np.stack or wengert.numpy"
 _NUMBER = "write NumPy's functions, such as np.sin for math.sin; return the value and convert it outside"
@@ -71,17 +78,17 @@ class Conversions(Operators):
 
     __slots__ = ()
 
-    def without_value(self, operation: str, hint: str) -> ConcreteError:
+    def without_value(self, operation: str, hint: str) -> WengertError:
         """Return the error for an operation that needs numbers where only the type is known."""
         requirement = f"a concrete value is needed, and a {self.owner.name} knows only the type here"
-        RUNNING.complaint = ConcreteError(message(operation, requirement, str(self.type), hint))
-        return RUNNING.complaint
+        return complain(self.owner, ConcreteError(message(operation, requirement, str(self.type), hint)))
 
-    def without_derivative(self, operation: str, hint: str) -> LostDerivativeError:
+    def without_derivative(self, operation: str, hint: str) -> WengertError:
         """Return the error for an operation that would lose the derivative."""
         requirement = "the derivative would be lost"
-        RUNNING.complaint = LostDerivativeError(message(operation, requirement, str(self.type), hint))
-        return RUNNING.complaint
+        return complain(
+            self.owner, LostDerivativeError(message(operation, requirement, str(self.type), hint))
+        )
 
     def _concrete(self, operation: str, hint: str) -> Any:
         value = concrete(self)
@@ -136,8 +143,9 @@ class Conversions(Operators):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         name = "conversion to a plain array"
         self.owner.check_open(name)
-        if self.owner is STANDARD:
-            return np.array(self.state.value, dtype=dtype)
+        if self.owner.plain:  # an array that no transform follows
+            self.refresh()
+            return np.array(self.state.value, dtype=dtype, copy=None if self.owner is not STANDARD else True)
         if (wrapped := left_to_box(self, sys._getframe(1))) is not None:  # pyright: ignore[reportPrivateUsage]
             return wrapped
         self._check_convertible(name, _OUTSIDE, _BUILT)

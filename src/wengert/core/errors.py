@@ -212,6 +212,12 @@ def raised_at(problem: BaseException) -> str:
     return _location(users[-1].tb_frame, users[-1].tb_lineno) if users else ""
 
 
+def users_call(problem: BaseException) -> tuple[CodeType, int] | None:
+    """Return the instruction of the user's code that raised an error, or called what raised it."""
+    users = [tb for tb in _tracebacks(problem) if is_users(tb.tb_frame.f_code)]
+    return (users[-1].tb_frame.f_code, users[-1].tb_lasti) if users else None
+
+
 def is_raised_by_user(problem: BaseException) -> bool:
     """Return whether a ``raise`` statement of the user raised an error, and not a function that he called."""
     tracebacks = _tracebacks(problem)
@@ -225,6 +231,13 @@ def is_raised_by_user(problem: BaseException) -> bool:
 def is_installed(problem: BaseException) -> bool:
     """Return whether an installed package raised an error, or C code that it called."""
     return any(_in_package(tb.tb_frame.f_code.co_filename) for tb in _tracebacks(problem)[-1:])
+
+
+def is_asked_by_package(problem: BaseException) -> bool:
+    """Return whether an installed package asked Wengert for what raised an error."""
+    files = [tb.tb_frame.f_code.co_filename for tb in _tracebacks(problem)]
+    callers = [file for file in files if not file.startswith(_PACKAGE)]
+    return callers != files and any(map(_in_package, callers[-1:]))
 
 
 def message(operation: str, requirement: str, got: str = "", hint: str = "") -> str:

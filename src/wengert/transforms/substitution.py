@@ -29,7 +29,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from wengert.array.substitutes import MODULES, substitute_for
-from wengert.boxes import Box
+from wengert.boxes import Box, concrete
 from wengert.core import tree
 from wengert.core.errors import (
     ConcreteError,
@@ -37,7 +37,7 @@ from wengert.core.errors import (
     UnsupportedError,
     is_foreign_file,
     is_users,
-    line_of,
+    users_call,
 )
 from wengert.ops.elementwise import UFUNCS
 from wengert.transforms.math_functions import of_math
@@ -103,8 +103,8 @@ def second_run(function: Callable[..., Any], loss: Exception) -> Generator[None]
         yield
     except BaseException as second:
         _NEEDY.discard(code)
-        # The advice for a line that fails both times is for the names that stand there.
-        if isinstance(second, LOSSES) and line_of(str(second)) == line_of(str(loss)):
+        # The advice for a call that fails both times is for the names that stand there.
+        if isinstance(second, LOSSES) and users_call(second) == users_call(loss):
             raise loss from None
         raise
 
@@ -185,6 +185,8 @@ def _of_library(value: Any) -> Any:
     if module in _MATHEMATICS:
         return _dispatched(value, of_math(value))
     substitute = substitute_for(value)
+    if substitute is None and module.startswith("scipy.") and isinstance(value, FunctionType):
+        return _of_plain_arrays(value)
     if substitute is None or isinstance(value, type):
         return substitute or value
     if name:
@@ -197,6 +199,21 @@ def _of_library(value: Any) -> Any:
 
 def _numpy(room: str) -> Any:
     return MODULES["numpy"].linalg if room else MODULES["numpy"]
+
+
+@functools.cache
+def _of_plain_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gets the arrays of a second run as the plain arrays that no transform follows."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        return function(*map(_plain, arguments), **{name: _plain(value) for name, value in options.items()})
+
+    return call
+
+
+def _plain(value: Any) -> Any:
+    return concrete(value) if isinstance(value, Box) and value.owner.plain else value
 
 
 @functools.cache
