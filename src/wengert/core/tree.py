@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import is_
@@ -41,6 +42,10 @@ _NONE = Structure(type(None))
 def is_namedtuple(kind: type) -> bool:
     """Return whether ``namedtuple`` or ``NamedTuple`` made ``kind``."""
     return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+#: The user's class for each copy of it, in runs with substitutes: trees of both have one structure, the user's.
+COPIED: weakref.WeakKeyDictionary[type, weakref.ref[type]] = weakref.WeakKeyDictionary()
 
 
 def static(default: Any = dataclasses.MISSING) -> Any:
@@ -89,6 +94,12 @@ def _container(kind: type[Any]) -> str:
     return "dataclass" if dataclasses.is_dataclass(kind) else "leaf"
 
 
+@functools.lru_cache(maxsize=_CLASSES)
+def _users(kind: type[Any]) -> type[Any]:
+    users = COPIED.get(kind)
+    return (users and users()) or kind
+
+
 class _Keys(tuple[Any, ...]):
     """The sorted keys of a dict, with its own order as an attribute: equal for dicts that differ in order only."""
 
@@ -132,7 +143,8 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
 
 def _flatten(tree: Any, leaves: list[Any]) -> Structure:
     kind = cast("type[Any]", type(tree))
-    match _container(kind):
+    category, kind = _container(kind), _users(kind)
+    match category:
         case "leaf":
             leaves.append(tree)
             return LEAF

@@ -23,8 +23,18 @@ import weakref
 from abc import ABCMeta
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, TypeVar, cast
+from enum import EnumMeta
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -41,6 +51,13 @@ from wengert.core.errors import (
 )
 from wengert.ops.elementwise import UFUNCS
 from wengert.transforms.math_functions import of_math
+from wengert.transforms.shared_containers import (
+    SharedList,
+    SharedNamespace,
+    SharedSlot,
+    SharedTable,
+    with_slots_of,
+)
 
 ResultT = TypeVar("ResultT")
 
@@ -53,6 +70,8 @@ LOSSES = (LostDerivativeError, ConcreteError, UnsupportedError)
 _NEEDY: weakref.WeakSet[Any] = weakref.WeakSet()
 #: Types of values that have no substitute.
 _DATA: Any = (bool, int, float, complex, str, bytes, set, type(None), np.ndarray, np.generic, Box)
+#: The metaclasses of plain classes, of abstract ones and of protocols.
+_METACLASSES = (type, ABCMeta, type(Protocol))
 #: Python's modules of mathematical functions.
 _MATHEMATICS = ("math", "cmath")
 #: What Python itself reads from the globals of a function.
@@ -451,17 +470,36 @@ def _tuple(values: tuple[Any, ...]) -> Any:
 
 
 def _list(values: list[Any]) -> Any:
-    """Return a list of functions with their copies; other lists are data, which the program may change."""
-    return list(map(with_substitutes, values)) if values and all(map(_is_code, values)) else values
+    """Return a list with functions or objects with their copies; other lists are data."""
+    return SharedList(values, map(_element, values)) if _have_copies(values) else values
 
 
 def _mapping(values: dict[Any, Any]) -> Any:
-    """Return a table of functions with their copies; other tables are data, which the program may change."""
-    if not values or not all(map(_is_code, values.values())):
-        return values
-    return {key: with_substitutes(value) for key, value in values.items()}
+    """Return a table with functions or objects with their copies; other tables are data."""
+    return SharedTable(values, map(_element, values.values())) if _have_copies(values.values()) else values
 
 
+def _have_copies(values: Iterable[Any]) -> bool:
+    """Return whether functions or objects are among the first elements: a longer container of data costs no more."""
+    return any(
+        _is_code(value) or _is_users_class(type(value)) for value in itertools.islice(values, _LOOKED_AT)
+    )
+
+
+def _element(value: Any) -> Any:
+    """Return what stands for an element; containers inside of containers may be cyclic, and count as data."""
+    return value if isinstance(value, (list, dict)) else with_substitutes(value)
+
+
+def _namespace(users: SimpleNamespace) -> Any:
+    made = _objects.get(id(users))
+    if made is None:
+        made = _objects[id(users)] = SharedNamespace(users, with_substitutes)
+    return made
+
+
+#: How many elements of a list or table show whether it holds functions or objects.
+_LOOKED_AT = 64
 #: Types of values that are no data.
 _CODE = (
     *(FunctionType, MethodType, BuiltinFunctionType, ModuleType, type),
@@ -518,13 +556,12 @@ def _module(module: ModuleType) -> Any:
 
 
 def _is_users_class(kind: type) -> bool:
-    """Return whether a class is the user's and a plain one: no exception, no container, no special metaclass."""
-    if type(kind) not in (type, ABCMeta) or isinstance(kind, _CopiedClass) or not kind.__dictoffset__:
+    """Return whether a class is the user's and may have a copy: exceptions and enumerations are known by identity."""
+    if isinstance(kind, (_CopiedClass, EnumMeta)) or issubclass(kind, (BaseException, *_DATA)):
         return False
-    if issubclass(kind, (BaseException, tuple, list, dict, *_DATA)):
-        return False
+    is_plain = type(kind) in _METACLASSES or _is_users_class(type(kind))
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    return kind.__module__ == "__main__" or (file is not None and not is_foreign_file(file))
+    return is_plain and (kind.__module__ == "__main__" or (file is not None and not is_foreign_file(file)))
 
 
 class _CopiedClass(ABCMeta):
@@ -563,8 +600,9 @@ class _Copied:
 
     def __getattribute__(self, name: str) -> Any:
         value = super().__getattribute__(name)
-        # Methods and other attributes of the class are copies.
-        return with_substitutes(value) if name in super().__getattribute__("__dict__") else value
+        # Methods and other attributes of the class are copies, but for lists and tables, which the program may change.
+        is_own = name in super().__getattribute__("__dict__")
+        return with_substitutes(value) if is_own or type(value) in (list, dict) else value
 
 
 def _class(kind: type) -> type:
@@ -580,17 +618,32 @@ def _class(kind: type) -> type:
     if made is None:
         names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
         members: dict[str, Any] = {**names, "_users": kind, "_methods": {}, "_run": -1}
-        made = _CopiedClass(kind.__name__, (kind, *bases, _Copied), members)
+        # Python's own constructor does without those of the user's metaclasses, which may keep a list of classes.
+        new = (
+            _CopiedClass
+            if type(kind) in (type, ABCMeta)
+            else functools.partial(type.__new__, _metaclass(type(kind)))
+        )
+        made: Any = new(kind.__name__, (kind, *bases, _Copied), members)
         _classes[kind] = weakref.ref(made)
+        tree.COPIED[made] = weakref.ref(kind)
     type.__setattr__(made, "_run", _Run.number)
     _bring_up_to_date(made, kind)
     return made
 
 
+@functools.cache
+def _metaclass(kind: Any) -> Any:
+    """Return the class of the copies of the classes of a metaclass."""
+    return type(kind.__name__, (_CopiedClass, kind), {})
+
+
 def _bring_up_to_date(made: type, kind: type) -> None:
     """Give the copy of a class the present methods."""
     before = vars(made)["_methods"]
-    present = {name: value for name, value in vars(kind).items() if _is_method(value) or _is_code(value)}
+    present = {
+        name: value for name, value in vars(kind).items() if _is_method(value) or _have_copies([value])
+    }
     for name in before.keys() - present.keys():
         type.__delattr__(made, name)
     for name, value in present.items():
@@ -601,13 +654,18 @@ def _bring_up_to_date(made: type, kind: type) -> None:
 
 
 def _is_method(value: Any) -> bool:
-    return isinstance(value, (staticmethod, classmethod, property, functools.cached_property))
+    methods = (staticmethod, classmethod, property, functools.cached_property, functools.partialmethod)
+    return isinstance(value, (*methods, MemberDescriptorType))
 
 
 def _attribute(method: Any) -> Any:
     """Return the copy of a method of any kind, or of a function that is an attribute of a class."""
     if isinstance(method, property):
         return property(*map(with_substitutes, (method.fget, method.fset, method.fdel)), doc=method.__doc__)
+    if isinstance(method, MemberDescriptorType):
+        return SharedSlot(method, with_substitutes)
+    if isinstance(method, functools.partialmethod):
+        return functools.partialmethod(with_substitutes(method.func), *method.args, **method.keywords)  # pyright: ignore[reportUnknownArgumentType,reportUnknownMemberType]
     if not _is_method(method):
         return with_substitutes(method)
     made: Any = method.__class__(with_substitutes(getattr(method, "__func__", None) or method.func))
@@ -618,16 +676,26 @@ def _attribute(method: Any) -> Any:
 
 def _object(instance: Any) -> Any:
     """Return a second object of the copied class, with the same attributes: a write to either reaches both."""
-    copied: Any = _class(type(instance))
-    made = _objects.get(id(instance.__dict__))
-    if made is None:
-        try:
+    kind = cast("type[Any]", type(instance))
+    if isinstance(instance, (list, dict)):  # a second object would not share its elements
+        return instance  # pyright: ignore[reportUnknownVariableType]
+    copied: Any = _class(kind)  # it brings the methods up to date
+    if isinstance(instance, tuple):
+        return tuple.__new__(copied, map(with_substitutes, instance))  # pyright: ignore[reportUnknownArgumentType]
+    shared = instance.__dict__ if kind.__dictoffset__ else instance
+    made = _objects.get(id(shared))
+    if made is not None:
+        return made
+    try:
+        if kind.__dictoffset__:
             made = object.__new__(copied)
-            object.__setattr__(made, "__dict__", instance.__dict__)
-        except (TypeError, AttributeError):  # parts of it are made in C
-            return instance
-        with contextlib.suppress(TypeError):  # an object without weak references
-            _objects[id(instance.__dict__)] = made
+            object.__setattr__(made, "__dict__", shared)
+        else:
+            made = with_slots_of(instance, copied)
+    except (TypeError, AttributeError):  # parts of it are made in C
+        return instance
+    with contextlib.suppress(TypeError):  # an object without weak references
+        _objects[id(shared)] = made
     return made
 
 
@@ -638,6 +706,7 @@ _RULES: dict[Any, Callable[[Any], Any]] = {
     functools._lru_cache_wrapper: _without_cache,  # pyright: ignore[reportPrivateUsage]
     np.vectorize: _vectorized,
     ModuleType: _module,
+    SimpleNamespace: _namespace,
     tuple: _tuple,
     list: _list,
     dict: _mapping,
