@@ -54,8 +54,17 @@ def substitute_for(function: Any) -> Callable[..., Any] | None:
         return None
     for load in LOADERS:
         load()
-    public = [part for part in module.split(".") if part[0] != "_"]
-    return SUBSTITUTES.get(".".join([*public, *_names(function)]))
+    return SUBSTITUTES.get(".".join([public_module(module), *_names(function)]))
+
+
+def public_module(module: str) -> str:
+    """Return the module in which a program finds what a private module defines.
+
+    Example:
+        >>> public_module("scipy.optimize._zeros_py")
+        'scipy.optimize'
+    """
+    return ".".join(part for part in module.split(".") if part[:1] != "_")
 
 
 def _names(function: Any) -> list[str]:

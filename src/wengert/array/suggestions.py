@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import dis
 import itertools
 import linecache
@@ -19,10 +20,16 @@ from typing import Any
 import numpy as np
 
 from wengert.array.operators import FUNCTIONS
-from wengert.array.substitutes import FAMILY, class_name, name_of_substitute, substitute_for
+from wengert.array.substitutes import (
+    FAMILY,
+    class_name,
+    name_of_substitute,
+    public_module,
+    substitute_for,
+)
 from wengert.boxes import RUNNING, Box
 from wengert.core.dtypes import SEQUENCE
-from wengert.core.errors import calls_inside, user_frame
+from wengert.core.errors import OTHERWISE, calls_inside, user_frame
 from wengert.ops.elementwise import UFUNCS
 
 #: Replacements for functions of SciPy and of `math`, by name; `wengert.special` fills it.
@@ -62,6 +69,25 @@ _AS_IT_IS = "leave an array as it is, or write wengert.numpy.asarray, which also
 _OF_SIZE = """zeros ones empty eye identity tri linspace logspace geomspace tile repeat reshape resize broadcast_to
     split array_split indices"""
 _CONVERTING = "asarray asanyarray ascontiguousarray asfortranarray require"
+_ROOT = (
+    "solve with plain numbers, and give the solution the rule of the implicit function theorem: wg.custom_vjp, "
+    "with wg.stop_gradient(x) where it is solved"
+)
+_SPARSE = "keep the matrix constant, as in k * (A @ x), or write it as an array"
+#: The modules whose functions of NumPy's names mean the same as NumPy's.
+_SAME_NAMES = ("scipy.special", "scipy.linalg", "scipy.fft")
+#: Hints for functions, or for all functions of a module, that compute with plain arrays.
+_OF_ROOMS = {
+    "scipy.integrate.quad": "write wengert.scipy.integrate.fixed_quad",
+    "scipy.integrate": "write steps of a fixed method in a loop, or in wg.scan",
+    "scipy.optimize": _ROOT,
+    "scipy.sparse.linalg": f"write np.linalg.solve and its like for an array of the matrix, or {_ROOT}",
+    "scipy.sparse": _SPARSE,
+    "scipy.linalg": "write the function of np.linalg or wengert.scipy.linalg",
+    "scipy.spatial": "find neighbours of wg.stop_gradient(x), and take these elements of x",
+    "numpy.ma": "write np.where(mask, a, b), or where=mask in np.sum and its like",
+    "numpy.random": "draw standard numbers and scale them, or write wengert.random, which draws by keys",
+}
 _OF_NUMPY = {
     **dict.fromkeys(_OF_SIZE.split(), _SIZE),
     "arange": RANGE,
@@ -198,11 +224,17 @@ def _value(name: ast.AST, frame: FrameType) -> Any:
     """
     if isinstance(name, ast.Name):
         for names in (frame.f_locals, frame.f_globals, vars(builtins)):
-            if name.id in names:
+            with contextlib.suppress(KeyError):  # the globals of a second run look names up elsewhere
                 return names[name.id]
     if isinstance(name, ast.Attribute):
         owner = _value(name.value, frame)
-        return getattr(owner, name.attr, None) if isinstance(owner, ModuleType) or _is_family(owner) else None
+        if isinstance(owner, ModuleType) or _is_family(owner):
+            return getattr(owner, name.attr, None)
+        kind: type[object] = owner.__class__
+        is_librarys = kind.__module__.startswith(
+            ("numpy.", "scipy.")
+        )  # of an object such as a random generator
+        return getattr(kind, name.attr, None) if is_librarys else None
     if isinstance(name, ast.Call):
         family = _value(name.func, frame)
         return family if _is_family(family) else None
@@ -224,9 +256,13 @@ def _instead_of_call(call: ast.Call, frame: FrameType, operation: str) -> str:
     is_creation = getattr(function, "__module__", "") == "wengert.numpy.creation"
     if function is getattr(builtins, name, _NOTHING):
         return _OF_PYTHON.get(name, "")
+    if isinstance(function, type) and issubclass(function, np.generic):
+        return f"leave x as it is, or write x.astype(np.{name})"
     if is_creation or any(
         function is getattr(module, name, _NOTHING) for module in (np, np.lib.stride_tricks)
     ):
+        if name in _WITHOUT_DERIVATIVES:
+            return _WITHOUT_DERIVATIVES[name][1]
         return _OF_NUMPY.get(name) or _of_list(f"numpy.{name}", function, call, frame, operation)
     if function is getattr(np.linalg, name, _NOTHING):
         return _of_list(f"numpy.linalg.{name}", function, call, frame, operation)
@@ -234,7 +270,7 @@ def _instead_of_call(call: ast.Call, frame: FrameType, operation: str) -> str:
         other = _OF_MATH.get(name) or ("" if name in _UNLIKE_NUMPYS else counterpart(name))
         known_only = "write it with NumPy: math computes with known numbers"
         return f"write {other} for math.{name}" if other else known_only
-    return ""
+    return _of_foreign(function)
 
 
 def _of_list(name: str, function: Any, call: ast.Call, frame: FrameType, operation: str) -> str:
@@ -290,11 +326,45 @@ def instead_of_package(otherwise: str) -> str:
     package, running = calls_inside()
     if not package:
         return ""
-    # SciPy wraps its functions: the user's name comes first, then the running ones, without conversions to arrays.
     function = _called()
-    names = [getattr(function, "__name__", ""), *reversed(running)]
-    other = _substitute(function) or instead_of(*(name for name in names if name not in _OF_NUMPY))
-    return f"{_PACKAGES.get(package, package)} computes with plain arrays: {other or otherwise}"
+    if _module_of(function).partition(".")[0] != package and running:
+        function = running[-1]  # SciPy wraps its functions: the first that is no wrapper
+    other = _substitute(function) or _of_same_meaning(function) or _of_room(function) or otherwise
+    return f"{_PACKAGES.get(package, package)} computes with plain arrays: {other}"
+
+
+def _module_of(function: Any) -> str:
+    """Return the public module of a function, a class or a method."""
+    owner = getattr(function, "__objclass__", None) or function
+    return public_module(getattr(owner, "__module__", None) or "")
+
+
+def _of_same_meaning(function: Any) -> str:
+    """Return a hint for a function of the same name, from the modules whose names mean the same."""
+    return instead_of(getattr(function, "__name__", "")) if _module_of(function) in _SAME_NAMES else ""
+
+
+def _of_room(function: Any) -> str:
+    """Return a hint for a function of a module that has one, by the name of the function or for all of them."""
+    module, name = _module_of(function), getattr(function, "__name__", "")
+    while module:
+        full = f"{module}.{name}"
+        if (hint := _OF_ROOMS.get(full) or _OF_ROOMS.get(module)) is not None:
+            return f"for {full}, {hint}"
+        module = module.rpartition(".")[0]
+    return ""
+
+
+def _of_foreign(function: Any) -> str:
+    """Return a hint for a function of a library that is written in C; an empty string for other functions."""
+    module, name = _module_of(function), getattr(function, "__name__", "")
+    if not name or module.partition(".")[0] not in ("numpy", "scipy") or _works_on_boxes(function):
+        return ""
+    return (
+        _substitute(function)
+        or _of_room(function)
+        or f"{module}.{name} computes with plain arrays: {OTHERWISE}"
+    )
 
 
 def _substitute(function: Any) -> str:

@@ -132,16 +132,16 @@ def _package_frames() -> Iterator[tuple[str, FrameType]]:
         frame = frame.f_back
 
 
-def calls_inside() -> tuple[str, list[str]]:
+def calls_inside() -> tuple[str, list[Any]]:
     """Return the package that the user's line calls, and its running functions, the innermost first.
 
     A library that converts its arguments to plain arrays fails in an inner function; the user called the last one.
     """
-    package, functions = "", list[str]()
+    package, functions = "", list[Any]()
     for file, frame in _package_frames():
         package = file.split("/")[0]
         if frame.f_code.co_name in frame.f_globals:  # not a wrapper
-            functions.append(frame.f_code.co_name)
+            functions.append(frame.f_globals[frame.f_code.co_name])
     return package, functions
 
 

@@ -133,7 +133,7 @@ def _offered(name: str, value: Any) -> bool:
 
 def __getattr__(name: str) -> Any:
     """Return NumPy's object of a name; a function that `dir` does not list raises an error on boxes."""
-    value = None if name.startswith("_") else getattr(_np, name, None)
+    value = None if name.startswith("__") else getattr(_np, name, None)
     if value is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has NumPy", name=name)
     globals()[name] = value = _offered_for(value)

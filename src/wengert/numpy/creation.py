@@ -234,6 +234,8 @@ def array(
         >>> wg.grad(lambda t: wg.numpy.array([t, 2.0 * t]).sum())(1.0)
         3.0
     """
+    if not isinstance(copy, bool):  # SciPy passes NumPy's enumeration
+        copy = {0: False, 1: True}.get(getattr(copy, "value", 2))
     if contains_box(object):
         result = _from_boxes(object, dtype, copy)
         shape = shape_of(result)

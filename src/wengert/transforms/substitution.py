@@ -72,6 +72,11 @@ _NEEDY: weakref.WeakSet[Any] = weakref.WeakSet()
 _DATA: Any = (bool, int, float, complex, str, bytes, set, type(None), np.ndarray, np.generic, Box)
 #: The metaclasses of plain classes, of abstract ones and of protocols.
 _METACLASSES = (type, ABCMeta, type(Protocol))
+#: Modules of functions that iterate until a value is exact enough; its derivative need not be. They have no copies.
+_ITERATIVE = ("scipy.optimize", "scipy.integrate", "scipy.sparse")
+_NOT_ITERATIVE = ("rosen", "rosen_der", "rosen_hess", "rosen_hess_prod")
+#: The package of polynomials, which is written in Python: programs have copies of its functions and classes.
+_POLYNOMIALS = os.path.join(os.path.dirname(np.__file__), "polynomial", "")
 #: Python's modules of mathematical functions.
 _MATHEMATICS = ("math", "cmath")
 #: What Python itself reads from the globals of a function.
@@ -205,7 +210,9 @@ def _of_library(value: Any) -> Any:
         return _dispatched(value, of_math(value))
     substitute = substitute_for(value)
     if substitute is None and module.startswith("scipy.") and isinstance(value, FunctionType):
-        return _of_plain_arrays(value)
+        plain = _of_plain_arrays(value)
+        is_exact = not module.startswith(_ITERATIVE) or name in _NOT_ITERATIVE
+        return _dispatched(plain, _or_refused(_copy_of(value), plain) if is_exact else None)
     if substitute is None or isinstance(value, type):
         return substitute or value
     if name:
@@ -227,6 +234,20 @@ def _of_plain_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
         return function(*map(_plain, arguments), **{name: _plain(value) for name, value in options.items()})
+
+    return call
+
+
+def _or_refused(copied: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the copy of a function of SciPy's that raises the error of plain arrays where it needs one."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return copied(*arguments, **options)
+        except LOSSES:
+            raise
+        except (AttributeError, TypeError):
+            return plain(*arguments, **options)
 
     return call
 
@@ -369,8 +390,18 @@ def _function(function: FunctionType) -> Any:
     users = function.__globals__
     if isinstance(users, _Globals):
         return function
-    if not is_users(function.__code__):
+    if not is_users(function.__code__) and not _is_pure(function.__code__.co_filename):
         return _of_library(function)
+    return _copy_of(function)
+
+
+def _is_pure(filename: str) -> bool:
+    """Return whether a file of a library is copied as those of the user."""
+    return filename.startswith(_POLYNOMIALS)
+
+
+def _copy_of(function: FunctionType) -> Any:
+    """Return the copy of a function that is written in Python."""
     copy = _functions.get(function)
     if copy is None or not (copy.run == _Run.number or _fits(copy.made, function)):
         copy = _functions[function] = _Copy(_without_contents(function))
@@ -550,7 +581,7 @@ def _module(module: ModuleType) -> Any:
         return _numpy(name.removeprefix("numpy"))
     file = getattr(module, "__file__", None)
     is_library = name in _MATHEMATICS or name.partition(".")[0] == "scipy"
-    if not is_library and (file is None or is_foreign_file(file)):
+    if not is_library and (file is None or (is_foreign_file(file) and not _is_pure(file))):
         return module
     return _modules.setdefault(module, _Module(module))
 
@@ -561,7 +592,8 @@ def _is_users_class(kind: type) -> bool:
         return False
     is_plain = type(kind) in _METACLASSES or _is_users_class(type(kind))
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    return is_plain and (kind.__module__ == "__main__" or (file is not None and not is_foreign_file(file)))
+    is_users_file = file is not None and (not is_foreign_file(file) or _is_pure(file))
+    return is_plain and (kind.__module__ == "__main__" or is_users_file)
 
 
 class _CopiedClass(ABCMeta):

@@ -1,0 +1,99 @@
+"""Functions of SciPy and polynomials of NumPy that are written in Python: the second run has copies of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.polynomial import Chebyshev, Polynomial, chebyshev, legendre
+
+import wengert as wg
+
+pytest.importorskip("scipy")
+
+from scipy import linalg, ndimage, optimize, signal, special, stats
+
+U = np.array([1.3, 0.7, 0.8, 1.9, 2.2, 0.4])
+V = np.array([0.3, 1.1, 2.4, 0.9, 1.6, 0.2])
+GRID = np.arange(1.0, 17.0).reshape(4, 4) ** 1.3
+LABELS = np.array([[1, 1, 2, 2]] * 4)
+POINT = 0.7
+
+PROGRAMS: dict[str, Callable[[Any], Any]] = {
+    "Polynomial": lambda x: (Polynomial([x, 1.0, 2.0]) * Polynomial([1.0, x])).deriv().integ()(0.3),
+    "Chebyshev": lambda x: Chebyshev([x, 1.0, 2.0])(x),
+    "chebval": lambda x: chebyshev.chebval(0.3, [x, 1.0, x]),
+    "chebfit": lambda x: chebyshev.chebfit(np.arange(4.0), x * U[:4], 2)[1],
+    "legint": lambda x: legendre.legint([1.0, x, 2.0 * x]).sum(),
+    "rosen": lambda x: optimize.rosen(x * U) + optimize.rosen_der(x * U).sum(),
+    "chirp": lambda x: signal.chirp(x, 1.0, 2.0, 3.0) + signal.sawtooth(x) + signal.gausspulse(x, fc=2),
+    "decimate": lambda x: signal.decimate(x * np.arange(60.0), 2)[5],
+    "medfilt": lambda x: signal.medfilt(x * U, 3).sum(),
+    "wiener": lambda x: signal.wiener(x * U + U**2, 3).sum(),
+    "firwin": lambda x: signal.firwin(5, x)[1],
+    "freqs": lambda x: np.abs(signal.freqs([x, 1.0], [1.0, x], worN=[1.0, 2.0])[1]).sum(),
+    "deconvolve": lambda x: signal.deconvolve(x * U, [1.0, 2.0])[0].sum(),
+    "windows": lambda x: signal.windows.gaussian(5, x).sum() + signal.windows.tukey(9, x).sum(),
+    "ndimage.mean": lambda x: ndimage.mean(x * GRID, LABELS, [1, 2]).sum() + ndimage.sum(x * GRID, LABELS, 1),
+    "ndimage.center_of_mass": lambda x: ndimage.center_of_mass(GRID**x, LABELS, [1, 2])[1][0],
+    "ndimage.maximum": lambda x: ndimage.maximum(x * GRID, LABELS, [1, 2]).sum(),
+    "ndimage.variance": lambda x: ndimage.variance(x * GRID, LABELS, [1, 2]).sum(),
+    "ndimage.median": lambda x: ndimage.median(x * GRID, LABELS, [1, 2]).sum(),
+    "boxcox": lambda x: stats.boxcox(U, x).sum() + stats.boxcox_llf(x, U),
+    "moments": lambda x: stats.moment(x * U, 3) + stats.kstat(x * U, 3) + stats.iqr(x * U),
+    "trim_mean": lambda x: stats.trim_mean(x * U, 0.2) + stats.median_abs_deviation(x * U),
+    "tests": lambda x: stats.ttest_ind(x * U, V)[1] + stats.f_oneway(x * U, V)[0],
+    "chisquare": lambda x: stats.chisquare(x * U, x * np.full(6, U.mean()))[0],
+    "circmean": lambda x: stats.circmean(x * U) + stats.circvar(x * U),
+    "comb": lambda x: special.comb(3.0 + x, 2.0) + special.polygamma(1, x),
+    "jvp": lambda x: special.jvp(1, x) + special.kvp(1, x),
+    "diric": lambda x: special.diric(x, 5) + special.legendre(3)(x),
+    "fiedler": lambda x: linalg.fiedler(x * U).sum(),
+    "procrustes": lambda x: linalg.orthogonal_procrustes(x * GRID, GRID**2)[1],
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_derivatives_are_right(name: str) -> None:
+    program, step = PROGRAMS[name], 1e-6
+    slope = (program(POINT + step) - program(POINT - step)) / (2 * step)
+    value, derivative = wg.value_and_grad(program)(POINT)
+    assert value == pytest.approx(program(POINT), rel=1e-11)
+    assert derivative == pytest.approx(slope, rel=1e-5, abs=1e-7)
+    assert wg.derivative(program)(POINT) == pytest.approx(slope, rel=1e-5, abs=1e-7)
+
+
+REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "minimize": (
+        lambda x: optimize.minimize(lambda y: (y[0] - x) ** 4, [0.0]).x[0],
+        r"scipy\.optimize\.minimize, .*implicit function theorem: wg\.custom_vjp",
+    ),
+    "brentq": (
+        lambda x: optimize.brentq(lambda y: y**2 - x, 0.0, 2.0),
+        r"scipy\.optimize\.brentq, solve with",
+    ),
+    "random numbers": (
+        lambda x: np.random.default_rng(0).normal(x),
+        r"numpy\.random\.normal, .*wengert\.random",
+    ),
+    "masked arrays": (lambda x: np.ma.array([x, x]).sum(), r"numpy\.ma\.array, write np\.where"),
+    "scalars": (lambda x: np.float32(x) * 2, r"x\.astype\(np\.float32\)"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_functions_that_are_refused_name_the_way_out(name: str) -> None:
+    program, remedy = REFUSED[name]
+    with pytest.raises(wg.WengertError, match=rf"{remedy}.*\[test_plain_scipy\.py:"):
+        wg.grad(program)(POINT)
+
+
+def test_the_advice_for_a_call_is_not_that_for_its_argument() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    integrate = pytest.importorskip("scipy.integrate")
+    with pytest.raises(wg.WengertError, match=r"scipy\.sparse\.csr_matrix, keep the matrix constant"):
+        wg.grad(lambda x: sparse.csr_matrix(np.array([[x, 1.0], [1.0, 2.0]])).sum())(POINT)
+    with pytest.raises(wg.WengertError, match=r"scipy\.integrate\.odeint, write steps of a fixed method"):
+        wg.grad(lambda x: integrate.odeint(lambda y, t: -x * y, 1.0, [0.0, 1.0])[1, 0])(POINT)
