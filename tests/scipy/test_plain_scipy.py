@@ -20,6 +20,7 @@ V = np.array([0.3, 1.1, 2.4, 0.9, 1.6, 0.2])
 GRID = np.arange(1.0, 17.0).reshape(4, 4) ** 1.3
 LABELS = np.array([[1, 1, 2, 2]] * 4)
 POINT = 0.7
+RNG = np.random.default_rng(0)
 
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "Polynomial": lambda x: (Polynomial([x, 1.0, 2.0]) * Polynomial([1.0, x])).deriv().integ()(0.3),
@@ -39,7 +40,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "ndimage.mean": lambda x: ndimage.mean(x * GRID, LABELS, [1, 2]).sum() + ndimage.sum(x * GRID, LABELS, 1),
     "ndimage.center_of_mass": lambda x: ndimage.center_of_mass(GRID**x, LABELS, [1, 2])[1][0],
     "ndimage.maximum": lambda x: ndimage.maximum(x * GRID, LABELS, [1, 2]).sum(),
-    "ndimage.variance": lambda x: ndimage.variance(x * GRID, LABELS, [1, 2]).sum(),
+    "ndimage.variance": lambda x: ndimage.variance(x * GRID, LABELS - 1, [0, 1]).sum(),
     "ndimage.median": lambda x: ndimage.median(x * GRID, LABELS, [1, 2]).sum(),
     "boxcox": lambda x: stats.boxcox(U, x).sum() + stats.boxcox_llf(x, U),
     "moments": lambda x: stats.moment(x * U, 3) + stats.kstat(x * U, 3) + stats.iqr(x * U),
@@ -75,7 +76,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
         r"scipy\.optimize\.brentq, solve with",
     ),
     "random numbers": (
-        lambda x: np.random.default_rng(0).normal(x),
+        lambda x: RNG.normal(x),
         r"numpy\.random\.normal, .*wengert\.random",
     ),
     "masked arrays": (lambda x: np.ma.array([x, x]).sum(), r"numpy\.ma\.array, write np\.where"),

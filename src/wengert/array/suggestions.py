@@ -231,9 +231,7 @@ def _value(name: ast.AST, frame: FrameType) -> Any:
         if isinstance(owner, ModuleType) or _is_family(owner):
             return getattr(owner, name.attr, None)
         kind: type[object] = owner.__class__
-        is_librarys = kind.__module__.startswith(
-            ("numpy.", "scipy.")
-        )  # of an object such as a random generator
+        is_librarys = kind.__module__.startswith(("numpy.", "scipy."))  # such as a random generator
         return getattr(kind, name.attr, None) if is_librarys else None
     if isinstance(name, ast.Call):
         family = _value(name.func, frame)

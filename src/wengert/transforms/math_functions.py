@@ -43,8 +43,9 @@ def _remainder(x: Any, y: Any) -> Any:
     rest = np.fmod(x, 2 * y)
     x_sign, y_sign = np.where(rest < 0, -1.0, 1.0), np.where(y < 0, -1.0, 1.0)
     rest, width = rest * x_sign, y * y_sign
-    once = np.where(rest > width / 2, rest - width, rest)
-    return x_sign * np.where(rest - width >= width / 2, once - width, once)
+    once: Any = np.where(rest > width / 2, rest - width, rest)
+    twice: Any = np.where(rest - width >= width / 2, once - width, once)
+    return x_sign * twice
 
 
 def _is_close(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Any:
@@ -53,7 +54,10 @@ def _is_close(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -
 
 
 def _rounded(function: Function) -> Function:
-    return lambda x: function(x).astype(int)
+    def call(x: Any) -> Any:
+        return function(x).astype(int)
+
+    return call
 
 
 _ALIKE = """sin cos tan sinh cosh tanh exp exp2 expm1 log2 log10 log1p sqrt cbrt fabs fmod copysign ldexp frexp modf

@@ -519,7 +519,7 @@ def _have_copies(values: Iterable[Any]) -> bool:
 
 def _element(value: Any) -> Any:
     """Return what stands for an element; containers inside of containers may be cyclic, and count as data."""
-    return value if isinstance(value, (list, dict)) else with_substitutes(value)
+    return value if type(value) in (list, dict) else with_substitutes(value)
 
 
 def _namespace(users: SimpleNamespace) -> Any:
