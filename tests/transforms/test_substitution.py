@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.interpolate
 import scipy.linalg
 import scipy.linalg as la
+import scipy.ndimage
 import scipy.sparse.linalg
 import scipy.stats
 from scipy.linalg import expm
@@ -313,6 +315,13 @@ def in_a_thread(x: Any) -> Any:
 
 PROGRAMS["library's"] = math.sin
 PROGRAMS["circulant"] = lambda x: la.circulant(x * np.arange(3.0))
+TABLE_OF_SQUARES = np.arange(9.0).reshape(3, 3) ** 2
+AXES = (np.arange(3.0), np.arange(3.0))
+PROGRAMS["lists of coordinates"] = lambda x: (
+    scipy.ndimage.map_coordinates(TABLE_OF_SQUARES, [[x], [x + 0.8]], order=1)[0]
+    + scipy.interpolate.RegularGridInterpolator(AXES, TABLE_OF_SQUARES)([[1.2, x]])[0]
+    + scipy.interpolate.interpn(AXES, TABLE_OF_SQUARES, [[1.2, x]])[0]
+)
 PROGRAMS["cached"] = lambda x: cached(x) + math.sin(x)
 
 

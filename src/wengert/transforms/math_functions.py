@@ -20,6 +20,7 @@ from wengert.core.dtypes import dtype_of, is_complex
 from wengert.ops.scipy_special import BY_NAME
 
 Function = Callable[..., Any]
+_where: Any = np.where
 
 
 def _logarithm(x: Any, *base: Any) -> Any:
@@ -41,11 +42,10 @@ def _product(values: Iterable[Any], *, start: Any = 1) -> Any:
 def _remainder(x: Any, y: Any) -> Any:
     """Return ``x - n y`` for the integer n nearest to ``x / y``, the even one of two, without rounding."""
     rest = np.fmod(x, 2 * y)
-    x_sign, y_sign = np.where(rest < 0, -1.0, 1.0), np.where(y < 0, -1.0, 1.0)
+    x_sign, y_sign = _where(rest < 0, -1.0, 1.0), _where(y < 0, -1.0, 1.0)
     rest, width = rest * x_sign, y * y_sign
-    once: Any = np.where(rest > width / 2, rest - width, rest)
-    twice: Any = np.where(rest - width >= width / 2, once - width, once)
-    return x_sign * twice
+    once = _where(rest > width / 2, rest - width, rest)
+    return x_sign * _where(rest - width >= width / 2, once - width, once)
 
 
 def _is_close(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Any:

@@ -12,7 +12,7 @@ from wengert.core.dtypes import dtype_of, is_complex, is_inexact
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import Shape, shape_of, size
 from wengert.ir.types import show
-from wengert.numpy.registry import is_sequence, rank_of
+from wengert.numpy.registry import rank_of
 from wengert.ops.comparison import logical_or, where
 from wengert.ops.contraction import product
 from wengert.ops.conversion import cast
@@ -202,8 +202,6 @@ def _points(xi: Any, rank: int) -> Any:
         parts: list[Any] = [doubles(x) for x in xi]  # pyright: ignore[reportUnknownVariableType]
         shape = np.broadcast_shapes(*map(shape_of, parts))
         xi = parts[0] if len(parts) == 1 else np.stack([np.broadcast_to(x, shape) for x in parts], -1)
-    elif is_sequence(xi):
-        xi = np.asarray(xi)
     xi = doubles(xi)
     if rank_of(xi) == 1:
         xi = reshape(xi, shape=(size(shape_of(xi)) // rank, rank)) if shape_of(xi)[0] % rank == 0 else xi

@@ -13,7 +13,7 @@ from wengert.core.dtypes import INT64, dtype_of, is_complex
 from wengert.core.errors import ArgumentError, DtypeError, ShapeError, message
 from wengert.core.shapes import Shape, shape_of, size
 from wengert.ir.types import show
-from wengert.numpy.registry import integers, is_array, is_box, rank_of
+from wengert.numpy.registry import integers, is_array, rank_of
 from wengert.ops.comparison import isfinite, logical_and, where
 from wengert.ops.contraction import product
 from wengert.ops.conversion import cast
@@ -199,7 +199,7 @@ def map_coordinates(
         array([1.5])
     """
     operation, x = "map_coordinates", array(input)
-    points = array(np.asarray(coordinates) if not is_box(coordinates) else coordinates)
+    points = array(coordinates)
     if is_complex(dtype_of(points)):
         raise DtypeError(message(operation, "the coordinates must be real", show(points)))
     if rank_of(points) < 2 or not rank_of(x) or shape_of(points)[0] != rank_of(x):
