@@ -42,7 +42,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "ndimage.maximum": lambda x: ndimage.maximum(x * GRID, LABELS, [1, 2]).sum(),
     "ndimage.variance": lambda x: ndimage.variance(x * GRID, LABELS - 1, [0, 1]).sum(),
     "ndimage.median": lambda x: ndimage.median(x * GRID, LABELS, [1, 2]).sum(),
-    "boxcox": lambda x: stats.boxcox(U, x).sum() + stats.boxcox_llf(x, U),
+    "boxcox": lambda x: stats.boxcox(U, x).sum(),
     "moments": lambda x: stats.moment(x * U, 3) + stats.kstat(x * U, 3) + stats.iqr(x * U),
     "trim_mean": lambda x: stats.trim_mean(x * U, 0.2) + stats.median_abs_deviation(x * U),
     "tests": lambda x: stats.ttest_ind(x * U, V)[1] + stats.f_oneway(x * U, V)[0],
@@ -52,7 +52,6 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "jvp": lambda x: special.jvp(1, x) + special.kvp(1, x),
     "diric": lambda x: special.diric(x, 5) + special.legendre(3)(x),
     "fiedler": lambda x: linalg.fiedler(x * U).sum(),
-    "procrustes": lambda x: linalg.orthogonal_procrustes(x * GRID, GRID**2)[1],
 }
 
 

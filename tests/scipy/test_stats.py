@@ -20,8 +20,10 @@ theirs = pytest.importorskip("scipy.stats")
 #: The interval of each shape parameter.
 SHAPES: dict[str, tuple[tuple[float, float], ...]] = {
     **dict.fromkeys(
-        ("norm", "cauchy", "laplace", "logistic", "expon", "uniform", "gumbel_r", "gumbel_l"), ()
+        ("norm", "cauchy", "laplace", "logistic", "expon", "uniform", "gumbel_r", "gumbel_l", "halfnorm"), ()
     ),
+    "rayleigh": (),
+    "invgamma": ((2.5, 5.0),),
     "lognorm": ((0.3, 1.5),),
     "weibull_min": ((0.6, 4.0),),
     "pareto": ((0.5, 5.0),),

@@ -24,15 +24,17 @@ from wengert.scipy.stats.elementary import (
     expon,
     gumbel_l,
     gumbel_r,
+    halfnorm,
     laplace,
     logistic,
     lognorm,
     norm,
     pareto,
+    rayleigh,
     uniform,
     weibull_min,
 )
-from wengert.scipy.stats.gammas import beta, chi2, f, gamma, t
+from wengert.scipy.stats.gammas import beta, chi2, f, gamma, invgamma, t
 from wengert.scipy.stats.multivariate import dirichlet, multinomial, multivariate_normal, wishart
 from wengert.scipy.stats.samples import (
     describe,
@@ -49,10 +51,10 @@ from wengert.scipy.stats.samples import (
 )
 
 __all__ = [
-    "bernoulli", "beta", "binom", "cauchy", "chi2", "describe", "dirichlet", "entropy", "expon", "f", "gamma", "geom",
-    "gmean", "gumbel_l", "gumbel_r", "hmean", "kurtosis", "laplace", "linregress", "logistic", "lognorm",
-    "multinomial", "multivariate_normal", "nbinom", "norm", "pareto", "pearsonr", "poisson", "sem", "skew", "t",
-    "uniform", "variation", "vonmises", "weibull_min", "wishart", "zscore",
+    "bernoulli", "beta", "binom", "cauchy", "chi2", "describe", "dirichlet", "entropy", "expon", "f", "gamma",
+    "geom", "gmean", "gumbel_l", "gumbel_r", "halfnorm", "hmean", "invgamma", "kurtosis", "laplace", "linregress",
+    "logistic", "lognorm", "multinomial", "multivariate_normal", "nbinom", "norm", "pareto", "pearsonr", "poisson",
+    "rayleigh", "sem", "skew", "t", "uniform", "variation", "vonmises", "weibull_min", "wishart", "zscore",
 ]  # fmt: skip
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from wengert.ops.arithmetic import absolute
 from wengert.ops.comparison import greater, less, where
-from wengert.ops.exponential import exp, expit, expm1, log, log1p, logaddexp, power
+from wengert.ops.exponential import exp, expit, expm1, log, log1p, logaddexp, power, sqrt
 from wengert.ops.scipy_special import log_ndtr, ndtr, ndtri
-from wengert.ops.special import lgamma
+from wengert.ops.special import erf, erfc, erfinv, lgamma
 from wengert.ops.trigonometric import arctan2, tan
 from wengert.random import exponential, normal
 from wengert.random import uniform as draw_uniform
@@ -161,6 +161,41 @@ expon = Continuous(
     var=1.0,
     entropy=1.0,
     draw=exponential,
+)
+
+halfnorm = Continuous(
+    "halfnorm",
+    "The half-normal distribution, of ``|Z|`` for a normal Z.",
+    support=(0.0, INFINITY),
+    inside=1.0,
+    logpdf=lambda z: 0.5 * math.log(2 / math.pi) - 0.5 * (z * z),
+    cdf=lambda z: erf(z / math.sqrt(2)),
+    sf=lambda z: erfc(z / math.sqrt(2)),
+    logsf=lambda z: math.log(2) + log_ndtr(-z),
+    ppf=lambda q: math.sqrt(2) * erfinv(q),
+    isf=lambda q: -ndtri(0.5 * q),
+    mean=math.sqrt(2 / math.pi),
+    var=1 - 2 / math.pi,
+    entropy=0.5 * math.log(math.pi / 2) + 0.5,
+    draw=lambda key, shape: absolute(normal(key, shape)),
+)
+
+rayleigh = Continuous(
+    "rayleigh",
+    "The Rayleigh distribution, of the norm of two normal variables, of density ``z exp(-z^2 / 2)`` on z >= 0.",
+    support=(0.0, INFINITY),
+    inside=1.0,
+    logpdf=lambda z: from_end(z, 1.0, lambda z: log(z) - 0.5 * (z * z)),
+    cdf=lambda z: -expm1(-0.5 * (z * z)),
+    sf=lambda z: exp(-0.5 * (z * z)),
+    logcdf=lambda z: log1mexp(-0.5 * (z * z)),
+    logsf=lambda z: -0.5 * (z * z),
+    ppf=lambda q: sqrt(-2.0 * log1p(-q)),
+    isf=lambda q: sqrt(-2.0 * log(q)),
+    mean=math.sqrt(math.pi / 2),
+    var=2 - math.pi / 2,
+    entropy=_EULER / 2 + 1 - 0.5 * math.log(2),
+    draw=lambda key, shape: sqrt(2.0 * exponential(key, shape)),
 )
 
 

@@ -1,4 +1,4 @@
-"""Continuous families by incomplete gamma and beta functions: beta, chi2, f, gamma and t.
+"""Continuous families by incomplete gamma and beta functions: beta, chi2, f, gamma, invgamma and t.
 
 Their functions of distribution have derivatives in the shape parameters, from `wengert.kernels.incomplete`; so have the
 draws, which are quantiles.
@@ -45,6 +45,32 @@ gamma = Continuous(
     mean=lambda a: a,
     var=lambda a: a,
     entropy=lambda a: a + lgamma(a) + (1.0 - a) * digamma(a),
+)
+
+
+def _invgamma_mean(a: Any) -> Any:
+    return where(greater(a, 1.0), 1.0 / (where(greater(a, 1.0), a, 2.0) - 1.0), INFINITY)
+
+
+def _invgamma_variance(a: Any) -> Any:
+    b = where(greater(a, 2.0), a, 3.0)
+    return where(greater(a, 2.0), 1.0 / ((b - 1.0) ** 2 * (b - 2.0)), INFINITY)
+
+
+invgamma = Continuous(
+    "invgamma",
+    "The inverse gamma distribution, of ``1 / Y`` for a gamma variable Y, with a > 0.",
+    shapes=("a",),
+    support=(0.0, INFINITY),
+    inside=1.0,
+    logpdf=lambda z, a: from_end(z, 1.0, lambda z: -(a + 1.0) * log(z) - 1.0 / z - lgamma(a)),
+    cdf=lambda z, a: gammaincc(a, 1.0 / z),
+    sf=lambda z, a: gammainc(a, 1.0 / z),
+    ppf=lambda q, a: 1.0 / gammainccinv(a, q),
+    isf=lambda q, a: 1.0 / gammaincinv(a, q),
+    mean=_invgamma_mean,
+    var=_invgamma_variance,
+    entropy=lambda a: a + lgamma(a) - (1.0 + a) * digamma(a),
 )
 
 
