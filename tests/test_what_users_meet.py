@@ -87,10 +87,10 @@ def test_functions_of_scipys_name_the_counterpart(name, transform):
 
 
 @pytest.mark.usefixtures("without_substitutes")
-def test_functions_of_scipys_that_numpy_has_name_numpys():
+def test_functions_of_scipys_that_are_the_whole_program_name_wengerts():
     linalg = pytest.importorskip("scipy.linalg")
     with pytest.raises(
-        TypeError, match=r"SciPy computes with plain arrays: write np\.linalg\.det\. \[test_what"
+        TypeError, match=r"SciPy computes with plain arrays: write wengert\.scipy\.linalg\.det\. \[test_what"
     ):
         wg.grad(linalg.det)(np.eye(2))
 
