@@ -38,6 +38,7 @@ SMALL = replace(
     packed_product_work=50,
     bordered_sum_work=50,
     bordered_copy_work=1,
+    packed_side=2,
     update_rows=2,
     row_sum_terms=2,
     streamed_row_bytes=64,

@@ -188,7 +188,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "pack_operands",
-        "copy an operand of a large product into panels first",
+        "copy the factors of large products into panels, and cut long sums into blocks",
         lambda unit: replace(unit, nests=pack_operands(unit.program, unit.layouts, unit.target)),
     ),
     Pass(

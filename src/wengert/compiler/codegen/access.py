@@ -239,7 +239,7 @@ class Emitter(ABC):
             if value is None:
                 continue
             if layout.panel and indices[layout.lanes or 0].coefficient(term):
-                coefficient = layout.rows  # tiles begin where panels do
+                coefficient *= layout.rows  # tiles begin where panels do
             pointer = self._moved(("address", pointer, value, coefficient), scalar, value, coefficient)
         if fixed:
             pointer = self._moved(("fixed", pointer, fixed), scalar, constant(I64, fixed))
@@ -291,6 +291,11 @@ class Emitter(ABC):
         pointer, _, _ = self.address(node.buffer, node.indices, point)
         for start in range(0, size, _LINE):
             self._prefetch(b.element(pointer, "i8", constant(I64, start)) if start else pointer, level)
+
+    def prefetch_line(self, node: Load, point: Point) -> None:
+        """Prefetch a vector of a tile, if it is the first of it in its line."""
+        if self._begins_line(point, node.buffer.dtype.itemsize):
+            self.prefetch(node, point, 1, level=1)
 
     def _begins_line(self, point: Point, size: int) -> bool:
         """Return whether no earlier vector of the tile lies in the same cache line."""

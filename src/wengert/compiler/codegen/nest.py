@@ -42,10 +42,20 @@ class _Level(NamedTuple):
     """Points beyond them; along the lanes, whole vectors."""
     masked: int
     """Elements beyond those, less than a vector."""
+    block: int = 0
+    """For a loop over blocks, the tiles of a block; its own tiles are blocks."""
 
     @property
     def tiles(self) -> int:
         return self.full + bool(self.rest or self.masked)
+
+
+class _Window(NamedTuple):
+    """The whole tiles of a dimension that a block has, and whether what is left at the end follows them."""
+
+    start: Value
+    stop: Value
+    is_last: Value
 
 
 def emit_nest(
@@ -73,11 +83,13 @@ class _NestEmitter:
         self.places = tuple(dict.fromkeys(computed_places(nest)))
         self.masked = 0
         """Elements of the last vector that exist, where it is not whole."""
+        self.windows: dict[Dim, _Window] = {}
+        """The tiles of the block around, for dimensions in blocks."""
 
     # -- the function ------------------------------------------------------------------------------------
 
     def run(self, name: str, shared: bool) -> tuple[str, int]:
-        levels = [self._level(dim) for dim in self.schedule.order]
+        levels = self._all_levels()
         among = self._shared(levels) if shared else 0
         tiles = math.prod(level.tiles for level in levels[:among])
         if all(dim.extent for dim in self.nest.dims):
@@ -97,12 +109,23 @@ class _NestEmitter:
         """Return the number of outermost levels that threads share: enough for even parts."""
         tiles = 1
         for count, level in enumerate(levels):
-            if tiles >= costs.COSTS.even_tiles or level.dim in self.nest.sequential:
+            in_block = level.dim in self.schedule.blocks and not level.block
+            if tiles >= costs.COSTS.even_tiles or level.dim in self.nest.sequential or in_block:
                 return count
             tiles *= level.tiles
         return len(levels)
 
     # -- loops over the map dimensions -------------------------------------------------------------------
+
+    def _all_levels(self) -> list[_Level]:
+        """Return the loops, the outermost first: those over blocks before all dimensions in blocks."""
+        levels = [self._level(dim) for dim in self.schedule.order]
+        blocks: list[_Level] = []
+        for level in levels:
+            size = self.schedule.blocks.get(level.dim, 0)
+            if size:
+                blocks.append(_Level(level.dim, 0, -(-level.full // size), 0, 0, size))
+        return [*blocks, *levels]
 
     def _level(self, dim: Dim) -> _Level:
         factor = self.schedule.tile.get(dim, 1)
@@ -124,6 +147,9 @@ class _NestEmitter:
             self.tile.write(counts, self.masked)
             return
         level, b = levels[depth], self.builder
+        if level.block:
+            self._blocks(levels, depth, counts, part)
+            return
         size = self.schedule.width if level.dim is self.schedule.lanes else 1
         start, stop = constant(I64, 0), constant(I64, level.full)
         last: Value | None = None
@@ -132,6 +158,8 @@ class _NestEmitter:
             start, end = self._outer(part, below)
             stop = b.intrinsic("smin", end, stop)
             last = b.compare("eq", end, constant(I64, level.tiles))
+        if window := self.windows.get(level.dim):
+            start, stop, last = window
         if level.full:
             inner = {**counts, level.dim: level.step // size}
             if level.full == 1 and last is None:
@@ -150,6 +178,23 @@ class _NestEmitter:
             rest = {**counts, level.dim: level.rest + bool(level.masked)}
             with nullcontext() if last is None else b.only_if(last):
                 self._rest(levels, depth, rest, part, below)
+
+    def _blocks(
+        self, levels: Sequence[_Level], depth: int, counts: dict[Dim, int], part: _Range | None
+    ) -> None:
+        """Open the loop over the blocks of a dimension; the last one may have fewer tiles."""
+        level, b = levels[depth], self.builder
+        below = math.prod(inner.tiles for inner in levels[depth + 1 : part.levels]) if part else 1
+        first, end = self._outer(part, below) if part else (constant(I64, 0), constant(I64, level.full))
+        tiles = next(one.full for one in levels[depth + 1 :] if one.dim is level.dim)
+        with b.loop(first, end) as number, self.evaluator.scope():
+            start = b.binary("mul", number, constant(I64, level.block))
+            stop = b.binary("add", start, constant(I64, level.block))
+            stop = b.intrinsic("smin", stop, constant(I64, tiles))
+            is_last = b.compare("eq", number, constant(I64, level.full - 1))
+            self.windows[level.dim] = _Window(start, stop, is_last)
+            self._levels(levels, depth + 1, counts, self._inner(part, depth, below, number))
+            del self.windows[level.dim]
 
     def _rest(
         self,

@@ -14,8 +14,9 @@ from wengert.compiler.codegen.access import Offsets, Point, first_lanes
 from wengert.compiler.codegen.delayed_stores import DelayedStores
 from wengert.compiler.codegen.expression import Evaluator
 from wengert.compiler.llvm.ir_builder import I64, Kind, Value, constant
+from wengert.compiler.machine import costs
 from wengert.compiler.schedule.schedule import Schedule
-from wengert.nest.expression import Expression, Guard, Reduce, is_zero
+from wengert.nest.expression import Apply, Expression, Guard, Reduce, is_zero
 from wengert.nest.index import Dim, Index, flatten
 from wengert.nest.nest import Store
 
@@ -149,9 +150,17 @@ class Reduction:
             for n in range(dim.extent):
                 self._loops(rest, values, (*offsets, (dim, n)) if n else offsets, mask)
             return
-        start, stop = bounds or (constant(I64, 0), constant(I64, dim.extent))
-        with self._loop(dim, start, stop, values):
-            self._loops(rest, values, offsets, mask)
+        steps = 1 if rest or bounds else self.schedule.steps
+        whole = dim.extent - dim.extent % steps
+        start, stop = bounds or (constant(I64, 0), constant(I64, whole))
+        if whole:
+            with self._loop(dim, start, stop, values, steps):
+                for n in range(steps):
+                    self._loops(rest, values, (*offsets, (dim, n)) if n else offsets, mask)
+        self.evaluator.counters[dim] = constant(I64, whole)
+        for n in range(dim.extent - whole):
+            self._loops(rest, values, (*offsets, (dim, n)) if n else offsets, mask)
+        del self.evaluator.counters[dim]
 
     @contextmanager
     def _loop(
@@ -256,8 +265,8 @@ class Reduction:
             body = self._body(node)
             added = node.combiner == "add"
             masked = mask is not None and not (added and self.evaluator.vanishes(node.body))
-            if added and not masked and (factors := self.evaluator.factors(body, point)):
-                after.append(self.evaluator.product_plus(factors, value))
+            if added and not masked and (total := self._plus_products(body, value, point)):
+                after.append(total)
                 continue
             element = self.builder.widened(self.evaluator.value(body, point), value.kind.lanes)
             if masked and mask is not None:
@@ -268,6 +277,28 @@ class Reduction:
                 after.append(self._combined(node, value, element))
         self._write_along(offsets, mask)
         values[:] = after
+
+    def _plus_products(
+        self, body: Expression, value: Value, point: Point, *, negative: bool = False
+    ) -> Value | None:
+        """Return an accumulator and a product, rounded once; None where the body is anything else.
+
+        Where enough sums hide the latency, the products of a sum are added one after the other.
+        """
+        evaluator = self.evaluator
+        if factors := evaluator.factors(body, point):
+            x, y = factors
+            return evaluator.product_plus((self.builder.fneg(x) if negative else x, y), value)
+        hidden = len(self.accumulators) >= costs.COSTS.latency_operations
+        match body:
+            case Apply(operation="add" | "subtract", operands=(left, right)) if (
+                hidden and body.dtype.kind == "f"
+            ):
+                second = negative is not (body.operation == "subtract")
+                total = self._plus_products(left, value, point, negative=negative)
+                return total and self._plus_products(right, total, point, negative=second)
+            case _:
+                return None
 
     def _write_along(self, offsets: Offsets, mask: Value | None) -> None:
         """Emit the stores of every step of the loops: all values are computed before any is stored."""

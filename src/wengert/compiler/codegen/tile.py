@@ -57,6 +57,8 @@ class Tile:
         delayed = self.delayed if self.delayed and self.delayed.takes(points) else None
         evaluator.tile, evaluator.rest = counts, masked
         with evaluator.scope():
+            for load, point in itertools.product(schedule.prefetches.results, points):
+                evaluator.prefetch_line(load, point)
             for dims, nodes in self.groups.items():
                 along = [store for store in self.nest.stores if store.along and store.along == dims]
                 Reduction(evaluator, schedule, dims, nodes, points, along, delayed).run()

@@ -184,6 +184,20 @@ class CostModel:
     """Instructions for each element of a copy that changes the order."""
     packing_gain: float = 0.85
     """Share of its cost that a product may keep, copy included, for the copy to be made."""
+    packed_side: int = 16
+    """Elements of the other factor's own dimensions from which a factor is packed: each of its own is used as often."""
+    panel_vectors: int = 4
+    """Vectors of a panel along the lanes, at most."""
+    panel_points: tuple[int, ...] = (4, 8, 2, 6, 12)
+    """Elements that a panel across the lanes may have: vectors of it are packed together."""
+    panel_steps: int = 4
+    """Steps of a sum of products of panels that are written out one after another."""
+    panels_cache_share: float = 3 / 4
+    """Share of the first-level cache for the panels that a tile reads."""
+    block_cache_share: float = 1 / 2
+    """Share of the second-level cache for a block of panels."""
+    uncut_terms_share: float = 1.5
+    """Multiple of what that holds up to which sums are not cut."""
     panel_readers: int = 12
     """Tiles that read a panel from which it is copied into one piece."""
     panel_cache_share: float = 1 / 2

@@ -41,6 +41,8 @@ class Layout(NamedTuple):
 
     length: int = 0
     """The extent of the axis that is cut into panels."""
+    across: bool = False
+    """Whether a product reads the elements of a panel one by one, each for all lanes."""
 
 
 def row_major(shape: Sequence[int]) -> Layout:
@@ -71,8 +73,14 @@ def with_lanes(shape: Sequence[int], axis: int, width: int) -> Layout:
     return Layout(tuple(strides), count, axis)
 
 
-def with_panels(shape: Sequence[int], axis: int, panel: int) -> Layout:
+def with_panels(shape: Sequence[int], axis: int, panel: int, *, across: bool = False) -> Layout:
     """Return the layout with one axis in panels: a tile of a product reads one contiguous piece.
+
+    Args:
+        shape: of the buffer.
+        axis: the one that is cut.
+        panel: elements of a panel.
+        across: whether they are read one by one.
 
     Example:
         >>> with_panels((784, 300), 1, 64).size == 784 * 320
@@ -85,7 +93,7 @@ def with_panels(shape: Sequence[int], axis: int, panel: int) -> Layout:
             strides[other] = count
             count *= shape[other]
     pieces = -(-shape[axis] // panel)
-    return Layout(tuple(strides), count * pieces, axis, panel, shape[axis])
+    return Layout(tuple(strides), count * pieces, axis, panel, shape[axis], across)
 
 
 def choose_layouts(program: Program, target: Target) -> dict[Buffer, Layout]:

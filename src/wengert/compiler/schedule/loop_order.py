@@ -33,6 +33,7 @@ def loop_order(
     sums = nest.reductions()
     read = list(dict.fromkeys(load for node in sums for load in loads(node.body)))
     inner = min(nest.dims, key=lambda dim: abs(place.coefficient(dim)), default=None)
+    last = lanes if read else _along_rows(nest, layouts) or lanes
     streamed = inner is not None and _is_streamed(nest, inner, read, layouts, target)
 
     def fetched(dim: Dim) -> int:
@@ -45,13 +46,43 @@ def loop_order(
 
     def key(dim: Dim) -> tuple[bool, bool, int, int]:
         return (
-            not read and dim is lanes,
+            not read and dim is last,
             dim in nest.sequential,
             0 if streamed else -fetched(dim),
             -abs(place.coefficient(dim)),
         )
 
     return _shared_first(nest, tuple(sorted(nest.dims, key=key)), steps)
+
+
+def loop_blocks(
+    nest: Nest,
+    order: Sequence[Dim],
+    panels: Mapping[Dim, int],
+    target: Target,
+) -> dict[Dim, int]:
+    """Return how many tiles of the innermost dimension run before all others go on, where panels exceed the cache.
+
+    The innermost loop reads all panels of a factor for one panel of the other. So many of them form a block as the
+    second-level cache holds, and the loops around run for a block after the other.
+    """
+    inner = order[-1] if order else None
+    if inner is None or inner not in panels or not nest.reductions() or len(panels) < 2:
+        return {}
+    followed = {
+        (load.buffer, load.indices): load_dims(load) - {*order[:-1]}
+        for node in nest.reductions()
+        for load in loads(node.body)
+        if inner in load_dims(load)
+    }
+    swept = sum(
+        math.prod(dim.extent for dim in dims) * buffer.dtype.itemsize
+        for (buffer, _), dims in followed.items()
+    )
+    tiles = inner.extent // panels[inner]
+    share = target.level2 * costs.COSTS.block_cache_share / swept
+    size = int(share * inner.extent) // panels[inner]
+    return {inner: -(-tiles // -(-tiles // size))} if 0 < size < tiles else {}
 
 
 def load_dims(load: Load) -> set[Dim]:
@@ -70,6 +101,14 @@ def _is_streamed(
     results = sum(size(buffer) for buffer in {store.buffer for store in nest.stores})
     swept = sum(size(load.buffer) for load in read if inner in load_dims(load))
     return results > target.level2 * costs.COSTS.streamed_results_share >= swept
+
+
+def _along_rows(nest: Nest, layouts: Mapping[Buffer, Layout]) -> Dim | None:
+    """Return the dimension along which a copy into panels reads rows."""
+    if not any(layouts[store.buffer].panel for store in nest.stores):
+        return None
+    positions = [linear(layouts[load.buffer], load.indices) for load in nest.loads()]
+    return next((dim for dim in nest.dims if any(each.coefficient(dim) == 1 for each in positions)), None)
 
 
 def _shared_first(nest: Nest, order: tuple[Dim, ...], steps: Mapping[Dim, int]) -> tuple[Dim, ...]:

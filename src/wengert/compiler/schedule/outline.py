@@ -118,6 +118,7 @@ class _Likeness:
     def _schedule(self, schedule: Schedule) -> None:
         lanes = None if schedule.lanes is None else self._number(schedule.lanes)
         tile = tuple((self._number(dim), count) for dim, count in schedule.tile.items())
+        blocks = tuple((self._number(dim), size) for dim, size in schedule.blocks.items())
         runs = tuple(
             (self._number(dim), self._number(run.load), run.size, run.ahead)
             for dim, runs in schedule.prefetches.runs.items()
@@ -126,7 +127,9 @@ class _Likeness:
         streams = frozenset(
             (self._number(load), ahead) for load, ahead in schedule.prefetches.streams.items()
         )
-        self.found += [lanes, schedule.width, tile, schedule.delays_stores, schedule.vectors, runs, streams]
+        results = tuple(map(self._number, schedule.prefetches.results))
+        self.found += [lanes, schedule.width, tile, blocks, runs, streams, results]
+        self.found += [schedule.steps, schedule.delays_stores, schedule.vectors]
         self._dims(schedule.order)
 
     def _number(self, thing: object) -> int:

@@ -1,4 +1,8 @@
-"""Operand packing: an operand of a large product is copied first, so that it is contiguous along the lanes."""
+"""Operand packing: factors of large products are copied first.
+
+A product with enough terms for each element of its factors takes `block_products`; of others, an operand may be copied
+so that it is contiguous along the lanes.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,11 @@ from typing import NamedTuple
 from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import operation_count
 from wengert.compiler.machine.target import Target
+from wengert.compiler.schedule.block_products import blocked_product
 from wengert.compiler.schedule.layout import Layout, linear, with_lanes, with_panels
 from wengert.compiler.schedule.loop_order import load_dims
 from wengert.compiler.schedule.schedule import choose_schedule, instruction_count
-from wengert.nest.expression import Buffer, Expression, Load, Reduce, loads, may_lie_outside
+from wengert.nest.expression import Buffer, Expression, Load, Reduce, free_dims, loads, may_lie_outside
 from wengert.nest.index import Dim, Index, follows
 from wengert.nest.nest import Branch, Loop, Nest, Program, Step, Store, While, writes
 from wengert.nest.rewrite import rewrite_step
@@ -44,7 +49,7 @@ def _packed(
     for step in steps:
         match step:
             case Nest():
-                done += _with_copy(step, layouts, target, around)
+                done += blocked_product(step, layouts, target) or _with_copy(step, layouts, target, around)
             case Loop(steps=inner) | While(steps=inner):
                 turns = step.counter.extent if isinstance(step, Loop) else 1
                 loops = (*around, _Around(turns, set(writes(step))))
@@ -71,9 +76,8 @@ def _is_copy(step: Step) -> bool:
 
 
 def _is_fixed(copy: Nest, changing: set[Buffer]) -> bool:
-    (load,) = loads(copy.stores[0].value)
-    own = all(dim in copy.dims for index in load.indices for dim in index.dims())
-    return own and load.buffer not in changing
+    value = copy.stores[0].value
+    return free_dims(value) <= set(copy.dims) and changing.isdisjoint(value.facts.buffers)
 
 
 def _with_copy(

@@ -48,6 +48,8 @@ class Prefetches(NamedTuple):
     """Runs at computed places, by the loop whose turns they are prefetched ahead."""
     streams: Mapping[Load, int] = {}
     """Loads that stream through an array once, and how many bytes ahead they are prefetched."""
+    results: tuple[Load, ...] = ()
+    """Loads that a tile needs after its sums: prefetched before them."""
 
 
 def choose_prefetches(
@@ -73,9 +75,19 @@ def choose_prefetches(
         if load.buffer.size * load.buffer.dtype.itemsize > target.level2:
             for dim, run in _runs(load, lanes, order, layouts[load.buffer]):
                 runs[dim] = (*runs.get(dim, ()), run)
-    return Prefetches(
-        runs, {**_streams(nest, lanes, layouts), **_rows(nest, lanes, tile_bytes, layouts, target)}
-    )
+    streams = {**_streams(nest, lanes, layouts), **_rows(nest, lanes, tile_bytes, layouts, target)}
+    return Prefetches(runs, streams, _results(nest, lanes, layouts))
+
+
+def _results(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> tuple[Load, ...]:
+    """Return what is read after the sums of a product of panels: the totals of blocks, other arrays in the results."""
+    nodes = nest.reductions()
+    inside = [load for node in nodes for load in loads(node.body)]
+    if not inside or lanes not in nest.dims or not all(layouts[load.buffer].panel for load in inside):
+        return ()
+    after = [load for store in nest.stores for load in loads(store.value, Reduce)]
+    found = {(load.buffer, load.indices): load for load in after if is_contiguous(load, lanes, layouts)}
+    return tuple(found.values())
 
 
 def _rows(

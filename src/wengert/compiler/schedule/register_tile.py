@@ -36,6 +36,8 @@ def choose_tile(
     if nest.sequential:
         return {}
     fixed = {dim: panel // (width if dim is lanes else 1) for dim, panel in panels.items()}
+    if len(fixed) > 1:
+        return {dim: factor for dim, factor in fixed.items() if factor > 1}
     if not reductions:
         other = transposed_dim(nest, lanes, width, layouts)
         return {**({other: width} if other else {}), **fixed}

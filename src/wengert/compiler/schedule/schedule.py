@@ -12,7 +12,7 @@ from wengert.compiler.machine import costs
 from wengert.compiler.machine.target import Target
 from wengert.compiler.schedule.delay_stores import delays_stores
 from wengert.compiler.schedule.layout import Layout, linear
-from wengert.compiler.schedule.loop_order import loop_order
+from wengert.compiler.schedule.loop_order import loop_blocks, loop_order
 from wengert.compiler.schedule.prefetch import Prefetches, choose_prefetches
 from wengert.compiler.schedule.register_tile import (
     choose_tile,
@@ -41,6 +41,10 @@ class Schedule:
     """The map dimensions, outermost first."""
     unrolled: frozenset[Dim] = field(default_factory=frozenset[Dim])
     """Dimensions of reductions that are written out."""
+    blocks: Mapping[Dim, int] = field(default_factory=dict[Dim, int])
+    """Tiles of a dimension that all other loops run over before the next ones: what they read stays in the cache."""
+    steps: int = 1
+    """Steps of the innermost loop of a reduction that are written out one after another."""
     prefetches: Prefetches = field(default_factory=Prefetches)
     """The loads to prefetch."""
     delays_stores: bool = False
@@ -51,25 +55,27 @@ class Schedule:
 
 def choose_schedule(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> Schedule:
     """Return the schedule of a nest."""
-    width = target.lanes(_item_bytes(nest))
+    width = target.lanes(vector_item_bytes(nest))
     if nest.sequential == frozenset(nest.dims) and nest.dims:
         return Schedule(None, 1, {}, nest.dims)
     prices = _costs(nest, width, layouts)
     panels = _panels(nest, layouts)
-    lanes = next(iter(panels)) if panels else min(prices, key=lambda dim: prices[dim])
+    lanes = min(_along_lanes(nest, layouts) or panels or prices, key=lambda dim: prices.get(dim, math.inf))
     width = 1 if lanes is None else min(width, 1 << (lanes.extent - 1).bit_length())
     # Whoever reads a panel may have shorter vectors than who packs it.
-    width = math.gcd(width, *panels.values())
+    width = math.gcd(width, panels.get(lanes, 0)) if lanes else width
     unrolled = _unrolled(nest, lanes)
     tile = choose_tile(nest, lanes, width, layouts, target, unrolled, panels)
     vectors = 1 if lanes is None else interleave_count(nest, lanes, width, tile)
     if lanes in nest.dims and vectors > 1:
         tile = {lanes: vectors}
     order = loop_order(nest, lanes, tile, width, layouts, target)
-    along = width * tile.get(lanes, 1) * _item_bytes(nest) if lanes else 1
+    along = width * tile.get(lanes, 1) * vector_item_bytes(nest) if lanes else 1
     ahead = choose_prefetches(nest, lanes, order, layouts, target, along)
     late = delays_stores(nest, lanes, width, tile, unrolled, layouts)
-    return Schedule(lanes, width, tile, order, unrolled, ahead, late, vectors)
+    blocks = loop_blocks(nest, order, panels, target)
+    steps = costs.COSTS.panel_steps if len(panels) > 1 and nest.has_reductions else 1
+    return Schedule(lanes, width, tile, order, unrolled, blocks, steps, ahead, late, vectors)
 
 
 def _panels(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, int]:
@@ -83,9 +89,16 @@ def _panels(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, int]:
     return found
 
 
+def _along_lanes(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, None]:
+    """Return the dimensions along which panels are read in vectors."""
+    pairs = ((layouts[buffer], indices) for buffer, indices in nest.accesses())
+    parted = (indices[each.lanes or 0] for each, indices in pairs if each.panel and not each.across)
+    return dict.fromkeys(dim for index in parted for dim in index.dims())
+
+
 def instruction_count(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> float:
     """Return about how many instructions a nest takes with the best lanes."""
-    return min(_costs(nest, target.lanes(_item_bytes(nest)), layouts).values())
+    return min(_costs(nest, target.lanes(vector_item_bytes(nest)), layouts).values())
 
 
 def _costs(nest: Nest, width: int, layouts: Mapping[Buffer, Layout]) -> dict[Dim | None, float]:
@@ -95,7 +108,7 @@ def _costs(nest: Nest, width: int, layouts: Mapping[Buffer, Layout]) -> dict[Dim
     return {dim: _cost(nest, dim, width, layouts, known) for dim in candidates}
 
 
-def _item_bytes(nest: Nest) -> int:
+def vector_item_bytes(nest: Nest) -> int:
     """Return the size of the elements that fill a vector: the smallest floats, else the largest integers."""
     dtypes = {store.buffer.dtype for store in nest.stores} | {node.dtype for node in nest.nodes()}
     floats = [dtype.itemsize for dtype in dtypes if dtype.kind == "f"]

@@ -1,0 +1,379 @@
+"""Blocked products: both factors of a large product are packed into panels, and long sums are cut into blocks.
+
+Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008), and Van Zee and van de Geijn, "BLIS"
+(2015), on nests: a sum is cut into blocks of which a panel of one factor fills part of the first-level cache; for
+each block both factors are copied into panels, whatever their strides, and the results are added up tile by tile. A
+panel holds what one step of a tile reads side by side, step after step.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from wengert.compiler.machine import costs
+from wengert.compiler.machine.costs import operation_count
+from wengert.compiler.machine.target import Target
+from wengert.compiler.schedule.layout import Layout, linear, with_lanes, with_panels
+from wengert.compiler.schedule.schedule import vector_item_bytes
+from wengert.compiler.schedule.strides import joined_cost, joined_stores
+from wengert.nest.expression import (
+    Apply,
+    Buffer,
+    Expression,
+    Iota,
+    Load,
+    Reduce,
+    Rewriter,
+    free_dims,
+    instantiate,
+    may_report,
+    zero,
+)
+from wengert.nest.index import Dim, Index, Term
+from wengert.nest.nest import Loop, Nest, Step, Store
+from wengert.nest.rewrite import rewrite_store
+
+
+class _Side(NamedTuple):
+    """The factors of products that follow the same dimensions."""
+
+    factors: tuple[Expression, ...]
+    own: tuple[Dim, ...]
+    """The dimensions that only this side follows."""
+
+
+class _Product(NamedTuple):
+    """Sums over the same dimensions of products of a factor of either side."""
+
+    sums: tuple[Reduce, ...]
+    sides: tuple[_Side, _Side]
+    terms: int
+    """The products in the bodies of all sums."""
+    summed: tuple[Dim, ...]
+
+
+class _Tile(NamedTuple):
+    """The points of a tile: vectors along the lanes, and points along a dimension of the other side."""
+
+    lanes: Dim
+    width: int
+    """Elements of all vectors together."""
+    other: Dim
+    points: int
+    price: float
+    """Cycles for each multiplication."""
+
+    @property
+    def panels(self) -> dict[Dim, int]:
+        """The elements of a panel along a dimension."""
+        return {self.lanes: self.width, self.other: self.points}
+
+
+def blocked_product(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> list[Step] | None:
+    """Return the steps that carry out a large product on panels, and add their layouts; None for another nest."""
+    if operation_count(nest) < costs.COSTS.packed_product_work or nest.sequential or nest.accumulates:
+        return None
+    nest = _joined_sums(nest)
+    product = _product(nest)
+    if product is None:
+        return None
+    tile = min(_tiles(product, nest, layouts, target), key=lambda found: found.price, default=None)
+    if tile is None or not _pays(product, tile):
+        return None
+    cut = _cut(product, tile, target)
+    if cut is None:
+        return _on_panels(nest, product, tile, layouts)
+    return _in_blocks(nest, product, tile, cut, layouts)
+
+
+# -- sums over the same dimensions -----------------------------------------------------------------------
+
+
+def _joined_sums(nest: Nest) -> Nest:
+    """Return the nest with one sum in the place of sums and differences of sums over equal dimensions.
+
+    The parts of a complex product are a difference and a sum of products of parts.
+    """
+    sums = nest.reductions()
+    extents = {tuple(dim.extent for dim in node.dims) for node in sums}
+    if len(sums) < 2 or len(extents) > 1 or any(node.combiner != "add" for node in sums):
+        return nest
+    dims = sums[0].dims
+
+    def change(node: Expression) -> Expression:
+        match node:
+            case Reduce(dims=own, body=body):
+                return replace(node, dims=dims, body=instantiate(body, own, list(map(Index.of, dims))))
+            case Apply(operation="add" | "subtract", operands=(Reduce() as x, Reduce() as y)):
+                return replace(x, body=replace(node, operands=(x.body, y.body)))
+            case _:
+                return node
+
+    rewrite = Rewriter(change)
+    return replace(nest, stores=tuple(rewrite_store(store, rewrite) for store in nest.stores))
+
+
+# -- what is a product -----------------------------------------------------------------------------------
+
+
+def _product(nest: Nest) -> _Product | None:
+    """Return what a nest multiplies, if it is sums of products over the same dimensions."""
+    sums = tuple(dict.fromkeys(nest.reductions()))
+    if not sums or any(node.combiner != "add" or node.dims != sums[0].dims for node in sums):
+        return None
+    pairs = [pair for node in sums for pair in _pairs(node.body)]
+    if any(len(pair) != 2 for pair in pairs) or any(store.along for store in nest.stores):
+        return None
+    own, summed = nest.own_dims(), set(sums[0].dims)
+    left, right = (free_dims(factor) & own for factor in pairs[0])
+    if left <= right or right <= left or not summed <= left & right or left | right != own:
+        return None
+    sides: tuple[list[Expression], list[Expression]] = [], []
+    for pair in pairs:
+        x, y = pair if free_dims(pair[0]) & own == left else reversed(pair)
+        if free_dims(x) & own != left or free_dims(y) & own != right:
+            return None
+        sides[0].append(x)
+        sides[1].append(y)
+    first, second = (
+        _Side(_distinct(factors), tuple(dim for dim in nest.dims if dim in follows and dim not in others))
+        for factors, follows, others in zip(sides, (left, right), (right, left), strict=True)
+    )
+    return _Product(sums, (first, second), len(pairs), sums[0].dims)
+
+
+def _pairs(body: Expression) -> Iterator[tuple[Expression, ...]]:
+    """Yield the factors of the products that an expression adds and subtracts; one factor for anything else."""
+    match body:
+        case Apply(operation="add" | "subtract", operands=operands):
+            for operand in operands:
+                yield from _pairs(operand)
+        case Apply(operation="multiply", operands=(x, y)) if _is_plain(x) and _is_plain(y):
+            yield x, y
+        case _:
+            yield (body,)
+
+
+def _is_plain(factor: Expression) -> bool:
+    """Tell whether a factor may be computed before the product."""
+    return not factor.facts.has_reductions and not may_report(factor)
+
+
+def _distinct(factors: Sequence[Expression]) -> tuple[Expression, ...]:
+    """Return factors without those that are written alike."""
+    return tuple({_written(factor): factor for factor in factors}.values())
+
+
+# -- tiles and blocks ------------------------------------------------------------------------------------
+
+
+def _tiles(
+    product: _Product, nest: Nest, layouts: Mapping[Buffer, Layout], target: Target
+) -> Iterator[_Tile]:
+    """Yield the tiles whose sums fit the registers, with either side along the lanes."""
+    model, width = costs.COSTS, target.lanes(vector_item_bytes(nest))
+    steps = math.prod(dim.extent for dim in product.summed)
+    for side, other in itertools.permutations(product.sides):
+        for lanes, across in itertools.product(side.own, other.own):
+            writing = _writing(nest, lanes, width, layouts) / steps
+            for vectors, points in itertools.product(range(1, model.panel_vectors + 1), model.panel_points):
+                count = vectors * points
+                operands = vectors * len(side.factors) + 1
+                if count * len(product.sums) + operands > target.registers:
+                    continue
+                loading = (vectors * len(side.factors) + points * len(other.factors)) * model.near_load_cycles
+                computing = max(count * product.terms, model.latency_operations) / 2
+                cycles = max(loading, computing) + model.exposed_load_share * loading + count * writing
+                filled = vectors * width
+                price = cycles / (count * product.terms * width)
+                price *= _waste(lanes, filled, width) * _waste(across, points, 1)
+                yield _Tile(lanes, filled, across, points, price)
+
+
+def _writing(nest: Nest, lanes: Dim, width: int, layouts: Mapping[Buffer, Layout]) -> float:
+    """Return the instructions by which vectors of results are written."""
+    groups = joined_stores(nest, lanes, layouts)
+    joined = {store: joined_cost(group) for group in groups for store in group}
+    total = 0.0
+    for store in nest.stores:
+        adjacent = linear(layouts[store.buffer], store.indices).coefficient(lanes) == 1
+        total += joined.get(store, 1.0 if adjacent else width * costs.COSTS.strided_access_cost)
+    return total
+
+
+def _waste(dim: Dim, panel: int, least: int) -> float:
+    """Return the factor for the last panel, which is not full."""
+    missing = -dim.extent % panel
+    empty = -dim.extent % least
+    return 1.0 + (empty + costs.COSTS.tile_remainder_cost * (missing - empty)) / dim.extent
+
+
+def _pays(product: _Product, tile: _Tile) -> bool:
+    """Tell whether enough is computed with each element of a factor for its copy to pay."""
+    several = tile.lanes.extent > tile.width or tile.other.extent > tile.points
+    least = min(math.prod(dim.extent for dim in side.own) for side in product.sides)
+    return several and least >= costs.COSTS.packed_side
+
+
+class _Cut(NamedTuple):
+    """How a dimension of sums is cut into blocks."""
+
+    dim: Dim
+    extent: int
+    """Elements of a block; the last one may have fewer."""
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.dim.extent // self.extent)
+
+
+def _cut(product: _Product, tile: _Tile, target: Target) -> _Cut | None:
+    """Return how to cut the sums such that the panels of a tile stay in the first-level cache; None if they do."""
+    left, right = product.sides
+    lanes_side, other_side = (left, right) if tile.lanes in left.own else (right, left)
+    item = product.sums[0].dtype.itemsize
+    step = (tile.width * len(lanes_side.factors) + tile.points * len(other_side.factors)) * item
+    steps = max(1, int(target.level1 * costs.COSTS.panels_cache_share) // step)
+    terms = math.prod(dim.extent for dim in product.summed)
+    if terms <= steps * costs.COSTS.uncut_terms_share:
+        return None
+    dim = max(product.summed, key=lambda one: one.extent)
+    extent = max(1, steps * dim.extent // terms)
+    if extent >= dim.extent:
+        return None
+    blocks = -(-dim.extent // extent)
+    even = next((n for n in range(blocks, 3 * blocks // 2 + 1) if dim.extent % n == 0), blocks)
+    return _Cut(dim, -(-dim.extent // even))
+
+
+# -- the steps -------------------------------------------------------------------------------------------
+
+
+def _on_panels(nest: Nest, product: _Product, tile: _Tile, layouts: dict[Buffer, Layout]) -> list[Step]:
+    """Return the copies of the factors, and the product of the copies."""
+    copies, sums = _packed(nest, product.sums, tile, layouts)
+    return [*copies, _with_sums(nest, sums)]
+
+
+def _in_blocks(
+    nest: Nest, product: _Product, tile: _Tile, cut: _Cut, layouts: dict[Buffer, Layout]
+) -> list[Step]:
+    """Return the steps that add up the blocks of sums, and make results of the totals in the last one.
+
+    A single sum that is stored as it is is added up in its place.
+    """
+    turns = cut.blocks
+    (store, *more) = nest.stores
+    if not more and store.value is product.sums[0]:
+        totals = {product.sums[0]: Load(store.buffer, store.indices)}
+        turns -= cut.dim.extent % cut.extent > 0
+    else:
+        totals = {node: _total(nest, node, tile, layouts) for node in product.sums}
+        turns -= 1
+    counter = Dim(turns, cut.dim.name)
+    block = _block(product.sums, cut, Index.of(counter) * cut.extent, cut.extent)
+    copies, sums = _packed(nest, list(block.values()), tile, layouts)
+    stores = [
+        Store(total.buffer, total.indices, _added(total, sums[block[node]], Index.of(counter)))
+        for node, total in totals.items()
+    ]
+    steps: list[Step] = [*copies, replace(nest, stores=tuple(stores))]
+    done: list[Step] = [Loop(counter, False, tuple(steps), nest.location)] if turns > 1 else steps
+    start = turns * cut.extent
+    if start == cut.dim.extent:
+        return done
+    block = _block(product.sums, cut, Index(start), cut.dim.extent - start)
+    copies, sums = _packed(nest, list(block.values()), tile, layouts)
+    ends = {node: Apply("add", (total, sums[block[node]]), node.dtype) for node, total in totals.items()}
+    return [*done, *copies, _with_sums(nest, ends)]
+
+
+def _total(nest: Nest, node: Reduce, tile: _Tile, layouts: dict[Buffer, Layout]) -> Load:
+    """Return an element of an array for the totals of a sum."""
+    buffer = Buffer(node.dtype, tuple(dim.extent for dim in nest.dims))
+    layouts[buffer] = with_lanes(buffer.shape, nest.dims.index(tile.lanes), tile.width)
+    return Load(buffer, tuple(map(Index.of, nest.dims)))
+
+
+def _added(total: Load, block: Reduce, turn: Index) -> Expression:
+    """Return a total so far with one more block, which is the first in the first turn."""
+    if not turn.terms:
+        return block
+    number = Iota(turn)
+    is_first = Apply("equal", (number, zero(number.dtype)), np.dtype(bool))
+    before = Apply("where", (is_first, zero(total.dtype), total), total.dtype)
+    return Apply("add", (before, block), total.dtype)
+
+
+def _block(sums: Sequence[Reduce], cut: _Cut, start: Index, extent: int) -> dict[Reduce, Reduce]:
+    """Return sums over a block of their dimension from an index on."""
+    dim = Dim(extent, cut.dim.name)
+    given: dict[Term, Index] = {cut.dim: start + Index.of(dim)}
+    rewrite = Rewriter(replace_term=given.get)
+    dims = tuple(dim if one is cut.dim else one for one in sums[0].dims)
+    return {node: replace(node, dims=dims, body=rewrite(node.body)) for node in sums}
+
+
+def _packed(
+    nest: Nest, sums: Sequence[Reduce], tile: _Tile, layouts: dict[Buffer, Layout]
+) -> tuple[list[Nest], dict[Reduce, Reduce]]:
+    """Return the copies of the factors of sums into panels, and the sums of products of the copies."""
+    copies: list[Nest] = []
+    moved: dict[object, Load] = {}
+
+    def change(node: Expression) -> Expression:
+        match node:
+            case Apply(operation="add" | "subtract", operands=operands):
+                return replace(node, operands=tuple(map(change, operands)))
+            case Apply(operation="multiply", operands=operands):
+                return replace(node, operands=tuple(map(copied, operands)))
+            case _:
+                raise AssertionError(node)
+
+    def copied(factor: Expression) -> Load:
+        key = _written(factor)
+        if key not in moved:
+            copy, moved[key] = _copy(factor, nest, sums[0].dims, tile, layouts)
+            copies.append(copy)
+        return moved[key]
+
+    return copies, {node: replace(node, body=change(node.body)) for node in sums}
+
+
+def _copy(
+    factor: Expression,
+    nest: Nest,
+    summed: Sequence[Dim],
+    tile: _Tile,
+    layouts: dict[Buffer, Layout],
+) -> tuple[Nest, Load]:
+    """Return the nest that copies a factor into panels, and the element of the copy."""
+    used = free_dims(factor)
+    dims = [dim for dim in (*nest.dims, *summed) if dim in used]
+    name = factor.buffer.name if isinstance(factor, Load) else ""
+    buffer = Buffer(factor.dtype, tuple(dim.extent for dim in dims), name)
+    panels = tile.panels
+    axis, panel = next((axis, panels[dim]) for axis, dim in enumerate(dims) if dim in panels)
+    layouts[buffer] = with_panels(buffer.shape, axis, panel, across=dims[axis] is not tile.lanes)
+    fresh = [Dim(dim.extent, dim.name) for dim in dims]
+    indices = tuple(map(Index.of, fresh))
+    store = Store(buffer, indices, instantiate(factor, dims, indices))
+    copy = Nest(tuple(fresh), (store,), location=nest.location, origin=("pack",))
+    return copy, Load(buffer, tuple(map(Index.of, dims)))
+
+
+def _with_sums(nest: Nest, sums: Mapping[Reduce, Expression]) -> Nest:
+    """Return a nest with other expressions in the places of its sums."""
+    rewrite = Rewriter(lambda node: sums.get(node, node) if isinstance(node, Reduce) else node)
+    return replace(nest, stores=tuple(rewrite_store(store, rewrite) for store in nest.stores))
+
+
+def _written(factor: Expression) -> object:
+    """Return a key that factors which are written alike have in common."""
+    return (factor.buffer, factor.indices) if isinstance(factor, Load) else id(factor)
