@@ -137,8 +137,11 @@ def _value_to_json(value: Any) -> Any:
         return {"dtype": value.str}
     if isinstance(value, NUMPY_SCALAR):
         return {"scalar": [value.dtype.str, value.item()]}
-    if callable(value) and _imported(value.__module__, getattr(value, "__qualname__", "")) is value:
-        return {"object": [value.__module__, value.__qualname__]}
+    # A ufunc of NumPy 2.0 says neither its module nor its qualified name.
+    module = getattr(value, "__module__", "numpy")
+    name = getattr(value, "__qualname__", getattr(value, "__name__", ""))
+    if callable(value) and _imported(module, name) is value:
+        return {"object": [module, name]}
     requirement = "keys and settings must be numbers, strings, tuples, dtypes or functions with a name"
     raise ArgumentError(message("export", requirement, repr(value)))
 
