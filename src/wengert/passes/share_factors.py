@@ -67,7 +67,7 @@ class _Sharing:
         return {
             matrix
             for matrix, equations in uses.items()
-            if len(equations) > 1 or equations[0].primitive == "inverse"
+            if len(equations) > 1 or _is_large_inverse(equations[0])
         }
 
     def _matrix(self, equation: Equation) -> tuple[Atom, bool]:
@@ -113,6 +113,11 @@ class _Sharing:
             return self.graph
         outputs = tuple(map(atom, self.graph.outputs))
         return replace(self.graph, constants=tuple(constants), equations=tuple(equations), outputs=outputs)
+
+
+def _is_large_inverse(equation: Equation) -> bool:
+    rows = equation.operands[0].type.shape[-1]
+    return equation.primitive == "inverse" and rows >= costs.COSTS.factored_inverse_rows
 
 
 def _same(one: Equation, other: Equation) -> bool:

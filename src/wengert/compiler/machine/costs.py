@@ -60,8 +60,10 @@ class CostModel:
     """Matrices from which a stack gains by long programs what compiling them costs."""
     expanded_stack_length: int = 4
     """Equations of a program for such a stack that count as one."""
-    shared_factor_rows: int = 32
+    shared_factor_rows: int = 64
     """Rows from which operations of LAPACK share the factors of a matrix: fewer take less time than a call."""
+    factored_inverse_rows: int = 192
+    """Rows from which an inverse takes less time by factors, a call more, than as the solution of equations."""
 
     rerolled_equations: int = 150
     """Equations that a loop in the place of repeated equations saves, at least: some tenth of a second."""
