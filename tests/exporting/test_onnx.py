@@ -62,3 +62,16 @@ def test_a_refusal_names_the_line_and_writes_no_file(tmp_path) -> None:
 def test_nodes_name_the_line_of_the_user(tmp_path) -> None:
     model = written(tmp_path, lambda x: np.sin(x), np.ones(3))
     assert model.graph.node[0].doc_string.startswith("test_onnx.py:")
+
+
+def test_matrices_are_written_out_up_to_a_size(tmp_path) -> None:
+    def slope(a: Any, b: Any) -> Any:
+        return wg.value_and_grad(lambda a: np.sum(np.linalg.solve(a, b)))(a)
+
+    def draw(rows: int) -> Any:
+        return np.random.default_rng(0).normal(size=(rows, rows)) + rows * np.eye(rows), np.ones(rows)
+
+    export = wg.export(slope, *draw(4))
+    assert_same(run(export, inputs_of(export, draw(4))), slope(*draw(4)))
+    with pytest.raises(UnsupportedError, match=r"solve.*more than 4096"):
+        wg.export(np.linalg.solve, *draw(40)).onnx(tmp_path / "model.onnx")

@@ -62,7 +62,7 @@ def export_run(folder: str, options: ExportOptions) -> list[Path]:
         case "wasm":
             return exported.wasm(stem)
         case "onnx":
-            return [exported.onnx(stem.with_suffix(".onnx"))]
+            return exported.onnx(stem.with_suffix(".onnx"))
         case _:
             return [exported.save(stem.with_suffix(".wg"))]
 

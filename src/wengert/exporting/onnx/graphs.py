@@ -18,6 +18,9 @@ from wengert.nest.lowering import Elementwise, OnHost
 from wengert.primitive import REGISTRY, Primitive
 from wengert.transforms.staging import stage
 
+_LONGEST = 4096
+"""The largest number of operations of a program that is written out: some 12 equations."""
+
 
 def write(writer: Writer, graph: Graph, inputs: Sequence[Value]) -> list[Value]:
     """Write the equations of a graph, and return its outputs.
@@ -89,10 +92,12 @@ def _program(equation: Equation, types: Sequence[TensorType]) -> Graph:
     if isinstance(form, Elementwise):
         program = form.program
         types = [TensorType(equation.outputs[0].dtype, type_.shape) for type_ in types]
-    elif isinstance(form, OnHost) and form.expansion is not None and form.expansion.length(*types):
-        program = form.expansion.program
+    reason = form.reason if isinstance(form, OnHost) else ""
+    if isinstance(form, OnHost) and form.expansion is not None:
+        length = form.expansion.length(*types)
+        program = form.expansion.program if 0 < length <= _LONGEST else None
+        reason = f"its program has about {length} operations, more than {_LONGEST}" if length else reason
     if program is None:
-        reason = form.reason if isinstance(form, OnHost) else ""
         requirement = "an operation without a form in ONNX cannot leave"
         raise UnsupportedError(message("export", requirement, equation.primitive, reason))
     return stage(lambda *values: [program(*values, **equation.params)], types)[0]
