@@ -1,29 +1,41 @@
-"""Print the time of the first call of a compiled training step, without and with its entry in the disk cache.
+"""Print the time of the first call of compiled programs, without and with their entry in the disk cache.
 
 A fresh process, its imports done, times tracing, differentiation, compilation or loading, and one step. The figures are
-medians; a workload fails above its limit.
+medians; a workload fails above its limit. With `--scaling`, unrolled Python loops of growing length and their
+gradients are compiled by Wengert and, where it is installed, by JAX; with `--write` too, the table in
+docs/performance.md is replaced.
 """
 
 from __future__ import annotations
 
+import argparse
+import importlib.util
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from runners import wengert_runner
+from unrolled import PROGRAMS
 from workloads import TRAININGS
 
 import wengert as wg
 
+sys.path.append(str(Path(__file__).parents[1]))
+from tables import replace_table
+
 RUNS = 5
 LIMITS = {"cnn": (1.0, 0.1), "rnn": (1.5, 0.15), "rnn unrolled": (1.5, 0.15)}
 """Seconds without and with the cache."""
+LONG_RUNS = 3
+LATER = 50
+"""Calls of an unrolled loop."""
 
 
 def unrolled_rnn(parameters: Any, x: Any) -> Any:
@@ -55,11 +67,12 @@ def first_call(workload: str) -> float:
     return time.perf_counter() - start
 
 
-def in_fresh_process(workload: str, cache: str) -> float:
-    command = [sys.executable, __file__, workload]
-    environment = {**os.environ, "WENGERT_CACHE": cache}
+def in_fresh_process(cache: str, *arguments: str) -> list[float]:
+    """Return the numbers that this file prints for some arguments."""
+    command = [sys.executable, __file__, *arguments]
+    environment = {**os.environ, "WENGERT_CACHE": cache, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
-    return float(done.stdout)
+    return list(map(float, done.stdout.split()))
 
 
 def measure(workload: str) -> tuple[float, float]:
@@ -67,12 +80,78 @@ def measure(workload: str) -> tuple[float, float]:
     cold, warm = [], []
     for _ in range(RUNS):
         with tempfile.TemporaryDirectory() as cache:
-            cold.append(in_fresh_process(workload, cache))
-            warm.append(in_fresh_process(workload, cache))
+            cold += in_fresh_process(cache, workload)
+            warm += in_fresh_process(cache, workload)
     return statistics.median(cold), statistics.median(warm)
 
 
+# -- unrolled loops of growing length --------------------------------------------------------------------
+
+
+def first_and_next(library: str, name: str, length: int) -> tuple[float, float]:
+    """Return the processor's seconds of the first call of an unrolled loop with its gradient, and the shortest later one.
+
+    The time of the processor, of all threads, depends less on other programs of the machine than the time of the clock.
+    """
+    program, arguments = PROGRAMS[name].make(length)
+    step: Any
+    if library == "jax":
+        import jax
+
+        step = jax.jit(jax.value_and_grad(program(jax.numpy)))
+        jax.block_until_ready(jax.jit(lambda x: x + 1)(1.0))
+    else:
+        step = wg.jit(wg.value_and_grad(program(np)))
+        wg.jit(lambda x: x + 1)(1.0)
+    start = time.process_time()
+    step(*arguments)
+    first = time.process_time() - start
+    times: list[float] = []
+    for _ in range(LATER):
+        begin = time.perf_counter()
+        results = step(*arguments)
+        if library == "jax":
+            jax.block_until_ready(results)
+        times.append(time.perf_counter() - begin)
+    return first, min(times)
+
+
+def scaling_rows() -> Iterator[tuple[str, bool]]:
+    """Yield the rows of the table, and whether Wengert's first call is within the limit."""
+    has_jax = importlib.util.find_spec("jax") is not None
+    for name, program in PROGRAMS.items():
+        for length in program.lengths:
+            measured: dict[str, tuple[float, float]] = {}
+            for library in ("wengert", "jax") if has_jax else ("wengert",):
+                runs = [in_fresh_process("off", library, name, str(length)) for _ in range(LONG_RUNS)]
+                first, later = (statistics.median(times) for times in zip(*runs, strict=True))
+                measured[library] = first, later
+            first, later = measured["wengert"]
+            cells = [f"{length} {program.title}", f"{first:.2f}", f"{later * 1e6:,.0f}"]
+            if has_jax:
+                peer, peer_later = measured["jax"]
+                cells += [f"{peer:.2f}", f"{peer_later * 1e6:,.0f}", f"{peer / first:.1f} x"]
+            row = f"| {' | '.join(cells)} |"
+            print(row, flush=True)
+            yield row, length < program.lengths[-1] or first <= program.limit
+
+
+def scaling(write: bool) -> bool:
+    """Print the table of unrolled loops; return whether all are within their limits."""
+    rows = list(scaling_rows())
+    if write:
+        head = "| program | Wengert, s | a call, µs | JAX, s | a call, µs | faster by |\n|---|---:|---:|---:|---:|---:|"
+        replace_table("performance.md", "unrolled", "\n".join([head, *(row for row, _ in rows)]))
+    return all(within for _, within in rows)
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scaling", action="store_true", help="unrolled loops of growing length")
+    parser.add_argument("--write", action="store_true", help="replace the table in docs/performance.md")
+    arguments = parser.parse_args()
+    if arguments.scaling:
+        raise SystemExit(not scaling(arguments.write))
     failed = False
     for workload, limits in LIMITS.items():
         times = measure(workload)
@@ -83,7 +162,10 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        print(first_call(sys.argv[1]))
-    else:
-        main()
+    match sys.argv[1:]:
+        case [library, name, length]:
+            print(*first_and_next(library, name, int(length)))
+        case [workload] if not workload.startswith("-"):
+            print(first_call(workload))
+        case _:
+            main()
