@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,7 @@ RUNS = 5
 LIMITS = {"cnn": (1.0, 0.1), "rnn": (1.5, 0.15), "rnn unrolled": (1.5, 0.15)}
 """Seconds without and with the cache."""
 LONG_RUNS = 3
-LATER = 50
-"""Calls of an unrolled loop."""
+"""Runs of an unrolled loop."""
 
 
 def unrolled_rnn(parameters: Any, x: Any) -> Any:
@@ -88,10 +87,10 @@ def measure(workload: str) -> tuple[float, float]:
 # -- unrolled loops of growing length --------------------------------------------------------------------
 
 
-def first_and_next(library: str, name: str, length: int) -> tuple[float, float]:
-    """Return the processor's seconds of the first call of an unrolled loop with its gradient, and the shortest later one.
+def unrolled_call(library: str, name: str, length: int) -> float:
+    """Return the seconds of the first call of an unrolled loop and its gradient.
 
-    The time of the processor, of all threads, depends less on other programs of the machine than the time of the clock.
+    They are the processor's, of all threads, which depend less on other programs of the machine.
     """
     program, arguments = PROGRAMS[name].make(length)
     step: Any
@@ -105,42 +104,31 @@ def first_and_next(library: str, name: str, length: int) -> tuple[float, float]:
         wg.jit(lambda x: x + 1)(1.0)
     start = time.process_time()
     step(*arguments)
-    first = time.process_time() - start
-    times: list[float] = []
-    for _ in range(LATER):
-        begin = time.perf_counter()
-        results = step(*arguments)
-        if library == "jax":
-            jax.block_until_ready(results)
-        times.append(time.perf_counter() - begin)
-    return first, min(times)
+    return time.process_time() - start
 
 
-def scaling_rows() -> Iterator[tuple[str, bool]]:
+def scaling_rows(libraries: Sequence[str]) -> Iterator[tuple[str, bool]]:
     """Yield the rows of the table, and whether Wengert's first call is within the limit."""
-    has_jax = importlib.util.find_spec("jax") is not None
     for name, program in PROGRAMS.items():
         for length in program.lengths:
-            measured: dict[str, tuple[float, float]] = {}
-            for library in ("wengert", "jax") if has_jax else ("wengert",):
-                runs = [in_fresh_process("off", library, name, str(length)) for _ in range(LONG_RUNS)]
-                first, later = (statistics.median(times) for times in zip(*runs, strict=True))
-                measured[library] = first, later
-            first, later = measured["wengert"]
-            cells = [f"{length} {program.title}", f"{first:.2f}", f"{later * 1e6:,.0f}"]
-            if has_jax:
-                peer, peer_later = measured["jax"]
-                cells += [f"{peer:.2f}", f"{peer_later * 1e6:,.0f}", f"{peer / first:.1f} x"]
+            medians: list[float] = []
+            for library in libraries:
+                runs = [in_fresh_process("off", library, name, str(length))[0] for _ in range(LONG_RUNS)]
+                medians.append(statistics.median(runs))
+            ratio = [f"{medians[-1] / medians[0]:.1f} x"] if len(medians) > 1 else []
+            cells = [f"{length} {program.title}", *(f"{median:.2f}" for median in medians), *ratio]
             row = f"| {' | '.join(cells)} |"
             print(row, flush=True)
-            yield row, length < program.lengths[-1] or first <= program.limit
+            yield row, length < program.lengths[-1] or medians[0] <= program.limit
 
 
 def scaling(write: bool) -> bool:
     """Print the table of unrolled loops; return whether all are within their limits."""
-    rows = list(scaling_rows())
+    has_jax = importlib.util.find_spec("jax") is not None
+    rows = list(scaling_rows(("wengert", "jax") if has_jax else ("wengert",)))
     if write:
-        head = "| program | Wengert, s | a call, µs | JAX, s | a call, µs | faster by |\n|---|---:|---:|---:|---:|---:|"
+        titles = ["program and its gradient", "Wengert, s", *(["JAX, s", "faster by"] if has_jax else [])]
+        head = f"| {' | '.join(titles)} |\n|---|{'---:|' * (len(titles) - 1)}"
         replace_table("performance.md", "unrolled", "\n".join([head, *(row for row, _ in rows)]))
     return all(within for _, within in rows)
 
@@ -164,7 +152,7 @@ def main() -> None:
 if __name__ == "__main__":
     match sys.argv[1:]:
         case [library, name, length]:
-            print(*first_and_next(library, name, int(length)))
+            print(unrolled_call(library, name, int(length)))
         case [workload] if not workload.startswith("-"):
             print(first_call(workload))
         case _:

@@ -38,7 +38,7 @@ from wengert.nest.nest import (
     touched,
     writes,
 )
-from wengert.nest.rewrite import bijection, can_pass, rewrite_step, substitute_dims
+from wengert.nest.rewrite import bijection, rewrite_step, substitute_dims
 from wengert.nest.split import split_digits
 
 
@@ -211,14 +211,25 @@ class _Fusion:
             self.steps[:] = alive
 
     def _hoist_scalars(self) -> None:
-        """Compute scalars as early as possible: a late learning rate would separate nests that fuse."""
-        for position, step in enumerate(self.steps):
-            if isinstance(step, Nest) and all(buffer.size == 1 for buffer in step.writes()):
-                first = position
-                while first and can_pass(step, self.steps[first - 1 : first]):
-                    first -= 1
-                del self.steps[position]
-                self.steps.insert(first, step)
+        """Compute scalars as early as possible: a late learning rate would separate nests that fuse.
+
+        Each other step opens a slot. A scalar goes into the last slot with a step that must come before it.
+        """
+        slots: list[list[Step]] = [[]]
+        written: dict[Buffer, int] = {}
+        read: dict[Buffer, int] = {}
+        for step in self.steps:
+            mine, others = writes(step), reads(step)
+            if isinstance(step, Nest) and all(buffer.size == 1 for buffer in mine):
+                before = [written.get(buffer, 0) for buffer in (*mine, *others)]
+                slot = max(before + [read.get(buffer, 0) for buffer in mine])
+            else:
+                slot = len(slots)
+                slots.append([])
+            slots[slot].append(step)
+            written.update((buffer, max(slot, written.get(buffer, 0))) for buffer in mine)
+            read.update((buffer, max(slot, read.get(buffer, 0))) for buffer in others)
+        self.steps[:] = (step for slot in slots for step in slot)
 
 
 def _is_looked_up(step: Step, buffer: Buffer) -> bool:
