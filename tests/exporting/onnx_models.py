@@ -29,7 +29,10 @@ def session(path: Path) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    # Early versions fuse transpositions into products of float64, for which they have no kernel.
+    fusions = ["MatmulTransposeFusion"]
+    providers = ["CPUExecutionProvider"]
+    return onnxruntime.InferenceSession(str(path), options, providers, disabled_optimizers=fusions)
 
 
 def run(export: Export, inputs: dict[str, Any]) -> list[Any]:
