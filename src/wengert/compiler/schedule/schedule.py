@@ -74,8 +74,15 @@ def choose_schedule(nest: Nest, layouts: Mapping[Buffer, Layout], target: Target
     ahead = choose_prefetches(nest, lanes, order, layouts, target, along)
     late = delays_stores(nest, lanes, width, tile, unrolled, layouts)
     blocks = loop_blocks(nest, order, panels, target)
-    steps = costs.COSTS.panel_steps if len(panels) > 1 and nest.has_reductions else 1
+    steps = _steps(nest) if len(panels) > 1 else 1
     return Schedule(lanes, width, tile, order, unrolled, blocks, steps, ahead, late, vectors)
+
+
+def _steps(nest: Nest) -> int:
+    """Return how many steps of a product of panels to write out: registers hold the operands of a few products."""
+    bodies = [node.body for node in nest.reductions()]
+    products = sum(isinstance(node, Apply) for body in bodies for node in walk(body))
+    return max(1, costs.COSTS.panel_steps // products) if products else 1
 
 
 def _panels(nest: Nest, layouts: Mapping[Buffer, Layout]) -> dict[Dim, int]:
