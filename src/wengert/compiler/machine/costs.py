@@ -186,7 +186,7 @@ class CostModel:
     """Instructions for each element of a copy that changes the order."""
     packing_gain: float = 0.85
     """Share of its cost that a product may keep, copy included, for the copy to be made."""
-    packed_side: int = 16
+    packed_side: int = 48
     """Elements of the other factor's own dimensions from which a factor is packed: each of its own is used as often."""
     panel_vectors: int = 4
     """Vectors of a panel along the lanes, at most."""
