@@ -9,6 +9,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from tests.compiler.comparing import check
 from tests.compiler.programs import Program
 from wengert import nn
 from wengert.compiler.codegen import program
+from wengert.compiler.machine import costs
 
 
 def other(x: Any) -> Any:
@@ -123,7 +125,9 @@ def written(function: Callable[..., Any], *arguments: Any) -> int:
     return wg.jit(function).llvm(*arguments).count("define internal void @nest")
 
 
-def test_turns_of_a_loop_have_one_function(x: Any) -> None:
+def test_turns_of_a_loop_have_one_function(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(costs, "COSTS", replace(costs.COSTS, rerolled_turns=1000))  # the turns stay apart
+
     def turns(count: int) -> Callable[[Any], Any]:
         def unrolled(x: Any) -> Any:
             h = np.ones((9, 9), x.dtype)
