@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 import wengert as wg
+from wengert.compiler.machine import costs
 
 
-def test_what_a_long_nest_writes_several_times_gets_a_name() -> None:
+def test_what_a_long_nest_writes_several_times_gets_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(costs, "COSTS", replace(costs.COSTS, rerolled_turns=1000))  # the turns stay apart
+
     def repeated(x: Any, times: int) -> Any:
         for i in range(times):
             x = np.where(x > i, x * 0.5, x + 1.0)

@@ -383,9 +383,7 @@ i0e = stated(
     doc="e^-|x| I_0(x); the derivative at 0 is 0",
     kinks=[(0.0,)],
 )
-i1e = stated(
-    "i1e", lambda out, x: i0e(x) - _over(out, x, 0.5) - sign(x) * out, doc="e^-|x| I_1(x)", kinks=[(0.0,)]
-)
+i1e = stated("i1e", lambda out, x: i0e(x) - _over(out, x, 0.5) - sign(x) * out, doc="e^-|x| I_1(x)")
 k0 = stated("k0", lambda out, x: -k1(x), doc="the modified Bessel function K_0(x)", singular=[(0.0,)])
 k1 = stated(
     "k1",

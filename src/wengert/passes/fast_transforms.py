@@ -38,7 +38,7 @@ def steps(count: int) -> tuple[int, ...]:
 
     Example:
         >>> steps(1024), steps(60), steps(143), steps(17)
-        ((8, 8, 4, 4), (4, 5, 3), (11, 13), (4, 9))
+        ((8, 8, 4, 4), (4, 5, 3), (11, 13), (17,))
     """
     if not 2 <= count <= costs.COSTS.native_transform_points:
         return ()

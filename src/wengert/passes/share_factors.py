@@ -58,7 +58,7 @@ class _Sharing:
 
     def _shared(self) -> set[Atom]:
         """Return the matrices whose factors several operations take, or one takes with profit."""
-        if importlib.util.find_spec("scipy") is None:
+        if not _has_scipy():
             return set()
         uses: dict[Atom, list[Equation]] = {}
         for equation in self.graph.equations:
@@ -141,3 +141,11 @@ def _takes_factors(equation: Equation) -> bool:
         and is_inexact(a.dtype)
         and not (a.dtype in PART_DTYPE and equation.primitive in _DETERMINANTS)
     )
+
+
+def _has_scipy() -> bool:
+    """Return whether SciPy is installed."""
+    try:
+        return importlib.util.find_spec("scipy") is not None
+    except ImportError:  # the interpreter is ending
+        return False

@@ -169,7 +169,10 @@ def _code_of(function: Any) -> Any:
     if isinstance(code, CodeType) and is_users(code):
         return code
     has_substitute = with_substitutes(function) is not function  # pyright: ignore[reportUnknownArgumentType]
-    return getattr(function, "__code__", function) if has_substitute else None  # pyright: ignore[reportUnknownArgumentType]
+    target: Any = getattr(function, "__code__", function) if has_substitute else None  # pyright: ignore[reportUnknownArgumentType]
+    return (
+        target if type(target).__weakrefoffset__ else None
+    )  # functions of NumPy cannot be referred to weakly
 
 
 # -- what stands for an object of a program --------------------------------------------------------------

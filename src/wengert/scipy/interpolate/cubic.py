@@ -88,7 +88,7 @@ class CubicSpline(CubicHermiteSpline):
         ArgumentError: numbers are not finite, the abscissas do not rise, or a condition is unknown.
 
     Example:
-        >>> float(CubicSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0])(1.5))
+        >>> round(float(CubicSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0])(1.5)), 9)
         3.375
     """
 
