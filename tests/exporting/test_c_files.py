@@ -208,10 +208,30 @@ def test_this_processor_computes_what_a_microcontroller_does(tmp_path) -> None:
 
 
 def test_errors_come_before_any_file(tmp_path) -> None:
-    with pytest.raises(UnsupportedError, match=r"export: .* got eigh\. \[test_c_files\.py:"):
+    with pytest.raises(UnsupportedError, match=r"export: .* got eigh\. \[test_c_files\.py:\d+\]$"):
         wg.export(lambda x: np.linalg.eigh(x)[0], np.eye(40)).c(tmp_path / "values")
     with pytest.raises(ArgumentError, match="the target must be host, x86-64-v2"):
         wg.export(np.sum, np.ones(3)).c(tmp_path / "total", target="z80")
     with pytest.raises(ArgumentError, match="identifier of C"):
         wg.export(np.sum, np.ones(3)).c(tmp_path / "my-total")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("target", "like"), [("cortex-m4f", "aarch64"), ("aarch64", "cortex-m4f"), ("aarch64", "x86-64-v4")]
+)
+def test_orders_that_a_processor_cannot_follow(target, like, tmp_path) -> None:
+    with pytest.raises(ArgumentError, match="like must name a target with the same instructions"):
+        wg.export(np.sum, np.ones(3)).c(tmp_path / "total", target=target, like=like)
+
+
+@needs_gcc
+def test_keys_do_not_end_a_comment(tmp_path) -> None:
+    wg.export(lambda p: p["*/ int"] * 2, {"*/ int": np.ones(2)}).c(tmp_path / "twice")
+    run("gcc", *STRICT, tmp_path / "twice_test.c", tmp_path / "twice.o", "-o", tmp_path / "test")
+    run(tmp_path / "test")
+
+
+def test_half_precision_is_refused(tmp_path) -> None:
+    with pytest.raises(UnsupportedError, match=r"got multiply\. \[test_c_files\.py:\d+\]$"):
+        wg.export(lambda x: x * np.float16(2), np.arange(4, dtype=np.float16)).c(tmp_path / "twice")

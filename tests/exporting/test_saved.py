@@ -206,3 +206,10 @@ def test_python_rules_cannot_leave(tmp_path) -> None:
     with pytest.raises(UnsupportedError, match=r"custom rule.*\[test_saved\.py:"):
         wg.export(lambda x: clipped(x) * 2, 1.0).save(tmp_path / "f.wg")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_cannot_name_what_acts(tmp_path) -> None:
+    facts = to_json(tree.flatten(defaultdict(list, {"a": 1.0}))[1])
+    for harmful in (["os", "abort"], ["builtins", "exec"], ["subprocess", "run"]):
+        facts["settings"] = [["default_factory", {"object": harmful}]]
+        assert from_json(facts).fixed == (("default_factory", ".".join(harmful)),)

@@ -262,6 +262,17 @@ def split_location(text: str) -> tuple[str, str]:
     return (text[: match.start()], match[0]) if match else (text, "")
 
 
+def located(text: str, location: str) -> str:
+    """Return a message that ends with a line, in the place of the user's line where it was written.
+
+    Example:
+        >>> located("exp: that does not work. [other.py:3]", "user.py:12")
+        'exp: that does not work. [user.py:12]'
+    """
+    text = split_location(text)[0]
+    return f"{text} [{location}]" if location else text
+
+
 def line_of(text: str) -> str:
     """Return the user's line in a message, as ``file.py:12``, or an empty string.
 

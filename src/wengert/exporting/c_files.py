@@ -106,7 +106,8 @@ def _described(function: Function) -> Iterator[str]:
         name = leaf.name
         direction = "in, out" if name in inputs and name in outputs else "in" if name in inputs else "out"
         shape = "".join(f"[{n}]" for n in leaf.type.shape) or "[1]"
-        yield f"   {name}{shape}: {direction}, {leaf.path}{_MEANINGS.get(str(leaf.type.dtype), '')}"
+        place = leaf.path.replace("*/", "* /")  # a key must not end the comment
+        yield f"   {name}{shape}: {direction}, {place}{_MEANINGS.get(str(leaf.type.dtype), '')}"
 
 
 # -- the test --------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ class; elsewhere it is of a class made for it, with the same name and fields.
 
 from __future__ import annotations
 
+import builtins
 import collections
 import dataclasses
 import functools
@@ -28,6 +29,8 @@ _BUILTIN: dict[str, type] = {
     "OrderedDict": collections.OrderedDict,
     "defaultdict": collections.defaultdict,
 }
+#: Modules of the standard library whose functions compute and do nothing else: a file must not name ``os.abort``.
+_HARMLESS = {"math", "cmath"}
 _PLAIN = (type(None), bool, int, float, str)
 
 
@@ -119,6 +122,11 @@ def _made(name: str, keys: tuple[str, ...], settings: tuple[str, ...]) -> type:
 
 def _imported(module: str, name: str) -> Any:
     """Return an object of a module that is imported, or is Wengert's own; None if there is none."""
+    if module == "builtins":
+        found = getattr(builtins, name, None)
+        return found if isinstance(found, type) else None
+    if module.partition(".")[0] in sys.stdlib_module_names - _HARMLESS:
+        return None
     try:
         if module.startswith("wengert."):
             return pkgutil.resolve_name(f"{module}:{name}")

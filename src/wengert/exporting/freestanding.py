@@ -22,7 +22,7 @@ from wengert.compiler.codegen.module import build
 from wengert.compiler.machine.target import Target
 from wengert.compiler.pipeline import SCHEDULED, advance
 from wengert.compiler.runtime.execute import reported
-from wengert.core.errors import UnsupportedError, message
+from wengert.core.errors import UnsupportedError, located, message
 from wengert.exporting.function import Function, Leaf
 from wengert.exporting.support import support_functions
 
@@ -66,9 +66,8 @@ def freestanding(function: Function, name: str, target: Target) -> Freestanding:
     interface = module.interface
     if interface.hosts:
         first = interface.hosts[0]
-        where = f" [{first.location}]" if first.location else ""
         requirement = "an operation that NumPy or SciPy carries out cannot leave Python"
-        raise UnsupportedError(message("export", requirement, first.primitive) + where)
+        raise UnsupportedError(located(message("export", requirement, first.primitive), first.location))
     errors = tuple(str(reported(place)) for place in interface.places)
     program = _DEFINITION.sub("define internal ", module.text).replace(" @main(", f" @{_PROGRAM}(")
     parts = [

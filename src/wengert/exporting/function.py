@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -158,7 +159,7 @@ def _places(
 ) -> dict[int, int]:
     """Map results to donated arguments that they replace: a container to the first result like it, leaf by leaf."""
     number = {leaf: n for n, leaf in enumerate(n for n, type_ in enumerate(result_types) if type_)}
-    free = dict.fromkeys(_parts(returned))
+    free = list(_parts(returned))
     places: dict[int, int] = {}
     taken: set[int] = set()
     for start, part in _parts(given):
@@ -182,11 +183,11 @@ def _same_types(
     return all(other is not None and one[:2] == other[:2] for one, other in pairs)
 
 
-def _parts(structure: tree.Structure, start: int = 0) -> Iterator[tuple[int, tree.Structure]]:
-    """Yield each part of a structure, larger ones first, with the number of its first leaf."""
-    waiting = [(start, structure)]
+def _parts(structure: tree.Structure) -> Iterator[tuple[int, tree.Structure]]:
+    """Yield the number of the first leaf of each part of a structure, and the part: outer ones first."""
+    waiting = deque([(0, structure)])
     while waiting:
-        start, part = waiting.pop(0)
+        start, part = waiting.popleft()
         yield start, part
         for child in part.children:
             waiting.append((start, child))

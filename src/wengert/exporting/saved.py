@@ -29,7 +29,15 @@ from wengert._version import __version__
 from wengert.compiler.jit import Jitted, jit
 from wengert.core import tree
 from wengert.core.dtypes import NUMPY_VALUE, PYTHON_TYPE
-from wengert.core.errors import DtypeError, GraphError, ShapeError, UnsupportedError, WengertError, message
+from wengert.core.errors import (
+    DtypeError,
+    GraphError,
+    ShapeError,
+    UnsupportedError,
+    WengertError,
+    located,
+    message,
+)
 from wengert.data.files import replacing
 from wengert.exporting.containers import from_json, rearranged, to_json
 from wengert.exporting.function import Function
@@ -127,9 +135,9 @@ def _refuse_python(graph: Graph) -> None:
     """Raise `UnsupportedError` where an operation holds a Python function."""
     for equation in graph.equations:
         if _holds_python(equation):
-            where = f" [{equation.location}]" if equation.location else ""
             requirement = "a custom rule of a derivative is a Python function, which cannot leave Python"
-            raise UnsupportedError(message("export", requirement, equation.primitive) + where)
+            text = message("export", requirement, equation.primitive)
+            raise UnsupportedError(located(text, equation.location))
         for inner in equation.graphs():
             _refuse_python(inner)
 

@@ -7,7 +7,7 @@ Each returns what its instruction returns, to the last bit.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 
@@ -38,7 +38,7 @@ class _Format(NamedTuple):
             "ABOVE": self.bits - 1 - self.fraction,
             "MAGIC": f"{float(1 << self.fraction):e}",
         }
-        return re.sub(r"<(\w+)>", lambda found: str(values[found[1]]), text)
+        return _filled(text, values)
 
 
 _FORMATS = (_Format("f32", "float", "i32", 32, 23, "f"), _Format("f64", "double", "i64", 64, 52, ""))
@@ -263,43 +263,35 @@ define internal void @__multi3(ptr %out, i64 %x, i64 %x.high, i64 %y, i64 %y.hig
 }
 """
 
+# A shift of 128 bits towards the half ``to``: what leaves the half ``from`` enters it.
 _WIDE_SHIFT = """
-define internal void @__ashlti3(ptr %out, i64 %low, i64 %high, i32 %distance) nounwind {
+define internal void @<NAME>(ptr %out, i64 %low, i64 %high, i32 %distance) nounwind {
   %n = zext i32 %distance to i64
   %within = and i64 %n, 63
-  %moved.low = shl i64 %low, %within
-  %moved.high = shl i64 %high, %within
+  %moved.from = <SHIFT> i64 %<FROM>, %within
+  %moved.to = <SHIFT> i64 %<TO>, %within
   %rest = sub i64 63, %within
-  %half = lshr i64 %low, 1
-  %carried = lshr i64 %half, %rest
-  %joined = or i64 %moved.high, %carried
+  %by.one = <BACK> i64 %<FROM>, 1
+  %entering = <BACK> i64 %by.one, %rest
+  %joined = or i64 %moved.to, %entering
   %far = icmp uge i64 %n, 64
-  %result.low = select i1 %far, i64 0, i64 %moved.low
-  %result.high = select i1 %far, i64 %moved.low, i64 %joined
-  store i64 %result.low, ptr %out, align 8
-  %place = getelementptr inbounds i64, ptr %out, i32 1
-  store i64 %result.high, ptr %place, align 8
-  ret void
-}
-
-define internal void @__lshrti3(ptr %out, i64 %low, i64 %high, i32 %distance) nounwind {
-  %n = zext i32 %distance to i64
-  %within = and i64 %n, 63
-  %moved.low = lshr i64 %low, %within
-  %moved.high = lshr i64 %high, %within
-  %rest = sub i64 63, %within
-  %twice = shl i64 %high, 1
-  %carried = shl i64 %twice, %rest
-  %joined = or i64 %moved.low, %carried
-  %far = icmp uge i64 %n, 64
-  %result.low = select i1 %far, i64 %moved.high, i64 %joined
-  %result.high = select i1 %far, i64 0, i64 %moved.high
+  %result.<FROM> = select i1 %far, i64 0, i64 %moved.from
+  %result.<TO> = select i1 %far, i64 %moved.from, i64 %joined
   store i64 %result.low, ptr %out, align 8
   %place = getelementptr inbounds i64, ptr %out, i32 1
   store i64 %result.high, ptr %place, align 8
   ret void
 }
 """
+_SHIFTS = (
+    {"NAME": "__ashlti3", "SHIFT": "shl", "BACK": "lshr", "FROM": "low", "TO": "high"},
+    {"NAME": "__lshrti3", "SHIFT": "lshr", "BACK": "shl", "FROM": "high", "TO": "low"},
+)
+
+
+def _filled(text: str, values: Mapping[str, object]) -> str:
+    """Return a text with values in the places of ``<NAME>``."""
+    return re.sub(r"<(\w+)>", lambda found: str(values[found[1]]), text)
 
 
 def support_functions(program: str, triple: str) -> str:
@@ -328,7 +320,8 @@ def _needed(program: str, triple: str) -> Iterator[tuple[str, list[str]]]:
     if is_arm and re.search(r"@llvm\.sqrt\.(v\d+)?f64\(", program):
         yield _ROOT, ["sqrt"]
     if triple.startswith("wasm") and " i128 " in program:
-        yield _WIDE_PRODUCT + _WIDE_SHIFT, ["__multi3", "__ashlti3", "__lshrti3"]
+        shifts = "".join(_filled(_WIDE_SHIFT, values) for values in _SHIFTS)
+        yield _WIDE_PRODUCT + shifts, ["__multi3", *(values["NAME"] for values in _SHIFTS)]
 
 
 def _once(texts: list[str], program: str) -> Iterator[str]:

@@ -94,21 +94,33 @@ def _described(triple: str, cpu: str, features: str) -> Target:
     return Target(triple, cpu, features, vector, registers, fma, 32 * _KB, 512 * _KB)
 
 
+def can_follow(target: Target, like: Target) -> bool:
+    """Return whether a target can do its operations in the order of another one, with the same roundings.
+
+    LLVM fuses multiplications and additions where the processor has the instruction; on x86-64 it can be switched off.
+    """
+    if like.has_avx512 and not target.has_avx512:  # its elementary functions have instructions of their own
+        return False
+    return target.has_fma == like.has_fma or (target.has_fma and _architecture(target) == "x86_64")
+
+
 def in_the_order_of(target: Target, like: Target) -> Target:
     """Return a target whose code does its operations in the order of another one's, for equal bits.
 
     The vectors of the other target are operations on as many of this one's registers as they need.
 
     Raises:
-        ArgumentError: the other target has instructions of AVX-512 that this one lacks.
+        ArgumentError: the target cannot round as the other one does.
     """
-    if like.has_avx512 and not target.has_avx512:
-        requirement = "like must name a target without AVX-512, unless the target has it as well"
-        raise ArgumentError(message("export", requirement, like.cpu))
-    features = target.features
-    if target.has_fma and not like.has_fma:
-        features = ",".join(filter(None, [features, _WITHOUT_FMA.get(target.triple.split("-")[0], "")]))
+    if not can_follow(target, like):
+        requirement = (
+            "like must name a target with the same instructions for multiply-add, and without more of AVX-512"
+        )
+        raise ArgumentError(message("export", requirement, f"{like.cpu} for {target.cpu}"))
+    without = "-fma" if target.has_fma and not like.has_fma else ""
+    features = ",".join(filter(None, [target.features, without]))
     return like._replace(triple=target.triple, cpu=target.cpu, features=features)
 
 
-_WITHOUT_FMA = {"x86_64": "-fma"}
+def _architecture(target: Target) -> str:
+    return target.triple.split("-")[0]

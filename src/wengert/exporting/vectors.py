@@ -18,16 +18,18 @@ import numpy as np
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.object_code import Library, compile_module, load
 from wengert.compiler.machine.target import Target
+from wengert.compiler.runtime.execute import address_of
+from wengert.core.dtypes import FLOAT32, FLOAT64
 from wengert.core.errors import ArgumentError, message
 from wengert.exporting.freestanding import Freestanding, freestanding, parameters
-from wengert.exporting.function import Function
-from wengert.exporting.targets import in_the_order_of
+from wengert.exporting.function import Function, Leaf
+from wengert.exporting.targets import can_follow, in_the_order_of
 from wengert.transforms.forward_mode import jvp
 from wengert.transforms.staging import evaluate
 
 _MULTIPLIER, _OFFSET, _WORD = 2654435761, 40503, 1 << 32
 #: The step of the difference quotient, relative to a direction between -1 and 1, for each size of the smallest float.
-_STEPS = {2: 2.0**-4, 4: 2.0**-8, 8: 2.0**-17}
+_STEPS = {4: 2.0**-8, 8: 2.0**-17}
 #: The largest error of the quotient, relative to the slope, with which it is worth comparing.
 _LARGEST_ERROR = 0.05
 
@@ -73,7 +75,7 @@ def vectors(program: Freestanding) -> Vectors:
     function = program.function
     is_exact = True
     if not _runs_here(program.target):
-        is_exact = not program.target.has_avx512  # whose elementary functions have instructions of their own
+        is_exact = can_follow(host(), program.target)
         substitute = in_the_order_of(host(), program.target) if is_exact else host()
         program = freestanding(function, program.name, substitute)
     run = Native(program)
@@ -115,7 +117,7 @@ class Native:
             for n, leaf in enumerate(function.results)
         ]
         own = [result for n, result in enumerate(results) if n not in function.places]
-        code = self._entry(*[array.ctypes.data for array in (*arguments, *own)])
+        code = self._entry(*map(address_of, (*arguments, *own)))
         if code:
             requirement = "the function must return at the example arguments"
             raise ArgumentError(message("export", requirement, self._errors[code - 1]))
@@ -142,10 +144,14 @@ def _weighted(results: Sequence[Any], weighted: Sequence[int]) -> float:
     return total
 
 
+def _floats(leaves: Sequence[Leaf]) -> tuple[int, ...]:
+    """Return the numbers of the leaves with which C computes."""
+    return tuple(n for n, leaf in enumerate(leaves) if leaf.type.dtype in (FLOAT32, FLOAT64))
+
+
 def _slope(run: Native, function: Function) -> Slope | None:
     """Return the directional derivative, if the difference quotient approximates it."""
-    leaves = tuple(n for n, leaf in enumerate(function.arguments) if leaf.type.dtype.kind == "f")
-    weighted = tuple(n for n, leaf in enumerate(function.results) if leaf.type.dtype.kind == "f")
+    leaves, weighted = _floats(function.arguments), _floats(function.results)
     if not leaves or not weighted:
         return None
     step = _STEPS[min(function.arguments[n].type.dtype.itemsize for n in leaves)]

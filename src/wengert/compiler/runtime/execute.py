@@ -23,6 +23,7 @@ from wengert.core.errors import (
     OutOfRangeError,
     RangeError,
     WengertError,
+    located,
     split_location,
 )
 from wengert.core.shapes import Shape
@@ -229,8 +230,7 @@ def _located(problem: Exception, call: HostCall, operands: Sequence[Any]) -> Exc
     """Return the error that names the operation and the user's line."""
     if not isinstance(problem, WengertError):
         problem = REGISTRY[call.primitive].explained(problem, operands, call.params)
-    text = split_location(str(problem))[0]
-    return type(problem)(f"{text} [{call.location}]" if call.location else text)
+    return type(problem)(located(str(problem), call.location))
 
 
 def _made_nan(elementwise: bool, operands: Sequence[Any], results: Sequence[Any]) -> bool:
