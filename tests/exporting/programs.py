@@ -9,6 +9,7 @@ import numpy as np
 
 import wengert as wg
 from wengert import nn, optim, random
+from wengert.core import tree
 
 Case = tuple[Callable[..., Any], tuple[Any, ...]]
 
@@ -160,3 +161,8 @@ CASES: dict[str, Callable[[], Case]] = {
         elementary_functions, integers_and_booleans,
     )
 }  # fmt: skip
+
+
+def copied(arguments: Any) -> Any:
+    """Return arguments with arrays of their own, for a function that takes donated ones."""
+    return tree.map_tree(lambda leaf: np.array(leaf) if isinstance(leaf, np.ndarray) else leaf, arguments)

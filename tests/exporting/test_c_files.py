@@ -6,13 +6,12 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import wengert as wg
-from tests.exporting.programs import CASES
+from tests.exporting.programs import CASES, copied
 from wengert.core import tree
 from wengert.core.errors import ArgumentError, UnsupportedError
 from wengert.exporting.targets import NAMES
@@ -34,10 +33,6 @@ def installed(*programs: str) -> tuple[str, ...]:
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
     return programs
-
-
-def copied(arguments: Any) -> Any:
-    return tree.map_tree(lambda leaf: np.array(leaf) if isinstance(leaf, np.ndarray) else leaf, arguments)
 
 
 @pytest.fixture(scope="module")

@@ -5,25 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 import wengert as wg
 from tests.exporting.onnx_models import assert_same, inputs_of, run
-from tests.exporting.programs import CASES
-from wengert.core import tree
+from tests.exporting.programs import CASES, copied
 from wengert.core.errors import UnsupportedError
-
-onnx = pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
 
 
 def written(path: Any, fun: Any, *arguments: Any) -> Any:
     (file,) = wg.export(fun, *arguments).onnx(path / "model.onnx")
     return onnx.load(file)
-
-
-def copied(arguments: Any) -> Any:
-    return tree.map_tree(lambda leaf: np.array(leaf) if isinstance(leaf, np.ndarray) else leaf, arguments)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 import wengert as wg
 from tests.exporting.onnx_models import assert_same, inputs_of, session
 from wengert import nn, random
 from wengert.core import tree
-
-onnx = pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
 
 VECTORS, SEQUENCES, ROW, IMAGES, VOLUMES = (4, 6), (2, 5, 4), (2, 4, 9), (2, 4, 8, 6), (1, 2, 4, 5, 4)
 

@@ -17,7 +17,6 @@ from wengert.core.errors import UnsupportedError
 from wengert.exporting.onnx.graphs import has_form
 from wengert.primitive import REGISTRY, Primitive
 
-pytest.importorskip("onnxruntime")
 SAMPLED = [primitive for primitive in REGISTRY if primitive.samples is not None]
 LOWERED = [primitive for primitive in SAMPLED if has_form(primitive)]
 REFUSED = [primitive for primitive in SAMPLED if not has_form(primitive)]

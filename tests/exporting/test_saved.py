@@ -13,8 +13,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import wengert as wg
-from tests.exporting.programs import CASES
-from tests.exporting.test_c_files import copied
+from tests.exporting.programs import CASES, copied
 from wengert.core import tree
 from wengert.core.errors import DtypeError, ShapeError, UnsupportedError
 from wengert.exporting.containers import from_json, to_json

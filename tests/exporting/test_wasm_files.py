@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.exporting.programs import CASES
-from tests.exporting.test_c_files import copied
+from tests.exporting.programs import CASES, copied
 from wengert.core import tree
 from wengert.core.errors import MissingExtraError
 from wengert.exporting import wasm_files

@@ -15,7 +15,7 @@ from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, Wh
 from wengert.primitive import REGISTRY
 
 _COMBINE = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
-_COMBINE |= {"and": np.logical_and, "or": np.logical_or}
+_COMBINE |= {"logical_and": np.logical_and, "logical_or": np.logical_or}
 
 
 class Interpreter:

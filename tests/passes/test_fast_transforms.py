@@ -40,8 +40,8 @@ def is_native(function: Callable[..., Any], *arguments: Any) -> bool:
 
 
 def smooth(count: int) -> bool:
-    """Tell whether all prime factors are at most 31."""
-    for prime in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31):
+    """Tell whether all prime factors are at most 43."""
+    for prime in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43):
         while count % prime == 0:
             count //= prime
     return count == 1
@@ -50,7 +50,7 @@ def smooth(count: int) -> bool:
 def test_the_steps_of_a_length_are_short_and_make_it() -> None:
     for count in range(2, 3000):
         found = steps(count)
-        assert max(found) <= 31
+        assert max(found) <= 43
         longer = math.prod(found)
         assert longer == count if smooth(count) else 2 * count - 1 <= longer < 4 * count
     assert steps(0) == steps(1) == steps(1 << 21) == ()
@@ -69,7 +69,7 @@ def test_all_short_lengths(dtype: str) -> None:
 
 
 def test_numpy_is_called_where_a_convolution_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    z = normal(4, 74)
+    z = normal(4, 94)
     assert is_native(np.fft.fft, z)
     assert is_native(np.fft.rfft, z.real.copy())
     monkeypatch.setattr(costs, "COSTS", replace(costs.COSTS, host_call_work=0, host_transform_work=1e-3))
@@ -81,7 +81,7 @@ def test_numpy_is_called_where_a_convolution_takes_longer(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("real", [False, True])
 def test_several_axes_and_transposed_operands(real: bool) -> None:
-    for shape in ((6, 5), (33, 40), (37, 20), (3, 20, 67)):
+    for shape in ((6, 5), (33, 40), (37, 20), (47, 20), (3, 20, 67)):
         z = normal(*shape)
         z = z.real.copy() if real else z
 
@@ -185,15 +185,14 @@ def test_lesser_processors(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 def test_errors_are_at_most_twice_those_of_pocketfft(dtype: str) -> None:
     pocketfft = pytest.importorskip("scipy.fft")  # NumPy's works in double precision
-    for count in (17, 37, 60, 77, 101, 243, 512):
+    for count in (17, 37, 43, 47, 60, 77, 101, 243, 512):
         z = normal(8, count, dtype=dtype)
         turns = np.outer(np.arange(count), np.arange(count)) % count
         angles = 2 * np.arccos(np.longdouble(-1)) * turns.astype(np.longdouble) / count
         matrix = np.cos(angles) - 1j * np.sin(angles)
         exact = z.astype(np.clongdouble) @ matrix
         error = np.linalg.norm(wg.jit(np.fft.fft)(z) - exact)
-        # Twice, and a tenth for the numbers that are drawn.
-        assert error <= 2.2 * np.linalg.norm(pocketfft.fft(z) - exact)
+        assert error <= 2 * np.linalg.norm(pocketfft.fft(z) - exact)
 
 
 def test_infinities_and_nans_reach_the_results() -> None:

@@ -24,7 +24,9 @@ from wengert.ops.short_transforms import Complex, short_transform
 from wengert.ops.transform_nests import is_convolved, symmetry, tables
 
 #: The lengths that are one step.
-_SHORT = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 17, 19, 23, 29, 31)
+_SHORT = (*range(2, 12), 13, 17, 19, 23, 29, 31, 37, 41, 43)
+#: The odd prime factors that are one step, in the order of the steps. By a chirp, 37 had twice the error of NumPy.
+_PRIMES = (7, 5, 3, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43)
 #: Odd factors of the lengths of convolutions.
 _ODD = (1, 3, 5, 7, 9, 11, 13, 15, 21, 25, 27, 33, 35, 39, 45, 49)
 
@@ -51,7 +53,7 @@ def _factors(count: int) -> tuple[int, ...]:
         return (count,)
     odd: list[int] = []
     rest = count
-    for prime in (7, 5, 3, 11, 13, 17, 19, 23, 29, 31):
+    for prime in _PRIMES:
         while rest % prime == 0:
             rest //= prime
             odd.append(prime)
