@@ -20,22 +20,17 @@ from wengert.ops.comparison import where
 from wengert.ops.contraction import Access, along, contract
 from wengert.ops.elementwise import batch_elementwise
 from wengert.ops.indexing import gather
-from wengert.ops.linalg import check_matrices, floating_dtype
+from wengert.ops.linalg import check_matrices, solution_type
 from wengert.ops.shape import slice_, transpose, whole
 from wengert.primitive import Draw, Explicit, Linear, primitive
 
 
 def _type(bands: TensorType, b: TensorType, lower: int, upper: int) -> TensorType:
     check_matrices("solve_banded", bands)
-    check_matrices("solve_banded", b)
     if bands.shape[-2] != lower + upper + 1:
         requirement = f"{lower} lower and {upper} upper diagonals are {lower + upper + 1} rows"
         raise ShapeError(message("solve_banded", requirement, show(bands)))
-    if b.shape[-2] != bands.shape[-1]:
-        requirement = "the right-hand side must have a row for each equation"
-        raise ShapeError(message("solve_banded", requirement, show(bands, b)))
-    lead = broadcast("solve_banded", bands.shape[:-2], b.shape[:-2])
-    return TensorType(floating_dtype(bands, b), (*lead, *b.shape[-2:]))
+    return solution_type("solve_banded", bands, b)
 
 
 def _evaluate(bands: Any, b: Any, lower: int, upper: int) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.core.dtypes import dtype_of
 from wengert.core.errors import MatrixError, ShapeError, message
-from wengert.core.shapes import broadcast, shape_of
+from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType, show, type_of
 from wengert.kernels.lapack import routine
 from wengert.nest.lowering import OnHost
@@ -19,7 +19,7 @@ from wengert.ops.arithmetic import absolute, sign
 from wengert.ops.comparison import not_equal, where
 from wengert.ops.elementwise import batch_elementwise
 from wengert.ops.exponential import exp, log
-from wengert.ops.linalg import check_matrices, check_square, floating_dtype
+from wengert.ops.linalg import check_matrices, check_square, floating_dtype, solution_type
 from wengert.ops.reduction import reduce_prod, reduce_sum
 from wengert.ops.shape import slice_, whole
 from wengert.primitive import Draw, NonDifferentiable, primitive
@@ -40,7 +40,8 @@ def _factors_type(a: TensorType) -> TensorType:
 
 
 def _factors(a: Any) -> Any:
-    result = np.empty(_factors_type(type_of(a)).shape, _factors_type(type_of(a)).dtype)
+    found = _factors_type(type_of(a))
+    result = np.empty(found.shape, found.dtype)
     result[..., :-1, :] = a
     program = _lapack("getrf", result.dtype)
     for position in np.ndindex(result.shape[:-2]):
@@ -87,13 +88,7 @@ def _checked(operation: str, packed: Any) -> tuple[Any, Any]:
 
 def _solution_type(packed: TensorType, b: TensorType, transposed: bool) -> TensorType:
     _check_packed("lu_solution", packed)
-    check_matrices("lu_solution", b)
-    if b.shape[-2] != packed.shape[-1]:
-        raise ShapeError(
-            message("lu_solution", "the right-hand side must have a row for each equation", show(packed, b))
-        )
-    lead = broadcast("lu_solution", packed.shape[:-2], b.shape[:-2])
-    return TensorType(floating_dtype(packed, b), (*lead, *b.shape[-2:]))
+    return solution_type("lu_solution", packed, b)
 
 
 def _solution(packed: Any, b: Any, transposed: bool) -> Any:

@@ -152,15 +152,19 @@ inverse = _stated(
 # -- equations -------------------------------------------------------------------------------------------
 
 
+def solution_type(operation: str, a: TensorType, b: TensorType) -> TensorType:
+    """Return the type of the solutions for the right-hand sides ``b``, where ``a`` has a column for each unknown."""
+    check_matrices(operation, b)
+    if b.shape[-2] != a.shape[-1]:
+        requirement = "the right-hand side must have a row for each equation"
+        raise ShapeError(message(operation, requirement, show(a, b)))
+    lead = broadcast(operation, a.shape[:-2], b.shape[:-2])
+    return TensorType(floating_dtype(a, b), (*lead, *b.shape[-2:]))
+
+
 def _solve_type(a: TensorType, b: TensorType) -> TensorType:
     check_square("solve", a)
-    check_matrices("solve", b)
-    if b.shape[-2] != a.shape[-1]:
-        raise ShapeError(
-            message("solve", "the right-hand side must have a row for each equation", show(a, b))
-        )
-    lead = broadcast("solve", a.shape[:-2], b.shape[:-2])
-    return TensorType(floating_dtype(a, b), (*lead, *b.shape[-2:]))
+    return solution_type("solve", a, b)
 
 
 def _difference(b: Any, a: Any) -> Any:

@@ -7,26 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from wengert.core.errors import ShapeError, message
-from wengert.core.shapes import broadcast, shape_of
-from wengert.ir.types import TensorType, show, type_of
+from wengert.core.shapes import shape_of
+from wengert.ir.types import TensorType, type_of
 from wengert.kernels.triangular import Triangular
 from wengert.nest.lowering import Expansion, OnHost
 from wengert.ops import unrolled_linalg as unrolled
 from wengert.ops.comparison import where
 from wengert.ops.elementwise import batch_elementwise
-from wengert.ops.linalg import check_matrices, check_square, floating_dtype, multiply, swapped
+from wengert.ops.linalg import check_square, multiply, solution_type, swapped
 from wengert.primitive import Draw, Explicit, Linear, primitive
 
 
 def _type(a: TensorType, b: TensorType, lower: bool, unit: bool) -> TensorType:
     check_square("solve_triangular", a)
-    check_matrices("solve_triangular", b)
-    if b.shape[-2] != a.shape[-1]:
-        requirement = "the right-hand side must have a row for each equation"
-        raise ShapeError(message("solve_triangular", requirement, show(a, b)))
-    lead = broadcast("solve_triangular", a.shape[:-2], b.shape[:-2])
-    return TensorType(floating_dtype(a, b), (*lead, *b.shape[-2:]))
+    return solution_type("solve_triangular", a, b)
 
 
 def _evaluate(a: Any, b: Any, lower: bool, unit: bool) -> Any:
