@@ -24,7 +24,7 @@ FLOATS = st.floats(allow_nan=True, allow_infinity=True) | st.just(-0.0)
 
 
 def same(one: Any, other: Any) -> bool:
-    """Tell whether two values are the same in type and, but for the bits of NaN below its sign, in every bit."""
+    """Return whether two values are the same in type and, but for the bits of NaN below its sign, in every bit."""
     if type_of(one) != type_of(other) or type(one) is not type(other):
         return False
     one, other = np.asarray(one), np.asarray(other)

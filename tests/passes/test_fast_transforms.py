@@ -40,7 +40,7 @@ def is_native(function: Callable[..., Any], *arguments: Any) -> bool:
 
 
 def smooth(count: int) -> bool:
-    """Tell whether all prime factors are at most 43."""
+    """Return whether all prime factors are at most 43."""
     for prime in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43):
         while count % prime == 0:
             count //= prime

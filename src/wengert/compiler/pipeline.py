@@ -171,7 +171,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "pad_borders",
-        "copy arrays that sums read up to their borders, with zeros beyond, so that the sums ask nothing",
+        "copy arrays that sums read up to their borders, with zeros beyond, so that the sums need no conditions",
         lambda unit: replace(unit, nests=pad_borders(unit.program, fast=bool(unit.options.flags))),
         _optimises,
     ),
@@ -214,7 +214,7 @@ SIMPLIFIED, LOWERED, SCHEDULED = "simplify", "split_reductions", "schedule"
 
 
 def verifies() -> bool:
-    """Tell whether ``WENGERT_VERIFY`` asks for the verifier."""
+    """Return whether ``WENGERT_VERIFY`` asks for the verifier."""
     value = os.environ.get(VARIABLE, "").strip()
     if value not in ("", "0", "1"):
         raise ArgumentError(message(VARIABLE, "must be '1', '0' or unset", repr(value)))

@@ -189,7 +189,7 @@ class _Writer:
 
 
 def _canonical(value: Any) -> bool:
-    """Tell whether NaN, if any, is the one that the word for it means."""
+    """Return whether NaN, if any, is the one that the word for it means."""
     if value.dtype.kind == "c":
         return _canonical(value.real) and _canonical(value.imag)
     if value.dtype.kind != "f":

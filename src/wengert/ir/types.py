@@ -39,7 +39,7 @@ class TensorType(NamedTuple):
 
 
 def is_weak(value: Any) -> bool:
-    """Tell whether a value promotes as a Python scalar does (NEP 50)."""
+    """Return whether a value promotes as a Python scalar does (NEP 50)."""
     return type(value) in DEFAULT_DTYPE or getattr(value, "weak", False) is True
 
 

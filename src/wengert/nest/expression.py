@@ -83,12 +83,12 @@ def zero(dtype: Dtype) -> Const:
 
 
 def is_zero(expression: Expression) -> bool:
-    """Tell whether an expression is the number zero, of either sign."""
+    """Return whether an expression is the number zero, of either sign."""
     return isinstance(expression, Const) and not expression.value
 
 
 def is_positive_zero(expression: Expression) -> bool:
-    """Tell whether an expression is the number zero, and not the one with a minus sign."""
+    """Return whether an expression is the number zero, and not the one with a minus sign."""
     return isinstance(expression, Const) and not expression.value and not np.signbit(expression.value)
 
 
@@ -256,7 +256,7 @@ def loads_of(buffer: Buffer, expression: Expression) -> Iterator[Load]:
 
 
 def may_lie_outside(expression: Expression) -> bool:
-    """Tell whether what is loaded may lie outside its buffer, and so must not be where a condition holds."""
+    """Return whether what is loaded may lie outside its buffer, and so must not be where a condition holds."""
     return any(
         index.bounds[0] < 0 or index.bounds[1] >= extent
         for load in loads(expression)
@@ -265,12 +265,12 @@ def may_lie_outside(expression: Expression) -> bool:
 
 
 def is_check(node: Expression) -> bool:
-    """Tell whether a node reports what is wrong with a value."""
+    """Return whether a node reports what is wrong with a value."""
     return isinstance(node, Apply) and node.operation in CHECKS
 
 
 def may_report(expression: Expression) -> bool:
-    """Tell whether there is a check in an expression, which must not be made where a condition holds."""
+    """Return whether there is a check in an expression, which must not be made where a condition holds."""
     return any(map(is_check, walk(expression)))
 
 

@@ -259,7 +259,7 @@ def check_integers(operation: str, values: Sequence[Any], dtypes: Sequence[Dtype
 
 
 def is_limited(operation: str, dtype: Dtype) -> bool:
-    """Tell whether a Python integer must be one of a dtype to be an operand of that dtype."""
+    """Return whether a Python integer must be one of a dtype to be an operand of that dtype."""
     return dtype.kind in "iu" and operation not in _OF_ANY_INTEGER
 
 

@@ -113,7 +113,7 @@ def renamed(steps: Sequence[Step], names: Mapping[Buffer, Buffer]) -> tuple[Step
 
 
 def bijection(indices: Sequence[Index], shape: Sequence[int], dims: Sequence[Dim]) -> bool:
-    """Tell whether the dimensions run through all elements at the indices, each once."""
+    """Return whether the dimensions run through all elements at the indices, each once."""
     remaining = {dim for dim in dims if dim.extent != 1}
     for index, extent in zip(indices, shape, strict=True):
         if extent == 1:
@@ -135,7 +135,7 @@ def bijection(indices: Sequence[Index], shape: Sequence[int], dims: Sequence[Dim
 
 
 def can_pass(step: Step, others: Sequence[Step]) -> bool:
-    """Tell whether a step may be carried out before others that stand before it."""
+    """Return whether a step may be carried out before others that stand before it."""
     written = set(writes(step))
     used = written.union(reads(step))
     return all(used.isdisjoint(writes(other)) and written.isdisjoint(reads(other)) for other in others)

@@ -58,5 +58,5 @@ def _split_of(part: Digit) -> Iterator[tuple[Dim, int]]:
 
 
 def is_affine(nest: Nest) -> bool:
-    """Tell whether every index is a sum of dimensions and computed terms."""
+    """Return whether every index is a sum of dimensions and computed terms."""
     return all(isinstance(term, (Dim, Computed)) for index in _indices(nest) for term, _ in index.terms)

@@ -232,7 +232,7 @@ class _Record:
 
 
 def _is_layer(value: Any) -> bool:
-    """Tell whether a value is a dataclass that can be applied."""
+    """Return whether a value is a dataclass that can be applied."""
     kind = cast("type[Any]", type(value))
     return dataclasses.is_dataclass(kind) and any(_defines(kind, name) for name in ("__call__", "apply"))
 

@@ -21,7 +21,7 @@ class Complex(NamedTuple):
 
 
 def _is_negative(x: Expression) -> TypeGuard[Apply]:
-    """Tell whether an expression is the negative of another one."""
+    """Return whether an expression is the negative of another one."""
     return isinstance(x, Apply) and x.operation == "negative"
 
 

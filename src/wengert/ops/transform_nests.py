@@ -32,7 +32,7 @@ Stores = list[tuple[tuple[Index, ...], Expression]]
 
 
 def is_convolved(count: int, radices: Sequence[int]) -> bool:
-    """Tell whether steps make a longer transform than that of ``count`` points, to convolve with a chirp."""
+    """Return whether steps make a longer transform than that of ``count`` points, to convolve with a chirp."""
     return math.prod(radices) != count
 
 

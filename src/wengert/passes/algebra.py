@@ -96,7 +96,7 @@ def _scaled(walk: Rewrite, equation: Equation) -> Found:
 
 
 def _is_regular(walk: Rewrite, atom: Atom) -> bool:
-    """Tell whether all elements of a value are known to be neither zero nor infinite nor NaN."""
+    """Return whether all elements of a value are known to be neither zero nor infinite nor NaN."""
     value = walk.known(atom)
     return value is not None and bool(np.all(np.isfinite(value) & np.not_equal(value, 0)))
 

@@ -29,7 +29,7 @@ def expand_linalg(graph: Graph) -> Graph:
 
 
 def calls_numpy(graph: Graph, *, written: bool) -> bool:
-    """Tell whether operations are left to NumPy, where others are written out or none is."""
+    """Return whether operations are left to NumPy, where others are written out or none is."""
     hosts = (one for one, _ in _equations(graph) if isinstance(REGISTRY[one.primitive].lowering, OnHost))
     written_out = _chosen(graph) if written else set[Equation]()
     return not all(one in written_out or is_native(one) for one in hosts)

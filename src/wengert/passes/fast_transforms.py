@@ -102,7 +102,7 @@ def _tables(points: int, dtype: Dtype, *, real: bool = False) -> list[Any]:
 
 
 def is_native(equation: Equation) -> bool:
-    """Tell whether an operation is a transform that becomes native code."""
+    """Return whether an operation is a transform that becomes native code."""
     if equation.primitive not in ("dft", "rdft", "irdft"):
         return False
     x = equation.operands[0].type
@@ -207,7 +207,7 @@ def _cut(x: Any, axis: int, start: int, extent: int, step: int) -> Any:
 
 
 def goes_by_columns(source: TensorType, permutation: Sequence[int]) -> bool:
-    """Tell whether the last axis of a transposed value is transformed by columns, before the transposition."""
+    """Return whether the last axis of a transposed value is transformed by columns, before the transposition."""
     return permutation[-1] != len(source.shape) - 1
 
 

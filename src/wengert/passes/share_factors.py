@@ -130,7 +130,7 @@ def _exchanges_the_last(permutation: Sequence[int]) -> bool:
 
 
 def _takes_factors(equation: Equation) -> bool:
-    """Tell whether an operation can take the factors of its matrix: not one of few rows, or of mixed dtypes."""
+    """Return whether an operation can take the factors of its matrix: not one of few rows, or of mixed dtypes."""
     if equation.primitive not in ("solve", "inverse", *_DETERMINANTS):
         return False
     types = [operand.type for operand in equation.operands]

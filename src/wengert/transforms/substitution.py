@@ -170,9 +170,8 @@ def _code_of(function: Any) -> Any:
         return code
     has_substitute = with_substitutes(function) is not function  # pyright: ignore[reportUnknownArgumentType]
     target: Any = getattr(function, "__code__", function) if has_substitute else None  # pyright: ignore[reportUnknownArgumentType]
-    return (
-        target if type(target).__weakrefoffset__ else None
-    )  # functions of NumPy cannot be referred to weakly
+    # NumPy's own functions cannot be referred to weakly.
+    return target if type(target).__weakrefoffset__ else None
 
 
 # -- what stands for an object of a program --------------------------------------------------------------
@@ -542,7 +541,7 @@ _CODE = (
 
 
 def _is_code(value: Any) -> bool:
-    """Tell whether a value is a function, a class, an object of SciPy, or a tuple that has one."""
+    """Return whether a value is a function, a class, an object of SciPy, or a tuple that has one."""
     if isinstance(value, tuple):
         return any(map(_is_code, cast("tuple[Any, ...]", value)))
     return isinstance(value, _CODE) or substitute_for(value) is not None

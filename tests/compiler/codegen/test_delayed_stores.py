@@ -45,7 +45,7 @@ def arguments(rows: int, columns: int, terms: int, dtype: str = "float32") -> tu
 
 
 def delays_stores(function: Callable[..., Any], *given: Any) -> bool:
-    """Tell whether a nest of a program writes its results late."""
+    """Return whether a nest of a program writes its results late."""
     return "written late" in str(wg.jit(function).report(*given))
 
 

@@ -419,7 +419,7 @@ class Emitter(ABC):
             self._store_vector(value, pointer, buffer, first_lanes(count, self.width))
 
     def joins(self, point: Point) -> bool:
-        """Tell whether elements of other stores lie side by side at a point, too."""
+        """Return whether elements of other stores lie side by side at a point, too."""
         return self._count(point) > 0
 
     # -- transposed loads --------------------------------------------------------------------------------

@@ -57,29 +57,29 @@ class CostModel:
     expanded_operations_together: int = 1024
     """Equations of all these programs in one graph: a second or two, derivatives included."""
     expanded_stack: int = 64
-    """Matrices from which a stack gains by long programs what compiling them costs."""
+    """The least number of matrices in a stack for which longer programs are written out."""
     expanded_stack_length: int = 4
-    """Equations of a program for such a stack that count as one."""
+    """How many times as long a program for such a stack may be."""
     shared_factor_rows: int = 64
-    """Rows from which operations of LAPACK share the factors of a matrix: fewer take less time than a call."""
+    """The least number of rows of a matrix whose factors several operations of LAPACK share."""
     factored_inverse_rows: int = 192
-    """Rows from which an inverse takes less time by factors, a call more, than as the solution of equations."""
+    """The least number of rows of a matrix whose inverse is made from its factors, by one call more."""
 
     rerolled_equations: int = 150
-    """Equations that a loop in the place of repeated equations saves, at least: some tenth of a second."""
+    """The least number of equations that a rerolled loop saves: about a tenth of a second of compilation."""
     rerolled_turns: int = 4
-    """Turns of such a loop, at least."""
+    """The least number of its turns."""
     rerolled_delay: int = 4
-    """Turns back from which such a loop may read a value, at most; each is a carry more."""
+    """From how many turns back a rerolled loop may read a value; each of these turns is one more carry."""
     rerolled_copied_bytes: int = 1 << 14
-    """Bytes of separate values that are copied into one array, for a loop to read one in each turn."""
+    """The most bytes of separate values that are copied into one array, of which each turn reads a row."""
 
     native_transform_points: int = 1 << 20
     """Points: longer Fourier transforms are left to NumPy; their tables would be large constants."""
     host_transform_work: float = 7.0
-    """Operations of native transforms in the time of one of NumPy's, in double precision; twice as many in single."""
+    """The time of an operation of NumPy's transforms in native operations of double precision; twice that in single."""
     host_call_work: int = 500_000
-    """Operations of native transforms in the time of a call of NumPy: some thirty microseconds."""
+    """The time of a call of NumPy in operations of native transforms: some thirty microseconds."""
     transform_columns: int = 32
     """Columns that are transformed together, at most: some cache lines of each row."""
     transform_block_bytes: int = 1 << 19
@@ -141,13 +141,13 @@ class CostModel:
     split_interior_share: float = 0.9
     """Share of a dimension that remains, at least, where only edges are split off."""
     bordered_sum_work: int = 200_000
-    """Work from which sums with conditions on the place of the result get rid of these."""
+    """The least work of a sum whose conditions padding replaces."""
     bordered_copy_work: int = 8
-    """Work for each element that is copied for that, at least."""
+    """The least work of such a sum for each element of the copy."""
     bordered_terms_share: float = 0.8
-    """Share of the terms within the border from which zeros beyond it cost less than bounds of loops."""
+    """The least share of terms within the border for which padding costs less than bounds of loops."""
     phase_extent: int = 4
-    """Elements of a dimension up to which a nest is split where conditions in its sums depend on it alone."""
+    """The largest extent of a dimension by which a nest is split, where conditions in its sums depend on it alone."""
     split_reduction_results: int = 16
     """Results from which a reduction is parallel enough without being split."""
     split_reduction_work: int = 500_000
@@ -157,11 +157,11 @@ class CostModel:
     )  # fmt: skip
     """Numbers of parts in order of preference; the first that divides the dimension is taken."""
     swept_column: int = 256
-    """Terms from which a sum down a column takes some rows at a time: more than a processor keeps page addresses of."""
+    """The least number of terms of a sum down a column that takes several rows at a time (for the TLB)."""
     swept_row_bytes: int = 2048
-    """Bytes of these rows, at least."""
+    """The least number of bytes of these rows."""
     swept_rows: int = 16
-    """Rows at a time."""
+    """How many rows it takes at a time."""
     long_sum_terms: int = 1 << 16
     """Terms from which the rounding errors of a floating-point sum count."""
     long_sum_results: int = 1024
@@ -187,19 +187,19 @@ class CostModel:
     packing_gain: float = 0.85
     """Share of its cost that a product may keep, copy included, for the copy to be made."""
     packed_side: int = 48
-    """Elements of the other factor's own dimensions from which a factor is packed: each of its own is used as often."""
+    """The least number of rows and of columns of a product whose factors are packed: how often each element is used."""
     panel_vectors: int = 4
-    """Vectors of a panel along the lanes, at most."""
+    """The most vectors of a panel along the lanes."""
     panel_points: tuple[int, ...] = (4, 8, 2, 6, 12)
-    """Elements that a panel across the lanes may have: vectors of it are packed together."""
+    """The possible widths of a panel across the lanes."""
     panel_steps: int = 4
-    """Steps of a sum of products of panels that are written out one after another."""
+    """How many steps of a sum over panels are unrolled."""
     panels_cache_share: float = 3 / 4
     """Share of the first-level cache for the panels that a tile reads."""
     block_cache_share: float = 1 / 2
     """Share of the second-level cache for a block of panels."""
     uncut_terms_share: float = 1.5
-    """Multiple of what that holds up to which sums are not cut."""
+    """How far the terms of a sum may exceed that share before the sum is cut into blocks."""
     panel_readers: int = 12
     """Tiles that read a panel from which it is copied into one piece."""
     panel_cache_share: float = 1 / 2
@@ -283,9 +283,9 @@ class CostModel:
     streamed_element_work: int = 6
     """Work on each element of such an array from which it is prefetched."""
     prefetched_rows: int = 4
-    """Multiple of the rows ahead that a sum goes down, at least."""
+    """The least number of rows of a sum whose rows are prefetched, as a multiple of the distance."""
     prefetched_row_bytes: int = 1024
-    """Bytes between the pieces of rows that a sum reads from which they are prefetched."""
+    """The least distance in bytes between rows that are prefetched."""
     stream_distance_bytes: int = 2048
     """Bytes to prefetch ahead in such an array."""
 

@@ -245,7 +245,7 @@ def _guarded(conditions: tuple[tuple[Index, int], ...], value: Expression) -> Ex
 
 
 def _is_zero_outside(node: Expression, exists: tuple[tuple[Index, int], ...]) -> bool:
-    """Tell whether a value is zero for examples that do not exist, as loads are; zero is inside any bounds."""
+    """Return whether a value is zero for examples that do not exist, as loads are; zero is inside any bounds."""
     if isinstance(node, Apply) and node.operation in ("cast", "position", "bounded"):
         return _is_zero_outside(node.operands[0], exists)
     return isinstance(node, Guard) and is_zero(node.otherwise) and set(exists).issubset(node.conditions)

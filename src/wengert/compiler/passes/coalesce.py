@@ -70,7 +70,7 @@ def _resident(steps: Sequence[Step]) -> set[Buffer]:
 
 
 def _lies_badly(buffer: Buffer) -> bool:
-    """Tell whether the rows of an ordinary array do not begin where cache lines do."""
+    """Return whether the rows of an ordinary array do not begin where cache lines do."""
     row = buffer.shape[-1] * buffer.dtype.itemsize if len(buffer.shape) > 1 else 0
     return row > costs.COSTS.misaligned_row_lines * _LINE and row % _LINE != 0
 

@@ -52,7 +52,7 @@ class LaneClass(NamedTuple):
     key: object
 
     def has(self, member: object) -> bool:
-        """Tell whether a dimension, or a buffer and an axis, belongs to the class."""
+        """Return whether a dimension, or a buffer and an axis, belongs to the class."""
         return self.classes.find(member) is self.key
 
 

@@ -178,7 +178,7 @@ class _Fusion:
         ) and not any(written.intersection(node.facts.buffers) for node in merged.reductions())
 
     def _is_epilogue(self, store: Store, step: Step, counters: tuple[Dim, ...] = ()) -> bool:
-        """Tell whether each result is read once, at a point where it can be computed."""
+        """Return whether each result is read once, at a point where it can be computed."""
         if isinstance(step, Loop):
             readers = [one for one in step.steps if store.buffer in reads(one)]
             return len(readers) == 1 and self._is_epilogue(store, readers[0], (*counters, step.counter))
@@ -233,7 +233,7 @@ class _Fusion:
 
 
 def _is_looked_up(step: Step, buffer: Buffer) -> bool:
-    """Tell whether a step computes an index of an axis with one element: the inlined expression has no such index.
+    """Return whether a step computes an index of an axis with one element: the inlined expression has no such index.
 
     An index outside the axis would pass unnoticed.
     """

@@ -76,14 +76,14 @@ class _Merging:
         return min(found, default=None)
 
     def _can_pass(self, step: Step, between: range) -> bool:
-        """Tell whether no step between writes what a step reads or writes, or reads what it writes."""
+        """Return whether no step between writes what a step reads or writes, or reads what it writes."""
         mine = set(writes(step))
         disturbing = [self.writers.get(buffer, ()) for buffer in mine.union(reads(step))]
         disturbing += [self.readers.get(buffer, ()) for buffer in mine]
         return not any(position in between for positions in disturbing for position in positions)
 
     def _is_soon(self, step: Step, between: range) -> bool:
-        """Tell whether a step reads a buffer whose copy is written in between, so that it should run before."""
+        """Return whether a step reads a buffer whose copy is written in between, so that it should run before."""
         copies = (position for buffer in reads(step) for position in self.copied.get(buffer, ()))
         return any(position in between for position in copies)
 

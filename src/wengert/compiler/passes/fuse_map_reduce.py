@@ -74,7 +74,7 @@ def _unite(steps: list[Step | None]) -> None:
 
 
 def _go_together(one: Nest, other: Nest) -> bool:
-    """Tell whether a loop goes through the arrays of two nests as fast as two loops do.
+    """Return whether a loop goes through the arrays of two nests as fast as two loops do.
 
     Elementary functions keep the processor busy as it is, several vectors at a time; with more than one sum there are
     registers for fewer.
@@ -174,7 +174,7 @@ def _join(sums: Nest, each: Nest, *, is_first: bool) -> Nest | None:
 
 
 def _may_be_shared(rows: int, over: Sequence[Dim], nodes: Sequence[Reduce]) -> bool:
-    """Tell whether threads may share sums with what is along them: as parts, all of them, or as rows of some length."""
+    """Return whether threads may share sums with what is along them: as parts, if all are long, or as rows."""
     if all(map(is_long, nodes)):
         return True
     terms = math.prod(dim.extent for dim in over)

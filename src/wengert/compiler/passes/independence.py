@@ -59,7 +59,7 @@ def total_operations(steps: Sequence[Step]) -> int:
 
 
 def is_loop_nest(step: Step) -> bool:
-    """Tell whether a step is a nest, or a loop of nests whose turns threads do not share yet."""
+    """Return whether a step is a nest, or a loop of nests whose turns threads do not share yet."""
     return all(
         isinstance(one, Nest) or (isinstance(one, Loop) and not one.shared) for one in all_steps([step])
     )
@@ -129,7 +129,7 @@ class _Run:
         return [(node, dim) for node in nest.reductions() for dim in node.dims if self.batch.has(dim)]
 
     def _is_mapped(self, nest: Nest, mapped: Sequence[Dim], made: Mapping[Buffer, int]) -> bool:
-        """Tell whether a nest makes, for each example, its part of buffers that no one outside the run sees."""
+        """Return whether a nest makes, for each example, its part of buffers that no one outside the run sees."""
         dim = mapped[0]
         if len(mapped) > 1 or dim in nest.sequential or self._summed(nest) or not self._fits(dim):
             return False
@@ -143,7 +143,7 @@ class _Run:
         return self.parts.extent in (0, dim.extent)
 
     def _reads_own_part(self, nest: Nest, dim: Dim | None, made: Mapping[Buffer, int]) -> bool:
-        """Tell whether a nest reads only the parts of its own example from buffers made inside."""
+        """Return whether a nest reads only the parts of its own example from buffers made inside."""
         if set(self.parts.totals) & set(nest.reads()):
             return False
         for load in nest.loads():
@@ -213,7 +213,7 @@ class _Run:
         made: Mapping[Buffer, int],
         sums: Mapping[Nest, tuple[Store, Reduce]],
     ) -> bool:
-        """Tell whether nests read what is their own, no one reads what is collected, and copies are safe."""
+        """Return whether nests read what is their own, no one reads what is collected, and copies are safe."""
         collected = {store.buffer for store, _ in sums.values()}
         same = [nest for nest in nests if self.parts.dims[nest] is None]
         for nest in nests:
@@ -229,7 +229,7 @@ class _Run:
         return all(self._is_made_anew(buffer, nests, made) for nest in same for buffer in nest.writes())
 
     def _is_made_anew(self, buffer: Buffer, nests: Sequence[Nest], made: Mapping[Buffer, int]) -> bool:
-        """Tell whether each turn writes a buffer, the same for all examples, before it reads it; no one else does."""
+        """Return whether each turn writes a buffer, the same for all examples, before it reads it; no one else does."""
         parts = self.parts
         inside = touched((*parts.before, *parts.inside, *parts.after))
         if buffer in made or buffer in self.outside or buffer in inside:

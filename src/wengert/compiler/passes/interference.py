@@ -36,7 +36,7 @@ class Interference:
         return found
 
     def between(self, first: Iterable[Buffer], second: Iterable[Buffer]) -> bool:
-        """Tell whether two sets of buffers, each of which is one already, cannot be one."""
+        """Return whether two sets of buffers, each of which is one already, cannot be one."""
         return _Pair(self, first, second).interferes()
 
 
@@ -53,7 +53,7 @@ class _Pair:
         """Liveness before a step by liveness after it: nested loops ask repeatedly."""
 
     def interferes(self) -> bool:
-        """Tell whether one of the two is written while the other is live."""
+        """Return whether one of the two is written while the other is live."""
         self._before(self.steps, self._of(self.outputs))
         return self.found
 
@@ -103,7 +103,7 @@ class _Pair:
         return live - self._of(_overwritten(step)) | read
 
     def _is_lost(self, step: Step, other: int, live: Sides, read: Sides) -> bool:
-        """Tell whether a step that writes one side would overwrite a live value of the other."""
+        """Return whether a step that writes one side would overwrite a live value of the other."""
         if other in live:
             return True
         return other in read and not keeps_apart(step, self._members(other), self._members(1 - other))
@@ -113,7 +113,7 @@ class _Pair:
 
 
 def keeps_apart(step: Step, read: Container[Buffer], written: Container[Buffer]) -> bool:
-    """Tell whether no point of a nest reads what another point writes, were ``read`` and ``written`` one buffer.
+    """Return whether no point of a nest reads what another point writes, were ``read`` and ``written`` one buffer.
 
     The points write at different places along some axes, and a load stays at the place of its point there. Along
     the other axes all points write at one place: there it may be anywhere, as in ``x[i] = x[i - 1] + x[i - 2]``.

@@ -127,7 +127,7 @@ def _chosen(node: Apply) -> Apply:
 
 
 def _is_never_zero(value: Expression) -> bool:
-    """Tell whether a value is a number that is neither 0 nor infinite, or one of several such."""
+    """Return whether a value is a number that is neither 0 nor infinite, or one of several such."""
     if isinstance(value, Apply) and value.operation == "where":
         return all(map(_is_never_zero, value.operands[1:]))
     return isinstance(value, Const) and bool(value.value) and bool(np.isfinite(value.value))
@@ -159,7 +159,7 @@ def _term(node: Expression) -> Expression:
 
 
 def _zero_passes(node: Apply, position: int, operand: Guard) -> bool:
-    """Tell whether the result is zero, with no minus sign, where the operand is its alternative."""
+    """Return whether the result is zero, with no minus sign, where the operand is its alternative."""
     if not is_positive_zero(operand.otherwise):
         return False
     if node.operation in ("multiply", "negative"):

@@ -1,10 +1,10 @@
-"""Borders: a sum whose terms end at the border of an array reads zeros beyond it, from a copy, and asks nothing.
+"""Padding: a sum that ends at the border of an array reads a copy with zeros beyond the border, without a condition.
 
 The derivative of a convolution with respect to its input, ``dx[h] = sum over k of g[h - k] w[k] if 0 <= h - k < n``,
 has a condition in the sum that depends on the place of the result. Vectors of it need masks, and points of a tile would
-need loops of different lengths. A copy of ``g`` with a border of zeros needs neither. Terms beyond the border are zero
-then, but where the other factor is infinite or NaN: a program looks at it first, and takes the sum with conditions
-if it is.
+need loops of different lengths. A copy of ``g`` with a border of zeros needs neither. Terms beyond the border are
+zero then, unless the other factor is infinite or NaN: the program tests that factor first, and carries out the sum
+with conditions if it is not finite.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _Bordered(NamedTuple):
     new: Reduce
     copies: tuple[Nest, ...]
     checked: tuple[Load, ...]
-    """What must be finite."""
+    """The loads whose values must be finite."""
 
 
 def _padded(nest: Nest, fast: bool, has_lanes: Callable[[Buffer], bool]) -> list[Step]:
@@ -102,7 +102,7 @@ def _bordered(
     fast: bool,
     has_lanes: Callable[[Buffer], bool],
 ) -> _Bordered | None:
-    """Return a sum without its conditions that depend on the place of the result, or None if it has no such."""
+    """Return a sum without the conditions that depend on the place of the result; None if it has none of them."""
     body = node.body
     if node.combiner != "add" or not isinstance(body, Guard) or not is_zero(body.otherwise):
         return None
@@ -124,7 +124,7 @@ def _bordered(
 
 
 def _couples(index: Index, mapped: Collection[Dim], summed: Collection[Dim]) -> bool:
-    """Tell whether an index depends on the place of the result, beyond a phase, and on the term of its sum."""
+    """Return whether an index depends on the place of the result, beyond a phase, and on the term of its sum."""
     dims = set(index.dims()) - phases_of(index, mapped, summed)
     return not dims.isdisjoint(mapped) and not dims.isdisjoint(summed)
 
@@ -166,7 +166,7 @@ def _covered(
 
 
 def _is_full(conditions: Iterable[Condition]) -> bool:
-    """Tell whether most terms are within the border, so that others are worth their time.
+    """Return whether most terms are within the border, so that others are worth their time.
 
     Examples along the lanes need no masks: a loop with bounds leaves out the terms beyond the border.
     """

@@ -101,7 +101,7 @@ def _chosen_by(value: Expression, kept: Expression) -> _Test | None:
 
 
 def _is_only_tested(nest: Nest, buffer: Buffer, test: _Test) -> bool:
-    """Tell whether a nest reads a buffer for no other reason than to test its elements."""
+    """Return whether a nest reads a buffer for no other reason than to test its elements."""
     if any(isinstance(root, Load) and root.buffer is buffer for root in nest.roots()):
         return False
     return all(

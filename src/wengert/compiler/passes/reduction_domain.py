@@ -25,12 +25,12 @@ def _is_plain_sum(node: Reduce) -> bool:
 
 
 def is_map(nest: Nest) -> bool:
-    """Tell whether a nest computes each element from others without sums and conditions."""
+    """Return whether a nest computes each element from others without sums and conditions."""
     return not nest.sequential and not any(s.combiner or s.along or _holds_more(s.value) for s in nest.stores)
 
 
 def _holds_more(expression: Expression) -> bool:
-    """Tell whether there is anything in an expression beside operations on elements."""
+    """Return whether there is anything in an expression beside operations on elements."""
     return any(
         not all(index.is_affine for index in node.indices)
         if isinstance(node, Load)
@@ -76,7 +76,7 @@ def _same_points(
 
 
 def is_safe(sums: Nest, moved: Sequence[Store]) -> bool:
-    """Tell whether sums read only at hand what is written along them, and write nothing that this is made of."""
+    """Return whether sums read only at hand what is written along them, and write nothing that this is made of."""
     places = {store.buffer: store.indices for store in moved}
     touched = {load.buffer for store in moved for load in loads(store.value)} | set(places)
     if touched & set(sums.writes()):

@@ -39,7 +39,7 @@ def _split(nest: Nest, most: int) -> list[Nest]:
 
 
 def _is_worth_it(nest: Nest, dim: Dim, places: Sequence[int], most: int) -> bool:
-    """Tell whether the parts of a dimension are a few edges and the rest, or no more pieces than there may be."""
+    """Return whether the parts of a dimension are a few edges and the rest, or no more pieces than there may be."""
     lengths = [high - low for low, high in pairwise(places)]
     if max(lengths) >= dim.extent * costs.COSTS.split_interior_share:
         return len(lengths) <= costs.COSTS.split_edges + 1

@@ -72,7 +72,7 @@ def _swept_rows(nest: Nest) -> Dim | None:
 
 
 def is_long(node: Reduce) -> bool:
-    """Tell whether a sum is long enough to be split."""
+    """Return whether a sum is long enough to be split."""
     return (
         node.combiner == "add"
         and node.dtype.kind == "f"

@@ -161,7 +161,7 @@ def _pairs(body: Expression) -> Iterator[tuple[Expression, ...]]:
 
 
 def _is_plain(factor: Expression) -> bool:
-    """Tell whether a factor may be computed before the product."""
+    """Return whether a factor may be computed before the product."""
     return not factor.facts.has_reductions and not may_report(factor)
 
 
@@ -215,7 +215,7 @@ def _waste(dim: Dim, panel: int, least: int) -> float:
 
 
 def _pays(product: _Product, tile: _Tile) -> bool:
-    """Tell whether enough is computed with each element of a factor for its copy to pay."""
+    """Return whether enough is computed with each element of a factor for its copy to pay."""
     several = tile.lanes.extent > tile.width or tile.other.extent > tile.points
     least = min(math.prod(dim.extent for dim in side.own) for side in product.sides)
     return several and least >= costs.COSTS.packed_side

@@ -37,7 +37,7 @@ def collapse_loops(nest: Nest, layouts: Mapping[Buffer, Layout]) -> Nest:
 
 
 def _is_parted(buffer: Buffer, layout: Layout) -> bool:
-    """Tell whether between the rows of a buffer lies what fills them up, or other panels."""
+    """Return whether between the rows of a buffer lies what fills them up, or other panels."""
     rows = sum(extent > 1 for extent in buffer.shape) > 1
     return bool(layout.panel) or (rows and layout.size > buffer.size)
 

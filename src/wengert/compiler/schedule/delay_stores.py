@@ -32,7 +32,7 @@ def delays_stores(
     unrolled: frozenset[Dim],
     layouts: Mapping[Buffer, Layout],
 ) -> bool:
-    """Tell whether to delay the stores of a nest: whether that is legal, and the results have a long latency."""
+    """Return whether to delay the stores of a nest: whether that is legal, and the results have a long latency."""
     nodes = nest.reductions()
     if len(nodes) != 1 or lanes not in nest.dims or nest.sequential:
         return False
@@ -48,19 +48,19 @@ def delays_stores(
 
 
 def _is_waited_for(nest: Nest) -> bool:
-    """Tell whether the slowest operation on a sum is a division or a root."""
+    """Return whether the slowest operation on a sum is a division or a root."""
     results = (node for store in nest.stores for node in walk(store.value, Reduce))
     return max((weight(node.operation) for node in results if isinstance(node, Apply)), default=0) == DIVISION
 
 
 def _is_long_sum(node: Reduce, lanes: Dim | None) -> bool:
-    """Tell whether a reduction gives a vector of numbers, by loops that go all the way."""
+    """Return whether a reduction gives a vector of numbers, by loops that go all the way."""
     inner = any(isinstance(one, (Reduce, Guard)) for one in walk(node.body))
     return not inner and lanes in free_dims(node) and not node.returns_index and node.dtype.kind != "b"
 
 
 def _may_wait(nest: Nest, layouts: Mapping[Buffer, Layout]) -> bool:
-    """Tell whether results are the same wherever they are computed, and complain of nothing.
+    """Return whether results are the same wherever they are computed, and complain of nothing.
 
     An element of a panel is addressed from the first point of its tile.
     """
@@ -78,7 +78,7 @@ def _may_wait(nest: Nest, layouts: Mapping[Buffer, Layout]) -> bool:
 
 
 def is_in_place(nest: Nest) -> bool:
-    """Tell whether no point reads what another one writes."""
+    """Return whether no point reads what another one writes."""
     written: dict[Buffer, set[tuple[Index, ...]]] = {}
     for store in nest.stores:
         written.setdefault(store.buffer, set()).add(store.indices)

@@ -93,7 +93,7 @@ def load_dims(load: Load) -> set[Dim]:
 def _is_streamed(
     nest: Nest, inner: Dim, read: Sequence[Load], layouts: Mapping[Buffer, Layout], target: Target
 ) -> bool:
-    """Tell whether the results pass through the caches, and what sums read in a row of results does not."""
+    """Return whether the results pass through the caches, and what sums read in a row of results does not."""
 
     def size(buffer: Buffer) -> int:
         return layouts[buffer].size * buffer.dtype.itemsize

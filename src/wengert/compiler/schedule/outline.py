@@ -136,7 +136,7 @@ class _Likeness:
         return self.numbers.get(id(thing), -1)
 
     def _met(self, thing: object) -> bool:
-        """Tell whether something was met before, by its number; otherwise number it."""
+        """Return whether something was met before, by its number; otherwise number it."""
         number = self.numbers.get(id(thing))
         if number is None:
             self.numbers[id(thing)] = len(self.numbers)

@@ -142,7 +142,7 @@ def _in_panels(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> lis
 
 
 def _is_far(load: Load, nest: Nest, layouts: Mapping[Buffer, Layout], target: Target) -> bool:
-    """Tell whether the tiles that read a panel cannot find it in the cache where it lies.
+    """Return whether the tiles that read a panel cannot find it in the cache where it lies.
 
     Either all of the factor is more than the cache holds, or the rows of a panel compete for the same lines of it.
     """

@@ -126,7 +126,7 @@ def _streams(nest: Nest, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) ->
 
 
 def is_contiguous(load: Load, lanes: Dim | None, layouts: Mapping[Buffer, Layout]) -> bool:
-    """Tell whether a place is known beforehand, and the lanes read elements that lie next to one another."""
+    """Return whether a place is known beforehand, and the lanes read elements that lie next to one another."""
     position = linear(layouts[load.buffer], load.indices)
     affine = all(isinstance(term, Dim) for term, _ in position.terms)
     return affine and lanes is not None and position.coefficient(lanes) == 1
@@ -145,7 +145,7 @@ def computed_places(nest: Nest) -> Iterator[Expression]:
 
 
 def _is_reduced(place: Expression) -> bool:
-    """Tell whether a place depends on a reduction of the nest."""
+    """Return whether a place depends on a reduction of the nest."""
     return any(isinstance(node, Reduce) for node in walk(place))
 
 

@@ -146,7 +146,7 @@ class _Step:
         self.unshared = all(stream >= {*dims, *node.dims} for stream, _ in self.streams)
 
     def reads_rows(self) -> bool:
-        """Tell whether each point reads pages of its own, which a processor foresees best one after another.
+        """Return whether each point reads pages of its own, which a processor foresees best one after another.
 
         No load is shared then, and vectors of a row hide the latency as those of several would.
         """

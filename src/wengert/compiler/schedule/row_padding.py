@@ -11,7 +11,7 @@ from wengert.nest.nest import Nest, Store
 
 
 def is_padded(nest: Nest, dim: Dim, width: int, layouts: Mapping[Buffer, Layout]) -> bool:
-    """Tell whether all that the lanes touch is filled up to whole vectors, and no one looks at what fills it.
+    """Return whether all that the lanes touch is filled up to whole vectors, and no one looks at what fills it.
 
     Args:
         nest: the nest.
@@ -31,7 +31,7 @@ def is_padded(nest: Nest, dim: Dim, width: int, layouts: Mapping[Buffer, Layout]
 
 
 def _fills(store: Store, dim: Dim, layouts: Mapping[Buffer, Layout]) -> bool:
-    """Tell whether padding, not elements of the buffer, follows the stored elements."""
+    """Return whether padding, not elements of the buffer, follows the stored elements."""
     lanes = layouts[store.buffer].lanes
     return lanes is not None and store.buffer.shape[lanes] == dim.extent
 
@@ -43,7 +43,7 @@ def _reaches(
     width: int,
     layouts: Mapping[Buffer, Layout],
 ) -> bool:
-    """Tell whether a whole vector may be read or written at the end of a row."""
+    """Return whether a whole vector may be read or written at the end of a row."""
     layout = layouts[buffer]
     position = linear(layout, indices)
     if any(isinstance(term, Computed) and dim in free_dims(term.expression) for term, _ in position.terms):

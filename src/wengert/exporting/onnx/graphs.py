@@ -47,7 +47,7 @@ def write(writer: Writer, graph: Graph, inputs: Sequence[Value]) -> list[Value]:
 
 
 def has_form(primitive: Primitive) -> bool:
-    """Tell whether a primitive has a form in ONNX, of its own or by a program of other primitives."""
+    """Return whether a primitive has a form in ONNX, of its own or by a program of other primitives."""
     form = primitive.lowering
     if isinstance(form, Elementwise) and form.program is not None:
         return True
