@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,26 @@ def test_write_puts_what_numpy_puts(data: st.DataObject) -> None:
     written = write(np.zeros(x.shape), numbers)
     expected_value = [np.sum(weights[written == number]) for number in numbers.flat]
     np.testing.assert_allclose(np.ravel(pulled_value), expected_value, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "arrange", [np.asarray, np.asfortranarray, lambda x: x[::-1, ::-1].copy()[::-1, ::-1]]
+)
+def test_the_last_write_in_row_major_order_wins_whatever_the_strides(
+    arrange: Callable[[Array], Array],
+) -> None:
+    rows = arrange(np.array([[1, 0], [1, 1], [0, 1]]))
+    values = arrange(np.arange(1.0, 7.0).reshape(3, 2))
+
+    def write(values: Any) -> Any:
+        written = wg.numpy.zeros(2)
+        written[rows] = values
+        return written
+
+    for run in (*EAGER, in_batch, in_graph):
+        np.testing.assert_array_equal(run(write, values), [5.0, 6.0])
+    (pulled,) = wg.vjp(write, values)[1](np.array([10.0, 1.0]))
+    np.testing.assert_array_equal(pulled, [[0.0, 0.0], [0.0, 0.0], [10.0, 1.0]])
 
 
 def test_traced_positions() -> None:

@@ -78,6 +78,15 @@ def _add_each(target: Any, indices: Sequence[Any], y: Any) -> None:
         np.add(target, total.reshape(target.shape), out=target)
 
 
+def _write_each(target: Any, indices: Sequence[Any], y: Any) -> None:
+    """Write at the indices in row-major order. NumPy itself follows the strides of its operands."""
+    if not all(np.ndim(index) <= 1 and np.asarray(index).flags.c_contiguous for index in indices):
+        lead = np.broadcast_shapes(*map(np.shape, indices))
+        indices = [np.ascontiguousarray(np.broadcast_to(index, lead)).reshape(-1) for index in indices]
+        y = np.reshape(y, (size(lead), *target.shape[len(indices) :]))
+    target[tuple(indices)] = y
+
+
 def _rows(indices: Sequence[Any], shape: Shape) -> Any:
     """Return the positions of the indexed elements, or rows, in row-major order; raise `IndexError` outside."""
     position: Any = 0
@@ -257,7 +266,7 @@ scatter_add = primitive(
 def _last_writer(*indices: Any, shape: Shape) -> Any:
     taken = np.broadcast_shapes(*map(np.shape, indices))
     result = np.full(shape, -1, dtype=np.int64)
-    result[indices] = np.arange(int(np.prod(taken)), dtype=np.int64).reshape(taken)
+    _write_each(result, indices, np.arange(int(np.prod(taken)), dtype=np.int64).reshape(taken))
     return result
 
 
@@ -321,7 +330,7 @@ def _added_at(x: Any, y: Any, *indices: Any) -> Any:
 
 def _scattered(x: Any, y: Any, *indices: Any) -> Any:
     result = np.array(x)
-    result[indices] = y
+    _write_each(result, indices, y)
     return result
 
 
