@@ -42,7 +42,8 @@ from wengert.ops.special import digamma, erf, erfc, erfinv, lgamma
 
 __all__ = [
     "digamma", "entr", "erf", "erfc", "erfinv", "expit", "gammaln", "i0", "i1", "lgamma", "log_expit", "log_softmax",
-    "logit", "logsumexp", "polygamma", "softmax", "softplus", "xlog1py", "xlogy",
+    "logit", "logsumexp", "polygamma", "softmax", "softplus", "spherical_in", "spherical_jn", "spherical_kn",
+    "spherical_yn", "xlog1py", "xlogy",
 ]  # fmt: skip
 
 
@@ -81,6 +82,100 @@ def polygamma(n: int, x: Any) -> Any:
         raise ArgumentError(message("polygamma", "the order must not be negative", str(n)))
     x = operand(x)
     return functions.polygamma(x, order=int(n)) if n else digamma(x)
+
+
+def _spherical(kind: str, n: Any, x: Any, derivative: bool, parity: int) -> Any:
+    """Return a spherical Bessel function that is even or odd, as its order and ``parity`` say, or its derivative."""
+    n, x = np.asarray(n, np.int64), floating(operand(x))
+    value = BY_NAME[f"_spherical_{kind}{'_d' if derivative else ''}"](n, where(less(x, 0), negative(x), x))
+    reflected = where(equal(n % 2, parity ^ derivative), value, negative(value))
+    return where(less(x, 0), reflected, value)
+
+
+@substitutes("scipy.special.spherical_jn")
+def spherical_jn(n: Any, x: Any, derivative: bool = False) -> Any:
+    """Return the spherical Bessel function of the first kind, ``j_n(x) = sqrt(pi / 2x) J_(n+1/2)(x)``.
+
+    Args:
+        n: orders, integers from 0; they have no derivative.
+        x: a real array or number.
+        derivative: return ``j_n'(x)`` in its place.
+
+    Returns:
+        An array of the broadcast shape of ``n`` and ``x``.
+
+    Example:
+        >>> import scipy.special
+        >>> print(spherical_jn(0, 0.5).round(6))  # sin x / x
+        0.958851
+    """
+    return _spherical("jn", n, x, derivative, 0)
+
+
+@substitutes("scipy.special.spherical_yn")
+def spherical_yn(n: Any, x: Any, derivative: bool = False) -> Any:
+    """Return the spherical Bessel function of the second kind, ``y_n(x) = sqrt(pi / 2x) Y_(n+1/2)(x)``.
+
+    Args:
+        n: orders, integers from 0; they have no derivative.
+        x: a real array or number.
+        derivative: return ``y_n'(x)`` in its place.
+
+    Returns:
+        An array of the broadcast shape of ``n`` and ``x``.
+
+    Example:
+        >>> import scipy.special
+        >>> print(spherical_yn(0, 0.5).round(6))  # -cos x / x
+        -1.755165
+    """
+    return _spherical("yn", n, x, derivative, 1)
+
+
+@substitutes("scipy.special.spherical_in")
+def spherical_in(n: Any, x: Any, derivative: bool = False) -> Any:
+    """Return the modified spherical Bessel function of the first kind, ``i_n(x) = sqrt(pi / 2x) I_(n+1/2)(x)``.
+
+    Args:
+        n: orders, integers from 0; they have no derivative.
+        x: a real array or number.
+        derivative: return ``i_n'(x)`` in its place.
+
+    Returns:
+        An array of the broadcast shape of ``n`` and ``x``.
+
+    Example:
+        >>> import scipy.special
+        >>> print(spherical_in(0, 0.5).round(6))  # sinh x / x
+        1.042191
+    """
+    return _spherical("in", n, x, derivative, 0)
+
+
+@substitutes("scipy.special.spherical_kn")
+def spherical_kn(n: Any, x: Any, derivative: bool = False) -> Any:
+    """Return the modified spherical Bessel function of the second kind, ``k_n(x) = sqrt(pi / 2x) K_(n+1/2)(x)``.
+
+    Of negative arguments ``k_n(-x) = -(pi i_n(x) + (-1)^n k_n(x))`` (DLMF 10.47).
+
+    Args:
+        n: orders, integers from 0; they have no derivative.
+        x: a real array or number.
+        derivative: return ``k_n'(x)`` in its place.
+
+    Returns:
+        An array of the broadcast shape of ``n`` and ``x``.
+
+    Example:
+        >>> import scipy.special
+        >>> print(spherical_kn(0, 0.5).round(6))  # pi e^-x / 2x
+        1.905472
+    """
+    x = floating(operand(x))
+    value = _spherical("kn", n, x, derivative, 0)
+    inside = where(less(x, 0), x, 0.0)
+    odd = np.pi * np.where(np.asarray(n) % 2 == 0, 1.0, -1.0) * spherical_in(n, inside, derivative)
+    return where(less(x, 0), -odd - value, value)
 
 
 def logit(p: Any) -> Any:

@@ -39,6 +39,10 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("pdtr", "pdtrc", "pdtri", "expn"), (np.array([1, 2, 0, 3]), X)),
     **dict.fromkeys(("bdtr", "bdtrc", "bdtri", "nbdtr", "nbdtrc", "nbdtri"), (np.array([1, 2, 0, 3]), 4, X)),
     "_zeta": (ORDERS + 1, X),
+    **{
+        f"_spherical_{kind}n{suffix}": (np.array([0, 1, 2, 5]), X) for kind in "jyik" for suffix in ("", "_d")
+    },
+    "voigt_profile": (X, ORDERS, X[::-1].copy()),
     "eval_jacobi": (np.array([0, 1, 2, 3]), 1.5, 0.5, X),
     "eval_gegenbauer": (np.array([0, 1, 2, 3]), 1.5, X),
     "eval_genlaguerre": (np.array([0, 1, 2, 3]), 1.5, X),
@@ -47,7 +51,11 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
         for name in ("legendre", "chebyt", "chebyu", "hermite", "hermitenorm", "laguerre")
     },
 }
-NAMES = sorted(name for name in BY_NAME if isinstance(getattr(_ufuncs, name, None), np.ufunc))
+#: Their results are complex: tests of their own.
+OF_COMPLEX = {"_lambertw", "wofz"}
+NAMES = sorted(
+    name for name in BY_NAME if isinstance(getattr(_ufuncs, name, None), np.ufunc) and name not in OF_COMPLEX
+)
 
 
 def call(name: str) -> tuple[Callable[[Any], Any], Any]:
@@ -66,8 +74,8 @@ def test_the_table_has_the_functions_of_most_use() -> None:
     gamma gammaln loggamma psi beta betaln betainc betaincinv gammainc gammaincc gammaincinv erf erfc erfcx
     erfi erfinv erfcinv ndtr log_ndtr ndtri expit logit log_expit xlogy xlog1py entr rel_entr kl_div expm1
     log1p cosm1 exprel exp2 exp10 boxcox inv_boxcox huber pseudo_huber jv yv iv kv j0 j1 y0 y1 i0 i0e i1 i1e
-    k0 k1 hyp1f1 hyp2f1 ellipk ellipe airy sici expi exp1 struve dawsn fresnel eval_legendre eval_chebyt
-    eval_hermite eval_laguerre
+    k0 k1 _spherical_jn voigt_profile hyp1f1 hyp2f1 ellipk ellipe airy sici expi exp1 struve dawsn fresnel
+    eval_legendre eval_chebyt eval_hermite eval_laguerre
     """
     assert set(names.split()) <= set(NAMES)
 
@@ -82,6 +90,59 @@ def test_scipys_own_functions_work_in_every_transform(name: str) -> None:
         twice = tree.map_tree(lambda value: np.stack([value, value]), expected)
         assert_close(wg.vmap(function)(np.stack([x, x])), twice)
     check_grads(function, (x,), order=2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["jn", "yn", "in", "kn"])
+@pytest.mark.parametrize("derivative", [False, True])
+def test_spherical_bessel_functions(kind: str, derivative: bool) -> None:
+    orders, x = np.array([0, 1, 2, 5]), np.array([0.5, 1.4, 4.2, 0.21])
+    theirs, ours = (getattr(module, f"spherical_{kind}") for module in (scipy.special, wg.special))
+
+    def in_program(x: Any) -> Any:
+        return theirs(orders, x, derivative)
+
+    np.testing.assert_allclose(wg.vjp(in_program, x)[0], in_program(x), rtol=1e-12)
+    check_grads(in_program, (x,), order=2, rtol=1e-5)
+    check_grads(lambda x: ours(orders, x, derivative), (-x,), order=2, rtol=1e-5)
+    with np.errstate(all="ignore"):  # reflected in the complex plane, also by old versions of SciPy
+        reflected = theirs(orders, -x + 0j, derivative).real
+    np.testing.assert_allclose(ours(orders, -x, derivative), reflected, rtol=1e-8)
+
+
+def test_spherical_bessel_functions_at_zero() -> None:
+    assert wg.grad(lambda x: scipy.special.spherical_jn(1, x))(0.0) == pytest.approx(1 / 3)
+    assert wg.grad(lambda x: scipy.special.spherical_in(1, x))(0.0) == pytest.approx(1 / 3)
+
+
+def test_lambert_w() -> None:
+    x = np.array([0.3, 2.0, 40.0, -0.2])
+    check_grads(lambda x: scipy.special.lambertw(x).real, (x,), order=2)
+    check_grads(lambda x: scipy.special.lambertw(-0.1 * x * x, -1).real, (np.array([0.4, 1.0]),), order=2)
+    check_grads(lambda x: scipy.special.lambertw(x + 1j, [1, -1, 0, 2]).imag, (x,), order=2)
+    assert wg.grad(lambda x: scipy.special.lambertw(x).real)(0.0) == 1.0
+    w, slope = wg.vmap(lambda x: wg.jvp(lambda x: scipy.special.lambertw(x).real, (x,), (1.0,)))(x)
+    np.testing.assert_allclose(w * np.exp(w), x, rtol=1e-12)
+    np.testing.assert_allclose(slope, w / (x * (1 + w)), rtol=1e-12)
+    check(wg.grad(lambda x: np.sum(scipy.special.lambertw(x).real)), x, ulp=100.0, scale=1.0)
+
+
+def test_voigt_profile() -> None:
+    x, sigma, gamma = np.array([0.3, -2.0, 4.0]), np.array([0.5, 1.0, 2.0]), np.array([1.5, 0.1, 0.7])
+    check_grads(scipy.special.voigt_profile, (x, sigma, gamma), order=2, rtol=1e-5)
+    for parameters in ((0 * sigma, gamma), (sigma, 0 * gamma), (sigma, gamma)):
+        value, slope = wg.jvp(lambda x, p=parameters: scipy.special.voigt_profile(x, *p), (x,), (np.ones(3),))
+        np.testing.assert_allclose(value, scipy.special.voigt_profile(x, *parameters), rtol=1e-12)
+        step = 1e-6
+        above, below = (scipy.special.voigt_profile(x + moved, *parameters) for moved in (step, -step))
+        np.testing.assert_allclose(slope, (above - below) / (2 * step), rtol=1e-7, atol=1e-9)
+
+
+def test_the_faddeeva_function() -> None:
+    z = np.array([0.3 + 0.2j, -1.0 + 2.0j, 2.5 - 0.4j])
+    check_grads(scipy.special.wofz, (z,), order=2, rtol=1e-5)
+    np.testing.assert_allclose(
+        wg.grad(lambda x: scipy.special.wofz(x).imag)(0.0), 2 / np.sqrt(np.pi), rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize("name", ["gammaln", "j0", "ndtr", "airy", "betainc", "eval_legendre", "kl_div"])

@@ -10,7 +10,7 @@ Source of the formulas: Olver et al., "NIST Digital Library of Mathematical Func
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -402,6 +402,29 @@ struve = stated(
     doc="the Struve function H_v(x)",
     domain=_ORDER,
 )
+
+
+def _spherical(kind: str, before: float, after: float, singular: Sequence[Point], doc: str) -> None:
+    """State a spherical Bessel function with f_n' = (before n f_(n-1) + after (n + 1) f_(n+1)) / (2n + 1), and f_n'."""
+
+    def slope(n: Any, x: Any) -> Any:
+        lower = where(n > 0, before * n * function(maximum(n - 1, 0), x), 0.0)
+        return (lower + after * (n + 1) * function(n + 1, x)) / (2 * n + 1)
+
+    function = stated(
+        f"spherical_{kind}",
+        None,
+        lambda out, n, x: slope(n, x),
+        doc=doc,
+        singular=singular,
+    )
+    BY_NAME[f"_spherical_{kind}"], BY_NAME[f"_spherical_{kind}_d"] = function, slope
+
+
+_spherical("jn", 1.0, -1.0, (), "the spherical Bessel function j_n(x)")
+_spherical("yn", 1.0, -1.0, _AT_ZERO, "the spherical Bessel function y_n(x)")
+_spherical("in", 1.0, 1.0, (), "the modified spherical Bessel function i_n(x)")
+_spherical("kn", -1.0, -1.0, _AT_ZERO, "the modified spherical Bessel function k_n(x)")
 
 _ai = stated("airy_ai", lambda out, x: _aip(x), doc="the Airy function Ai(x)", of="airy", part=0)
 _aip = stated("airy_aip", lambda out, x: x * _ai(x), doc="the derivative of Ai(x)", of="airy", part=1)
