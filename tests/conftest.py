@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.commands import Ended
+from tests.draws import SHARE
 from wengert.data import digits, write_idx
 from wengert.transforms import substitution
 
@@ -21,7 +22,7 @@ DATA_REQUIRED = os.environ.get("WENGERT_REQUIRE_DATA") == "1"
 # Speed is the benchmarks' business: a loaded machine must not fail a property.
 settings.register_profile(
     "wengert",
-    max_examples=int(os.environ.get("WENGERT_EXAMPLES", "50")),  # of each drawn property
+    max_examples=max(1, round(50 * SHARE)),  # of a property that names no number
     deadline=None,
     derandomize="CI" in os.environ,
     suppress_health_check=[HealthCheck.too_slow],

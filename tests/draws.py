@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 Array = np.ndarray[Any, Any]
@@ -18,7 +20,15 @@ SPACING = 2.0**-10
 SHIFT = 2.0**-14
 SHIFTS = int(SPACING / SHIFT) - 1
 
+#: The share of its examples that a property draws: 1 in the longer run.
+SHARE = float(os.environ.get("WENGERT_EXAMPLES", "0.3"))
+
 EXTENTS = (1, 2, 3, 4, 2, 3, 1, 0)
+
+
+def examples(count: float) -> settings:
+    """Return the settings of a property that draws a number of examples, or a share of them in a short run."""
+    return settings(max_examples=max(1, round(SHARE * count)))
 
 
 def fortran(values: Array) -> Array:

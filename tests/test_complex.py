@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw
+from tests.draws import HypothesisDraw, examples
 from tests.test_registry import CHECKS, SMOOTH, Sample, assert_close, each, flat, staged
 from wengert.core.dtypes import dtype_of, is_complex, is_inexact
 from wengert.core.errors import DtypeError
@@ -108,7 +108,7 @@ OF_COMPLEX = [
 def sampled(share: float) -> Any:
     def decorate(check: Any) -> Any:
         @each(OF_COMPLEX)
-        @settings(max_examples=max(1, int(share * 12)))
+        @examples(share * 12)
         @given(data=st.data())
         def test(primitive: Primitive, data: st.DataObject) -> None:
             check(ComplexSample(primitive, HypothesisDraw(data)))
@@ -187,7 +187,7 @@ def test_graph_gives_what_eager_evaluation_gives(sample: ComplexSample) -> None:
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @each([primitive for primitive in OF_COMPLEX if primitive.elementwise])
-@settings(max_examples=2)
+@examples(2)
 @given(data=st.data())
 def test_single_precision_stays_single(primitive: Primitive, dtype: Any, data: st.DataObject) -> None:
     sample = ComplexSample(primitive, HypothesisDraw(data))

@@ -12,11 +12,11 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw
+from tests.draws import HypothesisDraw, examples
 from wengert.core.dtypes import SHORT_NAMES, complex_dtype, dtype_of, is_complex, is_inexact
 from wengert.core.errors import DtypeError
 from wengert.core.shapes import shape_of
@@ -62,7 +62,7 @@ def sampled(primitives: Sequence[Primitive], share: float = 1.0) -> Callable[[Ca
 
     def decorate(check: Callable[..., None]) -> Any:
         @each(primitives)
-        @settings(max_examples=max(1, int(share * EXAMPLES)))
+        @examples(share * EXAMPLES)
         @given(data=st.data())
         def test(primitive: Primitive, data: st.DataObject) -> None:
             check(Sample(primitive, HypothesisDraw(data)))
@@ -358,7 +358,7 @@ def test_second_derivatives(sample: Sample) -> None:
 # -- batching --------------------------------------------------------------------------------------------
 
 
-def examples(sample: Sample, operand: Any, size: int) -> Any:
+def shuffled_examples(sample: Sample, operand: Any, size: int) -> Any:
     """Return several operands along a leading axis: the same values shuffled, and moved a little."""
     stacked = np.empty((size, *shape_of(operand)), dtype_of(operand))
     for position in range(size):
@@ -390,7 +390,9 @@ def batched_operands(sample: Sample, operands: Sequence[Any]) -> Any:
     size = sample.draw.choice([2, 3, 1, 0])
     for flags in itertools.product([False, True], repeat=len(operands)):
         if any(flags):
-            stacked = [examples(sample, x, size) if f else x for x, f in zip(operands, flags, strict=True)]
+            stacked = [
+                shuffled_examples(sample, x, size) if f else x for x, f in zip(operands, flags, strict=True)
+            ]
             yield size, stacked, flags
 
 
@@ -411,7 +413,7 @@ def test_batching_of_derivatives_is_a_loop(sample: Sample) -> None:
 @sampled(SMOOTH, 0.3)
 def test_derivatives_of_a_batch_are_those_of_its_examples(sample: Sample) -> None:
     size = sample.draw.choice([2, 3, 1, 0])
-    point = [examples(sample, x, size) for x in sample.point]
+    point = [shuffled_examples(sample, x, size) for x in sample.point]
     direction = list(map(sample.normal, point))
     out, pushed = wg.jvp(wg.vmap(sample), point, direction)
     cotangent = sample.normal(out)
@@ -463,7 +465,7 @@ def test_graph_of_derivatives_gives_what_eager_evaluation_gives(sample: Sample) 
     ("check", "primitive"),
     [pytest.param(c, p, id=f"{p.name}-{c.__name__}") for c, primitives in CHECKS for p in primitives],
 )
-@settings(max_examples=LONGER * EXAMPLES)
+@examples(LONGER * EXAMPLES)
 @given(data=st.data())
 def test_longer(check: Callable[..., None], primitive: Primitive, data: st.DataObject) -> None:
     check(Sample(primitive, HypothesisDraw(data)))

@@ -10,11 +10,11 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw, draw_index, refused
+from tests.draws import HypothesisDraw, draw_index, examples, refused
 from tests.modes import EAGER, assert_gradient, assert_same, in_batch, in_graph, on_tape
 from wengert.array import indexing
 from wengert.core.errors import DtypeError, IndexingError, ShapeError
@@ -166,7 +166,7 @@ def fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
         return False
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(data=st.data())
 def test_programs_that_write(data: st.DataObject) -> None:
     draw = HypothesisDraw(data, plain=True)

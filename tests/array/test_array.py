@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw
+from tests.draws import HypothesisDraw, examples
 from tests.modes import EAGER, TYPED, assert_gradient, assert_same, in_batch, in_graph, on_tape
 from wengert.boxes import inside_transform
 from wengert.core.errors import (
@@ -51,7 +51,7 @@ def draw_other(draw: HypothesisDraw, shape: tuple[int, ...]) -> Any:
     return values.tolist() if kind == "list" and values.ndim and values.size else values
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(data=st.data())
 def test_operators_follow_numpy(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)
@@ -70,7 +70,7 @@ def test_operators_follow_numpy(data: st.DataObject) -> None:
             assert_same(run(function, x), expected)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(data=st.data())
 def test_python_numbers_stay_weak(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)
@@ -90,7 +90,7 @@ def test_python_numbers_stay_weak(data: st.DataObject) -> None:
             assert_same(tuple(map(np.asarray, run(function, 0.75))), expected)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_unary_operators_follow_numpy(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)
@@ -100,7 +100,7 @@ def test_unary_operators_follow_numpy(data: st.DataObject) -> None:
         assert_same(run(apply, x), apply(x))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_bits_follow_numpy(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw, draw_index, refused
+from tests.draws import HypothesisDraw, draw_index, examples, refused
 from tests.modes import EAGER, assert_same, in_batch, in_graph
 from wengert.core.errors import ConcreteError, IndexingError
 
 Array = np.ndarray[Any, Any]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(data=st.data())
 def test_index_takes_what_numpy_takes(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)
@@ -66,7 +66,7 @@ def test_axes_of_arrays_come_first_when_something_stands_between_them(index: Any
     assert_takes(np.arange(120.0).reshape(2, 3, 4, 5), index)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(data=st.data())
 def test_write_puts_what_numpy_puts(data: st.DataObject) -> None:
     draw = HypothesisDraw(

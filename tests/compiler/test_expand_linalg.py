@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
 from tests.compiler.comparing import check, eager
+from tests.draws import examples
 from wengert.core.errors import MatrixError
 from wengert.ir.types import type_of
 from wengert.ops import unrolled_linalg as unrolled
@@ -45,7 +46,7 @@ def total(results: Any) -> Any:
     return sum(np.sum(np.sin(one)) for one in (results if isinstance(results, tuple) else (results,)))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(cases(), st.booleans())
 def test_drawn_equations(case: Case, differentiated: bool) -> None:
     function, arguments = case

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
 import wengert.numpy as wnp
 from tests.compiler.comparing import check
+from tests.draws import examples
 
 ROWS, STEPS = 7, 5
 
@@ -143,20 +144,20 @@ def loss_of(function: Callable[..., Any]) -> Callable[..., Any]:
     return wg.value_and_grad(loss, argnums=(0, 1))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(body=turns(), reverse=st.booleans())
 def test_drawn_loops(body: Callable[..., Any], reverse: bool) -> None:
     check(looped(body, reverse), *arrays(), ulp=200, scale=10.0)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(body=turns(), reverse=st.booleans())
 def test_derivatives_of_drawn_loops(body: Callable[..., Any], reverse: bool) -> None:
     check(loss_of(looped(body, reverse)), *arrays(), ulp=2000, scale=10.0)
 
 
 @pytest.mark.usefixtures("small")
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(body=turns(), reverse=st.booleans())
 def test_drawn_loops_pass_as_large_ones(body: Callable[..., Any], reverse: bool) -> None:
     check(looped(body, reverse), *arrays(), ulp=200, scale=10.0)

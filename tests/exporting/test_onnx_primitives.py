@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw
+from tests.draws import HypothesisDraw, examples
 from tests.exporting.onnx_models import assert_same, inputs_of, run
 from wengert.core.dtypes import complex_dtype, dtype_of, is_complex, is_inexact
 from wengert.core.errors import UnsupportedError
@@ -43,7 +43,7 @@ def drawn(primitive: Primitive, data: st.DataObject, dtype: Any = np.float64) ->
 
 
 @each(LOWERED)
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(data=st.data())
 def test_the_runtime_computes_what_numpy_does(primitive, data) -> None:
     function, operands = drawn(primitive, data, data.draw(st.sampled_from(["float32", "float64"])))
@@ -54,7 +54,7 @@ def test_the_runtime_computes_what_numpy_does(primitive, data) -> None:
 
 
 @each(REFUSED)
-@settings(max_examples=1)
+@examples(1)
 @given(data=st.data())
 def test_what_has_no_form_is_refused_by_name(primitive, data, tmp_path_factory) -> None:
     function, operands = drawn(primitive, data)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw
+from tests.draws import HypothesisDraw, examples
 from wengert.core.errors import ArgumentError
 from wengert.inspect import Table
 from wengert.inspect.evaluation_trace import Step
@@ -148,7 +148,7 @@ ELEMENTWISE = [primitive for primitive in REGISTRY if isinstance(primitive.deriv
 
 
 @pytest.mark.parametrize("primitive", ELEMENTWISE, ids=[primitive.name for primitive in ELEMENTWISE])
-@settings(max_examples=4, deadline=None)
+@examples(4)
 @given(data=st.data())
 def test_terms_are_correct_mathematics(primitive: Primitive, data: st.DataObject) -> None:
     """Read as Python, the text of a term gives the number that reverse mode computes."""
@@ -172,7 +172,7 @@ DIFFERENTIABLE = [p for p in REGISTRY if p.samples is not None and not hasattr(p
 
 
 @pytest.mark.parametrize("primitive", DIFFERENTIABLE, ids=[primitive.name for primitive in DIFFERENTIABLE])
-@settings(max_examples=4, deadline=None)
+@examples(4)
 @given(data=st.data())
 def test_every_operation_has_a_table(primitive: Primitive, data: st.DataObject) -> None:
     assert primitive.samples is not None

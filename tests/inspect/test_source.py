@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw
+from tests.draws import HypothesisDraw, examples
 from wengert.core import tree
 from wengert.core.errors import UnsupportedError
 from wengert.inspect import Program, source
@@ -163,7 +163,7 @@ def test_programs_give_the_same_numbers(case: str) -> None:
 
 
 @pytest.mark.parametrize("primitive", SAMPLED, ids=[primitive.name for primitive in SAMPLED])
-@settings(max_examples=8)
+@examples(8)
 @given(data=st.data())
 def test_every_operation_is_written_as_it_is_evaluated(primitive: Primitive, data: st.DataObject) -> None:
     draw = HypothesisDraw(data)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw
+from tests.draws import HypothesisDraw, examples
 from wengert.core.errors import GraphError
 from wengert.ir import Equation, Graph, Literal, TensorType, Var, parse, register, verify
 from wengert.ir.types import type_of
@@ -58,7 +58,7 @@ def param_of(graph: Graph) -> Any:
 
 
 @pytest.mark.parametrize("primitive", SAMPLED, ids=[one.name for one in SAMPLED])
-@settings(max_examples=5)
+@examples(5)
 @given(data=st.data())
 def test_samples_print_parse_and_evaluate_the_same(primitive: Primitive, data: st.DataObject) -> None:
     assert primitive.samples is not None
@@ -271,7 +271,7 @@ def test_errors_name_the_line(text: str, problem: str) -> None:
     assert isinstance(caught.value, ValueError)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     start=st.integers(0, 500), length=st.integers(0, 6), inserted=st.text("(){}[]=:,.*@#'\"0a\n", max_size=3)
 )

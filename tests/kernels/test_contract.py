@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.draws import examples
 from wengert.core.errors import ShapeError
 from wengert.kernels import contract as module
 from wengert.kernels.affine import (
@@ -107,7 +108,7 @@ def problems(draw):
     return tuple(draw(arrays(shape, np.float64)) for shape in shapes), extents, accesses, out, out_shape
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(problems(), st.sampled_from([np.float64, np.float32, np.int64, np.int8, np.uint16, np.bool_]))
 def test_equals_the_loop_over_points(problem, dtype):
     operands, *_, out_shape = problem
@@ -122,7 +123,7 @@ def test_equals_the_loop_over_points(problem, dtype):
         np.testing.assert_array_equal(operand, before)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(problems(), st.integers(1, 40))
 def test_pieces_change_nothing(problem, piece):
     whole = contract(*problem, np.int64)
@@ -136,7 +137,7 @@ def test_pieces_change_nothing(problem, piece):
     np.testing.assert_array_equal(cut, whole)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(problems(), st.data())
 def test_transpose_exchanges_a_map_with_the_output(problem, data):
     operands, extents, accesses, out, out_shape = problem
@@ -368,7 +369,7 @@ def test_not_a_number_stays_where_it_is():
 # The algebra of access maps.
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.data())
 def test_check_access_finds_exactly_the_maps_that_leave_the_array(data):
     extents = tuple(data.draw(st.lists(st.integers(0, 4), max_size=3)))
@@ -385,7 +386,7 @@ def test_check_access_finds_exactly_the_maps_that_leave_the_array(data):
             check_access((size,), (moved,), extents)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data())
 def test_injective_maps_reach_distinct_elements(data):
     extents = tuple(data.draw(st.lists(st.integers(2, 5), min_size=1, max_size=4)))

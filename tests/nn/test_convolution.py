@@ -6,10 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.draws import examples
 from wengert import nn
 from wengert.core.errors import ShapeError
 from wengert.testing import check_grads
@@ -32,7 +33,7 @@ def convolve_by_loops(x, weight, stride, padding, dilation, groups):
 
 
 @given(data=st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_convolve_against_loops(data):
     draw = lambda low, high: data.draw(st.integers(low, high))  # noqa: E731
     groups, stride, padding, dilation = draw(1, 2), draw(1, 3), draw(0, 2), draw(1, 2)
@@ -108,7 +109,7 @@ def test_number_of_positions_with_same_padding(extent, stride, span, rng):
 
 
 @given(data=st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_the_transpose_is_the_adjoint(data):
     draw = lambda low, high: data.draw(st.integers(low, high))  # noqa: E731
     rank, groups, stride, dilation = draw(1, 2), draw(1, 2), draw(1, 3), draw(1, 2)
@@ -170,7 +171,7 @@ def test_errors_of_convolve_transposed(y, weight, options, message):
         nn.convolve_transposed(np.zeros(y), np.zeros(weight), **options)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.data())
 def test_compiled_derivatives_of_strided_windows(data):
     """Steps that do and do not divide the extents, with fewer and more taps than the step."""

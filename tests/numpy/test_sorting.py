@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.draws import examples
 from wengert.boxes import CONSTANT, concrete
 from wengert.core.errors import ConcreteError, WengertError
 from wengert.transforms.batching import vmap
@@ -162,7 +163,7 @@ def test_interp_agrees_with_numpy_at_jumps(knots: list[int], x: float) -> None:
 ENDLESS = [-np.inf, -1.0, 0.0, 1.0, np.inf]
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     st.lists(st.sampled_from(ENDLESS), min_size=1, max_size=4),
     st.lists(st.sampled_from([*ENDLESS, np.nan]), min_size=4, max_size=4),

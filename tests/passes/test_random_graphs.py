@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.draws import examples
 from wengert.core.shapes import shape_of
 from wengert.ir import Graph, Literal, Var, verify
 from wengert.ir.types import TensorType, type_of
@@ -129,7 +130,7 @@ def check_types(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("change", PASSES, ids=lambda change: change.__name__)
-@settings(max_examples=60)
+@examples(60)
 @given(seed=st.integers(0, 2**32))
 def test_passes_keep_every_bit(change: Callable[[Graph], Graph], seed: int) -> None:
     programs = Programs(seed)
@@ -147,7 +148,7 @@ def test_passes_keep_every_bit(change: Callable[[Graph], Graph], seed: int) -> N
     assert change(changed) is changed or change is not simplify
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seed=st.integers(0, 2**32))
 def test_simplified_programs_have_the_same_derivatives(seed: int) -> None:
     programs = Programs(seed)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw
+from tests.draws import HypothesisDraw, examples
 from tests.scipy.checks import check, close
 from wengert.core.errors import WengertError
 from wengert.scipy import linalg
@@ -62,7 +62,7 @@ def test_banded_cholesky_factors(lower: bool) -> None:
     close(x, theirs.solveh_banded(half, B, lower=lower), 1e-13)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_drawn_banded_equations_are_scipys(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)
@@ -118,7 +118,7 @@ def test_time_is_linear_in_the_length() -> None:
     np.testing.assert_allclose(derivative[:, count // 2], [-4.0] * 3, rtol=1e-9)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_drawn_pivoted_factors_are_scipys(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)
@@ -134,7 +134,7 @@ def test_drawn_pivoted_factors_are_scipys(data: st.DataObject) -> None:
         close(np.abs(r), np.abs(other[1]), 1e-12)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_drawn_symmetric_factors_are_scipys(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)

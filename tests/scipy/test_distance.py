@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw
+from tests.draws import HypothesisDraw, examples
 from tests.scipy.checks import check, close
 from wengert.core.errors import WengertError
 from wengert.scipy.spatial import distance, distance_matrix
@@ -100,7 +100,7 @@ def test_equal_directions_have_the_second_derivative() -> None:
     np.testing.assert_allclose(second, expected, atol=1e-12)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_drawn_matrices(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)
@@ -115,7 +115,7 @@ def test_drawn_matrices(data: st.DataObject) -> None:
     close(distance.pdist(a, name), theirs.pdist(a, name), 1e-9)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(data=st.data())
 def test_square_forms_are_scipys(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw
+from tests.draws import HypothesisDraw, examples
 from tests.scipy.checks import check, close
 from wengert.core.errors import WengertError
 from wengert.scipy import integrate
@@ -54,7 +54,7 @@ def test_functions(name: str) -> None:
     )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_sums_of_drawn_samples_are_scipys(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw
+from tests.draws import HypothesisDraw, examples
 from tests.scipy.checks import check, check_signatures, close
 from wengert.core.errors import WengertError
 from wengert.scipy import interpolate
@@ -160,7 +160,7 @@ CONDITIONS = (
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_drawn_interpolants_are_scipys(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw
+from tests.draws import HypothesisDraw, examples
 from tests.scipy.checks import check, check_signatures, close
 from wengert.core.errors import WengertError
 from wengert.scipy import linalg
@@ -144,7 +144,7 @@ def test_second_derivatives(name: str) -> None:
 # -- drawn matrices --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_exponentials_of_matrices_of_all_sizes_are_scipys(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)
@@ -162,7 +162,7 @@ def test_exponential_of_a_matrix_far_from_normal() -> None:
     np.testing.assert_allclose(linalg.expm(a), exact, rtol=1e-14)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_factors_of_drawn_matrices_are_scipys(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)
@@ -180,7 +180,7 @@ def test_factors_of_drawn_matrices_are_scipys(data: st.DataObject) -> None:
     close(own, theirs.solve_triangular(t, b, trans, lower, unit), 1e-11)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(data=st.data())
 def test_toeplitz_hankel_and_blocks_of_drawn_sizes(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw
+from tests.draws import HypothesisDraw, examples
 from tests.scipy.checks import check, check_signatures, close
 from wengert.core.errors import WengertError
 from wengert.scipy import ndimage
@@ -90,7 +90,7 @@ def test_functions(name: str) -> None:
 
 
 @pytest.mark.parametrize("order", range(6))
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_interpolation_of_drawn_arrays_is_scipys(order: int, data: st.DataObject) -> None:
     draw = HypothesisDraw(data)
@@ -126,7 +126,7 @@ def test_interpolation_of_drawn_arrays_is_scipys(order: int, data: st.DataObject
         close(ndimage.zoom(x, factor, **options), theirs.zoom(x, factor, **options), 1e-11)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(data=st.data())
 def test_filters_of_drawn_arrays_are_scipys(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)
@@ -161,7 +161,7 @@ def test_filters_of_drawn_arrays_are_scipys(data: st.DataObject) -> None:
         close(call(ndimage), call(theirs), rtol)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_ranks_of_drawn_arrays_are_scipys(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.draws import HypothesisDraw
+from tests.draws import HypothesisDraw, examples
 from tests.scipy.checks import check, check_signatures, close
 from wengert.core.errors import WengertError
 from wengert.scipy import signal
@@ -95,7 +95,7 @@ def test_functions(name: str) -> None:
     check(lambda *x: call(signal, *x), lambda *x: call(theirs, *x), *arguments, rtol=1e-11)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_drawn_convolutions_are_scipys(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)
@@ -140,7 +140,7 @@ def test_long_convolutions() -> None:
     close(slopes, wg.grad(lambda w: np.sum(signal.convolve(x, w) ** 2))(weights), 1e-10)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_drawn_filters_are_scipys(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)
@@ -167,7 +167,7 @@ def test_drawn_filters_are_scipys(data: st.DataObject) -> None:
         close(call(signal), call(theirs), rtol)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_drawn_spectra_are_scipys(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)
@@ -211,7 +211,7 @@ def test_angles_of_spectrograms_are_scipys(mode: str, axis: int, rng: np.random.
     np.testing.assert_allclose(ours, scipys, atol=1e-9)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_drawn_smoothing_and_resampling_are_scipys(data: st.DataObject) -> None:
     draw = HypothesisDraw(data)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.draws import examples
 from wengert.core.errors import DtypeError, LeakError
 
 Scalar = Callable[[Any], Any]
@@ -199,7 +200,7 @@ def run(level: Level, variables: list[Any], differentiate: Callable[..., Any]) -
     return total
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(level=levels(3), ways=st.lists(st.sampled_from(list(WAYS)), min_size=1, max_size=2))
 def test_drawn_nests_of_derivatives(level: Level, ways: list[str]) -> None:
     exact: Any = Polynomial.of(run(level, [Polynomial({(0,): 1.0})], symbolic))

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
 from tests.compiler.comparing import check
+from tests.draws import examples
 from wengert import nn
 from wengert.compiler.llvm.host import host
 from wengert.compiler.machine import costs
@@ -186,7 +187,7 @@ def test_a_network_with_a_partial_batch() -> None:
     st.sampled_from(["float32", "float64"]),
     st.sampled_from([1, 3]),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_updates_have_the_same_bits(
     small: None, rows: int, columns: int, terms: int, dtype: str, n: int
 ) -> None:

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.draws import examples
 from wengert.compiler.llvm import disk_cache as caching
 from wengert.compiler.llvm.disk_cache import Cache, default, key
 from wengert.core.errors import ArgumentError
@@ -51,7 +52,7 @@ def test_a_key_is_the_same_in_every_process() -> None:
     assert key("a", b"b") == "cf6ab613e3942391f88ed698557e1680f160bd10e88c6b668c50360c10930e2b"
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.binary(max_size=3000), st.binary(max_size=3000))
 def test_what_was_put_last_is_got(first: bytes, second: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.draws import examples
 from wengert.compiler.llvm import disk_cache, object_code
 from wengert.compiler.llvm.host import host, identity, named
 from wengert.compiler.llvm.object_code import (
@@ -51,7 +52,7 @@ def mapped(address: int) -> bool:
     return False
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.integers(-1000, 1000), st.integers(-1000, 1000), st.integers(-1000, 1000))
 def test_a_function_computes_what_its_text_says(a: int, b: int, x: int) -> None:
     library = load(compile_module(LINEAR.format(a, b), host()))

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from llvmlite import binding
 
+from tests.draws import examples
 from wengert.compiler import mathlib
 from wengert.compiler.llvm.host import host
 from wengert.compiler.llvm.ir_builder import Kind
@@ -387,7 +388,7 @@ def test_lanes_do_not_matter(name, lanes, scalar):
     np.testing.assert_array_equal(native(name, scalar, lanes)(*operands), widest(name, scalar)(*operands))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.floats(allow_nan=False), st.sampled_from(["tanh", "expm1", "sin", "arctan", "erf", "cbrt", "arcsinh"])
 )

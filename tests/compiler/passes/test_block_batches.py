@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
 import wengert.numpy as wnp
 from tests.compiler.comparing import check
+from tests.draws import examples
 from wengert.compiler import pipeline
 from wengert.compiler.passes import block_batches
 from wengert.core.tree import map_tree
@@ -95,13 +96,13 @@ def differentiated(shape: Shape) -> tuple[Any, ...]:
     return wg.value_and_grad(loss), *drawn(shape, *batches)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(shapes())
 def test_gradients_of_networks(shape: Shape) -> None:
     check_threads(shape, *differentiated(shape))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(shapes())
 def test_epochs(shape: Shape) -> None:
     """A loop of training steps carries parameters and state."""
@@ -122,7 +123,7 @@ def test_epochs(shape: Shape) -> None:
     check_threads(shape, epoch, layers, state, x, y)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(shapes(), st.sampled_from([4, 9]), st.booleans())
 def test_sequences(shape: Shape, hidden: int, backwards: bool) -> None:
     """Blocks hold whole loops over the steps of sequences, forward and backward."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
 from tests.compiler.comparing import check
+from tests.draws import examples
 from tests.nest.interpreting import Interpreter
 from wengert.compiler.passes.coalesce import coalesce
 from wengert.core.dtypes import BOOL, FLOAT64
@@ -154,6 +155,6 @@ def programs(draw: st.DrawFn) -> Program:
 
 
 @given(programs(), st.booleans())
-@settings(max_examples=1000)
+@examples(1000)
 def test_drawn_programs(program: Program, yes: bool) -> None:
     assert results(coalesce(program), yes=yes) == results(program, yes=yes)

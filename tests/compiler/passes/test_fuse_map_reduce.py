@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
 from tests.compiler.comparing import check
+from tests.draws import examples
 
 RNG = np.random.default_rng(0)
 
@@ -178,7 +179,7 @@ def test_in_a_loop() -> None:
 
 
 @pytest.mark.usefixtures("small")
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.lists(st.integers(1, 40), min_size=1, max_size=3),
     st.sampled_from([*BOTH]),

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
 from tests.compiler.comparing import check
+from tests.draws import examples
 
 RNG = np.random.default_rng(6)
 SUMS: dict[str, Callable[..., Any]] = {
@@ -44,7 +45,7 @@ def reductions(x: Any) -> Any:
 
 
 @pytest.mark.usefixtures("small")
-@settings(max_examples=20)
+@examples(20)
 @given(st.lists(st.integers(1, 70), min_size=1, max_size=3), st.sampled_from(["float32", "float64", "int64"]))
 def test_drawn_shapes(shape: list[int], dtype: str) -> None:
     x = (3 * np.random.default_rng(0).random(shape)).astype(dtype)

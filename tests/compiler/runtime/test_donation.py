@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import wengert as wg
 from tests.compiler.comparing import address, assert_same, read_only, unaligned
+from tests.draws import examples
 from wengert.compiler.runtime.fastcall.reader import Reader
 from wengert.core.errors import ArgumentError
 
@@ -78,7 +79,7 @@ def test_results_in_the_places_of_two_arguments(function: Callable[[Any, Any], A
 
 
 @given(st.data())
-@settings(max_examples=10)
+@examples(10)
 def test_updates_of_drawn_arrays(data: st.DataObject) -> None:
     x = data.draw(hnp.arrays("float64", (6, 5), elements=st.floats(-2, 2, width=16)))
     y = data.draw(hnp.arrays("float64", (6, 5), elements=st.floats(-2, 2, width=16)))

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
 from tests.compiler.graphs import compile_graph
+from tests.draws import examples
 from wengert.compiler.codegen.module import Module
 from wengert.compiler.schedule.arena import Plan, lifetimes, plan
 from wengert.compiler.schedule.layout import row_major
@@ -210,7 +211,7 @@ def programs(draw: st.DrawFn) -> Program:
 
 
 @given(programs())
-@settings(max_examples=150)
+@examples(150)
 def test_plans_of_drawn_programs(program: Program) -> None:
     layouts = {
         buffer: row_major(buffer.shape) for step in program.steps for buffer in (*reads(step), *writes(step))

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.compiler.comparing import check
+from tests.draws import examples
 from wengert.compiler.jit import jit
 
 DTYPES = st.sampled_from(["float32", "float64", "complex64", "complex128", "int32"])
@@ -35,7 +36,7 @@ def factors(seed: int, extents: tuple[int, int, int], left: bool, right: bool, d
     return x, operand(rng, (columns, terms) if right else (terms, columns), dtype)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(
     extents=st.tuples(st.integers(1, 70), st.integers(1, 90), st.integers(1, 70)),
     left=st.booleans(),

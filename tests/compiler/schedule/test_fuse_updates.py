@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
 from tests.compiler.comparing import check
+from tests.draws import examples
 from wengert import optim
 
 RNG = np.random.default_rng(0)
@@ -153,7 +154,7 @@ SIZES = st.integers(1, 70)
 
 
 @pytest.mark.usefixtures("small")
-@settings(max_examples=25)
+@examples(25)
 @given(SIZES, SIZES, st.sampled_from([*JOINED, *APART]), st.sampled_from(["float32", "float64"]))
 def test_drawn_shapes(rows: int, terms: int, name: str, dtype: str) -> None:
     arguments = (normal(*shape, dtype=dtype) for shape in ((rows, terms), (terms,), (rows,)))
@@ -161,7 +162,7 @@ def test_drawn_shapes(rows: int, terms: int, name: str, dtype: str) -> None:
 
 
 @pytest.mark.usefixtures("small")
-@settings(max_examples=15)
+@examples(15)
 @given(SIZES, SIZES, SIZES, st.sampled_from(["float32", "float64"]))
 def test_drawn_shapes_beside_a_product(rows: int, terms: int, batch: int, dtype: str) -> None:
     arguments = (normal(*shape, dtype=dtype) for shape in ((rows, terms), (terms,), (batch, rows)))

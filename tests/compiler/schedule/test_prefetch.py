@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
 from tests.compiler.comparing import check
+from tests.draws import examples
 from wengert import nn, optim
 from wengert.compiler.llvm.host import host
 from wengert.compiler.schedule.layout import row_major
@@ -109,7 +110,7 @@ def test_a_place_that_a_condition_must_see_to_first_is_not_read_early(before: in
     st.sampled_from(["float32", "float64", "int32"]),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=25)
+@examples(25)
 def test_updates(small: None, n: int, rows: int, columns: int, dtype: str, random: Any) -> None:
     rng = np.random.default_rng(random.randrange(2**32))
     w, x, g = (
@@ -126,7 +127,7 @@ def test_updates(small: None, n: int, rows: int, columns: int, dtype: str, rando
     st.sampled_from(["float32", "float64", "uint8", "int64"]),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=25)
+@examples(25)
 def test_rows(small: None, count: int, length: int, shape: list[int], dtype: str, random: Any) -> None:
     rng = np.random.default_rng(random.randrange(2**32))
     table = rng.integers(0, 100, (length, *shape)).astype(dtype)
