@@ -80,3 +80,10 @@ def rosenbrock_entry() -> Any:
 @pytest.fixture(scope="module")
 def scalars() -> Any:
     return entry_of(lambda number, truth, value: (number, truth, value), 1, True, 1.0)
+
+
+@pytest.fixture
+def restored_threads() -> Iterator[None]:
+    before = wg.get_threads()
+    yield
+    wg.set_threads(before)

@@ -10,8 +10,6 @@ from wengert.compiler.unit import Options, Unit
 from wengert.ir.graph import Graph
 
 
-def compile_graph(
-    graph: Graph, places: Mapping[int, int] | None = None, *, check_nan: bool = False
-) -> Compiled:
+def compile_graph(graph: Graph, places: Mapping[int, int] | None = None, *, check: str = "") -> Compiled:
     """Return a graph, the first pass included, on its way to native code."""
-    return Compiled(Unit(graph, places or {}, host(), Options(check_nan=check_nan)))
+    return Compiled(Unit(graph, places or {}, host(), Options(check=check)))

@@ -91,11 +91,13 @@ def test_programs_are_told_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) 
         assert type(make(lambda x: x * x, number)) is type(number)
     assert make(second_line, X.copy(), donate=0)[1] == pytest.approx(np.sin(0.1))
     make(second_line, X, fastmath=True)
+    make(second_line, X, flush_subnormals=True)
     assert make(lambda x: x + constant, 0.0)[1] == 1.0
     assert make(lambda x: x + other, 0.0)[1] == 2.0
-    monkeypatch.setenv("WENGERT_CHECK", "nan")
-    make(second_line, X)
-    assert len(entries(folder)) == 11
+    for check in ("nan", "subnormal"):
+        monkeypatch.setenv("WENGERT_CHECK", check)
+        make(second_line, X)
+    assert len(entries(folder)) == 13
 
 
 def test_arguments_are_donated_from_the_disk_as_well(folder: Path) -> None:

@@ -20,8 +20,8 @@ from wengert.nest.nest import Program
 GRAPH = parse("graph(x: f64[3]) { v1: f64[3] = exp(x) v2: f64[3] = multiply(v1, 2) return v2 }")
 
 
-def unit(*, check_nan: bool = False) -> Unit:
-    return Unit(GRAPH, {}, host(), Options(check_nan=check_nan))
+def unit(*, check: str = "") -> Unit:
+    return Unit(GRAPH, {}, host(), Options(check=check))
 
 
 def test_every_pass_has_a_name_of_its_own_and_a_line() -> None:
@@ -39,7 +39,7 @@ def test_passes_run_in_order_and_once() -> None:
 
 
 def test_operations_that_are_checked_for_nan_stay_by_themselves() -> None:
-    plain, checked = (len(advance(unit(check_nan=check)).program.steps) for check in (False, True))
+    plain, checked = (len(advance(unit(check=check)).program.steps) for check in ("", "nan"))
     assert (plain, checked) == (1, 3)
 
 

@@ -163,6 +163,16 @@ CASES: dict[str, Callable[[], Case]] = {
 }  # fmt: skip
 
 
+def vanishing(*, flush: bool) -> Case:
+    """Return products that are subnormal numbers, or are flushed to zero, and a loop that gets there."""
+
+    def f(x: Any, y: Any) -> Any:
+        return x * y, wg.fori_loop(0, 200, lambda _, c: c * np.float32(0.5), x)
+
+    x, y = np.full(5, 1e-30, np.float32), np.full(5, 1e-10, np.float32)
+    return wg.jit(f, flush_subnormals=flush), (x, y)
+
+
 def copied(arguments: Any) -> Any:
     """Return arguments with arrays of their own, for a function that takes donated ones."""
     return tree.map_tree(lambda leaf: np.array(leaf) if isinstance(leaf, np.ndarray) else leaf, arguments)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.exporting.programs import CASES, copied
+from tests.exporting.programs import CASES, copied, vanishing
 from wengert.core import tree
 from wengert.core.errors import ArgumentError, UnsupportedError
 from wengert.exporting.targets import NAMES
@@ -183,14 +183,73 @@ BOARD = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", 
 
 @pytest.mark.parametrize("name", CASES)
 def test_bits_on_a_microcontroller_without_a_system(name, tmp_path) -> None:
-    compiler, emulator = installed("arm-none-eabi-gcc", "qemu-system-arm")
     fun, arguments = CASES[name]()
     wg.export(fun, *arguments).c(tmp_path / name, target="cortex-m4f")
-    sources = [MICROCONTROLLER / "start.c", tmp_path / f"{name}_test.c", tmp_path / f"{name}.o"]
+    assert (
+        on_the_board(tmp_path / f"{name}_test.c", tmp_path / f"{name}.o") == "all results are as expected\n"
+    )
+
+
+def on_the_board(*sources: Path) -> str:
+    """Return the output of a program on a microcontroller that is emulated."""
+    compiler, emulator = installed("arm-none-eabi-gcc", "qemu-system-arm")
     library = ["--specs=rdimon.specs", "-nostartfiles", "-T", MICROCONTROLLER / "link.ld"]
-    run(compiler, *STRICT, *BOARD, *library, *sources, "-o", tmp_path / "test")
+    program = sources[0].with_suffix("")
+    run(compiler, *STRICT, *BOARD, *library, MICROCONTROLLER / "start.c", *sources, "-o", program)
     machine = ["-M", "mps2-an386", "-cpu", "cortex-m4", "-nographic", "-semihosting"]
-    assert run(emulator, *machine, "-kernel", tmp_path / "test") == "all results are as expected\n"
+    return run(emulator, *machine, "-kernel", program)
+
+
+#: Prints how many results are zero, and whether the program itself has subnormal numbers before and after the call.
+FLAGS = """
+#include "f.h"
+#include <float.h>
+#include <stdio.h>
+int main(void) {
+    volatile float least = FLT_MIN;
+    float x[5], y[5], product[5], halved[5];
+    int i, code, zeros = 0, before = least / 2 > 0;
+    for (i = 0; i < 5; i++) {
+        x[i] = 1e-30f;
+        y[i] = 1e-10f;
+    }
+    code = f_static(x, y, product, halved);
+    for (i = 0; i < 5; i++)
+        zeros += (product[i] == 0) + (halved[i] == 0);
+    printf("%d %d %d %d\\n", code, zeros, before, least / 2 > 0);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["host", "aarch64", "cortex-m4f"])
+def test_subnormal_numbers_are_flushed_in_the_call_alone(target, tmp_path) -> None:
+    fun, arguments = vanishing(flush=True)
+    wg.export(fun, *arguments).c(tmp_path / "f", target=target)
+    (tmp_path / "flags.c").write_text(FLAGS)
+    assert "Subnormal numbers count as zeros" in (tmp_path / "f.h").read_text()
+    for source, expected in (("flags", "0 10 1 1\n"), ("f_test", "all results are as expected\n")):
+        sources = [tmp_path / f"{source}.c", tmp_path / "f.o"]
+        if target == "cortex-m4f":
+            assert on_the_board(*sources) == expected
+            continue
+        (compiler,) = installed("gcc" if target == "host" else "aarch64-linux-gnu-gcc")
+        emulator = installed("qemu-aarch64") if target == "aarch64" else ()
+        place = ["-L", "/usr/aarch64-linux-gnu"] if emulator else []
+        run(compiler, *STRICT, *sources, "-o", tmp_path / source)
+        assert run(*emulator, *place, tmp_path / source) == expected
+
+
+@pytest.mark.parametrize("target", ["riscv64", "wasm32"])
+def test_processors_without_flags_keep_subnormal_numbers(target, tmp_path) -> None:
+    for flush in (True, False):
+        fun, arguments = vanishing(flush=flush)
+        wg.export(fun, *arguments).c(tmp_path / f"{flush}" / "f", target=target)
+    for name in ("f.o", "f.h", "f_test.c", "f.json"):
+        assert (tmp_path / "True" / name).read_bytes() == (tmp_path / "False" / name).read_bytes()
+    assert (
+        json.loads((tmp_path / "True" / "f.json").read_text())["functions"][0]["flushes_subnormals"] is False
+    )
 
 
 def test_this_processor_computes_what_a_microcontroller_does(tmp_path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import wengert as wg
-from tests.exporting.programs import CASES, copied
+from tests.exporting.programs import CASES, copied, vanishing
 from wengert.core import tree
 from wengert.core.errors import DtypeError, ShapeError, UnsupportedError
 from wengert.exporting.containers import from_json, to_json
@@ -146,6 +146,14 @@ def test_loaded_functions_differentiate_batch_and_leave_again(tmp_path) -> None:
     again = wg.load(wg.export(wg.grad(loaded), x).save(tmp_path / "slope.wg"))
     assert_array_equal(again(x), wg.jit(wg.grad(f))(x))
     assert "sin" in str(loaded.graph(x))
+
+
+@pytest.mark.parametrize("flush", [False, True])
+def test_a_loaded_function_flushes_as_the_saved_one_did(flush, tmp_path) -> None:
+    fun, arguments = vanishing(flush=flush)
+    loaded = wg.load(wg.export(fun, *arguments).save(tmp_path / "f.wg"))
+    assert loaded.report(*arguments).flushes_subnormals == flush
+    assert np.any(loaded(*arguments)[0]) != flush
 
 
 def test_several_types_in_one_file(tmp_path) -> None:

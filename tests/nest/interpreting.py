@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiler.schedule.arena import lifetimes, private_buffers
-from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, Reduce
+from wengert.nest.expression import CONDITIONS, Apply, Buffer, Const, Expression, Guard, Iota, Load, Reduce
 from wengert.nest.index import Computed, Digit, Dim, Index
 from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, While
 from wengert.primitive import REGISTRY
@@ -146,7 +146,7 @@ class Interpreter:
     def applied(self, node: Apply, operands: list[Any]) -> Any:
         if node.operation == "position":
             return operands[0] + node.param * (operands[0] < 0 and not node.requirement)
-        if node.operation in ("bounded", "made"):
+        if node.operation in ("bounded", *CONDITIONS):
             return operands[0]
         if node.operation == "cast":
             return node.dtype.type(operands[0])

@@ -115,4 +115,4 @@ def _step(run: Run, options: ExportOptions) -> Export:
         return Carry(model, memory, moments), loss
 
     state = Carry(model, memory, steps.optimiser.init(model))
-    return export(jit(step, donate=0), state, *_batch(run, options))
+    return export(jit(step, donate=0, flush_subnormals=True), state, *_batch(run, options))

@@ -27,23 +27,28 @@ from wengert.compiler.runtime.execute import Executable
 from wengert.compiler.runtime.fastcall import entry
 from wengert.compiler.runtime.fastcall.entry_code import Signature, entry_ir
 from wengert.compiler.runtime.threads import team
-from wengert.compiler.unit import Unit
+from wengert.compiler.unit import Options, Unit
 from wengert.core.errors import ArgumentError, message
+from wengert.core.float_classes import CLASSES
 from wengert.core.lazy import lazy
 from wengert.ir.graph import Graph
 from wengert.nest.nest import Program
 from wengert.passes.expand_linalg import calls_numpy
 
-#: Whether compiled programs check each operation for NaN.
+#: The class of floats for which compiled programs check each operation.
 VARIABLE = "WENGERT_CHECK"
 
 
-def checks_nan() -> bool:
-    """Return whether ``WENGERT_CHECK`` asks to stop at the operation that made the first NaN."""
+def checked(options: Options) -> Options:
+    """Return the options with the checks for which ``WENGERT_CHECK`` asks.
+
+    A program that is checked for subnormal numbers makes them.
+    """
     text = os.environ.get(VARIABLE, "").strip()
-    if text not in ("", "nan"):
-        raise ArgumentError(message(VARIABLE, "must be 'nan' or unset", repr(text)))
-    return text == "nan"
+    if text and text not in CLASSES:
+        raise ArgumentError(message(VARIABLE, "must be 'nan', 'subnormal' or unset", repr(text)))
+    flush = options.flush_subnormals and text != "subnormal"
+    return options._replace(check=text, flush_subnormals=flush)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +91,14 @@ class Compiled:
     def _built(self, take: Take | None = None) -> Module:
         unit = self.scheduled
         return build(
-            unit.program, unit.layouts, unit.arena, unit.schedules, unit.target, unit.options.flags, take
+            unit.program,
+            unit.layouts,
+            unit.arena,
+            unit.schedules,
+            unit.target,
+            unit.options.flags,
+            take,
+            flush_subnormals=unit.options.flush_subnormals,
         )
 
     def _code(self) -> tuple[Interface, bytes]:
@@ -124,7 +136,7 @@ class Compiled:
     def _name(self) -> str:
         """Return the name in the cache; an empty one for programs that call back into this process."""
         if not _is_known(self.unit.graph) or calls_numpy(
-            self.unit.graph, written=not self.unit.options.check_nan
+            self.unit.graph, written=not self.unit.options.check
         ):
             return ""
         parts = (

@@ -14,6 +14,7 @@ from wengert.compiler.runtime.arguments import Given
 from wengert.compiler.runtime.fastcall import entry
 from wengert.compiler.specialisation import MISFIT, Specialisation
 from wengert.compiler.static_and_donated import Roles
+from wengert.compiler.unit import Options
 from wengert.core import tree
 from wengert.core.dtypes import NDARRAY
 from wengert.core.errors import ArgumentError, message
@@ -74,13 +75,13 @@ class Dispatch:
         owner: the compiled function. It holds the dispatch, which refers to it weakly, so both are freed at once.
         function: the user's function.
         roles: its static and donated arguments.
-        flags: LLVM's flags on floating-point arithmetic.
+        options: of the compilation.
     """
 
-    def __init__(self, owner: Any, function: Callable[..., Any], roles: Roles, flags: str) -> None:
+    def __init__(self, owner: Any, function: Callable[..., Any], roles: Roles, options: Options) -> None:
         self.function = function
         self.roles = roles
-        self.flags = flags
+        self.options = options
         self._owner = weakref.ref(owner)
         self._known: dict[Any, Specialisation] = {}
         self._newest: dict[Any, Served] = {}
@@ -173,7 +174,7 @@ class Dispatch:
         ]
         with self._patience.with_tracing(), self._draws.watched(*given.static):
             found = attempt(
-                self.function, lambda: Specialisation(self.roles.call, given, donated, self.flags)
+                self.function, lambda: Specialisation(self.roles.call, given, donated, self.options)
             )
         if not found.captured:
             self._made += 1

@@ -15,6 +15,7 @@ from wengert.compiler.runtime import arguments
 from wengert.compiler.runtime.threads.team import get_threads
 from wengert.compiler.specialisation import Specialisation
 from wengert.compiler.static_and_donated import Roles
+from wengert.compiler.unit import Options
 from wengert.core.errors import ArgumentError, message, name_of
 from wengert.ir.graph import Graph
 from wengert.nest.printer import text
@@ -32,8 +33,8 @@ class Jitted(Generic[P, R]):
     __call__: Callable[P, R]
     """Call the function; compile it first if the types of the arguments are new."""
 
-    def __init__(self, function: Callable[P, R], roles: Roles, flags: str) -> None:
-        self._dispatch = Dispatch(self, function, roles, flags)
+    def __init__(self, function: Callable[P, R], roles: Roles, options: Options) -> None:
+        self._dispatch = Dispatch(self, function, roles, options)
         self.__call__ = self._dispatch.call
         functools.update_wrapper(self, function, updated=())
 
@@ -43,7 +44,7 @@ class Jitted(Generic[P, R]):
         name = getattr(made.function, "__qualname__", "")
         if getattr(sys.modules.get(self.__module__), name, None) is self:
             return name
-        return Jitted, (made.function, made.roles, made.flags)
+        return Jitted, (made.function, made.roles, made.options)
 
     # -- inspection ----------------------------------------------------------------------------------
 
@@ -170,6 +171,7 @@ def jit(
     static_argnames: str | Sequence[str] = ...,
     donate: int | Sequence[int] = ...,
     fastmath: bool = ...,
+    flush_subnormals: bool = ...,
 ) -> Jitted[P, R]: ...
 
 
@@ -180,6 +182,7 @@ def jit(
     static_argnames: str | Sequence[str] = ...,
     donate: int | Sequence[int] = ...,
     fastmath: bool = ...,
+    flush_subnormals: bool = ...,
 ) -> _Decorator: ...
 
 
@@ -190,6 +193,7 @@ def jit(
     static_argnames: str | Sequence[str] = (),
     donate: int | Sequence[int] = (),
     fastmath: bool = False,
+    flush_subnormals: bool = False,
 ) -> Any:
     """Compile a function to one native function for each type of its arguments, at its first call with them.
 
@@ -207,6 +211,10 @@ def jit(
             donated array afterwards. Earlier views of it, such as ``x.T``, still read that memory: it holds the
             result or, if the array was moved to a cache line, the old values.
         fastmath: allow inexact rewrites: assume no NaN and no infinities, reassociate, use reciprocals for quotients.
+        flush_subnormals: let arithmetic take subnormal numbers, those closer to zero than 1.2e-38 in float32 and
+            2.2e-308 in float64, as zeros, and return zeros for them. Many processors take a hundred times as long for
+            such numbers, which gradients that vanish become. The call sets the processor's flags in each thread that
+            carries it out, and restores them. Of nested compiled functions, the outermost one decides.
 
     Returns:
         The compiled function. Its methods ``report``, ``memory``, ``graph``, ``nests``, ``stages``, ``llvm`` and
@@ -234,6 +242,7 @@ def jit(
             static_argnames=static_argnames,
             donate=donate,
             fastmath=fastmath,
+            flush_subnormals=flush_subnormals,
         )
     if not callable(fun):
         raise ArgumentError(message("jit", "a function is required", type(fun).__name__))
@@ -245,7 +254,7 @@ def jit(
         raise ArgumentError(message("jit", "a static argument cannot be donated", both))
     roles = Roles(fun, static, named, donated)
     roles.check()
-    return Jitted(fun, roles, "fast" if fastmath else "")
+    return Jitted(fun, roles, Options("fast" if fastmath else "", flush_subnormals=flush_subnormals))
 
 
 def _numbers(name: str, numbers: int | Sequence[int]) -> tuple[int, ...]:

@@ -16,13 +16,13 @@ from wengert.compiler.passes.coalesce import coalesce
 from wengert.compiler.passes.fuse import fuse
 from wengert.compiler.passes.fuse_map_reduce import fuse_map_reduce
 from wengert.compiler.passes.lower import lower
-from wengert.compiler.passes.nan_checks import add_nan_checks
 from wengert.compiler.passes.narrow import narrow
 from wengert.compiler.passes.pad_borders import pad_borders
 from wengert.compiler.passes.recover_predicates import recover_predicates
 from wengert.compiler.passes.sink_sums import sink_sums
 from wengert.compiler.passes.split_index_sets import split_index_sets
 from wengert.compiler.passes.split_reductions import split_reductions
+from wengert.compiler.passes.value_checks import add_value_checks
 from wengert.compiler.passes.verify import Verifier
 from wengert.compiler.schedule.arena import plan
 from wengert.compiler.schedule.fuse_updates import fuse_updates
@@ -61,8 +61,8 @@ class Pass:
 
 
 def _optimises(options: Options) -> bool:
-    """Return whether operations may be changed or moved: not where each is checked for NaN."""
-    return not options.check_nan
+    """Return whether operations may be changed or moved: not where the value of each is checked."""
+    return not options.check
 
 
 def _on_graph(name: str, doc: str, run: Callable[[Graph], Graph], applies: Callable[[Options], bool]) -> Pass:
@@ -125,10 +125,10 @@ PASSES: tuple[Pass, ...] = (
         lambda unit: replace(unit, nests=lower(unit.graph, unit.places)),
     ),
     Pass(
-        "nan_checks",
-        "with WENGERT_CHECK=nan, check each float that an operation stores",
-        lambda unit: replace(unit, nests=add_nan_checks(unit.program)),
-        lambda options: options.check_nan,
+        "value_checks",
+        "with WENGERT_CHECK, check each float that an operation stores",
+        lambda unit: replace(unit, nests=add_value_checks(unit.program, unit.options.check)),
+        lambda options: bool(options.check),
     ),
     _on_nests(
         "anti_dependences",

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from wengert.compiler.codegen.subnormals import can_flush
 from wengert.compiler.schedule.schedule_nests import ScheduledNest
 from wengert.compiler.unit import Unit
 from wengert.nest.expression import CHECKS, Apply, Buffer, Expression, Load, Reduce, children, free_dims
@@ -58,6 +59,8 @@ class Report:
     """Bytes of the intermediate arrays that each thread has for itself."""
     lifetimes: tuple[str, ...]
     """The place of each intermediate array in the arena, and its first and last step."""
+    flushes_subnormals: bool
+    """Whether subnormal numbers count as zeros."""
     passes: Mapping[str, float]
     """The milliseconds that each pass of the compiler took, in the order in which they ran."""
 
@@ -91,6 +94,8 @@ class Report:
             facts = [" + ".join(nest.fused), how, f"{nest.operations:,} operations"]
             where = f" [{nest.location}]" if nest.location else ""
             parts += [f"\n{nest.text}", f"    # {'; '.join(filter(None, facts))}{where}"]
+        if self.flushes_subnormals:
+            parts.append("\nsubnormal numbers count as zeros")
         if self.hosts:
             parts.append(f"\nleft to NumPy: {', '.join(self.hosts)}")
         if self.lifetimes:
@@ -126,7 +131,8 @@ def report_of(unit: Unit) -> Report:
         for buffer, place in sorted(unit.arena.places.items(), key=lambda pair: pair[1].lifetime)
     )
     passes = {name: seconds * 1e3 for name, seconds in unit.done}
-    return Report(tuple(nests), tuple(hosts), unit.arena.size, unit.arena.private, lifetimes, passes)
+    flushes = unit.options.flush_subnormals and can_flush(unit.target)
+    return Report(tuple(nests), tuple(hosts), unit.arena.size, unit.arena.private, lifetimes, flushes, passes)
 
 
 def _nest(nest: Nest, scheduled: ScheduledNest, names: Names, turns: int) -> NestReport:

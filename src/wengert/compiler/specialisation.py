@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from wengert.compiler.compiled import Compiled, checks_nan
+from wengert.compiler.compiled import Compiled, checked
 from wengert.compiler.llvm.host import host
 from wengert.compiler.pipeline import SIMPLIFIED, advance, stages
 from wengert.compiler.runtime import donation
@@ -68,11 +68,11 @@ class Specialisation:
         function: takes static arguments, the others by position, and those by name.
         given: the arguments.
         donated: the positions of donated leaves.
-        flags: LLVM's flags on floating-point arithmetic.
+        options: of the compilation, without those that are variables of the environment.
     """
 
     def __init__(
-        self, function: Callable[..., Any], given: Given, donated: Sequence[int], flags: str
+        self, function: Callable[..., Any], given: Given, donated: Sequence[int], options: Options
     ) -> None:
         self.types = [_known_type(leaf) for leaf in given.leaves]
         self.donated = donated
@@ -85,7 +85,7 @@ class Specialisation:
         # `stages` traces again: these are the results of the first trace.
         self.outputs, self.fixed = self._flat.outputs, self._flat.fixed
         with collector_paused():
-            unit = advance(Unit(graph, {}, host(), Options(flags, checks_nan())), SIMPLIFIED)
+            unit = advance(Unit(graph, {}, host(), checked(options)), SIMPLIFIED)
         self.graph: Graph = unit.graph
         self._made = tree.maker(self.outputs)
         self.seconds = time.perf_counter() - start

@@ -21,8 +21,10 @@ class Options(NamedTuple):
 
     flags: str = ""
     """LLVM's flags on floating-point arithmetic, which say what may be rewritten."""
-    check_nan: bool = False
-    """Whether the program stops at the operation that made the first NaN."""
+    check: str = ""
+    """The class of floats, one of `CLASSES`, at which the program stops if an operation makes one."""
+    flush_subnormals: bool = False
+    """Whether operations take subnormal numbers as zeros, and return zeros for them."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,11 +70,12 @@ def _declarations(program: Freestanding) -> str:
     listed = ",\n".join(f"    {_parameter(leaf, writes)}" for leaf, writes in parameters(function))
     described = "\n".join(_described(function))
     empty = "" if listed else "void"
+    subnormals = _FLUSHES if program.flushes else ""
     return f"""
 /* {name}{described}
 
    Returns 0, or a code that {name}_error explains; results are then not complete. Arrays are in row-major order, and do
-   not overlap. */
+   not overlap.{subnormals} */
 #define {upper}_ARENA_BYTES {program.arena}
 #define {upper}_ARENA_ALIGN {ALIGNMENT}
 
@@ -91,6 +92,10 @@ int {name}_static({empty}
 /* Returns the text of an error. */
 const char *{name}_error(int code);
 """
+
+
+_FLUSHES = """ Subnormal numbers count as zeros: a call sets the processor's flags, and restores them when it
+   returns."""
 
 
 def _parameter(leaf: Leaf, writes: bool) -> str:
@@ -344,6 +349,7 @@ def description(programs: Sequence[Freestanding]) -> str:
                 "results": {leaf.path: leaf.name for leaf in program.function.results},
                 "arena": {"bytes": program.arena, "alignment": ALIGNMENT},
                 "errors": program.errors,
+                "flushes_subnormals": program.flushes,
             }
             for program in programs
         ],

@@ -19,6 +19,7 @@ import numpy as np
 
 from wengert.compiler.codegen.interface import ARENA, STATUS, Interface
 from wengert.compiler.codegen.module import build
+from wengert.compiler.codegen.subnormals import can_flush
 from wengert.compiler.machine.target import Target
 from wengert.compiler.pipeline import SCHEDULED, advance
 from wengert.compiler.runtime.execute import reported
@@ -44,6 +45,8 @@ class Freestanding:
     """Bytes of memory that a call needs."""
     errors: tuple[str, ...]
     """The text for each code that a call returns, from 1."""
+    flushes: bool
+    """Whether subnormal numbers count as zeros."""
 
 
 def parameters(function: Function) -> list[tuple[Leaf, bool]]:
@@ -60,8 +63,16 @@ def freestanding(function: Function, name: str, target: Target) -> Freestanding:
         UnsupportedError: an operation calls NumPy.
     """
     unit = advance(function.unit_for(target), SCHEDULED)
+    flushes = unit.options.flush_subnormals and can_flush(target)
     module = build(
-        unit.program, unit.layouts, unit.arena, unit.schedules, target, unit.options.flags, hosted=False
+        unit.program,
+        unit.layouts,
+        unit.arena,
+        unit.schedules,
+        target,
+        unit.options.flags,
+        flush_subnormals=flushes,
+        hosted=False,
     )
     interface = module.interface
     if interface.hosts:
@@ -77,7 +88,8 @@ def freestanding(function: Function, name: str, target: Target) -> Freestanding:
         _entries(function, name, interface, len(errors)),
         _explanation(name, errors),
     ]
-    return Freestanding(name, function, target, "\n".join(parts), max(module.bytes(1), 1), errors)
+    size = max(module.bytes(1), 1)
+    return Freestanding(name, function, target, "\n".join(parts), size, errors, flushes)
 
 
 _PROGRAM = "wengert.program"

@@ -69,6 +69,16 @@ class Function:
         """For each result that replaces an argument, the number of that argument."""
         return self.unit.places
 
+    @property
+    def flushes(self) -> bool:
+        """Whether subnormal numbers count as zeros, on a processor that can treat them so."""
+        return self.unit.options.flush_subnormals
+
+    def flushing(self, flushes: bool) -> Function:
+        """Return the function with or without subnormal numbers."""
+        options = self.unit.options._replace(flush_subnormals=flushes)
+        return replace(self, unit=replace(self.unit, options=options))
+
     def unit_for(self, target: Target) -> Unit:
         """Return the program for a target."""
         return replace(self.unit, target=target)

@@ -68,6 +68,7 @@ class Saved:
     paths: tuple[str, ...]
     fixed: dict[int, Any]
     donated: tuple[int, ...]
+    flushes: bool
     arguments: tuple[Any, ...]
     results: tuple[Any, ...]
 
@@ -121,6 +122,7 @@ def _facts(function: Function) -> dict[str, Any]:
         "paths": [leaf.path for leaf in function.arguments],
         "constant results": [[place, _constant(value)] for place, value in function.fixed.items()],
         "donated": function.donated,
+        "flushes subnormals": function.flushes,
     }
 
 
@@ -219,7 +221,7 @@ def load(path: str | os.PathLike[str]) -> Jitted[..., Any]:
         raise _misfit(functions, structure, leaves)
 
     function.__name__ = function.__qualname__ = functions[0].name
-    return jit(function, donate=functions[0].donated)
+    return jit(function, donate=functions[0].donated, flush_subnormals=functions[0].flushes)
 
 
 def read(path: Path) -> list[Saved]:
@@ -265,6 +267,7 @@ def _read(archive: zipfile.ZipFile, number: int, facts: Any) -> Saved:
         paths=tuple(facts["paths"]),
         fixed={place: value for place, value in facts["constant results"]},  # noqa: C416 (pairs of any JSON)
         donated=tuple(facts["donated"]),
+        flushes=facts.get("flushes subnormals", False),
         arguments=arrays("arguments"),
         results=arrays("results"),
     )

@@ -77,7 +77,7 @@ def vectors(program: Freestanding) -> Vectors:
     if not _runs_here(program.target):
         is_exact = can_follow(host(), program.target)
         substitute = in_the_order_of(host(), program.target) if is_exact else host()
-        program = freestanding(function, program.name, substitute)
+        program = freestanding(function.flushing(program.flushes), program.name, substitute)
     run = Native(program)
     return Vectors(tuple(run(function.values)), is_exact, _slope(run, function))
 

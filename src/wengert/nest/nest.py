@@ -154,8 +154,8 @@ class Host:
     weak: tuple[bool, ...]
     """Which of the operands are numbers of Python's."""
     location: str = ""
-    check_nan: bool = False
-    """Whether to complain of a NaN that it makes."""
+    check: str = ""
+    """The class of floats, one of `CLASSES`, of which it must make none."""
 
 
 Step: TypeAlias = "Nest | Loop | Branch | While | Host"

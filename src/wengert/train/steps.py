@@ -42,8 +42,8 @@ class Steps:
         self.compiled = compiled
         self._stopwatch = stopwatch or Stopwatch()
         self._differentiate = value_and_grad(self.loss, has_aux=True)
-        self._run = jit(self._scanned) if compiled else self._repeated
-        self._measure = jit(self._measured) if compiled else self._measured
+        self._run = jit(self._scanned, flush_subnormals=True) if compiled else self._repeated
+        self._measure = jit(self._measured, flush_subnormals=True) if compiled else self._measured
         self._known: set[Any] = set()
 
     def group(self, settings: Settings, images: Any) -> int:

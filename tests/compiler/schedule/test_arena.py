@@ -25,8 +25,8 @@ from wengert.nest.nest import Branch, Loop, Nest, Program, Step, Store, While, i
 def modules(function: Callable[..., Any], *args: Any) -> Iterator[Module]:
     """Yield a function's program as it is compiled, and as it is before fusion, with many more buffers."""
     graph = wg.jit(function).graph(*args)
-    for check_nan in (False, True):
-        yield compile_graph(graph, check_nan=check_nan).module
+    for check in ("", "nan"):
+        yield compile_graph(graph, check=check).module
 
 
 class Machine:

@@ -32,7 +32,7 @@ class WengertTrainer(Trainer):
         self._differentiate = value_and_grad(self._task.loss, has_aux=True)
         self._structure = tree.flatten(self._task.build(np.random.default_rng(0)))[1]
         self._double = variant == "reference"
-        self._run = jit(self._scanned, donate=0)
+        self._run = jit(self._scanned, donate=0, flush_subnormals=True)
 
     def _scanned(self, carry: Any, images: Any, labels: Any, index: Any) -> Any:
         def step(carry: Any, rows: Any) -> Any:

@@ -11,6 +11,7 @@ from wengert.compiler.llvm.ir_builder import I1, I64, POINTER, SCALARS, Kind, Va
 from wengert.core.dtypes import INT64, Dtype
 from wengert.nest.expression import (
     CHECKS,
+    CONDITIONS,
     Apply,
     Const,
     Expression,
@@ -60,11 +61,9 @@ class Evaluator(Emitter):
         if node.operation in ("add", "subtract") and (fused := self._fused(node, point)):
             return fused
         values = [self.value(operand, point) for operand in node.operands]
-        if node.operation == "required":
+        if node.operation in CONDITIONS:
             return self._required(values, node, point)
         operands = self.aligned(values)
-        if node.operation == "made":
-            return self._made(operands, node, point)
         if node.operation in CHECKS:
             return self._position(operands[0], node, point)
         dtype = node.operands[0].dtype if node.operation != "where" else node.operands[1].dtype
@@ -131,13 +130,6 @@ class Evaluator(Emitter):
         inside = b.compare("ult", wrapped, size)
         self._report(b.negate(inside), node, point)
         return b.select(inside, wrapped, zero)
-
-    def _made(self, operands: list[Value], node: Apply, point: Point) -> Value:
-        """Report a NaN if no operand was NaN."""
-        b = self.builder
-        value, had_nan = operands
-        self._report(b.both(b.compare("uno", value, value), b.negate(had_nan)), node, point)
-        return value
 
     def _required(self, operands: list[Value], node: Apply, point: Point) -> Value:
         """Report a value for which a condition fails.

@@ -32,8 +32,8 @@ class HostCall(NamedTuple):
     outputs: tuple[Located, ...]
     location: str = ""
     """The user's line."""
-    check_nan: bool = False
-    """Whether a NaN is an error."""
+    check: str = ""
+    """The class of floats, one of `CLASSES`, of which it must make none."""
 
 
 class Interface(NamedTuple):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from wengert.compiler.codegen.interface import ARENA, FIRST, HostCall, Interface, Located
 from wengert.compiler.codegen.module_builder import ModuleBuilder, Take
 from wengert.compiler.codegen.program import main_function
+from wengert.compiler.codegen.subnormals import can_flush
 from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import total_work
 from wengert.compiler.machine.target import Target
@@ -49,6 +50,7 @@ def build(
     flags: str = "",
     take: Take | None = None,
     *,
+    flush_subnormals: bool = False,
     hosted: bool = True,
 ) -> Module:
     """Return the module of a scheduled program.
@@ -61,6 +63,7 @@ def build(
         target: the processor.
         flags: LLVM's flags on floating-point arithmetic.
         take: takes each part of the program but the last, as soon as it is complete.
+        flush_subnormals: whether operations take subnormal numbers as zeros, on a processor that can.
         hosted: whether Python calls the program, and not a program in another language.
     """
     constants = [buffer for buffer, _ in program.constants]
@@ -68,7 +71,8 @@ def build(
     slots = {buffer: FIRST + n for n, buffer in enumerate(buffers)}
     total = total_work(program.steps)
     is_long = hosted and total > costs.COSTS.parallel_program_work
-    builder = ModuleBuilder(layouts, memory, slots, schedules, target, flags, is_long, hosted, take)
+    flush = flush_subnormals and can_flush(target)
+    builder = ModuleBuilder(layouts, memory, slots, schedules, target, flags, is_long, flush, hosted, take)
     main = main_function(program.steps, builder)
     text = builder.part.module(target, main)
     return Module(text, program, memory, _interface(program, builder), total)
@@ -88,7 +92,7 @@ def _interface(program: Program, builder: ModuleBuilder) -> Interface:
             for operand, weak in zip(step.operands, step.weak, strict=True)
         )
         outputs = tuple(map(located, step.outputs))
-        return HostCall(step.primitive, step.params, operands, outputs, step.location, step.check_nan)
+        return HostCall(step.primitive, step.params, operands, outputs, step.location, step.check)
 
     return Interface(
         arena=memory.size,

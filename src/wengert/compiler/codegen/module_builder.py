@@ -66,6 +66,8 @@ class ModuleBuilder:
     """LLVM's flags on floating-point arithmetic."""
     long: bool
     """Whether the program takes long enough for other threads to join."""
+    flush: bool
+    """Whether the program flushes subnormal numbers."""
     hosted: bool = True
     """Whether Python calls the program: its threads may join, and Ctrl-C ends its loops."""
     take: Take | None = None

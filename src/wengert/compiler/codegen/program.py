@@ -2,16 +2,19 @@
 
 The main function runs on the calling thread. It offers the tiles of a large nest, and the turns of a shared loop, to
 the team (see `team_ir`); their functions get their arguments through memory, in a frame. Inside a shared loop, a thread
-works alone.
+works alone. Each of these functions flushes subnormal numbers for itself; Python and the team run with the flags of the
+caller.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from wengert.compiler.codegen.interface import ARENA, CALLBACK, STATUS
 from wengert.compiler.codegen.module_builder import ModuleBuilder, NestFunction
 from wengert.compiler.codegen.nest import emit_nest
+from wengert.compiler.codegen.subnormals import Flush
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import is_large, operation_count, total_work
@@ -35,7 +38,7 @@ def main_function(steps: Sequence[Step], module: ModuleBuilder) -> str:
     builder = emitter.builder
     start = len(builder.lines)
     emitter.steps(steps)
-    builder.do("ret void")
+    emitter.end()
     if module.parallel:
         builder.declared.add("declare void @wengert_wake(ptr)")
         builder.lines.insert(start, "  call void @wengert_wake(ptr %team)")
@@ -60,6 +63,7 @@ class _StepEmitter:
     def begin(self, args: Value, index: Value) -> None:
         """Load the addresses of all buffers from the block ``args``, for the thread with the number ``index``."""
         b, memory = self.builder, self.module.memory
+        self.flush = Flush(b, self.module.target) if self.module.flush else None
         self.args, self.index = args, index
         self.status = self._slot(STATUS)
         arena = self._slot(ARENA)
@@ -72,6 +76,15 @@ class _StepEmitter:
         for buffer, place in memory.places.items():
             base = own if place.private else arena
             self.pointers[buffer] = b.element(base, "i8", constant(I64, place.offset))
+
+    def end(self) -> None:
+        """Return from the function."""
+        if self.flush:
+            self.flush.end()
+        self.builder.do("ret void")
+
+    def _with_flags_of_the_caller(self) -> AbstractContextManager[None]:
+        return self.flush.outside() if self.flush else nullcontext()
 
     def _slot(self, number: int) -> Value:
         pointer = self.builder.element(self.args, "ptr", constant(I64, number))
@@ -143,14 +156,15 @@ class _StepEmitter:
         self.frame = max(self.frame, len(passed))
         for number, value in enumerate(passed):
             b.store(value, b.element(_FRAME, "i64", constant(I64, number)), 8)
-        if not self.module.long:
-            zero = constant(I64, 0)
-            b.call(name, _FRAME, zero, count, zero, result=None)
-            return
-        self.module.parallel = True
-        b.declared.add(f"declare void @{name}(ptr, i64, i64, i64)")
-        b.declared.add("declare void @wengert_share(ptr, ptr, ptr, i64, i64)")
-        b.do(f"call void @wengert_share(ptr %team, ptr @{name}, ptr %frame, {count}, i64 {most})")
+        with self._with_flags_of_the_caller():
+            if not self.module.long:
+                zero = constant(I64, 0)
+                b.call(name, _FRAME, zero, count, zero, result=None)
+                return
+            self.module.parallel = True
+            b.declared.add(f"declare void @{name}(ptr, i64, i64, i64)")
+            b.declared.add("declare void @wengert_share(ptr, ptr, ptr, i64, i64)")
+            b.do(f"call void @wengert_share(ptr %team, ptr @{name}, ptr %frame, {count}, i64 {most})")
 
     def _shared_loop(self, step: Loop) -> None:
         """Emit the turns of a loop as a function, of which each thread calls some.
@@ -261,7 +275,8 @@ class _StepEmitter:
 
     def _callback(self, number: int) -> None:
         function = self._slot(CALLBACK)
-        self.builder.do(f"call void {function.text}(i64 {number}, {self.args})")
+        with self._with_flags_of_the_caller():
+            self.builder.do(f"call void {function.text}(i64 {number}, {self.args})")
 
     def _branch(self, step: Branch) -> None:
         b = self.builder
@@ -302,7 +317,7 @@ def _emit_turns(name: str, step: Loop, module: ModuleBuilder, around: Sequence[D
         emitter.builder.do(f"{value.text} = load {value.kind}, ptr {place.text}, align 8")
     emitter.begin(args, Value("%index", I64))
     emitter.turns(Value("%first", I64), Value("%last", I64), step)
-    emitter.builder.do("ret void")
+    emitter.end()
     module.add(name, module.define(name, _TEAM_PARAMETERS, emitter.builder))
 
 
@@ -316,6 +331,9 @@ def _emit_unpacking(nest: str, passed: Sequence[Value], module: ModuleBuilder) -
     b = Builder()
     places = (b.element(_FRAME, "i64", constant(I64, number)) for number in range(len(passed)))
     status, *values = [b.load(place, value.kind, 8) for place, value in zip(places, passed, strict=True)]
+    flush = Flush(b, module.target) if module.flush else None
     b.call(nest, status, Value("%first", I64), Value("%last", I64), *values, result=None)
+    if flush:
+        flush.end()
     b.do("ret void")
     module.add(_unpacking(nest), module.define(_unpacking(nest), _TEAM_PARAMETERS, b))

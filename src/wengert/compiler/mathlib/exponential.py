@@ -153,7 +153,7 @@ def _of_double(x: Term) -> tuple[Term, Term, Term, Term]:
     Here 0 <= r < ln 2, so that e = 2^n - 1 + 2^n (exp r - 1) is a sum of positive terms.
     """
     form = format_of(x)
-    size = abs(x).at_most((form.bias - 1) * math.log(2) / 2)
+    size = abs(x).at_most((form.bias - 1.01) * math.log(2) / 2)  # the quotient is not subnormal
     double = size + size
     count, n = nearest(double.muladd(1 / math.log(2), -0.5), 1.0)
     high, low = table("LN2", x.precision)

@@ -26,6 +26,7 @@ from wengert.core.errors import (
     located,
     split_location,
 )
+from wengert.core.float_classes import CLASSES
 from wengert.core.shapes import Shape
 from wengert.primitive import REGISTRY
 
@@ -39,6 +40,10 @@ _LONG = 1 << 14
 
 class NanError(WengertError, FloatingPointError):
     """An operation made a NaN, under ``WENGERT_CHECK=nan``."""
+
+
+class SubnormalError(WengertError, FloatingPointError):
+    """An operation made a subnormal number, under ``WENGERT_CHECK=subnormal``."""
 
 
 class Context:
@@ -176,6 +181,7 @@ class Executable:
             RangeError: a Python integer does not fit the dtype that it is used with.
             MatrixError: a matrix is singular, or not positive definite.
             NanError: under ``WENGERT_CHECK=nan``, an operation made a NaN.
+            SubnormalError: under ``WENGERT_CHECK=subnormal``, an operation made a subnormal number.
         """
         with self.context() as context:
             context.take(inputs)
@@ -220,8 +226,8 @@ class Executable:
             raise _located(problem, call, operands) from None
         if len(call.outputs) == 1 and not isinstance(results, tuple):
             results = (results,)
-        if call.check_nan and _made_nan(REGISTRY[call.primitive].elementwise, operands, results):
-            raise _nan_error(call.primitive, call.location)
+        if call.check and _made(call.check, REGISTRY[call.primitive].elementwise, operands, results):
+            raise _made_error(call.check, call.primitive, call.location)
         for output, result in zip(call.outputs, results, strict=True):
             _array(output, context)[...] = result
 
@@ -233,21 +239,19 @@ def _located(problem: Exception, call: HostCall, operands: Sequence[Any]) -> Exc
     return type(problem)(located(str(problem), call.location))
 
 
-def _made_nan(elementwise: bool, operands: Sequence[Any], results: Sequence[Any]) -> bool:
-    """Return whether a result is NaN where no operand was; if not elementwise, whether no operand had a NaN."""
+def _made(kind: str, elementwise: bool, operands: Sequence[Any], results: Sequence[Any]) -> bool:
+    """Return whether a result is a NaN, say, where no operand was; if not elementwise, whether no operand had one."""
+    is_of_kind = CLASSES[kind]
     had: Any = np.False_
     for operand in operands:
-        had = had | (_is_nan(operand) if elementwise else np.any(_is_nan(operand)))
-    return any(np.any(_is_nan(result) & ~had) for result in results)
+        had = had | (is_of_kind(operand) if elementwise else np.any(is_of_kind(operand)))
+    return any(np.any(is_of_kind(result) & ~had) for result in results)
 
 
-def _is_nan(value: Any) -> Any:
-    return np.isnan(value) if np.asarray(value).dtype.kind == "f" else np.False_
-
-
-def _nan_error(operation: str, location: str) -> NanError:
-    where = f" [{location}]" if location else ""
-    return NanError(f"{operation}: the result must not be NaN while WENGERT_CHECK=nan is set.{where}")
+def _made_error(kind: str, operation: str, location: str) -> WengertError:
+    name, error = {"nan": ("NaN", NanError), "subnormal": ("subnormal", SubnormalError)}[kind]
+    requirement = f"{operation}: the result must not be {name} while WENGERT_CHECK={kind} is set."
+    return error(located(requirement, location))
 
 
 def slow_address_of(array: Any) -> int:
@@ -312,8 +316,8 @@ def reported(place: str) -> WengertError:
     check, requirement, location = place.split("|", 2)
     where = f" [{location}]" if location else ""
     match check:
-        case "made":
-            return _nan_error(requirement, location)
+        case "made_nan" | "made_subnormal":
+            return _made_error(check.removeprefix("made_"), requirement, location)
         case "bounded":
             return RangeError(f"{requirement}.{where}")
         case "required":
