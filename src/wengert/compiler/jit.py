@@ -211,10 +211,10 @@ def jit(
             donated array afterwards. Earlier views of it, such as ``x.T``, still read that memory: it holds the
             result or, if the array was moved to a cache line, the old values.
         fastmath: allow inexact rewrites: assume no NaN and no infinities, reassociate, use reciprocals for quotients.
-        flush_subnormals: let arithmetic take subnormal numbers, those closer to zero than 1.2e-38 in float32 and
-            2.2e-308 in float64, as zeros, and return zeros for them. Many processors take a hundred times as long for
-            such numbers, which gradients that vanish become. The call sets the processor's flags in each thread that
-            carries it out, and restores them. Of nested compiled functions, the outermost one decides.
+        flush_subnormals: let arithmetic take subnormal numbers, which are closer to zero than 1.2e-38 in float32 and
+            2.2e-308 in float64, as zeros, and return zeros for them. Many processors are slow with such numbers, which
+            vanishing gradients become. The call sets the flags of the processor in each thread that takes part, and
+            restores them. Of nested compiled functions, the outermost one decides.
 
     Returns:
         The compiled function. Its methods ``report``, ``memory``, ``graph``, ``nests``, ``stages``, ``llvm`` and
