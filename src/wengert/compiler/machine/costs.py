@@ -118,7 +118,7 @@ class CostModel:
     """Work that equals reading an element of a row-major array across its rows."""
     scatter_work: int = 64
     """Work that equals writing an element of a row-major array across its rows."""
-    row_extent: int = 256
+    row_extent: int = 32
     """Elements of a row from which a reduction runs along it."""
     innermost_bonus_divisor: int = 50
     """A dimension class gains its work divided by this where a row-major array has it innermost."""

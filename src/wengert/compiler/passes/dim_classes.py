@@ -92,8 +92,8 @@ def map_classes(program: Program, in_rows: Callable[[Nest], bool] = lambda nest:
             scores[key] += scores[key] // costs.COSTS.innermost_bonus_divisor
     prices: dict[object, int] = defaultdict(int)
     for nest in nests:
-        for dim, price in _prices(nest, fixed, in_rows(nest)):
-            prices[classes.find(dim)] += price
+        for key, price in _prices(nest, fixed, classes, in_rows(nest)):
+            prices[key] += price
     # Where little is done with elements, to fetch them one by one would cost more than the operation_count.
     wide = [
         key
@@ -103,8 +103,10 @@ def map_classes(program: Program, in_rows: Callable[[Nest], bool] = lambda nest:
     return [LaneClass(classes, key) for key in sorted(wide, key=lambda key: -scores[key])]
 
 
-def _prices(nest: Nest, fixed: Collection[Buffer], in_rows: bool) -> Iterator[tuple[Dim, int]]:
-    """Yield what a dimension costs as the lanes where ordinary arrays have others innermost, and several there.
+def _prices(
+    nest: Nest, fixed: Collection[Buffer], classes: _Classes, in_rows: bool
+) -> Iterator[tuple[object, int]]:
+    """Yield what a class costs as the lanes where ordinary arrays have others innermost, and several there.
 
     Where one dimension is innermost, blocks are read along it and transposed in registers, but not where a nest goes
     along long rows.
@@ -115,11 +117,14 @@ def _prices(nest: Nest, fixed: Collection[Buffer], in_rows: bool) -> Iterator[tu
     for buffer, indices, price in pairs:
         if buffer not in fixed or not indices:
             continue
-        if len(indices[-1].terms) >= (1 if in_rows and buffer.shape[-1] >= costs.COSTS.row_extent else 2):
+        is_row = in_rows and buffer.shape[-1] >= costs.COSTS.row_extent
+        if len(indices[-1].terms) >= (1 if is_row else 2):
             dims = {dim for index in indices for dim in index.dims()}
             outer = {dim for index in indices[:-1] for dim in index.dims()}
+            along = classes.find(only) if (only := indices[-1].only) else None
             elements = min(math.prod(dim.extent for dim in dims), buffer.size)
-            yield from ((dim, price * elements) for dim in nest.dims if dim in outer)
+            keys = (classes.find(dim) for dim in nest.dims if dim in outer)
+            yield from ((key, price * elements) for key in keys if key is not along)
 
 
 def ordinary_buffers(program: Program) -> set[Buffer]:

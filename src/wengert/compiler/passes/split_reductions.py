@@ -84,19 +84,44 @@ def _long_in_parts(nest: Nest, together: Mapping[tuple[Dim, ...], Sequence[Reduc
     """Return a nest with long sums in parts, those over the same dimensions in one nest."""
     done: list[Nest] = []
     for dims, nodes in together.items():
-        dim = _cut(dims)
-        size = max(1, costs.COSTS.partial_sum_terms * dim.extent // point_count(dims))
-        parts, nest = in_parts(nest, nodes, dim, dim.extent // size, size)
+        outer, dim, size = _cut(dims, nodes)
+        parts, nest = in_parts(nest, nodes, dim, dim.extent // size, size, outer)
         done.append(parts)
     return [*done, nest]
 
 
-def _cut(dims: Sequence[Dim]) -> Dim:
-    """Return the dimension to cut: the first, if that leaves whole rows of some length, or else the longest."""
-    rest = point_count(dims) // dims[0].extent
+def _cut(dims: Sequence[Dim], nodes: Sequence[Reduce]) -> tuple[tuple[Dim, ...], Dim, int]:
+    """Return how to cut sums into parts that lie in one piece of memory, as far as may be.
+
+    Returns:
+        The dimensions of which each point has parts of its own, the dimension that is cut, and the points of a part.
+    """
+    read = list({load for node in nodes for load in loads(node.body)})
+    outward = sorted(dims, key=lambda dim: -sum(_stride(load, dim) for load in read))
     most = costs.COSTS.partial_sum_rows * costs.COSTS.partial_sum_terms
-    whole = dims[0].extent >= costs.COSTS.split_reduction_results and rest <= most
-    return dims[0] if whole else max(dims, key=lambda one: one.extent)
+    for place, dim in enumerate(outward):
+        row = point_count(outward[place + 1 :])
+        size = min(max(1, costs.COSTS.partial_sum_terms // row), dim.extent)
+        count = point_count(outward[:place]) * (dim.extent // size)
+        is_last = place == len(outward) - 1
+        if is_last or (row <= most and count >= costs.COSTS.split_reduction_results):
+            outer = tuple(outward[:place])
+            return outer, dim, _even(dim.extent, size) if outer else size
+    raise AssertionError(dims)
+
+
+def _even(extent: int, size: int) -> int:
+    """Return a size of parts near another that leaves the least of a dimension, for each outer point, to one thread."""
+    near = range(-(-size // 2), min(2 * size, extent) + 1)
+    return min(near, key=lambda one: (extent % one, abs(one - size)))
+
+
+def _stride(load: Load, dim: Dim) -> int:
+    """Return how far apart neighbours along a dimension lie in an array in row-major order."""
+    shape = load.buffer.shape
+    return sum(
+        abs(index.coefficient(dim)) * math.prod(shape[axis + 1 :]) for axis, index in enumerate(load.indices)
+    )
 
 
 class _Part:
@@ -106,15 +131,16 @@ class _Part:
         dim: the dimension.
         inner: the dimension of the part.
         index: where this is in the whole.
+        outer: dimensions of which each point has parts of its own.
     """
 
-    def __init__(self, dim: Dim, inner: Dim, index: Index) -> None:
-        self.dim, self.inner = dim, inner
+    def __init__(self, dim: Dim, inner: Dim, index: Index, outer: Sequence[Dim] = ()) -> None:
+        self.dim, self.inner, self.outer = dim, inner, outer
         self.rewrite = Rewriter(replace_term=lambda term: index if term is dim else None)
 
     def dims(self, dims: Sequence[Dim]) -> tuple[Dim, ...]:
         """Return dimensions with the part in the place of the whole."""
-        return without_unit(self.inner if dim is self.dim else dim for dim in dims)
+        return without_unit(self.inner if dim is self.dim else dim for dim in dims if dim not in self.outer)
 
     def over(self, node: Reduce) -> Expression:
         """Return a reduction over the part."""
@@ -126,7 +152,9 @@ class _Part:
         return replace(rewrite_store(store, self.rewrite), along=self.dims(store.along))
 
 
-def in_parts(nest: Nest, nodes: Sequence[Reduce], dim: Dim, count: int, size: int) -> tuple[Nest, Nest]:
+def in_parts(
+    nest: Nest, nodes: Sequence[Reduce], dim: Dim, count: int, size: int, outer: Sequence[Dim] = ()
+) -> tuple[Nest, Nest]:
     """Return the nest that makes the partial sums, and the nest that adds them up with the rest.
 
     Args:
@@ -135,27 +163,29 @@ def in_parts(nest: Nest, nodes: Sequence[Reduce], dim: Dim, count: int, size: in
         dim: the one of these that is cut.
         count: how many parts there are.
         size: the points of each.
+        outer: others of these, of which each point has parts of its own.
     """
-    part, inner, again = Dim(count, "part"), Dim(size, dim.name), Dim(count, "part")
+    part, inner = Dim(count, "part"), Dim(size, dim.name)
     left = Dim(dim.extent - count * size, dim.name)
-    whole = _Part(dim, inner, Index.of(part) * size + Index.of(inner))
+    whole = _Part(dim, inner, Index.of(part) * size + Index.of(inner), outer)
     rest = _Part(dim, left, Index.of(left) + count * size)
-    fresh = {one: Dim(one.extent, one.name) for one in nest.dims}
+    fresh = {one: Dim(one.extent, one.name) for one in (*outer, *nest.dims)}
     moved = Rewriter(replace_term=lambda term: Index.of(fresh[term]) if term in fresh else None)  # pyright: ignore[reportArgumentType]
+    dims = (*(fresh[one] for one in outer), part, *(fresh[one] for one in nest.dims))
+    again = [Dim(one.extent, one.name) for one in dims[: len(outer) + 1]]
     stores: list[Store] = []
     totals: dict[Reduce, Expression] = {}
     for node in nodes:
-        buffer = Buffer(node.dtype, (count, *(one.extent for one in nest.dims)))
-        value = moved(whole.over(node))
-        stores.append(Store(buffer, (Index.of(part), *map(Index.of, fresh.values())), value))
-        element = Load(buffer, (Index.of(again), *map(Index.of, nest.dims)))
-        totals[node] = Reduce(node.combiner, (again,), element, node.dtype)
+        buffer = Buffer(node.dtype, tuple(one.extent for one in dims))
+        stores.append(Store(buffer, tuple(map(Index.of, dims)), moved(whole.over(node))))
+        element = Load(buffer, tuple(map(Index.of, (*again, *nest.dims))))
+        totals[node] = Reduce(node.combiner, tuple(again), element, node.dtype)
         if left.extent:
             totals[node] = Apply(node.combiner, (totals[node], rest.over(node)), node.dtype)
     along = [store for store in nest.stores if store.along and store.along == nodes[0].dims]
     stores += (rewrite_store(whole.along(store), moved) for store in along)
     origin = (*nest.origin, "parts")
-    parts = Nest((part, *fresh.values()), tuple(stores), location=nest.location, origin=origin)
+    parts = Nest(dims, tuple(stores), location=nest.location, origin=origin)
 
     def change(one: Expression) -> Expression:
         return totals.get(one, one) if isinstance(one, Reduce) else one

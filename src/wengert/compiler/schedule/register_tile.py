@@ -142,6 +142,7 @@ class _Step:
         self.streams = [
             (frozenset(load_dims(load)), _distance(load, node, lanes, width, target))
             for load in loads(node.body)
+            if not load_dims(load).isdisjoint(node.dims)  # registers keep the others
         ]
         self.unshared = all(stream >= {*dims, *node.dims} for stream, _ in self.streams)
 
