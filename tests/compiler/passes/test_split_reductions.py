@@ -32,6 +32,31 @@ def test_errors_stay_small(name: str, shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(wg.jit(SUMS[name])(x), exact, rtol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("shape", "part"),
+    [
+        ((64, 100, 300), "k<10 l<300"),
+        ((6, 101, 300), "k<10 l<300"),
+        ((3, 70_001), "k<4375"),
+        ((2, 3, 5, 4096), "l<4096"),
+        ((70_001, 3), "j<1365 k<3"),
+    ],
+)
+def test_parts_lie_in_one_piece(shape: tuple[int, ...], part: str) -> None:
+    """A partial sum goes along the rows, and few terms are left to the nest that adds up the parts."""
+    x = RNG.normal(size=shape).astype(np.float32)
+    w = RNG.normal(size=shape[-1]).astype(np.float32)
+
+    def weighted(x: Any, w: Any) -> Any:
+        return np.sum(x * w)
+
+    compiled = wg.jit(weighted)
+    parts, total = compiled.report(x, w).nests
+    assert f"add({part}:" in parts.text
+    assert total.operations <= parts.operations / 10
+    np.testing.assert_allclose(compiled(x, w), np.sum(x.astype(float) * w), rtol=1e-3, atol=1e-1)
+
+
 @pytest.mark.parametrize("rows", [255, 256, 300, 1000])
 def test_sums_down_columns_take_some_rows_at_a_time(rows: int) -> None:
     a, y = RNG.normal(size=(rows, 300)), RNG.normal(size=rows)

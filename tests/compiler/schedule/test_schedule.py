@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -90,3 +91,27 @@ def test_lanes_are_no_axis_whose_elements_are_fetched_one_by_one() -> None:
     np.testing.assert_allclose(
         gradient, np.repeat(np.repeat(pooled(x) / 2, 2, 2), 2, 3), rtol=1e-4, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("columns", [32, 64, 100])
+def test_lanes_of_sums_run_along_short_rows(columns: int) -> None:
+    """A softmax and its derivative read each row as it lies, however many rows there are."""
+
+    def softmax(x: Any, w: Any) -> Any:
+        powers = np.exp(x * w)
+        return powers / np.sum(powers, -1, keepdims=True)
+
+    def pulled(x: Any, w: Any, y: Any) -> Any:
+        return wg.vjp(softmax, x, w)[1](y)
+
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(2, 500, columns)).astype(np.float32) / 4
+    w = rng.normal(size=columns).astype(np.float32)
+    compiled = wg.jit(pulled)
+    headed = [(nest.text.partition(":")[0], nest.lanes) for nest in compiled.report(x, w, y).nests]
+    along_rows = [(head, lanes) for head, lanes in headed if re.fullmatch(r"nest \w+<500", head)]
+    assert along_rows
+    for head, lanes in along_rows:
+        assert f"nest {lanes.split()[1]}<" not in head
+    for found, expected in zip(compiled(x, w, y), pulled(x, w, y), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)

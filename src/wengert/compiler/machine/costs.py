@@ -118,6 +118,8 @@ class CostModel:
     """Work that equals reading an element of a row-major array across its rows."""
     scatter_work: int = 64
     """Work that equals writing an element of a row-major array across its rows."""
+    transposed_work: int = 4
+    """Work that equals reading or writing an element of a row-major array in blocks that are transposed."""
     row_extent: int = 32
     """Elements of a row from which a reduction runs along it."""
     innermost_bonus_divisor: int = 50

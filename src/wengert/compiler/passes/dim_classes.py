@@ -115,16 +115,17 @@ def _prices(
     pairs = [(store.buffer, store.indices, written) for store in nest.stores]
     pairs += [(load.buffer, load.indices, read) for store in nest.stores for load in loads(store.value)]
     for buffer, indices, price in pairs:
-        if buffer not in fixed or not indices:
+        if buffer not in fixed or not indices or not indices[-1].terms:
             continue
-        is_row = in_rows and buffer.shape[-1] >= costs.COSTS.row_extent
-        if len(indices[-1].terms) >= (1 if is_row else 2):
-            dims = {dim for index in indices for dim in index.dims()}
-            outer = {dim for index in indices[:-1] for dim in index.dims()}
-            along = classes.find(only) if (only := indices[-1].only) else None
-            elements = min(math.prod(dim.extent for dim in dims), buffer.size)
-            keys = (classes.find(dim) for dim in nest.dims if dim in outer)
-            yield from ((key, price * elements) for key in keys if key is not along)
+        in_line = len(indices[-1].terms) == 1
+        if in_line and not (in_rows and buffer.shape[-1] >= costs.COSTS.row_extent):
+            price = 0 if nest.has_reductions else costs.COSTS.transposed_work
+        dims = {dim for index in indices for dim in index.dims()}
+        outer = {dim for index in indices[:-1] for dim in index.dims()}
+        elements = min(math.prod(dim.extent for dim in dims), buffer.size)
+        along = {classes.find(term) for term, _ in indices[-1].terms} if in_line else set[object]()
+        keys = (classes.find(dim) for dim in nest.dims if dim in outer)
+        yield from ((key, price * elements) for key in keys if key not in along)
 
 
 def ordinary_buffers(program: Program) -> set[Buffer]:

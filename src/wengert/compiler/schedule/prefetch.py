@@ -106,9 +106,9 @@ def _rows(
             far = load.buffer.size * size > target.level2 and points <= load.buffer.size
             if far and lanes in nest.dims and is_contiguous(load, lanes, layouts):
                 row = abs(linear(layouts[load.buffer], load.indices).coefficient(node.dims[-1])) * size
-                ahead = max(1, costs.COSTS.stream_distance_bytes // tile_bytes)
-                few = node.dims[-1].extent < costs.COSTS.prefetched_rows * ahead
-                if row >= costs.COSTS.prefetched_row_bytes and not few:
+                wanted = max(1, costs.COSTS.stream_distance_bytes // tile_bytes)
+                ahead = min(wanted, node.dims[-1].extent // costs.COSTS.prefetched_rows)
+                if row >= costs.COSTS.prefetched_row_bytes and 2 * ahead >= wanted:
                     found[load] = row * ahead
     return found
 
