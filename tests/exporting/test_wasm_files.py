@@ -12,6 +12,7 @@ import pytest
 
 import wengert as wg
 from tests.exporting.programs import CASES, copied
+from wengert import nn
 from wengert.core import tree
 from wengert.core.errors import MissingExtraError
 from wengert.exporting import wasm_files
@@ -76,6 +77,17 @@ def test_a_module_imports_nothing_and_is_small(tmp_path) -> None:
     done = subprocess.run(["node", "imports.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "0\n"
     assert wasm.stat().st_size < w.nbytes + 4096
+
+
+def test_the_prediction_of_a_network_is_small(tmp_path) -> None:
+    model = nn.Chain(
+        *(nn.Conv2D(1, 6, 5, padding=2, seed=0), nn.relu, nn.MaxPool2D(2)),
+        *(nn.Conv2D(6, 16, 5, seed=1), nn.relu, nn.MaxPool2D(2), nn.Flatten()),
+        *(nn.Dense(400, 120, seed=2), nn.relu, nn.Dense(120, 84, seed=3), nn.relu, nn.Dense(84, 10, seed=4)),
+    )
+    weights = sum(leaf.nbytes for leaf in tree.leaves(model))
+    wasm, _, _ = wg.export(lambda x: model(x), np.ones((1, 1, 28, 28), np.float32)).wasm(tmp_path / "lenet")
+    assert wasm.stat().st_size - weights < 10_000
 
 
 def test_the_state_lives_in_the_module(tmp_path) -> None:
