@@ -85,7 +85,7 @@ def training(model: Any, *shape: int) -> Workload:
 
     labels = np.random.default_rng(0).integers(0, 10, shape[0])
     state = (model, optimiser.init(model))
-    return Workload(step, (state, normal(*shape), labels), bytes_of(state))
+    return Workload(step, (state, normal(*shape), labels), bytes_of(model))  # zeros take no bytes
 
 
 def elementary() -> Workload:
@@ -133,7 +133,8 @@ def measure(name: str, workload: Workload, turns: int, seconds: float) -> Row:
         native = native_turn(workload)
 
         def foreign(calls: int) -> float:
-            assert node.stdin is not None and node.stdout is not None
+            assert node.stdin is not None
+            assert node.stdout is not None
             node.stdin.write(f"{calls}\n")
             node.stdin.flush()
             return float(node.stdout.readline())
