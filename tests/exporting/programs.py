@@ -154,11 +154,47 @@ def integers_and_booleans() -> Case:
     return f, (np.linspace(0, 1, 7), 5)
 
 
+def marginal_likelihood() -> Case:
+    """Return the gradient of the likelihood of a Gaussian process: a Cholesky factor and its derivative."""
+
+    def likelihood(parameters: Any, x: Any, y: Any) -> Any:
+        distance = (x[:, None] - x) / parameters["length"]
+        covariance = np.exp(-0.5 * distance**2) + parameters["noise"] * np.eye(len(x))
+        factor = np.linalg.cholesky(covariance)
+        z = np.linalg.solve(factor, y)
+        return 0.5 * np.sum(z * z) + np.sum(np.log(np.diagonal(factor)))
+
+    x = np.linspace(0.0, 4.0, 40)
+    parameters = {"length": np.float64(0.7), "noise": np.float64(0.1)}
+    return wg.value_and_grad(likelihood), (parameters, x, np.sin(3 * x))
+
+
+def equations() -> Case:
+    """Return the solution of sixty equations, the sensitivity to the matrix, and its determinant."""
+
+    def f(a: Any, b: Any) -> Any:
+        return np.sum(np.linalg.solve(a, b) ** 2) + np.linalg.slogdet(a)[1]
+
+    r = np.random.default_rng(5)
+    return wg.value_and_grad(f), (r.normal(size=(60, 60)) + 10 * np.eye(60)[::-1], r.normal(size=60))
+
+
+def least_squares() -> Case:
+    """Return a least squares fit by orthogonal factors, and its derivative."""
+
+    def f(a: Any, b: Any) -> Any:
+        q, r = np.linalg.qr(a)
+        return np.sum(np.cos(np.linalg.solve(r, q.T @ b)))
+
+    r = np.random.default_rng(6)
+    return wg.value_and_grad(f), (r.normal(size=(50, 36)), r.normal(size=50))
+
+
 CASES: dict[str, Callable[[], Case]] = {
     case.__name__: case
     for case in (
         training_step, lstm_gradient, kalman_filter, newton_loop, branch, gather_and_scatter, random_numbers,
-        elementary_functions, integers_and_booleans,
+        elementary_functions, integers_and_booleans, marginal_likelihood, equations, least_squares,
     )
 }  # fmt: skip
 

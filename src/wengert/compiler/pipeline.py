@@ -95,16 +95,16 @@ PASSES: tuple[Pass, ...] = (
         simplify,
         lambda options: True,
     ),
-    _on_graph(
+    Pass(
         "expand_linalg",
-        "write small factorisations and solutions as operations on elements",
-        expand_linalg,
+        "write small factorisations and solutions as operations on elements, or on blocks",
+        lambda unit: replace(unit, graph=expand_linalg(unit.graph, leaves=unit.options.leaves)),
         _optimises,
     ),
-    _on_graph(
+    Pass(
         "share_factors",
-        "factorise a matrix once for all operations of LAPACK that take its factors",
-        share_factors,
+        "factorise a matrix once for all operations that take its factors",
+        lambda unit: replace(unit, graph=share_factors(unit.graph, leaves=unit.options.leaves)),
         _optimises,
     ),
     _on_graph(

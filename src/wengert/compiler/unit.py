@@ -25,6 +25,8 @@ class Options(NamedTuple):
     """The class of floats, one of `CLASSES`, at which the program stops if an operation makes one."""
     flush_subnormals: bool = False
     """Whether operations take subnormal numbers as zeros, and return zeros for them."""
+    leaves: bool = False
+    """Whether the program leaves Python, so that as little as possible may be left to NumPy."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,8 +80,8 @@ class Function:
         return replace(self, unit=replace(self.unit, options=options))
 
     def unit_for(self, target: Target) -> Unit:
-        """Return the program for a target."""
-        return replace(self.unit, target=target)
+        """Return the program for a target, where there is no NumPy."""
+        return replace(self.unit, target=target, options=self.unit.options._replace(leaves=True))
 
 
 def typed(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Function:

@@ -199,6 +199,27 @@ def packed_lu(a):
     return result
 
 
+def lu_by_columns(a):
+    """Return the factors of P A = L U in one matrix, and a column with the order of the rows."""
+    return packed_lu(a)[..., :-1]
+
+
+def cholesky_by_rows(a):
+    """Return the lower triangular L with L L^T = A."""
+    return np.linalg.cholesky(a)
+
+
+def substitution(t, b, lower, unit):
+    """Return x with t @ x equal to b, where one triangle of t is read, and with unit not its diagonal."""
+    return triangular_solution(t, b, lower, unit)
+
+
+def householder_by_columns(a):
+    """Return R, the vectors of reflections below its diagonal, and a row with their factors."""
+    packed, factors = np.linalg.qr(a, "raw")
+    return np.concatenate([packed.mT, factors[..., None, :]], -2)
+
+
 def kept_factors(a):
     """Return L and U with P A^T = L U in one matrix, transposed, above the exchanges of rows."""
     result = np.zeros((*a.shape[:-2], a.shape[-1] + 1, a.shape[-1]), a.dtype)

@@ -139,6 +139,19 @@ class Pieces:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Turns:
+    """Stages repeated in order for each value of a counter, up or (reverse) down: steps of a recurrence."""
+
+    counter: Dim
+    stages: tuple[Stage, ...]
+    reverse: bool = False
+
+
+#: A nest and the buffer that it writes, or such nests in a loop.
+Stage: TypeAlias = "tuple[Buffer, Pieces] | Turns"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Stages:
     """A result as several nests, one after the other, each of which writes a buffer; the last one writes the result.
 
@@ -147,7 +160,7 @@ class Stages:
 
     counters: tuple[Dim, ...]
     """The counters of the loops, outermost first."""
-    nests: tuple[tuple[Buffer, Pieces], ...]
+    nests: tuple[Stage, ...]
     rest: Stages | None = None
     """What computes the elements of the result that these leave out."""
 

@@ -7,36 +7,63 @@ surroundings, and the program can be cached on disk.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from wengert.compiler.machine import costs
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
 from wengert.ir.types import TensorType
 from wengert.nest.lowering import OnHost
-from wengert.passes.fast_transforms import is_native
+from wengert.passes.fast_transforms import is_native as is_native_transform
+from wengert.passes.native_linalg import has_program, is_native, program_of
 from wengert.passes.rewrite import inlined
 from wengert.passes.simplify import simplify
 from wengert.primitive import REGISTRY
 from wengert.transforms.staging import stage
 
+#: What carries an operation out: ``(*operands, **params) -> result``.
+Program: TypeAlias = Callable[..., Any]
 
-def expand_linalg(graph: Graph) -> Graph:
-    """Return the graph with the programs of operations in their places, as many as are short enough together."""
-    chosen = _chosen(graph)
+
+def expand_linalg(graph: Graph, *, leaves: bool = False) -> Graph:
+    """Return the graph with the programs of operations in their places.
+
+    Args:
+        graph: the graph.
+        leaves: whether the program leaves Python, where there is no NumPy to call.
+    """
+    chosen = _chosen(graph, leaves=leaves)
     return simplify(_Writer(graph, chosen).run()) if chosen else graph
 
 
 def calls_numpy(graph: Graph, *, written: bool) -> bool:
     """Return whether operations are left to NumPy, where others are written out or none is."""
     hosts = (one for one, _ in _equations(graph) if isinstance(REGISTRY[one.primitive].lowering, OnHost))
-    written_out = _chosen(graph) if written else set[Equation]()
-    return not all(one in written_out or is_native(one) for one in hosts)
+    written_out = _chosen(graph) if written else dict[Equation, Program]()
+    return not all(
+        one in written_out or is_native_transform(one) or (written and is_native(one, leaves=False))
+        for one in hosts
+    )
 
 
-def _chosen(graph: Graph) -> set[Equation]:
-    """Return the operations that are written out: those in loops first, then the shortest."""
+def _chosen(graph: Graph, *, leaves: bool = False) -> dict[Equation, Program]:
+    """Return the programs of operations: on elements, as many as are short together, or on blocks."""
+    unrolled = _unrolled(graph)
+    found = dict[Equation, Program]()
+    for one, _ in _equations(graph):
+        if one in unrolled:
+            lowering = REGISTRY[one.primitive].lowering
+            assert isinstance(lowering, OnHost)
+            assert lowering.expansion is not None
+            found[one] = lowering.expansion.program
+        elif has_program(one, leaves=leaves):
+            found[one] = program_of(one)
+    return found
+
+
+def _unrolled(graph: Graph) -> set[Equation]:
+    """Return the operations that are written out on elements: those in loops first, then the shortest."""
     lengths = {one: (not inside, _length(one)) for one, inside in _equations(graph) if _length(one)}
     found, left = set[Equation](), costs.COSTS.expanded_operations_together
     for one, (_, length) in sorted(lengths.items(), key=lambda pair: pair[1]):
@@ -75,7 +102,7 @@ def _types(equation: Equation) -> list[TensorType]:
 class _Writer:
     """A walk along a graph that writes another one."""
 
-    def __init__(self, graph: Graph, chosen: Container[Equation]) -> None:
+    def __init__(self, graph: Graph, chosen: Mapping[Equation, Program]) -> None:
         self.graph = graph
         self.chosen = chosen
         self.constants = list(graph.constants)
@@ -105,10 +132,7 @@ class _Writer:
 
     def _results(self, operands: Sequence[Atom], equation: Equation) -> list[Atom]:
         """Write down the program of an operation, under the user's line, and return its results."""
-        lowering = REGISTRY[equation.primitive].lowering
-        assert isinstance(lowering, OnHost)
-        assert lowering.expansion is not None
-        program = lowering.expansion.program
+        program = self.chosen[equation]
 
         def called(*values: Any) -> list[Any]:
             return [program(*values, **equation.params)]

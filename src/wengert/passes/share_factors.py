@@ -1,30 +1,52 @@
-"""Shared factors: operations that LAPACK would factorise one matrix for, again and again, take its factors, made once.
+"""Shared factors: operations that would factorise one matrix again and again take its factors, made once.
 
-The derivative of ``solve`` solves with the transpose, that of ``slogdet`` takes the inverse.
+The derivative of ``solve`` solves with the transpose, that of ``slogdet`` takes the inverse. The factors are those of a
+native program, or of LAPACK.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from wengert.compiler.machine import costs
-from wengert.core.dtypes import PART_DTYPE, is_inexact
+from wengert.core.dtypes import PART_DTYPE, dtype_of, is_inexact
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
-from wengert.ops import kept_factors
+from wengert.ir.types import type_of
+from wengert.ops import blocked_linalg, kept_factors
 from wengert.ops.kept_factors import lu_factors, lu_inverse, lu_solution
 from wengert.ops.linalg import swapped
+from wengert.passes.native_linalg import OF_FACTORS, blocks_of, is_native
 from wengert.passes.rewrite import inlined
 from wengert.passes.simplify import simplify
 from wengert.transforms.staging import stage
 
 
-def share_factors(graph: Graph) -> Graph:
-    """Return the graph, the programs inside it included, with operations on the factors of matrices."""
-    changed = _Sharing(graph).run()
+def share_factors(graph: Graph, *, leaves: bool = False) -> Graph:
+    """Return the graph, the programs inside it included, with operations on the factors of matrices.
+
+    Args:
+        graph: the graph.
+        leaves: whether the program leaves Python, where there is no LAPACK.
+    """
+    changed = _Sharing(graph, leaves).run()
     return graph if changed is graph else simplify(changed)
+
+
+def _by_native_factors(equation: Equation, transposed: bool, matrix: Any, operands: Sequence[Any]) -> Any:
+    """Return the result of an operation on a matrix, or on its transpose, from factors of a native program."""
+    packed, *others = operands
+    blocks, dtype = blocks_of(type_of(matrix)), dtype_of(matrix)
+    match equation.primitive:
+        case "solve":
+            return blocks.solution(packed, matrix, *others, transposed=transposed)
+        case "inverse":
+            return swapped(blocks.inverse(packed, matrix)) if transposed else blocks.inverse(packed, matrix)
+        case name:
+            return getattr(blocked_linalg, name)(packed, dtype)
 
 
 def _by_factors(equation: Equation, transposed: bool, operands: Sequence[Any]) -> Any:
@@ -39,20 +61,26 @@ def _by_factors(equation: Equation, transposed: bool, operands: Sequence[Any]) -
             return getattr(kept_factors, name)(packed)
 
 
-_DETERMINANTS = ("determinant", "log_determinant", "determinant_sign")
+_DETERMINANTS = OF_FACTORS[2:]
 
 
 class _Sharing:
     """A walk along a graph that writes another one."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, leaves: bool) -> None:
         self.graph = graph
+        self.leaves = leaves
         self.transposed: dict[Var, Atom] = {
             equation.outputs[0]: equation.operands[0]
             for equation in graph.equations
             if equation.primitive == "transpose" and _exchanges_the_last(equation.params["permutation"])
         }
-        self.shared = self._shared()
+        self.native = {
+            self._matrix(equation)[0]
+            for equation in graph.equations
+            if equation.primitive in OF_FACTORS and is_native(equation, leaves=leaves)
+        }
+        self.shared = self.native | self._shared()
         self.factors: dict[Atom, Atom] = {}
         """The factors of the matrices, as far as the walk has come."""
 
@@ -62,7 +90,7 @@ class _Sharing:
             return set()
         uses: dict[Atom, list[Equation]] = {}
         for equation in self.graph.equations:
-            if _takes_factors(equation):
+            if self._takes_factors(equation):
                 uses.setdefault(self._matrix(equation)[0], []).append(equation)
         return {
             matrix
@@ -93,26 +121,45 @@ class _Sharing:
             return results
 
         for equation in self.graph.equations:
-            matrix, transposed = self._matrix(equation) if _takes_factors(equation) else (None, False)
+            matrix, transposed = self._matrix(equation) if self._takes_factors(equation) else (None, False)
             if matrix is None or matrix not in self.shared:
-                params = {name: map_graphs(share_factors, param) for name, param in equation.params.items()}
+                params = {name: map_graphs(self._inside, param) for name, param in equation.params.items()}
                 equations.append(
                     replace(equation, operands=tuple(map(atom, equation.operands)), params=params)
                 )
                 continue
+            native = matrix in self.native
             if matrix not in self.factors:
-                (self.factors[matrix],) = write(lambda a: [lu_factors(a)], [matrix], equation.location)
-            operands = (self.factors[matrix], *equation.operands[1:])
-            results = write(
-                lambda *values, of=equation, turned=transposed: [_by_factors(of, turned, values)],
-                operands,
-                equation.location,
-            )
+                factorise = blocks_of(matrix.type).lu if native else lu_factors
+                (self.factors[matrix],) = write(
+                    lambda a, factorise=factorise: [factorise(a)], [matrix], equation.location
+                )
+            operands = (matrix, self.factors[matrix], *equation.operands[1:])
+
+            def program(
+                a: Any,
+                *values: Any,
+                of: Equation = equation,
+                turned: bool = transposed,
+                native: bool = native,
+            ) -> list[Any]:
+                by_native = functools.partial(_by_native_factors, of, turned, a)
+                return [(by_native if native else functools.partial(_by_factors, of, turned))(values)]
+
+            results = write(program, operands, equation.location)
             known.update(zip(equation.outputs, results, strict=True))
         if not self.shared and all(map(_same, equations, self.graph.equations)):
             return self.graph
         outputs = tuple(map(atom, self.graph.outputs))
         return replace(self.graph, constants=tuple(constants), equations=tuple(equations), outputs=outputs)
+
+    def _inside(self, graph: Graph) -> Graph:
+        return share_factors(graph, leaves=self.leaves)
+
+    def _takes_factors(self, equation: Equation) -> bool:
+        if equation.primitive not in OF_FACTORS:
+            return False
+        return self._matrix(equation)[0] in self.native or _takes_factors_of_lapack(equation)
 
 
 def _is_large_inverse(equation: Equation) -> bool:
@@ -129,10 +176,8 @@ def _exchanges_the_last(permutation: Sequence[int]) -> bool:
     return tuple(permutation) == (*range(rank - 2), rank - 1, rank - 2)
 
 
-def _takes_factors(equation: Equation) -> bool:
-    """Return whether an operation can take the factors of its matrix: not one of few rows, or of mixed dtypes."""
-    if equation.primitive not in ("solve", "inverse", *_DETERMINANTS):
-        return False
+def _takes_factors_of_lapack(equation: Equation) -> bool:
+    """Return whether an operation can take LAPACK's factors: not of a matrix of few rows, or of mixed dtypes."""
     types = [operand.type for operand in equation.operands]
     a = types[0]
     return (

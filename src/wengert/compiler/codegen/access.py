@@ -14,6 +14,7 @@ from wengert.compiler.codegen.module_builder import ModuleBuilder
 from wengert.compiler.llvm.ir_builder import I64, POINTER, SCALARS, Builder, Kind, Value, constant, constants
 from wengert.compiler.schedule.layout import linear
 from wengert.compiler.schedule.outline import NestArguments
+from wengert.compiler.schedule.register_tile import stride as distance
 from wengert.compiler.schedule.schedule import Schedule
 from wengert.compiler.schedule.strides import pair_place
 from wengert.core.dtypes import Dtype
@@ -429,10 +430,10 @@ class Emitter(ABC):
         layout = self.layouts[node.buffer]
         if stride is None or layout.size < self.width:
             return None
-        position = linear(layout, node.indices)
         for dim, count in self.tile.items():
             whole = point.offset(dim) // self.width < count // self.width
-            if dim is not self.lanes and dim not in self.guarded and position.coefficient(dim) == 1 and whole:
+            free = dim is not self.lanes and dim not in self.guarded
+            if free and whole and distance(self.layouts, node, dim) == 1:
                 return dim
         return None
 

@@ -26,7 +26,9 @@ from wengert.nest.lowering import (
     Pointwise,
     Section,
     Source,
+    Stage,
     Stages,
+    Turns,
     check_integers,
     choice,
     converted,
@@ -204,11 +206,7 @@ class _Block:
 
     def stages(self, equation: Equation, stages: Stages) -> None:
         """Append nests inside loops, of which threads share the outermost."""
-        inner = self.inner()
-        for buffer, pieces in stages.nests:
-            stores = (Store(buffer, indices, value) for indices, value in pieces.stores)
-            inner.nest(equation, pieces.dims, *stores)
-        steps = tuple(inner.steps)
+        steps = self.in_order(equation, stages.nests)
         counters = [counter for counter in stages.counters if counter.extent != 1]
         for counter in reversed(counters):
             shared = counter is counters[0]
@@ -216,6 +214,19 @@ class _Block:
         self.steps += steps
         if stages.rest is not None:
             self.stages(equation, stages.rest)
+
+    def in_order(self, equation: Equation, stages: Sequence[Stage]) -> tuple[Step, ...]:
+        """Return the steps of stages, and loops around those that are repeated."""
+        inner = self.inner()
+        for stage_ in stages:
+            if isinstance(stage_, Turns):
+                steps = inner.in_order(equation, stage_.stages)
+                inner.steps.append(Loop(stage_.counter, stage_.reverse, steps, equation.location))
+            else:
+                buffer, pieces = stage_
+                stores = (Store(buffer, indices, value) for indices, value in pieces.stores)
+                inner.nest(equation, pieces.dims, *stores)
+        return tuple(inner.steps)
 
     def define(self, equation: Equation, out: Var, dims: tuple[Dim, ...], value: Expression) -> None:
         """Give a variable a buffer of its own, stored by one nest."""

@@ -211,9 +211,8 @@ def transposed_dim(nest: Nest, lanes: Dim | None, width: int, layouts: Mapping[B
     guarded = {dim for node in guards for index, _ in node.conditions for dim in index.dims()}
     for load in nest.loads():
         if stride(layouts, load, lanes) not in (0, 1):
-            position = linear(layouts[load.buffer], load.indices)
             for dim in nest.dims:
-                along = dim is not lanes and dim not in guarded and position.coefficient(dim) == 1
+                along = dim is not lanes and dim not in guarded and stride(layouts, load, dim) == 1
                 if along and dim.extent >= width:
                     return dim
     return None

@@ -1,0 +1,469 @@
+"""Factorisations of matrices by columns and substitution, as nests in loops.
+
+Each is one step of a block algorithm (`blocked_linalg`). A nest of a step runs along rows or columns; of a stack of
+small matrices, along the matrices, with one of them in each lane. The loops are those of Crout: step j computes row j
+and column j of the factors from the rows and columns before it, so that the rest of the matrix is read once.
+
+Sources: Golub and Van Loan, "Matrix Computations" (2013), 3.2, 4.2, 5.2. Rows are not moved while a matrix is
+factorised: a list has their order, and a pivot is the first largest element in that order, as in LAPACK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.dtypes import BOOL, FLOAT64, INT64, Dtype
+from wengert.core.errors import DtypeError, ShapeError, message
+from wengert.core.shapes import Shape
+from wengert.ir.types import TensorType, show, type_of
+from wengert.kernels import factorisation
+from wengert.nest.expression import Apply, Buffer, Const, Expression, Guard, Iota, Load, Reduce, zero
+from wengert.nest.index import Computed, Dim, Index
+from wengert.nest.lowering import Operand, Pieces, Pointwise, Stage, Stages, Turns
+from wengert.ops.shape import move_batch
+from wengert.primitive import Draw, NonDifferentiable, Primitive, primitive
+
+# -- expressions -----------------------------------------------------------------------------------------
+
+_ZERO, _ONE = zero(FLOAT64), Const(np.float64(1), FLOAT64)
+
+
+def _apply(operation: str, *operands: Expression, dtype: Dtype = FLOAT64) -> Expression:
+    return Apply(operation, operands, dtype)
+
+
+def _minus(x: Expression, y: Expression) -> Expression:
+    return _apply("subtract", x, y)
+
+
+def _times(x: Expression, y: Expression) -> Expression:
+    return _apply("multiply", x, y)
+
+
+def _over(x: Expression, y: Expression) -> Expression:
+    return _apply("divide", x, y)
+
+
+def _compared(operation: str, x: Expression | Index, y: Expression | Index) -> Expression:
+    """Compare two numbers or two indices."""
+    operands = (Iota(one) if isinstance(one, Index) else one for one in (x, y))
+    return _apply(operation, *operands, dtype=BOOL)
+
+
+def _where(condition: Expression, yes: Expression, no: Expression) -> Expression:
+    return _apply("where", condition, yes, no, dtype=yes.dtype)
+
+
+def _sum(dim: Dim, term: Expression, *conditions: tuple[Index, int]) -> Expression:
+    """Return the sum of a term over a dimension, where conditions hold."""
+    undecided = list[tuple[Index, int]]()
+    for index, extent in conditions:
+        low, high = index.bounds
+        if high < 0 or low >= extent:
+            return _ZERO
+        if low < 0 or high >= extent:
+            undecided.append((index, extent))
+    body = Guard(tuple(undecided), term, _ZERO, absent=True) if undecided else term
+    return Reduce("add", (dim,), body, FLOAT64) if dim.extent > 1 else body
+
+
+def _before(k: Dim, j: Index) -> tuple[Index, int]:
+    """Return the condition ``k < j``."""
+    return j - Index.of(k) - 1, k.extent
+
+
+def _after(k: Dim, j: Index) -> tuple[Index, int]:
+    """Return the condition ``k > j``."""
+    return Index.of(k) - j - 1, k.extent
+
+
+# -- matrices and the buffers of a turn ------------------------------------------------------------------
+
+
+class _Frame(NamedTuple):
+    """The loops over the matrices of a stack, or over blocks of them."""
+
+    counters: tuple[Dim, ...]
+    lane: Dim
+    """The matrix of a block; of extent 1 where each turn takes one."""
+    matrix: tuple[Index, ...]
+    """The leading indices of a matrix in operands and results."""
+
+    def array(self, *shape: int, dtype: Dtype = FLOAT64) -> _Local:
+        """Return an array of each matrix."""
+        extents = (*shape, self.lane.extent) if self.lane.extent > 1 else shape
+        return _Local(Buffer(dtype, extents), self.lane)
+
+    def of(self, operand: Operand) -> Callable[..., Expression]:
+        """Return the element of an operand at a row and a column."""
+        return lambda *place: operand.at((*self.matrix, *place))
+
+    def result(self, operand: Operand, dims: Sequence[Dim], *stores: _Stores) -> Stage:
+        """Return the nest that stores elements of the result at rows and columns."""
+        assert isinstance(operand.source, Buffer)
+        written = tuple(((*self.matrix, *place), value) for place, value in stores)
+        return operand.source, Pieces((*dims, self.lane), written)
+
+
+_Stores = tuple[tuple[Index, ...], Expression]
+
+
+class _Local(NamedTuple):
+    """An array of each matrix of a block."""
+
+    buffer: Buffer
+    lane: Dim
+
+    def _place(self, place: Sequence[Index]) -> tuple[Index, ...]:
+        return (*place, Index.of(self.lane)) if self.lane.extent > 1 else tuple(place)
+
+    def at(self, *place: Index) -> Expression:
+        """Return an element."""
+        return Load(self.buffer, self._place(place))
+
+    def number(self, *place: Index, below: int) -> Index:
+        """Return an element, a number of a row, as an index."""
+        return Index.of(Computed(self.at(*place), below))
+
+    def store(self, dims: Sequence[Dim], place: Sequence[Index], value: Expression) -> Stage:
+        """Return the nest that stores one element at each point of some dimensions."""
+        return self.buffer, Pieces((*dims, self.lane), ((self._place(place), value),))
+
+
+def _frames(lead: Shape, lanes: int) -> list[_Frame]:
+    """Return the loops over blocks of matrices, and over those that are less than a block."""
+    if not lanes or not lead:
+        counters = tuple(map(Dim, lead))
+        return [_Frame(counters, Dim(1), tuple(map(Index.of, counters)))]
+    blocks, rest = divmod(lead[-1], lanes)
+    found: list[_Frame] = []
+    for count, size, start in ((blocks, lanes, 0), (1, rest, blocks * lanes)):
+        if count * size:
+            counters = (*map(Dim, lead[:-1]), Dim(count))
+            *outer, block = map(Index.of, counters)
+            lane = Dim(size)
+            found.append(_Frame(counters, lane, (*outer, block * lanes + Index.of(lane) + start)))
+    return found
+
+
+def _in_frames(rule: Callable[..., Sequence[Stage]]) -> Pointwise:
+    """Return the lowering that carries out a rule for each block of matrices."""
+
+    def lowering(i: Any, result: Operand, *operands: Operand, lanes: int, **params: Any) -> Stages:
+        found: Stages | None = None
+        for frame in reversed(_frames(result.shape[:-2], lanes)):
+            stages = rule(frame, result, *operands, **params)
+            counters = tuple(sorted(frame.counters, key=lambda counter: -counter.extent))
+            found = Stages(counters, tuple(stages), found)
+        assert found is not None
+        return found
+
+    return Pointwise(lowering)
+
+
+def _copy(frame: _Frame, operand: Operand, *, transposed: bool = False) -> tuple[_Local, Stage]:
+    """Return a copy of the matrices of a block, which other nests make in its place, and its nest."""
+    p, q = map(Dim, operand.shape[-2:])
+    i, j = Index.of(p), Index.of(q)
+    shape, place = ((q.extent, p.extent), (j, i)) if transposed else ((p.extent, q.extent), (i, j))
+    local = frame.array(*shape)
+    return local, local.store((p, q), place, frame.of(operand)(i, j))
+
+
+# -- statements ------------------------------------------------------------------------------------------
+
+_OF_PROGRAMS = NonDifferentiable("it stands in compiled programs only, whose derivatives are taken before")
+
+
+def _stated(
+    name: str,
+    doc: str,
+    shape: Callable[..., Shape],
+    evaluate: Callable[..., Any],
+    rule: Callable[..., Sequence[Stage]],
+    samples: Callable[[Draw], Any],
+) -> Primitive:
+    """State a step of a block algorithm on stacks of matrices of float64 numbers with the same leading axes."""
+
+    def types(*operands: TensorType, lanes: int, **params: Any) -> TensorType:
+        lead = operands[0].shape[:-2]
+        if any(one.ndim < 2 or one.shape[:-2] != lead for one in operands):
+            raise ShapeError(
+                message(name, "stacks of matrices with the same leading axes are required", show(*operands))
+            )
+        if any(one.dtype != FLOAT64 for one in operands):
+            raise DtypeError(message(name, "double precision is required", show(*operands)))
+        return TensorType(FLOAT64, (*lead, *shape(*(one.shape[-2:] for one in operands))))
+
+    def evaluated(*operands: Any, lanes: int, **params: Any) -> Any:
+        arrays = list(map(np.asarray, operands))
+        result = np.empty(types(*map(type_of, arrays), lanes=lanes).shape)
+        for position in np.ndindex(result.shape[:-2]):
+            result[position] = evaluate(*(array[position] for array in arrays), **params)
+        return result
+
+    def source(*operands: str, lanes: int, **params: Any) -> str:
+        return f"{name}({', '.join([*operands, *map(repr, params.values())])})"
+
+    def drawn(draw: Draw) -> Any:
+        operands, params = samples(draw)
+        lead, lanes = draw.choice([((), 0), ((2,), 0), ((3,), 2), ((2, 2), 2)])
+        return tuple(draw.array((*lead, 1, 1), 0.9, 1.1) * one for one in operands), {
+            **params,
+            "lanes": lanes,
+        }
+
+    return primitive(
+        name=name,
+        doc=doc,
+        type_rule=types,
+        evaluate=evaluated,
+        derivative=_OF_PROGRAMS,
+        batch=lambda op, size, operands, batched, params: op(*move_batch(operands, batched, size), **params),
+        lowering=_in_frames(rule),
+        source=source,
+        samples=drawn,
+    )
+
+
+def _square(draw: Draw) -> Any:
+    rows = draw.integer(1, 5)
+    return draw.array((rows, rows), -0.5, 0.5) + 2 * np.eye(rows)
+
+
+# -- Cholesky factor -------------------------------------------------------------------------------------
+
+
+def _cholesky(frame: _Frame, result: Operand, a: Operand) -> list[Stage]:
+    """Compute row j of ``U = L^T``: ``u_j = (a_j - sum over k < j of u_kj u_k) / u_jj``."""
+    u, copy = _copy(frame, a, transposed=True)
+    rows = result.shape[-1]
+    counter, i, k = Dim(rows), Dim(rows), Dim(rows)
+    j, column, row = Index.of(counter), Index.of(i), Index.of(k)
+    rest = frame.array(rows)
+    known = _sum(k, _times(u.at(row, j), u.at(row, column)), _before(k, j))
+    square = rest.at(j)
+    pivot = _where(_compared("less_equal", square, _ZERO), _ZERO, _apply("sqrt", square))
+    beside = _where(_compared("greater", column, j), _over(rest.at(column), pivot), _ZERO)
+    value = _where(_compared("equal", column, j), pivot, beside)
+    p, q = Dim(rows), Dim(rows)
+    first, second = Index.of(p), Index.of(q)
+    return [
+        copy,
+        Turns(
+            counter,
+            (
+                rest.store((i,), (column,), _minus(u.at(j, column), known)),
+                u.store((i,), (j, column), value),
+            ),
+        ),
+        frame.result(result, (p, q), ((first, second), u.at(second, first))),
+    ]
+
+
+def _positive(draw: Draw) -> Any:
+    a = _square(draw)
+    return (a @ a.T,), {}
+
+
+cholesky_by_rows = _stated(
+    "cholesky_by_rows",
+    "the lower triangular L with L L^T = A, with a zero on the diagonal where A is not positive definite",
+    lambda a: a,
+    factorisation.cholesky_by_rows,
+    _cholesky,
+    _positive,
+)
+
+# -- triangular equations --------------------------------------------------------------------------------
+
+
+def _substitution(
+    frame: _Frame, result: Operand, t: Operand, b: Operand, lower: bool, unit: bool
+) -> list[Stage]:
+    """Compute row i of the solution: ``x_i = (b_i - sum of t_ik x_k) / t_ii`` over the k before i, or after it."""
+    rows, columns = result.shape[-2:]
+    matrix, copy = _copy(frame, t)
+    x, start = _copy(frame, b)
+    counter, c, k = Dim(rows), Dim(columns), Dim(rows)
+    i, column, row = Index.of(counter), Index.of(c), Index.of(k)
+    condition = _before(k, i) if lower else _after(k, i)
+    known = _sum(k, _times(matrix.at(i, row), x.at(row, column)), condition)
+    value = _minus(x.at(i, column), known)
+    solved = frame.array(columns)
+    p, q = Dim(rows), Dim(columns)
+    place = (Index.of(p), Index.of(q))
+    return [
+        copy,
+        start,
+        Turns(
+            counter,
+            (
+                solved.store((c,), (column,), value if unit else _over(value, matrix.at(i, i))),
+                x.store((c,), (i, column), solved.at(column)),
+            ),
+            reverse=not lower,
+        ),
+        frame.result(result, (p, q), (place, x.at(*place))),
+    ]
+
+
+def _equations(draw: Draw) -> Any:
+    t = _square(draw)
+    params = {"lower": draw.choice([False, True]), "unit": draw.choice([False, True])}
+    return (t, draw.array((t.shape[-1], draw.integer(1, 3)))), params
+
+
+substitution = _stated(
+    "substitution",
+    "x with T x = b, for a triangular T of which the other triangle, and with unit the diagonal, is not read",
+    lambda t, b: b,
+    factorisation.substitution,
+    _substitution,
+    _equations,
+)
+
+# -- LU factors ------------------------------------------------------------------------------------------
+
+
+def _lu(frame: _Frame, result: Operand, a: Operand) -> list[Stage]:
+    """Compute column j of L and row j of U, and between them take the pivot from the rows that are left."""
+    rows, columns = a.shape[-2:]
+    steps = min(rows, columns)
+    matrix, copy = _copy(frame, a)
+    lower, upper = frame.array(steps, rows), frame.array(steps, columns)
+    order, moved = frame.array(rows, dtype=INT64), frame.array(rows, dtype=INT64)
+    column, across, row = frame.array(rows), frame.array(steps), frame.array(columns)
+    best = frame.array(dtype=INT64)
+
+    counter, r, c, k, n = Dim(steps), Dim(rows), Dim(columns), Dim(steps), Dim(rows)
+    j, i, at, term, place = (Index.of(dim) for dim in (counter, r, c, k, n))
+    found = best.number(below=rows)
+    pivot_row = moved.number(j, below=rows)
+    known = _sum(k, _times(upper.at(term, j), lower.at(term, i)), _before(k, j))
+    beside = _sum(k, _times(across.at(term), upper.at(term, at)), _before(k, j))
+    size = _apply("absolute", column.at(order.number(place, below=rows)))
+    left = _where(_compared("less", place, j), Const(np.float64(-1), FLOAT64), size)
+    largest: Expression = Reduce("argmax", (n,), left, INT64) if rows > 1 else zero(INT64)
+    exchanged = _where(
+        _compared("equal", i, j),
+        order.at(found),
+        _where(_compared("equal", Iota(i), best.at()), order.at(j), order.at(i)),
+    )
+    pivot = column.at(pivot_row)
+    divisor = _where(_compared("equal", pivot, _ZERO), _ONE, pivot)
+    steps_of_turn = (
+        column.store((r,), (i,), _minus(matrix.at(i, j), known)),
+        best.store((), (), largest),
+        moved.store((r,), (i,), exchanged),
+        order.store((r,), (i,), moved.at(i)),
+        across.store((k,), (term,), lower.at(term, pivot_row)),
+        row.store((c,), (at,), _minus(matrix.at(pivot_row, at), beside)),
+        upper.store((c,), (j, at), _where(_compared("equal", at, j), pivot, row.at(at))),
+        lower.store((r,), (j, i), _over(column.at(i), divisor)),
+    )
+
+    p, q, last = Dim(rows), Dim(columns), Dim(rows)
+    first, second, end = Index.of(p), Index.of(q), Index.of(last)
+    source = order.number(first, below=rows)
+    of_lower, of_upper = lower.at(second, source), upper.at(first, second)
+    if columns > steps:
+        of_lower = Guard(((second, steps),), of_lower, _ZERO)
+    if rows > steps:
+        of_upper = Guard(((first, steps),), of_upper, _ZERO)
+    packed = _where(_compared("less", second, first), of_lower, of_upper)
+    number = _apply("cast", order.at(end))
+    return [
+        copy,
+        lower.store((k, r), (term, i), _ZERO),
+        upper.store((k, c), (term, at), _ZERO),
+        order.store((r,), (i,), Iota(i)),
+        Turns(counter, steps_of_turn),
+        frame.result(result, (p, q), ((first, second), packed)),
+        frame.result(result, (last,), ((end, Index(columns)), number)),
+    ]
+
+
+def _rectangular(draw: Draw) -> Any:
+    return (draw.array((draw.integer(1, 5), draw.integer(1, 5)), -1, 1),), {}
+
+
+lu_by_columns = _stated(
+    "lu_by_columns",
+    "L and U with P A = L U, with partial pivoting, in one matrix, and a column with the order of the rows; where all "
+    "pivots of a column are zero, U has a zero on the diagonal",
+    lambda a: (a[0], a[1] + 1),
+    factorisation.lu_by_columns,
+    _lu,
+    _rectangular,
+)
+
+# -- Householder reflections -----------------------------------------------------------------------------
+
+
+def _householder(frame: _Frame, result: Operand, a: Operand) -> list[Stage]:
+    """Reflect column j onto its first axis, and the columns after it in the same mirror."""
+    rows, columns = a.shape[-2:]
+    matrix, copy = _copy(frame, a, transposed=True)
+    mirror, taus, products = frame.array(rows), frame.array(columns), frame.array(columns)
+    scale, squares, head = frame.array(), frame.array(), frame.array()
+    divisor = frame.array()
+
+    counter, c, r, n, m = Dim(columns), Dim(columns), Dim(rows), Dim(rows), Dim(rows)
+    j, at, i, term, other = (Index.of(dim) for dim in (counter, c, r, n, m))
+    left = _where(_compared("less", other, j), _ZERO, _apply("absolute", matrix.at(j, other)))
+    largest = Reduce("maximum", (m,), left, FLOAT64) if rows > 1 else left
+    unit = _where(_compared("equal", scale.at(), _ZERO), _ONE, scale.at())
+    share = _over(matrix.at(j, term), unit)
+    rest = _sum(n, _times(share, share), _after(n, j))
+    alpha = matrix.at(j, j)
+    first = _over(alpha, unit)
+    length = _times(unit, _apply("sqrt", _apply("add", _times(first, first), squares.at())))
+    flat = _compared("equal", squares.at(), _ZERO)
+    beta = _where(_compared("less", alpha, _ZERO), length, _apply("negative", length))
+    tau = _where(flat, _ZERO, _over(_minus(head.at(), alpha), head.at()))
+    below = _where(_compared("greater", i, j), _over(matrix.at(j, i), divisor.at()), _ZERO)
+    product = _sum(n, _times(matrix.at(at, term), mirror.at(term)))
+    share_of_mirror = _where(_compared("greater", at, j), _times(taus.at(j), product), _ZERO)
+    reflected = _minus(matrix.at(at, i), _times(products.at(at), mirror.at(i)))
+    own = _where(_compared("greater", i, j), mirror.at(i), matrix.at(j, i))
+    own = _where(_compared("equal", i, j), head.at(), own)
+    turn = (
+        scale.store((), (), largest),
+        squares.store((), (), rest),
+        head.store((), (), _where(flat, alpha, beta)),
+        divisor.store((), (), _where(flat, _ONE, _minus(alpha, head.at()))),
+        taus.store((), (j,), tau),
+        mirror.store((r,), (i,), _where(_compared("equal", i, j), _ONE, below)),
+        products.store((c,), (at,), share_of_mirror),
+        matrix.store((c, r), (at, i), reflected),
+        matrix.store((r,), (j, i), own),
+    )
+    p, q, last = Dim(rows), Dim(columns), Dim(columns)
+    place, end = (Index.of(p), Index.of(q)), Index.of(last)
+    return [
+        copy,
+        taus.store((c,), (at,), _ZERO),
+        Turns(counter, turn),
+        frame.result(result, (p, q), (place, matrix.at(place[1], place[0]))),
+        frame.result(result, (last,), ((Index(rows), end), taus.at(end))),
+    ]
+
+
+def _tall(draw: Draw) -> Any:
+    columns = draw.integer(1, 4)
+    return (draw.array((columns + draw.integer(0, 3), columns), -1, 1),), {}
+
+
+householder_by_columns = _stated(
+    "householder_by_columns",
+    "R, below its diagonal the vectors v of reflections 1 - tau v v^T whose product is Q, and below them a row of tau; "
+    "no fewer rows than columns",
+    lambda a: (a[0] + 1, a[1]),
+    factorisation.householder_by_columns,
+    _householder,
+    _tall,
+)

@@ -1,0 +1,60 @@
+"""Native linear algebra: which factorisations and equations become programs of blocks, and which LAPACK carries out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from wengert.compiler.machine import costs
+from wengert.ir.graph import Equation
+from wengert.ir.types import TensorType
+from wengert.ops.blocked_linalg import Blocks
+
+#: The operations on LU factors, which share them.
+OF_FACTORS = ("solve", "inverse", "determinant", "log_determinant", "determinant_sign")
+_PROGRAMS: dict[str, Callable[[Blocks], Callable[..., Any]]] = {
+    "cholesky": lambda blocks: blocks.cholesky,
+    "cholesky_tangent": lambda blocks: blocks.cholesky_tangent,
+    "cholesky_cotangent": lambda blocks: blocks.cholesky_cotangent,
+    "solve_triangular": lambda blocks: blocks.solve_triangular,
+    "qr": lambda blocks: blocks.qr,
+}
+
+
+def program_of(equation: Equation) -> Callable[..., Any]:
+    """Return the program ``(*operands, **params) -> result`` that carries an operation out."""
+    return _PROGRAMS[equation.primitive](blocks_of(equation.operands[0].type))
+
+
+def has_program(equation: Equation, *, leaves: bool) -> bool:
+    """Return whether a program of blocks takes the place of an operation.
+
+    Args:
+        equation: the operation.
+        leaves: whether the whole program leaves Python, where there is no LAPACK.
+    """
+    return equation.primitive in _PROGRAMS and is_native(equation, leaves=leaves)
+
+
+def is_native(equation: Equation, *, leaves: bool) -> bool:
+    """Return whether an operation on matrices is native: LAPACK would take longer, or there is none."""
+    if equation.primitive not in _PROGRAMS and equation.primitive not in OF_FACTORS:
+        return False
+    types = [atom.type for atom in equation.operands]
+    if not all(one.dtype.kind == "f" and all(one.shape) for one in types):
+        return False
+    return leaves or types[0].shape[-1] <= costs.COSTS.native_matrix_rows
+
+
+def blocks_of(matrix: TensorType) -> Blocks:
+    """Return the programs for matrices of a type."""
+    rows, count = matrix.shape[-1], math.prod(matrix.shape[:-2])
+    lanes = costs.COSTS.native_lanes
+    small = rows <= costs.COSTS.native_lane_rows and 2 * count >= lanes
+    least = -(-rows // costs.COSTS.native_blocks)
+    return Blocks(
+        max(costs.COSTS.native_block_rows, least),
+        max(costs.COSTS.native_panel_columns, least),
+        lanes if small else 0,
+    )
