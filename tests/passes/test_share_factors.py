@@ -89,9 +89,16 @@ def test_a_complex_matrix_and_one_in_a_loop() -> None:
     assert operations(in_a_loop, one) == ["lu_factors", "lu_solution", "lu_solution"]
 
 
-def test_one_operation_and_few_rows_keep_their_call() -> None:
+def test_one_operation_keeps_its_call() -> None:
     assert operations(linalg.solve, drawn(), RIGHT) == ["solve"]
-    assert operations(wg.grad(lambda a: np.sum(linalg.inv(a) ** 2)), drawn()[:20, :20]) == ["inverse"]
+
+
+def test_matrices_of_few_rows_are_native_but_for_many() -> None:
+    def program(a: Any) -> Any:
+        return sum(np.sum(linalg.inv(a + np.eye(20) * n)) for n in range(30))
+
+    assert operations(wg.grad(lambda a: np.sum(linalg.inv(a) ** 2)), drawn()[:20, :20]) == []
+    assert operations(program, drawn()[:20, :20]) == ["inverse"] * 6
 
 
 def test_a_singular_matrix() -> None:

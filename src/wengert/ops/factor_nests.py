@@ -329,61 +329,98 @@ substitution = _stated(
 # -- LU factors ------------------------------------------------------------------------------------------
 
 
+class _Elimination(NamedTuple):
+    """The arrays of an elimination with partial pivoting; the rows of the matrix and of L stay where they are."""
+
+    matrix: _Local
+    lower: _Local
+    """The columns of L."""
+    upper: _Local
+    """The rows of U."""
+    order: _Local
+    """The rows in their present order."""
+    moved: _Local
+    """The same after an exchange."""
+    column: _Local
+    """What is left of a column of the matrix."""
+    row: _Local
+    across: _Local
+    """The row of L of the pivot."""
+    best: _Local
+    """The place of the pivot in the order."""
+
+
 def _lu(frame: _Frame, result: Operand, a: Operand) -> list[Stage]:
     """Compute column j of L and row j of U, and between them take the pivot from the rows that are left."""
     rows, columns = a.shape[-2:]
     steps = min(rows, columns)
     matrix, copy = _copy(frame, a)
-    lower, upper = frame.array(steps, rows), frame.array(steps, columns)
-    order, moved = frame.array(rows, dtype=INT64), frame.array(rows, dtype=INT64)
-    column, across, row = frame.array(rows), frame.array(steps), frame.array(columns)
-    best = frame.array(dtype=INT64)
+    arrays = _Elimination(
+        matrix,
+        lower=frame.array(steps, rows),
+        upper=frame.array(steps, columns),
+        order=frame.array(rows, dtype=INT64),
+        moved=frame.array(rows, dtype=INT64),
+        column=frame.array(rows),
+        row=frame.array(columns),
+        across=frame.array(steps),
+        best=frame.array(dtype=INT64),
+    )
+    k, r, c = Dim(steps), Dim(rows), Dim(columns)
+    step, row, column = Index.of(k), Index.of(r), Index.of(c)
+    return [
+        copy,
+        arrays.lower.store((k, r), (step, row), _ZERO),
+        arrays.upper.store((k, c), (step, column), _ZERO),
+        arrays.order.store((r,), (row,), Iota(row)),
+        _eliminated(arrays, rows, columns),
+        *_packed(frame, result, arrays, rows, columns),
+    ]
 
+
+def _eliminated(arrays: _Elimination, rows: int, columns: int) -> Turns:
+    """Return the steps of an elimination."""
+    matrix, lower, upper, order, moved, column, row, across, best = arrays
+    steps = min(rows, columns)
     counter, r, c, k, n = Dim(steps), Dim(rows), Dim(columns), Dim(steps), Dim(rows)
     j, i, at, term, place = (Index.of(dim) for dim in (counter, r, c, k, n))
-    found = best.number(below=rows)
-    pivot_row = moved.number(j, below=rows)
-    known = _sum(k, _times(upper.at(term, j), lower.at(term, i)), _before(k, j))
+    chosen = moved.number(j, below=rows)
+    above = _sum(k, _times(upper.at(term, j), lower.at(term, i)), _before(k, j))
     beside = _sum(k, _times(across.at(term), upper.at(term, at)), _before(k, j))
     size = _apply("absolute", column.at(order.number(place, below=rows)))
     left = _where(_compared("less", place, j), Const(np.float64(-1), FLOAT64), size)
-    largest: Expression = Reduce("argmax", (n,), left, INT64) if rows > 1 else zero(INT64)
-    exchanged = _where(
-        _compared("equal", i, j),
-        order.at(found),
-        _where(_compared("equal", Iota(i), best.at()), order.at(j), order.at(i)),
-    )
-    pivot = column.at(pivot_row)
-    divisor = _where(_compared("equal", pivot, _ZERO), _ONE, pivot)
-    steps_of_turn = (
-        column.store((r,), (i,), _minus(matrix.at(i, j), known)),
-        best.store((), (), largest),
+    exchanged = _where(_compared("equal", Iota(i), best.at()), order.at(j), order.at(i))
+    exchanged = _where(_compared("equal", i, j), order.at(best.number(below=rows)), exchanged)
+    pivot = column.at(chosen)
+    divisor = _where(_compared("equal", pivot, _ZERO), _ONE, pivot)  # all elements below it are 0 then
+    turn = (
+        column.store((r,), (i,), _minus(matrix.at(i, j), above)),
+        best.store((), (), Reduce("argmax", (n,), left, INT64) if rows > 1 else zero(INT64)),
         moved.store((r,), (i,), exchanged),
         order.store((r,), (i,), moved.at(i)),
-        across.store((k,), (term,), lower.at(term, pivot_row)),
-        row.store((c,), (at,), _minus(matrix.at(pivot_row, at), beside)),
+        across.store((k,), (term,), lower.at(term, chosen)),
+        row.store((c,), (at,), _minus(matrix.at(chosen, at), beside)),
         upper.store((c,), (j, at), _where(_compared("equal", at, j), pivot, row.at(at))),
         lower.store((r,), (j, i), _over(column.at(i), divisor)),
     )
+    return Turns(counter, turn)
 
+
+def _packed(frame: _Frame, result: Operand, arrays: _Elimination, rows: int, columns: int) -> list[Stage]:
+    """Return the nests that put the factors and the order together."""
+    steps = min(rows, columns)
     p, q, last = Dim(rows), Dim(columns), Dim(rows)
-    first, second, end = Index.of(p), Index.of(q), Index.of(last)
-    source = order.number(first, below=rows)
-    of_lower, of_upper = lower.at(second, source), upper.at(first, second)
+    row, column, end = Index.of(p), Index.of(q), Index.of(last)
+    below = arrays.lower.at(column, arrays.order.number(row, below=rows))
+    above = arrays.upper.at(row, column)
     if columns > steps:
-        of_lower = Guard(((second, steps),), of_lower, _ZERO)
+        below = Guard(((column, steps),), below, _ZERO)
     if rows > steps:
-        of_upper = Guard(((first, steps),), of_upper, _ZERO)
-    packed = _where(_compared("less", second, first), of_lower, of_upper)
-    number = _apply("cast", order.at(end))
+        above = Guard(((row, steps),), above, _ZERO)
+    packed = _where(_compared("less", column, row), below, above)
     return [
-        copy,
-        lower.store((k, r), (term, i), _ZERO),
-        upper.store((k, c), (term, at), _ZERO),
-        order.store((r,), (i,), Iota(i)),
-        Turns(counter, steps_of_turn),
-        frame.result(result, (p, q), ((first, second), packed)),
-        frame.result(result, (last,), ((end, Index(columns)), number)),
+        frame.result(result, (p, q), ((row, column), packed)),
+        frame.result(result, (last,), ((end, Index(columns)), _apply("cast", arrays.order.at(end)))),
     ]
 
 
@@ -408,49 +445,77 @@ def _householder(frame: _Frame, result: Operand, a: Operand) -> list[Stage]:
     """Reflect column j onto its first axis, and the columns after it in the same mirror."""
     rows, columns = a.shape[-2:]
     matrix, copy = _copy(frame, a, transposed=True)
-    mirror, taus, products = frame.array(rows), frame.array(columns), frame.array(columns)
-    scale, squares, head = frame.array(), frame.array(), frame.array()
-    divisor = frame.array()
+    taus = frame.array(columns)
+    counter, c = Dim(columns), Dim(columns)
+    j, column = Index.of(counter), Index.of(c)
+    mirror, head, prepared = _mirror(frame, matrix, taus, j, rows)
+    turn = (*prepared, *_reflected(frame, matrix, mirror, head, taus.at(j), j, (rows, columns)))
+    p, q = Dim(rows), Dim(columns)
+    place = (Index.of(p), Index.of(q))
+    return [
+        copy,
+        taus.store((c,), (column,), _ZERO),
+        Turns(counter, turn),
+        frame.result(result, (p, q), (place, matrix.at(place[1], place[0]))),
+        frame.result(result, (c,), ((Index(rows), column), taus.at(column))),
+    ]
 
-    counter, c, r, n, m = Dim(columns), Dim(columns), Dim(rows), Dim(rows), Dim(rows)
-    j, at, i, term, other = (Index.of(dim) for dim in (counter, c, r, n, m))
+
+def _mirror(
+    frame: _Frame, matrix: _Local, taus: _Local, j: Index, rows: int
+) -> tuple[_Local, _Local, tuple[Stage, ...]]:
+    """Return the vector of the reflection of column j, what it makes of the first element, and the nests of both.
+
+    The largest element is the unit, so that squares neither overflow nor underflow. A column that has no elements
+    below the diagonal is not reflected.
+    """
+    mirror, unit, squares, head, divisor = (frame.array(*shape) for shape in ((rows,), (), (), (), ()))
+    r, n, m = Dim(rows), Dim(rows), Dim(rows)
+    i, term, other = Index.of(r), Index.of(n), Index.of(m)
     left = _where(_compared("less", other, j), _ZERO, _apply("absolute", matrix.at(j, other)))
     largest = Reduce("maximum", (m,), left, FLOAT64) if rows > 1 else left
-    unit = _where(_compared("equal", scale.at(), _ZERO), _ONE, scale.at())
-    share = _over(matrix.at(j, term), unit)
-    rest = _sum(n, _times(share, share), _after(n, j))
-    alpha = matrix.at(j, j)
-    first = _over(alpha, unit)
-    length = _times(unit, _apply("sqrt", _apply("add", _times(first, first), squares.at())))
+    scale = _where(_compared("equal", unit.at(), _ZERO), _ONE, unit.at())
+    share, alpha = _over(matrix.at(j, term), scale), matrix.at(j, j)
+    first = _over(alpha, scale)
+    length = _times(scale, _apply("sqrt", _apply("add", _times(first, first), squares.at())))
     flat = _compared("equal", squares.at(), _ZERO)
     beta = _where(_compared("less", alpha, _ZERO), length, _apply("negative", length))
     tau = _where(flat, _ZERO, _over(_minus(head.at(), alpha), head.at()))
     below = _where(_compared("greater", i, j), _over(matrix.at(j, i), divisor.at()), _ZERO)
-    product = _sum(n, _times(matrix.at(at, term), mirror.at(term)))
-    share_of_mirror = _where(_compared("greater", at, j), _times(taus.at(j), product), _ZERO)
-    reflected = _minus(matrix.at(at, i), _times(products.at(at), mirror.at(i)))
-    own = _where(_compared("greater", i, j), mirror.at(i), matrix.at(j, i))
-    own = _where(_compared("equal", i, j), head.at(), own)
-    turn = (
-        scale.store((), (), largest),
-        squares.store((), (), rest),
+    stages = (
+        unit.store((), (), largest),
+        squares.store((), (), _sum(n, _times(share, share), _after(n, j))),
         head.store((), (), _where(flat, alpha, beta)),
         divisor.store((), (), _where(flat, _ONE, _minus(alpha, head.at()))),
         taus.store((), (j,), tau),
         mirror.store((r,), (i,), _where(_compared("equal", i, j), _ONE, below)),
-        products.store((c,), (at,), share_of_mirror),
-        matrix.store((c, r), (at, i), reflected),
-        matrix.store((r,), (j, i), own),
     )
-    p, q, last = Dim(rows), Dim(columns), Dim(columns)
-    place, end = (Index.of(p), Index.of(q)), Index.of(last)
-    return [
-        copy,
-        taus.store((c,), (at,), _ZERO),
-        Turns(counter, turn),
-        frame.result(result, (p, q), (place, matrix.at(place[1], place[0]))),
-        frame.result(result, (last,), ((Index(rows), end), taus.at(end))),
-    ]
+    return mirror, head, stages
+
+
+def _reflected(
+    frame: _Frame,
+    matrix: _Local,
+    mirror: _Local,
+    head: _Local,
+    tau: Expression,
+    j: Index,
+    shape: tuple[int, int],
+) -> tuple[Stage, ...]:
+    """Return the nests that reflect the columns after j, and store column j: its head, and the vector below."""
+    rows, columns = shape
+    c, r, n = Dim(columns), Dim(rows), Dim(rows)
+    column, i, term = Index.of(c), Index.of(r), Index.of(n)
+    shares = frame.array(columns)
+    product = _times(tau, _sum(n, _times(matrix.at(column, term), mirror.at(term))))
+    own = _where(_compared("greater", i, j), mirror.at(i), matrix.at(j, i))
+    return (
+        shares.store((c,), (column,), _where(_compared("greater", column, j), product, _ZERO)),
+        matrix.store(
+            (c, r), (column, i), _minus(matrix.at(column, i), _times(shares.at(column), mirror.at(i)))
+        ),
+        matrix.store((r,), (j, i), _where(_compared("equal", i, j), head.at(), own)),
+    )
 
 
 def _tall(draw: Draw) -> Any:

@@ -7,7 +7,7 @@ surroundings, and the program can be cached on disk.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -15,8 +15,8 @@ from wengert.compiler.machine import costs
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
 from wengert.ir.types import TensorType
 from wengert.nest.lowering import OnHost
-from wengert.passes.fast_transforms import is_native as is_native_transform
-from wengert.passes.native_linalg import has_program, is_native, program_of
+from wengert.passes.fast_transforms import is_native
+from wengert.passes.native_linalg import equations_of, has_program, native_equations, program_of
 from wengert.passes.rewrite import inlined
 from wengert.passes.simplify import simplify
 from wengert.primitive import REGISTRY
@@ -39,32 +39,32 @@ def expand_linalg(graph: Graph, *, leaves: bool = False) -> Graph:
 
 def calls_numpy(graph: Graph, *, written: bool) -> bool:
     """Return whether operations are left to NumPy, where others are written out or none is."""
-    hosts = (one for one, _ in _equations(graph) if isinstance(REGISTRY[one.primitive].lowering, OnHost))
+    hosts = (one for one, _ in equations_of(graph) if isinstance(REGISTRY[one.primitive].lowering, OnHost))
     written_out = _chosen(graph) if written else dict[Equation, Program]()
-    return not all(
-        one in written_out or is_native_transform(one) or (written and is_native(one, leaves=False))
-        for one in hosts
-    )
+    native = native_equations(_left(graph, written_out), leaves=False) if written else set[Equation]()
+    return not all(one in written_out or one in native or is_native(one) for one in hosts)
+
+
+def _left(graph: Graph, chosen: Container[Equation]) -> Iterator[tuple[Equation, bool]]:
+    return ((one, inside) for one, inside in equations_of(graph) if one not in chosen)
 
 
 def _chosen(graph: Graph, *, leaves: bool = False) -> dict[Equation, Program]:
     """Return the programs of operations: on elements, as many as are short together, or on blocks."""
     unrolled = _unrolled(graph)
     found = dict[Equation, Program]()
-    for one, _ in _equations(graph):
-        if one in unrolled:
-            lowering = REGISTRY[one.primitive].lowering
-            assert isinstance(lowering, OnHost)
-            assert lowering.expansion is not None
-            found[one] = lowering.expansion.program
-        elif has_program(one, leaves=leaves):
-            found[one] = program_of(one)
-    return found
+    for one in unrolled:
+        lowering = REGISTRY[one.primitive].lowering
+        assert isinstance(lowering, OnHost)
+        assert lowering.expansion is not None
+        found[one] = lowering.expansion.program
+    native = native_equations(_left(graph, unrolled), leaves=leaves)
+    return found | {one: program_of(one) for one in native if has_program(one)}
 
 
 def _unrolled(graph: Graph) -> set[Equation]:
     """Return the operations that are written out on elements: those in loops first, then the shortest."""
-    lengths = {one: (not inside, _length(one)) for one, inside in _equations(graph) if _length(one)}
+    lengths = {one: (not inside, _length(one)) for one, inside in equations_of(graph) if _length(one)}
     found, left = set[Equation](), costs.COSTS.expanded_operations_together
     for one, (_, length) in sorted(lengths.items(), key=lambda pair: pair[1]):
         left -= length
@@ -72,14 +72,6 @@ def _unrolled(graph: Graph) -> set[Equation]:
             break
         found.add(one)
     return found
-
-
-def _equations(graph: Graph, inside: bool = False) -> Iterator[tuple[Equation, bool]]:
-    """Yield the equations of a graph and of inner graphs, each with whether it lies in an inner graph."""
-    for equation in graph.equations:
-        yield equation, inside
-        for inner in equation.graphs():
-            yield from _equations(inner, True)
 
 
 def _length(equation: Equation) -> int:

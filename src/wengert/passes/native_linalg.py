@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from wengert.compiler.machine import costs
-from wengert.ir.graph import Equation
+from wengert.ir.graph import Equation, Graph
 from wengert.ir.types import TensorType
 from wengert.ops.blocked_linalg import Blocks
 
@@ -27,24 +27,40 @@ def program_of(equation: Equation) -> Callable[..., Any]:
     return _PROGRAMS[equation.primitive](blocks_of(equation.operands[0].type))
 
 
-def has_program(equation: Equation, *, leaves: bool) -> bool:
-    """Return whether a program of blocks takes the place of an operation.
+def native_equations(equations: Iterable[tuple[Equation, bool]], *, leaves: bool) -> set[Equation]:
+    """Return the operations on matrices that are native, as LAPACK would take longer, or as there is none.
 
     Args:
-        equation: the operation.
+        equations: the equations of a graph and of inner graphs, each with whether it lies in an inner graph.
         leaves: whether the whole program leaves Python, where there is no LAPACK.
     """
-    return equation.primitive in _PROGRAMS and is_native(equation, leaves=leaves)
+    found = [
+        (not inside, number, one) for number, (one, inside) in enumerate(equations) if _is_native(one, leaves)
+    ]
+    kept = len(found) if leaves else costs.COSTS.native_programs
+    return {one for _, _, one in sorted(found, key=lambda item: item[:2])[:kept]}
 
 
-def is_native(equation: Equation, *, leaves: bool) -> bool:
-    """Return whether an operation on matrices is native: LAPACK would take longer, or there is none."""
+def has_program(equation: Equation) -> bool:
+    """Return whether a native operation is a program of its own, and does not share LU factors with others."""
+    return equation.primitive in _PROGRAMS
+
+
+def _is_native(equation: Equation, leaves: bool) -> bool:
     if equation.primitive not in _PROGRAMS and equation.primitive not in OF_FACTORS:
         return False
     types = [atom.type for atom in equation.operands]
     if not all(one.dtype.kind == "f" and all(one.shape) for one in types):
         return False
     return leaves or types[0].shape[-1] <= costs.COSTS.native_matrix_rows
+
+
+def equations_of(graph: Graph, inside: bool = False) -> Iterator[tuple[Equation, bool]]:
+    """Yield the equations of a graph and of inner graphs, each with whether it lies in an inner graph."""
+    for equation in graph.equations:
+        yield equation, inside
+        for inner in equation.graphs():
+            yield from equations_of(inner, True)
 
 
 def blocks_of(matrix: TensorType) -> Blocks:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from wengert.ir.types import type_of
 from wengert.ops import blocked_linalg, kept_factors
 from wengert.ops.kept_factors import lu_factors, lu_inverse, lu_solution
 from wengert.ops.linalg import swapped
-from wengert.passes.native_linalg import OF_FACTORS, blocks_of, is_native
+from wengert.passes.native_linalg import OF_FACTORS, blocks_of, equations_of, native_equations
 from wengert.passes.rewrite import inlined
 from wengert.passes.simplify import simplify
 from wengert.transforms.staging import stage
@@ -32,7 +32,11 @@ def share_factors(graph: Graph, *, leaves: bool = False) -> Graph:
         graph: the graph.
         leaves: whether the program leaves Python, where there is no LAPACK.
     """
-    changed = _Sharing(graph, leaves).run()
+    return _shared(graph, native_equations(equations_of(graph), leaves=leaves))
+
+
+def _shared(graph: Graph, native: Container[Equation]) -> Graph:
+    changed = _Sharing(graph, native).run()
     return graph if changed is graph else simplify(changed)
 
 
@@ -67,9 +71,9 @@ _DETERMINANTS = OF_FACTORS[2:]
 class _Sharing:
     """A walk along a graph that writes another one."""
 
-    def __init__(self, graph: Graph, leaves: bool) -> None:
+    def __init__(self, graph: Graph, native: Container[Equation]) -> None:
         self.graph = graph
-        self.leaves = leaves
+        self.chosen = native
         self.transposed: dict[Var, Atom] = {
             equation.outputs[0]: equation.operands[0]
             for equation in graph.equations
@@ -78,7 +82,7 @@ class _Sharing:
         self.native = {
             self._matrix(equation)[0]
             for equation in graph.equations
-            if equation.primitive in OF_FACTORS and is_native(equation, leaves=leaves)
+            if equation.primitive in OF_FACTORS and equation in native
         }
         self.shared = self.native | self._shared()
         self.factors: dict[Atom, Atom] = {}
@@ -154,7 +158,7 @@ class _Sharing:
         return replace(self.graph, constants=tuple(constants), equations=tuple(equations), outputs=outputs)
 
     def _inside(self, graph: Graph) -> Graph:
-        return share_factors(graph, leaves=self.leaves)
+        return _shared(graph, self.chosen)
 
     def _takes_factors(self, equation: Equation) -> bool:
         if equation.primitive not in OF_FACTORS:

@@ -68,6 +68,8 @@ class CostModel:
     """The most columns of a panel of LU factors, or of Householder reflections, that is made in one loop."""
     native_blocks: int = 8
     """The most such blocks of a large matrix in a program that leaves Python: their number determines its size."""
+    native_programs: int = 24
+    """The most operations of a graph that are native in this way: compiling one takes some 50 ms."""
     native_lanes: int = 16
     """How many small matrices of a stack are factorised together, one in each lane."""
     native_lane_rows: int = 24
