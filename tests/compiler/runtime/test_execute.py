@@ -83,8 +83,8 @@ def inverse() -> Any:
     return wg.jit(lambda x: np.linalg.inv(x) * 2)
 
 
-# The program itself inverts a small matrix.
-@pytest.mark.parametrize("rows", [2, 9])
+# The program itself inverts matrices of few rows.
+@pytest.mark.parametrize("rows", [2, 9, 99])
 def test_an_error_of_numpys(inverse: Any, rows: int) -> None:
     identity = np.eye(rows)
     for _ in range(2):
@@ -96,7 +96,7 @@ def test_an_error_of_numpys(inverse: Any, rows: int) -> None:
         np.testing.assert_allclose(inverse(identity), 2 * identity)
 
 
-@pytest.mark.parametrize("rows", [2, 9])
+@pytest.mark.parametrize("rows", [2, 9, 99])
 def test_an_error_of_numpys_ends_a_loop(rows: int) -> None:
     def function(x: Any) -> Any:
         return wg.fori_loop(0, 10**12, lambda i, c: c + np.linalg.inv(x - i * np.eye(rows)), x)
@@ -107,11 +107,11 @@ def test_an_error_of_numpys_ends_a_loop(rows: int) -> None:
 
 def test_operations_left_to_numpy_among_others() -> None:
     def function(x: Any) -> Any:
-        y = wg.fori_loop(0, 3, lambda i, c: np.linalg.solve(c.T @ c + np.eye(9), c) + i, x)
+        y = wg.fori_loop(0, 3, lambda i, c: np.linalg.solve(c.T @ c + np.eye(99), c) + i, x)
         z = wg.cond(y[0, 0] > 0, np.linalg.inv, lambda y: y * 2, y)
-        return np.sum(np.sort(z, axis=0) * y), np.linalg.cholesky(x @ x.T + np.eye(9)), np.linalg.det(x)
+        return np.sum(np.sort(z, axis=0) * y), np.linalg.cholesky(x @ x.T + np.eye(99)), np.linalg.det(x)
 
-    x = RNG.normal(size=(9, 9))
+    x = RNG.normal(size=(99, 99)) + 20 * np.eye(99)
     assert_same(wg.jit(function)(x), function(x), ulp=1e5, scale=1.0)
     gradient = wg.grad(lambda x: function(x)[0] + function(x)[1].sum() + function(x)[2])
     assert_same(wg.jit(gradient)(x), gradient(x), ulp=1e6, scale=1.0)
@@ -237,7 +237,7 @@ for threads in (1, 2):
     wg.set_threads(threads)
     for function, x, brief, long in (
         (turn, np.ones(3), 2, 10**12),
-        (host, np.eye(9), 2, 10**12),
+        (host, np.eye(99), 2, 10**12),
         (wide, np.ones(100_000), 2, 10**12),
         (wait, np.ones(3), 0.5, -1.0),
     ):
@@ -323,7 +323,7 @@ def test_two_threads_of_pythons_call_one_function(threads: int) -> None:
 
 def test_a_compiled_function_called_from_inside_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = wg.jit(lambda x: np.tanh(x) + np.linalg.inv(x * 2.0))
-    inner, outer = np.eye(9), np.eye(9) * 2.0 + np.eye(9, k=1)
+    inner, outer = np.eye(99), np.eye(99) * 2.0 + np.eye(99, k=1)
     expected = compiled(inner), compiled(outer)
     actual: list[Any] = []
     carry_out = Executable.host
@@ -344,9 +344,9 @@ compiled = wg.jit(lambda x: np.tanh(x) @ x)
 host = wg.jit(lambda x: np.linalg.inv(x) + 1)
 wg.set_threads(2)
 x = np.linspace(0, 1, 200_000)
-expected, inverse = compiled(x), host(np.eye(9))
+expected, inverse = compiled(x), host(np.eye(99))
 child = os.fork()
-same = compiled(x) == expected and (host(np.eye(9)) == inverse).all()
+same = compiled(x) == expected and (host(np.eye(99)) == inverse).all()
 new = np.isclose(wg.jit(lambda x: np.cos(x).sum())(x), np.cos(x).sum())
 if child == 0:
     os._exit(0 if same and new else 1)
