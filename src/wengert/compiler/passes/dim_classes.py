@@ -13,7 +13,7 @@ from typing import NamedTuple
 from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import operation_count
 from wengert.nest.expression import Buffer, loads
-from wengert.nest.index import Dim, follows
+from wengert.nest.index import Dim, dims_of, follows
 from wengert.nest.nest import Host, Loop, Nest, Program, all_steps, reads, writes
 
 
@@ -118,14 +118,14 @@ def _prices(
         if buffer not in fixed or not indices or not indices[-1].terms:
             continue
         in_line = len(indices[-1].terms) == 1
-        if in_line and not (in_rows and buffer.shape[-1] >= costs.COSTS.row_extent):
-            price = 0 if nest.has_reductions else costs.COSTS.transposed_work
-        dims = {dim for index in indices for dim in index.dims()}
-        outer = {dim for index in indices[:-1] for dim in index.dims()}
-        elements = min(math.prod(dim.extent for dim in dims), buffer.size)
         along = {classes.find(term) for term, _ in indices[-1].terms} if in_line else set[object]()
-        keys = (classes.find(dim) for dim in nest.dims if dim in outer)
-        yield from ((key, price * elements) for key in keys if key not in along)
+        elements = min(math.prod(dim.extent for dim in dims_of(indices)), buffer.size)
+        for axis, index in enumerate(indices[:-1]):
+            is_long = math.prod(buffer.shape[axis + 1 :]) >= costs.COSTS.row_extent
+            in_blocks = in_line and not (in_rows and is_long)
+            transposing = 0 if nest.has_reductions else costs.COSTS.transposed_work
+            for key in {classes.find(dim) for dim in index.dims() if dim in nest.dims} - along:
+                yield key, (transposing if in_blocks else price) * elements
 
 
 def ordinary_buffers(program: Program) -> set[Buffer]:

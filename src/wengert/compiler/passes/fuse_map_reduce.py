@@ -15,15 +15,15 @@ from wengert.compiler.machine import costs
 from wengert.compiler.machine.costs import FUNCTION, weight
 from wengert.compiler.passes.reduction_domain import is_map, is_safe, matches, sums_over
 from wengert.compiler.passes.split_reductions import is_long
-from wengert.nest.expression import Apply, Buffer, Expression, Load, Reduce, Rewriter, loads
-from wengert.nest.index import Dim, Index, Term
+from wengert.nest.expression import Apply, Buffer, Expression, Guard, Load, Reduce, Rewriter, loads, walk
+from wengert.nest.index import Dim, Index, Term, dims_of
 from wengert.nest.nest import Loop, Nest, Program, Step, Store, map_blocks, map_nests, reads
 from wengert.nest.rewrite import always, can_pass, replace_loads, rewrite_store
 
 
 def fuse_map_reduce(program: Program) -> Program:
     """Return the program with long sums over the same elements in one, and large maps carried out along sums."""
-    steps = _tallied(program.steps)
+    steps = _tallied(map_nests(program.steps, lambda nest: [_with_common_dims(nest)]))
     used = program.outside().union(*map(reads, steps))
     return replace(program, steps=map_nests(steps, lambda nest: [_without_unused(nest, used)]))
 
@@ -48,6 +48,31 @@ def _is_large_map(nest: Nest) -> bool:
 
 
 # -- sums over the same elements -----------------------------------------------------------------------------
+
+
+def _with_common_dims(nest: Nest) -> Nest:
+    """Return a nest whose reductions over as many elements share a loop, and so the choice of lanes.
+
+    A product, which reads elements many times, keeps a loop of its own: its tile needs all registers.
+    """
+    kept: dict[tuple[int, ...], Reduce] = {}
+    for node in dict.fromkeys(nest.reductions()):
+        first = kept.setdefault(tuple(dim.extent for dim in node.dims), node) if _sweeps(nest, node) else node
+        arrays = {load.buffer for load in _loads((first, node)) if load.buffer.size > 1}
+        if first.dims != node.dims and len(arrays) <= costs.COSTS.streamed_arrays:
+            given: dict[Term, Index] = dict(zip(node.dims, map(Index.of, first.dims), strict=True))
+            nest = _renamed(nest, node.dims, first.dims, given)
+    return nest
+
+
+def _sweeps(nest: Nest, node: Reduce) -> bool:
+    """Return whether a reduction reads another element in each turn at each point, without conditions on turns."""
+    guards = (each for each in walk(node.body) if isinstance(each, Guard))
+    conditions = {dim for guard in guards for index, _ in guard.conditions for dim in index.dims()}
+    if node.returns_index or not conditions.isdisjoint(node.dims):
+        return False
+    turns = {*nest.dims, *node.dims}
+    return any(turns <= {*dims_of(load.indices)} for load in loads(node.body))
 
 
 def _unite(steps: list[Step | None]) -> None:
