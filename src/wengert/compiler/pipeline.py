@@ -175,7 +175,11 @@ PASSES: tuple[Pass, ...] = (
         lambda unit: replace(unit, nests=pad_borders(unit.program, fast=bool(unit.options.flags))),
         _optimises,
     ),
-    _on_nests("fuse_map_reduce", "reduce what a large map makes or reads within the map", fuse_map_reduce),
+    _on_nests(
+        "fuse_map_reduce",
+        "let reductions share loops, and reduce what a large map makes or reads within the map",
+        fuse_map_reduce,
+    ),
     _on_nests(
         "split_reductions",
         "split long sums into partial sums, for accuracy and for threads",

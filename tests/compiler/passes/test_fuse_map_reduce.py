@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -85,6 +86,28 @@ def test_apart(name: str) -> None:
     arguments = normal(300, 250), normal(300, 250)
     check(APART[name], *arguments, ulp=1000, scale=10.0)
     assert along(APART[name], *arguments) == 0
+
+
+def of_different_arrays(x: Any, y: Any) -> Any:
+    return np.sum(x, -1) / np.sum(y * y, -1) - np.max(np.exp(y), -1)
+
+
+def of_positions(x: Any, y: Any) -> Any:
+    return np.sum(x, -1) * np.argmax(y, -1)
+
+
+def of_products(x: Any, y: Any) -> Any:
+    return x @ y.T + y @ y.T
+
+
+@pytest.mark.parametrize(
+    ("function", "loops"), [(of_different_arrays, 1), (of_positions, 2), (of_products, 2)]
+)
+def test_reductions_over_as_many_elements_share_a_loop(function: Callable[..., Any], loops: int) -> None:
+    x, y = normal(30, 47), normal(30, 47)
+    check(function, x, y, ulp=1000, scale=10.0)
+    (nest,) = wg.jit(function).report(x, y).nests
+    assert len(set(re.findall(r"(\w+)<47", nest.text))) == loops
 
 
 def test_what_only_the_sum_needs_is_not_stored() -> None:

@@ -1,8 +1,9 @@
-"""Map-reduce fusion: sums share the loops of other sums and of maps over the same elements.
+"""Map-reduce fusion: reductions share the loops of other reductions and of maps over the same elements.
 
 The value of a loss is a sum, ``sum over i of f(x[i])``, and its gradient a map of the same elements, ``f'(x[i])``. Two
 nests move these through the processor twice, and through memory what both need. So sums over the same elements share
-their loops, and a large map is carried out along the way of a sum, which is then split like any other.
+their loops, and a large map is carried out along the way of a sum, which is then split like any other. Within a nest,
+reductions share a loop whatever they read: else only one of them could run along the lanes.
 """
 
 from __future__ import annotations
@@ -55,11 +56,13 @@ def _with_common_dims(nest: Nest) -> Nest:
 
     A product, which reads elements many times, keeps a loop of its own: its tile needs all registers.
     """
+    nodes = list(dict.fromkeys(nest.reductions()))
     kept: dict[tuple[int, ...], Reduce] = {}
-    for node in dict.fromkeys(nest.reductions()):
+    for node in nodes:
         first = kept.setdefault(tuple(dim.extent for dim in node.dims), node) if _sweeps(nest, node) else node
         arrays = {load.buffer for load in _loads((first, node)) if load.buffer.size > 1}
-        if first.dims != node.dims and len(arrays) <= costs.COSTS.streamed_arrays:
+        entangled = any(each.dims != node.dims and not {*each.dims}.isdisjoint(node.dims) for each in nodes)
+        if first.dims != node.dims and not entangled and len(arrays) <= costs.COSTS.streamed_arrays:
             given: dict[Term, Index] = dict(zip(node.dims, map(Index.of, first.dims), strict=True))
             nest = _renamed(nest, node.dims, first.dims, given)
     return nest
