@@ -190,11 +190,34 @@ def least_squares() -> Case:
     return wg.value_and_grad(f), (r.normal(size=(50, 36)), r.normal(size=50))
 
 
+def order_statistics() -> Case:
+    """Return sorted values, positions, the median and quantiles, with gradients: lines short, long and strided."""
+
+    def f(x: Any, y: Any, n: Any) -> Any:
+        def spread(x: Any) -> Any:
+            low, middle, high = np.quantile(x, np.array([0.1, 0.5, 0.9]), axis=0)
+            return np.sum((high - low) ** 2 + np.abs(middle)) + np.sum(np.median(x, axis=1) ** 2)
+
+        return {
+            "spread": wg.value_and_grad(spread)(x),
+            "long": (np.sort(y), np.argsort(y, kind="stable"), np.percentile(y, 30)),
+            "whole": (np.sort(n, axis=0), np.argsort(n, axis=1, kind="stable")),
+            "first": np.partition(n, 2, axis=1),
+            "places": np.searchsorted(np.sort(y[:40]), x[:, 0]),
+        }
+
+    r = np.random.default_rng(5)
+    y = np.round(r.normal(size=1300).astype(np.float32), 2)
+    y[[3, 700]], y[[10, 900]] = np.nan, -0.0
+    return f, (r.normal(size=(9, 21)), y, r.integers(-9, 9, (5, 20)))
+
+
 CASES: dict[str, Callable[[], Case]] = {
     case.__name__: case
     for case in (
         training_step, lstm_gradient, kalman_filter, newton_loop, branch, gather_and_scatter, random_numbers,
         elementary_functions, integers_and_booleans, marginal_likelihood, equations, least_squares,
+        order_statistics,
     )
 }  # fmt: skip
 

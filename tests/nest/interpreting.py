@@ -11,7 +11,7 @@ import numpy as np
 from wengert.compiler.schedule.arena import lifetimes, private_buffers
 from wengert.nest.expression import CONDITIONS, Apply, Buffer, Const, Expression, Guard, Iota, Load, Reduce
 from wengert.nest.index import Computed, Digit, Dim, Index
-from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, While
+from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Sort, Step, Store, While
 from wengert.primitive import REGISTRY
 
 _COMBINE = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
@@ -71,11 +71,24 @@ class Interpreter:
                         self.steps(step.steps)
                         self.steps(step.condition)
                 case Host():
-                    given = [self.array(x) if isinstance(x, Buffer) else x for x in step.operands]
-                    results = REGISTRY[step.primitive].evaluate(*given, **step.params)
-                    several = results if isinstance(results, tuple) else (results,)
-                    for buffer, result in zip(step.outputs, several, strict=True):
-                        self.array(buffer)[...] = result
+                    self.host(step)
+                case Sort():
+                    self.sort(step)
+
+    def host(self, step: Host) -> None:
+        given = [self.array(x) if isinstance(x, Buffer) else x for x in step.operands]
+        results = REGISTRY[step.primitive].evaluate(*given, **step.params)
+        several = results if isinstance(results, tuple) else (results,)
+        for buffer, result in zip(step.outputs, several, strict=True):
+            self.array(buffer)[...] = result
+
+    def sort(self, step: Sort) -> None:
+        x = self.array(step.operand)
+        order = np.argsort(x, step.axis, kind="stable")
+        elements = np.take_along_axis(x, order, step.axis)
+        for buffer, result in ((step.values, elements), (step.positions, order)):
+            if buffer is not None:
+                self.array(buffer)[...] = result
 
     def nest(self, nest: Nest) -> None:
         """At every point all values, and then the stores; the dimensions that are in no order run backwards."""

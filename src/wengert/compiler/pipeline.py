@@ -28,6 +28,7 @@ from wengert.compiler.schedule.arena import plan
 from wengert.compiler.schedule.fuse_updates import fuse_updates
 from wengert.compiler.schedule.layout import choose_layouts
 from wengert.compiler.schedule.pack_operands import pack_operands
+from wengert.compiler.schedule.plan_sorts import plan_sorts
 from wengert.compiler.schedule.schedule_nests import schedule_nests
 from wengert.compiler.unit import Options, Unit
 from wengert.core.errors import ArgumentError, message
@@ -184,6 +185,11 @@ PASSES: tuple[Pass, ...] = (
         "split_reductions",
         "split long sums into partial sums, for accuracy and for threads",
         split_reductions,
+    ),
+    Pass(
+        "plan_sorts",
+        "choose the method of each sort, and give it the memory that it works in",
+        lambda unit: replace(unit, nests=plan_sorts(unit.program, unit.target)),
     ),
     Pass(
         "layout",

@@ -4,6 +4,7 @@
 `Elementwise`      one scalar operation on operands that broadcast
 `Pointwise`        an element of the result as an expression of elements of the operands
 `OnHost`           no native form: the compiled program calls the NumPy evaluation, or a short program, if there is one
+`Sorting`          the elements along an axis in order, or their positions
 `ControlFlow`    holds programs: the compiler turns it into steps
 `InParts`          a pass over the graph replaces complex values by their real and imaginary parts
 =================  ================================================================================
@@ -228,6 +229,17 @@ class OnHost:
         self.expansion = expansion
 
 
+class Sorting:
+    """The operand along the parameter ``axis`` in NumPy's order, equal elements in the order in which they stand.
+
+    Args:
+        positions: whether the result is the positions of the elements, not the elements.
+    """
+
+    def __init__(self, *, positions: bool) -> None:
+        self.positions = positions
+
+
 class ControlFlow:
     """The primitive holds programs."""
 
@@ -236,7 +248,7 @@ class InParts:
     """The operation is about the parts of complex numbers, which are values of their own in a compiled program."""
 
 
-Lowering = Elementwise | Pointwise | OnHost | ControlFlow | InParts
+Lowering = Elementwise | Pointwise | OnHost | Sorting | ControlFlow | InParts
 
 
 _WIDEN = "convert the array first"

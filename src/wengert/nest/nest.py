@@ -158,7 +158,20 @@ class Host:
     """The class of floats, one of `CLASSES`, of which it must make none."""
 
 
-Step: TypeAlias = "Nest | Loop | Branch | While | Host"
+@dataclass(frozen=True, eq=False, slots=True)
+class Sort:
+    """The elements of a buffer along an axis in NumPy's order, or their positions, or both; the sort is stable."""
+
+    operand: Buffer
+    axis: int
+    values: Buffer | None
+    positions: Buffer | None
+    location: str = ""
+    memory: Buffer | None = None
+    """What it works in, once that is planned."""
+
+
+Step: TypeAlias = "Nest | Loop | Branch | While | Host | Sort"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -242,6 +255,8 @@ def reads(step: Step) -> Sequence[Buffer]:
             return step.reads()
         case Host(operands=operands):
             return [operand for operand in operands if isinstance(operand, Buffer)]
+        case Sort(operand=operand):
+            return [operand]
         case _:
             return _uses(step).reads
 
@@ -253,6 +268,8 @@ def writes(step: Step) -> Sequence[Buffer]:
             return step.writes()
         case Host(outputs=outputs):
             return outputs
+        case Sort(values=values, positions=positions, memory=memory):
+            return [buffer for buffer in (values, positions, memory) if buffer is not None]
         case _:
             return _uses(step).writes
 
@@ -269,11 +286,11 @@ def _uses(step: Loop | Branch | While) -> _Uses:
 
 
 def reads_whole(step: Step) -> frozenset[Buffer]:
-    """Return the buffers that a step reads other than element by element: in calls to NumPy, and as predicates."""
+    """Return the buffers that a step reads other than element by element: by NumPy, to sort them, and as predicates."""
     match step:
         case Nest():
             return frozenset()
-        case Host():
+        case Host() | Sort():
             return frozenset(reads(step))
         case _:
             return _uses(step).reads_whole

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from wengert.nest.expression import Buffer, Expression, Facts, Load, Reduce, Rewriter
 from wengert.nest.index import Dim, Index, Term
-from wengert.nest.nest import Branch, Host, Nest, Step, Store, While, map_blocks, reads, writes
+from wengert.nest.nest import Branch, Host, Nest, Sort, Step, Store, While, map_blocks, reads, writes
 
 
 def rewrite_step(
@@ -102,6 +102,13 @@ def renamed(steps: Sequence[Step], names: Mapping[Buffer, Buffer]) -> tuple[Step
                     step,
                     operands=tuple(names.get(x, x) if isinstance(x, Buffer) else x for x in operands),
                     outputs=tuple(names.get(x, x) for x in outputs),
+                )
+            case Sort(operand=operand, values=values, positions=positions):
+                return replace(
+                    step,
+                    operand=names.get(operand, operand),
+                    values=names.get(values, values) if values else None,
+                    positions=names.get(positions, positions) if positions else None,
                 )
             case _:
                 mapped = map_blocks(step, lambda block: tuple(map(rename, block)))

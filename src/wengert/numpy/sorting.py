@@ -31,8 +31,10 @@ from wengert.ops.comparison import (
 )
 from wengert.ops.conversion import cast
 from wengert.ops.indexing import gather
-from wengert.ops.reduction import argsort, reduce_any, reduce_sum
+from wengert.ops.reduction import reduce_any, reduce_sum
 from wengert.ops.shape import broadcast_to, reshape, transpose
+from wengert.ops.sorting import argsort
+from wengert.ops.sorting import sort as sort_along
 
 
 def _with_axis(operation: str, a: Any, axis: int | None, order: Any) -> tuple[Any, int]:
@@ -49,7 +51,7 @@ def _with_axis(operation: str, a: Any, axis: int | None, order: Any) -> tuple[An
 def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """Equal elements keep their order, whatever the kind."""
     a, axis = _with_axis("sort", a, axis, order)
-    return take_along_axis(a, argsort(a, axis=axis), axis)
+    return sort_along(a, axis=axis)
 
 
 @implements(np.argsort)

@@ -1,4 +1,4 @@
-"""Reductions over axes: sum, product, extrema and their positions, any and all; running sums; sorting."""
+"""Reductions over axes: sum, product, extrema and their positions, any and all; running sums."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wengert.core.shapes import Shape, drop_axes, keep_axes, shape_of, size
 from wengert.ir.types import TensorType, show
 from wengert.nest.expression import Apply, Const, Expression, Guard, Reduce
 from wengert.nest.index import Dim, Index
-from wengert.nest.lowering import Definition, OnHost, Operand, Pointwise, converted
+from wengert.nest.lowering import Definition, Operand, Pointwise, converted
 from wengert.ops.arithmetic import multiply, multiply_no_nan
 from wengert.ops.comparison import equal, where
 from wengert.ops.conversion import cast
@@ -198,12 +198,14 @@ reduce_min = primitive(
 # -- positions and truth ---------------------------------------------------------------------------------
 
 
-def _position_samples(draw: Draw) -> Any:
+def position_samples(draw: Draw) -> Any:
+    """Draw an array and an axis that is not empty, for samples."""
     shape = tuple(max(extent, 1) for extent in draw.shape(1))
     return (draw.array(shape),), {"axis": draw.integer(0, len(shape) - 1)}
 
 
-def _batch_along(op: Primitive, size: int, xs: Sequence[Any], flags: Any, params: Mapping[str, Any]) -> Any:
+def batch_along(op: Primitive, size: int, xs: Sequence[Any], flags: Any, params: Mapping[str, Any]) -> Any:
+    """Apply an operation along an axis behind the axis of the batch."""
     return op(xs[0], **{**params, "axis": params["axis"] + 1})
 
 
@@ -218,10 +220,10 @@ def _position(name: str, function: Callable[..., Any], doc: str) -> Primitive:
         type_rule=lambda x, axis: TensorType(INT64, _extremum_type(name)(x, (axis,)).shape),
         evaluate=lambda x, axis: function(x, axis=axis),
         derivative=NonDifferentiable("its result is an integer"),
-        batch=_batch_along,
+        batch=batch_along,
         lowering=Pointwise(lowering),
         source=lambda x, axis: f"np.{name}({x}, axis={axis})",
-        samples=_position_samples,
+        samples=position_samples,
     )
 
 
@@ -302,7 +304,7 @@ cumulative_sum = primitive(
     derivative=Linear(
         lambda cotangent, x, axis, reverse: cumulative_sum(cotangent, axis=axis, reverse=not reverse)
     ),
-    batch=_batch_along,
+    batch=batch_along,
     lowering=_running_lowering("add", -0.0),
     source=_running_source("cumsum"),
     samples=_running_samples,
@@ -337,21 +339,8 @@ cumulative_product = primitive(
     type_rule=lambda x, axis, reverse: x._replace(weak=False),
     evaluate=_running(np.multiply),
     derivative=Explicit(_running_product_tangent),
-    batch=_batch_along,
+    batch=batch_along,
     lowering=_running_lowering("multiply", 1),
     source=_running_source("cumprod"),
     samples=_running_samples,
-)
-
-
-argsort = primitive(
-    name="argsort",
-    doc="the positions along an axis in the order of their elements; equal elements keep their order",
-    type_rule=lambda x, axis: TensorType(INT64, x.shape),
-    evaluate=lambda x, axis: np.argsort(x, axis=axis, kind="stable"),
-    derivative=NonDifferentiable("its result is an integer"),
-    batch=_batch_along,
-    lowering=OnHost("NumPy sorts"),
-    source=lambda x, axis: f"np.argsort({x}, axis={axis}, kind='stable')",
-    samples=_position_samples,
 )

@@ -25,7 +25,7 @@ from wengert.ops.comparison import less, where
 from wengert.ops.conversion import cast
 from wengert.ops.exponential import log, log1p, sqrt
 from wengert.ops.random import UINT64
-from wengert.ops.reduction import argsort
+from wengert.ops.sorting import argsort
 from wengert.ops.trigonometric import cos
 from wengert.random.keys import SECOND, blocks, narrowed, shape_for, unsigned
 

@@ -87,6 +87,10 @@ class ModuleBuilder:
     """The functions of nests, by the properties that determine their text."""
     unpacked: set[str] = field(default_factory=set[str])
     """The functions of nests that the team can call."""
+    sorts: int = 0
+    """The number of sorts."""
+    shared: set[str] = field(default_factory=set[str])
+    """The functions that sorts share."""
 
     def add(self, name: str, text: str) -> None:
         """Add a function; it may be the last one of its part."""

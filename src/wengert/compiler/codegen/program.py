@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from wengert.compiler.codegen.interface import ARENA, CALLBACK, STATUS
 from wengert.compiler.codegen.module_builder import ModuleBuilder, NestFunction
 from wengert.compiler.codegen.nest import emit_nest
+from wengert.compiler.codegen.sort import emit_sort
 from wengert.compiler.codegen.subnormals import Flush
 from wengert.compiler.llvm.ir_builder import I64, POINTER, Builder, Kind, Value, constant
 from wengert.compiler.machine import costs
@@ -21,7 +22,7 @@ from wengert.compiler.machine.costs import is_large, operation_count, total_work
 from wengert.compiler.schedule.outline import NestArguments, nest_arguments, outline_key
 from wengert.nest.expression import Buffer
 from wengert.nest.index import Dim
-from wengert.nest.nest import Branch, Host, Loop, Nest, Step, While, all_steps
+from wengert.nest.nest import Branch, Host, Loop, Nest, Sort, Step, While, all_steps
 
 _POLL = 1 << 27
 """Cycles between two checks for Ctrl-C: about 50 milliseconds."""
@@ -109,6 +110,8 @@ class _StepEmitter:
                 case Host():
                     self._callback(len(self.module.hosts))
                     self.module.hosts.append(step)
+                case Sort():
+                    self._sort(step)
 
     def _nest(self, nest: Nest) -> None:
         module = self.module
@@ -126,6 +129,15 @@ class _StepEmitter:
         else:
             whole = constant(I64, 0), constant(I64, tiles)
             self.builder.call(name, self.status, *whole, *values, result=None)
+
+    def _sort(self, step: Sort) -> None:
+        self.module.sorts += 1
+        name = f"sort{self.module.sorts}"
+        emit_sort(name, step, self.module)
+        absent = Value("null", POINTER)
+        buffers = (step.operand, step.values, step.positions, step.memory)
+        addresses = (absent if buffer is None else self.pointers[buffer] for buffer in buffers)
+        self.builder.call(name, *addresses, result=None)
 
     def _pointer(self, buffer: Buffer, start: int) -> Value:
         """Return the address of an element."""

@@ -330,7 +330,7 @@ class Builder:
 
     @contextmanager
     def loop(
-        self, start: Value, stop: Value, step: int = 1, carried: list[Value] | None = None
+        self, start: Value, stop: Value, step: int | Value = 1, carried: list[Value] | None = None
     ) -> Generator[Value]:
         """Repeat the instructions inside for ``start <= counter < stop``, if any.
 
@@ -347,7 +347,8 @@ class Builder:
         self.branch_if(self.compare("slt", counter, stop), body, after)
         self.label(body)
         yield counter
-        last = [self.binary("add", counter, constant(I64, step), "nsw"), *values]
+        stride = step if isinstance(step, Value) else constant(I64, step)
+        last = [self.binary("add", counter, stride, "nsw"), *values]
         self.lines[position:position] = [
             f"  {value.text} = phi {value.kind} [ {x.text}, %{before} ], [ {y.text}, %{self.block} ]"
             for value, x, y in zip(merged, first, last, strict=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from wengert.nest.expression import Apply, Expression, Guard, Load, Reduce, walk
 from wengert.nest.index import Computed
-from wengert.nest.nest import Loop, Nest, Step, inner_blocks
+from wengert.nest.nest import Loop, Nest, Sort, Step, inner_blocks
 
 DIVISION = 4
 """The cost of a division or a square root: a division of a vector takes about four times as long as a sum."""
@@ -98,6 +98,21 @@ class CostModel:
     """Columns that are transformed together, at most: some cache lines of each row."""
     transform_block_bytes: int = 1 << 19
     """Bytes of a block of columns, about: half of the second-level cache."""
+
+    network_elements: int = 1024
+    """Elements of a line up to which a network sorts it; a longer one is sorted digit by digit."""
+    network_positions: int = 256
+    """Elements of a line up to which it does so where positions are wanted."""
+    short_line_elements: int = 16
+    """Elements of lines up to which a network sorts several side by side, whatever their order in memory."""
+    network_vectors: int = 8
+    """Vectors that a sorting network compares in registers, at most; half as many pairs of vectors."""
+    network_words: int = 64
+    """Words of one line that it compares there, at most."""
+    long_digit_words: int = 1 << 15
+    """Words from which digits have more than eight bits: fewer passes through memory, and more counts."""
+    long_digit_bits: int = 11
+    """The bits of these digits."""
 
     # -- nest passes -------------------------------------------------------------------------------------
     memory_pass_work: int = 6
@@ -341,9 +356,14 @@ def total_work(steps: Sequence[Step]) -> int:
     """Return about how many operations steps carry out; for a ``while`` loop, those of one turn."""
     total = 0
     for step in steps:
-        turns = step.counter.extent if isinstance(step, Loop) else 1
-        inside = sum(total_work(block) for block in inner_blocks(step))
-        total += operation_count(step) if isinstance(step, Nest) else turns * inside
+        match step:
+            case Nest():
+                total += operation_count(step)
+            case Sort(operand=operand, axis=axis):
+                total += operand.size * operand.shape[axis].bit_length() ** 2
+            case _:
+                turns = step.counter.extent if isinstance(step, Loop) else 1
+                total += turns * sum(total_work(block) for block in inner_blocks(step))
     return total
 
 

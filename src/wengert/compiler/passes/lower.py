@@ -25,6 +25,7 @@ from wengert.nest.lowering import (
     Pieces,
     Pointwise,
     Section,
+    Sorting,
     Source,
     Stage,
     Stages,
@@ -35,7 +36,7 @@ from wengert.nest.lowering import (
     fitting,
     is_limited,
 )
-from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, While
+from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Sort, Step, Store, While
 from wengert.primitive import REGISTRY
 from wengert.transforms.staging import stage
 
@@ -73,6 +74,8 @@ class _Block:
         self.constants = constants
         self.steps: list[Step] = []
         self._sources: dict[Var, Source] = {}
+        self._sorts: dict[tuple[Atom, int], int] = {}
+        """The place among the steps of the sort of a value along an axis."""
 
     def inner(self) -> _Block:
         """Return a block for the steps inside a step."""
@@ -125,6 +128,8 @@ class _Block:
             self.elementwise(equation, lowering)
         elif isinstance(lowering, Pointwise):
             self.pointwise(equation, lowering)
+        elif isinstance(lowering, Sorting):
+            self.sort(equation, lowering)
         else:
             self.host(equation)
 
@@ -265,6 +270,25 @@ class _Block:
             Host(equation.primitive, equation.params, operands, outputs, weak, equation.location)
         )
         self._sources.update(zip(equation.outputs, outputs, strict=True))
+
+    def sort(self, equation: Equation, lowering: Sorting) -> None:
+        """Append a sort, or let an earlier one of the same value give this result, too."""
+        (operand,), (out,), axis = equation.operands, equation.outputs, equation.params["axis"]
+        if out.type.shape[axis] <= 1 or 0 in out.shape:
+            dims = tuple(map(Dim, out.shape))
+            element = self.operand(operand).at(tuple(map(Index.of, dims)))
+            self.define(equation, out, dims, zero(INT64) if lowering.positions else element)
+            return
+        self._sources[out] = result = self.new(out)
+        place = self._sorts.get((operand, axis))
+        if place is None:
+            sort = Sort(self._whole(operand), axis, None, None, equation.location)
+            self._sorts[operand, axis] = place = len(self.steps)
+            self.steps.append(sort)
+        sort = self.steps[place]
+        assert isinstance(sort, Sort)
+        changed = replace(sort, positions=result) if lowering.positions else replace(sort, values=result)
+        self.steps[place] = changed
 
     def _whole(self, atom: Atom) -> Any:
         """Return a value as NumPy takes it: a buffer, or a number."""

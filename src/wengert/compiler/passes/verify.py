@@ -29,7 +29,20 @@ from wengert.nest.expression import (
     indices_of,
 )
 from wengert.nest.index import Computed, Digit, Dim, Index, Term
-from wengert.nest.nest import Branch, Host, Loop, Nest, Program, Step, Store, While, inner_blocks, reads
+from wengert.nest.nest import (
+    Branch,
+    Host,
+    Loop,
+    Nest,
+    Program,
+    Sort,
+    Step,
+    Store,
+    While,
+    inner_blocks,
+    reads,
+    writes,
+)
 from wengert.nest.printer import Names, step_lines
 
 _REDUCERS = frozenset("add multiply maximum minimum logical_and logical_or argmax argmin".split())  # noqa: SIM905
@@ -95,9 +108,9 @@ class Verifier:
                 self._steps(condition, written, around, name)
                 self._require((predicate,), written, step, name)
                 self._steps(steps, set(written), around, name)
-            case Host(outputs=outputs):
+            case Host() | Sort():
                 self._require(reads(step), written, step, name)
-                written.update(outputs)
+                written.update(writes(step))
             case Nest():
                 combined = {store.buffer for store in step.stores if store.combiner}
                 missing = set(step.reads()) - (set(step.writes()) - combined) - written

@@ -90,7 +90,16 @@ def _running_product(call: Call, x: Value, axis: int, reverse: bool) -> Value:
 
 
 @lowers("argsort")
-def _order(call: Call, x: Value, axis: int) -> Value:
+def _positions(call: Call, x: Value, axis: int) -> Value:
+    return _order(x, axis)
+
+
+@lowers("sort")
+def _sorted(call: Call, x: Value, axis: int) -> Value:
+    return x.writer.node("GatherElements", [x], x.shape, others=[_order(x, axis)], axis=axis)
+
+
+def _order(x: Value, axis: int) -> Value:
     """Take all elements from the smallest on; the operator orders equal ones by position."""
     count = x.writer.numbers([x.shape[axis]])
     working = x.cast(np.dtype(np.uint8)) if x.dtype == BOOL else x
