@@ -117,6 +117,10 @@ class CostModel:
     # -- nest passes -------------------------------------------------------------------------------------
     memory_pass_work: int = 6
     """Work that equals writing an element and reading it again; a producer that costs less is recomputed."""
+    far_memory_pass_work: int = 10
+    """The same for an array that leaves the caches near a processor before it is read."""
+    far_array_bytes: int = 1 << 22
+    """Bytes from which an array does."""
     fused_depth: int = 64
     """Nested operations: a deeper value is stored, because passes descend expressions recursively."""
     resident_loop_turns: int = 64

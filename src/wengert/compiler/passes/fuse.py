@@ -196,7 +196,9 @@ class _Fusion:
             return True
         size = max(store.buffer.size, 1)
         count = sum(_times_read(step, store.buffer) for step in consumers)
-        return price * (count - size) <= costs.COSTS.memory_pass_work * size
+        is_far = size * store.buffer.dtype.itemsize >= costs.COSTS.far_array_bytes
+        saved = costs.COSTS.far_memory_pass_work if is_far else costs.COSTS.memory_pass_work
+        return price * (count - size) <= saved * size
 
     def _remove_dead(self) -> None:
         changed = True
