@@ -147,3 +147,17 @@ def test_nothing_is_done_for_no_elements(monkeypatch: pytest.MonkeyPatch) -> Non
     compiled = wg.jit(function)
     assert len(compiled.report(np.ones((3, 0))).nests) == 1
     check(function, np.ones((3, 0)), compiled=compiled)
+
+
+@pytest.mark.parametrize(("rows", "kept"), [(100, True), (1000, False)])
+def test_what_leaves_the_caches_is_computed_again(rows: int, kept: bool) -> None:
+    """A pass over an array of megabytes costs more than some operations on each element."""
+
+    def centred_twice(x: Any, w: Any) -> Any:
+        y = (x - np.mean(x, -1, keepdims=True)) * w * x + x
+        return y - np.mean(y, -1, keepdims=True)
+
+    x, w = np.random.default_rng(5).normal(size=(2, rows, 1200)).astype(np.float32)
+    compiled = wg.jit(centred_twice)
+    assert (compiled.report(x, w[0]).arena >= x.nbytes) is kept
+    np.testing.assert_allclose(compiled(x, w[0]), centred_twice(x, w[0]), rtol=1e-4, atol=1e-4)

@@ -123,3 +123,16 @@ def test_sums_run_along_the_rows_of_arguments(
     compiled = wg.jit(pulled)
     assert other not in lane_extents(compiled, x, y)
     np.testing.assert_allclose(compiled(x, y), pulled(x, y), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("rows", "tile"), [(30, "tile i x 8"), (7, "tile i x 7"), (2, "tile i x 2"), (1, "")]
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_chains_that_lie_apart_go_on_at_once(rows: int, tile: str, dtype: Any) -> None:
+    """The step of a cumulative sum waits for the one before in its row, not for those of other rows."""
+    x = (10 * np.random.default_rng(4).normal(size=(rows, 50))).astype(dtype)
+    compiled = wg.jit(lambda x: np.cumsum(x, axis=1))
+    (nest,) = compiled.report(x).nests
+    assert (nest.lanes, nest.tile) == ("", tile)
+    np.testing.assert_array_equal(compiled(x), np.cumsum(x, axis=1))

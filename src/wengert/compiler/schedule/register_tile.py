@@ -34,7 +34,7 @@ def choose_tile(
     """Return the points to compute together; along a panel, all of them."""
     reductions = nest.reductions()
     if nest.sequential:
-        return {}
+        return _chains_at_once(nest, lanes)
     fixed = {dim: panel // (width if dim is lanes else 1) for dim, panel in panels.items()}
     if len(fixed) > 1:
         return {dim: factor for dim, factor in fixed.items() if factor > 1}
@@ -65,6 +65,17 @@ def choose_tile(
     return best
 
 
+def _chains_at_once(nest: Nest, lanes: Dim | None) -> dict[Dim, int]:
+    """Return how many chains of a recurrence go on at once: each step of a chain waits for the one before."""
+    free = [dim for dim in nest.dims if dim not in nest.sequential]
+    if lanes is not None or nest.has_reductions or not free:
+        return {}
+    operations = sum(isinstance(node, Apply) for node in nest.nodes())
+    most = min(costs.COSTS.latency_operations, costs.COSTS.tile_operations // max(operations, 1))
+    count = min(free[-1].extent, most)
+    return {free[-1]: count} if count > 1 else {}
+
+
 def interleave_count(nest: Nest, lanes: Dim, width: int, tile: Mapping[Dim, int]) -> int:
     """Return how many vectors to compute as one, an operation of each in turn; 1 where that gains nothing.
 
@@ -74,8 +85,7 @@ def interleave_count(nest: Nest, lanes: Dim, width: int, tile: Mapping[Dim, int]
     """
     whole = lanes.extent // width
     reductions = [node for node in dict.fromkeys(nest.nodes()) if isinstance(node, Reduce)]
-    applied = (node.operation for node in nest.nodes() if isinstance(node, Apply))
-    functions = any(weight(operation) >= FUNCTION for operation in applied)
+    functions = has_functions(nest)
     if lanes not in nest.dims:
         parts = costs.COSTS.lane_sum_parts if functions else _parts(reductions)
         share = parts // (math.prod(tile.values()) * len(reductions))
@@ -85,6 +95,11 @@ def interleave_count(nest: Nest, lanes: Dim, width: int, tile: Mapping[Dim, int]
     # Vectors that are left over are computed one by one.
     most = whole * costs.COSTS.remainder_vectors_share
     return next((n for n in costs.COSTS.interleaved_vectors if n <= whole and whole % n <= most), 1)
+
+
+def has_functions(nest: Nest) -> bool:
+    """Return whether a nest computes an elementary function."""
+    return any(isinstance(node, Apply) and weight(node.operation) >= FUNCTION for node in nest.nodes())
 
 
 def _parts(reductions: Sequence[Reduce]) -> int:

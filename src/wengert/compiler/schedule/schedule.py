@@ -17,6 +17,7 @@ from wengert.compiler.schedule.prefetch import Prefetches, choose_prefetches
 from wengert.compiler.schedule.register_tile import (
     choose_tile,
     guarded_dims,
+    has_functions,
     interleave_count,
     stride,
     transposed_dim,
@@ -110,7 +111,11 @@ def instruction_count(nest: Nest, layouts: Mapping[Buffer, Layout], target: Targ
 
 def _costs(nest: Nest, width: int, layouts: Mapping[Buffer, Layout]) -> dict[Dim | None, float]:
     """Return the cost of each choice of lanes."""
-    candidates = [None, *(dim for dim in _lane_candidates(nest) if dim.extent >= 2)]
+    dims = [dim for dim in _lane_candidates(nest) if dim.extent >= 2]
+    if nest.sequential and not has_functions(nest):  # chains whose elements lie apart go on one by one
+        positions = [linear(layouts[buffer], indices) for buffer, indices in nest.accesses()]
+        dims = [dim for dim in dims if any(abs(each.coefficient(dim)) == 1 for each in positions)]
+    candidates = [None, *dims]
     known = _Known()
     return {dim: _cost(nest, dim, width, layouts, known) for dim in candidates}
 
