@@ -57,7 +57,7 @@ try:
 except IndexError as problem:
     print("ended")
 """
-    assert output(program, timeout=6) == "ended\n"
+    assert output(program, timeout=60) == "ended\n"
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64"])
