@@ -35,6 +35,7 @@ from wengert.core.errors import ArgumentError, message
 from wengert.ir.graph import Graph
 from wengert.nest.nest import Program
 from wengert.passes.expand_linalg import expand_linalg
+from wengert.passes.factor_products import factor_products
 from wengert.passes.reroll.reroll_loops import reroll_loops
 from wengert.passes.scatter_add import fuse_scatter_add
 from wengert.passes.share_factors import share_factors
@@ -106,6 +107,12 @@ PASSES: tuple[Pass, ...] = (
         "share_factors",
         "factorise a matrix once for all operations that take its factors",
         lambda unit: replace(unit, graph=share_factors(unit.graph, leaves=unit.options.leaves)),
+        _optimises,
+    ),
+    _on_graph(
+        "factor_products",
+        "make one product of a sum from a sum of products that share their other factors",
+        factor_products,
         _optimises,
     ),
     _on_graph(
