@@ -21,6 +21,7 @@ SMALL = replace(
     blocked_sum_terms=2,
     blocked_nests=2,
     blocked_loop_work=50,
+    matrix_block_examples=2,
     split_reduction_work=50,
     long_sum_terms=60,
     swept_column=9,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +15,11 @@ from hypothesis import strategies as st
 import wengert as wg
 import wengert.numpy as wnp
 from tests.compiler.comparing import check
+from tests.compiler.graphs import compile_graph
 from tests.draws import examples
 from wengert.compiler import pipeline
+from wengert.compiler.llvm.host import host
+from wengert.compiler.machine import costs
 from wengert.compiler.passes import block_batches
 from wengert.core.tree import map_tree
 from wengert.nest.nest import Loop, all_steps
@@ -221,6 +225,25 @@ def test_programs_are_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         wg.jit(function).memory(*arguments)
         assert any(found)
         found.clear()
+
+
+@pytest.mark.parametrize("least", [1, 2, 8])
+def test_turns_read_matrices_for_several_examples(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The arrays of one example outgrow the cache, but a block of one would read the weights anew for each example."""
+    monkeypatch.setattr(costs, "COSTS", replace(costs.COSTS, matrix_block_examples=least))
+
+    def last(h: Any, w: Any, xs: Any) -> Any:
+        def turn(h: Any, x: Any) -> Any:
+            h = wnp.tanh(h @ w + x)
+            return h, h
+
+        return wnp.sum(wg.scan(turn, h, xs)[1] ** 2)
+
+    steps = host().level2 // (8 * 24)
+    arguments = np.zeros((32, 24)), np.eye(24), np.broadcast_to(1.0, (steps, 32, 24))
+    program = compile_graph(wg.jit(wg.grad(last)).graph(*arguments)).program
+    blocks = [step for step in all_steps(program.steps) if isinstance(step, Loop) and step.shared]
+    assert [32 // step.counter.extent for step in blocks] == [least]
 
 
 @pytest.mark.parametrize("count", [63, 1003])

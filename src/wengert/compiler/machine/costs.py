@@ -143,6 +143,8 @@ class CostModel:
     """Share of the second-level cache for a block of nests; their inputs need room, too."""
     loop_block_cache_share: float = 3 / 4
     """Share of the second-level cache for a block of loops."""
+    matrix_block_examples: int = 8
+    """Examples of a block of loops whose turns read matrices, at least: each turn reads them once for the block."""
     balanced_blocks: int = 4
     """Blocks of loops from which a late thread does not hold up the others for long."""
     lane_extent: int = 8

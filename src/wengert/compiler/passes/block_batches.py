@@ -27,10 +27,11 @@ from wengert.nest.expression import (
     Rewriter,
     is_check,
     is_zero,
+    loads,
     zero,
 )
 from wengert.nest.index import Dim, Index
-from wengert.nest.nest import Loop, Nest, Program, Step, Store, touched
+from wengert.nest.nest import Loop, Nest, Program, Step, Store, all_steps, touched
 from wengert.nest.rewrite import renamed, replace_loads
 
 
@@ -125,15 +126,19 @@ def _size_of_nests(parts: Parts, target: Target) -> int:
 
 
 def _size_of_turns(parts: Parts, target: Target, width: int) -> int:
-    """Return the examples of a block of loops: few enough for the cache, as even for two threads as can be."""
+    """Return the examples of a block of loops: few enough for the cache, as even for two threads as can be.
+
+    Where turns read matrices, a block has some examples even if their arrays outgrow the cache.
+    """
     each = _held(parts) / parts.extent
+    least = min(costs.COSTS.matrix_block_examples, parts.extent // 2) if _reads_matrices(parts) else 1
     vectors = -(-parts.extent // width)
     best: tuple[bool, float, bool, int] | None = None
     for count in range(1, vectors + 1):
         blocks = -(-vectors // count)
-        if blocks < 2 or (width == 1 and parts.extent % count):
-            continue
         size = count * width
+        if blocks < 2 or size < least or (width == 1 and parts.extent % count):
+            continue
         spilt = size * each > target.level2 * costs.COSTS.loop_block_cache_share
         waste = blocks * size / parts.extent
         uneven = 2 * -(-blocks // 2) / blocks
@@ -141,6 +146,19 @@ def _size_of_turns(parts: Parts, target: Target, width: int) -> int:
         price = spilt, round(waste * (1 + uneven) / 2, 3), unbalanced, size if spilt else -size
         best = min(best, price) if best else price
     return abs(best[3]) if best else 0
+
+
+def _reads_matrices(parts: Parts) -> bool:
+    """Return whether sums in the turns of loops read arrays of two axes or more that all examples have in common."""
+    loops = [step for step in parts.inside if isinstance(step, Loop)]
+    return any(
+        load.buffer not in parts.made and len(load.indices) > 1
+        for nest in all_steps(loops)
+        if isinstance(nest, Nest)
+        for node in nest.nodes()
+        if isinstance(node, Reduce)
+        for load in loads(node.body)
+    )
 
 
 def _loop(parts: Parts, size: int) -> list[Step]:
