@@ -22,9 +22,9 @@ DTYPES = [
 ]
 SHAPES = [(1,), (2,), (37,), (150,), (700,), (4, 7), (30, 3), (2, 40, 5), (19, 1), (0, 3), (3, 0)]
 METHODS = {
-    "network": {"network_elements": 1 << 20, "network_positions": 1 << 20},
-    "digits": {"network_elements": 20, "network_positions": 20},
-    "long digits": {"network_elements": 2, "network_positions": 2, "long_digit_words": 0},
+    "network": {"network_bytes": 1 << 20, "network_positions": 1 << 20},
+    "digits": {"network_bytes": 20, "network_positions": 20},
+    "long digits": {"network_bytes": 2, "network_positions": 2, "long_digit_words": 0},
 }
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 1e-310, np.nan, np.copysign(np.nan, -1), np.inf, -np.inf, 3.5, 1e9, -2e30]
 
@@ -102,6 +102,15 @@ def test_eager_sorts_are_stable(numbers: list[float]) -> None:
 def test_digits_that_all_words_share_are_left_out() -> None:
     x = (np.arange(3000)[::-1] % 200) << 40
     assert_bits(ROWS(x), reference(x))
+
+
+def test_high_digits_that_depend_on_one_another_do_not_suffice() -> None:
+    r = np.random.default_rng(5)
+    byte = r.integers(0, 120, 3000)
+    x = r.integers(0, 1 << 24, 3000) + sum(byte << 8 * digit for digit in range(3, 8))
+    assert_bits(ROWS(x), reference(x))
+    y = x.view(np.float64)
+    assert_bits(ROWS(y), reference(y))
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])

@@ -215,7 +215,7 @@ class _SortEmitter:
         name = radix_sort.radix_name(plan)
         self._helper(name, radix_sort.PARAMETERS, lambda: radix_sort.radix_body(plan))
         areas = (self.words, self.others, self.places, self.other_places, self.counts)
-        b.call(name, *areas, constant(I64, plan.lines.extent), result=None)
+        b.call(name, *areas, constant(I64, plan.lines.extent), _ZERO, result=None)
         moved = b.compare("ne", b.load(self.counts, I64, 8), _ZERO)
         return b.select(moved, self.others, self.words), b.select(moved, self.other_places, self.places)
 

@@ -99,10 +99,12 @@ class CostModel:
     transform_block_bytes: int = 1 << 19
     """Bytes of a block of columns, about: half of the second-level cache."""
 
-    network_elements: int = 1024
-    """Elements of a line up to which a network sorts it; a longer one is sorted digit by digit."""
+    network_bytes: int = 1 << 12
+    """Bytes of a line up to which a network sorts it; a longer one is sorted digit by digit."""
     network_positions: int = 256
     """Elements of a line up to which it does so where positions are wanted."""
+    network_columns: int = 2
+    """How many times as long the lines may be that it sorts side by side: nothing else reads whole vectors of them."""
     short_line_elements: int = 16
     """Elements of lines up to which a network sorts several side by side, whatever their order in memory."""
     network_vectors: int = 8

@@ -115,7 +115,9 @@ def plan_sort(sort: Sort, target: Target) -> SortPlan:
     lines = Lines(math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :]))
     model, extent = costs.COSTS, lines.extent
     beside = _is_beside(sort, lines, target)
-    by_digits = extent > (model.network_elements if sort.positions is None else model.network_positions)
+    by_itself = sort.positions is None
+    most = model.network_bytes // sort.operand.dtype.itemsize if by_itself else model.network_positions
+    by_digits = extent > most * (model.network_columns if beside else 1)
     words = _words(sort, extent, in_network=not by_digits)
     lanes = max(target.lanes(words.bits // 8), 1)
     needed = extent if beside else -(-extent // lanes)
