@@ -140,3 +140,19 @@ def test_chains_that_lie_apart_go_on_at_once(rows: int, tile: str, dtype: Any) -
     (nest,) = compiled.report(x).nests
     assert (nest.lanes, nest.tile) == ("", tile)
     np.testing.assert_array_equal(compiled(x), sums(x))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tile"), [(np.float32, ""), (np.float64, ""), (np.int32, "4 vectors as one")]
+)
+def test_masks_of_positions_are_those_of_one_vector(dtype: Any, tile: str) -> None:
+    def best(x: Any) -> Any:
+        return np.argmax(x, 1)
+
+    x = (100 * np.random.default_rng(6).normal(size=(5, 4096))).astype(dtype)
+    if np.issubdtype(dtype, np.floating):
+        x[3, 4000:4010] = np.nan
+    compiled = wg.jit(best)
+    (nest,) = compiled.report(x).nests
+    assert nest.tile == tile
+    np.testing.assert_array_equal(compiled(x), best(x))

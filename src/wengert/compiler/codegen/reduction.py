@@ -98,9 +98,9 @@ class Reduction:
         node, _, position = accumulator
         vector = self.over_lanes or self.schedule.lanes in self.evaluator.dims(node)
         lanes = self.width if vector else 1
-        if position:  # 32 bits where they suffice: more of them fill a vector
-            short = math.prod(dim.extent for dim in node.dims) < 1 << 31
-            return constant(Kind("i32" if short else "i64", lanes), 0)
+        if position:  # of the size of the elements if that suffices: one mask chooses both
+            few = math.prod(dim.extent for dim in node.dims) < 1 << 31
+            return constant(Kind("i32" if few and node.body.dtype.itemsize <= 4 else "i64", lanes), 0)
         return self._neutral(
             node, self.evaluator.kind(node.body.dtype if node.returns_index else node.dtype, lanes)
         )

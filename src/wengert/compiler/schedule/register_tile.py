@@ -87,6 +87,8 @@ def interleave_count(nest: Nest, lanes: Dim, width: int, tile: Mapping[Dim, int]
     reductions = [node for node in dict.fromkeys(nest.nodes()) if isinstance(node, Reduce)]
     functions = has_functions(nest)
     if lanes not in nest.dims:
+        if any(node.returns_index and node.body.dtype.kind == "f" for node in reductions):
+            return 1  # masks that are combined to look for NaN would be packed and unpacked
         parts = costs.COSTS.lane_sum_parts if functions else _parts(reductions)
         share = parts // (math.prod(tile.values()) * len(reductions))
         return next((n for n in costs.COSTS.interleaved_vectors if n < 2 * share and n <= whole), 1)
