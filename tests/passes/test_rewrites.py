@@ -55,6 +55,8 @@ NEUTRAL = {
     "v2: f64[2,3] = transpose[permutation=(1, 0)](v1) return v2",
     "broadcast": "v1: f64[2,3] = broadcast_to[shape=(2, 3)](x) return v1",
     "whole": "v1: f64[2,3] = slice[index=((0, 2, 1), (0, 3, 1))](x) return v1",
+    "joined": "v1: f64[4,3] = concatenate[axis=0](x, x) "
+    "v2: f64[2,3] = slice[index=((2, 2, 1), (0, 3, 1))](v1) return v2",
     "alone": "v1: f64[2,3] = concatenate[axis=0](x) return v1",
 }
 

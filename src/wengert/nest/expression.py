@@ -15,14 +15,18 @@ from wengert.nest.index import Computed, Digit, Dim, Index, Term
 
 
 class Buffer:
-    """An array of a program: an argument, a constant, or what a nest stores. It has no axis order yet."""
+    """An array of a program: an argument, a constant, or what a nest stores.
 
-    __slots__ = ("dtype", "name", "shape")
+    It has no axis order yet, unless it is ``ordered``: its last axis lies along the lanes then.
+    """
 
-    def __init__(self, dtype: Dtype, shape: Shape, name: str = "") -> None:
+    __slots__ = ("dtype", "name", "ordered", "shape")
+
+    def __init__(self, dtype: Dtype, shape: Shape, name: str = "", *, ordered: bool = False) -> None:
         self.dtype = dtype
         self.shape = shape
         self.name = name
+        self.ordered = ordered
 
     @property
     def size(self) -> int:

@@ -94,8 +94,9 @@ class _Frame(NamedTuple):
 
     def array(self, *shape: int, dtype: Dtype = FLOAT64) -> _Local:
         """Return an array of each matrix."""
-        extents = (*shape, self.lane.extent) if self.lane.extent > 1 else shape
-        return _Local(Buffer(dtype, extents), self.lane)
+        lanes = self.lane.extent > 1
+        extents = (*shape, self.lane.extent) if lanes else shape
+        return _Local(Buffer(dtype, extents, ordered=lanes), self.lane)
 
     def of(self, operand: Operand) -> Callable[..., Expression]:
         """Return the element of an operand at a row and a column."""
@@ -243,12 +244,12 @@ def _cholesky(frame: _Frame, result: Operand, a: Operand) -> list[Stage]:
     rows = result.shape[-1]
     counter, i, k = Dim(rows), Dim(rows), Dim(rows)
     j, column, row = Index.of(counter), Index.of(i), Index.of(k)
-    rest = frame.array(rows)
+    rest, pivot = frame.array(rows), frame.array()
     known = _sum(k, _times(u.at(row, j), u.at(row, column)), _before(k, j))
     square = rest.at(j)
-    pivot = _where(_compared("less_equal", square, _ZERO), _ZERO, _apply("sqrt", square))
-    beside = _where(_compared("greater", column, j), _over(rest.at(column), pivot), _ZERO)
-    value = _where(_compared("equal", column, j), pivot, beside)
+    root = _where(_compared("less_equal", square, _ZERO), _ZERO, _apply("sqrt", square))
+    beside = _where(_compared("greater", column, j), _over(rest.at(column), pivot.at()), _ZERO)
+    value = _where(_compared("equal", column, j), pivot.at(), beside)
     p, q = Dim(rows), Dim(rows)
     first, second = Index.of(p), Index.of(q)
     return [
@@ -257,6 +258,7 @@ def _cholesky(frame: _Frame, result: Operand, a: Operand) -> list[Stage]:
             counter,
             (
                 rest.store((i,), (column,), _minus(u.at(j, column), known)),
+                pivot.store((), (), root),
                 u.store((i,), (j, column), value),
             ),
         ),
@@ -348,6 +350,9 @@ class _Elimination(NamedTuple):
     """The row of L of the pivot."""
     best: _Local
     """The place of the pivot in the order."""
+    chosen: _Local
+    """The row of the pivot."""
+    pivot: _Local
 
 
 def _lu(frame: _Frame, result: Operand, a: Operand) -> list[Stage]:
@@ -365,6 +370,8 @@ def _lu(frame: _Frame, result: Operand, a: Operand) -> list[Stage]:
         row=frame.array(columns),
         across=frame.array(steps),
         best=frame.array(dtype=INT64),
+        chosen=frame.array(dtype=INT64),
+        pivot=frame.array(),
     )
     k, r, c = Dim(steps), Dim(rows), Dim(columns)
     step, row, column = Index.of(k), Index.of(r), Index.of(c)
@@ -380,27 +387,28 @@ def _lu(frame: _Frame, result: Operand, a: Operand) -> list[Stage]:
 
 def _eliminated(arrays: _Elimination, rows: int, columns: int) -> Turns:
     """Return the steps of an elimination."""
-    matrix, lower, upper, order, moved, column, row, across, best = arrays
+    matrix, lower, upper, order, moved, column, row, across, best, chosen, pivot = arrays
     steps = min(rows, columns)
     counter, r, c, k, n = Dim(steps), Dim(rows), Dim(columns), Dim(steps), Dim(rows)
     j, i, at, term, place = (Index.of(dim) for dim in (counter, r, c, k, n))
-    chosen = moved.number(j, below=rows)
+    pivot_row = chosen.number(below=rows)
     above = _sum(k, _times(upper.at(term, j), lower.at(term, i)), _before(k, j))
     beside = _sum(k, _times(across.at(term), upper.at(term, at)), _before(k, j))
     size = _apply("absolute", column.at(order.number(place, below=rows)))
     left = _where(_compared("less", place, j), Const(np.float64(-1), FLOAT64), size)
     exchanged = _where(_compared("equal", Iota(i), best.at()), order.at(j), order.at(i))
-    exchanged = _where(_compared("equal", i, j), order.at(best.number(below=rows)), exchanged)
-    pivot = column.at(chosen)
-    divisor = _where(_compared("equal", pivot, _ZERO), _ONE, pivot)  # all elements below it are 0 then
+    exchanged = _where(_compared("equal", i, j), chosen.at(), exchanged)
+    divisor = _where(_compared("equal", pivot.at(), _ZERO), _ONE, pivot.at())  # all below it are 0 then
     turn = (
         column.store((r,), (i,), _minus(matrix.at(i, j), above)),
         best.store((), (), Reduce("argmax", (n,), left, INT64) if rows > 1 else zero(INT64)),
+        chosen.store((), (), order.at(best.number(below=rows))),
+        pivot.store((), (), column.at(pivot_row)),
         moved.store((r,), (i,), exchanged),
         order.store((r,), (i,), moved.at(i)),
-        across.store((k,), (term,), lower.at(term, chosen)),
-        row.store((c,), (at,), _minus(matrix.at(chosen, at), beside)),
-        upper.store((c,), (j, at), _where(_compared("equal", at, j), pivot, row.at(at))),
+        across.store((k,), (term,), lower.at(term, pivot_row)),
+        row.store((c,), (at,), _minus(matrix.at(pivot_row, at), beside)),
+        upper.store((c,), (j, at), _where(_compared("equal", at, j), pivot.at(), row.at(at))),
         lower.store((r,), (j, i), _over(column.at(i), divisor)),
     )
     return Turns(counter, turn)

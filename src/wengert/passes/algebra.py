@@ -194,11 +194,30 @@ def _part(walk: Rewrite, equation: Equation) -> Found:
     (x,), index = equation.operands, equation.params["index"]
     if index == _whole(x.type.shape):
         return x
+    joined = walk.definition(x, "concatenate")
+    if joined is not None:
+        return _part_of_joined(joined, equation)
     first = walk.definition(x, "slice")
     if first is None:
         return None
     merged = tuple(_within(first.params["index"], iter(index)))
     return replace(equation, operands=first.operands, params={"index": merged})
+
+
+def _part_of_joined(joined: Equation, part: Equation) -> Equation | None:
+    """Return a part of joined arrays as a part of the one array that it lies in."""
+    axis, index = joined.params["axis"], part.params["index"]
+    entry, start = index[axis], 0
+    first, count, step = (entry, 1, 1) if isinstance(entry, int) else entry
+    low, high = sorted((first, first + max(count - 1, 0) * step))
+    for operand in joined.operands:
+        stop = start + operand.type.shape[axis]
+        if start <= low and high < stop and operand.type.dtype == part.outputs[0].dtype:
+            moved = first - start if isinstance(entry, int) else (first - start, count, step)
+            new = {"index": (*index[:axis], moved, *index[axis + 1 :])}
+            return replace(part, operands=(operand,), params=new)
+        start = stop
+    return None
 
 
 def _whole(shape: Shape) -> tuple[Any, ...]:

@@ -6,7 +6,6 @@ surroundings, and the program can be cached on disk.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -75,15 +74,10 @@ def _unrolled(graph: Graph) -> set[Equation]:
 
 
 def _length(equation: Equation) -> int:
-    """Return about how many operations the program has that can take the place of an operation; 0 for none.
-
-    Those of a stack count for less: lanes carry out several at a time.
-    """
+    """Return about how many operations the program has that can take the place of an operation; 0 for none."""
     lowering = REGISTRY[equation.primitive].lowering
     small = lowering.expansion if isinstance(lowering, OnHost) else None
     length = small.length(*_types(equation)) if small else 0
-    if math.prod(equation.outputs[0].type.shape[:-2]) >= costs.COSTS.expanded_stack:
-        length = -(-length // costs.COSTS.expanded_stack_length)
     return length if length <= costs.COSTS.expanded_operations else 0
 
 

@@ -56,13 +56,9 @@ class CostModel:
     """Equations: the longest program that replaces a call of NumPy. Compiling it takes half a second."""
     expanded_operations_together: int = 1024
     """Equations of all these programs in one graph: a second or two, derivatives included."""
-    expanded_stack: int = 64
-    """The least number of matrices in a stack for which longer programs are written out."""
-    expanded_stack_length: int = 4
-    """How many times as long a program for such a stack may be."""
     native_matrix_rows: int = 64
     """The most rows of a matrix whose factors and equations are native; LAPACK takes those of larger ones."""
-    native_block_rows: int = 64
+    native_block_rows: int = 32
     """The most rows of a triangular block that is factorised or solved in one loop; larger matrices are divided."""
     native_panel_columns: int = 32
     """The most columns of a panel of LU factors, or of Householder reflections, that is made in one loop."""
@@ -70,7 +66,7 @@ class CostModel:
     """The most such blocks of a large matrix in a program that leaves Python: their number determines its size."""
     native_programs: int = 24
     """The most operations of a graph that are native in this way: compiling one takes some 50 ms."""
-    native_lanes: int = 16
+    native_lanes: int = 8
     """How many small matrices of a stack are factorised together, one in each lane."""
     native_lane_rows: int = 24
     """The most rows of these matrices; larger ones fill the lanes one at a time."""

@@ -39,7 +39,7 @@ def _followed(nest: Nest) -> Iterator[tuple[Buffer, int, Dim]]:
     pairs = nest.accesses()
     own = nest.own_dims()
     for buffer, indices in pairs:
-        for axis, index in enumerate(indices):
+        for axis, index in enumerate(() if buffer.ordered else indices):
             dim = follows(index, own)
             if dim is not None and dim.extent <= buffer.shape[axis]:
                 yield buffer, axis, dim

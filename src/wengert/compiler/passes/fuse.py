@@ -153,6 +153,8 @@ class _Fusion:
             return False
         if store.buffer in store.value.facts.buffers:
             return False
+        if store.buffer.ordered and isinstance(store.value, Load):  # the copy puts elements in order
+            return False
         return bijection(store.indices, store.buffer.shape, nest.dims)
 
     def _may_move(self, producer: Nest, between: range, consumer: Step) -> bool:

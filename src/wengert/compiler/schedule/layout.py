@@ -104,7 +104,7 @@ def choose_layouts(program: Program, target: Target) -> dict[Buffer, Layout]:
     for buffer in {*everything, *fixed}:
         axes = [axis for axis in range(len(buffer.shape)) if lanes is not None and lanes.has((buffer, axis))]
         width = target.lanes(4)
-        if buffer in fixed:
+        if buffer in fixed or buffer.ordered:
             layouts[buffer] = row_major(buffer.shape)
         elif len(axes) == 1 and buffer.shape[axes[0]] > 1:
             layouts[buffer] = with_lanes(buffer.shape, axes[0], width)
