@@ -6,23 +6,29 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from wengert.core.errors import MatrixError
+
 Array: TypeAlias = np.ndarray[Any, Any]
 
 
-def cholesky_by_rows(a: Array) -> Array:
-    """Return the lower triangular L with ``L L^T = A``, with a zero where A is not positive definite.
+def cholesky_by_rows(a: Array, requirement: str) -> Array:
+    """Return the lower triangular L with ``L L^T = A``, or raise the requirement that A be positive definite.
+
+    Raises:
+        MatrixError: a pivot is not positive.
 
     Example:
-        >>> cholesky_by_rows(np.array([[4.0, 2.0], [2.0, 5.0]]))
+        >>> cholesky_by_rows(np.array([[4.0, 2.0], [2.0, 5.0]]), "it must be positive definite")
         array([[2., 0.],
                [1., 2.]])
     """
     factor = np.zeros_like(a)
-    with np.errstate(all="ignore"):
-        for j in range(len(a)):
-            rest = a[j:, j] - factor[j:, :j] @ factor[j, :j]
-            factor[j, j] = 0.0 if rest[0] <= 0 else np.sqrt(rest[0])
-            factor[j + 1 :, j] = rest[1:] / factor[j, j]
+    for j in range(len(a)):
+        rest = a[j:, j] - factor[j:, :j] @ factor[j, :j]
+        if rest[0] <= 0:
+            raise MatrixError(requirement)
+        factor[j, j] = np.sqrt(rest[0])
+        factor[j + 1 :, j] = rest[1:] / factor[j, j]
     return factor
 
 

@@ -55,19 +55,19 @@ class Blocks:
 
     def cholesky(self, a: Any) -> Any:
         """Return the lower triangular L with ``L L^T = A``."""
-        factor = _stacked(self._cholesky, a)
-        failed = equal(_diagonal(factor), 0.0)
-        return _unless(factor, failed, "Matrix is not positive definite", "cholesky", a)
+        requirement = f"cholesky: Matrix is not positive definite; got {show(a)}"
+        return _stacked(lambda a: self._cholesky(a, requirement), a)
 
-    def _cholesky(self, a: Any) -> Any:
+    def _cholesky(self, a: Any, requirement: str) -> Any:
         count = shape_of(a)[-1]
         if count <= self.rows:
-            return cholesky_by_rows(a, lanes=self.lanes)
+            return cholesky_by_rows(a, requirement=requirement, lanes=self.lanes)
         half = _half(count, self.rows)
         first, last = (0, half), (half, count)
-        above = self._cholesky(section(a, first, first))
+        above = self._cholesky(section(a, first, first), requirement)
         beside = swapped(self._substituted(above, swapped(section(a, last, first)), True, False))
-        below = self._cholesky(section(a, last, last) - multiply(beside, swapped(beside)))
+        rest = section(a, last, last) - multiply(beside, swapped(beside))
+        below = self._cholesky(rest, requirement)
         zeros = np.zeros((*shape_of(a)[:-2], half, count - half))
         return _joined([[above, zeros], [beside, below]])
 
@@ -169,7 +169,7 @@ class Blocks:
 
         x = cast(_stacked(program, packed, b), dtype=np.result_type(dtype_of(a), dtype_of(b)))
         shown = (a, b) if operation == "solve" else (a,)
-        return _unless(x, equal(_pivots(packed), 0.0), "Singular matrix", operation, *shown)
+        return _unless(x, equal(_diagonal(packed), 0.0), "Singular matrix", operation, *shown)
 
     def inverse(self, packed: Any, a: Any) -> Any:
         """Return the inverse of A from its LU factors."""
@@ -235,14 +235,14 @@ class Blocks:
 
 def log_determinant(packed: Any, dtype: Dtype) -> Any:
     """Return ``ln |det A|``."""
-    pivots = absolute(_pivots(packed))
+    pivots = absolute(_diagonal(packed))
     total = reduce_sum(log(where(equal(pivots, 0.0), 1.0, pivots)), axes=(len(shape_of(pivots)) - 1,))
     return cast(where(_is_singular(packed), -np.inf, total), dtype=dtype)
 
 
 def determinant_sign(packed: Any, dtype: Dtype) -> Any:
     """Return the sign of the determinant: of the pivots, and of the order of the rows; 0 for a singular matrix."""
-    pivots, count = _pivots(packed), shape_of(packed)[-2]
+    pivots, count = _diagonal(packed), shape_of(packed)[-2]
     order = section(packed, (0, count), (count, count + 1))
     is_inverted = logical_and(greater(order, swapped(order)), np.triu(np.ones((count, count), dtype=bool)))
     rank = len(shape_of(packed))
@@ -254,7 +254,7 @@ def determinant_sign(packed: Any, dtype: Dtype) -> Any:
 
 def determinant(packed: Any, dtype: Dtype) -> Any:
     """Return the determinant, also where a partial product overflows or underflows."""
-    pivots = _pivots(packed)
+    pivots = _diagonal(packed)
     axis = len(shape_of(pivots)) - 1
     product = reduce_prod(absolute(pivots), axes=(axis,))
     limits = np.finfo(np.float64)
@@ -264,7 +264,7 @@ def determinant(packed: Any, dtype: Dtype) -> Any:
 
 
 def _is_singular(packed: Any) -> Any:
-    pivots = _pivots(packed)
+    pivots = _diagonal(packed)
     return reduce_any(equal(pivots, 0.0), axes=(len(shape_of(pivots)) - 1,))
 
 
@@ -300,14 +300,10 @@ def _half(count: int, block: int) -> int:
 
 
 def _diagonal(a: Any) -> Any:
-    """Return the diagonals of square matrices."""
-    picked = where(np.eye(shape_of(a)[-1], dtype=bool), a, 0.0)
-    return reduce_sum(picked, axes=(len(shape_of(a)) - 1,))
-
-
-def _pivots(packed: Any) -> Any:
-    count = shape_of(packed)[-2]
-    return _diagonal(section(packed, (0, count), (0, count)))
+    """Return the diagonals of matrices with no fewer columns than rows."""
+    *lead, rows, columns = shape_of(a)
+    lines = reshape(a, shape=(*lead, rows * columns))
+    return slice_(lines, index=(*whole(tuple(lead)), (0, rows, columns + 1)))
 
 
 def _mirrors(packed: Any) -> Any:

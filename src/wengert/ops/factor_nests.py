@@ -207,7 +207,8 @@ def _stated(
         return result
 
     def source(*operands: str, lanes: int, **params: Any) -> str:
-        return f"{name}({', '.join([*operands, *map(repr, params.values())])})"
+        values = (value for key, value in params.items() if key != "requirement")
+        return f"{name}({', '.join([*operands, *map(repr, values)])})"
 
     def drawn(draw: Draw) -> Any:
         operands, params = samples(draw)
@@ -238,7 +239,7 @@ def _square(draw: Draw) -> Any:
 # -- Cholesky factor -------------------------------------------------------------------------------------
 
 
-def _cholesky(frame: _Frame, result: Operand, a: Operand) -> list[Stage]:
+def _cholesky(frame: _Frame, result: Operand, a: Operand, requirement: str) -> list[Stage]:
     """Compute row j of ``U = L^T``: ``u_j = (a_j - sum over k < j of u_kj u_k) / u_jj``."""
     u, copy = _copy(frame, a, transposed=True)
     rows = result.shape[-1]
@@ -247,7 +248,8 @@ def _cholesky(frame: _Frame, result: Operand, a: Operand) -> list[Stage]:
     rest, pivot = frame.array(rows), frame.array()
     known = _sum(k, _times(u.at(row, j), u.at(row, column)), _before(k, j))
     square = rest.at(j)
-    root = _where(_compared("less_equal", square, _ZERO), _ZERO, _apply("sqrt", square))
+    holds = _apply("logical_not", _compared("less_equal", square, _ZERO), dtype=BOOL)
+    root = Apply("required", (_apply("sqrt", square), holds), FLOAT64, requirement=requirement)
     beside = _where(_compared("greater", column, j), _over(rest.at(column), pivot.at()), _ZERO)
     value = _where(_compared("equal", column, j), pivot.at(), beside)
     p, q = Dim(rows), Dim(rows)
@@ -268,12 +270,12 @@ def _cholesky(frame: _Frame, result: Operand, a: Operand) -> list[Stage]:
 
 def _positive(draw: Draw) -> Any:
     a = _square(draw)
-    return (a @ a.T,), {}
+    return (a @ a.T,), {"requirement": "sample: it must be positive definite"}
 
 
 cholesky_by_rows = _stated(
     "cholesky_by_rows",
-    "the lower triangular L with L L^T = A, with a zero on the diagonal where A is not positive definite",
+    "the lower triangular L with L L^T = A, or an error with the requirement on A",
     lambda a: a,
     factorisation.cholesky_by_rows,
     _cholesky,
