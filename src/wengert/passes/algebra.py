@@ -206,7 +206,8 @@ def _part(walk: Rewrite, equation: Equation) -> Found:
 
 def _part_of_joined(joined: Equation, part: Equation) -> Equation | None:
     """Return a part of joined arrays as a part of the one array that it lies in."""
-    axis, index = joined.params["axis"], part.params["index"]
+    axis: int = joined.params["axis"]
+    index: tuple[Any, ...] = part.params["index"]
     entry, start = index[axis], 0
     first, count, step = (entry, 1, 1) if isinstance(entry, int) else entry
     low, high = sorted((first, first + max(count - 1, 0) * step))
