@@ -32,7 +32,16 @@ SMOOTH = [primitive for primitive in SAMPLED if primitive not in CONSTANT]
 
 # Shuffled, their matrices could be singular or not positive definite, or have equal eigenvalues or overlapping rows.
 OF_MATRICES = {
-    *("inverse", "lu_inverse", "lu_solution", "solve", "cholesky", "cholesky_tangent", "cholesky_cotangent"),
+    *(
+        "inverse",
+        "lu_inverse",
+        "lu_solution",
+        "solve",
+        "cholesky",
+        "cholesky_by_rows",
+        "cholesky_tangent",
+        "cholesky_cotangent",
+    ),
     *("determinant", "log_determinant", "determinant_sign"),
     *(
         "solve_banded",

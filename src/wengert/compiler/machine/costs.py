@@ -62,7 +62,7 @@ class CostModel:
     """The most rows of a triangular block that is factorised or solved in one loop; larger matrices are divided."""
     native_panel_columns: int = 32
     """The most columns of a panel of LU factors, or of Householder reflections, that is made in one loop."""
-    native_blocks: int = 8
+    native_blocks: int = 4
     """The most such blocks of a large matrix in a program that leaves Python: their number determines its size."""
     native_programs: int = 24
     """The most operations of a graph that are native in this way: compiling one takes some 50 ms."""
