@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import wengert as wg
+from tests.draws import examples
 from tests.exporting.onnx_models import assert_same, inputs_of, run
 from tests.exporting.programs import CASES, copied
 from wengert.core.errors import UnsupportedError
@@ -26,6 +29,30 @@ def test_programs_give_the_results_of_python(name) -> None:
     with np.errstate(all="ignore"):
         expected = fun(*copied(arguments))
     assert_same(run(export, inputs_of(export, arguments)), expected)
+
+
+@examples(20)
+@given(data=st.data())
+def test_a_value_may_be_several_factors_of_a_product(data) -> None:
+    values = {name: np.arange(1.0, 10.0).reshape(3, 3) + n for n, name in enumerate("xy")}
+    names = data.draw(st.lists(st.sampled_from("xy"), min_size=2, max_size=3))
+    reads = data.draw(
+        st.lists(st.text("ijk", min_size=2, max_size=2), min_size=len(names), max_size=len(names))
+    )
+    written = data.draw(st.sets(st.sampled_from(sorted(set("".join(reads)))), max_size=2))
+    subscripts = f"{','.join(reads)}->{''.join(sorted(written))}"
+
+    def product(x: Any, y: Any) -> Any:
+        return np.einsum(subscripts, *({"x": x, "y": y}[name] for name in names))
+
+    export = wg.export(product, *values.values())
+    assert_same(run(export, values), product(**values))
+
+
+@pytest.mark.parametrize("fun", [lambda d: d @ d, lambda d: d * (d @ d), wg.grad(lambda d: (d @ d) ** 2)])
+def test_an_inner_product_of_a_value_with_itself_is_a_sum_of_squares(fun) -> None:
+    d = np.array([1.0, 2.0, 3.0])
+    assert_same(run(wg.export(fun, d), {"d": d}), fun(d))
 
 
 def test_leaves_name_inputs_and_outputs(tmp_path) -> None:

@@ -132,18 +132,19 @@ def _flat(access: Access, shape: Shape, extents: Shape) -> tuple[tuple[int, ...]
 def _product(factors: list[Factor], written: Iterable[int], extents: Shape) -> Factor:
     """Sum over the dimensions of a single factor, then multiply the cheapest pair until one factor is left."""
 
-    def needed(*done: Factor) -> set[int]:
-        return set(written).union(*(one.dims for one in factors if one not in done))
+    def needed(*places: int) -> set[int]:
+        others = (one.dims for place, one in enumerate(factors) if place not in places)
+        return set(written).union(*others)
 
-    def cost(pair: tuple[Factor, Factor]) -> int:
-        dims = {*pair[0].dims, *pair[1].dims}
+    def cost(pair: tuple[int, int]) -> int:
+        dims = {dim for place in pair for dim in factors[place].dims}
         return sum(size(tuple(extents[dim] for dim in kept)) for kept in (dims, dims & needed(*pair)))
 
-    factors = [_total(one, needed(one)) for one in factors]
-    while len(factors) > 1:
-        pair = min(itertools.combinations(factors, 2), key=cost)
-        result = _multiplied(*pair, needed(*pair), extents)
-        factors = [one for one in factors if one not in pair] + [result]
+    factors = [_total(one, needed(place)) for place, one in enumerate(factors)]
+    while len(factors) > 1:  # places, since one value may be several factors, as in a sum of squares
+        first, second = min(itertools.combinations(range(len(factors)), 2), key=cost)
+        result = _multiplied(factors[first], factors[second], needed(first, second), extents)
+        factors = [one for place, one in enumerate(factors) if place not in (first, second)] + [result]
     return factors[0]
 
 
@@ -183,7 +184,8 @@ def _product_of_matrices(
 ) -> Factor:
     """Return a product of two matrices; the operator reads transposed ones as they are."""
     dims = (*rows, *columns)
-    if (first.dims, second.dims) == ((*rows, *summed), (*summed, *columns)) and len(second.dims) == 2:
+    is_plain = (first.dims, second.dims) == ((*rows, *summed), (*summed, *columns))
+    if is_plain and len(summed) == len(columns) == 1:
         shape = [extents[dim] for dim in dims]
         return Factor(first.value.writer.node("MatMul", [first.value, second.value], shape), dims)
     is_transposed = [
