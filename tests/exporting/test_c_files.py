@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,11 +64,13 @@ def test_bits_are_those_of_python(exported, name, tmp_path) -> None:
     stated = json.loads(exported[name].with_suffix(".json").read_text())["functions"][0]
     types = {parameter["name"]: parameter["dtype"] for parameter in stated["parameters"]}
     names = list(stated["results"].values())
-    lines = [f"    fwrite({name}_{result}, sizeof {name}_{result}, 1, stdout);" for result in names]
+    lines = [
+        f"    fwrite(buffer_{name}_{result}, sizeof buffer_{name}_{result}, 1, stdout);" for result in names
+    ]
     text = exported[name].with_name(f"{name}_test.c").read_text()
     text = text[: text.index("int main(void)")] + "int main(void) {\n    (void)failures;\n"
-    text += f"    test_{name}();\n    {name}_set();\n    {name}_check({name}_static("
-    text += ", ".join(f"{name}_{parameter['name']}" for parameter in stated["parameters"]) + "));\n"
+    text += f"    test_{name}();\n    set_{name}();\n    check_{name}({name}_static("
+    text += ", ".join(f"buffer_{name}_{parameter['name']}" for parameter in stated["parameters"]) + "));\n"
     (tmp_path / "print.c").write_text(text + "\n".join(lines) + "\n    return failures;\n}\n")
     shutil.copy(exported[name].with_suffix(".h"), tmp_path)
     run("gcc", tmp_path / "print.c", exported[name], "-o", tmp_path / "print")
@@ -286,6 +289,84 @@ def test_keys_do_not_end_a_comment(tmp_path) -> None:
     run(tmp_path / "test")
 
 
+@needs_gcc
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_leaves_may_have_any_name(language, tmp_path) -> None:
+    names = [
+        "slope",
+        "set",
+        "check",
+        "error",
+        "static",
+        "memory",
+        "given",
+        "x",
+        "x_given",
+        "explicit",
+        "goto",
+        "xor",
+    ]
+
+    def total(leaves: Any, slope: Any, error: Any, xor: Any, goto: Any) -> Any:
+        return sum(leaves.values()) + slope * error + xor - goto
+
+    x = np.ones(2)
+    wg.export(total, dict.fromkeys(names, x), x, x, x, x).c(tmp_path / "total")
+    source = ["-x", language, tmp_path / "total_test.c", "-x", "none"]
+    flags = [flag for flag in STRICT if language == "c" or flag != "-std=c99"]
+    run("gcc", *flags, *source, tmp_path / "total.o", "-o", tmp_path / "test")
+    run(tmp_path / "test")
+
+
+@needs_gcc
+def test_arrays_without_elements_pass_their_test(tmp_path) -> None:
+    export = wg.export(lambda x, y: (x * 2, np.sum(x) + y), np.ones((0, 3)), np.ones(2))
+    export.add(np.ones((0, 3)), np.ones(0)).c(tmp_path / "f")
+    run("gcc", *STRICT, tmp_path / "f_test.c", tmp_path / "f.o", "-o", tmp_path / "test")
+    run(tmp_path / "test")
+
+
+@pytest.mark.parametrize(
+    "name", ["my-total", "total.c", "1total", "double", "co_await", "exp", "sinf", "spread"]
+)
+def test_a_name_that_c_cannot_call_is_refused(name, tmp_path) -> None:
+    with pytest.raises(ArgumentError, match=f"the last part of the path must be .*; got '{name}'; write '"):
+        wg.export(np.sum, np.ones(3)).c(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("x86_64-unknown-linux-gnu:z80:", "'z80' is not a recognized processor"),
+        ("x86_64-unknown-linux-gnu:i386:", "64-bit code"),
+        ("aarch64-unknown-linux-gnu:cortex-a72:+abacus", "is not a recognized feature"),
+        ("abacus-none:beads:", "No available targets"),
+    ],
+)
+def test_a_target_that_llvm_does_not_know_is_refused(target, reason, tmp_path) -> None:
+    with pytest.raises(ArgumentError, match=f"that LLVM knows; got '.*{reason}"):
+        wg.export(np.sum, np.ones(3)).c(tmp_path / "total", target=target)
+    assert not list(tmp_path.iterdir())
+
+
+def test_examples_fit_the_function() -> None:
+    for fun in (lambda x, y: x * y, wg.jit(lambda x, y: x * y, donate=0)):
+        with pytest.raises(ArgumentError, match=r"export: an example for each argument .* missing .*'y'"):
+            wg.export(fun, np.ones(3))
+    with pytest.raises(TypeError, match="has no len"):
+        wg.export(lambda x: len(3) * x, np.ones(3))  # pyright: ignore[reportArgumentType]
+
+
+def test_an_error_at_the_examples_is_quoted(tmp_path) -> None:
+    with pytest.raises(
+        ArgumentError, match=r"got 'index: .*array'; give other examples\. \[test_c_files.py:\d+\]$"
+    ):
+        wg.export(lambda x, i: x[i], np.ones(5), 9).c(tmp_path / "element")
+
+
 def test_half_precision_is_refused(tmp_path) -> None:
-    with pytest.raises(UnsupportedError, match=r"got multiply\. \[test_c_files\.py:\d+\]$"):
+    with pytest.raises(
+        UnsupportedError, match=r"got multiply of float16; convert .* \[test_c_files\.py:\d+\]$"
+    ):
         wg.export(lambda x: x * np.float16(2), np.arange(4, dtype=np.float16)).c(tmp_path / "twice")

@@ -124,6 +124,24 @@ def test_an_error_names_the_line(tmp_path) -> None:
     assert "indices must lie inside the array. [test_wasm_files.py:" in done.stdout
 
 
+def test_what_is_not_an_object_of_arrays_is_refused(tmp_path) -> None:
+    wg.export(lambda x, y: x * y, np.ones(3), np.ones(3)).wasm(tmp_path / "f")
+    (tmp_path / "run.mjs").write_text("""
+        import {load} from "./f.mjs";
+        const f = await load(new URL("f.wasm", import.meta.url));
+        const y = [1, 2, 3];
+        for (const given of [y, Float64Array.from(y), null, 3, {x: "123", y}, {x: null, y}])
+            try { f(given); } catch (error) { console.log(error.message); }
+    """)
+    done = subprocess.run(["node", "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    needs = "f: x needs 3 numbers (float64[3]); got"
+    assert done.stdout.splitlines() == [
+        *["f: the arguments must be one object: f({x, y})"] * 4,
+        f"{needs} string",
+        f"{needs} null",
+    ]
+
+
 def test_without_a_linker_the_object_and_the_command_remain(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(wasm_files, "linker", list)
     with pytest.raises(MissingExtraError, match=r"wasm-ld.*pip install 'wengert\[wasm\]'.*--export=f\.run"):

@@ -202,28 +202,28 @@ class _Test:
         """Return the data and the function ``test_NAME``."""
         function, name = self.function, self.name
         upper = name.upper()
-        data = [self._array(f"{name}_{leaf.name}_given", leaf, x) for leaf, x in zip(
+        data = [self._array(f"given_{name}_{leaf.name}", leaf, x) for leaf, x in zip(
             function.arguments, function.values, strict=True)]  # fmt: skip
         data += [
-            self._array(f"{name}_{leaf.name}_expected", leaf, x)
+            self._array(f"expected_{name}_{leaf.name}", leaf, x)
             for leaf, x in zip(function.results, self.expected.results, strict=True)
         ]
         buffers = [
-            f"static {c_type(leaf.type.dtype)} {name}_{leaf.name}[{max(elements(leaf), 1)}];"
+            f"static {c_type(leaf.type.dtype)} buffer_{name}_{leaf.name}[{max(elements(leaf), 1)}];"
             for leaf, _ in parameters(function)
         ]
         checks = "\n".join(map(self._check, function.results))
-        passed = ", ".join(f"{name}_{leaf.name}" for leaf, _ in parameters(function))
-        arena = f"{name}_memory"
+        passed = ", ".join(f"buffer_{name}_{leaf.name}" for leaf, _ in parameters(function))
+        arena = f"memory_{name}"
         return f"""
 {chr(10).join([*data, *buffers])}
 static unsigned char {arena}[{upper}_ARENA_BYTES + {upper}_ARENA_ALIGN];
 
-static void {name}_set(void) {{
+static void set_{name}(void) {{
 {chr(10).join(self._set(leaf) for leaf in function.arguments)}
 }}
 
-static void {name}_check(int code) {{
+static void check_{name}(int code) {{
     check_error(code, {name}_error(code));
 {checks}
 }}
@@ -231,11 +231,11 @@ static void {name}_check(int code) {{
 static void test_{name}(void) {{
     size_t past = (size_t)(uintptr_t){arena} % {upper}_ARENA_ALIGN;
     void *arena = {arena} + (past ? {upper}_ARENA_ALIGN - past : 0);
-    {name}_set();
-    {name}_check({name}({passed + ", " if passed else ""}arena));
-    {name}_set();
-    {name}_check({name}_static({passed}));
-{f"    {name}_slope();" if self.slope else ""}
+    set_{name}();
+    check_{name}({name}({passed + ", " if passed else ""}arena));
+    set_{name}();
+    check_{name}({name}_static({passed}));
+{f"    slope_{name}();" if self.slope else ""}
 }}
 """
 
@@ -249,19 +249,19 @@ static void test_{name}(void) {{
 
     def _set(self, leaf: Leaf) -> str:
         name = f"{self.name}_{leaf.name}"
-        return f"    memcpy({name}, {name}_given, sizeof {name});"
+        return f"    memcpy(buffer_{name}, given_{name}, sizeof buffer_{name});"
 
     def _check(self, leaf: Leaf) -> str:
         name, kind = f"{self.name}_{leaf.name}", c_type(leaf.type.dtype)
         if self.expected.is_exact or kind not in _TOLERANCES:
             self.bits.add(kind)
-            return f'    check_bits("{leaf.name}", {name}, {name}_expected, {_size(leaf)});'
+            return f'    check_bits("{leaf.name}", buffer_{name}, expected_{name}, {_size(leaf)});'
         self.close.add(kind)
         return f"""\
     {{
         static {kind} expected[{max(elements(leaf), 1)}];
-        memcpy(expected, {name}_expected, sizeof expected);
-        check_close_{kind}("{leaf.name}", {name}, expected, {elements(leaf)});
+        memcpy(expected, expected_{name}, sizeof expected);
+        check_close_{kind}("{leaf.name}", buffer_{name}, expected, {elements(leaf)});
     }}"""
 
     def _slope_test(self) -> str:
@@ -272,24 +272,24 @@ static void test_{name}(void) {{
         moves = "\n".join(
             f"""\
     for (i = 0; i < {elements(function.arguments[n])}; i++)
-        {name}_{function.arguments[n].name}[i] = ({c_type(function.arguments[n].type.dtype)})\
-({name}_{function.arguments[n].name}[i] + distance * spread(i, {n}));"""
+        buffer_{name}_{function.arguments[n].name}[i] = ({c_type(function.arguments[n].type.dtype)})\
+(buffer_{name}_{function.arguments[n].name}[i] + distance * spread(i, {n}));"""
             for n in slope.leaves
         )
         sums = "\n".join(
             f"""\
     for (i = 0; i < {elements(function.results[n])}; i++)
-        total += spread(i, {n}) * {name}_{function.results[n].name}[i];"""
+        total += spread(i, {n}) * buffer_{name}_{function.results[n].name}[i];"""
             for n in slope.weighted
         )
-        passed = ", ".join(f"{name}_{leaf.name}" for leaf, _ in parameters(function))
+        passed = ", ".join(f"buffer_{name}_{leaf.name}" for leaf, _ in parameters(function))
         return f"""
 /* The sum of weighted results where arguments are moved along a direction. */
-static double {name}_along(double distance) {{
+static double along_{name}(double distance) {{
     uint32_t i;
     double total = 0.0;
     int code;
-    {name}_set();
+    set_{name}();
 {moves}
     code = {name}_static({passed});
     check_error(code, {name}_error(code));
@@ -298,9 +298,9 @@ static double {name}_along(double distance) {{
 }}
 
 /* The difference quotient along the direction approximates the derivative that forward mode gives. */
-static void {name}_slope(void) {{
+static void slope_{name}(void) {{
     const double step = {slope.step!r}, slope = {slope.slope!r};
-    const double quotient = ({name}_along(step) - {name}_along(-step)) / (2.0 * step);
+    const double quotient = (along_{name}(step) - along_{name}(-step)) / (2.0 * step);
     if (!(fabs(quotient - slope) <= {slope.tolerance!r})) {{
         printf("{name}: the slope is %.17g, not %.17g\\n", quotient, slope);
         failures++;

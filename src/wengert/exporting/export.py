@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,15 @@ import numpy as np
 from wengert.compiler.jit import Jitted
 from wengert.compiler.llvm.object_code import object_file
 from wengert.compiler.machine.target import Target
-from wengert.core.errors import ArgumentError, message
 from wengert.exporting.c_files import write_c
 from wengert.exporting.freestanding import Freestanding, freestanding
 from wengert.exporting.function import Function, typed
+from wengert.exporting.names import check_function
 from wengert.exporting.onnx.model import write_onnx
 from wengert.exporting.saved import save
 from wengert.exporting.targets import in_the_order_of, target_named
 from wengert.exporting.wasm_files import resident, write_wasm
 from wengert.transforms.staging import evaluate
-
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Export:
@@ -71,8 +68,8 @@ class Export:
 
         Raises:
             UnsupportedError: an operation calls NumPy or SciPy.
-            ArgumentError: no target has this name; the name is no identifier of C; the function raises an error at the
-                example arguments.
+            ArgumentError: no target has this name; the last part of the path is no identifier of C, or a name of its
+                library; the function raises an error at the example arguments.
 
         Example:
             >>> import numpy as np, tempfile, wengert as wg
@@ -107,7 +104,7 @@ class Export:
         Raises:
             MissingExtraError: there is no linker: neither ``wasm-ld`` nor the extra ``wasm``.
             UnsupportedError: an operation calls NumPy or SciPy.
-            ArgumentError: the name is no identifier.
+            ArgumentError: the last part of the path is no identifier of C, or a name of its library.
 
         Example:
             >>> import numpy as np, tempfile, wengert as wg
@@ -123,9 +120,7 @@ class Export:
     ) -> tuple[Path, Target, list[Freestanding]]:
         """Return the path without an ending, the processor, and each function compiled for it."""
         stem = Path(path)
-        if not _IDENTIFIER.fullmatch(stem.name):
-            requirement = "the last part of the path must be an identifier of C"
-            raise ArgumentError(message("export", requirement, repr(stem.name)))
+        check_function(stem.name)
         processor = target_named(target)
         if like is not None:
             processor = in_the_order_of(processor, target_named(like))

@@ -78,7 +78,11 @@ def freestanding(function: Function, name: str, target: Target) -> Freestanding:
     if interface.hosts:
         first = interface.hosts[0]
         requirement = "an operation that NumPy or SciPy carries out cannot leave Python"
-        raise UnsupportedError(located(message("export", requirement, first.primitive), first.location))
+        is_half = any(array.dtype == np.float16 for array in first.outputs)
+        got, hint = first.primitive, ""
+        if is_half:
+            got, hint = f"{got} of float16", "convert the arguments to float32 in the function"
+        raise UnsupportedError(located(message("export", requirement, got, hint), first.location))
     errors = tuple(str(reported(place)) for place in interface.places)
     program = _DEFINITION.sub("define internal ", module.text).replace(" @main(", f" @{_PROGRAM}(")
     parts = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import inspect
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,15 +15,9 @@ from wengert.compiler.machine.target import Target
 from wengert.compiler.unit import Unit
 from wengert.core import tree
 from wengert.core.errors import ArgumentError, message, name_of
+from wengert.exporting.names import Names
 from wengert.ir.graph import Graph
 from wengert.ir.types import TensorType
-
-#: Words that C or JavaScript keep for themselves, and the names of the other parameters.
-_KEYWORDS = """arena auto bool break case catch char class const continue default delete do double else enum export
-extern false float for function if import in inline int long new null operator private public register restrict return
-short signed sizeof static struct switch template this throw true try typedef union unsigned using var void volatile
-while"""
-_NO_LETTER = re.compile(r"\W+")
 
 
 class Leaf(NamedTuple):
@@ -88,17 +82,23 @@ def typed(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     """Return a function for arguments of the types of some examples.
 
     Raises:
-        ArgumentError: the function depends on a value that another transform follows.
+        ArgumentError: the function does not accept the examples, or depends on a value that another transform follows.
     """
     jitted: Jitted[..., Any] = fun if isinstance(fun, Jitted) else jit(fun)  # pyright: ignore[reportUnknownVariableType]
-    traced = jitted.traced(*args, **kwargs)
+    try:
+        traced = jitted.traced(*args, **kwargs)
+    except TypeError as error:
+        if _accepts(fun, args, kwargs):
+            raise
+        requirement = "an example for each argument of the function must follow it"
+        raise ArgumentError(message("export", requirement, hint=f"Python says: {error}")) from error
     found = traced.specialisation
     if found.captured:
         requirement = "a function that depends on a value of another transform cannot leave"
         raise ArgumentError(
             message("export", requirement, name_of(fun), "export it outside of the transform")
         )
-    unused = _Names()
+    unused = Names()
     arguments = tuple(
         Leaf(unused.like(path), path, type_) for path, type_ in zip(traced.paths, found.types, strict=True)
     )
@@ -125,6 +125,19 @@ def typed(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any
     )
 
 
+def _accepts(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Return whether a function takes arguments in these places, as far as Python knows its parameters."""
+    try:
+        signature = inspect.signature(fun)
+    except (TypeError, ValueError):
+        return True
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
 def _donated_arguments(given: tree.Structure, donated: frozenset[int]) -> tuple[int, ...]:
     """Return the numbers of the arguments by position whose leaves are donated."""
     found: list[int] = []
@@ -135,23 +148,6 @@ def _donated_arguments(given: tree.Structure, donated: frozenset[int]) -> tuple[
         if leaves and donated.issuperset(leaves):
             found.append(number)
     return tuple(found)
-
-
-class _Names:
-    """Makes identifiers of paths, each once."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set(_KEYWORDS.split())
-
-    def like(self, path: str) -> str:
-        """Return an identifier that no other path has: ``params_w`` for ``params['w']``."""
-        name = _NO_LETTER.sub("_", path.encode("ascii", "replace").decode()).strip("_") or "x"
-        name = f"x{name}" if name[0].isdigit() else name
-        unused, number = name, 2
-        while unused in self._taken:
-            unused, number = f"{name}_{number}", number + 1
-        self._taken.add(unused)
-        return unused
 
 
 def _types(structure: tree.Structure, graph: Graph, fixed: Mapping[int, Any]) -> list[TensorType | None]:

@@ -27,9 +27,11 @@ function write(name, leaf, array, value) {
   const number = (x) => (isBig ? BigInt(x) : Number(x));
   if (typeof value === "number" || typeof value === "bigint" || typeof value === "boolean") value = [value];
   const given = Array.isArray(value) ? value.flat(Infinity) : value;
-  if (!given || given.length !== array.length)
+  const isList = Array.isArray(given) || ArrayBuffer.isView(given);
+  if (!isList || given.length !== array.length)
     throw new TypeError(
-      `${name}: ${leaf.name} needs ${array.length} numbers (${leaf.dtype}[${leaf.shape}]); got ${given?.length}`);
+      `${name}: ${leaf.name} needs ${array.length} numbers (${leaf.dtype}[${leaf.shape}]); ` +
+      `got ${isList ? given.length : given === null ? "null" : typeof given}`);
   if (given.constructor === array.constructor) array.set(given);
   else for (let i = 0; i < array.length; i++) array[i] = number(given[i]);
 }
@@ -40,6 +42,10 @@ function bind(exported, {name, leaves}) {
     arrays[leaf.name] =
       new globalThis[leaf.array](exported.memory.buffer, exported[`${name}.${leaf.name}`].value, leaf.size);
   const f = (given = {}) => {
+    if (given === null || typeof given !== "object" || Array.isArray(given) || ArrayBuffer.isView(given)) {
+      const names = leaves.filter((leaf) => leaf.reads && !leaf.writes).map((leaf) => leaf.name);
+      throw new TypeError(`${name}: the arguments must be one object: ${name}({${names.join(", ")}})`);
+    }
     for (const key of Object.keys(given))
       if (!leaves.some((leaf) => leaf.name === key && leaf.reads))
         throw new TypeError(`${name}: there is no argument ${key}`);

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 from wengert.compiler.llvm.host import host, named
 from wengert.compiler.machine.target import Target
 from wengert.core.errors import ArgumentError, message
@@ -54,7 +57,7 @@ def target_named(name: str) -> Target:
     """Return a target by name, or of the form ``triple:cpu:+feature,-feature``.
 
     Raises:
-        ArgumentError: no target has this name.
+        ArgumentError: no target has this name, or LLVM does not know the processor or a feature.
 
     Example:
         >>> target_named("cortex-m4f").cpu
@@ -72,10 +75,44 @@ def target_named(name: str) -> Target:
         cpu = "x86-64-v2" if level == "x86-64-v2" else None
         found = named(_LEVELS[level])
         return found._replace(triple=triple, cpu=cpu or found.cpu)
-    if name.count(":") == 2:
-        return _described(*name.split(":"))
+    parts = str(name).split(":")
+    if len(parts) == 3:
+        _check_known(*parts)
+        return _described(*parts)
     requirement = f"the target must be {', '.join(NAMES)}, or triple:cpu:+features"
     raise ArgumentError(message("export", requirement, repr(name)))
+
+
+#: For a process of its own: LLVM writes names that it does not know to standard error, and may end the process.
+_TRIAL = """
+import sys
+from llvmlite import binding as llvm
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+triple, cpu, features = sys.argv[1:]
+machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features)
+module = llvm.parse_assembly("define void @f() { ret void }")
+module.triple = triple
+machine.emit_object(module)
+"""
+
+
+def _check_known(triple: str, cpu: str, features: str) -> None:
+    """Check that LLVM knows the parts of a target.
+
+    Raises:
+        ArgumentError: LLVM does not know one of them.
+    """
+    command = [sys.executable, "-c", _TRIAL, triple, cpu, features]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = done.stderr.split("\n")
+    unknown = [line.split(" (ignoring")[0] for line in lines if "is not a recognized" in line]
+    if done.returncode and not unknown:
+        unknown = [line for line in lines if line][-1:]
+    if unknown:
+        requirement = "a target must have a triple, a processor and features that LLVM knows"
+        said = f"LLVM says: {'; '.join(dict.fromkeys(unknown))}"
+        raise ArgumentError(message("export", requirement, repr(f"{triple}:{cpu}:{features}"), said))
 
 
 def _described(triple: str, cpu: str, features: str) -> Target:

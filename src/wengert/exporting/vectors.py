@@ -20,7 +20,7 @@ from wengert.compiler.llvm.object_code import Library, compile_module, load
 from wengert.compiler.machine.target import Target
 from wengert.compiler.runtime.execute import address_of
 from wengert.core.dtypes import FLOAT32, FLOAT64
-from wengert.core.errors import ArgumentError, message
+from wengert.core.errors import ArgumentError, located, message, split_location
 from wengert.exporting.freestanding import Freestanding, freestanding, parameters
 from wengert.exporting.function import Function, Leaf
 from wengert.exporting.targets import can_follow, in_the_order_of
@@ -119,8 +119,12 @@ class Native:
         own = [result for n, result in enumerate(results) if n not in function.places]
         code = self._entry(*map(address_of, (*arguments, *own)))
         if code:
-            requirement = "the function must return at the example arguments"
-            raise ArgumentError(message("export", requirement, self._errors[code - 1]))
+            requirement = "the function must raise no error at the example arguments"
+            text, location = split_location(self._errors[code - 1])
+            got = repr(text.removesuffix("."))
+            raise ArgumentError(
+                located(message("export", requirement, got, "give other examples"), location.strip(" []"))
+            )
         return results
 
 
@@ -145,8 +149,12 @@ def _weighted(results: Sequence[Any], weighted: Sequence[int]) -> float:
 
 
 def _floats(leaves: Sequence[Leaf]) -> tuple[int, ...]:
-    """Return the numbers of the leaves with which C computes."""
-    return tuple(n for n, leaf in enumerate(leaves) if leaf.type.dtype in (FLOAT32, FLOAT64))
+    """Return the numbers of the leaves with elements with which C computes."""
+    return tuple(
+        n
+        for n, leaf in enumerate(leaves)
+        if leaf.type.dtype in (FLOAT32, FLOAT64) and 0 not in leaf.type.shape
+    )
 
 
 def _slope(run: Native, function: Function) -> Slope | None:
