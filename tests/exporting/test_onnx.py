@@ -79,6 +79,12 @@ def test_a_refusal_names_the_line_and_writes_no_file(tmp_path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_refusal_names_one_line(tmp_path) -> None:
+    export = wg.export(lambda z: z * z, np.ones(3) + 1j)
+    with pytest.raises(UnsupportedError, match=r"got multiply of c128\[3\]\. \[test_onnx.py:\d+\]$"):
+        export.onnx(tmp_path / "model.onnx")
+
+
 def test_nodes_name_the_line_of_the_user(tmp_path) -> None:
     model = written(tmp_path, lambda x: np.sin(x), np.ones(3))
     assert model.graph.node[0].doc_string.startswith("test_onnx.py:")

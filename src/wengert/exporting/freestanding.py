@@ -78,9 +78,9 @@ def freestanding(function: Function, name: str, target: Target) -> Freestanding:
     if interface.hosts:
         first = interface.hosts[0]
         requirement = "an operation that NumPy or SciPy carries out cannot leave Python"
-        is_half = any(array.dtype == np.float16 for array in first.outputs)
-        got, hint = first.primitive, ""
-        if is_half:
+        got = first.primitive
+        hint = "compute it in Python and pass the result as an argument; a saved function can hold it"
+        if any(array.dtype == np.float16 for array in first.outputs):
             got, hint = f"{got} of float16", "convert the arguments to float32 in the function"
         raise UnsupportedError(located(message("export", requirement, got, hint), first.location))
     errors = tuple(str(reported(place)) for place in interface.places)

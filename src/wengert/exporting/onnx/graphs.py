@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.core.dtypes import is_complex
-from wengert.core.errors import UnsupportedError, message
+from wengert.core.errors import UnsupportedError, located, message
 from wengert.core.shapes import size
 from wengert.exporting.onnx.table import LOWERINGS, Call
 from wengert.exporting.onnx.values import Value, Writer
@@ -41,7 +41,7 @@ def write(writer: Writer, graph: Graph, inputs: Sequence[Value]) -> list[Value]:
         except UnsupportedError as problem:
             if not equation.location or f"[{equation.location}]" in str(problem):
                 raise
-            raise UnsupportedError(f"{problem} [{equation.location}]") from None
+            raise UnsupportedError(located(str(problem), equation.location)) from None
         known.update(zip(equation.outputs, results, strict=True))
     return list(map(value, graph.outputs))
 
