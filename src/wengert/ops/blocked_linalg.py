@@ -273,13 +273,13 @@ def _is_singular(packed: Any) -> Any:
 
 def _stacked(program: Callable[..., Any], *operands: Any) -> Any:
     """Return the result of a program of stacks with one leading axis, or of single matrices, in float64."""
-    lead = broadcast("stack", *(shape_of(one)[:-2] for one in operands))
+    lead = broadcast("stack", *(shape_of(operand)[:-2] for operand in operands))
     dtype = np.result_type(*map(dtype_of, operands))
     flat = (math.prod(lead),) if lead else ()
     given = list[Any]()
-    for one in operands:
-        shape = shape_of(one)[-2:]
-        wide = cast(one, dtype=FLOAT64) if dtype_of(one) != FLOAT64 else one
+    for operand in operands:
+        shape = shape_of(operand)[-2:]
+        wide = cast(operand, dtype=FLOAT64) if dtype_of(operand) != FLOAT64 else operand
         wide = wide if shape_of(wide)[:-2] == lead else broadcast_to(wide, shape=(*lead, *shape))
         given.append(wide if lead == flat else reshape(wide, shape=(*flat, *shape)))
     found = program(*given)

@@ -38,38 +38,46 @@ def expand_linalg(graph: Graph, *, leaves: bool = False) -> Graph:
 
 def calls_numpy(graph: Graph, *, written: bool) -> bool:
     """Return whether operations are left to NumPy, where others are written out or none is."""
-    hosts = (one for one, _ in equations_of(graph) if isinstance(REGISTRY[one.primitive].lowering, OnHost))
+    hosts = (
+        equation
+        for equation, _ in equations_of(graph)
+        if isinstance(REGISTRY[equation.primitive].lowering, OnHost)
+    )
     written_out = _chosen(graph) if written else dict[Equation, Program]()
     native = native_equations(_left(graph, written_out), leaves=False) if written else set[Equation]()
-    return not all(one in written_out or one in native or is_native(one) for one in hosts)
+    return not all(equation in written_out or equation in native or is_native(equation) for equation in hosts)
 
 
 def _left(graph: Graph, chosen: Container[Equation]) -> Iterator[tuple[Equation, bool]]:
-    return ((one, inside) for one, inside in equations_of(graph) if one not in chosen)
+    return ((equation, inside) for equation, inside in equations_of(graph) if equation not in chosen)
 
 
 def _chosen(graph: Graph, *, leaves: bool = False) -> dict[Equation, Program]:
     """Return the programs of operations: on elements, as many as are short together, or on blocks."""
     unrolled = _unrolled(graph)
     found = dict[Equation, Program]()
-    for one in unrolled:
-        lowering = REGISTRY[one.primitive].lowering
+    for equation in unrolled:
+        lowering = REGISTRY[equation.primitive].lowering
         assert isinstance(lowering, OnHost)
         assert lowering.expansion is not None
-        found[one] = lowering.expansion.program
+        found[equation] = lowering.expansion.program
     native = native_equations(_left(graph, unrolled), leaves=leaves)
-    return found | {one: program_of(one) for one in native if has_program(one)}
+    return found | {equation: program_of(equation) for equation in native if has_program(equation)}
 
 
 def _unrolled(graph: Graph) -> set[Equation]:
     """Return the operations that are written out on elements: those in loops first, then the shortest."""
-    lengths = {one: (not inside, _length(one)) for one, inside in equations_of(graph) if _length(one)}
+    lengths = {
+        equation: (not inside, _length(equation))
+        for equation, inside in equations_of(graph)
+        if _length(equation)
+    }
     found, left = set[Equation](), costs.COSTS.expanded_operations_together
-    for one, (_, length) in sorted(lengths.items(), key=lambda pair: pair[1]):
+    for equation, (_, length) in sorted(lengths.items(), key=lambda pair: pair[1]):
         left -= length
         if left < 0:
             break
-        found.add(one)
+        found.add(equation)
     return found
 
 

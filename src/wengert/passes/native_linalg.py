@@ -34,11 +34,13 @@ def native_equations(equations: Iterable[tuple[Equation, bool]], *, leaves: bool
         equations: the equations of a graph and of inner graphs, each with whether it lies in an inner graph.
         leaves: whether the whole program leaves Python, where there is no LAPACK.
     """
-    found = [
-        (not inside, number, one) for number, (one, inside) in enumerate(equations) if _is_native(one, leaves)
+    native = [
+        (not inside, number, equation)
+        for number, (equation, inside) in enumerate(equations)
+        if _is_native(equation, leaves)
     ]
-    kept = len(found) if leaves else costs.COSTS.native_programs
-    return {one for _, _, one in sorted(found, key=lambda item: item[:2])[:kept]}
+    kept = len(native) if leaves else costs.COSTS.native_programs
+    return {equation for _, _, equation in sorted(native, key=lambda item: item[:2])[:kept]}
 
 
 def has_program(equation: Equation) -> bool:
@@ -50,7 +52,7 @@ def _is_native(equation: Equation, leaves: bool) -> bool:
     if equation.primitive not in _PROGRAMS and equation.primitive not in OF_FACTORS:
         return False
     types = [atom.type for atom in equation.operands]
-    if not all(one.dtype.kind == "f" and all(one.shape) for one in types):
+    if not all(type_.dtype.kind == "f" and all(type_.shape) for type_ in types):
         return False
     return leaves or types[0].shape[-1] <= costs.COSTS.native_matrix_rows
 

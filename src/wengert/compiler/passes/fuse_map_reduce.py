@@ -94,23 +94,23 @@ def _unite(steps: list[Step | None]) -> None:
                 continue
             both = _with_shared_loops(replace(other, stores=(*other.stores, *nest.stores)))
             shared = len(_long_sums(both)) < len(_long_sums(other)) + len(_long_sums(nest))
-            if shared and can_pass(nest, [one for one in steps[before:place] if one is not None]):
+            if shared and can_pass(nest, [step for step in steps[before:place] if step is not None]):
                 steps[before], steps[place] = replace(both, origin=(*other.origin, *nest.origin)), None
                 break
         else:
             found.append(place)
 
 
-def _go_together(one: Nest, other: Nest) -> bool:
+def _go_together(first: Nest, second: Nest) -> bool:
     """Return whether a loop goes through the arrays of two nests as fast as two loops do.
 
     Elementary functions keep the processor busy as it is, several vectors at a time; with more than one sum there are
     registers for fewer.
     """
     arrays = {
-        buffer for nest in (one, other) for buffer in (*nest.reads(), *nest.writes()) if buffer.size > 1
+        buffer for nest in (first, second) for buffer in (*nest.reads(), *nest.writes()) if buffer.size > 1
     }
-    nodes = dict.fromkeys((*one.nodes(), *other.nodes()))
+    nodes = dict.fromkeys((*first.nodes(), *second.nodes()))
     sums = sum(isinstance(node, Reduce) for node in nodes)
     functions = any(isinstance(node, Apply) and weight(node.operation) >= FUNCTION for node in nodes)
     return len(arrays) <= costs.COSTS.streamed_arrays and (sums == 1 or not functions)

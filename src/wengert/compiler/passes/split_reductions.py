@@ -113,7 +113,7 @@ def _cut(dims: Sequence[Dim], nodes: Sequence[Reduce]) -> tuple[tuple[Dim, ...],
 def _even(extent: int, size: int) -> int:
     """Return a size of parts near another that leaves the least of a dimension, for each outer point, to one thread."""
     near = range(-(-size // 2), min(2 * size, extent) + 1)
-    return min(near, key=lambda one: (extent % one, abs(one - size)))
+    return min(near, key=lambda part: (extent % part, abs(part - size)))
 
 
 def _stride(load: Load, dim: Dim) -> int:
@@ -169,14 +169,14 @@ def in_parts(
     left = Dim(dim.extent - count * size, dim.name)
     whole = _Part(dim, inner, Index.of(part) * size + Index.of(inner), outer)
     rest = _Part(dim, left, Index.of(left) + count * size)
-    fresh = {one: Dim(one.extent, one.name) for one in (*outer, *nest.dims)}
+    fresh = {dim: Dim(dim.extent, dim.name) for dim in (*outer, *nest.dims)}
     moved = Rewriter(replace_term=lambda term: Index.of(fresh[term]) if term in fresh else None)  # pyright: ignore[reportArgumentType]
-    dims = (*(fresh[one] for one in outer), part, *(fresh[one] for one in nest.dims))
-    again = [Dim(one.extent, one.name) for one in dims[: len(outer) + 1]]
+    dims = (*map(fresh.__getitem__, outer), part, *map(fresh.__getitem__, nest.dims))
+    again = [Dim(dim.extent, dim.name) for dim in dims[: len(outer) + 1]]
     stores: list[Store] = []
     totals: dict[Reduce, Expression] = {}
     for node in nodes:
-        buffer = Buffer(node.dtype, tuple(one.extent for one in dims))
+        buffer = Buffer(node.dtype, tuple(dim.extent for dim in dims))
         stores.append(Store(buffer, tuple(map(Index.of, dims)), moved(whole.over(node))))
         element = Load(buffer, tuple(map(Index.of, (*again, *nest.dims))))
         totals[node] = Reduce(node.combiner, tuple(again), element, node.dtype)
@@ -187,8 +187,8 @@ def in_parts(
     origin = (*nest.origin, "parts")
     parts = Nest(dims, tuple(stores), location=nest.location, origin=origin)
 
-    def change(one: Expression) -> Expression:
-        return totals.get(one, one) if isinstance(one, Reduce) else one
+    def change(expression: Expression) -> Expression:
+        return totals.get(expression, expression) if isinstance(expression, Reduce) else expression
 
     rewrite = Rewriter(change)
     after = [replace(store, value=rewrite(store.value)) for store in nest.stores if store not in along]
