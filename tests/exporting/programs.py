@@ -220,6 +220,8 @@ CASES: dict[str, Callable[[], Case]] = {
         order_statistics,
     )
 }  # fmt: skip
+#: The operation for which ONNX has no form.
+WITHOUT_ONNX = {"marginal_likelihood": "cholesky", "equations": "solve", "least_squares": "qr"}
 
 
 def vanishing(*, flush: bool) -> Case:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.draws import examples
 from tests.exporting.onnx_models import assert_same, inputs_of, run
-from tests.exporting.programs import CASES, copied
+from tests.exporting.programs import CASES, WITHOUT_ONNX, copied
 from wengert.core.errors import UnsupportedError
 
 
@@ -22,13 +22,20 @@ def written(path: Any, fun: Any, *arguments: Any) -> Any:
     return onnx.load(file)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sorted(CASES.keys() - WITHOUT_ONNX.keys()))
 def test_programs_give_the_results_of_python(name) -> None:
     fun, arguments = CASES[name]()
     export = wg.export(fun, *arguments)
     with np.errstate(all="ignore"):
         expected = fun(*copied(arguments))
     assert_same(run(export, inputs_of(export, arguments)), expected)
+
+
+@pytest.mark.parametrize(("name", "operation"), WITHOUT_ONNX.items())
+def test_factors_of_large_matrices_are_refused(name, operation) -> None:
+    fun, arguments = CASES[name]()
+    with pytest.raises(UnsupportedError, match=rf"without a form in ONNX.*got {operation}; .*programs\.py:"):
+        wg.export(fun, *arguments).onnx("model.onnx")
 
 
 @examples(20)

@@ -63,7 +63,7 @@ def test_results_are_those_of_python(name, tmp_path) -> None:
         value = np.asarray(value)
         numbers = np.array([float(x) for x in found[leaf.name]]).reshape(value.shape)
         tolerance = 1e-6 if value.dtype == np.float32 else 1e-13
-        scale = np.max(np.abs(value[np.isfinite(value)]), initial=0.0) if value.dtype == np.float32 else 0.0
+        scale = np.max(np.abs(value[np.isfinite(value)]), initial=0.0)
         np.testing.assert_allclose(numbers, value, rtol=tolerance, atol=tolerance * scale, err_msg=leaf.name)
 
 
