@@ -97,7 +97,7 @@ def of_positions(x: Any, y: Any) -> Any:
 
 
 def of_products(x: Any, y: Any) -> Any:
-    return x @ y.T + y @ y.T
+    return (x @ y.T) * (y @ y.T)
 
 
 @pytest.mark.parametrize(
