@@ -83,7 +83,7 @@ class Listener:
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_the_time_that_is_left_does_not_count_compiling(monkeypatch, compiled):
-    def slow_at_first(function):
+    def slow_at_first(function, **options):
         waiting = [2.0]  # seconds, which would add 14 to the remaining time
 
         def call(*arguments):

@@ -193,7 +193,7 @@ def test_the_parts_are_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def names_of(keyword: str, text: str) -> list[str]:
-    return re.findall(rf"^{keyword} (?:internal )?void @(nest\d+|main)\(", text, re.MULTILINE)
+    return re.findall(rf"^{keyword} (?:internal )?void @([\w.]+)\(", text, re.MULTILINE)
 
 
 # -- Ctrl-C ----------------------------------------------------------------------------------------------
