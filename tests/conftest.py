@@ -30,6 +30,11 @@ settings.register_profile(
 settings.load_profile("wengert")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, the programs of the pages: no process waits for another at the end."""
+    items.sort(key=lambda item: item.path.name != "test_docs.py")
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """Return a generator that draws the same numbers in every run."""
