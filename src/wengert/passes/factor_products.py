@@ -192,9 +192,9 @@ def _write_sum(
     return result
 
 
-def _are_apart(one: Sequence[Any], other: Sequence[Any]) -> bool:
+def _are_apart(first: Sequence[Any], second: Sequence[Any]) -> bool:
     """Return whether two indices have no element in common."""
-    return any(_share_none(_places(x), _places(y)) for x, y in zip(one, other, strict=True))
+    return any(_share_none(_places(x), _places(y)) for x, y in zip(first, second, strict=True))
 
 
 def _places(entry: Any) -> range:
