@@ -21,6 +21,7 @@ MODULES = [
     "wengert.nn",
     "wengert.optim",
     "wengert.optim.schedules",
+    "wengert.optimize",
     "wengert.predict",
     "wengert.random",
     "wengert.report",
@@ -38,7 +39,7 @@ MODULES = [
 # Functions return these classes; users do not construct them. A summary line is enough.
 RESULTS = {
     *("Array", "Comparison", "EpochResult", "Images", "LayerSummary", "Listing", "Outcome", "Predictor"),
-    *("Program", "Progress", "Run", "Settings", "State", "Summary", "Table"),
+    *("Problem", "Program", "Progress", "Run", "Settings", "State", "Summary", "Table"),
 }
 VARIADIC = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
 

@@ -174,7 +174,7 @@ def test_a_variable_is_updated_in_place_while_nothing_is_recorded():
 
 
 @pytest.mark.parametrize(
-    "transform", [wg.grad, wg.value_and_grad, wg.vmap, wg.jacobian, wg.hessian, wg.hvp, wg.hessp]
+    "transform", [wg.grad, wg.value_and_grad, wg.vmap, wg.jacobian, wg.hessian, wg.hvp, wg.hessp, wg.gnvp]
 )
 def test_only_functions_are_transformed(transform):
     name = transform.__name__

@@ -33,7 +33,7 @@ from wengert.control import (
 from wengert.core.errors import WengertError
 from wengert.transforms.batching import vmap
 from wengert.transforms.forward_mode import derivative, jvp, linearize
-from wengert.transforms.jacobians import hessian, hessp, hvp, jacfwd, jacobian, jacrev
+from wengert.transforms.jacobians import gnvp, hessian, hessp, hvp, jacfwd, jacobian, jacrev
 from wengert.transforms.reverse_mode import grad, value_and_grad, vjp
 from wengert.transforms.variables import Dual, Variable, no_grad
 from wengert.transforms.variables import constant as Constant  # noqa: N812 (the papers' name)
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from wengert import inspect as inspect
     from wengert import nn as nn
     from wengert import optim as optim
+    from wengert import optimize as optimize
     from wengert import random as random
     from wengert import scipy as scipy
     from wengert import testing as testing
@@ -60,7 +61,10 @@ if TYPE_CHECKING:
 _LATER: dict[str, tuple[str, str | None]] = {
     **{
         name: (f"wengert.{name}", None)
-        for name in ("array_api", "data", "inspect", "nn", "optim", "random", "scipy", "testing", "train")
+        for name in (
+            *("array_api", "data", "inspect", "nn", "optim", "optimize"),
+            *("random", "scipy", "testing", "train"),
+        )
     },
     "check_grads": ("wengert.testing", "check_grads"),
     "export": ("wengert.exporting.export", "export"),
@@ -89,6 +93,7 @@ __all__ = [
     "export",
     "fori_loop",
     "get_threads",
+    "gnvp",
     "grad",
     "hessian",
     "hessp",
@@ -105,6 +110,7 @@ __all__ = [
     "no_grad",
     "numpy",
     "optim",
+    "optimize",
     "random",
     "scan",
     "scipy",

@@ -1,4 +1,4 @@
-"""`jvp`, `linearize`, `derivative`, `hvp` and `hessp`."""
+"""`jvp`, `linearize`, `derivative`, `hvp`, `hessp` and `gnvp`."""
 
 from __future__ import annotations
 
@@ -137,6 +137,61 @@ def test_hvp_is_hessian_times_direction() -> None:
     np.testing.assert_allclose(wg.hvp(function, 1)(x, y, v), hessian[1][1] @ v, rtol=1e-13)
 
 
+def residuals(x: Any, y: Any) -> Any:
+    return {"a": np.sin(x["a"]) * y[:1] + x["a"][::-1] ** 2, "b": np.prod(y) * x["a"][0]}
+
+
+@pytest.mark.parametrize("compiled", [lambda f: f, wg.jit])
+def test_gnvp_is_the_jacobian_twice(compiled: Any) -> None:
+    x, y = {"a": np.array([0.5, 1.5])}, np.array([2.0, 3.0])
+    u, v = {"a": np.array([1.0, -1.0])}, np.array([0.5, 0.25])
+    jacobian = wg.jacobian(residuals, (0, 1))(x, y)
+    by_x = np.vstack([jacobian[key][0]["a"] for key in ("a", "b")])
+    J = np.hstack([by_x, np.vstack([jacobian[key][1] for key in ("a", "b")])])
+    w = np.concatenate([u["a"], v])
+    actual = compiled(wg.gnvp(residuals, (0, 1)))(x, y, (u, v))
+    np.testing.assert_allclose(np.concatenate([actual[0]["a"], actual[1]]), J.T @ (J @ w), rtol=1e-13)
+    np.testing.assert_allclose(compiled(wg.gnvp(residuals, 1))(x, y, v), J.T[2:] @ (J[:, 2:] @ v), rtol=1e-13)
+
+
+@pytest.mark.parametrize("compiled", [lambda f: f, wg.jit])
+def test_gnvp_with_the_hessian_of_a_loss(compiled: Any) -> None:
+    def logits(w: Any, x: Any) -> Any:
+        return np.tanh(x @ w)
+
+    def loss(z: Any) -> Any:
+        return np.sum(np.log(np.sum(np.exp(z), axis=1)) - z[:, 0])
+
+    rng = np.random.default_rng(0)
+    w, x, v = rng.normal(size=(2, 3)), rng.normal(size=(4, 2)), rng.normal(size=(2, 3))
+    J = wg.jacobian(logits)(w, x).reshape(12, 6)
+    H = wg.hessian(loss)(logits(w, x)).reshape(12, 12)
+    actual = compiled(wg.gnvp(logits, loss=loss))(w, x, v)
+    np.testing.assert_allclose(actual.reshape(-1), J.T @ (H @ (J @ v.reshape(-1))), rtol=1e-12)
+    quadratic = wg.gnvp(logits, loss=lambda z: 0.5 * np.sum(z * z))(w, x, v)
+    np.testing.assert_allclose(quadratic, wg.gnvp(logits)(w, x, v), rtol=1e-13)
+    # The Hessian of a function of a linear map has no second derivatives of the map.
+    linear = wg.hvp(lambda w: loss(x @ w))(w, v)
+    np.testing.assert_allclose(wg.gnvp(lambda w: x @ w, loss=loss)(w, v), linear, rtol=1e-13)
+
+
+def test_gnvp_batches_and_nests() -> None:
+    def f(x: Any) -> Any:
+        return np.stack([x[0] * x[1], np.exp(x[0]), x[1] ** 3])
+
+    rng = np.random.default_rng(1)
+    x, v = rng.normal(size=(5, 2)), rng.normal(size=(5, 2))
+    each = [wg.gnvp(f)(a, b) for a, b in zip(x, v, strict=True)]
+    for transform in (wg.vmap, lambda g: wg.jit(wg.vmap(g))):
+        np.testing.assert_allclose(transform(wg.gnvp(f))(x, v), each, rtol=1e-13)
+    columns = wg.jacobian(lambda b: wg.gnvp(f)(x[0], b))(v[0])
+    J = wg.jacobian(f)(x[0])
+    np.testing.assert_allclose(columns, J.T @ J, rtol=1e-13)
+    wg.check_grads(lambda a: wg.gnvp(f)(a, v[0]), (x[0],))
+    np.testing.assert_array_equal(wg.gnvp(lambda x: np.ones(2))(x[0], v[0]), np.zeros(2))
+    assert wg.gnvp(lambda t: t * t)(3.0, 1.0) == 36.0
+
+
 # -- what is refused -------------------------------------------------------------------------------------
 
 
@@ -210,3 +265,17 @@ def test_hvp_needs_a_direction() -> None:
         wg.hvp(lambda x: x)()
     with pytest.raises(ArgumentError, match="hvp"):
         wg.hvp(lambda x: x)(1.0)
+
+
+def test_gnvp_refuses_what_has_no_product() -> None:
+    x = np.ones(3)
+    with pytest.raises(
+        ShapeError, match=r"^gnvp: the direction, the last argument, .* got f64\[2\], f64\[3\]"
+    ):
+        wg.gnvp(lambda x: x * x)(x, np.ones(2))
+    with pytest.raises(ArgumentError, match=r"^gnvp: .* write gnvp\(f\)\(x, v\)"):
+        wg.gnvp(lambda x: x)(x)
+    with pytest.raises(DtypeError, match=r"^gnvp: the function must return floating-point values"):
+        wg.gnvp(lambda x: x > 0)(x, x)
+    with pytest.raises(ArgumentError, match="must return"):
+        wg.gnvp(lambda x: x, loss=lambda y: y)(x, x)

@@ -1,4 +1,4 @@
-"""Jacobians, Hessians and Hessian-vector products: one pass for many directions."""
+"""Jacobians, Hessians, and the products of Hessian and Gauss-Newton matrices with vectors."""
 
 from __future__ import annotations
 
@@ -297,14 +297,19 @@ def hvp(fun: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     multiply = _hessian_product("hvp", requirement, fun, argnums)
 
     def product(*arguments: Any, **options: Any) -> Any:
-        if len(arguments) < 2:
-            requirement = "the arguments of the function and a direction are needed"
-            got = "1 argument" if arguments else "no argument"
-            raise ArgumentError(message("hvp", requirement, got, "write hvp(f)(x, v)"))
-        *point, direction = arguments
+        *point, direction = _with_direction("hvp", arguments)
         return multiply(tuple(point), direction, options)
 
     return named(product, "hvp", fun)
+
+
+def _with_direction(operation: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments of a product, of which the last is the direction, or raise `ArgumentError`."""
+    if len(arguments) < 2:
+        requirement = "the arguments of the function and a direction are needed"
+        got = "1 argument" if arguments else "no argument"
+        raise ArgumentError(message(operation, requirement, got, f"write {operation}(f)(x, v)"))
+    return arguments
 
 
 def hessp(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -343,11 +348,65 @@ def _hessian_product(
 
     def multiply(point: tuple[Any, ...], direction: Any, options: dict[str, Any]) -> Any:
         inputs = select_inputs(operation, gradient, argnums, point, options)
-        directions, structure = tree.flatten(direction)
-        tree.check_same(operation, inputs.structure, structure)
-        pairs = zip(directions, inputs.leaves, strict=True)
-        checked = [conform(operation, requirement, v, x) for v, x in pairs]
+        checked = _directions(operation, requirement, inputs, direction)
         pushed = Pushed(inputs, checked)
         return tree.unflatten(pushed.structure, as_results(pushed.tangents, inputs.leaves, checked))
 
     return multiply
+
+
+def _directions(operation: str, requirement: str, inputs: Inputs, direction: Any) -> list[Any]:
+    """Return the leaves of a direction, with the shapes and dtypes of the inputs."""
+    directions, structure = tree.flatten(direction)
+    tree.check_same(operation, inputs.structure, structure)
+    pairs = zip(directions, inputs.leaves, strict=True)
+    return [conform(operation, requirement, v, x) for v, x in pairs]
+
+
+def gnvp(
+    fun: Callable[..., Any], argnums: Argnums = 0, *, loss: Callable[[Any], Any] | None = None
+) -> Callable[..., Any]:
+    """Return a function that computes products of the Gauss-Newton matrix with vectors, without the matrix.
+
+    ``gnvp(f)(x, v) = J(x)^T J(x) v`` with the Jacobian J of the residuals f: the Hessian of ``|f|^2 / 2`` without the
+    second derivatives of f, and never indefinite. With a loss L of the outputs it is the generalised product
+    ``J^T H J v`` with the Hessian H of L at ``f(x)`` (Schraudolph, "Fast curvature matrix-vector products for
+    second-order gradient descent", 2002). One forward and one backward pass.
+
+    Args:
+        fun: a function of arrays or containers of them that returns such.
+        argnums: the positional argument to differentiate, or several; then the direction is a tuple.
+        loss: a scalar function of the output of ``fun``; half the sum of squares by default.
+
+    Returns:
+        A function of the arguments of ``fun`` and, last, the direction, which returns a container like the direction.
+
+    Raises:
+        ArgumentError: the direction is missing, or has other containers than the argument; the loss is no scalar.
+        ShapeError: the direction does not have the shape of the argument.
+        DtypeError: an argument or an output is not floating-point.
+
+    Example:
+        >>> import numpy as np
+        >>> residuals = lambda x: np.array([1.0, 2.0]) * x**2
+        >>> gnvp(residuals)(np.array([1.0, 1.0]), np.array([1.0, 1.0]))
+        array([ 4., 16.])
+    """
+    check_function("gnvp", fun)
+    requirement = "the direction, the last argument, must have the shape of its primal"
+
+    def product(*arguments: Any, **options: Any) -> Any:
+        *point, direction = _with_direction("gnvp", arguments)
+        inputs = select_inputs("gnvp", fun, argnums, tuple(point), options)
+        check_primals("gnvp", inputs.leaves, holomorphic=False)
+        checked = _directions("gnvp", requirement, inputs, direction)
+        pushed = Pushed(inputs, checked)
+        check_results("gnvp", pushed.values, holomorphic=False)
+        moved = or_zeros(pushed.tangents, pushed.values)
+        if loss is not None:
+            output, tangent = (tree.unflatten(pushed.structure, x) for x in (pushed.values, moved))
+            moved = tree.leaves(hvp(loss)(output, tangent))
+        cotangents = Recording(inputs, False, "gnvp").pullback(moved)
+        return tree.unflatten(inputs.structure, as_results(cotangents, inputs.leaves, checked))
+
+    return named(product, "gnvp", fun)

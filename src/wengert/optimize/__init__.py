@@ -1,0 +1,15 @@
+"""Optimisation: SciPy's solvers with exact derivatives over containers of arrays, and compiled solvers.
+
+Example:
+    >>> import numpy as np
+    >>> result = minimize(
+    ...     lambda p: np.sum((p["a"] * np.arange(3.0) - p["b"]) ** 2 + p["b"] ** 4), {"a": 1.0, "b": 2.0}
+    ... )
+    >>> result.success
+    True
+"""
+
+from wengert.optimize.minimizing import minimize
+from wengert.optimize.problems import Problem, problem
+
+__all__ = ["Problem", "minimize", "problem"]

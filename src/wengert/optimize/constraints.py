@@ -1,0 +1,152 @@
+"""Constraints of a problem, with exact Jacobians and Hessians, in the forms of SciPy's solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert.core.dtypes import SEQUENCE
+from wengert.core.errors import ArgumentError, message
+from wengert.optimize.flat import Flat
+from wengert.optimize.limits import ordered
+from wengert.optimize.passes import Passes, passes_of
+from wengert.optimize.scipys import as_tuple
+from wengert.transforms.jacobians import hessian, hvp, jacobian
+
+MOST_DENSE = 100
+"""The most variables for which the Hessian of a constraint is a matrix; beyond, it is an operator."""
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """Values ``lower <= g(x) <= upper`` of a vector x, with their derivatives."""
+
+    passes: Passes
+    arrays: tuple[Any, ...]
+    lower: Any
+    upper: Any
+    keep_feasible: Any = False
+    users_jac: Callable[..., Any] | None = None
+    users_hess: Any = None
+
+    def fun(self, x: Any) -> Any:
+        """Return the values."""
+        return self.passes.get("values", lambda: self.passes.values)(x, self.arrays)
+
+    def jac(self, x: Any) -> Any:
+        """Return the Jacobian matrix of the values."""
+        return self.passes.get("jacobian", lambda: jacobian(self.passes.values))(x, self.arrays)
+
+    def hess(self, x: Any, v: Any) -> Any:
+        """Return the Hessian of the sum of the values times the multipliers ``v``: a matrix or a linear operator."""
+        if self.passes.flat.size <= MOST_DENSE:
+            return self.passes.get("hessian", self._hessian)(x, v, self.arrays)
+        from scipy.sparse.linalg import LinearOperator
+
+        run, point, multipliers = self.passes.get("product", self._product), np.array(x), np.array(v)
+
+        def multiply(p: Any) -> Any:
+            return run(point, np.ascontiguousarray(p, np.float64).reshape(-1), multipliers, self.arrays)
+
+        size = self.passes.flat.size
+        return LinearOperator((size, size), matvec=multiply, rmatvec=multiply, dtype=np.float64)  # pyright: ignore[reportCallIssue]
+
+    def scipys(self, optimize: Any, *, with_hessian: bool = True) -> Any:
+        """Return SciPy's constraint; only the method trust-constr takes Hessians."""
+        hess: Any = optimize.BFGS() if not with_hessian else self.users_hess or self.hess
+        jac = self.users_jac or self.jac
+        return optimize.NonlinearConstraint(self.fun, self.lower, self.upper, jac, hess, self.keep_feasible)
+
+    def _lagrangian(self, multipliers: Any, arrays: Any) -> Callable[[Any], Any]:
+        return lambda x: np.sum(multipliers * self.passes.values(x, arrays))
+
+    def _hessian(self) -> Callable[..., Any]:
+        def matrix(x: Any, v: Any, arrays: Any) -> Any:
+            return hessian(self._lagrangian(v, arrays))(x)
+
+        return matrix
+
+    def _product(self) -> Callable[..., Any]:
+        def product(x: Any, p: Any, v: Any, arrays: Any) -> Any:
+            return hvp(self._lagrangian(v, arrays))(x, p)
+
+        return product
+
+
+def made_constraints(optimize: Any, flat: Flat, constraints: Any) -> list[Any]:
+    """Return a `Constraint` for each constraint, in any of the forms that `problem` takes.
+
+    A linear constraint of SciPy's stays as it is.
+    """
+    kinds: Any = (dict, optimize.NonlinearConstraint, optimize.LinearConstraint)
+    is_one = isinstance(constraints, kinds) or (_is_triple(constraints))
+    return [_made(optimize, flat, each) for each in ([constraints] if is_one else constraints)]
+
+
+def _is_triple(constraint: Any) -> bool:
+    return isinstance(constraint, SEQUENCE) and len(constraint) == 3 and callable(constraint[0])
+
+
+def _made(optimize: Any, flat: Flat, constraint: Any) -> Any:
+    if isinstance(constraint, optimize.LinearConstraint):
+        return constraint
+    if isinstance(constraint, dict):
+        return _of_dict(flat, constraint)
+    if isinstance(constraint, optimize.NonlinearConstraint):
+        jac, hess = constraint.jac, constraint.hess
+        made = _constraint(flat, constraint.fun, (), constraint.lb, constraint.ub)
+        return Constraint(
+            made.passes,
+            made.arrays,
+            made.lower,
+            made.upper,
+            constraint.keep_feasible,
+            _on_vectors(flat, jac) if callable(jac) else None,
+            _users_hessian(optimize, flat, hess),
+        )
+    if _is_triple(constraint):
+        fun, lower, upper = constraint
+        return _constraint(flat, fun, (), lower, upper)
+    requirement = "a constraint must be (function, lower, upper), a constraint of scipy.optimize, or a dict"
+    raise ArgumentError(message(flat.operation, requirement, type(constraint).__name__))
+
+
+def _of_dict(flat: Flat, constraint: dict[str, Any]) -> Constraint:
+    """Return the constraint of a dict as SciPy takes it: of the type "eq", g(x) = 0, or "ineq", g(x) >= 0."""
+    kind = str(constraint.get("type", "")).lower()
+    if kind not in ("eq", "ineq") or "fun" not in constraint:
+        requirement = "a dict must have the type 'eq' (g(x) = 0) or 'ineq' (g(x) >= 0), and a 'fun'"
+        raise ArgumentError(message(flat.operation, requirement, str(constraint)))
+    args, jac = as_tuple(constraint.get("args", ())), constraint.get("jac")
+    made = _constraint(flat, constraint["fun"], args, 0.0, 0.0 if kind == "eq" else None)
+    users = _on_vectors(flat, jac, args) if callable(jac) else None
+    return Constraint(made.passes, made.arrays, made.lower, made.upper, users_jac=users)
+
+
+def _on_vectors(flat: Flat, function: Callable[..., Any], args: tuple[Any, ...] = ()) -> Callable[..., Any]:
+    """Return a function of a vector for the user's function of a container."""
+
+    def call(x: Any, *more: Any) -> Any:
+        return function(flat.container(x), *more, *args)
+
+    return call
+
+
+def _users_hessian(optimize: Any, flat: Flat, hess: Any) -> Any:
+    """Return the Hessian that the user gives; None for BFGS, which is SciPy's default where there is none."""
+    if callable(hess):
+        return _on_vectors(flat, hess)
+    is_default = isinstance(hess, (optimize.BFGS, type(None), bool))
+    return None if is_default else hess
+
+
+def _constraint(flat: Flat, fun: Any, args: tuple[Any, ...], lower: Any, upper: Any) -> Constraint:
+    passes, arrays = passes_of(flat.operation, fun, flat, args)
+    first = fun(flat.container(flat.joined(flat.leaves)), *args)
+    values = Flat(flat.operation, first, "the constraint")
+    if np.isnan(values.joined(values.leaves)).any():
+        raise ArgumentError(message(flat.operation, "a constraint must not be NaN at the start", "nan"))
+    return Constraint(passes, arrays, *ordered(values, lower, upper, "limit"))

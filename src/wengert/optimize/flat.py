@@ -1,0 +1,146 @@
+"""A container of arrays as one vector, which optimisers move."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.boxes import Box
+from wengert.core import tree
+from wengert.core.dtypes import FLOAT64, NDARRAY, check_known, check_plain, dtype_of, is_float
+from wengert.core.errors import ArgumentError, DtypeError, message
+from wengert.core.shapes import shape_of, size
+from wengert.ir.types import show
+from wengert.ops.conversion import cast
+from wengert.ops.shape import concatenate, reshape
+
+_NUMBER = (int, float, np.integer, np.floating)
+
+
+def as_tree(value: Any) -> Any:
+    """Return a container; a list or tuple of numbers alone is one array, as it is for SciPy.
+
+    Example:
+        >>> as_tree([1, 2.5])
+        array([1. , 2.5])
+    """
+    return np.asarray(value, np.float64) if _is_sequence_of_numbers(value) else value
+
+
+def _is_sequence_of_numbers(value: Any) -> bool:
+    if type(value) not in (list, tuple) or not value:
+        return False
+    if all(isinstance(item, _NUMBER) for item in value):
+        return True
+    rows = [_is_sequence_of_numbers(item) for item in value]
+    return all(rows) and len({len(item) for item in value}) == 1
+
+
+class Flat:
+    """The containers, shapes and dtypes of some variables, which a vector holds one after the other.
+
+    Args:
+        operation: the name for messages.
+        variables: a container of real numbers and arrays.
+        name: what the variables are, for messages.
+    """
+
+    def __init__(self, operation: str, variables: Any, name: str = "x0") -> None:
+        self.operation = operation
+        self.name = name
+        self.leaves, self.structure = tree.flatten(as_tree(variables))
+        paths = tree.paths(self.structure, name)
+        for leaf, path in zip(self.leaves, paths, strict=True):
+            _check_leaf(operation, leaf, path)
+        self.paths = paths
+        self.shapes = [shape_of(leaf) for leaf in self.leaves]
+        self._dtypes = [dtype_of(leaf) for leaf in self.leaves]
+        self._kinds: list[Any] = list(map(type, self.leaves))
+        self.ends = list(itertools.accumulate(map(size, self.shapes)))
+        self.size = self.ends[-1] if self.ends else 0
+        if not self.size:
+            raise ArgumentError(message(operation, f"{name} must have at least one element"))
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether the container is the vector itself."""
+        return self.structure == tree.LEAF and len(self.shapes[0]) == 1
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype that holds every variable; float64 for integers."""
+        return np.result_type(*[dtype if is_float(dtype) else FLOAT64 for dtype in self._dtypes])
+
+    def vector(self, values: Any, dtype: Any = FLOAT64) -> Any:
+        """Return a container of these shapes as a vector; a vector stays one.
+
+        Raises:
+            ArgumentError: the containers or the shapes differ.
+        """
+        leaves, structure = tree.flatten(as_tree(values))
+        tree.check_same(self.operation, self.structure, structure)
+        for leaf, shape, path in zip(leaves, self.shapes, self.paths, strict=True):
+            if shape_of(leaf) != shape:
+                requirement = f"{path} must have the shape {shape}"
+                raise ArgumentError(message(self.operation, requirement, show(leaf)))
+        return self.joined(leaves, dtype)
+
+    def joined(self, leaves: Sequence[Any], dtype: Any = FLOAT64) -> Any:
+        """Return the elements of leaves of these shapes as a vector."""
+        if not any(isinstance(leaf, Box) for leaf in leaves):
+            return np.concatenate([np.asarray(leaf, dtype).reshape(-1) for leaf in leaves])
+        parts = [reshape(cast(leaf, dtype=dtype), shape=(size(shape_of(leaf)),)) for leaf in leaves]
+        return parts[0] if len(parts) == 1 else concatenate(*parts, axis=0)
+
+    def parts(self, vector: Any) -> list[Any]:
+        """Return the parts of a vector, in the shapes of the leaves; a vector may be a box."""
+        starts = [0, *self.ends]
+        if self.is_vector:
+            return [vector]
+        return [
+            np.reshape(vector[start:end], shape) if shape else vector[start]
+            for start, end, shape in zip(starts, self.ends, self.shapes, strict=False)
+        ]
+
+    def container(self, vector: Any) -> Any:
+        """Return the container that a vector holds, in the dtype of the vector."""
+        return tree.unflatten(self.structure, self.parts(vector))
+
+    def users(self, vector: Any) -> Any:
+        """Return the container that a vector holds, with leaves of the user's kinds and floating-point dtypes."""
+        rows = zip(self.parts(vector), self._dtypes, self._kinds, strict=True)
+        return tree.unflatten(self.structure, [_as_users(*row) for row in rows])
+
+    def path_of(self, position: int) -> str:
+        """Return where an element of the vector stands in the container, as ``x0['w'][2]``."""
+        leaf = next(n for n, end in enumerate(self.ends) if position < end)
+        shape = self.shapes[leaf]
+        index = np.unravel_index(position - (self.ends[leaf] - size(shape)), shape) if shape else ()
+        return self.paths[leaf] + "".join(f"[{i}]" for i in index)
+
+
+def _as_users(part: Any, dtype: Any, kind: type) -> Any:
+    if not is_float(dtype):
+        dtype = FLOAT64
+    if isinstance(part, Box):
+        return cast(part, dtype=dtype)
+    if kind in (float, int):
+        return float(part)
+    array = np.array(part, dtype)
+    return array[()] if issubclass(kind, np.generic) else array
+
+
+def _check_leaf(operation: str, leaf: Any, path: str) -> None:
+    """Raise `DtypeError` unless a leaf is a real number or an array of real numbers."""
+    requirement = "the variables must be real numbers or arrays of them"
+    if not isinstance(leaf, (Box, NDARRAY, complex, *_NUMBER)):
+        raise DtypeError(message(operation, requirement, f"{type(leaf).__name__} in {path}"))
+    if isinstance(leaf, NDARRAY):
+        check_plain(operation, leaf)
+    dtype = check_known(operation, dtype_of(leaf))
+    if dtype.kind not in "fiu":
+        hint = "optimise over the real and the imaginary part" if dtype.kind == "c" else ""
+        raise DtypeError(message(operation, requirement, f"{show(leaf)} in {path}", hint))

@@ -1,0 +1,125 @@
+"""Bounds of variables and limits of constraints, as vectors."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from wengert.core import tree
+from wengert.core.dtypes import SEQUENCE
+from wengert.core.errors import ArgumentError, message
+from wengert.core.shapes import shape_of
+from wengert.ir.types import show
+from wengert.optimize.flat import Flat
+
+LOWER, UPPER = -np.inf, np.inf
+"""What None stands for among lower and among upper limits."""
+
+
+def flat_bounds(optimize: Any, flat: Flat, bounds: Any) -> Any:
+    """Return SciPy's `Bounds` on the vector for bounds in any of the forms that `problem` takes; None for none.
+
+    Raises:
+        ArgumentError: the bounds do not fit the variables, or exclude each other.
+    """
+    if bounds is None:
+        return None
+    keep = False
+    if isinstance(bounds, optimize.Bounds):
+        lower, upper, keep = bounds.lb, bounds.ub, bounds.keep_feasible
+    elif _is_lower_and_upper(flat, bounds):
+        lower, upper = bounds
+    else:
+        lower, upper = _columns(flat, bounds)
+    return optimize.Bounds(*ordered(flat, lower, upper, "bound"), keep)
+
+
+def ordered(flat: Flat, lower: Any, upper: Any, name: str) -> tuple[Any, Any]:
+    """Return lower and upper limits as vectors, or raise `ArgumentError` if a lower one exceeds the upper one."""
+    low, high = limits(flat, lower, LOWER, f"lower {name}s"), limits(flat, upper, UPPER, f"upper {name}s")
+    for position in np.flatnonzero(~(low <= high))[:1]:
+        requirement = f"a lower {name} must not exceed the upper {name}"
+        got = f"{low[position]:g} and {high[position]:g} for {flat.path_of(int(position))}"
+        raise ArgumentError(message(flat.operation, requirement, got))
+    return low, high
+
+
+def limits(flat: Flat, limit: Any, absent: float, name: str) -> Any:
+    """Return limits of the leaves of a container as one vector.
+
+    Args:
+        flat: the container.
+        limit: a number for all leaves, a vector of all elements, or a container like that of the leaves, with numbers
+            or arrays that broadcast; None for none, in the place of any part.
+        absent: what stands for None.
+        name: for messages.
+    """
+    if shape_of_array(limit) == (flat.size,):
+        return _numbers(flat, limit, name, name)
+    found: list[Any] = []
+    _collect(flat, flat.container(np.zeros(flat.size)), limit, absent, name, name, found)
+    return flat.joined(found)
+
+
+def shape_of_array(value: Any) -> Any:
+    """Return the shape of an array; None for other values."""
+    return shape_of(value) if isinstance(value, np.ndarray) else None
+
+
+def _collect(
+    flat: Flat, variables: Any, limit: Any, absent: float, name: str, path: str, found: list[Any]
+) -> None:
+    """Append the limits of each leaf of a part of the variables."""
+    parts = tree.children(variables)
+    if parts is None:
+        values = _numbers(flat, absent if limit is None else limit, name, path)
+        try:
+            found.append(np.broadcast_to(values, shape_of(variables)))
+        except ValueError:
+            requirement = f"{path} must broadcast with {flat.name} to the shape {shape_of(variables)}"
+            raise ArgumentError(message(flat.operation, requirement, show(values))) from None
+        return
+    given = tree.children(limit)
+    if given is None:
+        given = dict.fromkeys(parts, limit)
+    if given.keys() != parts.keys():
+        requirement = f"{name} must have the containers of {flat.name}, {tree.show(flat.structure)}"
+        raise ArgumentError(message(flat.operation, requirement, tree.show(tree.flatten(limit)[1])))
+    for key, part in parts.items():
+        _collect(flat, part, given[key], absent, name, f"{path}[{key!r}]", found)
+
+
+def _numbers(flat: Flat, limit: Any, name: str, path: str) -> Any:
+    try:
+        return np.asarray(limit, np.float64)
+    except (TypeError, ValueError):
+        requirement = f"{name} must be numbers, arrays of them, None, or containers like {flat.name}"
+        raise ArgumentError(
+            message(flat.operation, requirement, f"{type(limit).__name__} in {path}")
+        ) from None
+
+
+def _is_lower_and_upper(flat: Flat, bounds: Any) -> bool:
+    """Return whether bounds are a pair of lower and upper ones; SciPy takes a sequence for a vector as pairs."""
+    if type(bounds) is not tuple:
+        return False
+    pair = cast("tuple[Any, ...]", bounds)
+    return len(pair) == 2 and (not flat.is_vector or all(x is None or shape_of(x) == () for x in pair))
+
+
+def _columns(flat: Flat, bounds: Any) -> tuple[Any, Any]:
+    """Return the lower and the upper bounds of a sequence of pairs, as SciPy takes it."""
+    pairs = list(bounds) if isinstance(bounds, (*SEQUENCE, np.ndarray, zip)) else None
+    if pairs is None or len(pairs) != flat.size or any(len(pair) != 2 for pair in pairs):
+        requirement = (
+            f"bounds must be {flat.size} pairs (lower, upper), scipy.optimize.Bounds, or a tuple of lower and upper "
+            f"bounds: numbers, None or containers like {flat.name}"
+        )
+        got = f"{type(bounds).__name__}" if pairs is None else f"{len(pairs)} entries"
+        raise ArgumentError(message(flat.operation, requirement, got))
+    columns = zip(*pairs, strict=True)
+    return tuple(
+        np.array([absent if limit is None else limit for limit in column], np.float64)
+        for column, absent in zip(columns, (LOWER, UPPER), strict=True)
+    )  # pyright: ignore[reportReturnType]

@@ -1,0 +1,148 @@
+"""The passes of a function of a vector: compiled at their first call, or run as NumPy programs where they must."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.compiler.jit import Jitted, jit
+from wengert.core import tree
+from wengert.core.dtypes import FLOAT64, NDARRAY
+from wengert.core.errors import ArgumentError, ConcreteError, DtypeError, UnsupportedError, message
+from wengert.ir.types import show
+from wengert.ops.conversion import cast
+from wengert.ops.shape import reshape
+from wengert.optimize.flat import Flat
+from wengert.transforms.arguments import check_scalar, flatten_output
+
+_NOT_TRACED = (ConcreteError, UnsupportedError)
+"""The errors of a function that runs on numbers, and not on types alone: of Python's ``if`` on values, for example."""
+
+
+class Pass:
+    """A function that is compiled at its first call, unless it can only run on known numbers.
+
+    Args:
+        function: of vectors and containers of them.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._compiled = jit(function)
+        self._call: Callable[..., Any] = self._first
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function."""
+        return self._call(*arguments)
+
+    def _first(self, *arguments: Any) -> Any:
+        call: Callable[..., Any] = self._compiled
+        try:
+            result = call(*arguments)
+        except _NOT_TRACED:
+            call = self._function
+            result = call(*arguments)
+        self._call = call
+        return result
+
+
+class Arguments(NamedTuple):
+    """The further arguments of a function, of which a pass takes the arrays and holds the others as constants."""
+
+    structure: tree.Structure
+    fixed: tuple[Any, ...]
+    """The other leaves; None in the place of an array."""
+    arrays: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, fun: Callable[..., Any], args: tuple[Any, ...]) -> Arguments:
+        """Divide arguments; a function that the user compiled takes floats as it takes arrays."""
+        taken: Any = (NDARRAY, float, np.floating) if isinstance(fun, Jitted) else NDARRAY
+        leaves, structure = tree.flatten(args)
+        are_taken = [isinstance(leaf, taken) and _is_numeric(leaf) for leaf in leaves]
+        rows = list(zip(leaves, are_taken, strict=True))
+        fixed = tuple(None if is_taken else leaf for leaf, is_taken in rows)
+        return cls(structure, fixed, tuple(leaf for leaf, is_taken in rows if is_taken))
+
+    def filled(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the arguments with other arrays."""
+        rest = iter(arrays)
+        leaves = [next(rest) if leaf is None else leaf for leaf in self.fixed]
+        return tree.unflatten(self.structure, leaves)
+
+
+def _is_numeric(leaf: Any) -> bool:
+    return not isinstance(leaf, NDARRAY) or leaf.dtype.kind in "fiubc"
+
+
+class Passes:
+    """The compiled passes of a function of a vector, made when they are first asked for.
+
+    Args:
+        operation: the name for messages.
+        fun: takes the container of the variables and the further arguments.
+        flat: of the variables.
+        arguments: the further arguments.
+    """
+
+    def __init__(self, operation: str, fun: Callable[..., Any], flat: Flat, arguments: Arguments) -> None:
+        self.operation = operation
+        self.fun = fun
+        self.flat = flat
+        self._arguments = arguments
+        self._made: dict[str, Pass] = {}
+
+    def scalar(self, vector: Any, arrays: tuple[Any, ...]) -> Any:
+        """Return the one number that the function returns, as float64."""
+        outputs, structure, _ = flatten_output(self.operation, self._called(vector, arrays), has_aux=False)
+        if structure.kind is not None:
+            requirement = "the objective must return one number"
+            raise ArgumentError(message(self.operation, requirement, tree.show(structure)))
+        value = check_scalar(self.operation, outputs[0])
+        return cast(reshape(value, shape=()), dtype=FLOAT64)
+
+    def values(self, vector: Any, arrays: tuple[Any, ...]) -> Any:
+        """Return the elements of the container that the function returns as one vector of float64."""
+        outputs, _, _ = flatten_output(self.operation, self._called(vector, arrays), has_aux=False)
+        if not outputs:
+            raise ArgumentError(message(self.operation, "the function must return at least one number"))
+        for value in outputs:
+            if getattr(value, "dtype", FLOAT64).kind == "c":
+                requirement, hint = "the function must return real numbers", "return z.real and z.imag"
+                raise DtypeError(message(self.operation, requirement, show(value), hint))
+        return Flat(self.operation, outputs, "output").joined(outputs)
+
+    def _called(self, vector: Any, arrays: tuple[Any, ...]) -> Any:
+        return self.fun(self.flat.container(vector), *self._arguments.filled(arrays))
+
+    def get(self, name: str, make: Callable[[], Callable[..., Any]]) -> Pass:
+        """Return a pass by its name; ``make`` returns its function at first."""
+        if name not in self._made:
+            self._made[name] = Pass(make())
+        return self._made[name]
+
+
+def passes_of(
+    operation: str, fun: Callable[..., Any], flat: Flat, args: tuple[Any, ...]
+) -> tuple[Passes, Any]:
+    """Return the passes of a function, and the arrays among its further arguments.
+
+    The passes of a function that the user compiled with `wengert.jit` are kept for the next solver.
+    """
+    if not callable(fun):
+        raise DtypeError(message(operation, "a function is needed", type(fun).__name__))
+    arguments = Arguments.of(fun, args)
+    if not isinstance(fun, Jitted):
+        return Passes(operation, fun, flat, arguments), arguments.arrays
+    kept: dict[Any, Passes] = vars(fun).setdefault("passes_for_solvers", {})
+    kinds: Any = tuple(map(type, arguments.fixed))
+    key: Any = operation, flat.structure, tuple(flat.shapes), arguments[:2], kinds
+    try:
+        known = kept.get(key)
+    except TypeError:  # an argument has no hash
+        return Passes(operation, fun, flat, arguments), arguments.arrays
+    if known is None:
+        known = kept[key] = Passes(operation, fun, flat, arguments._replace(arrays=()))
+    return known, arguments.arrays
