@@ -318,6 +318,23 @@ def test_first_derivatives(sample: Sample) -> None:
     assert_close(linear(*direction), pushed, 1e-12)
 
 
+@sampled(SMOOTH, 0.1)
+def test_power_series_are_nested_forward_mode(sample: Sample) -> None:
+    point, direction = sample.point, sample.direction()
+    zeros = tuple(map(np.zeros_like, direction))
+
+    def slope(*point: Any) -> Any:
+        return wg.jvp(sample, point, direction)[1]
+
+    value, (first, second) = wg.jet(
+        sample, point, [[step, zero] for step, zero in zip(direction, zeros, strict=True)]
+    )
+    assert_same_to_rounding(value, sample(*point))
+    for found, expected in zip((first, second), wg.jvp(slope, point, direction), strict=True):
+        assert dtype_of(found) == dtype_of(value)
+        assert_close(found, expected, 1e-9, np.max(np.abs(expected), initial=1.0))
+
+
 @sampled(SMOOTH, 0.3)
 def test_values_that_no_rule_reads_need_not_be_kept(sample: Sample) -> None:
     cotangent, count = sample.cotangent(), len(sample.point)

@@ -32,9 +32,11 @@ from wengert.control import (
 )
 from wengert.core.errors import WengertError
 from wengert.transforms.batching import vmap
-from wengert.transforms.forward_mode import derivative, jvp, linearize
+from wengert.transforms.forward_mode import jvp, linearize
 from wengert.transforms.jacobians import gnvp, hessian, hessp, hvp, jacfwd, jacobian, jacrev
+from wengert.transforms.laplacians import laplacian
 from wengert.transforms.reverse_mode import grad, value_and_grad, vjp
+from wengert.transforms.taylor_mode import derivative, jet
 from wengert.transforms.variables import Dual, Variable, no_grad
 from wengert.transforms.variables import constant as Constant  # noqa: N812 (the papers' name)
 
@@ -102,8 +104,10 @@ __all__ = [
     "jacfwd",
     "jacobian",
     "jacrev",
+    "jet",
     "jit",
     "jvp",
+    "laplacian",
     "linearize",
     "load",
     "nn",

@@ -30,7 +30,10 @@ CONCRETE = frozenset({"if on values", "boolean mask"})
 SHARES = {
     "jit": 0.25,
     "jit grad": 1.0,
+    "jet": 0.5,
+    "laplacian": 0.5,
     "jit jvp": 0.25,
+    "jit jet": 0.1,
     "jit hvp": 0.2,
     "jit vmap": 0.15,
     "jit vmap grad": 0.15,
@@ -314,6 +317,50 @@ def second(runner: Runner) -> None:
     against_differences("hvp", runner, actual, curvature, 1.0, max(near, BELIEVED[1]) * size)
 
 
+def third(runner: Runner) -> float:
+    """Return the third derivative along the direction, by nested forward mode."""
+    total, x, d = runner.of_floats(runner.total), runner.floats, runner.direction
+
+    def slope(*floats: Any) -> Any:
+        return wg.jvp(total, floats, d)[1]
+
+    return float(wg.jvp(lambda *floats: wg.jvp(slope, floats, d)[1], x, d)[1])
+
+
+def along_a_line(runner: Runner) -> Callable[..., Any]:
+    """Return the first three derivatives along a direction, by power series."""
+    total = runner.of_floats(runner.total)
+    return lambda x, d: wg.jet(total, x, [[step, 0 * step, 0 * step] for step in d])[1]
+
+
+def power_series(runner: Runner) -> None:
+    """Power series against nested forward mode."""
+    if runner.lowest == "float16":
+        return
+    actual = along_a_line(runner)(runner.floats, runner.direction)
+    alike("jet", [actual[0], actual[2]], [directional(runner), third(runner)], tolerance(runner, 2))
+
+
+def compiled_power_series(runner: Runner) -> None:
+    if runner.lowest != "float16":
+        actual = wg.jit(along_a_line(runner))(runner.floats, runner.direction)
+        alike("jit jet", actual, along_a_line(runner)(runner.floats, runner.direction), tolerance(runner, 2))
+
+
+def laplacian(runner: Runner) -> None:
+    """The forward Laplacian against the diagonal of the Hessian."""
+    if runner.lowest == "float16":
+        return
+    numbers = runner.program.floats
+    expected = wg.hessian(runner.total, numbers)(*runner.arguments)
+    diagonal = [
+        np.trace(np.reshape(blocks[n], (np.size(x), np.size(x))))
+        for n, (blocks, x) in enumerate(zip(expected, runner.floats, strict=True))
+    ]
+    actual = wg.laplacian(runner.total, numbers)(*runner.arguments)
+    alike("laplacian", [actual], [sum(diagonal, start=0 * actual)], tolerance(runner, 2))
+
+
 def compiled_hvp(runner: Runner) -> None:
     if runner.lowest != "float16":
         actual = wg.jit(hvp(runner))(runner.floats, runner.direction)
@@ -378,12 +425,15 @@ MODES: Mapping[str, Callable[[Runner], None]] = {
     "duals": on_duals,
     "grad": reverse,
     "hvp": second,
+    "jet": power_series,
+    "laplacian": laplacian,
     "vmap": vmap,
     "vmap grad": vmap_gradient,
     "jit": compiled,
     "jit grad": compiled_gradient,
     "jit jvp": compiled_jvp,
     "jit hvp": compiled_hvp,
+    "jit jet": compiled_power_series,
     "jit vmap": compiled_vmap,
     "jit vmap grad": compiled_vmap_gradient,
 }

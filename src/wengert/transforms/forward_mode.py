@@ -1,4 +1,4 @@
-"""Forward mode: dual numbers, and the transforms `jvp`, `linearize` and `derivative`.
+"""Forward mode: dual numbers, and the transforms `jvp` and `linearize`.
 
 A dual number ``x + x' e`` with ``e^2 = 0`` holds a primal and a tangent; every operation maps
 ``f(x + x' e) = f(x) + f'(x) x' e``. The tangent may be a box itself: of `vmap`, to carry many directions in one pass;
@@ -16,9 +16,9 @@ from wengert.boxes import Box, State, Trace, is_sole, running, snapshot, state_o
 from wengert.boxes import concrete as concrete_value
 from wengert.core import tree
 from wengert.core.dtypes import check_known, dtype_of, is_inexact
-from wengert.core.errors import ArgumentError, ShapeError, message
+from wengert.core.errors import ArgumentError, message
 from wengert.core.shapes import shape_of
-from wengert.ir.types import TensorType, show
+from wengert.ir.types import TensorType
 from wengert.kernels.elementwise import strong_product
 from wengert.ops.arithmetic import multiply_no_nan
 from wengert.ops.conversion import cast
@@ -27,10 +27,8 @@ from wengert.primitive import Explicit, HigherOrder, Linear, NonDifferentiable, 
 from wengert.transforms.arguments import (
     Inputs,
     as_results,
-    check_primals,
     conform,
     flatten_output,
-    named,
     or_zeros,
     release,
     select_inputs,
@@ -105,24 +103,33 @@ def push(primitive: Primitive, primals: Values, tangents: Values, params: dict[s
     if isinstance(rule, HigherOrder):
         return rule.push(primals, tangents, **params)
     out = primitive(*primals, **params)
+    return out, tangent_of(primitive, out, primals, tangents, params)
+
+
+def tangent_of(
+    primitive: Primitive, out: Any, primals: Values, tangents: Values, params: dict[str, Any]
+) -> Any:
+    """Return the tangent (None: zero) of the known result of an operation that holds no program."""
+    rule = primitive.derivative
     if isinstance(rule, NonDifferentiable):
-        return out, None
+        return None
     if not is_inexact(dtype := dtype_of(out)):
         check_known(primitive.name, dtype)
-        return out, None
+        return None
     if all(tangent is None for tangent in tangents):
-        return out, None
+        return None
     if isinstance(rule, Partials):
-        tangent = _push_partials(rule, out, primals, tangents, params)
+        tangent = push_partials(rule, out, primals, tangents, params)
     elif isinstance(rule, Linear):
-        tangent = _push_linear(primitive, rule, primals, tangents, params)
+        tangent = push_linear(primitive, rule, primals, tangents, params)
     else:
         assert isinstance(rule, Explicit)
         tangent = rule.jvp(primals, tangents, out, **params)
-    return out, None if tangent is None else _broadcast_like(tangent, out)
+    return None if tangent is None else broadcast_like(tangent, out)
 
 
-def _broadcast_like(tangent: Any, out: Any) -> Any:
+def broadcast_like(tangent: Any, out: Any) -> Any:
+    """Return a tangent with the shape and dtype of its value."""
     if shape_of(tangent) != (shape := shape_of(out)):
         tangent = broadcast_to(tangent, shape=shape)
     if dtype_of(tangent) != (dtype := dtype_of(out)):
@@ -130,7 +137,8 @@ def _broadcast_like(tangent: Any, out: Any) -> Any:
     return tangent
 
 
-def _push_partials(rule: Partials, out: Any, primals: Values, tangents: Values, params: Any) -> Any:
+def push_partials(rule: Partials, out: Any, primals: Values, tangents: Values, params: Any) -> Any:
+    """Return the tangent of an elementwise operation: the sum of its partials times the tangents."""
     total = None
     values = (out, *primals)
     if rule.singular:
@@ -163,7 +171,7 @@ def as_numpy_scalars(values: Values) -> Values:
     return values
 
 
-def _push_linear(primitive: Primitive, rule: Linear, primals: Values, tangents: Values, params: Any) -> Any:
+def push_linear(primitive: Primitive, rule: Linear, primals: Values, tangents: Values, params: Any) -> Any:
     """Apply the operation itself: to all tangents jointly, or to one at a time."""
     moving = [rule.linear_in(i) and tangent is not None for i, tangent in enumerate(tangents)]
     if not any(moving):
@@ -291,36 +299,3 @@ def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...
         return tree.unflatten(pushed.structure, results)
 
     return tree.unflatten(pushed.structure, pushed.values), linear
-
-
-def derivative(fun: Callable[..., Any], argnums: int = 0, *, holomorphic: bool = False) -> Callable[..., Any]:
-    """Return a function that computes the derivative ``df/dt`` of a function of a scalar.
-
-    Args:
-        fun: a function of a scalar that returns numbers, arrays or containers of them.
-        argnums: the position of the scalar.
-        holomorphic: the function is holomorphic, and takes a complex number.
-
-    Returns:
-        A function with the arguments of ``fun`` that returns a derivative for each output.
-
-    Raises:
-        ShapeError: the argument is not a scalar.
-        DtypeError: the argument is complex without ``holomorphic``.
-
-    Example:
-        >>> import numpy as np
-        >>> derivative(lambda t: np.array([1.0, 2.0]) * t**2)(3.0)
-        array([ 6., 12.])
-    """
-
-    def differentiated(*arguments: Any, **options: Any) -> Any:
-        inputs = select_inputs("derivative", fun, argnums, arguments, options)
-        check_primals("derivative", inputs.leaves, holomorphic)
-        if len(inputs.leaves) != 1 or shape_of(inputs.leaves[0]) != ():
-            requirement = "the argument must be a scalar"
-            raise ShapeError(message("derivative", requirement, show(*inputs.leaves), "use wg.jacobian"))
-        pushed = Pushed(inputs, [dtype_of(inputs.leaves[0]).type(1)])
-        return tree.unflatten(pushed.structure, as_results(pushed.tangents, pushed.values))
-
-    return named(differentiated, "derivative", fun)

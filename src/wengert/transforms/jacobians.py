@@ -35,7 +35,7 @@ def _ranges(values: Sequence[Any]) -> list[tuple[int, int]]:
     return list(itertools.pairwise([0, *itertools.accumulate(size(shape_of(value)) for value in values)]))
 
 
-def _basis(values: Sequence[Any], start: int, stop: int) -> list[Any]:
+def basis(values: Sequence[Any], start: int, stop: int) -> list[Any]:
     """Return rows ``start`` to ``stop`` of the identity on all elements of ``values``, split into their shapes."""
     rows = np.arange(start, stop)[:, None]
     return [
@@ -50,12 +50,13 @@ def _chunks(values: Sequence[Any], chunk_size: int | None) -> list[tuple[int, in
     if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 1):  # pyright: ignore[reportUnnecessaryIsInstance]
         requirement = "chunk_size must be a positive number of directions"
         raise ArgumentError(message("jacobian", requirement, repr(chunk_size)))
-    total = _count(values)
+    total = count(values)
     step = chunk_size or max(total, 1)
     return [(start, min(start + step, total)) for start in range(0, total, step)] or [(0, 0)]
 
 
-def _count(values: Sequence[Any]) -> int:
+def count(values: Sequence[Any]) -> int:
+    """Return the number of elements of all values."""
     return sum(size(shape_of(value)) for value in values)
 
 
@@ -114,7 +115,7 @@ def jacfwd(
             return or_zeros(pushed.tangents, pushed.values)
 
         blocks = [
-            vmap(push, out_axes=-1, axis_size=stop - start)(*_basis(inputs.leaves, start, stop))
+            vmap(push, out_axes=-1, axis_size=stop - start)(*basis(inputs.leaves, start, stop))
             for start, stop in _chunks(inputs.leaves, chunk_size)
         ]
         pushed = runs[0]
@@ -182,7 +183,7 @@ def _by_rows(inputs: Inputs, recording: Recording, chunk_size: int | None) -> An
         return or_zeros(recording.pullback(cotangents), inputs.leaves)
 
     blocks = [
-        vmap(pull, axis_size=stop - start)(*_basis(outputs, start, stop))
+        vmap(pull, axis_size=stop - start)(*basis(outputs, start, stop))
         for start, stop in _chunks(outputs, chunk_size)
     ]
     columns = [_join([block[position] for block in blocks], 0) for position in range(len(inputs.leaves))]
@@ -229,7 +230,7 @@ def jacobian(
         check_primals("jacobian", inputs.leaves, holomorphic)
         recording = Recording(inputs, has_aux, "jacobian")
         check_results("jacobian", recording.values, holomorphic)
-        if _count(recording.values) > _count(inputs.leaves):
+        if count(recording.values) > count(inputs.leaves):
             return forward(*arguments, **options)
         result = _by_rows(inputs, recording, None)
         return (result, recording.aux) if has_aux else result
