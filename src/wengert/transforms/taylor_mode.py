@@ -103,7 +103,7 @@ class TaylorTrace(Trace):
 
     def series_of(self, result: Any) -> list[Series | None]:
         """Return the series of each result of an operation; None for a constant."""
-        results: tuple[Any, ...] = result if isinstance(result, tuple) else (result,)
+        results: tuple[Any, ...] = result if isinstance(result, tuple) else (result,)  # pyright: ignore[reportUnknownVariableType]
         return [state_of(self, box) for box in results]
 
     def _state(self, operand: Any) -> Any:
