@@ -95,8 +95,5 @@ def network_error(p: Network, x: Any, y: Any) -> Any:
 
 def network_residuals(p: Network, x: Any, y: Any) -> Any:
     hidden = np.tanh(x @ p.weights["in"])
-    return {
-        "fit": p.scale * hidden @ p.weights["out"] - y,
-        "size": 0.1 * p.weights["in"],
-        "scale": 0.1 * p.scale,
-    }
+    sizes = {name: 0.1 * value for name, value in p.weights.items()}
+    return {"fit": p.scale * hidden @ p.weights["out"] - y, "sizes": sizes, "scale": 0.1 * p.scale}

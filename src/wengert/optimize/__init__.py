@@ -9,7 +9,9 @@ Example:
     True
 """
 
+from wengert.optimize.equations import root, root_scalar
+from wengert.optimize.fitting import curve_fit, least_squares
 from wengert.optimize.minimizing import minimize
 from wengert.optimize.problems import Problem, problem
 
-__all__ = ["Problem", "minimize", "problem"]
+__all__ = ["Problem", "curve_fit", "least_squares", "minimize", "problem", "root", "root_scalar"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from wengert.optimize.problems import Problem
-from wengert.optimize.scipys import as_tuple, callback_for, scipy_optimize
+from wengert.optimize.scipys import as_tuple, callback_for, part_of, scipy_optimize
 
 _GRADIENT = ("jac",)
 _PRODUCTS = ("jac", "hessp")
@@ -75,7 +75,7 @@ def minimize(
         (1.0, True)
     """
     optimize, args = scipy_optimize("minimize"), as_tuple(args)
-    objective = _first_of_two(fun) if jac is True else fun
+    objective = part_of(fun, 0) if jac is True else fun
     found = Problem(objective, x0, constraints, bounds, args, operation="minimize")
     name = method if isinstance(method, str) else ""
     name = name.lower() or ("slsqp" if found.constraints else "")
@@ -94,10 +94,6 @@ def minimize(
         **given,
     )
     return found.solution(result)
-
-
-def _first_of_two(fun: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *arguments: fun(*arguments)[0]
 
 
 def _used(method: Any, name: str, size: int) -> tuple[str, ...]:

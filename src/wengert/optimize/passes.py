@@ -125,18 +125,20 @@ class Passes:
 
 
 def passes_of(
-    operation: str, fun: Callable[..., Any], flat: Flat, args: tuple[Any, ...]
+    operation: str, fun: Callable[..., Any], flat: Flat, args: tuple[Any, ...], owner: Any = None
 ) -> tuple[Passes, Any]:
     """Return the passes of a function, and the arrays among its further arguments.
 
-    The passes of a function that the user compiled with `wengert.jit` are kept for the next solver.
+    The passes of a function that the user compiled with `wengert.jit` are kept for the next solver. If ``fun`` is only
+    made of the user's function, this is the ``owner``.
     """
-    if not callable(fun):
-        raise DtypeError(message(operation, "a function is needed", type(fun).__name__))
-    arguments = Arguments.of(fun, args)
-    if not isinstance(fun, Jitted):
+    owner = fun if owner is None else owner
+    if not callable(owner):
+        raise DtypeError(message(operation, "a function is needed", type(owner).__name__))
+    arguments = Arguments.of(owner, args)
+    if not isinstance(owner, Jitted):
         return Passes(operation, fun, flat, arguments), arguments.arrays
-    kept: dict[Any, Passes] = vars(fun).setdefault("passes_for_solvers", {})
+    kept: dict[Any, Passes] = vars(owner).setdefault("passes_for_solvers", {})
     kinds: Any = tuple(map(type, arguments.fixed))
     key: Any = operation, flat.structure, tuple(flat.shapes), arguments[:2], kinds
     try:

@@ -24,6 +24,11 @@ def as_tuple(args: Any) -> tuple[Any, ...]:
     return cast("tuple[Any, ...]", args) if isinstance(args, tuple) else (args,)
 
 
+def part_of(function: Callable[..., Any], position: int) -> Callable[..., Any]:
+    """Return the function that returns one part of what a function returns, such as the value beside its derivative."""
+    return lambda *arguments: function(*arguments)[position]
+
+
 def in_containers(result: Any, flat: Flat, *names: str) -> Any:
     """Put the container of the variables in the place of each named vector of a result of SciPy's."""
     for name in names:

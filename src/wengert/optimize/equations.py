@@ -1,0 +1,153 @@
+"""`root` and `root_scalar`: SciPy's solvers of equations with exact derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wengert.core.errors import ArgumentError, message
+from wengert.optimize.scipys import as_tuple, callback_for, in_containers, part_of, scipy_optimize
+from wengert.optimize.systems import System
+from wengert.transforms.forward_mode import jvp
+
+_WITH_JACOBIAN = ("hybr", "lm")
+_ORDERS = {"newton": 1, "halley": 2}
+"""How many derivatives each method of `root_scalar` uses."""
+
+
+def root(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    method: str = "hybr",
+    jac: Any = None,
+    tol: float | None = None,
+    callback: Callable[..., Any] | None = None,
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """Solve a system of equations ``f(x) = 0`` as `scipy.optimize.root` does, with the exact Jacobian.
+
+    Args:
+        fun: takes the variables and ``args``, and returns as many numbers as there are variables, in any container.
+        x0: the start: an array, a number, or any container of them. A list of numbers is an array.
+        args: further arguments of ``fun``.
+        method: a method of SciPy's; "hybr" and "lm" use the Jacobian.
+        jac: None for the exact Jacobian; otherwise as in SciPy.
+        tol: as in SciPy.
+        callback: as in SciPy; it gets containers.
+        options: as in SciPy.
+
+    Returns:
+        SciPy's `OptimizeResult`; ``x`` is a container like ``x0``.
+
+    Raises:
+        ArgumentError: a value is not finite at the start, or there are more or fewer equations than variables.
+        DtypeError: a variable is not a real number.
+        MissingExtraError: SciPy is not installed.
+
+    Example:
+        >>> import numpy as np
+        >>> found = root(
+        ...     lambda p: {"circle": p["x"] ** 2 + p["y"] ** 2 - 2.0, "line": p["x"] - p["y"]},
+        ...     {"x": 2.0, "y": 0.5},
+        ... )
+        >>> round(found.x["x"], 9), found.success
+        (1.0, True)
+    """
+    optimize, args, name = scipy_optimize("root"), as_tuple(args), method.lower()
+    if jac is True:
+        fun, jac = part_of(fun, 0), part_of(fun, 1)
+    system = System("root", fun, x0, args)
+    count = len(system.fun(system.x0))
+    if count != system.flat.size and name != "lm":
+        requirement = f"there must be as many equations as variables, {system.flat.size}"
+        raise ArgumentError(message("root", requirement, str(count), "use wg.optimize.least_squares"))
+    uses = jac is not None or name in _WITH_JACOBIAN
+    result = optimize.root(
+        system.fun,
+        system.x0,
+        method=method,
+        jac=system.jac_or_users(jac, args) if uses else None,
+        tol=tol,
+        callback=callback_for(callback, system.flat),
+        options=options,
+    )
+    return in_containers(result, system.flat, "x")
+
+
+def root_scalar(
+    f: Callable[..., Any],
+    args: Any = (),
+    method: str | None = None,
+    bracket: Any = None,
+    fprime: Any = None,
+    fprime2: Any = None,
+    x0: Any = None,
+    x1: Any = None,
+    xtol: float | None = None,
+    rtol: float | None = None,
+    maxiter: int | None = None,
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """Solve an equation ``f(x) = 0`` of one number as `scipy.optimize.root_scalar` does, with exact derivatives.
+
+    Newton's method gets the first derivative, and Halley's the second one, too, from one forward pass. A solution takes
+    few evaluations, so the function is not compiled.
+
+    Args:
+        f: takes a number and ``args``, and returns a number.
+        args: further arguments of ``f``.
+        method: a method of SciPy's; by default "brentq" with a bracket, "newton" with a start, "secant" with two.
+        bracket: two numbers at which ``f`` has opposite signs.
+        fprime: None for the exact derivative; otherwise as in SciPy.
+        fprime2: None for the exact second derivative; otherwise as in SciPy.
+        x0: the start.
+        x1: a second start, for "secant".
+        xtol: as in SciPy.
+        rtol: as in SciPy.
+        maxiter: as in SciPy.
+        options: as in SciPy.
+
+    Returns:
+        SciPy's `RootResults`.
+
+    Raises:
+        MissingExtraError: SciPy is not installed.
+
+    Example:
+        >>> print(f"{root_scalar(lambda x: x**3 - 2.0, x0=1.0).root:.9f}")
+        1.259921050
+    """
+    optimize, args = scipy_optimize("root_scalar"), as_tuple(args)
+    if method is None and bracket is None and x0 is not None and x1 is None:
+        method = "newton"
+    order = _ORDERS.get((method or "").lower(), 0)
+    if fprime is None and fprime2 is None and order:
+        f, fprime, fprime2 = _with_derivatives(f, order), True, order == 2
+    return optimize.root_scalar(
+        f,
+        args=args,
+        method=method,
+        bracket=bracket,
+        fprime=fprime,
+        fprime2=fprime2,
+        x0=x0 if x0 is None else float(x0),
+        x1=x1,
+        xtol=xtol,
+        rtol=rtol,
+        maxiter=maxiter,
+        options=options,
+    )
+
+
+def _with_derivatives(f: Callable[..., Any], order: int) -> Callable[..., tuple[Any, ...]]:
+    """Return a function of a number that returns its value and one or two derivatives."""
+
+    def first(x: Any, *args: Any) -> tuple[Any, Any]:
+        return jvp(lambda x: f(x, *args), (x,), (1.0,))
+
+    def second(x: Any, *args: Any) -> tuple[Any, Any, Any]:
+        (value, slope), (_, curvature) = jvp(lambda x: first(x, *args), (x,), (1.0,))
+        return value, slope, curvature
+
+    return first if order == 1 else second

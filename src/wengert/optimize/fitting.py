@@ -1,0 +1,197 @@
+"""`least_squares` and `curve_fit`: SciPy's fits with exact Jacobians, over containers of parameters."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.core import tree
+from wengert.optimize.flat import Flat, as_tree
+from wengert.optimize.limits import ordered
+from wengert.optimize.passes import Passes, passes_of
+from wengert.optimize.scipys import as_tuple, callback_for, in_containers, scipy_optimize
+from wengert.optimize.systems import System
+from wengert.transforms.jacobians import jacobian
+
+
+def least_squares(
+    fun: Callable[..., Any],
+    x0: Any,
+    jac: Any = None,
+    bounds: Any = (None, None),
+    method: str = "trf",
+    *,
+    args: Any = (),
+    kwargs: dict[str, Any] | None = None,
+    **options: Any,
+) -> Any:
+    """Minimise half the sum of squares of residuals as `scipy.optimize.least_squares` does, with the exact Jacobian.
+
+    Args:
+        fun: takes the variables, ``args`` and ``kwargs``, and returns the residuals: numbers in any container.
+        x0: the start: an array, a number, or any container of them. A list of numbers is an array.
+        jac: None for the exact Jacobian; otherwise as in SciPy.
+        bounds: lower and upper bounds, which are numbers, arrays or containers like ``x0``, None for none; or
+            `scipy.optimize.Bounds`.
+        method: a method of SciPy's: "trf", "dogbox" or "lm".
+        args: further arguments of ``fun``.
+        kwargs: arguments of ``fun`` by name.
+        **options: SciPy's other arguments, by name: ``ftol xtol gtol x_scale loss f_scale max_nfev`` and others.
+            ``x_scale`` may be a container like ``x0``.
+
+    Returns:
+        SciPy's `OptimizeResult`; ``x`` and ``grad`` are containers like ``x0``.
+
+    Raises:
+        ArgumentError: a residual is not finite at the start, or bounds do not fit.
+        DtypeError: a variable is not a real number.
+        MissingExtraError: SciPy is not installed.
+
+    Example:
+        >>> import numpy as np
+        >>> t, y = np.arange(4.0), np.array([2.0, 1.0, 0.5, 0.25])
+        >>> found = least_squares(lambda p: p["a"] * np.exp(-p["k"] * t) - y, {"a": 1.0, "k": 1.0})
+        >>> {name: round(value, 6) for name, value in found.x.items()}
+        {'a': 2.0, 'k': 0.693147}
+    """
+    optimize, args = scipy_optimize("least_squares"), as_tuple(args)
+    called = functools.partial(fun, **kwargs) if kwargs else fun
+    system = System("least_squares", called, x0, args)
+    flat = system.flat
+    lower, upper = (bounds.lb, bounds.ub) if isinstance(bounds, optimize.Bounds) else bounds
+    scale = options.get("x_scale")
+    if scale is not None and not isinstance(scale, str) and np.ndim(np.asarray(scale, object)):
+        options["x_scale"] = flat.vector(scale)
+    if "callback" in options:
+        options["callback"] = callback_for(options["callback"], flat)
+    result = optimize.least_squares(
+        system.fun,
+        system.x0,
+        jac=system.jac_or_users(jac, args),
+        bounds=ordered(flat, lower, upper, "bound"),
+        method=method,
+        **options,
+    )
+    return in_containers(result, flat, "x", "grad")
+
+
+def curve_fit(
+    f: Callable[..., Any],
+    xdata: Any,
+    ydata: Any,
+    p0: Any = None,
+    sigma: Any = None,
+    absolute_sigma: bool = False,
+    check_finite: bool | None = None,
+    bounds: Any = (-np.inf, np.inf),
+    method: str | None = None,
+    jac: Any = None,
+    *,
+    full_output: bool = False,
+    nan_policy: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Fit a function to data by least squares as `scipy.optimize.curve_fit` does, with the exact Jacobian.
+
+    Args:
+        f: takes ``xdata`` and the parameters, one argument each; or, where ``p0`` is a container other than a sequence
+            of numbers, ``xdata`` and this container.
+        xdata: where the data were taken.
+        ydata: the data.
+        p0: the start; by default ones, for each argument of ``f``.
+        sigma: as in SciPy: standard errors or the covariance of the data.
+        absolute_sigma: as in SciPy.
+        check_finite: as in SciPy.
+        bounds: lower and upper bounds: numbers, arrays, or containers like ``p0``.
+        method: "lm", "trf" or "dogbox".
+        jac: None for the exact Jacobian; otherwise as in SciPy.
+        full_output: as in SciPy.
+        nan_policy: as in SciPy.
+        **kwargs: as in SciPy.
+
+    Returns:
+        ``(popt, pcov)``, and with ``full_output`` what SciPy adds: the parameters, in the container of ``p0``, and the
+        covariance matrix of their elements in order.
+
+    Raises:
+        ArgumentError: bounds do not fit.
+        RuntimeError: the fit does not converge, as in SciPy.
+        MissingExtraError: SciPy is not installed.
+
+    Example:
+        >>> import numpy as np
+        >>> t = np.arange(4.0)
+        >>> popt, pcov = curve_fit(
+        ...     lambda t, a, k: a * np.exp(-k * t), t, np.array([2.0, 1.0, 0.5, 0.25]), [1.0, 1.0]
+        ... )
+        >>> popt.round(6)
+        array([2.      , 0.693147])
+    """
+    optimize = scipy_optimize("curve_fit")
+    start = as_tree(p0)
+    is_container = p0 is not None and tree.flatten(start)[1] != tree.LEAF
+    model = _Model(f, is_container, start)
+    if is_container:
+        flat = Flat("curve_fit", start, "p0")
+        p0 = flat.joined(flat.leaves)
+        lower, upper = (bounds.lb, bounds.ub) if isinstance(bounds, optimize.Bounds) else bounds
+        bounds = ordered(flat, lower, upper, "bound")
+    result = optimize.curve_fit(
+        model.function,
+        xdata,
+        ydata,
+        p0,
+        sigma,
+        absolute_sigma,
+        check_finite,
+        bounds,
+        method,
+        jac=model.jacobian if jac is None else jac,
+        full_output=full_output,
+        **({} if nan_policy is None else {"nan_policy": nan_policy}),
+        **kwargs,
+    )
+    return (flat.users(result[0]), *result[1:]) if is_container else result  # pyright: ignore[reportPossiblyUnboundVariable]
+
+
+class _Model:
+    """A function of data and parameters, and its Jacobian in the parameters."""
+
+    def __init__(self, f: Callable[..., Any], is_container: bool, start: Any) -> None:
+        self._f = f
+        self._is_container = is_container
+        self._start = start
+        self._made: tuple[Passes, Any, Any] | None = None
+
+        def function(xdata: Any, *parameters: Any) -> Any:
+            return self._run("values", xdata, parameters)
+
+        if not is_container:  # SciPy counts the parameters
+            function.__signature__ = inspect.signature(f)  # pyright: ignore[reportFunctionMemberAccess]
+        self.function = function
+
+    def jacobian(self, xdata: Any, *parameters: Any) -> Any:
+        """Return the Jacobian matrix: a row for each value, a column for each parameter."""
+        return self._run("jacobian", xdata, parameters)
+
+    def _run(self, name: str, xdata: Any, parameters: tuple[Any, ...]) -> Any:
+        vector = np.array(parameters, np.float64)
+        made = self._made
+        if made is None or made[2] is not xdata:
+            made = self._made = (*self._passes_for(xdata, vector), xdata)
+        passes, arrays, _ = made
+        values = passes.values
+        return passes.get(name, lambda: values if name == "values" else jacobian(values))(vector, arrays)
+
+    def _passes_for(self, xdata: Any, vector: Any) -> tuple[Passes, Any]:
+        """Return the passes of the function of the parameters, and the arrays of the data."""
+        flat = Flat("curve_fit", self._start if self._is_container else vector, "p0")
+
+        def with_parameters(p: Any, xdata: Any) -> Any:
+            return self._f(xdata, *([p] if self._is_container else [p[n] for n in range(flat.size)]))
+
+        return passes_of("curve_fit", with_parameters, flat, (xdata,), owner=self._f)

@@ -1,0 +1,66 @@
+"""Systems of functions of a vector, with exact Jacobians, in the form that SciPy's solvers take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.core.errors import ArgumentError, message
+from wengert.optimize.flat import Flat
+from wengert.optimize.passes import passes_of
+from wengert.transforms.jacobians import jacobian
+
+
+class System:
+    """The values of a function of some variables as one vector, and their Jacobian matrix.
+
+    Args:
+        operation: the name for messages.
+        fun: takes the container of the variables and ``args``, and returns a container of numbers.
+        x0: the start.
+        args: further arguments.
+    """
+
+    def __init__(self, operation: str, fun: Callable[..., Any], x0: Any, args: tuple[Any, ...]) -> None:
+        self.flat = Flat(operation, x0)
+        self.x0 = self.flat.joined(self.flat.leaves)
+        self._passes, self._arrays = passes_of(operation, fun, self.flat, args)
+        self._has_begun = False
+
+    def fun(self, x: Any) -> Any:
+        """Return the values at a vector.
+
+        Raises:
+            ArgumentError: a value is NaN or infinite at the first point.
+        """
+        run = self._passes.get("values", lambda: self._passes.values)
+        values = run(np.ascontiguousarray(x, np.float64), self._arrays)
+        if not self._has_begun:
+            self._has_begun = True
+            self._check(values)
+        return values
+
+    def jac(self, x: Any) -> Any:
+        """Return the Jacobian matrix at a vector: a row for each value."""
+        run = self._passes.get("jacobian", lambda: jacobian(self._passes.values))
+        return run(np.ascontiguousarray(x, np.float64), self._arrays)
+
+    def jac_or_users(self, jac: Any, args: tuple[Any, ...]) -> Any:
+        """Return the Jacobian of a solver's argument: the exact one for None, otherwise the user's."""
+        if jac is None:
+            return self.jac
+        if callable(jac):
+
+            def users(x: Any) -> Any:
+                return jac(self.flat.container(x), *args)
+
+            return users
+        return jac
+
+    def _check(self, values: Any) -> None:
+        for position in np.flatnonzero(~np.isfinite(values))[:1]:
+            requirement = "the values must be finite at the start"
+            got = f"{values[position]} in value {position} of {len(values)}"
+            raise ArgumentError(message(self.flat.operation, requirement, got, "start elsewhere"))
