@@ -73,7 +73,7 @@ def test_results_are_those_of_scipy_with_differences(loss: str) -> None:
 def test_residuals_in_a_container() -> None:
     result = wg.optimize.least_squares(network_residuals, NETWORK, args=(INPUTS, TARGETS))
     assert isinstance(result.x, Network)
-    assert result.optimality < 1e-6
+    assert result.optimality < 1e-4
     assert len(result.fun) == 4 + 6 + 1
 
 
