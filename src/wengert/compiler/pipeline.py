@@ -34,6 +34,7 @@ from wengert.compiler.unit import Options, Unit
 from wengert.core.errors import ArgumentError, message
 from wengert.ir.graph import Graph
 from wengert.nest.nest import Program
+from wengert.passes.distribute_loops import distribute_loops
 from wengert.passes.expand_linalg import expand_linalg
 from wengert.passes.factor_products import factor_products
 from wengert.passes.reroll.reroll_loops import reroll_loops
@@ -113,6 +114,12 @@ PASSES: tuple[Pass, ...] = (
         "factor_products",
         "make one product of a sum from a sum of products that share their other factors",
         factor_products,
+        _optimises,
+    ),
+    _on_graph(
+        "distribute_loops",
+        "add up products of all turns of a loop after it",
+        distribute_loops,
         _optimises,
     ),
     _on_graph(

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
+from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.passes.rewrite import with_programs
 from wengert.passes.simplify import simplify
 
 
@@ -63,7 +64,7 @@ class _Factoring:
     def run(self) -> Graph:
         equations: list[Equation] = []
         for equation in self.graph.equations:
-            equations += self._factored(equation) or [_factored_inside(equation)]
+            equations += self._factored(equation) or [with_programs(equation, factor_products)]
         same = len(equations) == len(self.graph.equations)
         if same and all(map(operator.is_, equations, self.graph.equations)):
             return self.graph
@@ -167,16 +168,6 @@ class _Factoring:
         out = Var(product.outputs[0].type)
         written.append(replace(product, operands=operands, outputs=(out,)))
         return out
-
-
-def _factored_inside(equation: Equation) -> Equation:
-    """Return an equation with the programs inside it factored."""
-    inner = list(equation.graphs())
-    changed = {graph: factor_products(graph) for graph in inner}
-    if all(changed[graph] is graph for graph in inner):
-        return equation
-    params = {name: map_graphs(changed.__getitem__, param) for name, param in equation.params.items()}
-    return replace(equation, params=params)
 
 
 def _write_sum(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
+from wengert.ir.graph import Atom, Equation, Graph, Literal, Var, map_graphs
 
 
 class Rewrite:
@@ -89,6 +89,12 @@ def _is(one: object, other: object) -> bool:
     return one is other
 
 
+def is_zero(value: Any) -> bool:
+    """Return whether an array is 0 throughout, without sign bits: adding it changes no sum that begins with 0."""
+    first = _throughout(value)
+    return first is not None and positive_zero(first)
+
+
 def negative_zero(value: Any) -> bool:
     """Return whether a number is -0.0, in both parts of a complex one: adding it changes nothing."""
     return value == 0 and bool(
@@ -99,6 +105,15 @@ def negative_zero(value: Any) -> bool:
 def positive_zero(value: Any) -> bool:
     """Return whether a number is 0, without a sign bit: subtracting it changes nothing."""
     return value == 0 and not (np.signbit(value.real) or np.signbit(value.imag))
+
+
+def with_programs(equation: Equation, change: Callable[[Graph], Graph]) -> Equation:
+    """Return an equation with each program inside it changed: the same object where nothing changes."""
+    changed = {graph: change(graph) for graph in equation.graphs()}
+    if all(new is graph for graph, new in changed.items()):
+        return equation
+    params = {name: map_graphs(changed.__getitem__, param) for name, param in equation.params.items()}
+    return replace(equation, params=params)
 
 
 def inlined(

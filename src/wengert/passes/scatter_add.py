@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wengert.ir.graph import Atom, Equation, Graph, map_graphs
+from wengert.ir.graph import Atom, Equation, Graph
 from wengert.passes.dead import eliminate_dead
-from wengert.passes.rewrite import Rewrite
+from wengert.passes.rewrite import Rewrite, with_programs
 
 
 def fuse_scatter_add(graph: Graph) -> Graph:
@@ -32,6 +32,4 @@ class _Sums(Rewrite):
                 scattered = self.definition(other, "scatter_add")
                 if scattered and self.uses[other] == 1 and x.type == other.type:
                     return replace(equation, primitive="add_at", operands=(x, *scattered.operands))
-        params = {name: map_graphs(fuse_scatter_add, param) for name, param in equation.params.items()}
-        same = all(param is equation.params[name] for name, param in params.items())
-        return equation if same else replace(equation, params=params)
+        return with_programs(equation, fuse_scatter_add)

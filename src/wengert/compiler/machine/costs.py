@@ -84,6 +84,9 @@ class CostModel:
     rerolled_copied_bytes: int = 1 << 14
     """The most bytes of separate values that are copied into one array, of which each turn reads a row."""
 
+    distributed_bytes_share: float = 1.0
+    """Bytes of stacks up to which a sum of products leaves a loop, for each byte of the sum that a turn moves."""
+
     native_transform_points: int = 1 << 20
     """Points: longer Fourier transforms are left to NumPy; their tables would be large constants."""
     host_transform_work: float = 7.0
@@ -374,3 +377,13 @@ def total_work(steps: Sequence[Step]) -> int:
 def is_large(nest: Nest) -> bool:
     """Return whether several threads finish a nest sooner than one."""
     return operation_count(nest) > COSTS.parallel_nest_work
+
+
+def leaves_loop(stacked: int, total: int) -> bool:
+    """Return whether a sum leaves the loop whose turns add to it.
+
+    Args:
+        stacked: the bytes that a turn writes to stacks of what is added up, and that the sum reads again.
+        total: the bytes of the sum, which a turn reads and writes otherwise.
+    """
+    return stacked <= COSTS.distributed_bytes_share * 2 * total

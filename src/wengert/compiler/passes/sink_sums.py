@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from wengert.compiler.machine import costs
 from wengert.compiler.machine.target import Target
 from wengert.compiler.passes.independence import clearing
 from wengert.nest.expression import Buffer, Expression, Load, Reduce, Rewriter, loads
@@ -65,11 +66,14 @@ def _sink(steps: list[Step], position: int, stack: Buffer) -> None:
         if read & made or read & changed:
             return
         partials.append(_in_turn(partial, dim, loop.counter))
-    clear = [clearing(partial.stores[0].buffer) for partial in partials]
+    totals = [partial.stores[0].buffer for partial in partials]
+    rows = 2 * stack.size * stack.dtype.itemsize // loop.counter.extent
+    if costs.leaves_loop(rows, sum(total.size * total.dtype.itemsize for total in totals)):
+        return
     for n, (_, _, _, rest) in zip(readers, inside, strict=True):
         steps[n] = rest
     steps[position] = replace(loop, steps=_without_stack((*loop.steps, *partials), stack, row, loop.counter))
-    steps[position:position] = clear
+    steps[position:position] = map(clearing, totals)
 
 
 def _without_stack(steps: tuple[Step, ...], stack: Buffer, row: Store, counter: Dim) -> tuple[Step, ...]:
