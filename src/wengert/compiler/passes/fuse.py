@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,8 +20,9 @@ from wengert.nest.expression import (
     instantiate,
     loads,
     loads_of,
+    walk,
 )
-from wengert.nest.index import Dim, Index, point_count
+from wengert.nest.index import Dim, Index, dims_of, point_count
 from wengert.nest.nest import (
     Branch,
     Loop,
@@ -190,6 +191,8 @@ class _Fusion:
         found = [load for one in step.stores for load in loads_of(store.buffer, one.value)]
         if len({load.indices for load in found}) != 1 or any(id(load) in inside for load in found):
             return False
+        if _reads_again(store, found[0], counters):
+            return False
         return bijection(found[0].indices, store.buffer.shape, (*counters, *step.dims))
 
     def _is_cheap(self, store: Store, consumers: Sequence[Step]) -> bool:
@@ -234,6 +237,19 @@ class _Fusion:
             written.update((buffer, max(slot, written.get(buffer, 0))) for buffer in mine)
             read.update((buffer, max(slot, read.get(buffer, 0))) for buffer in others)
         self.steps[:] = (step for slot in slots for step in slot)
+
+
+def _reads_again(store: Store, load: Load, counters: Collection[Dim]) -> bool:
+    """Return whether sums carried out in loops read in each turn what the turns have in common: the matrix of a product.
+
+    One product for all turns reads it once, from panels.
+    """
+    if not counters:
+        return False
+    pairs = zip(store.indices, load.indices, strict=True)
+    turns = {dim for target, index in pairs if {*index.dims()} & {*counters} for dim in target.dims()}
+    sums = (node for node in walk(store.value) if isinstance(node, Reduce))
+    return any(dims_of(read.indices).isdisjoint(turns) for node in sums for read in loads(node.body))
 
 
 def _is_looked_up(step: Step, buffer: Buffer) -> bool:

@@ -104,7 +104,7 @@ def _with_copy(
         _, copy, nest, buffer, layout = best
         layouts[buffer] = layout
         done.append(copy)
-    return [*done, *_in_panels(nest, layouts, target)]
+    return [*done, *_in_panels(nest, layouts, target, around)]
 
 
 def _uses(copy: Nest, around: Sequence[_Around]) -> int:
@@ -117,7 +117,9 @@ def _uses(copy: Nest, around: Sequence[_Around]) -> int:
     return count
 
 
-def _in_panels(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> list[Step]:
+def _in_panels(
+    nest: Nest, layouts: dict[Buffer, Layout], target: Target, around: tuple[_Around, ...]
+) -> list[Step]:
     """Return a product, behind the copy into panels of the factor that its tiles read over and over."""
     schedule = choose_schedule(nest, layouts, target)
     lanes = schedule.lanes
@@ -131,10 +133,13 @@ def _in_panels(nest: Nest, layouts: dict[Buffer, Layout], target: Target) -> lis
         )
         layout = layouts[load.buffer]
         aligned = layout.lanes is not None and not layout.panel
-        large = swept * panel * load.buffer.dtype.itemsize > target.level1 * costs.COSTS.panel_cache_share
         far = _is_far(load, nest, layouts, target)
-        if others >= costs.COSTS.panel_readers and large and far and not aligned and lanes.extent > panel:
-            copy, copied, changed = _copied(nest, load)
+        if aligned or not far or lanes.extent <= panel:
+            continue
+        copy, copied, changed = _copied(nest, load)
+        turns = _uses(copy, around)
+        large = swept * panel * load.buffer.dtype.itemsize > target.level1 * costs.COSTS.panel_cache_share
+        if others * turns >= costs.COSTS.panel_readers and (large or turns > 1):
             axis = next(n for n, index in enumerate(copied.indices) if index.coefficient(lanes))
             layouts[copied.buffer] = with_panels(copied.buffer.shape, axis, panel)
             return [copy, changed]
