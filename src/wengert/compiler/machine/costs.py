@@ -84,7 +84,7 @@ class CostModel:
     rerolled_copied_bytes: int = 1 << 14
     """The most bytes of separate values that are copied into one array, of which each turn reads a row."""
 
-    distributed_bytes_share: float = 1.0
+    distributed_bytes_share: float = 1 / 4
     """Bytes of stacks up to which a sum of products leaves a loop, for each byte of the sum that a turn moves."""
 
     native_transform_points: int = 1 << 20
@@ -238,7 +238,7 @@ class CostModel:
     """Share of the second-level cache for a block of panels."""
     uncut_terms_share: float = 1.5
     """How far the terms of a sum may exceed that share before the sum is cut into blocks."""
-    panel_readers: int = 12
+    panel_readers: int = 8
     """Tiles that read a panel from which it is copied into one piece."""
     panel_cache_share: float = 1 / 2
     """Share of the first-level cache from which a panel is copied."""

@@ -240,7 +240,7 @@ class _Fusion:
 
 
 def _reads_again(store: Store, load: Load, counters: Collection[Dim]) -> bool:
-    """Return whether sums carried out in loops read in each turn what the turns have in common: the matrix of a product.
+    """Return whether sums would read in each turn what all turns have in common: the matrix of a product.
 
     One product for all turns reads it once, from panels.
     """
