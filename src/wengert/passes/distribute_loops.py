@@ -29,8 +29,13 @@ _LINEAR = frozenset({"embed", "reshape", "transpose"})
 _MOVES: dict[str, Callable[..., dict[str, Any]]] = {
     "embed": lambda turns, shape, index: {"shape": (turns, *shape), "index": ((0, turns, 1), *index)},
     "reshape": lambda turns, shape: {"shape": (turns, *shape)},
-    "transpose": lambda turns, permutation: {"permutation": (0, *(axis + 1 for axis in permutation))},
+    "transpose": lambda turns, permutation: {"permutation": (0, *_following(permutation))},
 }
+
+
+def _following(axes: Iterable[int]) -> Iterator[int]:
+    """Return axes behind a new first axis."""
+    return (axis + 1 for axis in axes)
 
 
 def distribute_loops(graph: Graph) -> Graph:
