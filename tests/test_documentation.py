@@ -38,7 +38,17 @@ MODULES = [
 
 # Functions return these classes; users do not construct them. A summary line is enough.
 RESULTS = {
-    *("Array", "Comparison", "EpochResult", "Images", "LayerSummary", "Listing", "Outcome", "Predictor"),
+    *(
+        "Array",
+        "Comparison",
+        "EpochResult",
+        "Images",
+        "LayerSummary",
+        "Listing",
+        "Minimum",
+        "Outcome",
+        "Predictor",
+    ),
     *("Problem", "Program", "Progress", "Run", "Settings", "State", "Summary", "Table"),
 }
 VARIADIC = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}

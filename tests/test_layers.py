@@ -48,7 +48,7 @@ ROOMS = {
     "scipy": "core kernels ir boxes ops array control numpy special random",
     "nn": "core ir boxes ops array transforms control compiler numpy special random",
     "optim": "core ir boxes ops control numpy",
-    "optimize": "core ir boxes ops transforms compiler",
+    "optimize": "core ir boxes ops transforms control compiler",
     "testing": "core ir boxes transforms",
     "inspect": "core ir boxes primitive ops transforms passes",
     "data": "core",

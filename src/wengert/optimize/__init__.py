@@ -9,9 +9,13 @@ Example:
     True
 """
 
+from wengert.optimize.compiled import Minimum, lbfgs, newton_cg
 from wengert.optimize.equations import root, root_scalar
 from wengert.optimize.fitting import curve_fit, least_squares
 from wengert.optimize.minimizing import minimize
 from wengert.optimize.problems import Problem, problem
 
-__all__ = ["Problem", "curve_fit", "least_squares", "minimize", "problem", "root", "root_scalar"]
+__all__ = [
+    "Minimum", "Problem", "curve_fit", "lbfgs", "least_squares", "minimize", "newton_cg", "problem", "root",
+    "root_scalar",
+]  # fmt: skip

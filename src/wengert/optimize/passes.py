@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.boxes import Box, inside_transform
 from wengert.compiler.jit import Jitted, jit
 from wengert.core import tree
 from wengert.core.dtypes import FLOAT64, NDARRAY
@@ -34,8 +35,8 @@ class Pass:
         self._call: Callable[..., Any] = self._first
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the compiled function."""
-        return self._call(*arguments)
+        """Call the compiled function; inside a transform, the function itself is a part of the user's."""
+        return self._function(*arguments) if inside_transform() else self._call(*arguments)
 
     def _first(self, *arguments: Any) -> Any:
         call: Callable[..., Any] = self._compiled
@@ -59,7 +60,7 @@ class Arguments(NamedTuple):
     @classmethod
     def of(cls, fun: Callable[..., Any], args: tuple[Any, ...]) -> Arguments:
         """Divide arguments; a function that the user compiled takes floats as it takes arrays."""
-        taken: Any = (NDARRAY, float, np.floating) if isinstance(fun, Jitted) else NDARRAY
+        taken: Any = (Box, NDARRAY, float, np.floating) if isinstance(fun, Jitted) else (Box, NDARRAY)
         leaves, structure = tree.flatten(args)
         are_taken = [isinstance(leaf, taken) and _is_numeric(leaf) for leaf in leaves]
         rows = list(zip(leaves, are_taken, strict=True))

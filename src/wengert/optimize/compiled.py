@@ -1,0 +1,177 @@
+"""`lbfgs` and `newton_cg`: whole minimisations as one compiled program, also of many problems at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.boxes import Box
+from wengert.core.errors import ArgumentError, message
+from wengert.optimize.descent import CONVERGED, NOT_FINITE, Found, Limits, Method, descend
+from wengert.optimize.directions import LimitedMemory, Truncated
+from wengert.optimize.flat import Flat
+from wengert.optimize.passes import Passes, passes_of
+from wengert.optimize.scipys import as_tuple
+
+
+class Minimum(NamedTuple):
+    """The result of a compiled minimisation.
+
+    Under `wengert.vmap` every field has an axis of examples.
+    """
+
+    x: Any
+    """The variables, in the container of the start."""
+    fun: Any
+    """The value."""
+    jac: Any
+    """The gradient, in the container of the start."""
+    nit: Any
+    """The number of steps."""
+    nfev: Any
+    """The number of evaluations of the value and the gradient."""
+    converged: Any
+    """Whether a tolerance was reached."""
+    status: Any
+    """0: converged; 1: the most steps; 2: no step falls enough, for rounding errors; 3: not finite at the start."""
+
+
+def lbfgs(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    *,
+    memory: int = 10,
+    gtol: float = 1e-5,
+    ftol: float = 2.2e-9,
+    maxiter: int = 15_000,
+    maxls: int = 40,
+) -> Minimum:
+    """Minimise a function by limited-memory BFGS, as one compiled program.
+
+    Each step satisfies the Wolfe conditions with c1 = 1e-4 and c2 = 0.9. The whole minimisation is a
+    `wengert.while_loop`, so it may be a part of a larger program: ``wg.jit(wg.vmap(lambda y: lbfgs(f, x0, (y,))))``
+    solves thousands of problems in one call. Outside of other transforms it is compiled for each call, and once for a
+    function that was compiled with `wengert.jit`. All computation is in float64.
+
+    Args:
+        fun: takes the variables and ``args``, and returns one number.
+        x0: the start: an array, a number, or any container of them. A list of numbers is an array.
+        args: further arguments of ``fun``.
+        memory: how many steps describe the Hessian.
+        gtol: the greatest element of the gradient of a minimum, in absolute value.
+        ftol: the least decrease of a step, relative to the value or to 1.
+        maxiter: the most steps.
+        maxls: the most trials of a line search.
+
+    Returns:
+        A `Minimum`; whether it has converged is in ``converged`` and ``status``.
+
+    Raises:
+        ArgumentError: the objective does not return one number, or is not finite at the start.
+        ConcreteError: the objective needs known numbers, for example for Python's ``if``.
+        DtypeError: a variable is not a real number.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> def error(p, y):
+        ...     return np.sum((p["a"] * np.exp(-p["k"] * np.arange(4.0)) - y) ** 2)
+        >>> data = np.array([[2.0, 1.0, 0.5, 0.25], [1.0, 0.1, 0.01, 0.001]])
+        >>> fit = wg.jit(wg.vmap(lambda y: lbfgs(error, {"a": 1.0, "k": 1.0}, (y,), gtol=1e-9, ftol=0.0)))
+        >>> fit(data).x["k"].round(6)
+        array([0.693147, 2.302585])
+    """
+    limits = Limits(gtol, ftol, maxiter, maxls)
+    return _minimum("lbfgs", fun, x0, args, lambda objective: LimitedMemory(memory), limits, memory)
+
+
+def newton_cg(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    *,
+    gtol: float = 1e-5,
+    ftol: float = 0.0,
+    maxiter: int | None = None,
+    maxcg: int | None = None,
+    maxls: int = 40,
+) -> Minimum:
+    """Minimise a function by Newton's method with conjugate gradients, as one compiled program.
+
+    Conjugate gradients solve ``H p = -g`` with Hessian-vector products until the residual is at most
+    ``min(1/2, |g|^(1/2)) |g|``, or the curvature is not positive. Steps satisfy the Wolfe conditions. Use it as
+    `lbfgs`: near a minimum it needs few steps, each with some products.
+
+    Args:
+        fun: takes the variables and ``args``, and returns one number.
+        x0: the start: an array, a number, or any container of them. A list of numbers is an array.
+        args: further arguments of ``fun``.
+        gtol: the greatest element of the gradient of a minimum, in absolute value.
+        ftol: the least decrease of a step, relative to the value or to 1.
+        maxiter: the most steps; by default 200 for each variable.
+        maxcg: the most steps of conjugate gradients; by default 20 for each variable.
+        maxls: the most trials of a line search.
+
+    Returns:
+        A `Minimum`; whether it has converged is in ``converged`` and ``status``.
+
+    Raises:
+        ArgumentError: the objective does not return one number, or is not finite at the start.
+        ConcreteError: the objective needs known numbers, for example for Python's ``if``.
+        DtypeError: a variable is not a real number.
+
+    Example:
+        >>> import numpy as np
+        >>> found = newton_cg(
+        ...     lambda x: np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2), [-1.2, 1.0]
+        ... )
+        >>> found.x.round(6), bool(found.converged)
+        (array([1., 1.]), True)
+    """
+    size = Flat("newton_cg", x0).size
+    limits = Limits(gtol, ftol, 200 * size if maxiter is None else maxiter, maxls)
+    turns = 20 * size if maxcg is None else maxcg
+    return _minimum("newton_cg", fun, x0, args, lambda objective: Truncated(objective, turns), limits, turns)
+
+
+def _minimum(
+    operation: str,
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Any,
+    method: Callable[[Callable[[Any], Any]], Method],
+    limits: Limits,
+    setting: int,
+) -> Minimum:
+    flat = Flat(operation, x0)
+    passes, arrays = passes_of(operation, fun, flat, as_tuple(args))
+    run = passes.get(f"{operation} {setting} {limits}", lambda: _program(passes, method, limits))
+    with np.errstate(all="ignore"):  # trials may overflow, as in a compiled program
+        found: Found = run(flat.joined(flat.leaves), arrays)
+    if not isinstance(found.status, Box) and found.status == NOT_FINITE:
+        requirement = "the objective and its gradient must be finite at the start"
+        raise ArgumentError(message(operation, requirement, f"{found.point.value:g}", "start elsewhere"))
+    x, gradient = flat.users(found.point.x), flat.users(found.point.gradient)
+    return Minimum(
+        x,
+        found.point.value,
+        gradient,
+        found.steps,
+        found.evaluations,
+        found.status == CONVERGED,
+        found.status,
+    )
+
+
+def _program(
+    passes: Passes, method: Callable[[Callable[[Any], Any]], Method], limits: Limits
+) -> Callable[..., Found]:
+    def minimise(start: Any, arrays: Any) -> Found:
+        def objective(x: Any) -> Any:
+            return passes.scalar(x, arrays)
+
+        return descend(objective, start, method(objective), limits)
+
+    return minimise

@@ -1,0 +1,140 @@
+"""Descent along directions with a line search, as one loop of a compiled program: each turn is one evaluation.
+
+Under `wengert.vmap` an example that needs another trial of its line search does not wait for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from wengert.control.cond import cond
+from wengert.control.while_loop import while_loop
+from wengert.ops.comparison import where
+from wengert.optimize.line_search import Search, begun, judged
+from wengert.transforms.reverse_mode import value_and_grad
+
+RUNNING, CONVERGED, LIMIT, PRECISION, NOT_FINITE = -1, 0, 1, 2, 3
+"""What a status says; the numbers from 0 are those of `scipy.optimize`."""
+
+
+class Limits(NamedTuple):
+    """When a descent ends."""
+
+    gtol: float
+    """The greatest element of the gradient of a minimum, in absolute value."""
+    ftol: float
+    """The least relative decrease of a step."""
+    steps: int
+    trials: int
+    """The most trials of a line search."""
+
+
+class Point(NamedTuple):
+    """A vector with the value and the gradient there."""
+
+    x: Any
+    value: Any
+    gradient: Any
+
+
+class Method(Protocol):
+    """Computes directions."""
+
+    def begin(self, size: int) -> Any:
+        """Return the state before the first step."""
+        ...
+
+    def next(self, state: Any, before: Point, point: Point, is_first: Any) -> tuple[Any, Any]:
+        """Return the state and the direction after a step from a point to the next; no step before the first."""
+        ...
+
+
+class _Descent(NamedTuple):
+    """The state of the loop."""
+
+    point: Point
+    state: Any
+    """Of the method."""
+    direction: Any
+    slope: Any
+    search: Search
+    steps: Any
+    evaluations: Any
+    left: Any
+    """How many trials the line search has left."""
+    status: Any
+
+
+class Found(NamedTuple):
+    """Where a descent has ended."""
+
+    point: Point
+    steps: Any
+    evaluations: Any
+    status: Any
+
+
+def descend(objective: Callable[[Any], Any], start: Any, method: Method, limits: Limits) -> Found:
+    """Minimise a function of a vector from a start."""
+    both = value_and_grad(objective)
+
+    def turn(now: _Descent) -> _Descent:
+        is_first = now.steps < 0
+        x = now.point.x + now.search.step * now.direction
+        value, gradient = both(x)
+        point, slope = Point(x, value, gradient), np.sum(gradient * now.direction)
+        accepted, search = judged(now.search, now.point.value, now.slope, value, slope)
+        accepted = accepted | is_first
+        steps = now.steps + where(accepted, 1, 0)
+        left = where(accepted, limits.trials, now.left - 1)
+        status = _status(now, point, accepted, steps, left, is_first, limits)
+
+        def onward() -> Any:
+            state, direction = method.next(now.state, now.point, point, is_first)
+            direction = where(np.sum(direction * gradient) < 0.0, direction, -gradient)
+            slope = np.sum(direction * gradient)
+            step = where(is_first, np.minimum(1.0, 1.0 / _length(direction)), 1.0)
+            return point, state, direction, slope, begun(step, value, slope)
+
+        def again() -> Any:
+            return now.point, now.state, now.direction, now.slope, search
+
+        point, state, direction, slope, search = cond(accepted, onward, again)
+        return _Descent(point, state, direction, slope, search, steps, now.evaluations + 1, left, status)
+
+    zeros, zero = np.zeros(start.shape), np.float64(0.0)
+    first = _Descent(
+        Point(start, np.float64(np.inf), zeros),
+        method.begin(start.shape[0]),
+        zeros,
+        zero,
+        begun(zero, np.float64(np.inf), zero),
+        np.int64(-1),
+        np.int64(0),
+        np.int64(limits.trials),
+        np.int64(RUNNING),
+    )
+    last = while_loop(lambda now: now.status < 0, turn, first)
+    return Found(last.point, last.steps, last.evaluations, last.status)
+
+
+def _length(vector: Any) -> Any:
+    return np.maximum(np.sqrt(np.sum(vector * vector)), 1e-300)
+
+
+def _status(
+    now: _Descent, point: Point, accepted: Any, steps: Any, left: Any, is_first: Any, limits: Limits
+) -> Any:
+    """Return the status after an evaluation."""
+    before = now.point.value
+    size = np.maximum(np.maximum(np.abs(before), np.abs(point.value)), 1.0)
+    is_minimum = np.max(np.abs(point.gradient)) <= limits.gtol
+    is_level = (before - point.value <= limits.ftol * size) & ~is_first
+    is_finite = np.isfinite(point.value) & np.all(np.isfinite(point.gradient))
+    status = where(steps >= limits.steps, LIMIT, RUNNING)
+    status = where(accepted & (is_minimum | is_level), CONVERGED, status)
+    status = where(~accepted & (left <= 0), PRECISION, status)
+    return where(is_first & ~is_finite, NOT_FINITE, status)
