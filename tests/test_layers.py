@@ -48,12 +48,12 @@ ROOMS = {
     "scipy": "core kernels ir boxes ops array control numpy special random",
     "nn": "core ir boxes ops array transforms control compiler numpy special random",
     "optim": "core ir boxes ops control numpy",
-    "optimize": "core ir boxes ops transforms control compiler",
     "testing": "core ir boxes transforms",
     "inspect": "core ir boxes primitive ops transforms passes",
     "data": "core",
     "exporting": """_version core kernels ir nest primitive transforms compiler compiler.machine compiler.llvm
         compiler.codegen compiler.runtime data""",
+    "optimize": "core ir boxes ops transforms control compiler compiler.llvm exporting",
     "train": "_version core ir boxes transforms control compiler random nn optim data",
     "estimators": "core nn optim data train",
     "predict": "core nn data train",

@@ -12,10 +12,11 @@ Example:
 from wengert.optimize.compiled import Minimum, lbfgs, newton_cg
 from wengert.optimize.equations import root, root_scalar
 from wengert.optimize.fitting import curve_fit, least_squares
+from wengert.optimize.low_level import low_level_callable
 from wengert.optimize.minimizing import minimize
 from wengert.optimize.problems import Problem, problem
 
 __all__ = [
-    "Minimum", "Problem", "curve_fit", "lbfgs", "least_squares", "minimize", "newton_cg", "problem", "root",
-    "root_scalar",
+    "Minimum", "Problem", "curve_fit", "lbfgs", "least_squares", "low_level_callable", "minimize", "newton_cg",
+    "problem", "root", "root_scalar",
 ]  # fmt: skip
