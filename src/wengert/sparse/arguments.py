@@ -1,0 +1,77 @@
+"""The arguments of a call: those that a trace follows, and those that belong to the structure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.boxes import Box
+from wengert.core import tree
+from wengert.core.dtypes import check_plain, dtype_of, is_inexact
+from wengert.ir.types import TensorType, type_of
+
+
+class Call(NamedTuple):
+    """The arguments of a call."""
+
+    key: Hashable
+    """What the structure depends on: containers, types, and the values of what is not followed."""
+    leaves: list[Any]
+    """The floating-point leaves and the boxes, which a trace follows."""
+    rebuild: Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+    """Returns the arguments with other values for these leaves."""
+    is_traced: bool
+    """Whether a leaf is a box of a transform."""
+
+    @property
+    def types(self) -> list[TensorType]:
+        """The types of the leaves."""
+        return list(map(type_of, self.leaves))
+
+
+def call_of(operation: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Call:
+    """Return the arguments of a call."""
+    values, structure = tree.flatten((arguments, options))
+    keys: list[Any] = [structure]
+    places: list[int] = []
+    is_traced = False
+    for place, value in enumerate(values):
+        if isinstance(value, Box):
+            is_traced = True
+        if _is_followed(operation, value):
+            places.append(place)
+            keys.append(type_of(value))
+        else:
+            keys.append(_key(value))
+    leaves = [values[place] for place in places]
+
+    def rebuild(given: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        changed = list(values)
+        for place, value in zip(places, given, strict=True):
+            changed[place] = value
+        inside: Any = tree.unflatten(structure, changed)
+        return inside
+
+    return Call(tuple(keys), leaves, rebuild, is_traced)
+
+
+def _is_followed(operation: str, value: Any) -> bool:
+    if isinstance(value, (Box, float, complex)):
+        return True
+    if isinstance(value, (np.ndarray, np.generic)):
+        check_plain(operation, value)
+        return is_inexact(dtype_of(value))
+    return False
+
+
+def _key(value: Any) -> Hashable:
+    """Return a key of a value that belongs to the structure, which keeps it: no other object gets its id."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.dtype, value.shape, value.tobytes()
+    try:
+        hash(value)
+    except TypeError:
+        return type(value), id(value)
+    return type(value), value

@@ -1,0 +1,133 @@
+"""The linear maps whose matrices are wanted: products with a Jacobian from both sides, and with a Hessian."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.core.dtypes import dtype_of
+from wengert.core.shapes import shape_of, size
+from wengert.ops.conversion import cast
+from wengert.ops.shape import concatenate, reshape, slice_
+from wengert.transforms.arguments import Argnums, check_primals, check_results, or_zeros, select_inputs
+from wengert.transforms.batching import vmap
+from wengert.transforms.forward_mode import Pushed
+from wengert.transforms.reverse_mode import Recording, grad
+
+#: Arguments by position and by name.
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Product(NamedTuple):
+    """Products of the matrix with directions."""
+
+    rows: Any
+    """The elements of each product, in one row."""
+    aux: Any
+
+
+class LinearMap(ABC):
+    """The matrix of derivatives of a function, as products with it at a point.
+
+    Args:
+        operation: the name for messages.
+        fun: the user's function.
+        argnums: the arguments to differentiate.
+        has_aux: the function returns ``(output, aux)``.
+    """
+
+    modes: tuple[str, ...] = ("auto", "forward", "reverse", "both")
+    symmetric = False
+
+    def __init__(self, operation: str, fun: Callable[..., Any], argnums: Argnums, has_aux: bool) -> None:
+        self.operation = operation
+        self.fun = fun
+        self.argnums = argnums
+        self.has_aux = has_aux
+
+    @abstractmethod
+    def differentiated(self) -> Callable[..., Any]:
+        """Return the function of which the matrix is the Jacobian."""
+
+    def shape(self, arguments: Arguments) -> tuple[int, int]:
+        """Return the numbers of rows and columns."""
+        inputs = self._inputs(arguments)
+        outputs = Recording(inputs, self.has_aux, self.operation).values
+        check_results(self.operation, outputs, False)
+        return _count(outputs), _count(inputs.leaves)
+
+    def forward(self, arguments: Arguments, directions: Any) -> Product:
+        """Return the products with directions from the right, one for each row of ``directions``."""
+        inputs = self._inputs(arguments)
+        runs: list[Pushed] = []
+
+        def push(direction: Any) -> Any:
+            pushed = Pushed(inputs, _split(direction, inputs.leaves), self.has_aux)
+            runs.append(pushed)
+            return _joined(or_zeros(pushed.tangents, pushed.values))
+
+        rows = vmap(push)(directions)
+        return Product(rows, runs[0].aux)
+
+    def reverse(self, arguments: Arguments, directions: Any) -> Product:
+        """Return the products with directions from the left, one for each row of ``directions``."""
+        inputs = self._inputs(arguments)
+        recording = Recording(inputs, self.has_aux, self.operation)
+
+        def pull(direction: Any) -> Any:
+            cotangents = recording.pullback(_split(direction, recording.values))
+            return _joined(or_zeros(cotangents, inputs.leaves))
+
+        return Product(vmap(pull)(directions), recording.aux)
+
+    def _inputs(self, arguments: Arguments) -> Any:
+        positional, named = arguments
+        inputs = select_inputs(self.operation, self.differentiated(), self.argnums, positional, named)
+        check_primals(self.operation, inputs.leaves, False)
+        return inputs
+
+
+class OfFunction(LinearMap):
+    """The Jacobian of a function."""
+
+    def differentiated(self) -> Callable[..., Any]:
+        """Return the function."""
+        return self.fun
+
+
+class OfGradient(LinearMap):
+    """The Hessian of a function, the Jacobian of its gradient."""
+
+    modes = ("auto", "forward", "both")
+    symmetric = True
+
+    def differentiated(self) -> Callable[..., Any]:
+        """Return the gradient."""
+        return grad(self.fun, self.argnums, self.has_aux)
+
+
+def _count(values: Sequence[Any]) -> int:
+    return sum(size(shape_of(value)) for value in values)
+
+
+def _split(direction: Any, values: Sequence[Any]) -> list[Any]:
+    """Return the parts of a vector that belong to each value, in its shape and dtype."""
+    parts: list[Any] = []
+    start = 0
+    for value in values:
+        shape, dtype = shape_of(value), dtype_of(value)
+        part = reshape(slice_(direction, index=((start, size(shape), 1),)), shape=shape)
+        parts.append(part if dtype_of(part) == dtype else cast(part, dtype=dtype))
+        start += size(shape)
+    return parts
+
+
+def _joined(values: Sequence[Any]) -> Any:
+    """Return the elements of all values as one vector."""
+    flat = [reshape(value, shape=(size(shape_of(value)),)) for value in values]
+    if not flat:
+        return np.zeros(0)
+    return flat[0] if len(flat) == 1 else concatenate(*flat, axis=0)

@@ -1,0 +1,143 @@
+"""The structure of a sparse derivative for arguments of certain types: pattern, colours, and the compiled sweep."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.compiler.jit import jit
+from wengert.core.dtypes import FLOAT64
+from wengert.core.errors import UnsupportedError
+from wengert.core.shapes import shape_of, size
+from wengert.ir.types import TensorType
+from wengert.ops.comparison import equal
+from wengert.ops.conversion import cast
+from wengert.ops.indexing import gather
+from wengert.ops.shape import concatenate, reshape
+from wengert.passes.dead import eliminate_dead
+from wengert.sparse.accesses import UNKNOWN, Value
+from wengert.sparse.arguments import Call
+from wengert.sparse.colouring import Colouring, colour, colour_star
+from wengert.sparse.compression import places
+from wengert.sparse.dependence import Dependence
+from wengert.sparse.index_sets import EMPTY, IndexSets
+from wengert.sparse.linear_maps import Arguments, LinearMap, Product
+from wengert.sparse.packages import scipy_sparse
+from wengert.transforms.staging import stage
+
+#: A product of the matrix with directions from one side.
+Multiply = Callable[[Arguments, Any], Product]
+
+
+class Structure:
+    """The pattern of a matrix of derivatives, its colours, and the function that computes its elements.
+
+    Args:
+        linear: the matrix.
+        call: the arguments.
+        mode: the directions that may be taken.
+    """
+
+    def __init__(self, linear: LinearMap, call: Call, mode: str) -> None:
+        scipy_sparse(linear.operation)
+        self._linear = linear
+        self._rebuild = call.rebuild
+        start = time.perf_counter()
+        self.pattern, mode = self._detected(call.types, mode)
+        found = time.perf_counter()
+        self.colouring = self._coloured(mode)
+        self._places = places(self.pattern, self.colouring)
+        self.seconds = found - start, time.perf_counter() - found
+        self._model = _read_only(self.pattern)
+        self.compute = jit(self._elements)
+
+    def matrix(self, data: Any) -> Any:
+        """Return the matrix with given elements; all matrices share their indices."""
+        matrix = object.__new__(type(self._model))  # a constructor of SciPy's would check all indices again
+        vars(matrix).update(vars(self._model), data=data)
+        return matrix
+
+    # -- pattern -----------------------------------------------------------------------------------------
+
+    def _detected(self, types: Sequence[TensorType], mode: str) -> tuple[Any, str]:
+        """Return the pattern and the mode, which is reverse where a rule has no forward mode."""
+        shape: list[tuple[int, int]] = []
+
+        def outputs(*values: Any) -> list[Any]:
+            shape.append(self._linear.shape(self._rebuild(values)))
+            return []
+
+        stage(outputs, types, self._linear.operation)
+        ((height, width),) = shape
+        if mode != "reverse":
+            try:
+                pattern = self._dependence(types, self._linear.forward, width, height)
+            except UnsupportedError:
+                if mode != "auto":
+                    raise
+                mode = "reverse"
+            else:
+                if self._linear.symmetric:
+                    pattern = _sorted(pattern + pattern.T.tocsr())
+                return pattern, mode
+        return _sorted(self._dependence(types, self._linear.reverse, height, width).T.tocsr()), mode
+
+    def _dependence(self, types: Sequence[TensorType], multiply: Multiply, given: int, result: int) -> Any:
+        """Return the pattern of products with a direction: one row for each element of the result."""
+
+        def product(*values: Any) -> list[Any]:
+            *leaves, direction = values
+            rows = multiply(self._rebuild(leaves), reshape(direction, shape=(1, given))).rows
+            return [reshape(rows, shape=(result,))]
+
+        graph, captured = stage(product, [*types, TensorType(FLOAT64, (given,))], self._linear.operation)
+        sets = IndexSets(given)
+        unknown = [UNKNOWN] * (len(captured) + len(types))
+        direction = Value(sets=sets.single(np.arange(given)))
+        (value,) = Dependence(sets).graph(eliminate_dead(graph), [*unknown, direction])
+        numbers = np.full(result, EMPTY, np.int64) if value.sets is None else value.sets
+        return _sorted(sets.rows(numbers))
+
+    # -- colours and the sweep ---------------------------------------------------------------------------
+
+    def _coloured(self, mode: str) -> Colouring:
+        if self._linear.symmetric and mode != "forward":
+            return colour_star(self.pattern)
+        return colour(self.pattern, mode)
+
+    def _elements(self, *leaves: Any) -> Any:
+        """Return the elements of the pattern."""
+        arguments = self._rebuild(leaves)
+        colouring = self.colouring
+        products: list[Product] = []
+        if colouring.columns is not None:
+            directions = _directions(colouring.columns, colouring.column_count)
+            products.append(self._linear.forward(arguments, directions))
+        if colouring.rows is not None:
+            directions = _directions(colouring.rows, colouring.row_count)
+            products.append(self._linear.reverse(arguments, directions))
+        flat = [reshape(product.rows, shape=(size(shape_of(product.rows)),)) for product in products]
+        data = gather(flat[0] if len(flat) == 1 else concatenate(*flat, axis=0), self._places)
+        return (data, products[0].aux) if self._linear.has_aux else data
+
+
+def _directions(colours: Any, count: int) -> Any:
+    """Return a direction for each colour: ones where the colour is, zeros elsewhere."""
+    return cast(equal(np.arange(count)[:, None], colours), dtype=FLOAT64)
+
+
+def _sorted(pattern: Any) -> Any:
+    pattern.sort_indices()
+    return pattern
+
+
+def _read_only(pattern: Any) -> Any:
+    """Return the matrix whose attributes all results have: a change of its indices, which all share, is an error."""
+    model = pattern.copy()
+    model.has_canonical_format = True
+    for indices in (model.indices, model.indptr):
+        indices.flags.writeable = False
+    return model
