@@ -41,6 +41,7 @@ ROOMS = {
         compiler.machine compiler.llvm compiler.codegen""",
     "compiler": """_version core ir nest boxes transforms passes compiler.machine compiler.llvm compiler.passes
         compiler.schedule compiler.codegen compiler.runtime""",
+    "sparse": "core ir nest boxes primitive ops transforms passes compiler",
     "numpy": "core ir nest boxes primitive ops array",
     "special": "core ops array numpy",
     "array_api": "core ir boxes ops array numpy",
@@ -63,7 +64,7 @@ ROOMS = {
         report bench""",
     "__main__": "command",
     "": """_startup _version core tree errors array transforms control compiler compiler.runtime numpy special
-        scipy array_api random nn optim optimize testing inspect exporting data""",
+        scipy array_api random nn optim optimize testing inspect exporting data sparse""",
 }
 ORDER = list(ROOMS)
 ALLOWED = {room: {room, *names.split()} for room, names in ROOMS.items()}

@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from wengert.exporting.saved import load as load
     from wengert.inspect import source as source
     from wengert.inspect import trace as trace
+    from wengert.sparse import sparse_hessian as sparse_hessian
+    from wengert.sparse import sparse_jacobian as sparse_jacobian
     from wengert.testing import check_grads as check_grads
 
 #: Names that load on first use: the module, and the name in it (None: the module itself).
@@ -75,6 +77,8 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "load": ("wengert.exporting.saved", "load"),
     "set_threads": ("wengert.compiler.runtime.threads.team", "set_threads"),
     "source": ("wengert.inspect", "source"),
+    "sparse_hessian": ("wengert.sparse", "sparse_hessian"),
+    "sparse_jacobian": ("wengert.sparse", "sparse_jacobian"),
     "trace": ("wengert.inspect", "trace"),
 }
 
@@ -120,6 +124,8 @@ __all__ = [
     "scipy",
     "set_threads",
     "source",
+    "sparse_hessian",
+    "sparse_jacobian",
     "special",
     "stop_gradient",
     "testing",

@@ -1,1 +1,6 @@
 """Sparse Jacobians and Hessians: the pattern from the graph, colours, and one compiled sweep."""
+
+from wengert.sparse.colouring import Colouring
+from wengert.sparse.derivatives import SparseDerivative, sparse_hessian, sparse_jacobian
+
+__all__ = ["Colouring", "SparseDerivative", "sparse_hessian", "sparse_jacobian"]

@@ -55,7 +55,7 @@ def depending(sets: Any) -> Value:
 
 
 class Reader:
-    """The values of the expressions of a nest; each array has an axis for each loop, of extent one where it is constant.
+    """The values of the expressions of a nest: arrays with an axis for each loop, of extent one where nothing changes.
 
     Args:
         sets: the sets of inputs.
@@ -76,7 +76,9 @@ class Reader:
         self.sets = sets
         self.values = values
         self.fixed = fixed or {}
-        inner = (dim for root in roots for node in walk(root) if isinstance(node, Reduce) for dim in node.dims)
+        inner = (
+            dim for root in roots for node in walk(root) if isinstance(node, Reduce) for dim in node.dims
+        )
         self.axes = {dim: axis for axis, dim in enumerate(dict.fromkeys((*dims, *inner)))}
         self._done: dict[int, tuple[Expression, Value]] = {}
 
@@ -329,9 +331,7 @@ class _Definition:
 
     def _widen(self, written: Any, roots: Sequence[Expression]) -> None:
         """Let each element depend on whatever any element of the result depends on."""
-        reader = Reader(
-            self.index_sets, {**self.values, self.result: UNKNOWN}, self.definition.dims, roots
-        )
+        reader = Reader(self.index_sets, {**self.values, self.result: UNKNOWN}, self.definition.dims, roots)
         given = [written] if (value := reader(self.definition.value).sets) is None else [written, value]
         every = np.concatenate([one.reshape(-1) for one in given])
         written[...] = self.index_sets.reduce(every, (0,))[0]

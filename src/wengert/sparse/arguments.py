@@ -69,9 +69,7 @@ def _is_followed(operation: str, value: Any) -> bool:
 def _key(value: Any) -> Hashable:
     """Return a key of a value that belongs to the structure, which keeps it: no other object gets its id."""
     if isinstance(value, (np.ndarray, np.generic)):
-        return value.dtype, value.shape, value.tobytes()
-    try:
-        hash(value)
-    except TypeError:
-        return type(value), id(value)
-    return type(value), value
+        array: Any = value
+        return array.dtype, array.shape, array.tobytes()
+    kind: Any = type(value)
+    return kind, (value if isinstance(value, Hashable) else id(value))

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,8 @@ import numpy as np
 NONE = -1
 
 
-class Colouring(NamedTuple):
+@dataclass(frozen=True, eq=False, slots=True)
+class Colouring:
     """The colours of columns, of rows, or of both.
 
     A matrix is multiplied by one direction for each colour of its columns, and from the left by one for each colour of
@@ -111,7 +113,8 @@ class _Groups:
     """Groups of members in the form of CSR, and greedy colourings of them in their order."""
 
     def __init__(self, pointers: Any, members: Any, count: int) -> None:
-        listed, starts = members.tolist(), pointers.tolist()
+        listed: list[int] = members.tolist()
+        starts: list[int] = pointers.tolist()
         self.groups = [listed[start:end] for start, end in itertools.pairwise(starts)]
         self.count = count
 
@@ -175,7 +178,10 @@ def _densest(pattern: Any) -> tuple[int, Any]:
     lengths = np.diff(pattern.indptr)
     order = np.argsort(-lengths, kind="stable")
     choices: list[tuple[int, int]] = []
-    for count in {0, *(1 << power for power in range(len(lengths).bit_length()) if 1 << power <= len(lengths))}:
+    for count in {
+        0,
+        *(1 << power for power in range(len(lengths).bit_length()) if 1 << power <= len(lengths)),
+    }:
         rest = int(lengths[order[count]]) if count < len(lengths) else 0
         members = pattern[order[:count]].indices
         choices.append((rest + int(np.bincount(members).max(initial=0)), count))
@@ -201,8 +207,11 @@ def _keep_rows(pattern: Any, kept: Any) -> Any:
 
 
 def colour(pattern: Any, mode: str) -> Colouring:
-    """Colour a CSR pattern for products from the right (forward), from the left (reverse), from both sides, or as needs
-    the fewest (auto).
+    """Return colours of a CSR pattern for products from the right, from the left, from both sides, or the fewest.
+
+    Args:
+        pattern: the pattern.
+        mode: ``forward``, ``reverse``, ``both`` or ``auto``.
     """
     ways = {
         "forward": (_longest(pattern.indptr), lambda: Colouring(colour_columns(pattern), None)),
@@ -237,7 +246,8 @@ class _Stars:
 
     def __init__(self, pattern: Any) -> None:
         count = pattern.shape[0]
-        self.listed, self.starts = pattern.indices.tolist(), pattern.indptr.tolist()
+        self.listed: list[int] = pattern.indices.tolist()
+        self.starts: list[int] = pattern.indptr.tolist()
         self.bits = [0] * count
         """The colour of each vertex, as a bit; 0 without one."""
         self.once = [0] * count

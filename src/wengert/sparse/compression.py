@@ -1,47 +1,62 @@
-"""Compressed matrices: where each nonzero element stands in the products of a matrix with its colours."""
+"""Compressed matrices: which element of which product each nonzero element of a matrix is."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.sparse.colouring import Colouring
 
 
-def places(pattern: Any, colouring: Colouring) -> Any:
-    """Return for each nonzero element where it stands alone among the elements of all products.
+class Compression(NamedTuple):
+    """The directions of the products with a matrix, and where its elements are in the products.
 
-    The products of the colours of columns come first, then those of rows; each is a row of elements.
-
-    Args:
-        pattern: the CSR pattern.
-        colouring: of the pattern.
+    Products from the right have one direction for each colour of columns, those from the left one for each colour of
+    rows. What belongs to a side without colours is None.
     """
-    height, width = pattern.shape
-    rows = np.repeat(np.arange(height), np.diff(pattern.indptr))
-    columns = pattern.indices.astype(np.int64)
-    found = np.full(len(columns), -1)
-    readings = [_reading(rows, columns, colouring.columns, height, 0)]
+
+    columns: Any
+    """The colours of columns."""
+    rows: Any
+    """The colours of rows."""
+    from_right: Any
+    """For the elements that are read from products from the right: the numbers of the product, and of the row."""
+    from_left: Any
+    """For the others: the numbers of the product, and of the column."""
+    order: Any
+    """The place of each element among these, the first ones before the others. None if all are read from one side."""
+
+
+def compress(pattern: Any, colouring: Colouring) -> Compression:
+    """Return where the elements of a CSR pattern stand alone in the products of a colouring."""
+    lengths = np.diff(pattern.indptr)
+    rows, columns = np.repeat(np.arange(len(lengths)), lengths), pattern.indices.astype(np.int64)
+    line: Any = rows
+    colour: Any = _colours_of(colouring.columns, columns)
+    right = _stands_alone(rows, colour)
     if colouring.symmetric:
-        readings.append(_transposed(readings[0], rows, columns, width))
-    readings.append(_reading(columns, rows, colouring.rows, width, colouring.column_count * height))
-    for reading in readings:
-        found = np.where(found < 0, reading, found)
-    assert found.min(initial=0) >= 0, "the colouring does not separate the elements of the pattern"
-    return found
+        across = np.argsort(columns * len(lengths) + rows, kind="stable")  # the elements across the diagonal
+        line, colour = np.where(right, line, columns), np.where(right, colour, colour[across])
+        right = right | right[across]
+    other = _colours_of(colouring.rows, rows)
+    assert np.all(right | _stands_alone(columns, other)), "two elements have one place"
+    takes_right, takes_left = colouring.columns is not None, colouring.rows is not None
+    return Compression(
+        colouring.columns if takes_right else None,
+        colouring.rows if takes_left else None,
+        (colour[right], line[right]) if takes_right else None,
+        (other[~right], columns[~right]) if takes_left else None,
+        np.argsort(np.argsort(~right, kind="stable")) if takes_right and takes_left else None,
+    )
 
 
-def _reading(lines: Any, across: Any, colours: Any, length: int, start: int) -> Any:
-    """Return the place of each element in the product of its colour; -1 if another element of its line is there, too."""
-    if colours is None or not len(across):
-        return np.full(len(across), -1)
-    colour = colours[across]
-    where = start + colour * length + lines
-    _, which, counts = np.unique(where, return_inverse=True, return_counts=True)
-    return np.where((colour >= 0) & (counts[which.reshape(-1)] == 1), where, -1)
+def _colours_of(colours: Any, positions: Any) -> Any:
+    return np.full(len(positions), -1) if colours is None else colours[positions]
 
 
-def _transposed(reading: Any, rows: Any, columns: Any, width: int) -> Any:
-    """Return the reading of the element across the diagonal; the pattern is symmetric and sorted."""
-    return reading[np.argsort(columns * width + rows, kind="stable")]
+def _stands_alone(lines: Any, colours: Any) -> Any:
+    """Return whether each element has a colour that no other element of its line has."""
+    places = lines * (colours.max(initial=0) + 2) + colours + 1
+    _, which, counts = np.unique(places, return_inverse=True, return_counts=True)
+    return (colours >= 0) & (counts[which.reshape(-1)] == 1)

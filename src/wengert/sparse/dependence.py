@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from wengert.core.errors import WengertError
-from wengert.core.shapes import Shape
+from wengert.core.shapes import Shape, size
 from wengert.ir.graph import Atom, Equation, Graph, Literal, Var
 from wengert.ir.types import TensorType
 from wengert.nest.lowering import ControlFlow, Elementwise, OnHost, Pointwise
@@ -17,7 +17,7 @@ from wengert.ops.elementwise import batch_elementwise
 from wengert.primitive import REGISTRY, Primitive
 from wengert.sparse.accesses import UNKNOWN, Value, choose, combine, depending, evaluated, pointwise
 from wengert.sparse.control_flow import RULES
-from wengert.sparse.index_sets import EMPTY, IndexSets
+from wengert.sparse.index_sets import IndexSets
 from wengert.transforms.staging import stage
 
 
@@ -41,7 +41,9 @@ class Dependence:
         values.update((var, Value(array)) for var, array in graph.constants)
 
         def read(atom: Atom) -> Value:
-            return Value(np.asarray(atom.value, atom.type.dtype)) if isinstance(atom, Literal) else values[atom]
+            return (
+                Value(np.asarray(atom.value, atom.type.dtype)) if isinstance(atom, Literal) else values[atom]
+            )
 
         for equation in graph.equations:
             results = self.equation(equation, list(map(read, equation.operands)))
@@ -53,28 +55,20 @@ class Dependence:
         primitive, params, outputs = REGISTRY[equation.primitive], equation.params, equation.outputs
         if all(value.known is not None for value in operands):
             return _known(primitive, operands, params, len(outputs))
-        if all(value.sets is None for value in operands) or not all(
-            all(atom.shape) for atom in outputs
-        ) and len(outputs) == 1:
-            if not isinstance(primitive.lowering, ControlFlow):
-                return [UNKNOWN] * len(outputs)
-        if isinstance(primitive.lowering, ControlFlow):
-            rule = RULES.get(primitive.name)
-            return self._dense(equation, operands) if rule is None else rule(self, equation, operands)
+        if isinstance(primitive.lowering, ControlFlow) and primitive.name in RULES:
+            return RULES[primitive.name](self, equation, operands)
+        if all(value.sets is None for value in operands) or not any(map(_size, outputs)):
+            return [UNKNOWN] * len(outputs)
         if primitive.elementwise or isinstance(primitive.lowering, Elementwise):
             return [self._elementwise(primitive, outputs[0].shape, operands)]
+        types = [atom.type for atom in equation.operands]
         if isinstance(primitive.lowering, Pointwise):
-            (out,) = outputs
-            types = [atom.type for atom in equation.operands]
-            found = pointwise(self.sets, primitive.lowering, out.type, types, operands, params)
+            found = pointwise(self.sets, primitive.lowering, outputs[0].type, types, operands, params)
             if found is not None:
                 return [depending(found)]
-        if isinstance(primitive.lowering, OnHost) and primitive.batch is not batch_elementwise:
-            expansion = primitive.lowering.expansion
-            if expansion is not None:
-                types = [atom.type for atom in equation.operands]
-                program, _ = stage(lambda *xs: [expansion.program(*xs, **params)], types)
-                return self.graph(program, operands)
+        program = _expansion(primitive)
+        if program is not None:
+            return self.graph(stage(lambda *xs: [program(*xs, **params)], types)[0], operands)
         return self._dense(equation, operands)
 
     def _elementwise(self, primitive: Primitive, shape: Shape, operands: Sequence[Value]) -> Value:
@@ -110,16 +104,29 @@ class Dependence:
         return united.reshape([next(extents) if flag else 1 for flag in own])
 
 
+def _size(var: Var) -> int:
+    return size(var.shape)
+
+
+def _expansion(primitive: Primitive) -> Callable[..., Any] | None:
+    """Return the program of other operations that carries an operation out; None for one that mixes whole axes."""
+    lowering = primitive.lowering
+    if not isinstance(lowering, OnHost) or lowering.expansion is None or primitive.batch is batch_elementwise:
+        return None
+    return lowering.expansion.program
+
+
 def _known(
     primitive: Primitive, operands: Sequence[Value], params: Mapping[str, Any], count: int
 ) -> list[Value]:
-    try:
-        results = evaluated(lambda: primitive.evaluate(*(value.known for value in operands), **params))
-    except WengertError:
-        return [UNKNOWN] * count
-    if count == 1:
-        return [results]
-    return [UNKNOWN] * count
+    """Return the results of an operation on known values."""
+    results: list[Value] = []
+
+    def compute() -> None:
+        found = primitive.evaluate(*(value.known for value in operands), **params)
+        results.extend(map(Value, map(np.asarray, found if isinstance(found, tuple) else (found,))))
+
+    return results if evaluated(compute) and len(results) == count else [UNKNOWN] * count
 
 
 def _leading_axes(equation: Equation) -> Iterator[list[bool]]:
@@ -143,7 +150,10 @@ def _leading_axes(equation: Equation) -> Iterator[list[bool]]:
 
 
 def _first_axis(
-    primitive: Primitive, types: Sequence[TensorType], results: Sequence[TensorType], params: Mapping[str, Any]
+    primitive: Primitive,
+    types: Sequence[TensorType],
+    results: Sequence[TensorType],
+    params: Mapping[str, Any],
 ) -> list[bool] | None:
     """Return which operands are stacked along their first axis; None if the results are not."""
     if not all(type_.shape for type_ in results):

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from wengert.core.errors import ArgumentError, UnsupportedError, message, name_of
 from wengert.sparse.arguments import Call, call_of
 from wengert.sparse.colouring import Colouring
 from wengert.sparse.linear_maps import LinearMap, OfFunction, OfGradient
+from wengert.sparse.report import report
 from wengert.sparse.structure import Structure
 from wengert.transforms.arguments import Argnums, check_function
 
@@ -39,7 +42,7 @@ class SparseDerivative:
             hint = "use .data(...), the array of the nonzero elements, whose places .pattern(...) gives"
             raise UnsupportedError(message(self._linear.operation, requirement, hint=hint))
         structure = self._structure(call)
-        data = structure.compute(*call.leaves)
+        data = structure.elements(call.leaves)
         if self._linear.has_aux:
             return structure.matrix(data[0]), data[1]
         return structure.matrix(data)
@@ -51,11 +54,15 @@ class SparseDerivative:
             A vector with an element for each element of the pattern; with ``has_aux``, the pair of it and aux.
         """
         call = call_of(self._linear.operation, arguments, options)
-        return self._structure(call).compute(*call.leaves)
+        return self._structure(call).elements(call.leaves)
 
     def pattern(self, *arguments: Any, **options: Any) -> Any:
-        """Return where elements may be other than zero, as a Boolean `scipy.sparse.csr_array`."""
-        return self._structure(call_of(self._linear.operation, arguments, options)).pattern.copy()
+        """Return where elements may be other than zero, as a Boolean `scipy.sparse.csr_array`.
+
+        The elements of ``data`` are in the order of its ``indices``.
+        """
+        structure = self._structure(call_of(self._linear.operation, arguments, options))
+        return structure.matrix(np.ones(structure.pattern.nnz, bool))
 
     def colours(self, *arguments: Any, **options: Any) -> Colouring:
         """Return the colours of the columns and rows of the pattern."""
@@ -64,7 +71,7 @@ class SparseDerivative:
     def report(self, *arguments: Any, **options: Any) -> str:
         """Describe the structure, and how long its parts took, and a call takes."""
         call = call_of(self._linear.operation, arguments, options)
-        return self._structure(call).report(self.__name__, call.leaves)
+        return report(self.__name__, self._structure(call), call.leaves)
 
     def __repr__(self) -> str:
         count = len(self._structures)
@@ -86,8 +93,8 @@ def sparse_jacobian(
     arguments, in row-major order; containers are taken one leaf after the other.
 
     The first call for arguments of new shapes traces the function, as `jit` does. It finds which elements may be other
-    than zero from what the operations read: an index or a condition that depends on an argument reads whatever it might
-    read, so the pattern holds at every point. Then it colours the pattern (`Curtis, Powell and Reid, 1974`) and compiles
+    than zero from what the operations read. An index or a condition that depends on an argument reads whatever it might
+    read, so the pattern holds at every point. Then it colours the pattern (Curtis, Powell and Reid, 1974) and compiles
     one sweep, which carries one direction for each colour.
 
     Args:
@@ -126,7 +133,7 @@ def sparse_hessian(
 
     ``sparse_hessian(f)(x)[i, j] = d^2 f / d x[i] d x[j]``, symmetric. The rows and columns are the elements of the
     arguments, as in `sparse_jacobian`. The pattern is that of the Jacobian of the gradient. It gets a star colouring
-    (`Gebremedhin, Manne and Pothen, 2005`), and a sweep computes one Hessian-vector product for each colour, by forward
+    (Gebremedhin, Manne and Pothen, 2005), and a sweep computes one Hessian-vector product for each colour, by forward
     over reverse mode.
 
     Args:

@@ -11,7 +11,6 @@ import numpy as np
 from wengert.compiler.jit import jit
 from wengert.core.dtypes import FLOAT64
 from wengert.core.errors import UnsupportedError
-from wengert.core.shapes import shape_of, size
 from wengert.ir.types import TensorType
 from wengert.ops.comparison import equal
 from wengert.ops.conversion import cast
@@ -21,7 +20,7 @@ from wengert.passes.dead import eliminate_dead
 from wengert.sparse.accesses import UNKNOWN, Value
 from wengert.sparse.arguments import Call
 from wengert.sparse.colouring import Colouring, colour, colour_star
-from wengert.sparse.compression import places
+from wengert.sparse.compression import Compression, compress
 from wengert.sparse.dependence import Dependence
 from wengert.sparse.index_sets import EMPTY, IndexSets
 from wengert.sparse.linear_maps import Arguments, LinearMap, Product
@@ -49,14 +48,20 @@ class Structure:
         self.pattern, mode = self._detected(call.types, mode)
         found = time.perf_counter()
         self.colouring = self._coloured(mode)
-        self._places = places(self.pattern, self.colouring)
+        self._compression = compress(self.pattern, self.colouring)
         self.seconds = found - start, time.perf_counter() - found
         self._model = _read_only(self.pattern)
-        self.compute = jit(self._elements)
+        self._sweep = jit(self._elements)
+
+    def elements(self, leaves: Sequence[Any]) -> Any:
+        """Return the elements of the pattern, row by row; with aux, the pair of them and aux."""
+        return self._sweep(self._compression, *leaves)
 
     def matrix(self, data: Any) -> Any:
         """Return the matrix with given elements; all matrices share their indices."""
-        matrix = object.__new__(type(self._model))  # a constructor of SciPy's would check all indices again
+        matrix: Any = object.__new__(
+            type(self._model)
+        )  # a constructor of SciPy's would check all indices again
         vars(matrix).update(vars(self._model), data=data)
         return matrix
 
@@ -108,19 +113,20 @@ class Structure:
             return colour_star(self.pattern)
         return colour(self.pattern, mode)
 
-    def _elements(self, *leaves: Any) -> Any:
-        """Return the elements of the pattern."""
-        arguments = self._rebuild(leaves)
-        colouring = self.colouring
+    def _elements(self, compression: Compression, *leaves: Any) -> Any:
+        """Carry one direction for each colour, and take the elements from the products."""
+        arguments, colouring = self._rebuild(leaves), self.colouring
         products: list[Product] = []
-        if colouring.columns is not None:
-            directions = _directions(colouring.columns, colouring.column_count)
+        taken: list[Any] = []
+        if compression.from_right is not None:
+            directions = _directions(compression.columns, colouring.column_count)
             products.append(self._linear.forward(arguments, directions))
-        if colouring.rows is not None:
-            directions = _directions(colouring.rows, colouring.row_count)
+            taken.append(gather(products[-1].rows, *compression.from_right))
+        if compression.from_left is not None:
+            directions = _directions(compression.rows, colouring.row_count)
             products.append(self._linear.reverse(arguments, directions))
-        flat = [reshape(product.rows, shape=(size(shape_of(product.rows)),)) for product in products]
-        data = gather(flat[0] if len(flat) == 1 else concatenate(*flat, axis=0), self._places)
+            taken.append(gather(products[-1].rows, *compression.from_left))
+        data = taken[0] if len(taken) == 1 else gather(concatenate(*taken, axis=0), compression.order)
         return (data, products[0].aux) if self._linear.has_aux else data
 
 

@@ -17,6 +17,7 @@ from wengert.nest.expression import (
     Load,
     Reduce,
     children,
+    computed,
     instantiate,
     loads,
     loads_of,
@@ -201,9 +202,13 @@ class _Fusion:
             return True
         size = max(store.buffer.size, 1)
         count = sum(_times_read(step, store.buffer) for step in consumers)
+        # A gather of the value becomes one of each element that the value reads.
+        gathers = (
+            len(loads(store.value)) - 1 if any(_gathers(step, store.buffer) for step in consumers) else 0
+        )
         is_far = size * store.buffer.dtype.itemsize >= costs.COSTS.far_array_bytes
         saved = costs.COSTS.far_memory_pass_work if is_far else costs.COSTS.memory_pass_work
-        return price * (count - size) <= saved * size
+        return price * (count - size) + gathers * costs.COSTS.gather_work * count <= saved * size
 
     def _remove_dead(self) -> None:
         changed = True
@@ -265,6 +270,16 @@ def _is_looked_up(step: Step, buffer: Buffer) -> bool:
         for root in nest.roots()
         for load in loads_of(buffer, root)
         for index, extent in zip(load.indices, buffer.shape, strict=True)
+    )
+
+
+def _gathers(step: Step, buffer: Buffer) -> bool:
+    """Return whether a step reads a buffer at computed indices."""
+    return any(
+        any(True for _ in computed(load.indices))
+        for nest in all_nests([step])
+        for root in nest.roots()
+        for load in loads_of(buffer, root)
     )
 
 
