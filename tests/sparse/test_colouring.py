@@ -123,11 +123,13 @@ def test_few_colours_are_needed(pattern: Any, most: int, most_of_a_star: int) ->
     assert colour_star(pattern).count <= most_of_a_star
 
 
-def test_dense_rows_are_derived_from_the_left() -> None:
+def test_dense_rows_and_columns_are_derived_from_both_sides() -> None:
     pattern = np.eye(50, dtype=bool)
-    pattern[7] = pattern[31] = True
+    pattern[[7, 31]] = pattern[:, [3, 9, 20]] = True
     colouring = colour(csr(pattern), "auto")
-    assert (colouring.direction, colouring.count) == ("both", 3)
+    assert colouring.direction == "both"
+    assert colouring.count <= 6
     flipped = colour(csr(pattern.T), "auto")
-    assert (flipped.direction, flipped.count) == ("both", 3)
+    assert flipped.direction == "both"
+    assert flipped.count <= 6
     assert colour(csr(pattern), "forward").count == 50

@@ -52,13 +52,16 @@ def real_function(
 
 def dense(function: Callable[[list[Any]], list[Any]], parts: list[Any], jacobian: Any) -> Any:
     """Return the Jacobian of a function of arrays as one matrix."""
-    blocks = jacobian(function)(parts)
-    sizes = [np.size(part) for part in parts]
-    rows = [
-        np.concatenate([np.reshape(block, (-1, size)) for block, size in zip(row, sizes, strict=True)], 1)
-        for row in blocks
-    ]
-    return np.concatenate(rows) if rows else np.zeros((0, sum(sizes)))
+    heights, widths = ([np.size(one) for one in values] for values in (function(parts), parts))
+    result = np.zeros((sum(heights), sum(widths)))
+    for row, height, top in zip(jacobian(function)(parts), heights, starts(heights), strict=True):
+        for block, width, left in zip(row, widths, starts(widths), strict=True):
+            result[top : top + height, left : left + width] = block.reshape(height, width)
+    return result
+
+
+def starts(sizes: list[int]) -> list[int]:
+    return [sum(sizes[:place]) for place in range(len(sizes))]
 
 
 @pytest.mark.parametrize("primitive", SMOOTH, ids=[primitive.name for primitive in SMOOTH])
@@ -123,7 +126,7 @@ EXACT: dict[str, tuple[Callable[[Any], Any], Any]] = {
     ),
     "transpose": (lambda x: x.reshape(3, 4).T, np.eye(N, dtype=bool)[np.arange(N).reshape(3, 4).T.ravel()]),
     "minus the mean": (lambda x: x - x.mean(), np.ones((N, N), bool)),
-    "scan": (lambda x: wg.scan(lambda c, v: (c + v, c * v), 0.0, x)[1], band(N, 0)),
+    "scan": (lambda x: wg.scan(lambda c, v: (c + v, c * v), 1.0, x)[1], band(N, 0)),
     "scan without a carry": (lambda x: wg.scan(lambda c, v: (c, v * v), 0.0, x)[1], band(0, 0)),
     "counted loop": (
         lambda x: wg.fori_loop(0, 2, lambda i, c: np.convolve(c * c, np.ones(3), "same"), x),

@@ -193,9 +193,10 @@ def _densest(pattern: Any) -> tuple[int, Any]:
 
 def _for_dense_rows(pattern: Any, dense: Any) -> tuple[Any, Any]:
     """Return the colours of columns for the sparse rows, and those of the dense rows; None for no colours."""
-    columns = colour_columns(_keep_rows(pattern, ~dense))
-    rows = colour_rows(_keep_rows(pattern, dense))
-    return (columns if columns.max(initial=NONE) > NONE else None), (rows if dense.any() else None)
+    if not dense.any():
+        return colour_columns(pattern), None
+    rest = _keep_rows(pattern, ~dense)
+    return (colour_columns(rest) if rest.nnz else None), colour_rows(_keep_rows(pattern, dense))
 
 
 def _keep_rows(pattern: Any, kept: Any) -> Any:
