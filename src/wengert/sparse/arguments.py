@@ -10,6 +10,7 @@ import numpy as np
 from wengert.boxes import Box
 from wengert.core import tree
 from wengert.core.dtypes import check_plain, dtype_of, is_inexact
+from wengert.core.shapes import shape_of
 from wengert.ir.types import TensorType, type_of
 
 
@@ -69,7 +70,5 @@ def _is_followed(operation: str, value: Any) -> bool:
 def _key(value: Any) -> Hashable:
     """Return a key of a value that belongs to the structure, which keeps it: no other object gets its id."""
     if isinstance(value, (np.ndarray, np.generic)):
-        array: Any = value
-        return array.dtype, array.shape, array.tobytes()
-    kind: Any = type(value)
-    return kind, (value if isinstance(value, Hashable) else id(value))
+        return dtype_of(value), shape_of(value), np.asarray(value).tobytes()
+    return value.__class__, (value if isinstance(value, Hashable) else id(value))

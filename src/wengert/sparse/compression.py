@@ -32,12 +32,12 @@ def compress(pattern: Any, colouring: Colouring) -> Compression:
     """Return where the elements of a CSR pattern stand alone in the products of a colouring."""
     lengths = np.diff(pattern.indptr)
     rows, columns = np.repeat(np.arange(len(lengths)), lengths), pattern.indices.astype(np.int64)
-    line: Any = rows
-    colour: Any = _colours_of(colouring.columns, columns)
+    colour = _colours_of(colouring.columns, columns)
     right = _stands_alone(rows, colour)
+    line = rows
     if colouring.symmetric:
         across = np.argsort(columns * len(lengths) + rows, kind="stable")  # the elements across the diagonal
-        line, colour = np.where(right, line, columns), np.where(right, colour, colour[across])
+        line, colour = _either(right, rows, columns), _either(right, colour, colour[across])
         right = right | right[across]
     other = _colours_of(colouring.rows, rows)
     assert np.all(right | _stands_alone(columns, other)), "two elements have one place"
@@ -49,6 +49,10 @@ def compress(pattern: Any, colouring: Colouring) -> Compression:
         (other[~right], columns[~right]) if takes_left else None,
         np.argsort(np.argsort(~right, kind="stable")) if takes_right and takes_left else None,
     )
+
+
+def _either(condition: Any, yes: Any, no: Any) -> Any:
+    return np.where(condition, yes, no)  # pyright: ignore[reportUnknownVariableType]
 
 
 def _colours_of(colours: Any, positions: Any) -> Any:

@@ -59,9 +59,7 @@ class Structure:
 
     def matrix(self, data: Any) -> Any:
         """Return the matrix with given elements; all matrices share their indices."""
-        matrix: Any = object.__new__(
-            type(self._model)
-        )  # a constructor of SciPy's would check all indices again
+        matrix = _bare(type(self._model))  # the constructor would check all indices again
         vars(matrix).update(vars(self._model), data=data)
         return matrix
 
@@ -133,6 +131,11 @@ class Structure:
 def _directions(colours: Any, count: int) -> Any:
     """Return a direction for each colour: ones where the colour is, zeros elsewhere."""
     return cast(equal(np.arange(count)[:, None], colours), dtype=FLOAT64)
+
+
+def _bare(kind: Any) -> Any:
+    """Return an object of a class without a call of its constructor."""
+    return kind.__new__(kind)
 
 
 def _sorted(pattern: Any) -> Any:
