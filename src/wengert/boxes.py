@@ -14,7 +14,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from wengert.core.shapes import Shape, shape_of
 from wengert.ir.types import TensorType, is_weak
 
 _levels = itertools.count()
+_new = object.__new__
 #: The message of code that was given a box and names its type.
 _REFUSED = re.compile(r"(?<![.\w])'?Array'?(?![.\w(])")
 _GIVEN_UP = "compute it outside, or give up the derivative: wg.stop_gradient(x)"
@@ -59,6 +60,8 @@ class Trace:
     """Whether operations are written to a graph."""
     plain: ClassVar[bool] = False
     """Whether a box holds a plain array."""
+    box_class: ClassVar[type[Any]]
+    """The class of the boxes that a user sees: with operators and NumPy's protocols."""
 
     def __init__(self) -> None:
         self.level = next(_levels)
@@ -73,7 +76,9 @@ class Trace:
 
     def box(self, state: Any) -> Any:
         """Wrap a state of this trace into a box."""
-        return Box.array_class(self, state)
+        box = _new(self.box_class)  # `__init__` would take as long as the rest of this method
+        box.owner, box.state, box.lens = self, state, None
+        return box
 
     def check_open(self, operation: str) -> None:
         """Raise `LeakError` if the transform has ended."""
@@ -130,8 +135,6 @@ class Box:
     """
 
     __slots__ = ("__weakref__", "lens", "owner", "state")
-    array_class: ClassVar[type[Any]]
-    """The class of the boxes that a user sees: with operators and NumPy's protocols."""
 
     def __init__(self, trace: Trace, state: Any) -> None:
         self.owner = trace
@@ -310,31 +313,40 @@ class _Running(threading.local):
 
 #: The state of this thread.
 RUNNING = _Running()
+#: The recorders of all threads: while it is empty, `RUNNING.recorder`, which takes longer to read, is None.
+RECORDERS: list[Trace | None] = []
 TraceT = TypeVar("TraceT", bound=Trace)
 
 
-@contextlib.contextmanager
-def running(trace: TraceT) -> Generator[TraceT]:
+class running(Generic[TraceT]):  # noqa: N801 (it is used as a function)
     """Keep a trace open while a user's function runs in it."""
-    RUNNING.depth += 1
-    RUNNING.traced += trace.traced
-    try:
-        yield trace
-    except Exception as problem:
-        hidden = trace.complaint or _hidden_by(problem)
-        if hidden is None:
-            raise
-        raise hidden from None
-    else:
-        if trace.complaint is not None:
-            raise trace.complaint
-    finally:
-        RUNNING.depth -= 1
-        RUNNING.traced -= trace.traced
-        if not RUNNING.depth:
-            RUNNING.complaint = None  # its traceback holds the user's arrays
-            RUNNING.standard = False
-        trace.open = False
+
+    __slots__ = ("_trace",)
+
+    def __init__(self, trace: TraceT) -> None:
+        self._trace = trace
+
+    def __enter__(self) -> TraceT:
+        RUNNING.depth += 1
+        RUNNING.traced += self._trace.traced
+        return self._trace
+
+    def __exit__(self, kind: Any, problem: BaseException | None, traceback: Any) -> None:
+        trace = self._trace
+        try:
+            if isinstance(problem, Exception):
+                hidden = trace.complaint or _hidden_by(problem)
+            else:
+                hidden = None if problem else trace.complaint
+        finally:
+            RUNNING.depth -= 1
+            RUNNING.traced -= trace.traced
+            if not RUNNING.depth:
+                RUNNING.complaint = None  # its traceback holds the user's arrays
+                RUNNING.standard = False
+            trace.open = False
+        if hidden is not None:
+            raise hidden from None
 
 
 def complain(trace: Trace, problem: WengertError) -> WengertError:
@@ -384,10 +396,12 @@ def recording(trace: Trace | None) -> Generator[None]:
     """Send every operation on older boxes to ``trace``, even if no operand is a box of it."""
     before = RUNNING.recorder
     RUNNING.recorder = trace
+    RECORDERS.append(trace)
     try:
         yield
     finally:
         RUNNING.recorder = before
+        RECORDERS.remove(trace)
 
 
 def unrecorded(function: Callable[[Box], Any], value: Box) -> Any:

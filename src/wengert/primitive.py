@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from wengert.boxes import RUNNING, Box, processing_trace
+from wengert.boxes import RECORDERS, RUNNING, Box, processing_trace
 from wengert.core.dtypes import check_plain
 from wengert.core.errors import MatrixError, ShapeError, WengertError, message
 from wengert.ir.types import TensorType, show, type_of
@@ -242,6 +242,10 @@ class _OfInstance:
         return self.of_class if instance is None else self.of_instance(instance)
 
 
+def _not_given(*arrays: Any, **params: Any) -> Any:
+    raise NotImplementedError
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Primitive:
     """The statement of one operation: type, evaluation, derivative, batching, lowering, NumPy source and samples.
@@ -274,30 +278,43 @@ class Primitive:
     """The names of the operands, where the type rule does not name them."""
     parameters: tuple[str, ...] = ()
     """The names of the parameters, where the type rule does not name them."""
+    of_arrays: Callable[..., Any] = _not_given
+    """The evaluation where an operand is an array, if it is simpler than ``evaluate``."""
+
+    def __post_init__(self) -> None:
+        if self.of_arrays is _not_given:
+            object.__setattr__(self, "of_arrays", self.evaluate)
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """Apply the operation."""
-        top = unusual = None
+        return self.apply(operands, params)
+
+    def apply(self, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Apply the operation to a tuple of operands: faster than a call, which gathers them."""
+        top, evaluate = None, self.evaluate
+        is_usual = True
         for operand in operands:
-            if type(operand) in PLAIN:
-                continue
-            if isinstance(operand, Box):
+            if type(operand) is np.ndarray:
+                evaluate = self.of_arrays
+            elif type(operand) in PLAIN:
+                pass
+            elif isinstance(operand, Box):
                 if operand.lens is not None:
                     operand.refresh()
                 trace = operand.owner
                 if top is None or trace.level > top.level:
                     top = trace
             else:
-                unusual = operand
+                is_usual = False
         if top is not None:
-            if unusual is not None:
+            if not is_usual:
                 for operand in operands:
                     check_plain(self.name, operand)
-            if RUNNING.recorder is not None:
+            if RECORDERS and RUNNING.recorder is not None:
                 top = processing_trace(top)
             return top.process(self, operands, params)
         try:
-            return self.evaluate(*operands, **params)
+            return evaluate(*operands, **params) if params else evaluate(*operands)
         except NUMPYS_ERRORS as problem:
             raise self.explained(problem, operands, params) from None
 

@@ -19,7 +19,7 @@ from wengert.array.operators import FUNCTIONS, LATE, operand
 from wengert.array.sparse import is_sparse, times, times_right
 from wengert.array.suggestions import ATTRIBUTES, instead_of, without_derivative
 from wengert.array.ufunc_calls import as_operand, called, strengthened, write_out
-from wengert.boxes import RUNNING, Box, Lens, boxed, concrete, on_graph
+from wengert.boxes import RUNNING, Box, Lens, Trace, boxed, concrete, on_graph
 from wengert.core.dtypes import check_known, dtype_of, is_complex, is_inexact, real_dtype
 from wengert.core.errors import (
     OTHERWISE,
@@ -38,7 +38,7 @@ from wengert.ops.complex import conjugate, from_parts, imag, real
 from wengert.ops.conversion import cast
 from wengert.ops.elementwise import UFUNCS
 from wengert.ops.scipy_ufuncs import of_scipy
-from wengert.primitive import PLAIN
+from wengert.primitive import PLAIN, Primitive
 
 #: Replacements for ``ufunc.reduce``, ``ufunc.accumulate`` and so on; `wengert.numpy` fills it.
 UFUNC_METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
@@ -338,7 +338,7 @@ class Array(Conversions):
         for value in inputs:
             if value.state.weak if isinstance(value, Box) else type(value) not in PLAIN:
                 return strengthened(function(*map(as_operand, inputs)))
-        return function(*inputs)
+        return function.apply(inputs, {}) if type(function) is Primitive else function(*inputs)
 
     def _method_of(self, ufunc: np.ufunc, method: str, inputs: Any, options: Any, out: Any) -> Any:
         handler = UFUNC_METHODS.get((ufunc.__name__, method))
@@ -378,7 +378,7 @@ class Array(Conversions):
         return self
 
 
-Box.array_class = Array
+Trace.box_class = Array
 
 
 def shows_box(text: str) -> bool:

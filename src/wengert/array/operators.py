@@ -15,7 +15,7 @@ from wengert.core.shapes import shape_of
 from wengert.ir.types import show
 from wengert.ops import arithmetic, comparison, exponential
 from wengert.ops.conversion import cast
-from wengert.primitive import Primitive
+from wengert.primitive import PLAIN, Primitive
 
 #: The implementation of each NumPy function for boxes; `wengert.numpy` fills it.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -39,23 +39,27 @@ def operand(value: Any) -> Any:
 
 def _binary(primitive: Primitive) -> tuple[Any, Any]:
     def forward(self: Operators, other: Any) -> Any:
-        return primitive(self, other if isinstance(other, _OPERANDS) else operand(other))
+        if type(other) not in PLAIN:
+            other = operand(other)
+        return primitive.apply((self, other), {})
 
     def reflected(self: Operators, other: Any) -> Any:
-        return primitive(operand(other), self)
+        if type(other) not in PLAIN:
+            other = operand(other)
+        return primitive.apply((other, self), {})
 
     return forward, reflected
 
 
 def _product() -> tuple[Any, Any]:
     def forward(self: Operators, other: Any) -> Any:
-        if isinstance(other, _OPERANDS):
-            return arithmetic.multiply(self, other)
+        if type(other) in PLAIN or isinstance(other, _OPERANDS):
+            return arithmetic.multiply.apply((self, other), {})
         return star(self, other) if is_sparse(other) else arithmetic.multiply(self, _factor(self, other))
 
     def reflected(self: Operators, other: Any) -> Any:
-        if isinstance(other, _OPERANDS):
-            return arithmetic.multiply(other, self)
+        if type(other) in PLAIN or isinstance(other, _OPERANDS):
+            return arithmetic.multiply.apply((other, self), {})
         return star(other, self) if is_sparse(other) else arithmetic.multiply(_factor(self, other), self)
 
     return forward, reflected
@@ -125,7 +129,7 @@ class Operators(Box):
     __irshift__ = _in_place(comparison.right_shift)
 
     def __neg__(self) -> Any:
-        return arithmetic.negative(self)
+        return arithmetic.negative.apply((self,), {})
 
     def __pos__(self) -> Any:
         return arithmetic.positive(self)

@@ -126,7 +126,7 @@ def complex_dtype(dtype: Dtype) -> Dtype:
 
 def check_known(operation: str, dtype: Dtype, *, real: bool = False) -> Dtype:
     """Return ``dtype`` in native byte order, or raise `DtypeError` if it is not supported, or not ``real``."""
-    native = dtype.newbyteorder("=")
+    native = dtype if dtype in SHORT_NAMES else dtype.newbyteorder("=")
     if native in SHORT_NAMES and not (real and is_complex(dtype)):
         return native
     requirement = f"{'real numbers' if real else 'numbers'} or booleans are required"

@@ -137,6 +137,8 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
         >>> flatten({"w": 1.0, "b": (2.0, 3.0)})[0]
         [2.0, 3.0, 1.0]
     """
+    if _container(type(tree)) == "leaf":
+        return [tree], LEAF
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves)
 
@@ -280,7 +282,7 @@ def unflatten(structure: Structure, values: Iterable[Any]) -> Any:
         >>> unflatten(structure, [10, 20, 30])
         [10, (20, 30)]
     """
-    return maker(structure)(iter(values))
+    return next(iter(values)) if structure.kind is None else maker(structure)(iter(values))
 
 
 def maker(structure: Structure) -> Maker:

@@ -77,11 +77,13 @@ def strong_product(x: Any, y: Any) -> Any:
         array([ 0., nan,  0.])
     """
     product = x * y
-    if type(y) in _NUMBERS and y and cmath.isfinite(y):
-        return product
-    # An element is NaN if the sum of squares is.
-    squares = _numpy.vdot(product, product) if isinstance(product, NDARRAY) else product
-    return product if squares == squares else _with_strong_zeros(x, y, product)
+    if isinstance(product, NDARRAY):
+        if type(y) in _NUMBERS and y and cmath.isfinite(y):
+            return product
+        # An element is NaN if the sum of squares is. NumPy dispatches its functions, but not the methods of arrays.
+        elements = product.ravel("K")
+        return product if (squares := elements.dot(elements)) == squares else _with_strong_zeros(x, y, product)
+    return product if product == product else _with_strong_zeros(x, y, product)
 
 
 def _with_strong_zeros(x: Any, y: Any, product: Any) -> Any:

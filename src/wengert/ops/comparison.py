@@ -71,6 +71,7 @@ where = primitive(
     doc="x where the condition holds, y elsewhere; the other value has no derivative, even where its slope is infinite",
     type_rule=_where_type,
     evaluate=evaluation(select),
+    of_arrays=select,
     derivative=Linear(
         None,
         lambda cotangent, condition, x, y: where(condition, cotangent, 0.0),

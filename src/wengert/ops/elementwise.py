@@ -17,7 +17,6 @@ from wengert.core.dtypes import (
     PYTHON_TYPE,
     Dtype,
     dtype_of,
-    is_complex,
     is_float,
 )
 from wengert.core.errors import DtypeError, message
@@ -102,8 +101,9 @@ def float_type(name: str) -> Callable[..., TensorType]:
 
 def check_real(name: str, *operands: Any, hint: str = "") -> None:
     """Raise `DtypeError` for complex operands, or the types of some."""
-    if any(is_complex(dtype_of(operand)) for operand in operands):
-        raise DtypeError(message(name, "real numbers or booleans are required", show(*operands), hint))
+    for operand in operands:
+        if dtype_of(operand).kind == "c":
+            raise DtypeError(message(name, "real numbers or booleans are required", show(*operands), hint))
 
 
 def of_real(name: str, function: Callable[..., Any], hint: str = "") -> Callable[..., Any]:
@@ -150,15 +150,6 @@ def evaluation(function: Callable[..., Any]) -> Callable[..., Any]:
 
     operands = function.nin if isinstance(function, np.ufunc) and function.nout == 1 else 0
     return {1: evaluate_one, 2: evaluate_two}.get(operands, evaluate)
-
-
-def _evaluation(
-    function: Callable[..., Any], operator: Callable[[Any, Any], Any] | None, name_of_real: str
-) -> Callable[..., Any]:
-    """Return the evaluation by an operator or a function, which may be one of real numbers alone."""
-    if operator is not None:
-        return operator_evaluation(function, operator)
-    return evaluation(of_real(name_of_real, function) if name_of_real else function)
 
 
 def operator_evaluation(ufunc: Callable[..., Any], operator: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -256,11 +247,13 @@ def elementwise(
     text = source or f"{call}({', '.join(f'{{{position}}}' for position in range(count))})"
     domains: Sequence[Any] = domain if isinstance(domain[0], tuple) else [domain] * count
     inputs = ufunc_inputs(ufunc) if ufunc else None
+    plain = function if ufunc or type_rule else of_real(name, function)
+    given = evaluate or (operator_evaluation(function, operator) if operator else evaluation(plain))
     operation = primitive(
         name=name,
         doc=doc or inspect.getdoc(function),
         type_rule=type_rule or (ufunc_type(name, ufunc) if ufunc else float_type(name)),
-        evaluate=evaluate or _evaluation(function, operator, "" if ufunc or type_rule else name),
+        evaluate=given,
         derivative=derivative or Partials(*partials, singular=singular, kinks=kinks, at_once=at_once),
         batch=batch_elementwise,
         lowering=lowering or Elementwise(name, inputs, program=native),
@@ -269,6 +262,7 @@ def elementwise(
         elementwise=True,
         operands=_operand_names(partials, count),
         parameters=tuple(params or ()),
+        of_arrays=given if evaluate else operator or plain,
     )
     if ufunc:
         UFUNCS[ufunc] = operation

@@ -13,6 +13,7 @@ from wengert.core import tree
 from wengert.core.dtypes import (
     NDARRAY,
     SEQUENCE,
+    SHORT_NAMES,
     as_float,
     check_known,
     check_plain,
@@ -69,14 +70,14 @@ def select_inputs(
     """Select the arguments that ``argnums`` names, and check that they can be differentiated."""
     check_function(operation, fun)
     positions = _positions(operation, argnums, len(arguments))
-    chosen = tuple(arguments[position] for position in positions)
     several = isinstance(argnums, SEQUENCE)
-    leaves, structure = tree.flatten(chosen if several else chosen[0])
+    chosen = tuple([arguments[position] for position in positions]) if several else arguments[positions[0]]
+    leaves, structure = tree.flatten(chosen)
     try:
         leaves = [differentiable(operation, leaf) for leaf in leaves]
     except DtypeError:  # find the argument and the path for the message
-        for position, argument in zip(positions, chosen, strict=True):
-            parts, form = tree.flatten(argument)
+        for position in positions:
+            parts, form = tree.flatten(arguments[position])
             for leaf, path in zip(parts, tree.paths(form), strict=True):
                 differentiable(operation, leaf, f"argument {position}", path)
         raise
@@ -93,6 +94,8 @@ def select_inputs(
 
 def _positions(operation: str, argnums: Any, count: int) -> list[int]:
     """Return the positions that ``argnums`` names, counted from the front, or raise `ArgumentError`."""
+    if type(argnums) is int and 0 <= argnums < count:
+        return [argnums]
     try:
         numbers = list(map(operator.index, argnums if isinstance(argnums, SEQUENCE) else [argnums]))
     except TypeError:
@@ -111,6 +114,8 @@ def _positions(operation: str, argnums: Any, count: int) -> list[int]:
 def differentiable(operation: str, leaf: Any, argument: str = "", path: str = "") -> Any:
     """Return a leaf that can carry a derivative, or raise a `DtypeError` that names its argument and path."""
     if type(leaf) is float or type(leaf) is complex:
+        return leaf
+    if type(leaf) is NDARRAY and leaf.dtype.kind in "fc" and leaf.dtype in SHORT_NAMES:
         return leaf
     where = f" in {argument}{path}" if argument else ""
     if not isinstance(leaf, _NUMBERS):

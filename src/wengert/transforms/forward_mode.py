@@ -23,7 +23,7 @@ from wengert.kernels.elementwise import strong_product
 from wengert.ops.arithmetic import multiply_no_nan
 from wengert.ops.conversion import cast
 from wengert.ops.shape import broadcast_to
-from wengert.primitive import Explicit, HigherOrder, Linear, NonDifferentiable, Partials, Primitive
+from wengert.primitive import PLAIN, Explicit, HigherOrder, Linear, NonDifferentiable, Partials, Primitive
 from wengert.transforms.arguments import (
     Inputs,
     as_results,
@@ -157,8 +157,9 @@ def push_partials(rule: Partials, out: Any, primals: Values, tangents: Values, p
 
 def times_partial(direction: Any, partial: Any) -> Any:
     """Return a tangent or cotangent times a partial derivative; zero times infinity or NaN is zero."""
-    if isinstance(direction, Box) or isinstance(partial, Box):
-        return multiply_no_nan(direction, partial)
+    for factor in (direction, partial):
+        if type(factor) not in PLAIN and isinstance(factor, Box):
+            return multiply_no_nan(direction, partial)
     return strong_product(direction, partial)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Any
 
@@ -17,7 +18,7 @@ from wengert.ir.types import TensorType
 from wengert.ops.conversion import cast
 from wengert.ops.reduction import reduce_sum
 from wengert.ops.shape import reshape, zeros_along
-from wengert.primitive import Explicit, Linear, Partials
+from wengert.primitive import PLAIN, Explicit, HigherOrder, Linear, Partials
 from wengert.transforms.arguments import (
     Argnums,
     Inputs,
@@ -41,13 +42,21 @@ from wengert.transforms.tape import LinearTrace, Node, Part, TapeTrace, box_of, 
 class Cotangents:
     """The cotangents accumulated so far; sums are kept in buffers and added to in place."""
 
-    __slots__ = ("_own", "_values", "take")
+    __slots__ = ("_own", "_values", "_waiting", "take")
 
     def __init__(self) -> None:
         self._values: dict[Node, Any] = {}
+        self._waiting: list[tuple[int, Node]] = []
+        """A heap of the nodes that have a cotangent, the last one first."""
         self.take: Callable[[Node, None], Any] = self._values.pop
         """Remove and return the cotangent of a node; the second argument for zero."""
         self._own: set[Node] = set()
+
+    def __iter__(self) -> Iterator[Node]:
+        """Iterate over the nodes that have a cotangent, last first, while more get one."""
+        waiting = self._waiting
+        while waiting:
+            yield heappop(waiting)[1]
 
     def add(self, node: Node, cotangent: Any) -> None:
         """Add a cotangent, summed over the axes that broadcasting added, to that of a node."""
@@ -59,13 +68,18 @@ class Cotangents:
             and cotangent.dtype is value.dtype
         ):
             cotangent = unbroadcast(cotangent, value)
-        self.accumulate(node, cotangent)
+        if node in self._values:
+            self.accumulate(node, cotangent)
+        else:
+            self._values[node] = cotangent
+            heappush(self._waiting, (-node.number, node))
 
     def accumulate(self, node: Node, cotangent: Any) -> None:
         """Add a cotangent of a node's own shape and dtype to that of the node."""
         before = self._values.get(node)
         if before is None:
             self._values[node] = cotangent
+            heappush(self._waiting, (-node.number, node))
         elif node in self._own and not isinstance(cotangent, Box):
             before += cotangent
             self._values[node] = before  # a box of a scalar does not change in place
@@ -80,7 +94,7 @@ class Cotangents:
         return self._values.get(node)
 
     def set(self, node: Node, cotangent: Any) -> None:
-        """Replace the cotangent of a node."""
+        """Replace the cotangent of a node, which has one."""
         self._own.discard(node)
         self._values[node] = cotangent
 
@@ -92,7 +106,11 @@ class Cotangents:
         if isinstance(before, Box):
             return None
         value = node.value
-        buffer = zeros_along(value, shape_of(value), dtype_of(value)) if before is None else np.array(before)
+        if before is None:
+            buffer = zeros_along(value, shape_of(value), dtype_of(value))
+            heappush(self._waiting, (-node.number, node))
+        else:
+            buffer = np.array(before)
         self._values[node] = buffer
         self._own.add(node)
         return buffer
@@ -108,6 +126,7 @@ class Cotangents:
         else:
             self._values[node] = buffer
             self._own.add(node)
+            heappush(self._waiting, (-node.number, node))
 
 
 def walk_back(seeds: Iterable[tuple[Node, Any]], inputs: Sequence[Node | None]) -> list[Any]:
@@ -116,20 +135,21 @@ def walk_back(seeds: Iterable[tuple[Node, Any]], inputs: Sequence[Node | None]) 
     Reverse accumulation: for each node, last to first, ``cotangent_i += partial_i * cotangent``.
     """
     cotangents = Cotangents()
-    roots: list[Node] = []
     for node, cotangent in seeds:
         cotangents.add(node, cotangent)
-        roots.append(node)
     wanted = set(inputs)
     with np.errstate(all="ignore"), Walk() as walk:
-        for node in reachable(roots):
+        for node in cotangents:
             if node in wanted:
                 continue
             cotangent = cotangents.take(node, None)
-            if cotangent is not None:
-                if isinstance(node.value, Box):
-                    walk.at(node.value, cotangent)
-                _pull(node, cotangent, cotangents)
+            if type(node.value) not in PLAIN and isinstance(node.value, Box):
+                walk.at(node.value, cotangent)
+            primitive = node.primitive
+            if primitive is not None:
+                _PULLS[type(primitive.derivative)](primitive.derivative, node, cotangent, cotangents)
+            elif isinstance(node, Part):
+                _pull_part(node, cotangent, cotangents)
         results = [None if node is None else cotangents.take(node, None) for node in inputs]
         for node, cotangent in zip(inputs, results, strict=True):
             if node is not None and isinstance(node.value, Box):
@@ -152,27 +172,20 @@ def reachable(roots: Iterable[Node]) -> list[Node]:
 # -- rules -----------------------------------------------------------------------------------------------
 
 
-def _pull(node: Node, cotangent: Any, cotangents: Cotangents) -> None:
-    """Add a node's cotangent, times the partial derivatives, to those of its parents."""
-    primitive = node.primitive
-    if primitive is None:
-        if isinstance(node, Part):
-            whole = node.parents[0]
-            assert whole is not None
-            cotangents.accumulate(whole, _Parts(len(whole.value), node.position, cotangent))
-        return
-    rule = primitive.derivative
-    if isinstance(rule, Partials):
-        _pull_partials(rule, node, cotangent, cotangents)
-    elif isinstance(rule, Linear):
-        _pull_linear(rule, node, cotangent, cotangents)
-    elif isinstance(rule, Explicit):
-        _pull_explicit(rule, node, cotangent, cotangents)
-    else:
-        parts = cotangent.values if isinstance(cotangent, _Parts) else cotangent
-        for parent, part in zip(node.parents, node.operands(parts), strict=True):
-            if parent is not None and part is not None:
-                cotangents.add(parent, part)
+# Each adds a node's cotangent, times the partial derivatives, to those of its parents.
+
+
+def _pull_part(node: Part, cotangent: Any, cotangents: Cotangents) -> None:
+    whole = node.parents[0]
+    assert whole is not None
+    cotangents.accumulate(whole, _Parts(len(whole.value), node.position, cotangent))
+
+
+def _pull_program(rule: HigherOrder, node: Node, cotangent: Any, cotangents: Cotangents) -> None:
+    parts = cotangent.values if isinstance(cotangent, _Parts) else cotangent
+    for parent, part in zip(node.parents, node.operands(parts), strict=True):
+        if parent is not None and part is not None:
+            cotangents.add(parent, part)
 
 
 class _Parts:
@@ -192,16 +205,18 @@ class _Parts:
 
 
 def _pull_partials(rule: Partials, node: Node, cotangent: Any, cotangents: Cotangents) -> None:
-    values = (node.value, *node.operands)
-    if rule.singular:
+    values: Sequence[Any] = (node.value, *node.operands)
+    if rule.singular and not (type(node.value) is np.ndarray and len(values) == 2):
         values = as_numpy_scalars(values)
-    for parent, partial in zip(node.parents, rule.partials, strict=True):
+    params = node.params
+    for parent, partial in zip(node.parents, rule.partials):  # noqa: B905 (strict takes longer)
         if parent is None or partial is None:
             continue
-        if callable(partial):
-            term = times_partial(cotangent, partial(*values, **node.params))
-        else:
+        if type(partial) is float:
             term = cotangent if partial == 1.0 else -cotangent if partial == -1.0 else cotangent * partial
+        else:
+            slope: Any = partial(*values, **params) if params else partial(*values)  # pyright: ignore[reportCallIssue]
+            term = times_partial(cotangent, slope)
         cotangents.add(parent, term)
 
 
@@ -276,6 +291,14 @@ def _pull_explicit(rule: Explicit, node: Node, cotangent: Any, cotangents: Cotan
             cotangents.add(parent, term)
 
 
+_PULLS: dict[type, Callable[[Any, Node, Any, Cotangents], None]] = {
+    Partials: _pull_partials,
+    Linear: _pull_linear,
+    Explicit: _pull_explicit,
+    HigherOrder: _pull_program,
+}
+
+
 def type_of_value(value: Any) -> TensorType:
     """Return the type of a value, or the type that stands for it in a list of linear operations."""
     return value if isinstance(value, TensorType) else TensorType(dtype_of(value), shape_of(value))
@@ -314,7 +337,7 @@ class Recording:
                 trace, outputs, aux = self._run(inputs, has_aux, operation)
         self.states = [state_of(trace, value) for value in outputs]
         self.values = [release(trace, value) for value in outputs]
-        self.aux = tree.map_tree(lambda value: release(trace, value), aux)
+        self.aux = tree.map_tree(lambda value: release(trace, value), aux) if has_aux else None
 
     def _run(self, inputs: Inputs, has_aux: bool, operation: str) -> tuple[TapeTrace, list[Any], Any]:
         self.inputs = list(map(Node, inputs.leaves))

@@ -47,13 +47,14 @@ _known_reads: dict[Any, Reads] = {}
 _MAX_KNOWN = 4096
 
 
-class Node:
+class Node(State):
     """One line of the list: ``value = primitive(operands)``; an input has no primitive.
 
-    A type may stand for a value or operand that the rule does not read.
+    A type may stand for a value or operand that the rule does not read. The node of a small value is itself the state
+    of the value's box.
     """
 
-    __slots__ = ("__weakref__", "number", "operands", "params", "parents", "primitive", "value")
+    __slots__ = ("__weakref__", "number", "operands", "params", "parents", "primitive")
 
     def __init__(
         self,
@@ -63,14 +64,20 @@ class Node:
         parents: Sequence[Node | None] = (),
         params: Any = None,
     ) -> None:
+        super().__init__(value)
         self.number = next(_numbers)
-        self.value = value
         self.primitive = primitive
         self.operands: Any = operands  # the pullback, for a higher-order primitive
         self.parents = parents
         self.params = params
 
+    @property
+    def node(self) -> Node:
+        """The node of this state."""
+        return self
 
+
+_new = object.__new__
 Parents = Sequence[Node | None]
 
 
@@ -85,24 +92,29 @@ class Part(Node):
 
 
 class TapeState(State):
-    """The state of a box in reverse mode: a value, and the node that made it."""
+    """The state of the box of a large value, and the node that made it, which may not keep the value."""
 
-    __slots__ = ("is_large", "node")
+    __slots__ = ("node",)
 
     def __init__(self, value: Any, node: Node) -> None:
         self.value = value
         self.node = node
-        if isinstance(value, NDARRAY):
-            self.weak = False
-            self.is_large = value.nbytes >= _LARGE or (value.base is not None and _is_large(value))
-        else:
-            self.weak = is_weak(value)
-            self.is_large = False
+        self.weak = False
+
+
+def state_of_input(node: Node) -> State:
+    """Return the state of the box of an input."""
+    return TapeState(node.value, node) if _is_large(node.value) else node
 
 
 def box_of(trace: Trace, node: Node) -> Any:
     """Return the box of an input."""
-    return trace.box(TapeState(node.value, node))
+    return trace.box(state_of_input(node))
+
+
+def _state(value: Any, node: Node) -> State:
+    """Return the state of a box of a value."""
+    return node if node.value is value else TapeState(value, node)
 
 
 def boxes_of(trace: Trace, values: Values, nodes: Parents) -> list[Any]:
@@ -122,50 +134,62 @@ class TapeTrace(Trace):
         if not self.open:
             self.check_open(primitive.name)
         rule = primitive.derivative
-        reads, is_large, is_plain = rule.reads, False, self.evaluates
+        is_large, is_plain, evaluate = False, self.evaluates, primitive.evaluate
         values: list[Any] = []
         parents: list[Node | None] = []
         for operand in operands:
-            if isinstance(operand, Box) and operand.owner is self:
-                state = operand.state
-                value = state.value
-                parents.append(state.node)
-                is_large = is_large or state.is_large
-            else:
-                value = operand
-                # No write may change a value that a rule reads later, so keep a copy and never the cell itself.
-                if isinstance(operand, Box) or (
-                    reads
-                    and isinstance(operand, np.ndarray)
-                    and (not isinstance(rule, Linear) or rule.reads_operand(len(values)))
-                ):
+            value, parent = operand, None
+            if type(operand) not in PLAIN and isinstance(operand, Box):
+                if operand.owner is self:
+                    parent = operand.state
+                    value = parent.value
+                    if type(parent) is TapeState:
+                        parent, is_large = parent.node, True
+                else:  # no write may change a value that a rule reads later, so keep a copy and never the cell itself
                     value = snapshot(operand)
-                parents.append(None)
+                if type(value) is NDARRAY:
+                    evaluate = primitive.of_arrays
+                elif type(value) not in PLAIN and isinstance(value, Box):
+                    is_plain = False
+            elif isinstance(operand, NDARRAY):
+                evaluate = primitive.of_arrays
+                if rule.reads and (type(rule) is not Linear or rule.reads_operand(len(values))):
+                    value = operand.copy("K") if operand.flags.writeable else operand
             values.append(value)
-            is_plain = is_plain and (type(value) in PLAIN or not isinstance(value, Box))
+            parents.append(parent)
         if type(rule) is HigherOrder:
             return self.higher_order(rule, primitive, values, parents, params)
         if is_plain:
             try:
-                value = primitive.evaluate(*values, **params)
+                value = evaluate(*values, **params) if params else evaluate(*values)
             except NUMPYS_ERRORS as problem:
                 raise primitive.explained(problem, values, params) from None
         else:
             value = self.evaluate(primitive, values, params)
         if type(rule) is NonDifferentiable:
             return unfollowed(value)
-        if type(rule) is Linear and (dtype := dtype_of(value)).kind not in "fc":
-            check_known(primitive.name, dtype)
+        if type(rule) is Linear and (value if type(value) is NDARRAY else State(value)).dtype.kind not in "fc":
+            check_known(primitive.name, dtype_of(value))
             return unfollowed(value)
-        node = Node(value, primitive, values, parents, params)
-        state = TapeState(value, node)
-        is_large = is_large or state.is_large
+        # A call of `Node` and one of `box` would take as long as the rest of this method.
+        node = _new(Node)
+        node.number, node.primitive, node.params = next(_numbers), primitive, params
+        node.value, node.operands, node.parents = value, values, parents
+        box = _new(self.box_class)
+        box.owner, box.state, box.lens = self, node, None
+        if type(value) is NDARRAY:
+            node.weak = False
+            if value.nbytes >= _LARGE or (value.base is not None and _is_large(value)):
+                box.state, is_large = TapeState(value, node), True
+        else:
+            node.weak = is_weak(value)
         # The slope of a small array takes no less time here than in the walk back, which silences its warnings.
         if type(rule) is Partials and rule.at_once and (is_large or not is_plain):
-            state.node = node = self.with_slope(rule, value, values, parents)
+            node = self.with_slope(rule, value, values, parents)
+            box.state = TapeState(value, node) if type(box.state) is TapeState else node
         if is_large:
             _release_unread(node)
-        return self.box(state)
+        return box
 
     def evaluate(self, primitive: Primitive, values: Values, params: dict[str, Any]) -> Any:
         """Return the value of a node on values of older traces."""
@@ -187,13 +211,13 @@ class TapeTrace(Trace):
         outputs, pullback = rule.pull(values, active, **params)
         if not isinstance(outputs, tuple):
             node = Node(_kept(outputs, False), primitive, pullback, parents, params)
-            return self.box(TapeState(outputs, node)) if is_inexact(dtype_of(outputs)) else outputs
+            return self.box(_state(outputs, node)) if is_inexact(dtype_of(outputs)) else outputs
         results = cast("tuple[Any, ...]", outputs)
         reached = [1] * len(results) if rule.reach is None else rule.reach(list(map(int, active)), **params)
         kept = tuple(_kept(value, False) for value in results)
         node = Node(kept, primitive, pullback, parents, params)
         return tuple(
-            self.box(TapeState(value, Part(kept[position], node, position)))
+            self.box(_state(value, Part(kept[position], node, position)))
             if reached[position] and is_inexact(dtype_of(value))
             else value
             for position, value in enumerate(results)
@@ -211,7 +235,9 @@ class TapeTrace(Trace):
         value, parent = part, None
         if isinstance(part, Box) and part.owner is self:
             value, parent = part.state.value, part.state.node
-        if isinstance(value, Box) or not (self.open and is_sole(cell, "value")):
+        if isinstance(value, Box) or type(cell.state) is not TapeState:
+            return False
+        if not (self.open and is_sole(cell, "value")):
             return False
         array, before = cell.state.value, cell.state.node
         array[selection] = value

@@ -22,7 +22,7 @@ from wengert.primitive import Primitive
 from wengert.transforms.arguments import as_results, conform, differentiable
 from wengert.transforms.forward_mode import DualNumber, DualTrace
 from wengert.transforms.reverse_mode import reachable, walk_back
-from wengert.transforms.tape import Node, TapeState, TapeTrace
+from wengert.transforms.tape import Node, TapeTrace, state_of_input
 
 
 class _Recording(threading.local):
@@ -43,10 +43,6 @@ class VariableTrace(TapeTrace):
             return super().process(primitive, operands, params)
         values = [x.state.value if isinstance(x, Box) and x.owner is self else x for x in operands]
         return primitive(*values, **params)
-
-    def box(self, state: Any) -> Result:
-        """Box the result of an operation on variables."""
-        return Result(self, state)
 
 
 class Result(Array):
@@ -130,7 +126,7 @@ class Variable(Result):
 
     def __init__(self, value: Any) -> None:
         self.leaf = Leaf(_copy(differentiable("Variable", _plain("Variable", value))))
-        super().__init__(VARIABLES, TapeState(self.leaf.value, self.leaf))
+        super().__init__(VARIABLES, state_of_input(self.leaf))
 
     def __repr__(self) -> str:
         return f"Variable({concrete(self)})"
@@ -186,7 +182,7 @@ class Variable(Result):
         leaf = Leaf(kind(value) if kind in (float, complex) else np.array(value, dtype=dtype)[()])
         leaf.gradient = self.leaf.gradient
         self.leaf = leaf
-        self.owner, self.state, self.lens = VARIABLES, TapeState(leaf.value, leaf), None
+        self.owner, self.state, self.lens = VARIABLES, state_of_input(leaf), None
 
     def assign(self, value: Any) -> Any:
         """Assign the result of an in-place operation; under `no_grad` this updates the variable."""
@@ -248,12 +244,6 @@ class PublicDualTrace(DualTrace):
     """Forward mode for the dual numbers of the user."""
 
     name = "Dual"
-
-    def box(self, state: Any) -> Any:
-        """Box a dual number."""
-        dual = object.__new__(Dual)
-        Array.__init__(dual, self, state)
-        return dual
 
 
 class Dual(Array):
@@ -361,5 +351,7 @@ def _read_only(value: Any) -> Any:
     return value
 
 
+VariableTrace.box_class = Result
+PublicDualTrace.box_class = Dual
 VARIABLES = VariableTrace()
 DUALS = PublicDualTrace()
